@@ -1,6 +1,6 @@
 /** What a deployment of each environment uploads, as wrangler's dry run makes it, and what a browser loads. */
 import { join } from "node:path";
-import { CONSOLE_GZIP_LIMIT_BYTES, consoleSizes } from "../console/build.ts";
+import { CONSOLE_GZIP_LIMIT_BYTES, measureConsole } from "../console/build.ts";
 import { buildWorker, GZIP_LIMIT_BYTES, isSmallEnough } from "../devnet/build.ts";
 import { PUBLIC } from "../devnet/folders.ts";
 import type { BenchContext } from "./support/service.ts";
@@ -29,7 +29,7 @@ export async function benchDeployments({ folder, limits }: BenchContext): Promis
       "limit KiB": kib(GZIP_LIMIT_BYTES),
     });
   }
-  const files = await consoleSizes(PUBLIC);
+  const files = await measureConsole(PUBLIC);
   const gzipBytes = files.reduce((sum, file) => sum + file.gzipBytes, 0);
   limits.counted(gzipBytes > CONSOLE_GZIP_LIMIT_BYTES ? "the console is too large" : null);
   rows.push({

@@ -1,5 +1,5 @@
 /** Diff pages under load: how many a second, how late, at what cost, and how much of that is ours. */
-import type { Side } from "../src/escrow/model/record.ts";
+import type { Side } from "../src/escrow/model/escrow-record.ts";
 import { measureAboveFloor } from "./support/above-floor.ts";
 import {
   DIFFS,

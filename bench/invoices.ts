@@ -1,5 +1,5 @@
 /** What making one invoice costs: CPU of workerd for the whole request, D1 included. */
-import { DOC_VERSION } from "../src/escrow/store/render.ts";
+import { DOC_VERSION } from "../src/escrow/store/render-record.ts";
 import {
   type BenchContext,
   type BenchService,

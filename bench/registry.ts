@@ -8,13 +8,13 @@ import { startAgents } from "../devnet/demo/agents.ts";
 import { startDevnet } from "../devnet/server/server.ts";
 import { NETWORKS } from "../src/chain/network.ts";
 import { db } from "../src/db/client.ts";
-import { registryDiff } from "../src/registry/diff.ts";
 import { readProfile } from "../src/registry/entries/profile.ts";
-import { agentEntry } from "../src/registry/payment-information.ts";
-import { searchPage } from "../src/registry/search/search.ts";
-import { activeRegistrySource } from "../src/registry/sources/record.ts";
+import { buildAgentEntryQuery } from "../src/registry/payment-information.ts";
+import { buildRegistryDiffQuery } from "../src/registry/registry-diff.ts";
+import { searchPage } from "../src/registry/search/search-page.ts";
+import { findActiveRegistrySource } from "../src/registry/sources/list-registry-sources.ts";
 import { EntryChanges } from "../src/registry/sync/changes.ts";
-import { commit } from "../src/registry/sync/commit.ts";
+import { commitChanges } from "../src/registry/sync/commit-changes.ts";
 import { readCursor } from "../src/registry/sync/cursor.ts";
 import { countingD1 } from "../test/support/d1.ts";
 import { benchHealth, CHECK_EVERY_S, countOf } from "./registry-health.ts";
@@ -98,13 +98,13 @@ async function loadEntries(
       const profile = readProfile(metadata(`agent ${n}`, `${agentsUrl}/agent-${n}`));
       if (!profile.ok) throw new Error(profile.reason);
       const identifier = policyId + n.toString(16).padStart(64, "0");
-      changes.change(changes.entryOf(source, identifier), {
+      changes.setState(changes.entryOf(source, identifier), {
         supply: "1",
         profile: profile.profile,
         reason: null,
       });
     }
-    await commit(database(), cursor, changes, cursor.recent);
+    await commitChanges(database(), cursor, changes, cursor.recent);
   }
 }
 
@@ -176,7 +176,7 @@ async function rowsReadByDiff(
   start: { id: string; stamp: number },
 ): Promise<number> {
   const counting = countingD1(d1 as never);
-  const { sql, params } = registryDiff({
+  const { sql, params } = buildRegistryDiffQuery({
     network: "Preprod",
     statusUpdatedAfter: start.stamp,
     cursorId: start.id,
@@ -191,9 +191,9 @@ async function rowsReadByInformation(d1: D1Database, unit: string): Promise<numb
   const counting = countingD1(d1 as never);
   const database = db({ DB: counting.d1 });
   for (const network of NETWORKS) {
-    const { sql, params } = agentEntry(network, unit);
+    const { sql, params } = buildAgentEntryQuery(network, unit);
     const [row] = await database.all<{ source_id: string }>(sql, ...params);
-    if (row) await activeRegistrySource(database, row.source_id);
+    if (row) await findActiveRegistrySource(database, row.source_id);
   }
   return counting.rowsRead();
 }

@@ -8,7 +8,7 @@ import { newId } from "../src/db/id.ts";
 import type { DeliveryMessage, Env } from "../src/env.ts";
 import { deliverEvents } from "../src/webhooks/delivery/deliver-events.ts";
 import { dispatchEvents } from "../src/webhooks/delivery/dispatch-events.ts";
-import { purgeDeliveries } from "../src/webhooks/delivery/sweep.ts";
+import { purgeDeliveries } from "../src/webhooks/delivery/sweep-deliveries.ts";
 import { countingWrites } from "../test/support/d1.ts";
 import { connectedBundle } from "./support/connections.ts";
 import { startFloor } from "./support/floor.ts";

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-const SOURCE = fileURLToPath(new URL(".", import.meta.url));
+const SOURCE_FOLDER = fileURLToPath(new URL(".", import.meta.url));
 
 /** A first view is loaded whole, so this bounds how long it takes on a slow line. */
 export const CONSOLE_GZIP_LIMIT_BYTES = 60 * 1024;
@@ -44,7 +44,7 @@ export async function buildConsole(folder: string): Promise<ConsoleSize[]> {
   const target = join(folder, "console");
   await mkdir(target, { recursive: true });
   await build({
-    entryPoints: { app: join(SOURCE, "main.tsx"), style: join(SOURCE, "style.css") },
+    entryPoints: { app: join(SOURCE_FOLDER, "main.tsx"), style: join(SOURCE_FOLDER, "style.css") },
     outdir: target,
     bundle: true,
     minify: true,
@@ -55,13 +55,13 @@ export async function buildConsole(folder: string): Promise<ConsoleSize[]> {
     legalComments: "none",
     logLevel: "warning",
   });
-  await copyFile(join(SOURCE, "icon.svg"), join(target, "icon.svg"));
-  await copyFile(join(SOURCE, "index.html"), join(folder, "console.html"));
-  return consoleSizes(folder);
+  await copyFile(join(SOURCE_FOLDER, "icon.svg"), join(target, "icon.svg"));
+  await copyFile(join(SOURCE_FOLDER, "index.html"), join(folder, "console.html"));
+  return measureConsole(folder);
 }
 
 /** What was built into a folder, largest first. */
-export async function consoleSizes(folder: string): Promise<ConsoleSize[]> {
+export async function measureConsole(folder: string): Promise<ConsoleSize[]> {
   const names = ["console.html", "console/app.js", "console/style.css", "console/icon.svg"];
   const sizes = names.map(async (name) => {
     const content = await readFile(join(folder, name));

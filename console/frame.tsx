@@ -1,13 +1,13 @@
 /** What every page stands in: navigation, the network, and whether what is shown is up to date. */
 import { Component, type ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { call, forgetAnswers } from "./api/request.ts";
-import { type KeyStatus, key, keyStatus, may, signOut } from "./api/session.ts";
+import { call, clearCachedResponses } from "./api/request.ts";
+import { apiKey, hasAccess, type KeyStatus, keyStatus, signOut } from "./api/session.ts";
 import { FirstRun } from "./pages/first-run.tsx";
 import { NAVIGATION } from "./pages/index.tsx";
 import { units } from "./ui/format.ts";
 import type { NavigationEntry } from "./ui/navigation-entry.ts";
-import { changeQuery, FROM_START, hrefOf, NETWORKS, network, route } from "./ui/route.ts";
+import { changeQuery, hrefOf, LIST_START, NETWORKS, network, route } from "./ui/route.ts";
 import { SignIn } from "./ui/sign-in.tsx";
 import { Announcement, Freshness } from "./ui/status.tsx";
 import { ThemeChoice } from "./ui/theme.tsx";
@@ -20,35 +20,35 @@ interface UnitRow {
 }
 
 /** What every page needs to know, once for each key. */
-async function readBasics(): Promise<void> {
+async function loadKeyAndUnits(): Promise<void> {
   keyStatus.value ??= await call<KeyStatus>({ method: "GET", path: "/api-key-status" });
   const { Units } = await call<{ Units: UnitRow[] }>({ method: "GET", path: "/units" });
   units.value = new Map(Units.map(({ unit, ...rest }) => [unit, rest]));
 }
 
 /** Pages that the first steps lead to. */
-const FIRST_PAGES: ReadonlySet<string> = new Set(["overview", "sources", "wallets", "agents"]);
+const FIRST_STEP_PAGES: ReadonlySet<string> = new Set(["overview", "sources", "wallets", "agents"]);
 
 export function Frame() {
-  const token = key.value;
+  const token = apiKey.value;
   useEffect(() => {
-    forgetAnswers();
+    clearCachedResponses();
     // A page that needs them shows the same problem, with its own next try.
-    if (token !== null) readBasics().catch(() => undefined);
+    if (token !== null) loadKeyAndUnits().catch(() => undefined);
   }, [token]);
   if (token === null) return <SignIn />;
   const entry = NAVIGATION.find(({ name }) => name === route.value.page);
   return (
     <>
-      <button type="button" class="skip" onClick={skip}>
+      <button type="button" class="skip" onClick={focusMain}>
         Skip to content
       </button>
       <Header />
       <Navigation current={entry} />
       <main id="main" tabIndex={-1}>
-        {entry && FIRST_PAGES.has(entry.name) && <FirstRun />}
+        {entry && FIRST_STEP_PAGES.has(entry.name) && <FirstRun />}
         {entry ? (
-          <Guarded key={entry.name} entry={entry} />
+          <PageErrorBoundary key={entry.name} entry={entry} />
         ) : (
           <p class="empty">
             There is no such page. <a href={hrefOf("overview")}>Go to the overview.</a>
@@ -61,7 +61,7 @@ export function Frame() {
 }
 
 /** No link: the fragment is the route. */
-function skip(): void {
+function focusMain(): void {
   document.getElementById("main")?.focus();
 }
 
@@ -75,7 +75,7 @@ function Header() {
         <span>Network</span>
         <select
           value={network.value}
-          onChange={(event) => changeQuery({ ...FROM_START, network: event.currentTarget.value })}
+          onChange={(event) => changeQuery({ ...LIST_START, network: event.currentTarget.value })}
         >
           {NETWORKS.map((one) => (
             <option key={one} selected={one === network.value}>
@@ -93,15 +93,15 @@ function Header() {
 }
 
 function Navigation({ current }: { current: NavigationEntry | undefined }) {
-  const offered = NAVIGATION.filter(({ needs, isHidden }) => may(needs) && !isHidden);
+  const offered = NAVIGATION.filter(({ access: needs, isHidden }) => hasAccess(needs) && !isHidden);
   return (
     <nav class="pages" aria-label="Pages">
       <ul>
         {offered.map(({ name, title }) => (
           <li key={name}>
-            <PageLinkCurrent name={name} isCurrent={current?.name === name}>
+            <NavigationLink name={name} isCurrent={current?.name === name}>
               {title}
-            </PageLinkCurrent>
+            </NavigationLink>
           </li>
         ))}
       </ul>
@@ -109,7 +109,7 @@ function Navigation({ current }: { current: NavigationEntry | undefined }) {
   );
 }
 
-function PageLinkCurrent({
+function NavigationLink({
   name,
   isCurrent,
   children,
@@ -127,7 +127,7 @@ function PageLinkCurrent({
 }
 
 /** A page that fails shows why, and the others go on. */
-class Guarded extends Component<{ entry: NavigationEntry }, { error: Error | null }> {
+class PageErrorBoundary extends Component<{ entry: NavigationEntry }, { error: Error | null }> {
   override state = { error: null as Error | null };
 
   override componentDidCatch(error: Error): void {
@@ -148,8 +148,8 @@ class Guarded extends Component<{ entry: NavigationEntry }, { error: Error | nul
           This page cannot be shown: {error.message}. <PageLink to="overview">Overview</PageLink>
         </p>
       );
-    if (keyStatus.value !== null && !may(entry.needs))
-      return <p class="empty">This page needs an API key with {entry.needs} access.</p>;
-    return <entry.Show />;
+    if (keyStatus.value !== null && !hasAccess(entry.access))
+      return <p class="empty">This page needs an API key with {entry.access} access.</p>;
+    return <entry.Component />;
   }
 }

@@ -4,7 +4,7 @@
  *
  * @param at - epoch milliseconds
  */
-export async function runBy(
+export async function scheduleAlarmBy(
   storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm">,
   at: number,
 ): Promise<void> {
@@ -30,5 +30,5 @@ export async function runAlarm(
   } catch (error) {
     again = await failed(error);
   }
-  if (again !== null) await runBy(storage, again);
+  if (again !== null) await scheduleAlarmBy(storage, again);
 }

@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { db } from "../src/db/client.ts";
-import { open } from "../src/db/sealed.ts";
+import { unseal } from "../src/db/sealed.ts";
 import type { Env } from "../src/env.ts";
 import { log } from "../src/log.ts";
 import { within } from "../src/timeout.ts";
@@ -17,19 +17,23 @@ import type {
 } from "../src/x402/model/messages.ts";
 import { parseChainId } from "../src/x402/model/schemas.ts";
 import { x402Wallet } from "../src/x402/model/tables.ts";
-import { findNetwork, openRpc, privateKeyPlace } from "../src/x402/networks/settlement-network.ts";
-import { runBy } from "./alarm.ts";
+import {
+  findNetwork,
+  openRpc,
+  toPrivateKeyPlace,
+} from "../src/x402/networks/settlement-network.ts";
+import { scheduleAlarmBy } from "./alarm.ts";
 
 /** How long one run of the pump works before the alarm takes over. */
-const WORK_MS = 25_000;
-const POLL_MS = 400;
-const FIRST_PAUSE_MS = 200;
-const MAX_PAUSE_MS = 5_000;
+const MAX_RUN_MS = 25_000;
+const POLL_INTERVAL_MS = 400;
+const INITIAL_RETRY_DELAY_MS = 200;
+const MAX_RETRY_DELAY_MS = 5_000;
 /** When to check again: payments that wait for a block, and settled ones that a re-org may undo. */
-const BUSY_ALARM_MS = 5_000;
-const WATCH_ALARM_MS = 15_000;
+const BUSY_ALARM_INTERVAL_MS = 5_000;
+const WATCH_ALARM_INTERVAL_MS = 15_000;
 /** How long the wallet's settings are cached. */
-const SETTINGS_MS = 30_000;
+const SETTINGS_TTL_MS = 30_000;
 
 /**
  * One facilitator wallet on one chain: the only one to assign its nonces. Jobs are stored first;
@@ -37,11 +41,11 @@ const SETTINGS_MS = 30_000;
  */
 export class FacilitatorWallet extends DurableObject<Env> implements FacilitatorWalletObject {
   readonly #store: WalletStore;
-  #pumping: Promise<void> | null = null;
+  #activePump: Promise<void> | null = null;
   /** Whether a request arrived since the last round began. */
   #isRequested = false;
   /** Whether the next round resends what was sent before. */
-  #resend = false;
+  #mustResend = false;
   /** Ends the pump's pause early. */
   #wakePump = () => {};
   /** Callers that wait, by their job. */
@@ -61,9 +65,9 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
    */
   async submit(walletId: string, job: Job, { order, waitMs }: Submission): Promise<JobStatus> {
     if (this.#store.getValue("wallet_id") !== walletId) this.#store.setValue("wallet_id", walletId);
-    this.#outcomes.expect(order, job.from);
+    this.#outcomes.expectOutcome(order, job.from);
     this.#store.addJob(job, Date.now());
-    await runBy(this.ctx.storage, Date.now() + BUSY_ALARM_MS);
+    await scheduleAlarmBy(this.ctx.storage, Date.now() + BUSY_ALARM_INTERVAL_MS);
     this.#start();
     this.#wakePump();
     return this.wait(job.id, waitMs);
@@ -71,25 +75,25 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
 
   /** The job's state: immediately when it is decided, else after at most `waitMs`. */
   async wait(jobId: string, waitMs: number): Promise<JobStatus> {
-    const { failUnsignedJobs } = await import("../src/x402/facilitator-wallet/receipts.ts");
+    const { failUnsignedJobs } = await import("../src/x402/facilitator-wallet/reconcile-jobs.ts");
     const until = Date.now() + waitMs;
     for (;;) {
       const job = this.#store.findJob(jobId);
       // Many callers wait concurrently: each watches its own job, the pump all jobs.
       if (job?.state === "waiting" && job.signBefore <= Date.now())
         failUnsignedJobs(this.#store, Date.now());
-      const status = this.#store.jobStatus(jobId);
+      const status = this.#store.getJobStatus(jobId);
       const left = until - Date.now();
       const isPending = status.state === "pending";
       if (left <= 0 || (!isPending && !this.#outcomes.isBeingWritten(jobId))) {
-        const isRecorded = !isPending && this.#outcomes.takeRecorded(jobId, status);
+        const isRecorded = !isPending && this.#outcomes.confirmRecorded(jobId, status);
         return { ...status, isRecorded };
       }
       this.#start();
       const signBefore = job?.signBefore ?? until;
       // Also wakes up at its deadline, since nothing may happen to it until then.
       const pause = Math.max(Math.min(left, signBefore - Date.now()), 0);
-      await this.#change(jobId, pause > 0 ? pause : left);
+      await this.#waitForChange(jobId, pause > 0 ? pause : left);
     }
   }
 
@@ -101,38 +105,38 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
   /** Never throws: after six failures the platform drops an alarm. */
   override async alarm(): Promise<void> {
     // Whether the last send went out before this object stopped is unknown: send again.
-    this.#resend = true;
+    this.#mustResend = true;
     this.#start();
     this.#wakePump();
-    await this.#pumping;
+    await this.#activePump;
   }
 
   #start(): void {
     this.#isRequested = true;
-    this.#pumping ??= this.#pump();
+    this.#activePump ??= this.#pump();
   }
 
   /** A request that arrives while the pump ends starts another run, unless the alarm soon does. */
   async #pump(): Promise<void> {
     for (;;) {
-      const state = await this.#work();
+      const state = await this.#runOnce();
       if (state === "busy" || !this.#isRequested) break;
     }
     // No await since the last check, so no request can come between.
-    this.#pumping = null;
+    this.#activePump = null;
   }
 
-  async #work(): Promise<PumpState> {
+  async #runOnce(): Promise<PumpState> {
     let state: PumpState = "busy";
     try {
-      state = await this.#rounds();
+      state = await this.#runRounds();
     } catch (error) {
       log("error", "x402.pump_failed", { error: String(error) });
     }
     try {
       if (state === "idle") await this.ctx.storage.deleteAlarm();
       else {
-        const ms = state === "busy" ? BUSY_ALARM_MS : WATCH_ALARM_MS;
+        const ms = state === "busy" ? BUSY_ALARM_INTERVAL_MS : WATCH_ALARM_INTERVAL_MS;
         await this.ctx.storage.setAlarm(Date.now() + ms);
       }
     } catch (error) {
@@ -141,40 +145,40 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
     return state;
   }
 
-  async #rounds(): Promise<PumpState> {
+  async #runRounds(): Promise<PumpState> {
     const { pumpRound } = await import("../src/x402/facilitator-wallet/pump-round.ts");
-    const until = Date.now() + WORK_MS;
-    let pause = FIRST_PAUSE_MS;
+    const until = Date.now() + MAX_RUN_MS;
+    let pause = INITIAL_RETRY_DELAY_MS;
     let before = "";
     for (;;) {
       let state: PumpState = "busy";
       let failed = false;
       try {
-        const resend = this.#resend;
-        this.#resend = false;
+        const resend = this.#mustResend;
+        this.#mustResend = false;
         this.#isRequested = false;
-        state = await pumpRound(this.#store, await this.#wallet(), resend);
-        pause = FIRST_PAUSE_MS;
+        state = await pumpRound(this.#store, await this.#loadWallet(), resend);
+        pause = INITIAL_RETRY_DELAY_MS;
       } catch (error) {
         // The node may not have the sent transactions, and the network may have another node by now.
-        this.#resend = true;
+        this.#mustResend = true;
         this.#settings = null;
         failed = true;
-        pause = Math.min(pause * 2, MAX_PAUSE_MS);
+        pause = Math.min(pause * 2, MAX_RETRY_DELAY_MS);
         log("warn", "x402.round_failed", { error: String(error) });
       }
       const after = this.#store.snapshot();
       const hasChanged = after !== before;
       before = after;
-      this.#notify(this.#store.takeChangedJobs());
+      this.#notify(this.#store.drainChangedJobs());
       if (state !== "busy" || Date.now() > until) return state;
-      if (!hasChanged || failed) await this.#pause(failed ? pause : POLL_MS);
+      if (!hasChanged || failed) await this.#pause(failed ? pause : POLL_INTERVAL_MS);
     }
   }
 
   /** Wakes the callers that wait for these jobs, after the outcomes are written. */
   #notify(jobIds: ReadonlySet<string>): void {
-    const statuses = new Map([...jobIds].map((id) => [id, this.#store.jobStatus(id)]));
+    const statuses = new Map([...jobIds].map((id) => [id, this.#store.getJobStatus(id)]));
     const wake = () => {
       for (const id of jobIds) for (const resolve of this.#waiters.get(id) ?? []) resolve();
     };
@@ -187,7 +191,7 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
     await within(ms, woken, () => {});
   }
 
-  async #change(jobId: string, ms: number): Promise<void> {
+  async #waitForChange(jobId: string, ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const waiters = this.#waiters.get(jobId) ?? new Set();
     this.#waiters.set(jobId, waiters.add(resolve));
@@ -196,7 +200,7 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
     if (waiters.size === 0) this.#waiters.delete(jobId);
   }
 
-  async #wallet(): Promise<SigningWallet> {
+  async #loadWallet(): Promise<SigningWallet> {
     if (this.#settings && this.#settings.until > Date.now()) return this.#settings.wallet;
     const id = this.#store.getValue("wallet_id") ?? "";
     const core = db(this.env);
@@ -208,10 +212,10 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
     const wallet: SigningWallet = {
       chainId: parseChainId(row.caip2Id),
       address: row.address,
-      signer: createSigner(await open(this.env, privateKeyPlace(row.id), row.privateKey)),
-      rpc: await openRpc(this.env, network, Date.now() + SETTINGS_MS),
+      signer: createSigner(await unseal(this.env, toPrivateKeyPlace(row.id), row.privateKey)),
+      rpc: await openRpc(this.env, network, Date.now() + SETTINGS_TTL_MS),
     };
-    this.#settings = { wallet, until: Date.now() + SETTINGS_MS };
+    this.#settings = { wallet, until: Date.now() + SETTINGS_TTL_MS };
     return wallet;
   }
 }

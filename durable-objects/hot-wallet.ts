@@ -3,36 +3,45 @@ import type { Network } from "../src/chain/network.ts";
 import { ProviderError } from "../src/chain/provider/provider.ts";
 import { type Database, db } from "../src/db/client.ts";
 import { newId } from "../src/db/id.ts";
-import { open } from "../src/db/sealed.ts";
-import { automaticSteps, confirmationThreshold, type Env, objectNamed } from "../src/env.ts";
+import { unseal } from "../src/db/sealed.ts";
+import {
+  type Env,
+  getDurableObject,
+  readAutomaticSteps,
+  readConfirmationThreshold,
+} from "../src/env.ts";
 import { wakeDispatcher } from "../src/events/outbox.ts";
 import { log } from "../src/log.ts";
-import { activeSource, activeSourceIds, sourceWithKey } from "../src/sources/active.ts";
-import { chainClock, timeOnChain } from "../src/sources/chain-clock.ts";
-import { haveFollowed } from "../src/sources/cursor.ts";
-import { walletProvider } from "../src/sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../src/sources/record.ts";
-import { wakeSource } from "../src/sources/wake.ts";
+import { createChainTimeReader, resolveChainClock } from "../src/sources/chain-clock.ts";
+import { areSourcesSynced } from "../src/sources/cursor.ts";
+import {
+  findActiveSource,
+  findSourceWithKey,
+  listActiveSourceIds,
+} from "../src/sources/find-source.ts";
+import { createWalletProvider } from "../src/sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../src/sources/source-row.ts";
+import { wakeSource } from "../src/sources/wake-source.ts";
 import { WALLET_FEATURES } from "../src/wallet-features.ts";
-import { walletsOf } from "../src/wallets/managed/find-wallet.ts";
+import { listActiveWallets } from "../src/wallets/managed/find-wallet.ts";
 import { openKeys } from "../src/wallets/managed/open-keys.ts";
 import { StaleWalletError, WalletRemovedError } from "../src/wallets/queue/errors.ts";
 import { type WalletObject, wakeWallet } from "../src/wallets/queue/wake-wallet.ts";
-import { forgetSpent } from "../src/wallets/reference-scripts/forget-spent.ts";
-import { publishedScripts } from "../src/wallets/reference-scripts/store.ts";
+import { listPublishedScripts } from "../src/wallets/reference-scripts/store.ts";
+import { withdrawSpentScript } from "../src/wallets/reference-scripts/withdraw-spent-script.ts";
 import type { OutputView } from "../src/wallets/spending/context/output-view.ts";
 import type { WalletJournal } from "../src/wallets/spending/context/wallet-ports.ts";
 import type { FeatureContext, NextTask } from "../src/wallets/spending/feature-queue.ts";
 import { listOpenSources } from "../src/wallets/spending/store/transactions.ts";
 import { readWallet } from "../src/wallets/spending/store/wallet.ts";
-import { runBy } from "./alarm.ts";
+import { scheduleAlarmBy } from "./alarm.ts";
 import type { SpendingJournal } from "./spending-journal.ts";
 
 /** Time of a run: many calls to a possibly slow provider, and its statements. */
-const RUN_MS = 90_000;
-const AFTER_FAILURE_MS = 30_000;
+const RUN_TIMEOUT_MS = 90_000;
+const RETRY_DELAY_MS = 30_000;
 
-interface Wallet {
+interface WakeRequest {
   network: Network;
   /** Payment key hash, hex. */
   vkey: string;
@@ -46,7 +55,7 @@ interface Wallet {
  */
 export class HotWallet extends DurableObject<Env> implements WalletObject {
   #view: OutputView | null = null;
-  readonly #viewsOfOthers = new Map<string, OutputView>();
+  readonly #otherWalletViews = new Map<string, OutputView>();
 
   /**
    * Requests work and returns immediately.
@@ -54,7 +63,7 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
    * @param vkey - payment key hash, hex
    */
   async wake(network: Network, vkey: string, requestId: string): Promise<void> {
-    await this.ctx.storage.put<Wallet>("wallet", { network, vkey, requestId });
+    await this.ctx.storage.put<WakeRequest>("wallet", { network, vkey, requestId });
     await this.ctx.storage.setAlarm(Date.now());
   }
 
@@ -63,27 +72,27 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
    * wakes every wallet that has work to do.
    */
   override async alarm(): Promise<void> {
-    const wallet = await this.ctx.storage.get<Wallet>("wallet");
+    const wallet = await this.ctx.storage.get<WakeRequest>("wallet");
     if (wallet === undefined) return;
     let again: number | null;
     try {
-      again = await this.#work(wallet);
+      again = await this.#runOnce(wallet);
     } catch (error) {
-      again = await this.#failed(wallet, error);
+      again = await this.#handleFailure(wallet, error);
     }
-    if (again !== null) await runBy(this.ctx.storage, again);
+    if (again !== null) await scheduleAlarmBy(this.ctx.storage, again);
   }
 
-  async #work({ network, vkey, requestId }: Wallet): Promise<number | null> {
+  async #runOnce({ network, vkey, requestId }: WakeRequest): Promise<number | null> {
     const { env } = this;
     const database = db(env, network, {
       writes: "idempotent",
-      deadline: Date.now() + RUN_MS,
+      deadline: Date.now() + RUN_TIMEOUT_MS,
     });
-    const next = await this.#next(database, network, vkey);
+    const next = await this.#findNextTask(database, network, vkey);
     const source = next
-      ? await activeSource(db(env), next.sourceId)
-      : await this.#sourceOfOpen(database, network, vkey);
+      ? await findActiveSource(db(env), next.sourceId)
+      : await this.#findPendingSource(database, network, vkey);
     if (next && source === null) {
       await next.endWithoutSource();
       return Date.now();
@@ -93,18 +102,18 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
     const { runWallet } = await import("../src/wallets/spending/run-wallet.ts");
     const { OutputView } = await import("../src/wallets/spending/context/output-view.ts");
     this.#view ??= new OutputView();
-    const providers = await this.#providers(source);
-    const clock = await chainClock(env, Date.now() + RUN_MS);
-    const chainTime = timeOnChain(clock, providers.provider);
-    const wallets = await walletsOf(db(env), [source.id]);
+    const providers = await this.#createProviders(source);
+    const clock = await resolveChainClock(env, Date.now() + RUN_TIMEOUT_MS);
+    const chainTime = createChainTimeReader(clock, providers.provider);
+    const wallets = await listActiveWallets(db(env), [source.id]);
     const context: FeatureContext = {
       database,
       source,
       wallets,
       vkey,
       deadlineProvider: providers.deadlineProvider,
-      views: this.#viewsOfOthers,
-      automatic: automaticSteps(env, source),
+      views: this.#otherWalletViews,
+      automaticSteps: readAutomaticSteps(env, source),
       chainTime,
       wake: (onNetwork, other) => wakeWallet(env, onNetwork, other, requestId),
     };
@@ -116,19 +125,20 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
       sourceId: source.id,
       db: database,
       ...providers,
-      journal: this.#journal(network, vkey),
-      hasFollowed: async (since) =>
-        haveFollowed(database, await activeSourceIds(db(env), network), since),
+      journal: this.#openJournal(network, vkey),
+      areSourcesSynced: async (since) =>
+        areSourcesSynced(database, await listActiveSourceIds(db(env), network), since),
       view: this.#view,
       features,
-      publishedScripts: () => publishedScripts(database, source.id),
-      onMissingScripts: (outputs) => forgetSpent(database, providers.provider, source.id, outputs),
-      keys: () => this.#keys(source, vkey),
+      listPublishedScripts: () => listPublishedScripts(database, source.id),
+      onMissingScripts: (outputs) =>
+        withdrawSpentScript(database, providers.provider, source.id, outputs),
+      openKeys: () => this.#openKeys(source, vkey),
       onConfirmed: async (sourceIds, tip) => {
         for (const id of sourceIds)
           await wakeSource(env, id, requestId, id === source.id ? tip : null);
       },
-      threshold: confirmationThreshold(env),
+      threshold: readConfirmationThreshold(env),
       clock,
       now: Date.now,
       newId,
@@ -136,13 +146,17 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
     });
     if (features.some((feature) => feature.hasEvents?.())) await wakeDispatcher(env, requestId);
     // Another source, with its own provider and wallets, has its turn at once.
-    const after = await this.#next(database, network, vkey);
+    const after = await this.#findNextTask(database, network, vkey);
     const isOfAnother = after && after.sourceId !== source.id && (after.dueAt ?? 0) <= Date.now();
     return isOfAnother ? Date.now() : again;
   }
 
   /** What has waited longest for a transaction, or else anything that is under way. */
-  async #next(database: Database, network: Network, vkey: string): Promise<NextTask | null> {
+  async #findNextTask(
+    database: Database,
+    network: Network,
+    vkey: string,
+  ): Promise<NextTask | null> {
     const found = await Promise.all(
       WALLET_FEATURES.map((feature) => feature.findNext(database, db(this.env), { network, vkey })),
     );
@@ -154,20 +168,20 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
   }
 
   /** A source through which transactions were sent that are not final; any that is left will do. */
-  async #sourceOfOpen(
+  async #findPendingSource(
     database: Database,
     network: Network,
     vkey: string,
   ): Promise<SourceRow | null> {
     for (const id of await listOpenSources(database, network, vkey)) {
-      const source = await sourceWithKey(db(this.env), id);
+      const source = await findSourceWithKey(db(this.env), id);
       if (source !== null) return source;
     }
     return null;
   }
 
-  #journal(network: Network, vkey: string): WalletJournal {
-    const journal = objectNamed<SpendingJournal>(this.env.SPENDING_JOURNAL, network);
+  #openJournal(network: Network, vkey: string): WalletJournal {
+    const journal = getDurableObject<SpendingJournal>(this.env.SPENDING_JOURNAL, network);
     return {
       enter: (...asked) => journal.enter(vkey, ...asked),
       append: (...asked) => journal.append(vkey, ...asked),
@@ -176,16 +190,16 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
     };
   }
 
-  async #providers({ id, network, rpcProviderApiKey }: SourceRow) {
-    const apiKey = await open(this.env, providerKeyPlace(id), rpcProviderApiKey);
+  async #createProviders({ id, network, rpcProviderApiKey }: SourceRow) {
+    const apiKey = await unseal(this.env, providerKeyPlace(id), rpcProviderApiKey);
     return {
-      provider: await walletProvider(this.env, network, apiKey, "wallet"),
-      deadlineProvider: await walletProvider(this.env, network, apiKey, "deadline"),
+      provider: await createWalletProvider(this.env, network, apiKey, "wallet"),
+      deadlineProvider: await createWalletProvider(this.env, network, apiKey, "deadline"),
     };
   }
 
-  async #keys({ id }: SourceRow, vkey: string) {
-    const wallets = await walletsOf(db(this.env), [id]);
+  async #openKeys({ id }: SourceRow, vkey: string) {
+    const wallets = await listActiveWallets(db(this.env), [id]);
     const found = wallets.find((one) => one.vkey === vkey);
     if (!found)
       throw new WalletRemovedError(
@@ -195,17 +209,17 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
   }
 
   /** @returns when to try again, epoch milliseconds */
-  async #failed({ network, vkey, requestId }: Wallet, error: unknown): Promise<number> {
+  async #handleFailure({ network, vkey, requestId }: WakeRequest, error: unknown): Promise<number> {
     // Another run was faster: not a failure, read again.
     if (error instanceof StaleWalletError) return Date.now();
     log("error", "wallet.failed", { wallet: vkey, requestId, error: String(error) });
-    await this.#hold(network, vkey, error);
+    await this.#storeFailureBlocker(network, vkey, error);
     const retryAt = error instanceof ProviderError ? error.retryAt : null;
-    return retryAt ?? Date.now() + AFTER_FAILURE_MS;
+    return retryAt ?? Date.now() + RETRY_DELAY_MS;
   }
 
   /** Stores why the wallet gets nothing done, if the database takes it. */
-  async #hold(network: Network, vkey: string, error: unknown): Promise<void> {
+  async #storeFailureBlocker(network: Network, vkey: string, error: unknown): Promise<void> {
     const database = db(this.env, network, { writes: "idempotent" });
     try {
       const { findBlocker, storeBlocker } = await import("../src/wallets/spending/blocker.ts");

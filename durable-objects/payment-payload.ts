@@ -2,47 +2,47 @@ import { DurableObject } from "cloudflare:workers";
 import type { Env } from "../src/env.ts";
 import { log } from "../src/log.ts";
 import { within } from "../src/timeout.ts";
-import type { PaymentObject, SettleAnswer, SettleOrder } from "../src/x402/model/messages.ts";
+import type { PaymentObject, SettleOrder, SettleResponse } from "../src/x402/model/messages.ts";
 import { onRequest } from "../src/x402/settle/on-request.ts";
-import { toPendingAnswer, toSettleAnswer } from "../src/x402/settle/payment-answer.ts";
 import {
   readJobStatus,
   runEffect,
   type SettlementRun,
 } from "../src/x402/settle/payment-effects.ts";
+import { toPendingResponse, toSettleResponse } from "../src/x402/settle/payment-response.ts";
 import {
   advance,
-  EFFECTS,
-  type Effect,
   type Payment,
+  type PaymentEffect,
   type PaymentEvent,
-  type Phase,
+  type PaymentPhase,
+  PHASE_EFFECTS,
 } from "../src/x402/settle/payment-state.ts";
 
 /** One turn of work; the alarm takes the next. */
-const WORK_MS = 25_000;
-const RETRY_MS = 5_000;
+const MAX_RUN_MS = 25_000;
+const RETRY_DELAY_MS = 5_000;
 /** When an abandoned beginning is given up. */
-const ABANDONED_MS = 60_000;
+const ABANDON_TIMEOUT_MS = 60_000;
 /** How often a decided payment is compared with the chain until no re-org can affect it. */
-const WATCH_MS = 60_000;
-const RUN_PAUSE_MS = 200;
+const WATCH_INTERVAL_MS = 60_000;
+const RUN_RETRY_DELAY_MS = 200;
 
 /** How long a phase is left alone; null: forever. */
-const ALARM_MS: Record<Phase, number | null> = {
-  claimed: ABANDONED_MS,
-  writing: ABANDONED_MS,
-  withdrawing: RETRY_MS,
-  verified: WORK_MS + RETRY_MS,
-  refused: RETRY_MS,
-  settled: RETRY_MS,
-  failed: RETRY_MS,
-  settledRecorded: WATCH_MS,
-  failedRecorded: WATCH_MS,
+const ALARM_DELAYS_MS: Record<PaymentPhase, number | null> = {
+  claimed: ABANDON_TIMEOUT_MS,
+  writing: ABANDON_TIMEOUT_MS,
+  withdrawing: RETRY_DELAY_MS,
+  verified: MAX_RUN_MS + RETRY_DELAY_MS,
+  refused: RETRY_DELAY_MS,
+  settled: RETRY_DELAY_MS,
+  failed: RETRY_DELAY_MS,
+  settledRecorded: WATCH_INTERVAL_MS,
+  failedRecorded: WATCH_INTERVAL_MS,
   closed: null,
 };
 
-const KEY = "payment";
+const STORAGE_KEY = "payment";
 
 /**
  * One on-chain authorization, and so at most one transfer. The table of
@@ -50,29 +50,30 @@ const KEY = "payment";
  * before any external call, sets the alarm, and performs what the table says.
  */
 export class PaymentPayload extends DurableObject<Env> implements PaymentObject {
-  #running: Promise<SettleAnswer | null> | null = null;
+  #activeRun: Promise<SettleResponse | null> | null = null;
 
-  async settle(order: SettleOrder): Promise<SettleAnswer> {
+  async settle(order: SettleOrder): Promise<SettleResponse> {
     const deadline = Date.now() + order.waitMs;
     let hasWaited = false;
     let isWatched = false;
     for (;;) {
       // Nothing is awaited from here until the run has begun, so no other call can interleave.
       const before = this.#read();
-      const isBusy = this.#running !== null;
+      const isBusy = this.#activeRun !== null;
       const reaction = onRequest(before, order, { isBusy, isWatched });
       const { payment } = reaction;
-      if (reaction.reply === "outcome") return this.#answerDecided(payment, order);
+      if (reaction.reply === "outcome") return this.#respondWithOutcome(payment, order);
       if (reaction.reply === "conflict")
         return { kind: "conflict", attemptId: payment.order.attemptId };
-      if (hasWaited && Date.now() >= deadline) return this.#pending(order);
+      if (hasWaited && Date.now() >= deadline) return this.#createPendingResponse(order);
 
       if (payment !== before) this.#write(payment);
       const answer = await this.#runUntil({ order, deadline, answer: null }, reaction.effect);
       hasWaited = true;
       isWatched ||= reaction.effect === "watch";
-      if (answer?.kind === "settled") return this.#answerDecided(this.#read() ?? payment, order);
-      if (answer && "replay" in answer) return { ...answer, replay: !isOwn(payment, order) };
+      if (answer?.kind === "settled")
+        return this.#respondWithOutcome(this.#read() ?? payment, order);
+      if (answer && "replay" in answer) return { ...answer, replay: !isOwnRequest(payment, order) };
       // The reason why another key's attempt was not begun does not apply to this key's.
       const isOthers = isBusy && reaction.relation === "rival" && answer?.kind === "refused";
       if (answer && !isOthers) return answer;
@@ -87,42 +88,42 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
   /** Never throws: after six failures the platform drops an alarm. */
   override async alarm(): Promise<void> {
     try {
-      const run = { order: null, deadline: Date.now() + WORK_MS, answer: null };
-      await this.#exclusively(async () =>
+      const run = { order: null, deadline: Date.now() + MAX_RUN_MS, answer: null };
+      await this.#runExclusively(async () =>
         this.#runEffects(run, await this.#apply({ kind: "alarm" })),
       );
     } catch (error) {
       log("error", "x402.payment_alarm_failed", { error: String(error) });
     }
-    if (this.#read()) await this.#arm();
+    if (this.#read()) await this.#setAlarm();
   }
 
   #read(): Payment | null {
-    return this.ctx.storage.kv.get<Payment>(KEY) ?? null;
+    return this.ctx.storage.kv.get<Payment>(STORAGE_KEY) ?? null;
   }
 
   #write(payment: Payment | null): void {
-    if (payment) this.ctx.storage.kv.put(KEY, payment);
-    else this.ctx.storage.kv.delete(KEY);
+    if (payment) this.ctx.storage.kv.put(STORAGE_KEY, payment);
+    else this.ctx.storage.kv.delete(STORAGE_KEY);
   }
 
-  async #arm(): Promise<void> {
+  async #setAlarm(): Promise<void> {
     const payment = this.#read();
-    const ms = payment && ALARM_MS[payment.phase];
+    const ms = payment && ALARM_DELAYS_MS[payment.phase];
     if (ms === null) await this.ctx.storage.deleteAlarm();
     else await this.ctx.storage.setAlarm(Date.now() + ms);
   }
 
   /** The answer for a decided payment. Only one caller gets its success as new. */
-  #answerDecided(payment: Payment, order: SettleOrder): SettleAnswer {
-    const own = isOwn(payment, order);
+  #respondWithOutcome(payment: Payment, order: SettleOrder): SettleResponse {
+    const own = isOwnRequest(payment, order);
     const first = own || !payment.successReported;
     if (payment.outcome?.success && !payment.successReported)
       this.#write({ ...payment, successReported: true });
-    return toSettleAnswer(payment, { replay: !own, first });
+    return toSettleResponse(payment, { replay: !own, first });
   }
 
-  async #pending(order: SettleOrder): Promise<SettleAnswer> {
+  async #createPendingResponse(order: SettleOrder): Promise<SettleResponse> {
     const payment = this.#read();
     if (!payment)
       return {
@@ -131,35 +132,38 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
         message: "The settlement did not start in time. Send the payment again.",
       };
     const status = await readJobStatus(this.env, payment, 0).catch(() => null);
-    return toPendingAnswer(payment, !isOwn(payment, order), status?.transaction ?? "");
+    return toPendingResponse(payment, !isOwnRequest(payment, order), status?.transaction ?? "");
   }
 
   /** Null: timed out, or the run ended without an outcome. */
-  async #runUntil(run: SettlementRun, effect: Effect): Promise<SettleAnswer | null> {
+  async #runUntil(run: SettlementRun, effect: PaymentEffect): Promise<SettleResponse | null> {
     try {
       const ms = Math.max(run.deadline - Date.now(), 0);
-      const work = this.#exclusively(async () => {
-        await this.#arm();
+      const work = this.#runExclusively(async () => {
+        await this.#setAlarm();
         return this.#runEffects(run, effect);
       });
       return await within(ms, work, () => null);
     } catch (error) {
       // The wallet's object may be migrating; what was begun is stored there or here.
       log("warn", "x402.run_failed", { error: String(error) });
-      await scheduler.wait(RUN_PAUSE_MS);
+      await scheduler.wait(RUN_RETRY_DELAY_MS);
       return null;
     }
   }
 
   /** Several callers share one run. */
-  #exclusively(work: () => Promise<SettleAnswer | null>): Promise<SettleAnswer | null> {
-    this.#running ??= work().finally(() => {
-      this.#running = null;
+  #runExclusively(work: () => Promise<SettleResponse | null>): Promise<SettleResponse | null> {
+    this.#activeRun ??= work().finally(() => {
+      this.#activeRun = null;
     });
-    return this.#running;
+    return this.#activeRun;
   }
 
-  async #runEffects(run: SettlementRun, first: Effect | null): Promise<SettleAnswer | null> {
+  async #runEffects(
+    run: SettlementRun,
+    first: PaymentEffect | null,
+  ): Promise<SettleResponse | null> {
     for (let effect = first; effect !== null; ) {
       const payment = this.#read();
       if (!payment) break;
@@ -170,10 +174,10 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
   }
 
   /** @returns what is to be done next */
-  async #apply(...events: PaymentEvent[]): Promise<Effect | null> {
+  async #apply(...events: PaymentEvent[]): Promise<PaymentEffect | null> {
     const before = this.#read();
     let payment = before;
-    let nextEffect: Effect | null = null;
+    let nextEffect: PaymentEffect | null = null;
     for (const event of events) {
       if (!payment) break;
       const { payment: next, effect } = advance(payment, event);
@@ -182,14 +186,14 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
     }
     if (payment !== before) {
       this.#write(payment);
-      await this.#arm();
+      await this.#setAlarm();
     }
     // A later event may have done it.
-    return payment && nextEffect === EFFECTS[payment.phase] ? nextEffect : null;
+    return payment && nextEffect === PHASE_EFFECTS[payment.phase] ? nextEffect : null;
   }
 }
 
 /** Whether the order is of the request whose answer is not a replay. */
-function isOwn(payment: Payment, order: SettleOrder): boolean {
+function isOwnRequest(payment: Payment, order: SettleOrder): boolean {
   return payment.ownRequest === order.requestId;
 }

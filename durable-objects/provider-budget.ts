@@ -3,14 +3,14 @@ import {
   type BudgetState,
   type CallClass,
   type CallsByClass,
-  callsToday,
-  fullBudget,
+  countCallsToday,
+  createBudget,
   type Lease,
   leaseCalls,
   type Quota,
   stopCalls,
 } from "../src/chain/provider/budget.ts";
-import { type BudgetReport, reportOf } from "../src/chain/provider/budget-report.ts";
+import { type BudgetReport, createBudgetReport } from "../src/chain/provider/budget-report.ts";
 import type { Env } from "../src/env.ts";
 import type { BudgetObject } from "../src/sources/provider.ts";
 
@@ -32,7 +32,7 @@ export class ProviderBudget extends DurableObject<Env> implements BudgetObject {
     const now = Date.now();
     const { state, lease } = leaseCalls(
       await this.#read(now),
-      this.#quota(),
+      this.#readQuota(),
       { calls, by, key },
       now,
     );
@@ -53,36 +53,36 @@ export class ProviderBudget extends DurableObject<Env> implements BudgetObject {
   /** The calls granted in this UTC day, by class. */
   async usage(): Promise<CallsByClass> {
     const now = Date.now();
-    return callsToday(await this.#read(now), now);
+    return countCallsToday(await this.#read(now), now);
   }
 
   /** What is left, and for whom. */
   async report(): Promise<BudgetReport> {
     const now = Date.now();
-    return reportOf(await this.#read(now), this.#quota(), now);
+    return createBudgetReport(await this.#read(now), this.#readQuota(), now);
   }
 
   /** What the release before has stored lacks some members. */
   async #read(now: number): Promise<BudgetState> {
     const stored = await this.ctx.storage.get<Partial<BudgetState>>("state");
-    return { ...fullBudget(this.#quota(), now), ...stored };
+    return { ...createBudget(this.#readQuota(), now), ...stored };
   }
 
   #write(state: BudgetState): Promise<void> {
     return this.ctx.storage.put("state", state);
   }
 
-  #quota(): Quota {
+  #readQuota(): Quota {
     const { PROVIDER_CALLS_PER_SECOND, PROVIDER_CALLS_PER_DAY } = this.env;
     return {
-      callsPerSecond: positive(PROVIDER_CALLS_PER_SECOND) ?? DEFAULT_CALLS_PER_SECOND,
-      callsPerDay: positive(PROVIDER_CALLS_PER_DAY),
+      callsPerSecond: parsePositive(PROVIDER_CALLS_PER_SECOND) ?? DEFAULT_CALLS_PER_SECOND,
+      callsPerDay: parsePositive(PROVIDER_CALLS_PER_DAY),
     };
   }
 }
 
 /** Null for what is no number above zero. */
-function positive(text: string | undefined): number | null {
+function parsePositive(text: string | undefined): number | null {
   const number = Number(text);
   return number > 0 ? number : null;
 }

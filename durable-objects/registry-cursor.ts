@@ -1,8 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
 import { db } from "../src/db/client.ts";
-import { open } from "../src/db/sealed.ts";
-import { confirmationThreshold, type Env } from "../src/env.ts";
-import { loopbackOrigins } from "../src/http/outbound/loopback-origins.ts";
+import { unseal } from "../src/db/sealed.ts";
+import { type Env, readConfirmationThreshold } from "../src/env.ts";
+import { listLoopbackOrigins } from "../src/http/outbound/loopback-origins.ts";
 import { deleteRegistrations, endRegistrations } from "../src/inbox/end-registrations.ts";
 import { undoInboxMints, writeInboxMints } from "../src/inbox/write-inbox-mints.ts";
 import { recordFailure } from "../src/indexer/cursor.ts";
@@ -11,19 +11,26 @@ import { log } from "../src/log.ts";
 import { checkService } from "../src/observability/check-service.ts";
 import { reopenRegistrations } from "../src/registrations/store.ts";
 import { checkHealth } from "../src/registry/health/check-agents.ts";
-import { indexChanges } from "../src/registry/search/index.ts";
-import { activeRegistrySource, providerKeyPlace } from "../src/registry/sources/record.ts";
+import { indexChanges } from "../src/registry/search/index-changes.ts";
+import {
+  findActiveRegistrySource,
+  providerKeyPlace,
+} from "../src/registry/sources/list-registry-sources.ts";
+import { continueRemoval, loadRemovedSource } from "../src/registry/sync/continue-removal.ts";
 import { REGISTRY_TABLES } from "../src/registry/sync/cursor.ts";
-import { continueRemoval, readRemoved } from "../src/registry/sync/removal.ts";
-import { syncRegistry } from "../src/registry/sync/sync.ts";
-import { type RegistryJob, type RegistryObject, wakeJob } from "../src/registry/sync/wake.ts";
-import { providerFor } from "../src/sources/provider.ts";
+import { syncRegistry } from "../src/registry/sync/sync-registry.ts";
+import {
+  type RegistryJob,
+  type RegistryObject,
+  wakeJob,
+} from "../src/registry/sync/wake-registry.ts";
+import { createProvider } from "../src/sources/provider.ts";
 import { runAlarm } from "./alarm.ts";
 
 /** How long one alarm works before it yields and sets the next. */
-const WORK_MS = 20_000;
+const MAX_RUN_MS = 20_000;
 /** A single statement of a pass may take this long, retries included. */
-const DATABASE_MS = 30_000;
+const DATABASE_TIMEOUT_MS = 30_000;
 const DEFAULT_CHECK_INTERVAL_S = 1800;
 
 type SourceJob = Extract<RegistryJob, { sourceId: string }>;
@@ -54,10 +61,10 @@ export class RegistryCursor extends DurableObject<Env> implements RegistryObject
             failed: `registry.${job.kind}_failed`,
             unrecorded: "registry.failure_unrecorded",
           },
-          fields: { job },
+          logFields: { job },
           ...(job.kind === "sync" && {
             record: async (reason: string) => {
-              await this.#record(job, reason);
+              await this.#recordFailure(job, reason);
               // The cron's check would find it a minute later.
               await checkService(this.env, requestId, Date.now());
             },
@@ -68,8 +75,8 @@ export class RegistryCursor extends DurableObject<Env> implements RegistryObject
 
   /** @returns whether there is more to do now */
   async #run(job: RegistryJob, requestId: string): Promise<boolean> {
-    const deadline = Date.now() + WORK_MS;
-    if (job.kind === "health") return this.#health(job, deadline);
+    const deadline = Date.now() + MAX_RUN_MS;
+    if (job.kind === "health") return this.#checkHealth(job, deadline);
     if (job.kind === "search") return indexChanges(this.env, job.network, deadline);
     return this.#sync(job, requestId, deadline);
   }
@@ -77,46 +84,49 @@ export class RegistryCursor extends DurableObject<Env> implements RegistryObject
   async #sync(job: SourceJob, requestId: string, deadline: number): Promise<boolean> {
     const { env } = this;
     const { sourceId, network } = job;
-    const database = db(env, network, { writes: "idempotent", deadline: deadline + DATABASE_MS });
-    const removed = await readRemoved(database, sourceId);
+    const database = db(env, network, {
+      writes: "idempotent",
+      deadline: deadline + DATABASE_TIMEOUT_MS,
+    });
+    const removed = await loadRemovedSource(database, sourceId);
     if (removed !== null)
       return continueRemoval(database, removed, Date.now(), {
         end: (now) => endRegistrations(database, removed, now),
-        forget: () => deleteRegistrations(database, sourceId),
+        deleteAll: () => deleteRegistrations(database, sourceId),
       });
-    const source = await activeRegistrySource(db(env), sourceId);
+    const source = await findActiveRegistrySource(db(env), sourceId);
     if (source === null) return false;
-    const apiKey = await open(env, providerKeyPlace(sourceId), source.rpcProviderApiKey);
+    const apiKey = await unseal(env, providerKeyPlace(sourceId), source.rpcProviderApiKey);
     return syncRegistry(
       {
         db: database,
-        provider: await providerFor(env, network, apiKey, "sync"),
+        provider: await createProvider(env, network, apiKey, "sync"),
         source,
-        threshold: confirmationThreshold(env),
+        threshold: readConfirmationThreshold(env),
         now: Date.now,
         listener: {
           apply: (reads, now) => writeInboxMints(source, reads, now),
-          agentsUndone: (agents, above, now) => reopenRegistrations(network, agents, above, now),
+          undoAgents: (agents, above, now) => reopenRegistrations(network, agents, above, now),
           undo: (above, now) => undoInboxMints(database, source, above, now),
         },
-        onCommit: () => this.#wakeFollowers(job, requestId),
+        onCommit: () => this.#wakeDependentJobs(job, requestId),
       },
       deadline,
     );
   }
 
-  async #health({ sourceId, network }: SourceJob, deadline: number): Promise<boolean> {
+  async #checkHealth({ sourceId, network }: SourceJob, deadline: number): Promise<boolean> {
     const { env } = this;
     const resolverUrl = env.DNS_OVER_HTTPS_URL;
     const seconds = Number(env.HEALTH_CHECK_INTERVAL_S) || DEFAULT_CHECK_INTERVAL_S;
     return checkHealth(
       {
         // A counter written twice would be wrong; one not written is only late.
-        db: db(env, network, { deadline: deadline + DATABASE_MS }),
+        db: db(env, network, { deadline: deadline + DATABASE_TIMEOUT_MS }),
         network,
         sourceId,
         outbound: {
-          loopbackOrigins: await loopbackOrigins(env, deadline),
+          loopbackOrigins: await listLoopbackOrigins(env, deadline),
           ...(resolverUrl && { resolverUrl }),
         },
         intervalMs: seconds * 1000,
@@ -127,7 +137,7 @@ export class RegistryCursor extends DurableObject<Env> implements RegistryObject
   }
 
   /** What sync found is checked and indexed immediately; if that fails, the cron does it. */
-  async #wakeFollowers({ sourceId, network }: SourceJob, requestId: string): Promise<void> {
+  async #wakeDependentJobs({ sourceId, network }: SourceJob, requestId: string): Promise<void> {
     try {
       await wakeJob(this.env, { kind: "health", network, sourceId }, requestId);
       await wakeJob(this.env, { kind: "search", network }, requestId);
@@ -136,7 +146,7 @@ export class RegistryCursor extends DurableObject<Env> implements RegistryObject
     }
   }
 
-  async #record({ sourceId, network }: SourceJob, reason: string): Promise<void> {
+  async #recordFailure({ sourceId, network }: SourceJob, reason: string): Promise<void> {
     const database = db(this.env, network, { writes: "idempotent" });
     await recordFailure(database, REGISTRY_TABLES, sourceId, reason);
   }

@@ -1,36 +1,41 @@
 import { DurableObject } from "cloudflare:workers";
-import { type Block, NoCallsLeft } from "../src/chain/provider/provider.ts";
+import { type Block, CallBudgetExhaustedError } from "../src/chain/provider/provider.ts";
 import { type Database, db } from "../src/db/client.ts";
-import { open } from "../src/db/sealed.ts";
-import { confirmationThreshold, type Env, lookInterval, warningTime } from "../src/env.ts";
+import { unseal } from "../src/db/sealed.ts";
+import {
+  type Env,
+  readConfirmationThreshold,
+  readDeadlineWarningMs,
+  readSyncIntervalMs,
+} from "../src/env.ts";
 import { ESCROW_TABLES, readCursor } from "../src/escrow/sync/cursor.ts";
 import type { SyncContext } from "../src/escrow/sync/follower.ts";
 import { syncSource } from "../src/escrow/sync/sync-source.ts";
-import { walletsWithEscrows } from "../src/escrow/tasks/wallets-with-escrows.ts";
+import { createDueWalletFinder } from "../src/escrow/tasks/wallets-with-escrows.ts";
 import { wakeDispatcher } from "../src/events/outbox.ts";
 import { recordFailure } from "../src/indexer/cursor.ts";
 import { reportFailure } from "../src/indexer/report-failure.ts";
 import { log } from "../src/log.ts";
 import { checkService } from "../src/observability/check-service.ts";
-import { activeSource } from "../src/sources/active.ts";
-import { chainClock } from "../src/sources/chain-clock.ts";
+import { resolveChainClock } from "../src/sources/chain-clock.ts";
 import type { SourceObject } from "../src/sources/cursor.ts";
-import { providerFor } from "../src/sources/provider.ts";
-import { providerKeyPlace } from "../src/sources/record.ts";
-import { walletsOf } from "../src/wallets/managed/find-wallet.ts";
-import { walletsToResend } from "../src/wallets/queue/due-wallets.ts";
+import { findActiveSource } from "../src/sources/find-source.ts";
+import { createProvider } from "../src/sources/provider.ts";
+import { providerKeyPlace } from "../src/sources/source-row.ts";
+import { listActiveWallets } from "../src/wallets/managed/find-wallet.ts";
+import { findWalletsToResend } from "../src/wallets/queue/due-wallets.ts";
 import { wakeWalletsFor } from "../src/wallets/queue/wake-wallet.ts";
 import { runAlarm } from "./alarm.ts";
 
 /** How long one alarm works before it yields and sets the next. */
-const WORK_MS = 20_000;
+const MAX_RUN_MS = 20_000;
 /** How long a tip that another reader has read is good enough. */
-const TIP_MS = 2_000;
+const TIP_MAX_AGE_MS = 2_000;
 /**
  * Extra time for the database: enough for the calls of a last batch, even if each takes almost its
  * limit.
  */
-const DATABASE_MS = 60_000;
+const DATABASE_TIMEOUT_MS = 60_000;
 
 /**
  * Follows one payment source: on request, and in between as often as the budget has calls for it. The
@@ -62,16 +67,16 @@ export class SourceCursor extends DurableObject<Env> implements SourceObject {
     if (isAsked) await storage.put({ isAsked: false });
     await runAlarm(
       storage,
-      () => this.#pass(sourceId, requestId, isAsked ? "sync" : "idle"),
+      () => this.#runPass(sourceId, requestId, isAsked ? "sync" : "idle"),
       async (error) => {
         // This pass was not requested. The cron requests one, and has separate calls.
-        if (!isAsked && error instanceof NoCallsLeft) return null;
+        if (!isAsked && error instanceof CallBudgetExhaustedError) return null;
         return reportFailure(error, {
           requestId,
           events: { failed: "sync.failed", unrecorded: "sync.failure_unrecorded" },
-          fields: { source: sourceId },
+          logFields: { source: sourceId },
           record: async (reason) => {
-            await this.#record(sourceId, reason);
+            await this.#recordFailure(sourceId, reason);
             // The cron's check would find it a minute later.
             await checkService(this.env, requestId, Date.now());
           },
@@ -81,27 +86,34 @@ export class SourceCursor extends DurableObject<Env> implements SourceObject {
   }
 
   /** @returns when to make the next, epoch milliseconds; null: when it is asked for */
-  async #pass(sourceId: string, requestId: string, use: "sync" | "idle"): Promise<number | null> {
+  async #runPass(
+    sourceId: string,
+    requestId: string,
+    use: "sync" | "idle",
+  ): Promise<number | null> {
     const { env } = this;
-    const deadline = Date.now() + WORK_MS;
-    const network = (await activeSource(db(env), sourceId))?.network;
-    const database = db(env, network, { writes: "idempotent", deadline: deadline + DATABASE_MS });
+    const deadline = Date.now() + MAX_RUN_MS;
+    const network = (await findActiveSource(db(env), sourceId))?.network;
+    const database = db(env, network, {
+      writes: "idempotent",
+      deadline: deadline + DATABASE_TIMEOUT_MS,
+    });
     const cursor = await readCursor(database, sourceId);
     // After the cursor: see `syncSource`.
-    const source = await activeSource(db(env), sourceId);
+    const source = await findActiveSource(db(env), sourceId);
     if (source === null || cursor === null) return null;
-    const wallets = await walletsOf(db(env), [sourceId]);
-    const apiKey = await open(env, providerKeyPlace(sourceId), source.rpcProviderApiKey);
+    const wallets = await listActiveWallets(db(env), [sourceId]);
+    const apiKey = await unseal(env, providerKeyPlace(sourceId), source.rpcProviderApiKey);
     const known = this.#tip;
     this.#tip = null;
     let hasCommitted = false;
     const context: SyncContext = {
       db: database,
-      provider: await providerFor(env, source.network, apiKey, use),
+      provider: await createProvider(env, source.network, apiKey, use),
       source: { ...source, wallets },
-      threshold: confirmationThreshold(env),
-      tip: known && Date.now() - known.at < TIP_MS ? known.block : null,
-      warnBeforeMs: warningTime(env),
+      threshold: readConfirmationThreshold(env),
+      tip: known && Date.now() - known.at < TIP_MAX_AGE_MS ? known.block : null,
+      warnBeforeMs: readDeadlineWarningMs(env),
       now: Date.now,
       onCommit: () => {
         hasCommitted = true;
@@ -113,7 +125,7 @@ export class SourceCursor extends DurableObject<Env> implements SourceObject {
     } finally {
       if (hasCommitted) await this.#wakeWallets(database, sourceId, requestId);
     }
-    const interval = lookInterval(env);
+    const interval = readSyncIntervalMs(env);
     return interval && Date.now() + interval;
   }
 
@@ -121,16 +133,16 @@ export class SourceCursor extends DurableObject<Env> implements SourceObject {
   async #wakeWallets(database: Database, sourceId: string, requestId: string): Promise<void> {
     const { env } = this;
     try {
-      const clock = await chainClock(env, Date.now() + DATABASE_MS);
-      const features = [walletsWithEscrows(clock, sourceId), walletsToResend];
+      const clock = await resolveChainClock(env, Date.now() + DATABASE_TIMEOUT_MS);
+      const features = [createDueWalletFinder(clock, sourceId), findWalletsToResend];
       await wakeWalletsFor(env, database, features, requestId);
     } catch (error) {
       log("warn", "wallet.wake_failed", { source: sourceId, requestId, error: String(error) });
     }
   }
 
-  async #record(sourceId: string, reason: string): Promise<void> {
-    const source = await activeSource(db(this.env), sourceId);
+  async #recordFailure(sourceId: string, reason: string): Promise<void> {
+    const source = await findActiveSource(db(this.env), sourceId);
     if (source === null) return;
     const database = db(this.env, source.network, { writes: "idempotent" });
     await recordFailure(database, ESCROW_TABLES, sourceId, reason);

@@ -3,7 +3,7 @@ import type { Env } from "../src/env.ts";
 import {
   type EnterResult,
   Journal,
-  type ReadAgain,
+  type StaleReadResult,
 } from "../src/wallets/spending/model/journal.ts";
 
 /** The journal of a network's wallets: what a database that is set back cannot take along. */
@@ -17,11 +17,11 @@ export class SpendingJournal extends DurableObject<Env> {
     );
   }
 
-  async enter(...asked: Parameters<Journal["enter"]>): Promise<EnterResult | ReadAgain> {
+  async enter(...asked: Parameters<Journal["enter"]>): Promise<EnterResult | StaleReadResult> {
     return this.#journal.enter(...asked);
   }
 
-  async append(...asked: Parameters<Journal["append"]>): Promise<boolean | ReadAgain> {
+  async append(...asked: Parameters<Journal["append"]>): Promise<boolean | StaleReadResult> {
     return this.#journal.append(...asked);
   }
 

@@ -19,7 +19,7 @@ export interface Env {
   /** One object per network: what its wallets handed to nodes, whatever becomes of the database. */
   SPENDING_JOURNAL: DurableObjectNamespace;
   /** Wakes the webhook dispatcher; the events themselves live in D1. */
-  EVENTS: Queue<EventsWake>;
+  EVENTS: Queue<EventsWakeMessage>;
   /** Asks for webhook deliveries to be sent; the deliveries themselves live in D1. */
   DELIVERIES: Queue<DeliveryMessage>;
   /** What `EVENTS` gave up; bound so that a deployment makes the queue. */
@@ -125,12 +125,12 @@ export interface DeployedVersion {
 }
 
 /** Confirmations that a transaction needs before it is applied: 1 where the setting is no number. */
-export function confirmationThreshold(env: Env): number {
+export function readConfirmationThreshold(env: Env): number {
   return Math.max(Number(env.CONFIRMATION_THRESHOLD) || 1, 1);
 }
 
 /** Milliseconds between two looks at a payment source that nobody waits for; null: the cron's are enough. */
-export function lookInterval({ SYNC_EVERY_SECONDS: seconds = "" }: Env): number | null {
+export function readSyncIntervalMs({ SYNC_EVERY_SECONDS: seconds = "" }: Env): number | null {
   if (Number(seconds) === 0 && seconds !== "") return null;
   return (Number(seconds) > 0 ? Number(seconds) : 20) * 1_000;
 }
@@ -139,7 +139,7 @@ export function lookInterval({ SYNC_EVERY_SECONDS: seconds = "" }: Env): number 
  * Milliseconds before a deadline at which the event is sent: half an hour unless the setting is a
  * number.
  */
-export function warningTime({ DEADLINE_WARNING_MINUTES: minutes }: Env): number {
+export function readDeadlineWarningMs({ DEADLINE_WARNING_MINUTES: minutes }: Env): number {
   return (Number(minutes) > 0 ? Number(minutes) : 30) * 60_000;
 }
 
@@ -147,7 +147,7 @@ export function warningTime({ DEADLINE_WARNING_MINUTES: minutes }: Env): number 
  * Which steps of escrows are automatic: all that neither the deployment nor the payment source
  * switches off.
  */
-export function automaticSteps(
+export function readAutomaticSteps(
   env: Pick<Env, "AUTO_WITHDRAW_PAYMENTS" | "AUTO_WITHDRAW_REFUNDS">,
   source?: { autoWithdrawPayments: boolean | null; autoWithdrawRefunds: boolean | null },
 ): { payments: boolean; refunds: boolean } {
@@ -158,7 +158,7 @@ export function automaticSteps(
 }
 
 /** The queue's message: it only wakes the dispatcher, since the events themselves are in D1. */
-export interface EventsWake {
+export interface EventsWakeMessage {
   /** Version of the message: two versions of the code run at once during a rollout. */
   v: 1;
   requestId: string;
@@ -175,7 +175,7 @@ export interface DeliveryMessage {
  * The calls of the object with a name. The caller names the interface that the object's class implements, so
  * that no code below the objects depends on their classes.
  */
-export function objectNamed<Calls extends object>(
+export function getDurableObject<Calls extends object>(
   namespace: DurableObjectNamespace,
   name: string,
 ): Calls & { readonly id: { toString(): string } } {

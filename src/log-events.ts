@@ -156,7 +156,7 @@ export const LOG_EVENTS = {
 export type LogEvent = keyof typeof LOG_EVENTS;
 
 /** The table of docs/operating.md. */
-export function logTable(): string {
+export function renderLogTable(): string {
   const rows = Object.entries(LOG_EVENTS).map(([event, advice]) => `| \`${event}\` | ${advice} |`);
   return ["| event | what to do |", "|---|---|", ...rows].join("\n");
 }

@@ -6,44 +6,44 @@ import { resealAll } from "./db/reseal.ts";
 import type { Env } from "./env.ts";
 import { returnCharges } from "./escrow/purchases/charges.ts";
 import { ESCROW_DOCUMENTS } from "./escrow/store/outdated-documents.ts";
-import { expireOfRemovedSources } from "./escrow/sync/expire.ts";
+import { expirePurchasesOfRemovedSources } from "./escrow/sync/expire-records.ts";
 import { verifyDueInboxes } from "./inbox/verify-due-inboxes.ts";
 import { log } from "./log.ts";
 import { checkService } from "./observability/check-service.ts";
-import { destroyUnneededKeys } from "./payment-sources/kept-keys.ts";
-import { publishNeeded } from "./payment-sources/reference-script/automatic.ts";
-import { tellAllRecords } from "./payment-sources/tell-records.ts";
+import { applyAllWalletChanges } from "./payment-sources/apply-wallet-changes.ts";
+import { destroyUnneededKeys } from "./payment-sources/destroy-unneeded-keys.ts";
+import { publishNeededScripts } from "./payment-sources/reference-script/publish-needed-scripts.ts";
 import { ENTRY_DOCUMENTS } from "./registry/entries/read-entries.ts";
-import { wakeRegistry } from "./registry/sync/wake.ts";
-import { activeSourceIds, removedSources } from "./sources/active.ts";
-import { chainClock } from "./sources/chain-clock.ts";
+import { wakeRegistry } from "./registry/sync/wake-registry.ts";
+import { resolveChainClock } from "./sources/chain-clock.ts";
 import { wakeCursor } from "./sources/cursor.ts";
+import { listActiveSourceIds, listRemovedSources } from "./sources/find-source.ts";
 import { within } from "./timeout.ts";
 import { WALLET_FEATURES } from "./wallet-features.ts";
 import { wakeDueWallets } from "./wallets/queue/wake-wallet.ts";
 import { checkLowBalances } from "./wallets/rules/low-balance.ts";
 import { checkTopUps } from "./wallets/top-ups/check.ts";
-import { purgeDeliveries, sweepDeliveries } from "./webhooks/delivery/sweep.ts";
+import { purgeDeliveries, sweepDeliveries } from "./webhooks/delivery/sweep-deliveries.ts";
 import { watchPayments } from "./x402/pay/watch-payments.ts";
 import { wakeSettlements } from "./x402/settle/wake-settlements.ts";
 import { checkBalances } from "./x402/wallets/low-balance.ts";
 
 /** How long a cron run waits for providers to return the wallets' balances. */
-const BALANCES_MS = 20_000;
+const BALANCE_CHECK_TIMEOUT_MS = 20_000;
 /** How long a cron run reseals secrets after a key rotation. */
-const RESEAL_MS = 20_000;
+const RESEAL_TIMEOUT_MS = 20_000;
 /** How long a run of the cron renders documents anew after a new version of their text. */
-const RENDER_MS = 20_000;
+const RENDER_TIMEOUT_MS = 20_000;
 /** How long a run asks for scripts that escrows need on the chain. */
-const PUBLISH_MS = 20_000;
+const SCRIPT_PUBLISHING_TIMEOUT_MS = 20_000;
 /** How long a run tells records that wallets of theirs are gone, or back. */
-const TELL_MS = 20_000;
+const RECORD_UPDATE_TIMEOUT_MS = 20_000;
 /** How long a run asks chains about payments that sellers settle. */
-const PAYMENTS_MS = 20_000;
-const DOCUMENTS = [ESCROW_DOCUMENTS, ENTRY_DOCUMENTS];
+const PAYMENT_WATCH_TIMEOUT_MS = 20_000;
+const DOCUMENT_TABLES = [ESCROW_DOCUMENTS, ENTRY_DOCUMENTS];
 
 /** How long a run waits for a job: longer than any successful one takes. */
-const JOB_MS = 2 * 60_000;
+const JOB_TIMEOUT_MS = 2 * 60_000;
 
 interface Job {
   name: string;
@@ -62,57 +62,64 @@ export async function runSchedule(env: Env): Promise<void> {
     {
       name: "wallets.wake",
       run: async () => {
-        const clock = await chainClock(env, Date.now() + JOB_MS);
+        const clock = await resolveChainClock(env, Date.now() + JOB_TIMEOUT_MS);
         const features = WALLET_FEATURES.map((feature) => feature.findDueWallets(clock));
         await wakeDueWallets(env, features, requestId);
       },
     },
     { name: "purchases.return", run: () => returnAllCharges(env) },
-    { name: "wallets.changed", run: () => tellAllRecords(env, Date.now() + TELL_MS) },
-    { name: "wallets.keys", run: () => destroyUnneededKeys(env, Date.now() + JOB_MS) },
+    {
+      name: "wallets.changed",
+      run: () => applyAllWalletChanges(env, Date.now() + RECORD_UPDATE_TIMEOUT_MS),
+    },
+    { name: "wallets.keys", run: () => destroyUnneededKeys(env, Date.now() + JOB_TIMEOUT_MS) },
     { name: "x402.wake", run: () => wakeSettlements(env, requestId, Date.now()) },
     { name: "service.check", run: () => checkService(env, requestId, Date.now()) },
     { name: "webhooks.sweep", run: () => sweepDeliveries(env, requestId) },
     { name: "webhooks.purge", run: () => purgeDeliveries(env, Date.now()) },
-    { name: "secrets.reseal", run: () => resealAll(env, Date.now(), Date.now() + RESEAL_MS) },
+    {
+      name: "secrets.reseal",
+      run: () => resealAll(env, Date.now(), Date.now() + RESEAL_TIMEOUT_MS),
+    },
     {
       name: "records.render",
-      run: () => renderOutdated(env, DOCUMENTS, Date.now(), Date.now() + RENDER_MS),
+      run: () => renderOutdated(env, DOCUMENT_TABLES, Date.now(), Date.now() + RENDER_TIMEOUT_MS),
     },
   ];
   // An invocation has six connections: the jobs that call providers and nodes take turns.
   const questions: Job[] = [
     {
       name: "wallets.low_balance",
-      run: () => checkLowBalances(env, requestId, Date.now(), Date.now() + BALANCES_MS),
+      run: () =>
+        checkLowBalances(env, requestId, Date.now(), Date.now() + BALANCE_CHECK_TIMEOUT_MS),
     },
     {
       name: "wallets.top_up",
-      run: () => checkTopUps(env, requestId, Date.now(), Date.now() + BALANCES_MS),
+      run: () => checkTopUps(env, requestId, Date.now(), Date.now() + BALANCE_CHECK_TIMEOUT_MS),
     },
     { name: "x402.low_balance", run: () => checkBalances(env, requestId) },
     {
       name: "x402.payments",
-      run: () => watchPayments(env, requestId, Date.now(), Date.now() + PAYMENTS_MS),
+      run: () => watchPayments(env, requestId, Date.now(), Date.now() + PAYMENT_WATCH_TIMEOUT_MS),
     },
     {
       name: "reference_scripts.publish",
-      run: () => publishNeeded(env, requestId, Date.now() + PUBLISH_MS),
+      run: () => publishNeededScripts(env, requestId, Date.now() + SCRIPT_PUBLISHING_TIMEOUT_MS),
     },
     { name: "inbox.verify", run: () => verifyDueInboxes(env, requestId) },
   ];
   await Promise.all([
     ...wakes.map((job) => runJob(job, requestId)),
-    runInTurn(questions, requestId),
+    runSequentially(questions, requestId),
   ]);
 }
 
-async function runInTurn(jobs: Job[], requestId: string): Promise<void> {
+async function runSequentially(jobs: Job[], requestId: string): Promise<void> {
   for (const job of jobs) await runJob(job, requestId);
 }
 
 async function wakeCursors(env: Env, requestId: string): Promise<void> {
-  const sources = await activeSourceIds(db(env));
+  const sources = await listActiveSourceIds(db(env));
   await Promise.all(
     sources.map((id) =>
       wakeCursor(env, id, requestId).catch((error: unknown) => {
@@ -125,8 +132,9 @@ async function wakeCursors(env: Env, requestId: string): Promise<void> {
 async function returnAllCharges(env: Env): Promise<void> {
   for (const network of NETWORKS) {
     const database = db(env, network, { writes: "idempotent" });
-    const removed = Object.keys(await removedSources(db(env), network));
-    if (removed.length > 0) await expireOfRemovedSources(database, network, removed, Date.now());
+    const removed = Object.keys(await listRemovedSources(db(env), network));
+    if (removed.length > 0)
+      await expirePurchasesOfRemovedSources(database, network, removed, Date.now());
     await returnCharges(database, network);
   }
 }
@@ -134,8 +142,8 @@ async function returnAllCharges(env: Env): Promise<void> {
 /** A job that fails or hangs must not hold up the others. */
 async function runJob({ name, run }: Job, requestId: string): Promise<void> {
   try {
-    await within(JOB_MS, run(), () => {
-      throw new Error(`not done within ${JOB_MS} ms`);
+    await within(JOB_TIMEOUT_MS, run(), () => {
+      throw new Error(`not done within ${JOB_TIMEOUT_MS} ms`);
     });
   } catch (error) {
     log("error", "schedule.job_failed", { job: name, requestId, error: String(error) });

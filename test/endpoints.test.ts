@@ -1,10 +1,10 @@
 import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { newToken } from "../src/api-keys/token.ts";
+import { createToken } from "../src/api-keys/token.ts";
 import { createApp } from "../src/app.ts";
 import { MAX_BODY_BYTES } from "../src/http/body.ts";
-import { codesOf } from "../src/http/errors/codes.ts";
+import { listCodes } from "../src/http/errors/codes.ts";
 import worker from "../src/worker.ts";
 import { emptyTables } from "./support/app.ts";
 import { wrapD1 } from "./support/d1.ts";
@@ -75,7 +75,7 @@ async function expectRefused(answering: () => Promise<Response>, status: number)
       status: "error",
       error: {
         message: expect.stringMatching(/\S/),
-        code: expect.toSatisfy((code: string) => codesOf(status).some((one) => one === code)),
+        code: expect.toSatisfy((code: string) => listCodes(status).some((one) => one === code)),
         ...(body.error?.field !== undefined && {
           field: expect.toSatisfy((field: string) => message.startsWith(`${field}: `)),
         }),
@@ -149,7 +149,7 @@ describe.each(sampled(3, KEYED).map((endpoint) => ({ title: name(endpoint), endp
     it.each([
       ["no key", () => null],
       ["an empty key", () => ""],
-      ["an unknown key", () => newToken("Admin")],
+      ["an unknown key", () => createToken("Admin")],
       ["a key of a thousand characters", () => "k".repeat(1000)],
       ["a revoked key", () => tokens.revoked],
     ])("%s answers 401", async (_, token) => {

@@ -1,7 +1,7 @@
 import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { keysFromMnemonic } from "../src/chain/wallet-keys.ts";
+import { deriveWalletKeys } from "../src/chain/wallet-keys.ts";
 import worker from "../src/worker.ts";
 import { emptyTables } from "./support/app.ts";
 import { ASLEEP } from "./support/objects.ts";
@@ -51,7 +51,7 @@ async function useEverything(api: SourceApi): Promise<void> {
   const first = keep("provider key", "provider-key-of-the-source");
   for (const name of ["buyer-0", "seller-0"]) {
     const mnemonic = keep(`mnemonic of ${name}`, api.wallet(name).mnemonic);
-    secrets.set(`key of ${name}`, (await keysFromMnemonic(mnemonic, "Preprod")).paymentKey);
+    secrets.set(`key of ${name}`, (await deriveWalletKeys(mnemonic, "Preprod")).paymentKey);
   }
   const source = await post("/payment-source-extended", {
     ...api.body({ ...api.purchasing(), ...api.selling() }),

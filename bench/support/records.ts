@@ -3,17 +3,22 @@ import { randomBytes } from "node:crypto";
 import type { OnChainState } from "../../src/chain/network.ts";
 import { db } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
-import { IDLE, type Intent, type Progress, type Step } from "../../src/escrow/model/intent.ts";
 import {
   type EscrowRecord,
   type Side,
-  UNLOCKED,
-  type WalletName,
-} from "../../src/escrow/model/record.ts";
+  UNLOCKED_STATE,
+  type WalletReference,
+} from "../../src/escrow/model/escrow-record.ts";
+import {
+  IDLE_PROGRESS,
+  type Intent,
+  type Progress,
+  type Step,
+} from "../../src/escrow/model/intent.ts";
 import { ChangeSet } from "../../src/escrow/store/change-set.ts";
-import { commit } from "../../src/escrow/sync/commit.ts";
+import { commitChanges } from "../../src/escrow/sync/commit-changes.ts";
 import type { EscrowCursor } from "../../src/escrow/sync/cursor.ts";
-import { initialCursor } from "../../src/sources/cursor.ts";
+import { insertCursor } from "../../src/sources/cursor.ts";
 
 /** Contracts of the records; only every fiftieth record is of the rare one. */
 export const CONTRACTS = {
@@ -55,13 +60,13 @@ const BATCH_EVERY_MS = 60_000;
 export async function loadRecords(d1: D1Database, perSide: number): Promise<void> {
   const source = { id: "bench-source", network: "Preprod" } as const;
   const database = () => db({ DB: d1 }, source.network);
-  await database().batch(initialCursor(source, null));
+  await database().batch(insertCursor(source, null));
   const cursor: EscrowCursor = {
     sourceId: source.id,
     network: source.network,
     version: 0,
     recent: [],
-    complete: true,
+    isComplete: true,
     tipHash: null,
   };
   const wallet = { id: newId(0), vkey: hex(28), address: walletAddress };
@@ -82,7 +87,7 @@ export async function loadRecords(d1: D1Database, perSide: number): Promise<void
               utxo: `${hex(32)}#0`,
             },
             output: null,
-            progress: wants === null ? IDLE : wanting(wants[record.side], now),
+            progress: wants === null ? IDLE_PROGRESS : wanting(wants[record.side], now),
             undo: { endedIntent: null, error: null, isErrorCleared: false, expiredAt: null },
           },
           {
@@ -94,7 +99,7 @@ export async function loadRecords(d1: D1Database, perSide: number): Promise<void
           "171397",
         );
     }
-    await commit(database(), cursor, changes, { recent: [], leaseUntil: now });
+    await commitChanges(database(), cursor, changes, { recent: [], leaseUntil: now });
     now += BATCH_EVERY_MS;
     height += LIFE.length;
   }
@@ -104,7 +109,7 @@ export async function loadRecords(d1: D1Database, perSide: number): Promise<void
     .run();
 }
 
-function newRecord(i: number, now: number, wallet: WalletName): EscrowRecord {
+function newRecord(i: number, now: number, wallet: WalletReference): EscrowRecord {
   const side = i % 2 === 0 ? "payment" : "purchase";
   const ofSide = Math.floor(i / 2);
   const turn = ofSide % 2 === 0 ? "first" : "second";
@@ -138,9 +143,9 @@ function newRecord(i: number, now: number, wallet: WalletName): EscrowRecord {
       funds: [{ unit: "", amount: "10000000" }],
     },
     lastDeadlineWarning: null,
-    state: UNLOCKED,
+    state: UNLOCKED_STATE,
     output: null,
-    progress: side === "purchase" ? wanting("FundsLocking", now) : IDLE,
+    progress: side === "purchase" ? wanting("FundsLocking", now) : IDLE_PROGRESS,
     wallet,
     createdAt: now,
     updatedAt: now,
@@ -156,7 +161,7 @@ function newRecord(i: number, now: number, wallet: WalletName): EscrowRecord {
 /** A step that was asked for. */
 function wanting(step: Step, since: number): Progress {
   const intent: Intent = { id: newId(since), step, resultHash: null, by: "automatic", since };
-  return { ...IDLE, intent };
+  return { ...IDLE_PROGRESS, intent };
 }
 
 function hex(bytes: number): string {

@@ -6,7 +6,7 @@ import { newId } from "../../src/db/id.ts";
 import type { Env } from "../../src/env.ts";
 import type { Caller } from "../../src/http/context.ts";
 import { dispatchEvents } from "../../src/webhooks/delivery/dispatch-events.ts";
-import { purgeDeliveries } from "../../src/webhooks/delivery/sweep.ts";
+import { purgeDeliveries } from "../../src/webhooks/delivery/sweep-deliveries.ts";
 import { recordVerifiedAttempt } from "../../src/x402/attempts/record-attempts.ts";
 import { recordOutcome } from "../../src/x402/attempts/record-outcomes.ts";
 import type { AttemptOrder } from "../../src/x402/model/messages.ts";

@@ -4,15 +4,15 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { CallError } from "./request.ts";
 
 /** Between two looks at what changes often, and at what changes seldom. */
-export const OFTEN_MS = 3_000;
-export const SELDOM_MS = 10_000;
+export const FAST_POLL_INTERVAL_MS = 3_000;
+export const POLL_INTERVAL_MS = 10_000;
 
 /** When something was last read from the API, epoch milliseconds; null: never. */
-export const readAt = signal<number | null>(null);
+export const lastReadAt = signal<number | null>(null);
 /** Why the last read failed; null: it did not. */
 export const readError = signal<CallError | null>(null);
 
-export interface Live<Data> {
+export interface LiveData<Data> {
   /** Null before the first answer. */
   data: Data | null;
   /** Why there is no newer answer; null: this one is the newest. */
@@ -31,8 +31,8 @@ export interface Live<Data> {
 export function useLive<Data>(
   name: string,
   read: (signal: AbortSignal, before: Data | null) => Promise<Data>,
-  everyMs = SELDOM_MS,
-): Live<Data> {
+  everyMs = POLL_INTERVAL_MS,
+): LiveData<Data> {
   const [shown, setShown] = useState<{ name: string; data: Data | null; error: CallError | null }>({
     name,
     data: null,
@@ -48,7 +48,7 @@ export function useLive<Data>(
     let isReading = false;
     let isAskedAgain = false;
     let data: Data | null = null;
-    const look = async () => {
+    const poll = async () => {
       if (isReading) {
         isAskedAgain = true;
         return;
@@ -59,31 +59,31 @@ export function useLive<Data>(
         data = await reader.current(stop.signal, data);
         if (stop.signal.aborted) return;
         setShown({ name, data, error: null });
-        readAt.value = Date.now();
+        lastReadAt.value = Date.now();
         readError.value = null;
       } catch (error) {
         if (stop.signal.aborted) return;
-        const problem = asCallError(error);
+        const problem = toCallError(error);
         setShown({ name, data, error: problem });
         readError.value = problem;
       } finally {
         isReading = false;
         if (!stop.signal.aborted) {
-          timer = setTimeout(tick, isAskedAgain ? 0 : everyMs);
+          timer = setTimeout(pollIfVisible, isAskedAgain ? 0 : everyMs);
           isAskedAgain = false;
         }
       }
     };
-    const tick = () => {
-      if (document.visibilityState === "visible") look();
+    const pollIfVisible = () => {
+      if (document.visibilityState === "visible") poll();
     };
-    now.current = look;
-    look();
-    document.addEventListener("visibilitychange", tick);
+    now.current = poll;
+    poll();
+    document.addEventListener("visibilitychange", pollIfVisible);
     return () => {
       stop.abort();
       clearTimeout(timer);
-      document.removeEventListener("visibilitychange", tick);
+      document.removeEventListener("visibilitychange", pollIfVisible);
     };
   }, [name, everyMs]);
 
@@ -97,7 +97,7 @@ export function useLive<Data>(
 }
 
 /** A problem of the console itself is shown like one of the API, rather than as an empty page. */
-export function asCallError(error: unknown): CallError {
+export function toCallError(error: unknown): CallError {
   if (error instanceof CallError) return error;
   console.error(error);
   return new CallError(0, error instanceof Error ? error.message : String(error));

@@ -1,6 +1,6 @@
 /** Every call of the console to the API. */
 import { transport } from "../../client/transport.ts";
-import { key, signOut } from "./session.ts";
+import { apiKey, signOut } from "./session.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
@@ -33,14 +33,14 @@ export class CallError extends Error {
 
 const NOT_MODIFIED = 304;
 /** Settlements take up to 30 s. Whoever looks at a page would rather be told than wait for many tries. */
-const SENDING = { attempts: 2, timeoutMs: 35_000 };
+const SEND_OPTIONS = { attempts: 2, timeoutMs: 35_000 };
 
-const send = transport({ ...SENDING, token: () => key.value ?? "" });
-const ADMIN_API = "/v1/";
+const send = transport({ ...SEND_OPTIONS, token: () => apiKey.value ?? "" });
+const ADMIN_API_PREFIX = "/v1/";
 
 /** What an address of the API answered last, so that an unchanged answer is not sent again. */
-const known = new Map<string, { etag: string; data: unknown }>();
-const MAX_KNOWN = 50;
+const cachedResponses = new Map<string, { etag: string; data: unknown }>();
+const MAX_CACHED_RESPONSES = 50;
 
 /**
  * Calls the API with the key in use, and answers with the `data` of its answer in the interface's own
@@ -53,11 +53,11 @@ export async function call<Data>(request: Call, signal?: AbortSignal, token?: st
   const { method, body, idempotencyKey } = request;
   const url = urlOf(request);
   const headers = new Headers();
-  const cached = method === "GET" ? known.get(url) : undefined;
+  const cached = method === "GET" ? cachedResponses.get(url) : undefined;
   if (cached) headers.set("if-none-match", cached.etag);
   if (body !== undefined) headers.set("content-type", "application/json");
   if (idempotencyKey) headers.set("idempotency-key", idempotencyKey);
-  const { response, text } = await exchange(
+  const { response, text } = await sendRequest(
     new Request(url, {
       method,
       headers,
@@ -68,7 +68,7 @@ export async function call<Data>(request: Call, signal?: AbortSignal, token?: st
     token,
   );
   if (response.status === NOT_MODIFIED && cached) return cached.data as Data;
-  const answer = parse(text);
+  const answer = parseBody(text);
   if (!response.ok) {
     const error = errorOf(response, answer);
     if (error.status === 401 && token === undefined) signOut(error.message);
@@ -76,7 +76,7 @@ export async function call<Data>(request: Call, signal?: AbortSignal, token?: st
   }
   const data = answer.data as Data;
   const etag = response.headers.get("etag");
-  if (method === "GET" && etag !== null) remember(url, etag, data);
+  if (method === "GET" && etag !== null) cacheResponse(url, etag, data);
   return data;
 }
 
@@ -86,15 +86,17 @@ export async function call<Data>(request: Call, signal?: AbortSignal, token?: st
  * @throws CallError
  */
 export async function readFile(path: string, query: Record<string, string>): Promise<string> {
-  const { response, text } = await exchange(new Request(urlOf({ path, query })));
+  const { response, text } = await sendRequest(new Request(urlOf({ path, query })));
   if (response.ok) return text;
-  throw errorOf(response, parse(text));
+  throw errorOf(response, parseBody(text));
 }
 
 /** @throws CallError if there is no answer, or the abort that was asked for */
-async function exchange(asked: Request, token?: string) {
+async function sendRequest(asked: Request, token?: string) {
   try {
-    const response = await (token === undefined ? send : transport({ ...SENDING, token }))(asked);
+    const response = await (token === undefined ? send : transport({ ...SEND_OPTIONS, token }))(
+      asked,
+    );
     return { response, text: await response.text() };
   } catch (error) {
     if (asked.signal.aborted) throw error;
@@ -103,41 +105,42 @@ async function exchange(asked: Request, token?: string) {
 }
 
 /** Forgets all answers: another key may see others. */
-export function forgetAnswers(): void {
-  known.clear();
+export function clearCachedResponses(): void {
+  cachedResponses.clear();
 }
 
-function remember(url: string, etag: string, data: unknown): void {
-  known.delete(url);
-  known.set(url, { etag, data });
-  const [oldest] = known.keys();
-  if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
+function cacheResponse(url: string, etag: string, data: unknown): void {
+  cachedResponses.delete(url);
+  cachedResponses.set(url, { etag, data });
+  const [oldest] = cachedResponses.keys();
+  if (cachedResponses.size > MAX_CACHED_RESPONSES && oldest !== undefined)
+    cachedResponses.delete(oldest);
 }
 
 /** Where a call goes, with its query. Paths under `/v1/` are of the admin operation, all others of the API. */
 export function urlOf({ path, query = {} }: Pick<Call, "path" | "query">): string {
   const given = Object.entries(query).filter(([, value]) => value !== "");
   const text = new URLSearchParams(given).toString();
-  const base = path.startsWith(ADMIN_API) ? path : `/api/v1${path}`;
+  const base = path.startsWith(ADMIN_API_PREFIX) ? path : `/api/v1${path}`;
   return text === "" ? base : `${base}?${text}`;
 }
 
-interface Answer {
+interface ResponseBody {
   data?: unknown;
   error?: { message?: string; field?: string; requestId?: string } | string;
   message?: string;
   meta?: { requestId?: string };
 }
 
-function parse(text: string): Answer {
+function parseBody(text: string): ResponseBody {
   try {
-    return (JSON.parse(text) as Answer | null) ?? {};
+    return (JSON.parse(text) as ResponseBody | null) ?? {};
   } catch {
     return {};
   }
 }
 
-function errorOf(response: Response, { error, message, meta }: Answer): CallError {
+function errorOf(response: Response, { error, message, meta }: ResponseBody): CallError {
   const id = response.headers.get("x-request-id") ?? undefined;
   if (typeof error === "object")
     return new CallError(

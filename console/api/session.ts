@@ -1,11 +1,11 @@
 /** Who uses the console: the API key of this tab, which is forgotten when the tab is closed. */
 import { signal } from "@preact/signals";
 
-const STORED_AS = "key";
+const STORAGE_KEY = "key";
 
 /** What a key may do, each more than the one before. */
-export const ACCESS = ["User", "+PAY", "Admin"] as const;
-export type Access = (typeof ACCESS)[number];
+export const ACCESS_LEVELS = ["User", "+PAY", "Admin"] as const;
+export type Access = (typeof ACCESS_LEVELS)[number];
 
 /** What `GET /api-key-status` tells of the key in use. */
 export interface KeyStatus {
@@ -17,29 +17,29 @@ export interface KeyStatus {
 }
 
 /** The key in use; null: nobody is signed in. */
-export const key = signal(sessionStorage.getItem(STORED_AS));
+export const apiKey = signal(sessionStorage.getItem(STORAGE_KEY));
 /** Null until the API has told. */
 export const keyStatus = signal<KeyStatus | null>(null);
 /** Why the last session ended, for the sign-in page. */
-export const farewell = signal<string | null>(null);
+export const signOutReason = signal<string | null>(null);
 
 export function signIn(token: string, status: KeyStatus): void {
-  sessionStorage.setItem(STORED_AS, token);
+  sessionStorage.setItem(STORAGE_KEY, token);
   keyStatus.value = status;
-  farewell.value = null;
-  key.value = token;
+  signOutReason.value = null;
+  apiKey.value = token;
 }
 
 /** @param why - what the sign-in page says about it */
 export function signOut(why: string | null = null): void {
-  sessionStorage.removeItem(STORED_AS);
-  farewell.value = why;
+  sessionStorage.removeItem(STORAGE_KEY);
+  signOutReason.value = why;
   keyStatus.value = null;
-  key.value = null;
+  apiKey.value = null;
 }
 
 /** Whether the key in use may do what needs an access. */
-export function may(access: Access): boolean {
+export function hasAccess(access: Access): boolean {
   const status = keyStatus.value;
   if (status === null) return false;
   if (access === "Admin") return status.canAdmin;

@@ -5,58 +5,58 @@ import { SELLING_WALLET_KEYS } from "./fields/known-ids.ts";
 const REGISTRATION_STATUSES = ["Registered", "Deregistered", "Pending", "Failed"] as const;
 
 const registrationColumns: readonly Column[] = [
-  { head: "Name", at: "name" },
-  { head: "State", at: "state", as: "tag" },
-  { head: "Error", at: "error" },
-  { head: "Agent", at: "agentIdentifier", as: "code" },
-  { head: "Wallet", at: "SmartContractWallet.walletAddress", as: "code" },
-  { head: "Transaction", at: "CurrentTransaction.txHash", as: "code" },
-  { head: "Made", at: "createdAt", as: "time" },
+  { heading: "Name", path: "name" },
+  { heading: "State", path: "state", as: "tag" },
+  { heading: "Error", path: "error" },
+  { heading: "Agent", path: "agentIdentifier", as: "code" },
+  { heading: "Wallet", path: "SmartContractWallet.walletAddress", as: "code" },
+  { heading: "Transaction", path: "CurrentTransaction.txHash", as: "code" },
+  { heading: "Made", path: "createdAt", as: "time" },
 ];
 
-const wallet: Field = {
+const walletField: Field = {
   name: "sellingWalletVkey",
   label: "Selling wallet (key hash)",
   known: SELLING_WALLET_KEYS,
   isRequired: true,
   hint: "It pays for the transaction and holds the agent's token.",
 };
-const shared: readonly Field[] = [
-  wallet,
+const sharedFields: readonly Field[] = [
+  walletField,
   { name: "name", label: "Name", isRequired: true },
   { name: "description", label: "Description", as: "long" },
 ];
 
 const isRegistered = (row: unknown) =>
   /^(RegistrationConfirmed|UpdateConfirmed|DeregistrationFailed)$/.test(textAt(row, "state"));
-const isOver = (row: unknown) =>
+const isRemovable = (row: unknown) =>
   /^(RegistrationFailed|DeregistrationConfirmed)$/.test(textAt(row, "state"));
 
-const deregister = (path: string): Action => ({
+const createDeregisterAction = (path: string): Action => ({
   name: "deregister",
   label: "Deregister",
-  about: "Burns the agent's token. Nobody can quote for it afterwards.",
+  description: "Burns the agent's token. Nobody can quote for it afterwards.",
   method: path === "/registry" ? "DELETE" : "POST",
   path: path === "/registry" ? path : `${path}/deregister`,
   fromRow: { agentIdentifier: "agentIdentifier" },
   hasNetwork: true,
   needs: "+PAY",
   isFinal: true,
-  when: isRegistered,
+  isApplicable: isRegistered,
 });
 
-const remove = (path: string): Action => ({
+const createRemoveAction = (path: string): Action => ({
   name: "remove",
   label: "Remove record",
-  about: "Removes the record of what failed or is over. The chain is not touched.",
+  description: "Removes the record of what failed or is over. The chain is not touched.",
   method: "DELETE",
   path,
   fromRow: { id: "id" },
   isFinal: true,
-  when: isOver,
+  isApplicable: isRemovable,
 });
 
-const registrations = (
+const createRegistrationList = (
   name: string,
   title: string,
   path: string,
@@ -64,12 +64,12 @@ const registrations = (
 ): Resource => ({
   name,
   title,
-  about:
+  description:
     "Agents that were registered here. Each registration is a transaction of a selling wallet.",
   path,
-  rows: "Assets",
+  rowsMember: "Assets",
   hasNetwork: true,
-  empty: "No agent was registered here on this network.",
+  emptyText: "No agent was registered here on this network.",
   filters: [
     { name: "filterStatus", label: "Status", as: "choice", choices: REGISTRATION_STATUSES },
     { name: "searchQuery", label: "Search" },
@@ -79,7 +79,7 @@ const registrations = (
     {
       name: "register",
       label: "Register",
-      about: "Mints the agent's token, which says in public what the agent is.",
+      description: "Mints the agent's token, which says in public what the agent is.",
       method: "POST",
       path,
       hasNetwork: true,
@@ -87,24 +87,24 @@ const registrations = (
       needs: "+PAY",
     },
   ],
-  actions: [deregister(path), remove(path)],
+  actions: [createDeregisterAction(path), createRemoveAction(path)],
 });
 
 export const agents: Page = {
   name: "agents",
   title: "Agents",
-  needs: "User",
+  access: "User",
   tabs: [
     {
       name: "registry",
       title: "Registry",
-      about:
+      description:
         "Agents found on the chain. One is Invalid when its metadata cannot be read, and says why.",
       method: "POST",
       path: "/registry-entry",
-      rows: "entries",
+      rowsMember: "entries",
       hasNetwork: true,
-      empty: "The registry knows no agent on this network, or none that the filters leave.",
+      emptyText: "The registry knows no agent on this network, or none that the filters leave.",
       filters: [
         {
           name: "filter.status",
@@ -115,19 +115,19 @@ export const agents: Page = {
         { name: "filter.policyId", label: "Policy id" },
       ],
       columns: [
-        { head: "Name", at: "name" },
-        { head: "Status", at: "status", as: "tag" },
-        { head: "Why", at: "statusReason" },
-        { head: "Up", at: "uptimeCount" },
-        { head: "Of checks", at: "uptimeCheckCount" },
-        { head: "Checked", at: "lastUptimeCheck", as: "time" },
-        { head: "Price", at: "AgentPricing.FixedPricing.Amounts", as: "funds" },
-        { head: "URL", at: "apiBaseUrl", as: "link" },
-        { head: "Agent", at: "agentIdentifier", as: "code" },
+        { heading: "Name", path: "name" },
+        { heading: "Status", path: "status", as: "tag" },
+        { heading: "Why", path: "statusReason" },
+        { heading: "Up", path: "uptimeCount" },
+        { heading: "Of checks", path: "uptimeCheckCount" },
+        { heading: "Checked", path: "lastUptimeCheck", as: "time" },
+        { heading: "Price", path: "AgentPricing.FixedPricing.Amounts", as: "funds" },
+        { heading: "URL", path: "apiBaseUrl", as: "link" },
+        { heading: "Agent", path: "agentIdentifier", as: "code" },
       ],
     },
-    registrations("registered", "Registered here", "/registry", [
-      ...shared,
+    createRegistrationList("registered", "Registered here", "/registry", [
+      ...sharedFields,
       { name: "apiBaseUrl", label: "URL of its API", isRequired: true },
       { name: "Tags", label: "Tags", as: "lines", isRequired: true, hint: "One a line." },
       { name: "Capability.name", label: "Capability", isRequired: true },
@@ -144,12 +144,13 @@ export const agents: Page = {
     {
       name: "inbox",
       title: "Inbox",
-      about: "Inbox registrations found on the chain, and whether their provider vouches for them.",
+      description:
+        "Inbox registrations found on the chain, and whether their provider vouches for them.",
       method: "POST",
       path: "/inbox-agent-registration",
-      rows: "registrations",
+      rowsMember: "registrations",
       hasNetwork: true,
-      empty: "There is no inbox registration on this network.",
+      emptyText: "There is no inbox registration on this network.",
       filters: [
         {
           name: "filter.status",
@@ -160,18 +161,18 @@ export const agents: Page = {
         { name: "filter.agentSlug", label: "Slug" },
       ],
       columns: [
-        { head: "Name", at: "name" },
-        { head: "Slug", at: "agentSlug" },
-        { head: "Status", at: "status", as: "tag" },
-        { head: "Provider", at: "providerUrl", as: "link" },
-        { head: "E-mail", at: "linkedEmail" },
-        { head: "Since", at: "statusUpdatedAt", as: "time" },
+        { heading: "Name", path: "name" },
+        { heading: "Slug", path: "agentSlug" },
+        { heading: "Status", path: "status", as: "tag" },
+        { heading: "Provider", path: "providerUrl", as: "link" },
+        { heading: "E-mail", path: "linkedEmail" },
+        { heading: "Since", path: "statusUpdatedAt", as: "time" },
       ],
       actions: [
         {
           name: "verify",
           label: "Verify again",
-          about: "Asks the provider again, at once.",
+          description: "Asks the provider again, at once.",
           method: "POST",
           path: "/inbox-agent-registration-refresh",
           fromRow: { agentIdentifier: "agentIdentifier" },
@@ -180,8 +181,8 @@ export const agents: Page = {
         },
       ],
     },
-    registrations("inbox-registered", "Inbox agents here", "/inbox-agents", [
-      ...shared,
+    createRegistrationList("inbox-registered", "Inbox agents here", "/inbox-agents", [
+      ...sharedFields,
       { name: "agentSlug", label: "Slug", isRequired: true },
     ]),
   ],

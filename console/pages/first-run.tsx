@@ -1,7 +1,7 @@
 /** What a deployment that has nothing yet is led through: a source, wallets, the first agent. */
-import { OFTEN_MS, useLive } from "../api/live.ts";
+import { FAST_POLL_INTERVAL_MS, useLive } from "../api/live.ts";
 import { call } from "../api/request.ts";
-import { may } from "../api/session.ts";
+import { hasAccess } from "../api/session.ts";
 import { network, pageHref } from "../ui/route.ts";
 
 interface Progress {
@@ -10,10 +10,10 @@ interface Progress {
   seller: string | null;
   hasBuyer: boolean;
   /** Nobody has to be led any further. */
-  isOver: boolean;
+  isComplete: boolean;
 }
 
-interface Source {
+interface PaymentSource {
   SellingWallets: { walletAddress: string }[];
   PurchasingWallets: unknown[];
 }
@@ -26,8 +26,8 @@ async function readList(path: string, limit: number, signal: AbortSignal): Promi
 
 /** Who only buys needs no agent; who has sold had one before it came here. */
 async function readProgress(signal: AbortSignal, before: Progress | null): Promise<Progress> {
-  if (before?.isOver) return before;
-  const sources = (await readList("/payment-source-extended", 100, signal)) as Source[];
+  if (before?.isComplete) return before;
+  const sources = (await readList("/payment-source-extended", 100, signal)) as PaymentSource[];
   const [seller] = sources.flatMap(({ SellingWallets }) => SellingWallets);
   const hasBuyer = sources.some(({ PurchasingWallets }) => PurchasingWallets.length > 0);
   const hasSold =
@@ -38,7 +38,7 @@ async function readProgress(signal: AbortSignal, before: Progress | null): Promi
     hasSource: sources.length > 0,
     seller: seller?.walletAddress ?? null,
     hasBuyer,
-    isOver: hasSold || (seller === undefined && hasBuyer),
+    isComplete: hasSold || (seller === undefined && hasBuyer),
   };
 }
 
@@ -73,12 +73,12 @@ const stepsOf = ({ hasSource, seller, hasBuyer }: Progress) => [
 /** Shown on each page that a step leads to, until the network has what it needs. */
 export function FirstRun() {
   const live = useLive<Progress | null>(
-    `first run ${network.value} ${may("Admin")}`,
-    async (signal, before) => (may("Admin") ? await readProgress(signal, before) : null),
-    OFTEN_MS,
+    `first run ${network.value} ${hasAccess("Admin")}`,
+    async (signal, before) => (hasAccess("Admin") ? await readProgress(signal, before) : null),
+    FAST_POLL_INTERVAL_MS,
   );
   const progress = live.data;
-  if (!progress || progress.isOver) return null;
+  if (!progress || progress.isComplete) return null;
   const steps = stepsOf(progress);
   const next = steps.find(({ isDone }) => !isDone);
   return (

@@ -2,7 +2,7 @@ import { textAt } from "../ui/path.ts";
 import type { Field, Page } from "../ui/resource.ts";
 import { API_KEYS } from "./fields/known-ids.ts";
 
-const limits: readonly Field[] = [
+const keyFields: readonly Field[] = [
   { name: "name", label: "Name", from: "name", hint: "For people: whose it is, what it is for." },
   {
     name: "permission",
@@ -64,44 +64,45 @@ const limits: readonly Field[] = [
   },
 ];
 
-const isShared = (row: unknown) => textAt(row, "id") !== "env-admin";
+const isStoredKey = (row: unknown) => textAt(row, "id") !== "env-admin";
 
 export const keys: Page = {
   name: "keys",
   title: "Keys and audit",
-  needs: "Admin",
+  access: "Admin",
   tabs: [
     {
       name: "keys",
       title: "API keys",
-      about: "Who may call the API, and how much. A key itself is shown once, when it is created.",
+      description:
+        "Who may call the API, and how much. A key itself is shown once, when it is created.",
       path: "/api-key",
-      rows: "ApiKeys",
-      empty: "There is no API key but the one of the deployment.",
+      rowsMember: "ApiKeys",
+      emptyText: "There is no API key but the one of the deployment.",
       columns: [
-        { head: "Key", at: "token" },
-        { head: "Name", at: "name" },
-        { head: "Last used", at: "lastUsedAt", as: "time" },
-        { head: "Status", at: "status", as: "tag" },
-        { head: "Permission", at: "permission" },
-        { head: "+PAY", at: "canPay", as: "flag" },
-        { head: "Limited", at: "usageLimited", as: "flag" },
-        { head: "Used", at: "accumulatedUsageCredits" },
-        { head: "Of credits", at: "maxUsageCredits" },
-        { head: "Networks", at: "networkLimit", as: "list" },
-        { head: "Id", at: "id", as: "code" },
+        { heading: "Key", path: "token" },
+        { heading: "Name", path: "name" },
+        { heading: "Last used", path: "lastUsedAt", as: "time" },
+        { heading: "Status", path: "status", as: "tag" },
+        { heading: "Permission", path: "permission" },
+        { heading: "+PAY", path: "canPay", as: "flag" },
+        { heading: "Limited", path: "usageLimited", as: "flag" },
+        { heading: "Used", path: "accumulatedUsageCredits" },
+        { heading: "Of credits", path: "maxUsageCredits" },
+        { heading: "Networks", path: "networkLimit", as: "list" },
+        { heading: "Id", path: "id", as: "code" },
       ],
       creates: [
         {
           name: "create",
           label: "Create key",
-          about: "Makes a key, which is shown once.",
+          description: "Makes a key, which is shown once.",
           method: "POST",
           path: "/api-key",
-          fields: limits.map(({ from: _, ...field }) => field),
+          fields: keyFields.map(({ from: _, ...field }) => field),
           shows: [
-            { head: "API key", at: "token", as: "secret" },
-            { head: "Id", at: "id" },
+            { heading: "API key", path: "token", as: "secret" },
+            { heading: "Id", path: "id" },
           ],
         },
       ],
@@ -109,23 +110,23 @@ export const keys: Page = {
         {
           name: "change",
           label: "Change",
-          about: "Changes what the key may do. It holds everywhere within ten seconds.",
+          description: "Changes what the key may do. It holds everywhere within ten seconds.",
           method: "PATCH",
           path: "/api-key",
-          fields: limits,
+          fields: keyFields,
           fromRow: { id: "id" },
-          when: isShared,
+          isApplicable: isStoredKey,
         },
         {
           name: "revoke",
           label: "Revoke",
-          about:
+          description:
             "Ends the key. Its webhooks get nothing more, and the console forgets it when it is this tab's own.",
           method: "DELETE",
           path: "/api-key",
           fromRow: { id: "id" },
           isFinal: true,
-          when: isShared,
+          isApplicable: isStoredKey,
         },
       ],
       related: [{ label: "What it did", page: "keys", tab: "audit", query: { apiKeyId: "id" } }],
@@ -133,10 +134,10 @@ export const keys: Page = {
     {
       name: "audit",
       title: "Audit",
-      about: "Who changed what through the API, newest first.",
+      description: "Who changed what through the API, newest first.",
       path: "/audit",
-      rows: "AuditEntries",
-      empty: "Nothing was changed yet, or nothing that the filters leave.",
+      rowsMember: "AuditEntries",
+      emptyText: "Nothing was changed yet, or nothing that the filters leave.",
       filters: [
         { name: "apiKeyId", label: "Key (id)", known: API_KEYS },
         { name: "action", label: "Action" },
@@ -144,11 +145,11 @@ export const keys: Page = {
         { name: "before", label: "Before" },
       ],
       columns: [
-        { head: "Action", at: "action" },
-        { head: "When", at: "at", as: "time" },
-        { head: "Key", at: "apiKeyId", as: "code" },
-        { head: "Target", at: "target", as: "code" },
-        { head: "Request", at: "requestId", as: "code" },
+        { heading: "Action", path: "action" },
+        { heading: "When", path: "at", as: "time" },
+        { heading: "Key", path: "apiKeyId", as: "code" },
+        { heading: "Target", path: "target", as: "code" },
+        { heading: "Request", path: "requestId", as: "code" },
       ],
     },
   ],

@@ -3,28 +3,28 @@ import type { Page } from "../ui/resource.ts";
 export const tasks: Page = {
   name: "tasks",
   title: "Tasks",
-  needs: "User",
+  access: "User",
   tabs: [
     {
       name: "tasks",
       title: "Tasks",
-      about:
+      description:
         "Steps of escrows that are waiting or under way: what each waits for, and until when the contract allows it. Open one to see its escrow.",
       path: "/task",
-      rows: "Tasks",
+      rowsMember: "Tasks",
       hasNetwork: true,
-      empty: "No task waits: every requested step is done.",
+      emptyText: "No task waits: every requested step is done.",
       columns: [
-        { head: "Step", at: "step" },
-        { head: "Of a", at: "kind" },
-        { head: "Status", at: "status", as: "tag" },
-        { head: "Reason", at: "reason" },
-        { head: "Since", at: "since", as: "time" },
-        { head: "Not before", at: "notBefore", as: "time" },
-        { head: "Deadline", at: "deadline", as: "time" },
-        { head: "Next try", at: "nextTryAt", as: "time" },
-        { head: "Failed tries", at: "failedTries" },
-        { head: "Transaction", at: "txHash", as: "code" },
+        { heading: "Step", path: "step" },
+        { heading: "Of a", path: "kind" },
+        { heading: "Status", path: "status", as: "tag" },
+        { heading: "Reason", path: "reason" },
+        { heading: "Since", path: "since", as: "time" },
+        { heading: "Not before", path: "notBefore", as: "time" },
+        { heading: "Deadline", path: "deadline", as: "time" },
+        { heading: "Next try", path: "nextTryAt", as: "time" },
+        { heading: "Failed tries", path: "failedTries" },
+        { heading: "Transaction", path: "txHash", as: "code" },
       ],
       related: [
         {

@@ -3,7 +3,7 @@ import type { Page } from "../ui/resource.ts";
 import { EVENT_KINDS, WEBHOOK_FORMATS } from "./fields/choices.ts";
 import { ENDPOINTS, PAYMENT_SOURCES } from "./fields/known-ids.ts";
 
-const fields = [
+const endpointFields = [
   {
     name: "url",
     label: "URL",
@@ -30,41 +30,42 @@ const fields = [
   },
 ] as const;
 
-const isOff = (row: unknown) => textAt(row, "isActive") === "false";
+const isDisabled = (row: unknown) => textAt(row, "isActive") === "false";
 
 export const webhooks: Page = {
   name: "webhooks",
   title: "Webhooks",
-  needs: "+PAY",
+  access: "+PAY",
   tabs: [
     {
       name: "endpoints",
       title: "Endpoints",
-      about:
+      description:
         "Receivers of events. One that fails for too long is disabled: mend the receiver, test it, then revive it here and replay what it missed.",
       path: "/webhooks",
-      rows: "Webhooks",
-      empty:
+      rowsMember: "Webhooks",
+      emptyText:
         "There is no endpoint yet. Create one to receive events of payments, purchases and errors.",
       columns: [
-        { head: "Name", at: "name" },
-        { head: "URL", at: "url", as: "link" },
-        { head: "Format", at: "format" },
-        { head: "Active", at: "isActive", as: "flag" },
-        { head: "Failures", at: "failureCount" },
-        { head: "Last success", at: "lastSuccessAt", as: "time" },
-        { head: "Disabled", at: "disabledAt", as: "time" },
-        { head: "Why", at: "disabledReason" },
+        { heading: "Name", path: "name" },
+        { heading: "URL", path: "url", as: "link" },
+        { heading: "Format", path: "format" },
+        { heading: "Active", path: "isActive", as: "flag" },
+        { heading: "Failures", path: "failureCount" },
+        { heading: "Last success", path: "lastSuccessAt", as: "time" },
+        { heading: "Disabled", path: "disabledAt", as: "time" },
+        { heading: "Why", path: "disabledReason" },
       ],
       creates: [
         {
           name: "create",
           label: "Create endpoint",
-          about: "Sends the chosen events to a URL, signed. The signing secret is shown once.",
+          description:
+            "Sends the chosen events to a URL, signed. The signing secret is shown once.",
           method: "POST",
           path: "/webhooks",
           fields: [
-            ...fields,
+            ...endpointFields,
             {
               name: "paymentSourceId",
               label: "Only of payment source (id)",
@@ -73,8 +74,8 @@ export const webhooks: Page = {
           ],
           needs: "+PAY",
           shows: [
-            { head: "Signing secret", at: "secret", as: "secret" },
-            { head: "Id", at: "id" },
+            { heading: "Signing secret", path: "secret", as: "secret" },
+            { heading: "Id", path: "id" },
           ],
         },
       ],
@@ -85,56 +86,56 @@ export const webhooks: Page = {
         {
           name: "change",
           label: "Change",
-          about: "Changes where events go, which, and in what form.",
+          description: "Changes where events go, which, and in what form.",
           method: "PATCH",
           path: "/webhooks",
-          fields,
+          fields: endpointFields,
           fromRow: { webhookId: "id" },
           needs: "+PAY",
         },
         {
           name: "test",
           label: "Send test event",
-          about:
+          description:
             "Sends a test event at once, whether or not the endpoint is active, and shows the receiver's answer.",
           method: "POST",
           path: "/webhooks/test",
           fromRow: { webhookId: "id" },
           needs: "+PAY",
           shows: [
-            { head: "Delivered", at: "success", as: "flag" },
-            { head: "HTTP status", at: "responseCode" },
-            { head: "Problem", at: "errorMessage" },
-            { head: "Milliseconds", at: "durationMs" },
+            { heading: "Delivered", path: "success", as: "flag" },
+            { heading: "HTTP status", path: "responseCode" },
+            { heading: "Problem", path: "errorMessage" },
+            { heading: "Milliseconds", path: "durationMs" },
           ],
         },
         {
           name: "revive",
           label: "Revive",
-          about:
+          description:
             "Makes the endpoint active again. Events from now on are sent; replay sends those that it missed.",
           method: "PATCH",
           path: "/webhooks",
           fixed: { isActive: true },
           fromRow: { webhookId: "id" },
           needs: "+PAY",
-          when: isOff,
+          isApplicable: isDisabled,
         },
         {
           name: "pause",
           label: "Disable",
-          about: "Sends nothing to the endpoint until it is revived.",
+          description: "Sends nothing to the endpoint until it is revived.",
           method: "PATCH",
           path: "/webhooks",
           fixed: { isActive: false },
           fromRow: { webhookId: "id" },
           needs: "+PAY",
-          when: (row) => !isOff(row),
+          isApplicable: (row) => !isDisabled(row),
         },
         {
           name: "rotate",
           label: "Rotate secret",
-          about:
+          description:
             "Makes a new signing secret, shown once. Deliveries are signed with both until the overlap is over.",
           method: "POST",
           path: "/webhooks/rotate-secret",
@@ -142,14 +143,14 @@ export const webhooks: Page = {
           fromRow: { webhookId: "id" },
           needs: "+PAY",
           shows: [
-            { head: "New signing secret", at: "secret", as: "secret" },
-            { head: "The former is valid until", at: "previousSecretValidUntil", as: "time" },
+            { heading: "New signing secret", path: "secret", as: "secret" },
+            { heading: "The former is valid until", path: "previousSecretValidUntil", as: "time" },
           ],
         },
         {
           name: "replay",
           label: "Replay events",
-          about:
+          description:
             "Delivers events again, under the same ids. Receivers that dedupe by id take each once.",
           method: "POST",
           path: "/webhooks/deliveries/replay",
@@ -172,12 +173,12 @@ export const webhooks: Page = {
           ],
           fromRow: { webhookId: "id" },
           needs: "+PAY",
-          shows: [{ head: "Deliveries queued", at: "replayed" }],
+          shows: [{ heading: "Deliveries queued", path: "replayed" }],
         },
         {
           name: "delete",
           label: "Delete",
-          about: "Deletes the endpoint and its delivery log.",
+          description: "Deletes the endpoint and its delivery log.",
           method: "DELETE",
           path: "/webhooks",
           fromRow: { webhookId: "id" },
@@ -189,13 +190,13 @@ export const webhooks: Page = {
     {
       name: "deliveries",
       title: "Delivery log",
-      about:
+      description:
         "What was sent to one endpoint, or about one payment or purchase, newest event first. Open one to see each attempt.",
       path: "/webhooks/deliveries",
-      rows: "Deliveries",
+      rowsMember: "Deliveries",
       key: ["id", "webhookId"],
       cursor: { cursorWebhookId: "webhookId" },
-      empty: "Nothing was sent to this endpoint, or nothing that the filters leave.",
+      emptyText: "Nothing was sent to this endpoint, or nothing that the filters leave.",
       filters: [
         {
           name: "webhookId",
@@ -214,25 +215,25 @@ export const webhooks: Page = {
         { name: "event", label: "Event", as: "choice", choices: EVENT_KINDS },
       ],
       columns: [
-        { head: "Event", at: "event" },
-        { head: "Status", at: "status", as: "tag" },
-        { head: "Attempts", at: "attempts" },
-        { head: "Answer", at: "responseStatus" },
-        { head: "Problem", at: "error" },
-        { head: "Milliseconds", at: "durationMs" },
-        { head: "Last attempt", at: "lastAttemptAt", as: "time" },
-        { head: "Next attempt", at: "nextAttemptAt", as: "time" },
+        { heading: "Event", path: "event" },
+        { heading: "Status", path: "status", as: "tag" },
+        { heading: "Attempts", path: "attempts" },
+        { heading: "Answer", path: "responseStatus" },
+        { heading: "Problem", path: "error" },
+        { heading: "Milliseconds", path: "durationMs" },
+        { heading: "Last attempt", path: "lastAttemptAt", as: "time" },
+        { heading: "Next attempt", path: "nextAttemptAt", as: "time" },
       ],
       actions: [
         {
           name: "again",
           label: "Deliver again",
-          about: "Delivers this event once more, under the same id.",
+          description: "Delivers this event once more, under the same id.",
           method: "POST",
           path: "/webhooks/deliveries/replay",
           fromRow: { webhookId: "webhookId", id: "id" },
           needs: "+PAY",
-          when: (row) => /Success|Failed|Cancelled/.test(textAt(row, "status")),
+          isApplicable: (row) => /Success|Failed|Cancelled/.test(textAt(row, "status")),
         },
       ],
     },

@@ -1,10 +1,10 @@
 /** One thing that can be done: what it does, what it needs, and what became of it. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { asCallError } from "../api/live.ts";
+import { toCallError } from "../api/live.ts";
 import { type CallError, call } from "../api/request.ts";
-import { Answer, secretsOf } from "./answer.tsx";
-import { bodyOf, FieldError, FieldInput, initialValues, put } from "./form.tsx";
-import { at } from "./path.ts";
+import { ActionResult, secretColumnsOf } from "./action-result.tsx";
+import { buildBody, FieldError, FieldInput, readInitialValues, setAtPath } from "./form.tsx";
+import { valueAt } from "./path.ts";
 import type { Action, FromRow, Helper } from "./resource.ts";
 import { network, route } from "./route.ts";
 import { announce } from "./status.tsx";
@@ -21,7 +21,7 @@ interface DialogProps {
 export function ActionDialog({ action, row, onClose, onDone }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const fields = action.fields ?? [];
-  const [values, setValues] = useState(() => initialValues(fields, row, route.value.query));
+  const [values, setValues] = useState(() => readInitialValues(fields, row, route.value.query));
   const [problem, setProblem] = useState<CallError | FieldError | null>(null);
   const [isSending, setSending] = useState(false);
   const [isSure, setSure] = useState(false);
@@ -34,7 +34,7 @@ export function ActionDialog({ action, row, onClose, onDone }: DialogProps) {
   }, []);
 
   const send = async () => {
-    const body = requestBody(action, values, row);
+    const body = buildRequestBody(action, values, row);
     const text = JSON.stringify(body);
     if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
     const { method, path } = action;
@@ -56,32 +56,32 @@ export function ActionDialog({ action, row, onClose, onDone }: DialogProps) {
     try {
       await send();
     } catch (error) {
-      setProblem(error instanceof FieldError ? error : asCallError(error));
+      setProblem(error instanceof FieldError ? error : toCallError(error));
     } finally {
       setSending(false);
     }
   };
-  const blamed = (name: string) =>
+  const problemOf = (name: string) =>
     problem?.field === name || problem?.field === name.split(".")[0] ? problem?.message : undefined;
 
-  const closed = () => {
+  const handleClose = () => {
     // What is shown this once is not lost by the Escape key, which a browser obeys the second time.
-    if (answer !== null && secretsOf(action, answer).length > 0) dialog.current?.showModal();
+    if (answer !== null && secretColumnsOf(action, answer).length > 0) dialog.current?.showModal();
     else onClose();
   };
 
   return (
-    <dialog ref={dialog} onClose={closed} aria-labelledby="dialog-title">
+    <dialog ref={dialog} onClose={handleClose} aria-labelledby="dialog-title">
       <h2 id="dialog-title">{action.label}</h2>
       {answer === null ? (
         <form onSubmit={submit} noValidate>
-          <p>{action.about}</p>
+          <p>{action.description}</p>
           {fields.map((field) => (
             <FieldInput
               key={field.name}
               field={field}
               value={values[field.name] ?? ""}
-              problem={blamed(field.name)}
+              problem={problemOf(field.name)}
               onChange={(value) => setValues((all) => ({ ...all, [field.name]: value }))}
             />
           ))}
@@ -115,18 +115,18 @@ export function ActionDialog({ action, row, onClose, onDone }: DialogProps) {
           </div>
         </form>
       ) : (
-        <Answer action={action} answer={answer} onClose={onClose} />
+        <ActionResult action={action} answer={answer} onClose={onClose} />
       )}
     </dialog>
   );
 }
 
-function requestBody(action: Action, values: Record<string, string>, row: unknown): object {
-  const body = bodyOf(action.fields ?? [], values, row) as Record<string, unknown>;
-  if (action.hasNetwork) put(body, "network", network.value);
-  for (const [path, value] of Object.entries(action.fixed ?? {})) put(body, path, value);
+function buildRequestBody(action: Action, values: Record<string, string>, row: unknown): object {
+  const body = buildBody(action.fields ?? [], values, row) as Record<string, unknown>;
+  if (action.hasNetwork) setAtPath(body, "network", network.value);
+  for (const [path, value] of Object.entries(action.fixed ?? {})) setAtPath(body, path, value);
   for (const [path, from] of Object.entries(action.fromRow ?? {}))
-    put(body, path, taken(row, from));
+    setAtPath(body, path, readFromRow(row, from));
   return action.toBody?.(body) ?? body;
 }
 
@@ -140,18 +140,18 @@ function HelperButtons({
   onProblem: (problem: CallError | null) => void;
 }) {
   if (helpers.length === 0) return null;
-  const use = async ({ fill }: Helper) => {
+  const applyHelper = async ({ fill }: Helper) => {
     onProblem(null);
     try {
       onFilled(await fill());
     } catch (error) {
-      onProblem(asCallError(error));
+      onProblem(toCallError(error));
     }
   };
   return (
     <div class="tools">
       {helpers.map((helper) => (
-        <button key={helper.label} type="button" onClick={() => use(helper)}>
+        <button key={helper.label} type="button" onClick={() => applyHelper(helper)}>
           {helper.label}
         </button>
       ))}
@@ -159,10 +159,12 @@ function HelperButtons({
   );
 }
 
-function taken(row: unknown, from: FromRow): unknown {
-  if (typeof from === "string") return at(row, from);
-  if (Array.isArray(from)) return from.map((one: FromRow) => taken(row, one));
-  return Object.fromEntries(Object.entries(from).map(([name, one]) => [name, taken(row, one)]));
+function readFromRow(row: unknown, from: FromRow): unknown {
+  if (typeof from === "string") return valueAt(row, from);
+  if (Array.isArray(from)) return from.map((one: FromRow) => readFromRow(row, one));
+  return Object.fromEntries(
+    Object.entries(from).map(([name, one]) => [name, readFromRow(row, one)]),
+  );
 }
 
 export function Problem({ problem }: { problem: CallError | FieldError | Error }) {

@@ -1,12 +1,12 @@
 /** Fields that a person fills in, and what is sent of them. */
 import { useId } from "preact/hooks";
-import { minorUnits, timeOf } from "./format.ts";
-import { at, textAt } from "./path.ts";
+import { parseMinorUnits, toEpochMs } from "./format.ts";
+import { textAt, valueAt } from "./path.ts";
 import type { Field } from "./resource.ts";
 import { Suggestions } from "./suggestions.tsx";
 
 /** What stands in the fields, by their names. */
-export type Values = Record<string, string>;
+export type FieldValues = Record<string, string>;
 
 /** What a field holds does not read as what it is. */
 export class FieldError extends Error {
@@ -22,16 +22,16 @@ export class FieldError extends Error {
  *
  * @param given - what the URL has for those that a row has nothing for
  */
-export function initialValues(
+export function readInitialValues(
   fields: readonly Field[],
   row: unknown,
   given: Readonly<Record<string, string>> = {},
-): Values {
+): FieldValues {
   return Object.fromEntries(
     fields.map(({ name, from, initial = "", as, itemName }) => {
       if (row === null && as !== "secret") return [name, given[name] ?? initial];
       if (from === undefined || row === null) return [name, initial];
-      const value = at(row, from);
+      const value = valueAt(row, from);
       if (as === "json") return [name, value === undefined ? "" : JSON.stringify(value, null, 2)];
       if (Array.isArray(value))
         return [name, value.map((one) => (itemName ? textAt(one, itemName) : one)).join("\n")];
@@ -46,27 +46,27 @@ export function initialValues(
  *
  * @throws FieldError
  */
-export function bodyOf(fields: readonly Field[], values: Values, row: unknown): object {
+export function buildBody(fields: readonly Field[], values: FieldValues, row: unknown): object {
   const body: Record<string, unknown> = {};
   for (const field of fields) {
     const text = (values[field.name] ?? "").trim();
     const before = field.from === undefined ? "" : textAt(row, field.from);
     if (text === "" && field.isEmptySent) {
-      put(body, field.name, "");
+      setAtPath(body, field.name, "");
       continue;
     }
     if (text === "" && field.as !== "lines" && field.as !== "choices") {
       if (field.isRequired) throw new FieldError(field, "is required");
-      if (before !== "" && field.as !== "secret") put(body, field.name, null);
+      if (before !== "" && field.as !== "secret") setAtPath(body, field.name, null);
       continue;
     }
     if (text === "" && field.from === undefined) continue;
-    put(body, field.name, sentValue(field, text, values));
+    setAtPath(body, field.name, parseFieldValue(field, text, values));
   }
   return body;
 }
 
-function sentValue(field: Field, text: string, values: Values): unknown {
+function parseFieldValue(field: Field, text: string, values: FieldValues): unknown {
   switch (field.as) {
     case "flag":
       return text === "true";
@@ -76,12 +76,12 @@ function sentValue(field: Field, text: string, values: Values): unknown {
       return number;
     }
     case "amount": {
-      const amount = minorUnits(text, field.unit ?? values[field.unitFrom ?? ""] ?? "");
+      const amount = parseMinorUnits(text, field.unit ?? values[field.unitFrom ?? ""] ?? "");
       if (amount === null) throw new FieldError(field, "must be an amount of this unit");
       return amount;
     }
     case "time": {
-      const time = timeOf(text);
+      const time = toEpochMs(text);
       if (time === null) throw new FieldError(field, "must be a time");
       return new Date(time).toISOString();
     }
@@ -105,7 +105,7 @@ function sentValue(field: Field, text: string, values: Values): unknown {
 }
 
 /** Sets a member by its path. */
-export function put(target: Record<string, unknown>, path: string, value: unknown): void {
+export function setAtPath(target: Record<string, unknown>, path: string, value: unknown): void {
   const names = path.split(".");
   const last = names.pop() ?? "";
   let inner = target;
@@ -146,7 +146,7 @@ export function FieldInput({
       ) : (
         <>
           <label for={id}>{field.label}</label>
-          {input(field, value, common, onInput, onChange)}
+          {renderInput(field, value, common, onInput, onChange)}
           {field.known && (
             <Suggestions
               id={`${id}-known`}
@@ -165,7 +165,7 @@ export function FieldInput({
   );
 }
 
-function input(
+function renderInput(
   { as = "text", choices = [], isRequired }: Field,
   value: string,
   common: object,

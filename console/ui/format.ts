@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 export const units = signal<ReadonlyMap<string, { ticker: string; decimals: number }>>(new Map());
 
 /** An amount in minor units with its unit's decimals, and digits in groups of three: `1 234.5`. */
-export function amountText(amount: string, unit: string): string {
+export function formatAmount(amount: string, unit: string): string {
   if (!/^-?\d+$/.test(amount)) return amount;
   const decimals = units.value.get(unit)?.decimals ?? 0;
   const isNegative = amount.startsWith("-");
@@ -16,15 +16,15 @@ export function amountText(amount: string, unit: string): string {
 }
 
 /** What a unit is called: its ticker, else its asset name where that is readable, else its id, shortened. */
-export function unitText(unit: string): string {
+export function formatUnit(unit: string): string {
   const known = units.value.get(unit)?.ticker;
   if (known !== undefined) return known;
-  return unit === "" ? "native" : (assetName(unit) ?? short(unit));
+  return unit === "" ? "native" : (decodeAssetName(unit) ?? shortenId(unit));
 }
 
 const POLICY_DIGITS = 56;
 
-function assetName(unit: string): string | null {
+function decodeAssetName(unit: string): string | null {
   const hex = unit.slice(POLICY_DIGITS);
   if (unit.length <= POLICY_DIGITS || !/^([0-9a-f]{2})+$/.test(hex)) return null;
   const bytes = hex.match(/../g)?.map((pair) => Number.parseInt(pair, 16)) ?? [];
@@ -33,7 +33,7 @@ function assetName(unit: string): string | null {
 }
 
 /** A minor unit amount from what a person typed in whole units; null when it is none. */
-export function minorUnits(text: string, unit: string): string | null {
+export function parseMinorUnits(text: string, unit: string): string | null {
   const decimals = units.value.get(unit)?.decimals ?? 0;
   const match = /^(\d+)(?:[.,](\d+))?$/.exec(text.replaceAll(/\s/g, ""));
   if (!match) return null;
@@ -43,27 +43,27 @@ export function minorUnits(text: string, unit: string): string | null {
 }
 
 /** A long identifier with its middle left out. */
-export function short(text: string): string {
+export function shortenId(text: string): string {
   return text.length > 20 ? `${text.slice(0, 10)}…${text.slice(-6)}` : text;
 }
 
 /** A time as epoch milliseconds: from ISO 8601, or from decimal text of milliseconds; null: none. */
-export function timeOf(value: unknown): number | null {
+export function toEpochMs(value: unknown): number | null {
   if (typeof value === "number") return value > 0 ? value : null;
   if (typeof value !== "string" || value === "") return null;
   const time = /^\d+$/.test(value) ? Number(value) : Date.parse(value);
   return Number.isNaN(time) ? null : time;
 }
 
-const DATE = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
-const LAST_DATE_MS = 8.64e15;
+const DATE_FORMAT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+const MAX_DATE_MS = 8.64e15;
 
 /** A time in the reader's own zone. */
-export function dateText(time: number): string {
-  return Math.abs(time) > LAST_DATE_MS ? "in the far future" : DATE.format(time);
+export function formatDate(time: number): string {
+  return Math.abs(time) > MAX_DATE_MS ? "in the far future" : DATE_FORMAT.format(time);
 }
 
-const STEPS = [
+const DURATION_UNITS = [
   [86_400_000, "d"],
   [3_600_000, "h"],
   [60_000, "min"],
@@ -71,26 +71,26 @@ const STEPS = [
 ] as const;
 
 /** A span of milliseconds in its largest unit, such as `3 min`. */
-export function spanText(milliseconds: number): string {
+export function formatDuration(milliseconds: number): string {
   const span = Math.abs(milliseconds);
-  const [size, name] = STEPS.find(([size]) => span >= size) ?? [1_000, "s"];
+  const [size, name] = DURATION_UNITS.find(([size]) => span >= size) ?? [1_000, "s"];
   return `${Math.floor(span / size)} ${name}`;
 }
 
 /** How far away a time is: `in 3 min`, `3 min ago`. */
-export function distanceText(time: number, now: number): string {
-  if (Math.abs(time) > LAST_DATE_MS) return "in the far future";
-  return time > now ? `in ${spanText(time - now)}` : `${spanText(now - time)} ago`;
+export function formatRelativeTime(time: number, now: number): string {
+  if (Math.abs(time) > MAX_DATE_MS) return "in the far future";
+  return time > now ? `in ${formatDuration(time - now)}` : `${formatDuration(now - time)} ago`;
 }
 
 /** `WaitingForExternalAction` as `Waiting for external action`; names of constants stay as they are. */
-export function words(name: string): string {
+export function splitWords(name: string): string {
   if (!/^[A-Z][a-z0-9]+([A-Z0-9][a-z0-9]*)*$/.test(name)) return name;
   const text = name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** The name of a member as people read it: `responseStatus` as `Response status`. */
-export function memberText(name: string): string {
-  return words(name.charAt(0).toUpperCase() + name.slice(1));
+export function formatMemberName(name: string): string {
+  return splitWords(name.charAt(0).toUpperCase() + name.slice(1));
 }

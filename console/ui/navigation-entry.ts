@@ -5,8 +5,8 @@ import type { Access } from "../api/session.ts";
 export interface NavigationEntry {
   name: string;
   title: string;
-  needs: Access;
-  Show: ComponentType;
+  access: Access;
+  Component: ComponentType;
   /** It is reached from other pages. */
   isHidden?: boolean;
 }

@@ -1,7 +1,7 @@
 /** Members of answers by their paths: pages name them as data. */
 
 /** A member of an answer by its path, such as `NextAction.errorType`. */
-export function at(row: unknown, path: string): unknown {
+export function valueAt(row: unknown, path: string): unknown {
   let value = row;
   for (const name of path.split(".")) {
     if (typeof value !== "object" || value === null) return undefined;
@@ -12,6 +12,6 @@ export function at(row: unknown, path: string): unknown {
 
 /** The same as text, empty where there is none. */
 export function textAt(row: unknown, path: string): string {
-  const value = at(row, path);
+  const value = valueAt(row, path);
   return value === undefined || value === null ? "" : String(value);
 }

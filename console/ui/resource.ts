@@ -24,9 +24,9 @@ export type Kind =
 
 /** A member of each row. */
 export interface Column {
-  head: string;
+  heading: string;
   /** Its path in the row. */
-  at: string;
+  path: string;
   as?: Kind;
   /** The page that the value leads to. */
   leadsTo?: string;
@@ -41,12 +41,12 @@ export interface KnownIds {
   /** The API answers with all rows at once. */
   isWhole?: boolean;
   /** The member of the answer that holds the rows. */
-  rows: string;
+  rowsMember: string;
   /** Path of the identifier in a row. */
-  at: string;
+  idPath: string;
   /** Paths of what people know a row by. */
-  label: readonly string[];
-  needs: Access;
+  labelPaths: readonly string[];
+  access: Access;
 }
 
 /** Something that a person fills in. */
@@ -100,7 +100,7 @@ export interface Action {
   name: string;
   label: string;
   /** What it does, in a sentence or two, before it is done. */
-  about: string;
+  description: string;
   /** A GET sends its body as the query. */
   method: Method;
   path: string;
@@ -112,7 +112,7 @@ export interface Action {
   /** The network that is shown is sent as `network`. */
   hasNetwork?: boolean;
   /** Whether it is offered for a row. */
-  when?: (row: unknown) => boolean;
+  isApplicable?: (row: unknown) => boolean;
   /** It cannot be taken back, so it is confirmed. */
   isFinal?: boolean;
   needs?: Access;
@@ -149,12 +149,12 @@ export interface Resource {
   /** Its name in the URL. */
   name: string;
   title: string;
-  about: string;
+  description: string;
   needs?: Access;
   method?: "GET" | "POST";
   path: string;
   /** The member of the answer that holds the rows. */
-  rows: string;
+  rowsMember: string;
   /** What identifies a row, the cursor's member first; `id` when left out. */
   key?: string | readonly string[];
   /** Parameters that say, beside `cursorId`, where the next page begins: each with its path in a row. */
@@ -172,16 +172,16 @@ export interface Resource {
   creates?: readonly Action[];
   actions?: readonly Action[];
   /** Those whose fields depend on the row. */
-  actionsOf?: (row: unknown) => readonly Action[];
+  listRowActions?: (row: unknown) => readonly Action[];
   related?: readonly Related[];
   /** What an operator does where there is nothing yet. */
-  empty: string;
+  emptyText: string;
 }
 
 /** A page of the navigation: one list, or several as tabs. */
 export interface Page {
   name: string;
   title: string;
-  needs: Access;
+  access: Access;
   tabs: readonly Resource[];
 }

@@ -16,11 +16,11 @@ export const NETWORKS = ["Preprod", "Mainnet"] as const;
 /** A fragment as a route; anything that is none is the first page. */
 export function readRoute(fragment: string): Route {
   const [path = "", query = ""] = fragment.replace(/^#?\/?/, "").split("?", 2);
-  const [page = "", id = ""] = path.split("/").map(decoded);
+  const [page = "", id = ""] = path.split("/").map(decodeSegment);
   return { page: page || "overview", id, query: Object.fromEntries(new URLSearchParams(query)) };
 }
 
-function decoded(text: string): string {
+function decodeSegment(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -61,7 +61,7 @@ export function pageHref(
 }
 
 /** Parameters about rows of a list, without which it is shown from its beginning and nothing is open. */
-export const FROM_START = {
+export const LIST_START = {
   cursorId: undefined,
   cursorWebhookId: undefined,
   on: undefined,

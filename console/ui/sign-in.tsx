@@ -1,13 +1,13 @@
 /** Where a key is asked for. It stays in this tab. */
 import { useState } from "preact/hooks";
-import { asCallError } from "../api/live.ts";
+import { toCallError } from "../api/live.ts";
 import { type CallError, call } from "../api/request.ts";
-import { farewell, type KeyStatus, signIn } from "../api/session.ts";
+import { type KeyStatus, signIn, signOutReason } from "../api/session.ts";
 import { Problem } from "./action-dialog.tsx";
 import { FieldInput } from "./form.tsx";
 import { ThemeChoice } from "./theme.tsx";
 
-const KEY = {
+const KEY_FIELD = {
   name: "key",
   label: "API key",
   as: "secret",
@@ -30,7 +30,7 @@ export function SignIn() {
         await call<KeyStatus>({ method: "GET", path: "/api-key-status" }, undefined, asked),
       );
     } catch (error) {
-      setProblem(asCallError(error));
+      setProblem(toCallError(error));
     } finally {
       setAsking(false);
     }
@@ -39,13 +39,13 @@ export function SignIn() {
     <main class="sign-in">
       <h1>Agent payment service</h1>
       <p>The operator's console.</p>
-      {farewell.value && (
+      {signOutReason.value && (
         <p class="problem" role="alert">
-          {farewell.value}
+          {signOutReason.value}
         </p>
       )}
       <form onSubmit={submit}>
-        <FieldInput field={KEY} value={token} onChange={setToken} />
+        <FieldInput field={KEY_FIELD} value={token} onChange={setToken} />
         {problem && <Problem problem={problem} />}
         <div class="buttons">
           <button type="submit" class="main" disabled={isAsking || token.trim() === ""}>

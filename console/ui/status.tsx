@@ -1,10 +1,10 @@
 /** What the console tells of itself: what was done, when it last read, and what it cannot read. */
 import { signal } from "@preact/signals";
-import { readAt, readError } from "../api/live.ts";
-import { distanceText } from "./format.ts";
+import { lastReadAt, readError } from "../api/live.ts";
+import { formatRelativeTime } from "./format.ts";
 import { clock } from "./value.tsx";
 
-const SHOWN_MS = 6_000;
+const MESSAGE_DURATION_MS = 6_000;
 const message = signal("");
 
 /** Says something to everyone, those who listen to the screen included. */
@@ -12,7 +12,7 @@ export function announce(text: string): void {
   message.value = text;
   setTimeout(() => {
     if (message.value === text) message.value = "";
-  }, SHOWN_MS);
+  }, MESSAGE_DURATION_MS);
 }
 
 export function Announcement() {
@@ -25,17 +25,19 @@ export function Announcement() {
 
 /** Whether what is shown is up to date. */
 export function Freshness() {
-  const at = readAt.value;
+  const at = lastReadAt.value;
   const error = readError.value;
   if (error) return <span class="freshness bad">{error.message}</span>;
   if (at === null) return <span class="freshness">Reading…</span>;
   const age = clock.value - at;
   return (
-    <span class="freshness">{age < 15_000 ? "Live" : `Read ${distanceText(at, clock.value)}`}</span>
+    <span class="freshness">
+      {age < 15_000 ? "Live" : `Read ${formatRelativeTime(at, clock.value)}`}
+    </span>
   );
 }
 
 /** What stands where an answer is still to come. */
-export function Reading() {
+export function LoadingIndicator() {
   return <p class="reading none">Reading…</p>;
 }

@@ -1,21 +1,21 @@
 /** Identifiers that the API knows, offered where a person would have to type one. */
 import { useEffect, useState } from "preact/hooks";
 import { type Call, call } from "../api/request.ts";
-import { may } from "../api/session.ts";
-import { short } from "./format.ts";
+import { hasAccess } from "../api/session.ts";
+import { shortenId } from "./format.ts";
 import { textAt } from "./path.ts";
 import type { KnownIds } from "./resource.ts";
 import { network } from "./route.ts";
 
-const MOST = "100";
+const LIST_LIMIT = "100";
 
 /** What is asked for; a network's own rows are what is shown of those that have one. */
-function idsCall({ path, query = {}, hasNetwork, isWhole }: KnownIds): Call {
+function createIdsCall({ path, query = {}, hasNetwork, isWhole }: KnownIds): Call {
   return {
     method: "GET",
     path,
     query: {
-      ...(isWhole ? {} : { limit: MOST }),
+      ...(isWhole ? {} : { limit: LIST_LIMIT }),
       ...(hasNetwork && { network: network.value }),
       ...query,
     },
@@ -23,14 +23,14 @@ function idsCall({ path, query = {}, hasNetwork, isWhole }: KnownIds): Call {
 }
 
 async function readIds(known: KnownIds, signal: AbortSignal) {
-  const data = await call<Record<string, unknown[]>>(idsCall(known), signal);
-  return (data[known.rows] ?? [])
+  const data = await call<Record<string, unknown[]>>(createIdsCall(known), signal);
+  return (data[known.rowsMember] ?? [])
     .filter((row) => [undefined, network.value].includes(textAt(row, "network") || undefined))
     .map((row) => ({
-      id: textAt(row, known.at),
-      label: known.label
+      id: textAt(row, known.idPath),
+      label: known.labelPaths
         .map((path) => textAt(row, path))
-        .map((text) => (text.includes(" ") ? text : short(text)))
+        .map((text) => (text.includes(" ") ? text : shortenId(text)))
         .filter(Boolean)
         .join(" · "),
     }));
@@ -48,7 +48,7 @@ export function Suggestions({
 }) {
   const [rows, setRows] = useState<{ id: string; label: string }[]>([]);
   useEffect(() => {
-    if (!may(known.needs)) return;
+    if (!hasAccess(known.access)) return;
     const stop = new AbortController();
     readIds(known, stop.signal)
       .then((found) => {

@@ -1,12 +1,12 @@
 /** Light, dark, or as the system has it, which is the default. */
 import { signal } from "@preact/signals";
 
-const STORED_AS = "theme";
+const STORAGE_KEY = "theme";
 const THEMES = ["system", "light", "dark"] as const;
 type Theme = (typeof THEMES)[number];
 
 const theme = signal<Theme>(
-  THEMES.find((one) => one === localStorage.getItem(STORED_AS)) ?? "system",
+  THEMES.find((one) => one === localStorage.getItem(STORAGE_KEY)) ?? "system",
 );
 
 export function applyTheme(): void {
@@ -14,15 +14,15 @@ export function applyTheme(): void {
 }
 
 export function ThemeChoice() {
-  const choose = (chosen: string) => {
+  const selectTheme = (chosen: string) => {
     theme.value = THEMES.find((one) => one === chosen) ?? "system";
-    localStorage.setItem(STORED_AS, theme.value);
+    localStorage.setItem(STORAGE_KEY, theme.value);
     applyTheme();
   };
   return (
     <label class="choice">
       <span>Theme</span>
-      <select value={theme.value} onChange={(event) => choose(event.currentTarget.value)}>
+      <select value={theme.value} onChange={(event) => selectTheme(event.currentTarget.value)}>
         {THEMES.map((one) => (
           <option key={one} selected={one === theme.value}>
             {one}

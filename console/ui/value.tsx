@@ -3,14 +3,14 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import {
-  amountText,
-  dateText,
-  distanceText,
-  memberText,
-  short,
-  timeOf,
-  unitText,
-  words,
+  formatAmount,
+  formatDate,
+  formatMemberName,
+  formatRelativeTime,
+  formatUnit,
+  shortenId,
+  splitWords,
+  toEpochMs,
 } from "./format.ts";
 import { textAt } from "./path.ts";
 import type { Kind } from "./resource.ts";
@@ -38,7 +38,7 @@ export function Value({ kind = "text", value }: { kind?: Kind | undefined; value
     case "flag":
       return <>{value === true ? "yes" : "no"}</>;
     case "list":
-      return <>{[value].flat().map(itemText).join(", ") || <span class="none">–</span>}</>;
+      return <>{[value].flat().map(formatItem).join(", ") || <span class="none">–</span>}</>;
     case "count":
       return <>{Array.isArray(value) ? value.length : String(value)}</>;
     case "records":
@@ -46,7 +46,7 @@ export function Value({ kind = "text", value }: { kind?: Kind | undefined; value
     case "json":
       return <pre>{JSON.stringify(value, null, 2)}</pre>;
     case "pdf":
-      return <Download base64={String(value)} />;
+      return <DownloadButton base64={String(value)} />;
     case "link":
       return <span class="breaks">{String(value)}</span>;
     default:
@@ -62,21 +62,23 @@ export function Records({ records }: { records: readonly object[] }) {
     <ol class="records">
       {records.map((one) => {
         const members = Object.entries(one).filter(([, member]) => member !== null);
-        const line = members.map(([name, member]) => `${memberText(name)}: ${itemText(member)}`);
+        const line = members.map(
+          ([name, member]) => `${formatMemberName(name)}: ${formatItem(member)}`,
+        );
         return <li key={line.join()}>{line.join(" · ")}</li>;
       })}
     </ol>
   );
 }
 
-function itemText(item: unknown): string {
+function formatItem(item: unknown): string {
   const time = typeof item === "string" && ISO_TIME.test(item) ? Date.parse(item) : Number.NaN;
-  if (!Number.isNaN(time)) return dateText(time);
+  if (!Number.isNaN(time)) return formatDate(time);
   return typeof item === "object" ? JSON.stringify(item) : String(item);
 }
 
 /** Names that want somebody, that are on their way, and that ended well. Others are neither. */
-const TONES: readonly [tone: string, pattern: RegExp][] = [
+const TAG_TONES: readonly [tone: string, pattern: RegExp][] = [
   [
     "bad",
     /Error|Fail|Dead|Invalid|Dispute[^d]*d$|Manual|Insufficient|Offline|Low$|Refused|Expired|Revoked|Orphan|RolledBack|STUCK|DISABLED|DEAD|^nothing$/,
@@ -89,17 +91,17 @@ const TONES: readonly [tone: string, pattern: RegExp][] = [
 ];
 
 export function Tag({ name }: { name: string }) {
-  const tone = TONES.find(([, pattern]) => pattern.test(name))?.[0] ?? "calm";
-  return <span class={`tag ${tone}`}>{words(name)}</span>;
+  const tone = TAG_TONES.find(([, pattern]) => pattern.test(name))?.[0] ?? "calm";
+  return <span class={`tag ${tone}`}>{splitWords(name)}</span>;
 }
 
 export function Time({ value }: { value: unknown }) {
-  const time = timeOf(value);
+  const time = toEpochMs(value);
   if (time === null) return <span class="none">–</span>;
   const isPrintable = Math.abs(time) <= 8.64e15;
   return (
-    <time dateTime={isPrintable ? new Date(time).toISOString() : ""} title={dateText(time)}>
-      {distanceText(time, clock.value)}
+    <time dateTime={isPrintable ? new Date(time).toISOString() : ""} title={formatDate(time)}>
+      {formatRelativeTime(time, clock.value)}
     </time>
   );
 }
@@ -108,16 +110,16 @@ export function Time({ value }: { value: unknown }) {
 export function Code({ text }: { text: string }) {
   return (
     <span class="code">
-      <code title={text}>{short(text)}</code>
-      {text.length > 20 && <Copy text={text} name={short(text)} />}
+      <code title={text}>{shortenId(text)}</code>
+      {text.length > 20 && <CopyButton text={text} name={shortenId(text)} />}
     </span>
   );
 }
 
 /** @param name - what is copied, for those who do not see it */
-export function Copy({ text, name }: { text: string; name: string }) {
+export function CopyButton({ text, name }: { text: string; name: string }) {
   const [isCopied, setCopied] = useState(false);
-  const copy = async () => {
+  const copyText = async () => {
     await navigator.clipboard?.writeText(text);
     setCopied(true);
     setTimeout(() => setCopied(false), 1_500);
@@ -126,7 +128,7 @@ export function Copy({ text, name }: { text: string; name: string }) {
     <button
       type="button"
       class="copy"
-      onClick={copy}
+      onClick={copyText}
       aria-label={`${isCopied ? "Copied" : "Copy"} ${name}`}
     >
       {isCopied ? "Copied" : "Copy"}
@@ -137,27 +139,27 @@ export function Copy({ text, name }: { text: string; name: string }) {
 export function Amount({ amount, unit }: { amount: string; unit: string }) {
   return (
     <span class="amount" title={unit}>
-      {amountText(amount, unit)} {unitText(unit)}
+      {formatAmount(amount, unit)} {formatUnit(unit)}
     </span>
   );
 }
 
 /** Wallets of sellers hold a token of each of their agents: so many are shown, the others are counted. */
-const MAX_FUNDS = 4;
+const MAX_LISTED_FUNDS = 4;
 
 function FundsList({ value }: { value: unknown }) {
   const funds = [value].flat();
   if (funds.length === 0) return <span class="none">–</span>;
   return (
     <span class="funds">
-      {funds.slice(0, MAX_FUNDS).map((one) => (
+      {funds.slice(0, MAX_LISTED_FUNDS).map((one) => (
         <Amount
           key={textAt(one, "unit")}
           amount={textAt(one, "amount") || textAt(one, "quantity")}
           unit={textAt(one, "unit")}
         />
       ))}
-      {funds.length > MAX_FUNDS && <small>and {funds.length - MAX_FUNDS} more</small>}
+      {funds.length > MAX_LISTED_FUNDS && <small>and {funds.length - MAX_LISTED_FUNDS} more</small>}
     </span>
   );
 }
@@ -196,7 +198,7 @@ export function PageLink({
 }
 
 /** A PDF that came as base64, as a file of this tab. */
-function Download({ base64 }: { base64: string }) {
+function DownloadButton({ base64 }: { base64: string }) {
   const save = () => {
     const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
     saveFile("invoice.pdf", new Blob([bytes], { type: "application/pdf" }));

@@ -5,9 +5,9 @@
 import { formatAddress } from "../../src/chain/address.ts";
 import type { PaymentSourceType } from "../../src/chain/network.ts";
 import {
-  type EscrowTerms,
-  escrowParameters,
-  policyParameters,
+  type EscrowParameters,
+  encodeEscrowParameters,
+  encodePolicyParameters,
 } from "../../src/chain/plutus/contract-parameters.ts";
 import type { PlutusData } from "../../src/chain/plutus/data.ts";
 import { ESCROW_V1 } from "./escrow/v1.ts";
@@ -58,15 +58,18 @@ const OWN = {
  * @param instead - scripts that replace ours
  * @throws Error in one sentence when a script does not take the parameters
  */
-export function deploy(terms: EscrowTerms, instead: ReadyContracts = readyContracts()): Deployment {
+export function deploy(
+  terms: EscrowParameters,
+  instead: ReadyContracts = readyContracts(),
+): Deployment {
   const { type } = terms;
   const ready = instead[type];
   const own = OWN[type];
-  const parameters = escrowParameters(terms);
+  const parameters = encodeEscrowParameters(terms);
   const escrow = ready ? ready.escrow(parameters) : scriptOf(own.escrow(parameters));
   const address = addressOf(escrow);
   // The policy of Web3ChainV2 takes none: it serves every escrow.
-  const ofPolicy = type === "Web3ChainV1" ? policyParameters(address) : [];
+  const ofPolicy = type === "Web3ChainV1" ? encodePolicyParameters(address) : [];
   const policy = ready?.policy ? ready.policy(ofPolicy) : scriptOf(own.policy(ofPolicy));
   return { type, address, escrow, policy };
 }

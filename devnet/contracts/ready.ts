@@ -12,7 +12,7 @@ import { z } from "zod";
 import { CborError, readCbor } from "../../src/chain/cbor.ts";
 import { hexToBytes } from "../../src/chain/hex.ts";
 import { PAYMENT_SOURCE_TYPES, type PaymentSourceType } from "../../src/chain/network.ts";
-import { scriptLike } from "../../src/chain/plutus/contract-parameters.ts";
+import { createScriptFromTemplate } from "../../src/chain/plutus/contract-parameters.ts";
 import type { PlutusData } from "../../src/chain/plutus/data.ts";
 import { ScriptError } from "../../src/chain/plutus/script.ts";
 import { LANGUAGES, type Language, type Script, scriptOf } from "./scripts.ts";
@@ -72,7 +72,7 @@ function parameterised(
       const template = unwrap(wrapped);
       // The policy of Web3ChainV2 takes none.
       if (parameters.length === 0) return scriptOf(template, language);
-      return scriptOf(scriptLike(template, of, "Preprod", parameters), language);
+      return scriptOf(createScriptFromTemplate(template, of, "Preprod", parameters), language);
     } catch (error) {
       if (!(error instanceof ScriptError)) throw error;
       throw refusal(`${place}: does not take the local parameters: ${error.message}`);

@@ -1,5 +1,5 @@
 /** The parameters of the local chain's contracts. */
-import type { EscrowTerms } from "../../src/chain/plutus/contract-parameters.ts";
+import type { EscrowParameters } from "../../src/chain/plutus/contract-parameters.ts";
 import { ADMIN } from "../demo/actors/wallets.ts";
 
 /** Milliseconds from the end of a transaction's validity until its actor may act again. */
@@ -20,4 +20,4 @@ export const TERMS = {
     fee: { receiver: ADMIN.address, permille: FEE_PERMILLE },
   },
   Web3ChainV2: { ...SHARED, type: "Web3ChainV2", fee: null },
-} as const satisfies Record<EscrowTerms["type"], EscrowTerms>;
+} as const satisfies Record<EscrowParameters["type"], EscrowParameters>;

@@ -2,7 +2,7 @@
 import { generateMnemonic } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import type { PaymentSourceType } from "../../src/chain/network.ts";
-import { keysFromMnemonic } from "../../src/chain/wallet-keys.ts";
+import { deriveWalletKeys } from "../../src/chain/wallet-keys.ts";
 import { type ApiAccess, ask } from "../client/api.ts";
 import { until } from "../client/wait.ts";
 import { buildTransaction } from "../demo/actors/transaction.ts";
@@ -110,7 +110,7 @@ async function registered(admin: ApiAccess, id: string): Promise<string> {
 
 /** Has a buyer's wallet pay an address that nobody else pays. */
 export async function transfer(admin: ApiAccess, { buyer }: Stall): Promise<Transferred> {
-  const { address: toAddress } = await keysFromMnemonic(generateMnemonic(wordlist, 256), NETWORK);
+  const { address: toAddress } = await deriveWalletKeys(generateMnemonic(wordlist, 256), NETWORK);
   await ask(admin, "POST", "/wallet/transfer-funds", {
     fromWalletAddress: buyer.address,
     toAddress,
@@ -126,7 +126,7 @@ async function addWallet(
   walletType: "Selling" | "Purchasing",
 ): Promise<TradingWallet> {
   const words = generateMnemonic(wordlist, 256);
-  const { address, vkey } = await keysFromMnemonic(words, NETWORK);
+  const { address, vkey } = await deriveWalletKeys(words, NETWORK);
   const funds = [{ unit: "", amount: FUNDS }];
   const outputs = Array.from({ length: OUTPUTS }, () => ({ address, funds }));
   chain.submit(buildTransaction(chain, { payer: STRANGER, outputs }));

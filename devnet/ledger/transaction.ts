@@ -1,6 +1,6 @@
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import { addressFromBytes } from "../../src/chain/address.ts";
-import { type CborNode, readCbor, SIMPLE } from "../../src/chain/cbor.ts";
+import { type CborNode, readCbor, SIMPLE_VALUES } from "../../src/chain/cbor.ts";
 import { blake2b224, blake2b256 } from "../blake2b.ts";
 import { bytesOf, cut, expectNode, fieldsOf, hexOf, intOf, itemsOf } from "./cbor-fields.ts";
 import { type MetadataEntry, readMetadata } from "./metadata.ts";
@@ -101,7 +101,7 @@ export function readTransaction(cbor: Uint8Array): LedgerTransaction {
   const [bodyItem, witnessItem, validItem, auxiliaryItem] = itemsOf(readCbor(cbor));
   const body = fieldsOf(bodyItem);
   const witnesses = fieldsOf(witnessItem);
-  const isValid = expectNode(validItem, "simple").value === SIMPLE.true;
+  const isValid = expectNode(validItem, "simple").value === SIMPLE_VALUES.true;
   const unsupported = UNSUPPORTED_FIELDS.find((key) => body.has(key));
   if (unsupported) throw new RangeError(`Body field ${unsupported} is not supported here`);
 

@@ -3,7 +3,7 @@ import { db } from "../db/client.ts";
 import { firstIdAt } from "../db/id.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { isoTime } from "../http/envelope.ts";
-import { answerText, described, named, recordId, timestamp } from "../http/openapi/fields.ts";
+import { described, named, recordId, responseText, timestamp } from "../http/openapi/fields.ts";
 import { page, text, time } from "../http/openapi/parameters.ts";
 
 const auditEntry = named(
@@ -13,12 +13,12 @@ const auditEntry = named(
     id: recordId("the entry", "01m80ye05yr73fdqbztm8ma6fs"),
     at: timestamp("Time of creation."),
     apiKeyId: recordId("the API key that made the change", "env-admin"),
-    requestId: answerText(
+    requestId: responseText(
       "`x-request-id` of the response, also in the logs.",
       "01m80ye05tw8d5k11en0zccppg",
     ),
-    action: answerText("The action, as `feature.verb`.", "agent.deregister"),
-    target: answerText("Id of the changed record.", "01m80ydzjz46b1xn813egtkkv2"),
+    action: responseText("The action, as `feature.verb`.", "agent.deregister"),
+    target: responseText("Id of the changed record.", "01m80ydzjz46b1xn813egtkkv2"),
     detail: described(
       z.record(z.string(), z.unknown()).nullable(),
       "Details of the change. Never contains a secret.",
@@ -27,7 +27,7 @@ const auditEntry = named(
   }),
 );
 
-const query = z.object({
+const auditQuery = z.object({
   ...page,
   apiKeyId: described(text().optional(), "Only changes by this API key.", "env-admin"),
   action: described(text().optional(), "Only this action.", "agent.deregister"),
@@ -50,18 +50,20 @@ export function auditRoutes() {
       scope: "admin",
       tag: "API keys",
       summary: "Lists changes made through the API, newest first",
-      query,
+      query: auditQuery,
       data: z.object({ AuditEntries: described(z.array(auditEntry), "The entries.") }),
     },
-    async (c, { query }) => ({ AuditEntries: await listEntries(c.env, query, c.var.deadline) }),
+    async (c, { query }) => ({
+      AuditEntries: await listAuditEntries(c.env, query, c.var.deadline),
+    }),
   );
 
   return router;
 }
 
-async function listEntries(
+async function listAuditEntries(
   env: { DB: D1Database },
-  { limit, cursorId, apiKeyId, action, after, before }: z.output<typeof query>,
+  { limit, cursorId, apiKeyId, action, after, before }: z.output<typeof auditQuery>,
   deadline: number,
 ): Promise<z.infer<typeof auditEntry>[]> {
   // Ids begin with their time, so a time span is a range of the primary key.

@@ -4,7 +4,7 @@ import type { Caller } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 
 /** The cost of each metered operation for a key with `usageLimited`, in credits. */
-export const COSTS = {
+export const CREDIT_COSTS = {
   payment: 1,
   purchase: 1,
   "purchase-verify": 1,
@@ -16,7 +16,7 @@ export const COSTS = {
   "invoice-monthly": 1,
 } as const;
 
-export type MeteredOperation = keyof typeof COSTS;
+export type MeteredOperation = keyof typeof CREDIT_COSTS;
 
 /**
  * Charges a metered call, for the batch (on the primary) of its query or of the row it creates.
@@ -25,7 +25,7 @@ export type MeteredOperation = keyof typeof COSTS;
  * @param onlyIf - an SQL condition, such as that a record exists; otherwise nothing is charged
  * @returns no statement for a key without a limit
  */
-export function charge(
+export function chargeOperation(
   caller: Caller,
   operation: MeteredOperation,
   onlyIf: SqlExpression = { sql: "TRUE", params: [] },
@@ -35,7 +35,7 @@ export function charge(
     statement(
       `UPDATE api_key SET accumulated_usage_credits = accumulated_usage_credits + ?
        WHERE id = ? AND usage_limited = 1 AND (${onlyIf.sql})`,
-      COSTS[operation],
+      CREDIT_COSTS[operation],
       caller.id,
       ...onlyIf.params,
     ),
@@ -48,12 +48,12 @@ export function charge(
  *
  * @param onlyIf - an SQL condition that is true once, such as that the row has its charge flag
  */
-export function refund(
+export function refundOperation(
   caller: Caller,
   operation: MeteredOperation,
   onlyIf: SqlExpression,
 ): Statement[] {
-  return caller.usageLimited ? [refundCredits(caller.id, COSTS[operation], onlyIf)] : [];
+  return caller.usageLimited ? [refundCredits(caller.id, CREDIT_COSTS[operation], onlyIf)] : [];
 }
 
 /** Refunds credits to a key that was charged earlier. */
@@ -69,7 +69,7 @@ export function refundCredits(keyId: string, credits: number, onlyIf: SqlExpress
 
 /**
  * Checks that a key can pay for a metered call, before anything is done for it. Charges nothing:
- * concurrent calls may all pass, and `charge` decides.
+ * concurrent calls may all pass, and `chargeOperation` decides.
  *
  * @param unless - an SQL condition under which the call costs nothing
  * @throws ApiError 402
@@ -86,15 +86,15 @@ export async function requireCredits(
      WHERE id = ? AND usage_limited = 1 AND accumulated_usage_credits + ? > max_usage_credits
        AND NOT (${unless.sql})`,
     caller.id,
-    COSTS[operation],
+    CREDIT_COSTS[operation],
     ...unless.params,
   );
-  if (short.length > 0) throw outOfCredits();
+  if (short.length > 0) throw createOutOfCreditsError();
 }
 
 /** @throws ApiError 402 when its charge aborted a batch, else the error itself */
 export function throwIfOutOfCredits(error: unknown): never {
-  throw isOutOfCredits(error) ? outOfCredits() : error;
+  throw isOutOfCredits(error) ? createOutOfCreditsError() : error;
 }
 
 /** Whether a key has too few credits: `requireCredits` says so, or a charge aborted its batch. */
@@ -104,6 +104,6 @@ export function isOutOfCredits(error: unknown): boolean {
   return violates(error, "CHECK") && text.includes("api_key_credits");
 }
 
-function outOfCredits(): ApiError {
+function createOutOfCreditsError(): ApiError {
   return new ApiError("out_of_credits", "The API key has no usage credits left");
 }

@@ -9,11 +9,11 @@ export const ENV_ADMIN_ID = "env-admin";
 
 const MIN_ADMIN_KEY_LENGTH = 15;
 /** A revocation takes effect everywhere within ten seconds: two are for requests in flight. */
-const CACHED_MS = 8_000;
-const CACHED_KEYS = 10_000;
+const CACHE_TTL_MS = 8_000;
+const MAX_CACHED_KEYS = 10_000;
 
 /** Active keys by token hash. Others are never cached, so a new key works at once. */
-const cache = new Map<string, { caller: Caller; until: number }>();
+const cachedCallers = new Map<string, { caller: Caller; until: number }>();
 
 /**
  * Finds the active key of a token: the key of the environment, or a key of the table. The table is read
@@ -27,15 +27,15 @@ export const findKey: FindCaller = async (env, token, deadline, beforeLookUp) =>
   const hash = await hashToken(env, token);
   if (await isAdminKey(env, hash)) return ENV_ADMIN;
 
-  const cached = cache.get(hash);
+  const cached = cachedCallers.get(hash);
   if (cached && cached.until > now) return cached.caller;
-  cache.delete(hash);
+  cachedCallers.delete(hash);
 
   await beforeLookUp();
   const caller = await readKey(env, hash, deadline, now);
   if (caller) {
-    if (cache.size >= CACHED_KEYS) cache.clear();
-    cache.set(hash, { caller, until: now + CACHED_MS });
+    if (cachedCallers.size >= MAX_CACHED_KEYS) cachedCallers.clear();
+    cachedCallers.set(hash, { caller, until: now + CACHE_TTL_MS });
   }
   return caller;
 };
@@ -101,9 +101,9 @@ async function readKey(
 }
 
 /** The service records one use per hour: at most 24 writes a day per key. */
-const NOTED_EVERY_MS = 60 * 60_000;
+const USE_UPDATE_INTERVAL_MS = 60 * 60_000;
 /** Longest wait of the caller for the write. */
-const WRITE_MS = 1_000;
+const WRITE_TIMEOUT_MS = 1_000;
 
 /**
  * Stores that a key is used, at most once an hour. A failure is ignored, since a later use is
@@ -118,16 +118,16 @@ export async function recordUse(
   lastUsedAt: number | null,
   now: number,
 ): Promise<void> {
-  const isDue = (lastUsedAt ?? 0) <= now - NOTED_EVERY_MS;
+  const isDue = (lastUsedAt ?? 0) <= now - USE_UPDATE_INTERVAL_MS;
   if (!isDue) return;
   try {
-    await db(env, undefined, { writes: "idempotent", deadline: now + WRITE_MS }).batch([
+    await db(env, undefined, { writes: "idempotent", deadline: now + WRITE_TIMEOUT_MS }).batch([
       // Only one of several concurrent requests writes.
       statement(
         "UPDATE api_key SET last_used_at = ?1 WHERE id = ?2 AND ifnull(last_used_at, 0) <= ?3",
         now,
         id,
-        now - NOTED_EVERY_MS,
+        now - USE_UPDATE_INTERVAL_MS,
       ),
     ]);
   } catch (error) {

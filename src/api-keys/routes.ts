@@ -2,11 +2,11 @@ import * as z from "zod";
 import { NETWORKS } from "../chain/network.ts";
 import { type Database, db } from "../db/client.ts";
 import { newId } from "../db/id.ts";
-import { commitAudited } from "../http/audit.ts";
+import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { ApiError } from "../http/errors.ts";
-import { idempotently } from "../http/idempotency.ts";
+import { runIdempotently } from "../http/idempotency.ts";
 import { described } from "../http/openapi/fields.ts";
 import { page } from "../http/openapi/parameters.ts";
 import {
@@ -31,11 +31,12 @@ import {
 } from "./schemas.ts";
 import { readSpending } from "./spending-limits.ts";
 import { apiKey } from "./tables.ts";
-import { hashToken, maskToken, newToken } from "./token.ts";
+import { createToken, hashToken, maskToken } from "./token.ts";
 import { deleteKey, updateKey } from "./update-key.ts";
 
-const UNKNOWN = "There is no such API key.";
-const UNCHANGEABLE = "The key is the last active Admin key, or the key of the secret ADMIN_KEY.";
+const UNKNOWN_KEY_MESSAGE = "There is no such API key.";
+const UNCHANGEABLE_KEY_MESSAGE =
+  "The key is the last active Admin key, or the key of the secret ADMIN_KEY.";
 
 /** `/api-key` of the interface, and `/api-key-status`. */
 export function apiKeyRoutes() {
@@ -73,7 +74,7 @@ export function apiKeyRoutes() {
       query: z.object(page),
       data: z.object({ ApiKeys: described(z.array(apiKeyRecord), "The API keys.") }),
     },
-    async (c, { query }) => ({ ApiKeys: await listKeys(c.env, primary(c), query) }),
+    async (c, { query }) => ({ ApiKeys: await listKeys(c.env, primaryDatabase(c), query) }),
   );
 
   serve(
@@ -91,8 +92,8 @@ export function apiKeyRoutes() {
       body: updateBody,
       data: apiKeyRecord,
       errors: {
-        404: `${UNKNOWN} Or \`walletLimit\` names an unknown wallet.`,
-        409: `${UNCHANGEABLE} Or the key has used more than the new \`maxUsageCredits\`.`,
+        404: `${UNKNOWN_KEY_MESSAGE} Or \`walletLimit\` names an unknown wallet.`,
+        409: `${UNCHANGEABLE_KEY_MESSAGE} Or the key has used more than the new \`maxUsageCredits\`.`,
       },
     },
     (c, { body }) => updateKey(c, body, Date.now()),
@@ -110,7 +111,7 @@ export function apiKeyRoutes() {
       summary: "Revokes an API key permanently and hides it",
       body: deleteBody,
       data: apiKeyRecord,
-      errors: { 404: UNKNOWN, 409: UNCHANGEABLE },
+      errors: { 404: UNKNOWN_KEY_MESSAGE, 409: UNCHANGEABLE_KEY_MESSAGE },
     },
     (c, { body }) => deleteKey(c, body.id, Date.now()),
   );
@@ -134,7 +135,7 @@ export function apiKeyRoutes() {
 }
 
 /** Credits are always read from the primary. */
-function primary(c: AppContext): Database {
+function primaryDatabase(c: AppContext): Database {
   return db(c.env, undefined, { deadline: c.var.deadline });
 }
 
@@ -147,9 +148,9 @@ function primary(c: AppContext): Database {
  */
 async function createKey(c: AppContext, body: CreateBody, now: number): Promise<ApiKeyRecord> {
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  return idempotently(c, database, now, async (remember) => {
+  return runIdempotently(c, database, now, async (remember) => {
     await requireWallets(database, body.walletLimit);
-    const token = newToken(body.permission);
+    const token = createToken(body.permission);
     const row: ApiKeyRow = {
       id: newId(now),
       tokenHash: await hashToken(c.env, token),
@@ -173,7 +174,7 @@ async function createKey(c: AppContext, body: CreateBody, now: number): Promise<
     };
     const { token: _, ...detail } = toApiKeyRecord(row);
     const record = { ...toApiKeyRecord(row), token };
-    await commitAudited(c, database, { action: "api-key.create", target: row.id, detail, now }, [
+    await commitWithAudit(c, database, { action: "api-key.create", target: row.id, detail, now }, [
       ...(await remember(record)),
       database.orm.insert(apiKey).values(row).toSQL(),
     ]);
@@ -181,7 +182,7 @@ async function createKey(c: AppContext, body: CreateBody, now: number): Promise<
   });
 }
 
-type Remaining = ApiKeyStatus["RemainingUsageCredits"];
+type RemainingCredits = ApiKeyStatus["RemainingUsageCredits"];
 
 /**
  * The key of the request, with what marketplaces read of it. Read from the primary, as credits are.
@@ -191,17 +192,20 @@ type Remaining = ApiKeyStatus["RemainingUsageCredits"];
 async function readKeyStatus(c: AppContext): Promise<ApiKeyStatus> {
   const { id } = c.var.caller;
   const envAdmin = id === ENV_ADMIN_ID ? findEnvAdmin(c.env) : null;
-  if (envAdmin) return statusOf(envAdmin, []);
+  if (envAdmin) return toKeyStatus(envAdmin, []);
   const database = db(c.env, undefined, { deadline: c.var.deadline });
   const row = await readKeyRow(database, id);
   if (!row) throw new ApiError("unknown_key", "token: the API key is unknown or revoked");
   const record = toApiKeyRecord(row);
   const isLimited = record.permission !== "Admin" && record.spendingLimits !== null;
-  return statusOf(record, isLimited ? remaining(record, await readSpending(database, id)) : []);
+  return toKeyStatus(
+    record,
+    isLimited ? computeRemainingCredits(record, await readSpending(database, id)) : [],
+  );
 }
 
 /** An Admin has no wallet limit, whatever was set before the promotion. */
-function statusOf(record: ApiKeyRecord, RemainingUsageCredits: Remaining): ApiKeyStatus {
+function toKeyStatus(record: ApiKeyRecord, RemainingUsageCredits: RemainingCredits): ApiKeyStatus {
   const canAdmin = record.permission === "Admin";
   const wallets = canAdmin ? null : record.walletLimit;
   return {
@@ -216,10 +220,10 @@ function statusOf(record: ApiKeyRecord, RemainingUsageCredits: Remaining): ApiKe
 }
 
 /** Remainder of the limits on the key's networks, by unit. */
-function remaining(
+function computeRemainingCredits(
   { spendingLimits, networkLimit }: ApiKeyRecord,
   spent: readonly { network: string; unit: string; spent: bigint }[],
-): Remaining {
+): RemainingCredits {
   const left = new Map<string, bigint>();
   const seen = new Set<string>();
   for (const { network, unit, amount } of spendingLimits ?? []) {

@@ -1,15 +1,15 @@
 import * as z from "zod";
 import { parseAddress } from "../chain/address.ts";
+import { bech32Address, network, requestUnit, unit } from "../http/openapi/chain-fields.ts";
 import {
-  answerText,
   described,
   minorUnits,
   named,
   recordId,
+  responseText,
   timestamp,
   walletAddress,
 } from "../http/openapi/fields.ts";
-import { bech32Address, givenUnit, network, unit } from "../http/openapi/ledger.ts";
 import { text } from "../http/openapi/parameters.ts";
 
 const MAX_CREDITS = 1_000_000;
@@ -52,7 +52,7 @@ const networkLimit = described(
 const spendingLimitText = "Amount that a key may spend of one unit on one network.";
 const spendingLimitFields = {
   network,
-  unit: givenUnit,
+  unit: requestUnit,
   amount: described(
     z.string().regex(/^\d{1,18}$/, `must be a whole number below 10^18`),
     "Minor units of `unit`, for all purchases together.",
@@ -128,7 +128,7 @@ export const deleteBody = z.strictObject({ id });
 
 const fields = {
   id: recordId("the API key", "01m80ydzq23ssn602zk7bexfp7"),
-  name: answerText("Display name. May be empty.", "Marketplace"),
+  name: responseText("Display name. May be empty.", "Marketplace"),
   status,
   permission,
   usageLimited: described(usageLimited, usageLimitedText, true),
@@ -136,11 +136,11 @@ const fields = {
   accumulatedUsageCredits: described(z.number(), "Credits that a limited key has used.", 12),
   canPay: described(z.boolean(), "The +PAY access; true for every Admin.", true),
   networkLimit: described(
-    z.array(answerText("Preprod, Mainnet or a CAIP-2 id.", "Preprod")),
+    z.array(responseText("Preprod, Mainnet or a CAIP-2 id.", "Preprod")),
     "Networks that the key may use. An Admin is not limited.",
   ),
   walletLimit: described(
-    z.array(answerText("Id of a wallet.", "01m80ydypnw7zfztc441hghgzn")).nullable(),
+    z.array(responseText("Id of a wallet.", "01m80ydypnw7zfztc441hghgzn")).nullable(),
     "The only wallets that the key may use. Null: any wallet.",
   ),
   spendingLimits: described(
@@ -164,7 +164,7 @@ export const apiKeyRecord = named(
   "An API key, with its token masked.",
   z.object({
     ...fields,
-    token: answerText("`*****` and the last four characters of the token.", "*****N-_8"),
+    token: responseText("`*****` and the last four characters of the token.", "*****N-_8"),
   }),
 );
 
@@ -176,7 +176,7 @@ export const apiKeyStatus = named(
     canRead: described(z.literal(true), "Whether the key may read. Always true.", true),
     canAdmin: described(z.boolean(), "Whether the key has the permission Admin.", false),
     NetworkLimit: described(
-      z.array(answerText("Preprod, Mainnet or a CAIP-2 id.", "Preprod")),
+      z.array(responseText("Preprod, Mainnet or a CAIP-2 id.", "Preprod")),
       "The same as `networkLimit`.",
     ),
     walletScopeEnabled: described(z.boolean(), "Whether the key has a `walletLimit`.", true),
@@ -208,7 +208,7 @@ export const createdApiKey = named(
   "A new API key, with its token.",
   z.object({
     ...fields,
-    token: answerText(
+    token: responseText(
       "The token. Only this response contains the token.",
       "apk_4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
     ),

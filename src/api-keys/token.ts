@@ -3,7 +3,7 @@ const RANDOM_CHARACTERS = 32;
 const MIN_SECRET_LENGTH = 32;
 
 /** A new token: `apk_`, or `apk_admin_` for an Admin, and 32 random characters (165 bits). */
-export function newToken(permission: "Admin" | "User"): string {
+export function createToken(permission: "Admin" | "User"): string {
   let random = "";
   while (random.length < RANDOM_CHARACTERS) {
     for (const byte of crypto.getRandomValues(new Uint8Array(RANDOM_CHARACTERS))) {
@@ -30,19 +30,19 @@ export async function hashToken(env: { API_KEY_SECRET: string }, token: string):
   if (secret.length < MIN_SECRET_LENGTH)
     throw new Error(`API_KEY_SECRET must have at least ${MIN_SECRET_LENGTH} characters`);
   const name = `${secret} ${token}`;
-  const known = hashes.get(name);
+  const known = cachedHashes.get(name);
   if (known !== undefined) return known;
-  const hash = await hmac(secret, token);
-  if (hashes.size >= REMEMBERED_HASHES) hashes.clear();
-  hashes.set(name, hash);
+  const hash = await computeHmac(secret, token);
+  if (cachedHashes.size >= MAX_CACHED_HASHES) cachedHashes.clear();
+  cachedHashes.set(name, hash);
   return hash;
 }
 
 /** Hashes by secret and token: an isolate is sent the same few tokens again and again. */
-const hashes = new Map<string, string>();
-const REMEMBERED_HASHES = 10_000;
+const cachedHashes = new Map<string, string>();
+const MAX_CACHED_HASHES = 10_000;
 
-async function hmac(secret: string, token: string): Promise<string> {
+async function computeHmac(secret: string, token: string): Promise<string> {
   const encoder = new TextEncoder();
   const key = await crypto.subtle.importKey(
     "raw",

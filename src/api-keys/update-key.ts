@@ -1,5 +1,5 @@
 import { type Database, db, type Statement, statement, violates } from "../db/client.ts";
-import { commitAudited } from "../http/audit.ts";
+import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import {
@@ -44,9 +44,9 @@ export async function updateKey(
     now,
     status ?? null,
     permission ?? null,
-    asInteger(usageLimited),
+    toInteger(usageLimited),
     maxUsageCredits ?? null,
-    asInteger(canPay),
+    toInteger(canPay),
     networkLimit ? JSON.stringify(networkLimit) : null,
     Number(walletLimit !== undefined),
     walletLimit ? JSON.stringify(walletLimit) : null,
@@ -97,24 +97,24 @@ async function readChangeableKey(
 
 async function requireKeyRow(database: Database, id: string): Promise<ApiKeyRow> {
   const row = await readKeyRow(database, id);
-  if (!row) throw noSuchKey();
+  if (!row) throw createUnknownKeyError();
   return row;
 }
 
-function noSuchKey(): ApiError {
+function createUnknownKeyError(): ApiError {
   return new ApiError(404, "id: there is no such API key");
 }
 
 async function commitChange(
   c: AppContext,
   database: Database,
-  entry: Parameters<typeof commitAudited>[2],
+  entry: Parameters<typeof commitWithAudit>[2],
   update: Statement,
 ): Promise<void> {
   try {
-    await commitAudited(c, database, entry, [update, ...requireAnAdmin(c.env, entry.target)]);
+    await commitWithAudit(c, database, entry, [update, ...requireAnAdmin(c.env, entry.target)]);
   } catch (error) {
-    if (violates(error, "api_key.updated_at")) throw noSuchKey();
+    if (violates(error, "api_key.updated_at")) throw createUnknownKeyError();
     if (violates(error, "api_key.status"))
       throw new ApiError(409, "id: is the last active Admin key. Create another Admin key first.");
     if (violates(error, "CHECK"))
@@ -136,6 +136,6 @@ function requireAnAdmin(env: { ADMIN_KEY?: string }, id: string): Statement[] {
   ];
 }
 
-function asInteger(flag: boolean | undefined): number | null {
+function toInteger(flag: boolean | undefined): number | null {
   return flag === undefined ? null : Number(flag);
 }

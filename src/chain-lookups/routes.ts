@@ -3,13 +3,13 @@ import type { Provider } from "../chain/provider/provider.ts";
 import { normalizeUnit } from "../chain/unit.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
-import { exactNumber } from "../http/envelope.ts";
+import { toExactNumber } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
-import { SAYS_OTHER_NAMES } from "../http/names/table.ts";
+import { USES_EXTERNAL_NAMES } from "../http/names/wire-names.ts";
 import { described } from "../http/openapi/fields.ts";
-import { addressOn } from "../sources/checks.ts";
-import { readProvider } from "../sources/read-provider.ts";
-import { balanceQuery, shownQuantity, shownUtxo, utxoQuery } from "./schemas.ts";
+import { findReadProvider } from "../sources/find-read-provider.ts";
+import { requireAddress } from "../sources/validate-request.ts";
+import { balanceQuery, quantityResponse, utxoQuery, utxoResponse } from "./schemas.ts";
 
 const TAG = "Ledger";
 const PROVIDER_ERRORS = {
@@ -19,7 +19,7 @@ const PROVIDER_ERRORS = {
 };
 
 /** What lies on the chain at any address, so that clients need no provider of their own. */
-export function ledgerRoutes() {
+export function chainLookupRoutes() {
   const router = createRouter();
 
   serve(
@@ -34,13 +34,13 @@ export function ledgerRoutes() {
       tag: TAG,
       summary: "Lists the unspent outputs of an address",
       query: utxoQuery,
-      data: z.object({ Utxos: described(z.array(shownUtxo), "The outputs.") }),
+      data: z.object({ Utxos: described(z.array(utxoResponse), "The outputs.") }),
       errors: {
         ...PROVIDER_ERRORS,
         404: "The address was never used, or no payment source is on the network.",
       },
     },
-    async (c, { query }) => ({ Utxos: await unspentAt(c, query) }),
+    async (c, { query }) => ({ Utxos: await listUnspentOutputs(c, query) }),
   );
 
   serve(
@@ -56,28 +56,28 @@ export function ledgerRoutes() {
       summary: "Shows what an address holds",
       query: balanceQuery,
       data: z.object({
-        Balance: described(z.array(shownQuantity), "Balance of the address. Empty: never used."),
+        Balance: described(z.array(quantityResponse), "Balance of the address. Empty: never used."),
       }),
       errors: { ...PROVIDER_ERRORS, 404: "No payment source is on the network." },
     },
-    async (c, { query }) => ({ Balance: await balanceOf(c, query) }),
+    async (c, { query }) => ({ Balance: await loadBalance(c, query) }),
   );
 
   return router;
 }
 
-type Quantity = z.input<typeof shownQuantity>;
+type Quantity = z.input<typeof quantityResponse>;
 
 /**
  * One page of what lies unspent at any address.
  *
  * @throws ApiError 400, 403, 404; ProviderError
  */
-async function unspentAt(
+async function listUnspentOutputs(
   c: AppContext,
   query: z.output<typeof utxoQuery>,
-): Promise<z.input<typeof shownUtxo>[]> {
-  const { provider, address } = await askedAddress(c, query);
+): Promise<z.input<typeof utxoResponse>[]> {
+  const { provider, address } = await resolveAddress(c, query);
   const outputs = await provider.addressOutputs(address, {
     page: query.page,
     count: query.count,
@@ -88,7 +88,7 @@ async function unspentAt(
     txHash: output.txHash,
     outputIndex: output.outputIndex,
     address: output.address,
-    Amounts: amount.map(shownAmount),
+    Amounts: amount.map(toQuantity),
     dataHash: output.dataHash,
     inlineDatum: output.inlineDatum,
     referenceScriptHash: output.referenceScriptHash,
@@ -101,25 +101,28 @@ async function unspentAt(
  *
  * @throws ApiError 400, 403, 404; ProviderError
  */
-async function balanceOf(c: AppContext, query: z.output<typeof balanceQuery>): Promise<Quantity[]> {
-  const { provider, address } = await askedAddress(c, query);
-  return ((await provider.addressFunds(address)) ?? []).map(shownAmount);
+async function loadBalance(
+  c: AppContext,
+  query: z.output<typeof balanceQuery>,
+): Promise<Quantity[]> {
+  const { provider, address } = await resolveAddress(c, query);
+  return ((await provider.addressFunds(address)) ?? []).map(toQuantity);
 }
 
-async function askedAddress(
+async function resolveAddress(
   c: AppContext,
   { network, address: text }: z.output<typeof balanceQuery>,
 ): Promise<{ provider: Provider; address: string }> {
-  const address = addressOn(network, "address", text);
-  const provider = await readProvider(c, { network });
+  const address = requireAddress(network, "address", text);
+  const provider = await findReadProvider(c, { network });
   if (provider === null) throw new ApiError(404, `network: no payment source is on ${network}`);
   return { provider, address };
 }
 
-function shownAmount({ unit, quantity }: { unit: string; quantity: string }): Quantity {
+function toQuantity({ unit, quantity }: { unit: string; quantity: string }): Quantity {
   // Clients of other services look for the provider's name of the native coin here, as there alone.
   return {
-    unit: SAYS_OTHER_NAMES ? unit : normalizeUnit(unit),
-    quantity: exactNumber(BigInt(quantity)),
+    unit: USES_EXTERNAL_NAMES ? unit : normalizeUnit(unit),
+    quantity: toExactNumber(BigInt(quantity)),
   };
 }

@@ -1,17 +1,17 @@
 import * as z from "zod";
+import { bech32Address, network, unit } from "../http/openapi/chain-fields.ts";
 import {
-  answerText,
   described,
+  EXAMPLE_TX_HASH,
+  EXAMPLE_WALLET_ADDRESS,
   hexText,
   named,
-  TX_HASH,
-  WALLET_ADDRESS,
+  responseText,
 } from "../http/openapi/fields.ts";
-import { bech32Address, network, unit } from "../http/openapi/ledger.ts";
 import { wholeNumber } from "../http/openapi/parameters.ts";
 
 export const balanceQuery = z.object({
-  address: described(bech32Address().max(150), "The address, in bech32.", WALLET_ADDRESS),
+  address: described(bech32Address().max(150), "The address, in bech32.", EXAMPLE_WALLET_ADDRESS),
   network,
 });
 
@@ -25,7 +25,7 @@ export const utxoQuery = balanceQuery.extend({
   ),
 });
 
-export const shownQuantity = named(
+export const quantityResponse = named(
   "Quantity",
   "An amount of one asset, as a number.",
   z.object({
@@ -38,14 +38,14 @@ export const shownQuantity = named(
   }),
 );
 
-export const shownUtxo = named(
+export const utxoResponse = named(
   "UnspentOutput",
   "An unspent output of a transaction.",
   z.object({
-    txHash: hexText(64, "Hash of the transaction.", TX_HASH),
+    txHash: hexText(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
     outputIndex: described(z.int().min(0), "Position of the output in the transaction.", 0),
-    address: answerText("Address of the output.", WALLET_ADDRESS),
-    Amounts: described(z.array(shownQuantity), "Funds in the output."),
+    address: responseText("Address of the output.", EXAMPLE_WALLET_ADDRESS),
+    Amounts: described(z.array(quantityResponse), "Funds in the output."),
     dataHash: described(
       z.string().nullable(),
       "Hash of the datum, in hex. Null: no datum.",
@@ -61,6 +61,6 @@ export const shownUtxo = named(
       "Hash of the reference script, in hex. Null: none.",
       "13a3efd825703a352a8f71f4e2758d08c28c564e8dfcce9f77776ad1",
     ),
-    block: answerText("Hash of the block.", TX_HASH),
+    block: responseText("Hash of the block.", EXAMPLE_TX_HASH),
   }),
 );

@@ -32,20 +32,20 @@ const NETWORK_IDS: Record<Network, number> = { Preprod: 0, Mainnet: 1 };
 const PREFIXES: Record<Network, string> = { Preprod: "addr_test", Mainnet: "addr" };
 const STAKE_PREFIXES: Record<Network, string> = { Preprod: "stake_test", Mainnet: "stake" };
 /** Header types (upper four bits of the first byte) of CIP-19. */
-const TYPE = { pointer: 4, enterprise: 6, byron: 8, reward: 14 };
+const HEADER_TYPE = { pointer: 4, enterprise: 6, byron: 8, reward: 14 };
 const MAX_POINTER_BYTES = 30;
 /** CIP-19 lifts bech32's bound of 90 characters; a base address on a test network takes 108. */
-const MAX_TEXT_LENGTH = 128;
+const MAX_BECH32_LENGTH = 128;
 
 /**
  * Reads a payment address in bech32. Null for anything else: other text, a wrong checksum, length
  * or prefix, a Byron address (base58) or a stake address.
  */
 export function parseAddress(text: string): ParsedAddress | null {
-  const decoded = bech32.decodeUnsafe(text, MAX_TEXT_LENGTH);
+  const decoded = bech32.decodeUnsafe(text, MAX_BECH32_LENGTH);
   const bytes = decoded && bech32.fromWordsUnsafe(decoded.words);
   if (!decoded || !bytes) return null;
-  const parts = partsOf(Uint8Array.from(bytes));
+  const parts = parseAddressBytes(Uint8Array.from(bytes));
   if (!parts || PREFIXES[parts.network] !== decoded.prefix) return null;
   return { ...parts, bech32: text.toLowerCase() };
 }
@@ -55,23 +55,25 @@ export function isAddressOn(network: Network, address: string): boolean {
   return parseAddress(address)?.network === network;
 }
 
-function partsOf(bytes: Uint8Array): AddressParts | null {
+function parseAddressBytes(bytes: Uint8Array): AddressParts | null {
   const header = bytes[0];
   if (header === undefined) return null;
   const type = header >> 4;
   const network = networkOf(header & 0x0f);
-  if (network === null || type >= TYPE.byron) return null;
-  const payment = credential(type & 1, bytes.subarray(1));
+  if (network === null || type >= HEADER_TYPE.byron) return null;
+  const payment = readCredential(type & 1, bytes.subarray(1));
   const rest = bytes.length - 1 - HASH_LENGTH;
   const fits =
-    type < TYPE.pointer
+    type < HEADER_TYPE.pointer
       ? rest === HASH_LENGTH
-      : type < TYPE.enterprise
+      : type < HEADER_TYPE.enterprise
         ? rest >= 3 && rest <= MAX_POINTER_BYTES
         : rest === 0;
   if (!fits) return null;
   const stake =
-    type < TYPE.pointer ? credential((type >> 1) & 1, bytes.subarray(1 + HASH_LENGTH)) : null;
+    type < HEADER_TYPE.pointer
+      ? readCredential((type >> 1) & 1, bytes.subarray(1 + HASH_LENGTH))
+      : null;
   return { network, payment, stake };
 }
 
@@ -79,14 +81,14 @@ function networkOf(id: number): Network | null {
   return id === NETWORK_IDS.Preprod ? "Preprod" : id === NETWORK_IDS.Mainnet ? "Mainnet" : null;
 }
 
-function credential(bit: number, bytes: Uint8Array): Credential {
+function readCredential(bit: number, bytes: Uint8Array): Credential {
   return { kind: bit === 0 ? "key" : "script", hash: bytesToHex(bytes.subarray(0, HASH_LENGTH)) };
 }
 
 /** bech32 of a base (with stake credential) or enterprise address. */
 export function formatAddress({ network, payment, stake }: AddressParts): string {
   const scriptBits = (payment.kind === "script" ? 1 : 0) | (stake?.kind === "script" ? 2 : 0);
-  const type = (stake ? 0 : TYPE.enterprise) | scriptBits;
+  const type = (stake ? 0 : HEADER_TYPE.enterprise) | scriptBits;
   const header = (type << 4) | NETWORK_IDS[network];
   const hashes = hexToBytes(payment.hash + (stake?.hash ?? ""));
   return toBech32(PREFIXES[network], Uint8Array.of(header, ...hashes));
@@ -100,16 +102,16 @@ export function formatAddress({ network, payment, stake }: AddressParts): string
 export function addressFromBytes(bytes: Uint8Array): string {
   const header = bytes[0] ?? 0xff;
   const type = header >> 4;
-  if (type === TYPE.byron) return base58.encode(bytes);
+  if (type === HEADER_TYPE.byron) return base58.encode(bytes);
   const network = networkOf(header & 0x0f);
-  if (network === null || (type > TYPE.byron && type < TYPE.reward))
+  if (network === null || (type > HEADER_TYPE.byron && type < HEADER_TYPE.reward))
     throw new AddressError(`unknown address header ${header}`);
-  const prefixes = type >= TYPE.reward ? STAKE_PREFIXES : PREFIXES;
+  const prefixes = type >= HEADER_TYPE.reward ? STAKE_PREFIXES : PREFIXES;
   return toBech32(prefixes[network], bytes);
 }
 
 function toBech32(prefix: string, bytes: Uint8Array): string {
-  return bech32.encode(prefix, bech32.toWords(bytes), MAX_TEXT_LENGTH);
+  return bech32.encode(prefix, bech32.toWords(bytes), MAX_BECH32_LENGTH);
 }
 
 /**
@@ -118,13 +120,13 @@ function toBech32(prefix: string, bytes: Uint8Array): string {
  * @throws AddressError when the text is neither.
  */
 export function addressToBytes(address: string): Uint8Array {
-  const decoded = bech32.decodeUnsafe(address, MAX_TEXT_LENGTH);
-  const bytes = decoded ? bech32.fromWordsUnsafe(decoded.words) : base58Unsafe(address);
+  const decoded = bech32.decodeUnsafe(address, MAX_BECH32_LENGTH);
+  const bytes = decoded ? bech32.fromWordsUnsafe(decoded.words) : decodeBase58(address);
   if (!bytes || bytes.length === 0) throw new AddressError("neither bech32 nor base58");
   return Uint8Array.from(bytes);
 }
 
-function base58Unsafe(text: string): Uint8Array | null {
+function decodeBase58(text: string): Uint8Array | null {
   try {
     return base58.decode(text);
   } catch {

@@ -7,7 +7,7 @@ export const MIN_COLLATERAL = 1_435_230n;
  * Whether an escrow output has the agreed amounts: every token exactly, and at least the agreed native
  * coin on top of the collateral. The collateral is zero or at least `MIN_COLLATERAL`.
  */
-export function amountsMatch(expected: Funds[], actual: Funds[], collateral: bigint): boolean {
+export function hasAgreedAmounts(expected: Funds[], actual: Funds[], collateral: bigint): boolean {
   if (collateral !== 0n && collateral < MIN_COLLATERAL) return false;
   const free = totalOf(actual, "") - collateral;
   if (free < 0n) return false;

@@ -30,11 +30,11 @@ export type CborKind = CborNode["kind"];
 export type CborNodeOf<K extends CborKind> = Extract<CborNode, { kind: K }>;
 
 /** Values of `simple` nodes. */
-export const SIMPLE = { false: 20, true: 21, null: 22 } as const;
+export const SIMPLE_VALUES = { false: 20, true: 21, null: 22 } as const;
 
-const MAJOR = { uint: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, tag: 6, simple: 7 };
+const MAJOR_TYPE = { uint: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, tag: 6, simple: 7 };
 const INDEFINITE = 31;
-const BREAK = 0xff;
+const BREAK_BYTE = 0xff;
 
 /** An array, map or tag whose content is still being read. */
 interface OpenNode {
@@ -42,7 +42,7 @@ interface OpenNode {
   tag: number;
   start: number;
   /** Remaining items (a map counts keys and values); null: until the break. */
-  left: number | null;
+  remainingItems: number | null;
   items: CborNode[];
 }
 
@@ -64,14 +64,14 @@ export function readCbor(bytes: Uint8Array): CborNode {
   for (;;) {
     let node: CborNode | null = null;
     const parent = open.at(-1);
-    if (bytes[offset] === BREAK && parent?.left === null) {
+    if (bytes[offset] === BREAK_BYTE && parent?.remainingItems === null) {
       offset++;
-      parent.left = 0;
+      parent.remainingItems = 0;
     } else {
       const start = offset;
       const [head, next] = readHead(bytes, offset);
       offset = next;
-      if (head.major >= MAJOR.array && head.major <= MAJOR.tag) {
+      if (head.major >= MAJOR_TYPE.array && head.major <= MAJOR_TYPE.tag) {
         open.push(openNode(head, start));
       } else {
         node = readLeaf(bytes, start, offset, head);
@@ -86,9 +86,9 @@ export function readCbor(bytes: Uint8Array): CborNode {
           return node;
         }
         innermost.items.push(node);
-        if (innermost.left !== null) innermost.left--;
+        if (innermost.remainingItems !== null) innermost.remainingItems--;
       }
-      if (innermost === undefined || innermost.left !== 0) break;
+      if (innermost === undefined || innermost.remainingItems !== 0) break;
       open.pop();
       node = closeNode(innermost, offset);
     }
@@ -102,11 +102,12 @@ function readHead(bytes: Uint8Array, offset: number): [Head, number] {
   const info = first & 31;
   if (info < 24) return [{ major, argument: BigInt(info) }, offset + 1];
   if (info === INDEFINITE) {
-    if (major < MAJOR.bytes || major > MAJOR.map) throw new CborError(`stray break at ${offset}`);
+    if (major < MAJOR_TYPE.bytes || major > MAJOR_TYPE.map)
+      throw new CborError(`stray break at ${offset}`);
     return [{ major, argument: null }, offset + 1];
   }
   if (info > 27) throw new CborError(`reserved length at ${offset}`);
-  if (major === MAJOR.simple && info > 24)
+  if (major === MAJOR_TYPE.simple && info > 24)
     throw new CborError(`floating point number at ${offset}: the ledger has none`);
   const end = offset + 1 + 2 ** (info - 24);
   if (end > bytes.length) throw new CborError(`ends early at ${bytes.length}`);
@@ -117,15 +118,16 @@ function readHead(bytes: Uint8Array, offset: number): [Head, number] {
 
 function openNode({ major, argument }: Head, start: number): OpenNode {
   const count = argument === null ? null : Number(argument);
-  if (major === MAJOR.tag) return { major, tag: count ?? 0, start, left: 1, items: [] };
-  const left = count !== null && major === MAJOR.map ? count * 2 : count;
-  return { major, tag: 0, start, left, items: [] };
+  if (major === MAJOR_TYPE.tag)
+    return { major, tag: count ?? 0, start, remainingItems: 1, items: [] };
+  const left = count !== null && major === MAJOR_TYPE.map ? count * 2 : count;
+  return { major, tag: 0, start, remainingItems: left, items: [] };
 }
 
 function closeNode({ major, tag, start, items }: OpenNode, end: number): CborNode {
-  if (major === MAJOR.array) return { kind: "array", items, start, end };
+  if (major === MAJOR_TYPE.array) return { kind: "array", items, start, end };
   const first = items[0];
-  if (major === MAJOR.tag && first) return { kind: "tag", tag, content: first, start, end };
+  if (major === MAJOR_TYPE.tag && first) return { kind: "tag", tag, content: first, start, end };
   const entries: [CborNode, CborNode][] = [];
   for (let i = 0; i < items.length; i += 2) {
     const [key, value] = [items[i], items[i + 1]];
@@ -138,17 +140,17 @@ function closeNode({ major, tag, start, items }: OpenNode, end: number): CborNod
 
 function readLeaf(bytes: Uint8Array, start: number, offset: number, head: Head): CborNode {
   const { major, argument } = head;
-  if (major === MAJOR.bytes || major === MAJOR.text) {
+  if (major === MAJOR_TYPE.bytes || major === MAJOR_TYPE.text) {
     const [value, end] =
       argument === null ? readChunks(bytes, offset, major) : readString(bytes, offset, argument);
-    return major === MAJOR.bytes
+    return major === MAJOR_TYPE.bytes
       ? { kind: "bytes", value, start, end }
       : { kind: "text", value: decodeText(value, start), start, end };
   }
   const value = argument ?? 0n;
   const end = offset;
-  if (major === MAJOR.uint) return { kind: "int", value, start, end };
-  if (major === MAJOR.negative) return { kind: "int", value: -1n - value, start, end };
+  if (major === MAJOR_TYPE.uint) return { kind: "int", value, start, end };
+  if (major === MAJOR_TYPE.negative) return { kind: "int", value: -1n - value, start, end };
   return { kind: "simple", value: Number(value), start, end };
 }
 
@@ -162,7 +164,7 @@ function readString(bytes: Uint8Array, offset: number, length: bigint): [Uint8Ar
 function readChunks(bytes: Uint8Array, offset: number, major: number): [Uint8Array, number] {
   const chunks: Uint8Array[] = [];
   let next = offset;
-  while (bytes[next] !== BREAK) {
+  while (bytes[next] !== BREAK_BYTE) {
     const [head, content] = readHead(bytes, next);
     if (head.major !== major || head.argument === null)
       throw new CborError(`not a chunk of a string at ${next}`);
@@ -184,7 +186,7 @@ function decodeText(bytes: Uint8Array, start: number): string {
 }
 
 /** The value of an `int` of any size: a plain one, or a bignum (tags 2 and 3). Else null. */
-export function integerOf(node: CborNode): bigint | null {
+export function toInteger(node: CborNode): bigint | null {
   if (node.kind === "int") return node.value;
   if (node.kind !== "tag" || node.content.kind !== "bytes") return null;
   if (node.tag !== 2 && node.tag !== 3) return null;
@@ -197,60 +199,61 @@ const MAX_UINT64 = 2n ** 64n - 1n;
 /** An integer in its shortest form; beyond 64 bits as a bignum (tag 2 or 3). */
 export function encodeInt(value: bigint): Uint8Array {
   const magnitude = value < 0n ? -1n - value : value;
-  if (magnitude <= MAX_UINT64) return head(value < 0n ? MAJOR.negative : MAJOR.uint, magnitude);
-  return encodeTag(value < 0n ? 3 : 2, encodeChunked(bigEndian(magnitude)));
+  if (magnitude <= MAX_UINT64)
+    return encodeHead(value < 0n ? MAJOR_TYPE.negative : MAJOR_TYPE.uint, magnitude);
+  return encodeTag(value < 0n ? 3 : 2, encodeChunked(toBigEndian(magnitude)));
 }
 
 /** A byte string of definite length. */
 export function encodeBytes(bytes: Uint8Array): Uint8Array {
-  return concat([head(MAJOR.bytes, BigInt(bytes.length)), bytes]);
+  return concat([encodeHead(MAJOR_TYPE.bytes, BigInt(bytes.length)), bytes]);
 }
 
-const CHUNK = 64;
+const MAX_CHUNK_BYTES = 64;
 
 /** A byte string as Plutus data has it: beyond 64 bytes in chunks of 64, of indefinite length. */
 export function encodeChunked(bytes: Uint8Array): Uint8Array {
-  if (bytes.length <= CHUNK) return encodeBytes(bytes);
-  const parts: Uint8Array[] = [Uint8Array.of((MAJOR.bytes << 5) | INDEFINITE)];
-  for (let i = 0; i < bytes.length; i += CHUNK)
-    parts.push(encodeBytes(bytes.subarray(i, i + CHUNK)));
-  parts.push(Uint8Array.of(BREAK));
+  if (bytes.length <= MAX_CHUNK_BYTES) return encodeBytes(bytes);
+  const parts: Uint8Array[] = [Uint8Array.of((MAJOR_TYPE.bytes << 5) | INDEFINITE)];
+  for (let i = 0; i < bytes.length; i += MAX_CHUNK_BYTES)
+    parts.push(encodeBytes(bytes.subarray(i, i + MAX_CHUNK_BYTES)));
+  parts.push(Uint8Array.of(BREAK_BYTE));
   return concat(parts);
 }
 
 /** A text string of definite length. */
 export function encodeText(text: string): Uint8Array {
   const bytes = new TextEncoder().encode(text);
-  return concat([head(MAJOR.text, BigInt(bytes.length)), bytes]);
+  return concat([encodeHead(MAJOR_TYPE.text, BigInt(bytes.length)), bytes]);
 }
 
 /** An array of definite length of encoded items. */
 export function encodeArray(items: readonly Uint8Array[]): Uint8Array {
-  return concat([head(MAJOR.array, BigInt(items.length)), ...items]);
+  return concat([encodeHead(MAJOR_TYPE.array, BigInt(items.length)), ...items]);
 }
 
 /** An array of indefinite length of encoded items. */
 export function encodeIndefiniteArray(items: readonly Uint8Array[]): Uint8Array {
-  const first = Uint8Array.of((MAJOR.array << 5) | INDEFINITE);
-  return concat([first, ...items, Uint8Array.of(BREAK)]);
+  const first = Uint8Array.of((MAJOR_TYPE.array << 5) | INDEFINITE);
+  return concat([first, ...items, Uint8Array.of(BREAK_BYTE)]);
 }
 
 /** A map of definite length of encoded keys and values, in the order given. */
 export function encodeMap(entries: readonly (readonly [Uint8Array, Uint8Array])[]): Uint8Array {
-  return concat([head(MAJOR.map, BigInt(entries.length)), ...entries.flat()]);
+  return concat([encodeHead(MAJOR_TYPE.map, BigInt(entries.length)), ...entries.flat()]);
 }
 
 /** A tag around an encoded item. */
 export function encodeTag(tag: number, content: Uint8Array): Uint8Array {
-  return concat([head(MAJOR.tag, BigInt(tag)), content]);
+  return concat([encodeHead(MAJOR_TYPE.tag, BigInt(tag)), content]);
 }
 
 /** `false` or `true`. */
 export function encodeBoolean(value: boolean): Uint8Array {
-  return head(MAJOR.simple, BigInt(value ? SIMPLE.true : SIMPLE.false));
+  return encodeHead(MAJOR_TYPE.simple, BigInt(value ? SIMPLE_VALUES.true : SIMPLE_VALUES.false));
 }
 
-function head(major: number, argument: bigint): Uint8Array {
+function encodeHead(major: number, argument: bigint): Uint8Array {
   const type = major << 5;
   if (argument < 24n) return Uint8Array.of(type | Number(argument));
   const size = argument < 2n ** 8n ? 0 : argument < 2n ** 16n ? 1 : argument < 2n ** 32n ? 2 : 3;
@@ -264,7 +267,7 @@ function head(major: number, argument: bigint): Uint8Array {
   return bytes;
 }
 
-function bigEndian(value: bigint): Uint8Array {
+function toBigEndian(value: bigint): Uint8Array {
   const hex = value.toString(16);
   return hexToBytes(hex.length % 2 === 0 ? hex : `0${hex}`);
 }

@@ -18,7 +18,7 @@ export interface ChainTime {
  * @param tipTime - of the block at the tip, Unix seconds
  * @param now - wall clock, epoch milliseconds
  */
-export function chainTime(clock: ChainClock, tipTime: number, now: number): ChainTime {
+export function computeChainTime(clock: ChainClock, tipTime: number, now: number): ChainTime {
   const tip = tipTime * 1000;
   if (clock === "tip") return { tip, earliest: tip, latest: tip };
   return { tip, earliest: Math.min(tip, now), latest: Math.max(tip, now) };

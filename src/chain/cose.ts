@@ -40,15 +40,15 @@ export interface CoseParts {
 const SIGN1_TAG = 18;
 /** Length of blake2b-224, the hash of `hashed` payloads (CIP-8). */
 const DIGEST_LENGTH = 28;
-const ALGORITHM = 1n;
-const KEY_ID = 4n;
+const ALGORITHM_LABEL = 1n;
+const KEY_ID_LABEL = 4n;
 const EDDSA = -8n;
-const KEY_TYPE = 1n;
-const KEY_ALGORITHM = 3n;
+const KEY_TYPE_LABEL = 1n;
+const KEY_ALGORITHM_LABEL = 3n;
 const OCTET_KEY_PAIR = 1n;
-const CURVE = -1n;
+const CURVE_LABEL = -1n;
 const ED25519 = 6n;
-const PUBLIC_KEY = -2n;
+const PUBLIC_KEY_LABEL = -2n;
 const PUBLIC_KEY_LENGTH = 32;
 const SIGNATURE_LENGTH = 64;
 
@@ -60,18 +60,18 @@ export function verifyCoseSign1(cose: CoseSignature): (CoseParts & { valid: bool
 
 /** Parses a signature, tagged or not, which is cheap. Null when the bytes are not COSE. */
 export function readCoseSign1({ signature, key }: CoseSignature): CoseParts | null {
-  const coseKey = readHex(key);
-  const outer = readHex(signature);
+  const coseKey = tryReadHex(key);
+  const outer = tryReadHex(signature);
   const sign1 = outer?.kind === "tag" && outer.tag === SIGN1_TAG ? outer.content : outer;
   if (coseKey === null || sign1?.kind !== "array" || sign1.items.length !== 4) return null;
   // Only the public key is read: older signers numbered the curve's label otherwise.
-  const publicKey = bytesAt(coseKey, PUBLIC_KEY);
+  const publicKey = bytesAt(coseKey, PUBLIC_KEY_LABEL);
   const [headers, , payload, signed] = sign1.items;
   if (headers?.kind !== "bytes" || payload?.kind !== "bytes" || signed?.kind !== "bytes")
     return null;
   if (publicKey?.length !== PUBLIC_KEY_LENGTH || signed.value.length !== SIGNATURE_LENGTH)
     return null;
-  const headerMap = read(headers.value);
+  const headerMap = tryReadCbor(headers.value);
   if (headerMap?.kind !== "map") return null;
   return {
     headers: headers.value,
@@ -84,7 +84,7 @@ export function readCoseSign1({ signature, key }: CoseSignature): CoseParts | nu
 
 /** Whether the key signed the payload together with the protected headers. Takes a millisecond. */
 export function isCoseValid({ headers, payload, signature, publicKey }: CoseParts): boolean {
-  return isSignedBy(publicKey, signedBytes(headers, payload), signature);
+  return isSignedBy(publicKey, encodeSigStructure(headers, payload), signature);
 }
 
 /** What a signature proves about a message. */
@@ -97,7 +97,7 @@ export type CoseVerdict = "signed" | "other message" | "invalid signature";
  */
 export function verifyCoseMessage(parts: CoseParts, message: Uint8Array): CoseVerdict {
   if (!isPayloadOf(parts, message)) return "other message";
-  const payloads = [message, digestOf(message)];
+  const payloads = [message, hashMessage(message)];
   const isSigned = payloads.some((payload) => isCoseValid({ ...parts, payload }));
   return isSigned ? "signed" : "invalid signature";
 }
@@ -105,10 +105,10 @@ export function verifyCoseMessage(parts: CoseParts, message: Uint8Array): CoseVe
 /** Whether the payload is a message or its blake2b-224. Cheap: the signature is not checked. */
 export function isPayloadOf({ payload }: CoseParts, message: Uint8Array): boolean {
   if (isEqual(payload, message)) return true;
-  return payload.length === DIGEST_LENGTH && isEqual(payload, digestOf(message));
+  return payload.length === DIGEST_LENGTH && isEqual(payload, hashMessage(message));
 }
 
-function digestOf(message: Uint8Array): Uint8Array {
+function hashMessage(message: Uint8Array): Uint8Array {
   return blake2b(message, { dkLen: DIGEST_LENGTH });
 }
 
@@ -121,11 +121,11 @@ function isEqual(a: Uint8Array, b: Uint8Array): boolean {
 export function signCoseSign1(payload: Uint8Array, keys: WalletKeys): CoseSignature {
   const { address, paymentPublicKey } = keys;
   const headers = encodeMap([
-    [encodeInt(ALGORITHM), encodeInt(EDDSA)],
-    [encodeInt(KEY_ID), encodeBytes(paymentPublicKey)],
+    [encodeInt(ALGORITHM_LABEL), encodeInt(EDDSA)],
+    [encodeInt(KEY_ID_LABEL), encodeBytes(paymentPublicKey)],
     [encodeText("address"), encodeBytes(addressToBytes(address))],
   ]);
-  const signature = signExtended(keys, signedBytes(headers, payload));
+  const signature = signExtended(keys, encodeSigStructure(headers, payload));
   const sign1 = encodeArray([
     encodeBytes(headers),
     encodeMap([[encodeText("hashed"), encodeBoolean(false)]]),
@@ -133,16 +133,16 @@ export function signCoseSign1(payload: Uint8Array, keys: WalletKeys): CoseSignat
     encodeBytes(signature),
   ]);
   const key = encodeMap([
-    [encodeInt(KEY_TYPE), encodeInt(OCTET_KEY_PAIR)],
-    [encodeInt(KEY_ALGORITHM), encodeInt(EDDSA)],
-    [encodeInt(CURVE), encodeInt(ED25519)],
-    [encodeInt(PUBLIC_KEY), encodeBytes(paymentPublicKey)],
+    [encodeInt(KEY_TYPE_LABEL), encodeInt(OCTET_KEY_PAIR)],
+    [encodeInt(KEY_ALGORITHM_LABEL), encodeInt(EDDSA)],
+    [encodeInt(CURVE_LABEL), encodeInt(ED25519)],
+    [encodeInt(PUBLIC_KEY_LABEL), encodeBytes(paymentPublicKey)],
   ]);
   return { signature: bytesToHex(sign1), key: bytesToHex(key) };
 }
 
 /** `Sig_structure` of RFC 9052 §4.4, without external data. */
-function signedBytes(headers: Uint8Array, payload: Uint8Array): Uint8Array {
+function encodeSigStructure(headers: Uint8Array, payload: Uint8Array): Uint8Array {
   return encodeArray([
     encodeText("Signature1"),
     encodeBytes(headers),
@@ -151,11 +151,11 @@ function signedBytes(headers: Uint8Array, payload: Uint8Array): Uint8Array {
   ]);
 }
 
-function readHex(hex: string): CborNode | null {
-  return isHex(hex) ? read(hexToBytes(hex)) : null;
+function tryReadHex(hex: string): CborNode | null {
+  return isHex(hex) ? tryReadCbor(hexToBytes(hex)) : null;
 }
 
-function read(bytes: Uint8Array): CborNode | null {
+function tryReadCbor(bytes: Uint8Array): CborNode | null {
   try {
     return readCbor(bytes);
   } catch (error) {

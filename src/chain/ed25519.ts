@@ -16,7 +16,7 @@ export const GROUP_ORDER = Point.CURVE().n;
 export { Point };
 
 /** `SubjectPublicKeyInfo` of RFC 8410, up to the key's 32 bytes. */
-const KEY_HEAD = Buffer.from("302a300506032b6570032100", "hex");
+const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
 const KEY_LENGTH = 32;
 
 /**
@@ -34,7 +34,7 @@ export function isSignedBy(
   // A signature that it accepts is therefore valid here too, if the key is sound. A signature that it
   // refuses may still be valid.
   return (
-    (isSignedNatively(publicKey, message, signature) && isSoundKey(publicKey)) ||
+    (isSignedNatively(publicKey, message, signature) && isCanonicalKey(publicKey)) ||
     verify(signature, message, publicKey, { zip215: false })
   );
 }
@@ -45,13 +45,13 @@ function isSignedNatively(
   signature: Uint8Array,
 ): boolean {
   if (publicKey.length !== KEY_LENGTH) return false;
-  const der = Buffer.concat([KEY_HEAD, publicKey]);
+  const der = Buffer.concat([SPKI_PREFIX, publicKey]);
   const key = createPublicKey({ key: der, format: "der", type: "spki" });
   return verifyNatively(null, message, key, signature);
 }
 
 /** Whether a key is encoded canonically and its order is not small. */
-function isSoundKey(publicKey: Uint8Array): boolean {
+function isCanonicalKey(publicKey: Uint8Array): boolean {
   try {
     return !Point.fromBytes(publicKey).isSmallOrder();
   } catch {

@@ -23,10 +23,10 @@ const MAX_DEPTH = 64;
  * @throws CborError when the bytes are not metadata, or are nested deeper than 64 levels.
  */
 export function decodeMetadatum(cbor: Uint8Array): Metadatum {
-  return metadatumOf(readCbor(cbor), 0);
+  return toMetadatum(readCbor(cbor), 0);
 }
 
-function metadatumOf(node: CborNode, depth: number): Metadatum {
+function toMetadatum(node: CborNode, depth: number): Metadatum {
   if (depth > MAX_DEPTH) throw new CborError(`nested deeper than ${MAX_DEPTH}`);
   switch (node.kind) {
     case "int":
@@ -34,12 +34,12 @@ function metadatumOf(node: CborNode, depth: number): Metadatum {
     case "text":
       return node.value;
     case "array":
-      return node.items.map((item) => metadatumOf(item, depth + 1));
+      return node.items.map((item) => toMetadatum(item, depth + 1));
     case "map":
       return new Map(
         node.entries.map(([key, value]) => [
-          metadatumOf(key, depth + 1),
-          metadatumOf(value, depth + 1),
+          toMetadatum(key, depth + 1),
+          toMetadatum(value, depth + 1),
         ]),
       );
     default:
@@ -66,15 +66,15 @@ export function encodeLabels(labels: ReadonlyMap<bigint, Metadatum>): Uint8Array
 }
 
 /** Bytes of a piece of a longer text, in UTF-8. */
-export const PIECE_BYTES = 60;
+export const CHUNK_BYTES = 60;
 
 /** A text in chunks of at most 60 UTF-8 bytes that split no character; `""` has no chunk. */
-export function piecesOf(text: string): string[] {
+export function splitIntoChunks(text: string): string[] {
   const pieces: string[] = [];
   let [piece, size] = ["", 0];
   for (const character of text) {
     const length = new TextEncoder().encode(character).length;
-    if (size + length > PIECE_BYTES) {
+    if (size + length > CHUNK_BYTES) {
       pieces.push(piece);
       [piece, size] = ["", 0];
     }

@@ -14,19 +14,25 @@ export const TOKEN_METADATA_LABEL = "721";
  * @returns undefined when the token has none
  * @throws CborError when the bytes are not metadata
  */
-export function tokenMetadata(label: Uint8Array, policyId: string, assetName: string): unknown {
+export function parseTokenMetadata(
+  label: Uint8Array,
+  policyId: string,
+  assetName: string,
+): unknown {
   const policies = decodeMetadatum(label);
   const tokens =
-    member(policies, policyId) ?? member(policies, hexToBytes(policyId)) ?? new Map<never, never>();
+    findMember(policies, policyId) ??
+    findMember(policies, hexToBytes(policyId)) ??
+    new Map<never, never>();
   const nameBytes = hexToBytes(assetName);
   const found =
-    member(tokens, assetName) ??
-    member(tokens, nameBytes) ??
-    member(tokens, new TextDecoder().decode(nameBytes));
-  return found === undefined ? undefined : jsonOf(found);
+    findMember(tokens, assetName) ??
+    findMember(tokens, nameBytes) ??
+    findMember(tokens, new TextDecoder().decode(nameBytes));
+  return found === undefined ? undefined : toJson(found);
 }
 
-function member(map: Metadatum, key: string | Uint8Array): Metadatum | undefined {
+function findMember(map: Metadatum, key: string | Uint8Array): Metadatum | undefined {
   if (!(map instanceof Map)) return undefined;
   for (const [name, value] of map) if (isSame(name, key)) return value;
   return undefined;
@@ -37,18 +43,18 @@ function isSame(name: Metadatum, key: string | Uint8Array): boolean {
   return name instanceof Uint8Array && Buffer.from(name).equals(key);
 }
 
-function jsonOf(value: Metadatum): unknown {
+function toJson(value: Metadatum): unknown {
   if (typeof value === "string") return value;
   if (typeof value === "bigint") {
     const number = Number(value);
     return Number.isSafeInteger(number) ? number : String(value);
   }
   if (value instanceof Uint8Array) return `0x${Buffer.from(value).toString("hex")}`;
-  if (Array.isArray(value)) return value.map(jsonOf);
+  if (Array.isArray(value)) return value.map(toJson);
   return Object.fromEntries(
     [...value].map(([key, item]) => [
-      typeof key === "string" ? key : String(jsonOf(key)),
-      jsonOf(item),
+      typeof key === "string" ? key : String(toJson(key)),
+      toJson(item),
     ]),
   );
 }

@@ -9,16 +9,18 @@ export class UnitError extends Error {
 export const POLICY_ID_LENGTH = 56;
 
 /** What the chain's providers call the native coin, in any letter case. */
-const NATIVE_NAME = "[lL][oO][vV][eE][lL][aA][cC][eE]";
-const TOKEN = `[0-9a-fA-F]{${POLICY_ID_LENGTH}}(?:[0-9a-fA-F]{2}){0,32}`;
+const NATIVE_NAME_PATTERN = "[lL][oO][vV][eE][lL][aA][cC][eE]";
+const TOKEN_PATTERN_SOURCE = `[0-9a-fA-F]{${POLICY_ID_LENGTH}}(?:[0-9a-fA-F]{2}){0,32}`;
 
 /** Every spelling of the unit of a token. */
-export const TOKEN_PATTERN = new RegExp(`^${TOKEN}$`);
+export const TOKEN_PATTERN = new RegExp(`^${TOKEN_PATTERN_SOURCE}$`);
 /** Every spelling of a unit. */
-export const UNIT_PATTERN = new RegExp(`^(?:${NATIVE_NAME}|${TOKEN})?$`);
+export const UNIT_PATTERN = new RegExp(`^(?:${NATIVE_NAME_PATTERN}|${TOKEN_PATTERN_SOURCE})?$`);
 
 /** The spelling in which records and answers have a unit. */
-export const CANONICAL_UNIT_PATTERN = new RegExp(`^(?:${TOKEN.replaceAll("A-F", "")})?$`);
+export const CANONICAL_UNIT_PATTERN = new RegExp(
+  `^(?:${TOKEN_PATTERN_SOURCE.replaceAll("A-F", "")})?$`,
+);
 
 /** A unit in its one spelling, whichever it came in; null: the text names no asset of the ledger. */
 export function parseUnit(text: string): string | null {
@@ -37,19 +39,19 @@ export function normalizeUnit(text: string): string {
  *
  * @throws UnitError
  */
-export function assetOf(unit: string): { policyId: string; assetName: string } {
+export function splitUnit(unit: string): { policyId: string; assetName: string } {
   const parsed = parseUnit(unit);
-  if (parsed === null) throw new UnitError(`${quotedUnit(unit)} is no unit of the ledger`);
+  if (parsed === null) throw new UnitError(`${quoteUnit(unit)} is no unit of the ledger`);
   return {
     policyId: parsed.slice(0, POLICY_ID_LENGTH),
     assetName: parsed.slice(POLICY_ID_LENGTH),
   };
 }
 
-const MAX_QUOTED = 40;
+const MAX_QUOTED_LENGTH = 40;
 
 /** A text that names no asset, as a message quotes it: short, in printable ASCII without quotes. */
-export function quotedUnit(text: string): string {
-  const start = text.slice(0, MAX_QUOTED).replace(/[^\x20-\x7e]|["\\;]/g, "?");
-  return `"${start}${text.length > MAX_QUOTED ? "..." : ""}"`;
+export function quoteUnit(text: string): string {
+  const start = text.slice(0, MAX_QUOTED_LENGTH).replace(/[^\x20-\x7e]|["\\;]/g, "?");
+  return `"${start}${text.length > MAX_QUOTED_LENGTH ? "..." : ""}"`;
 }

@@ -28,13 +28,13 @@ export interface WalletKeys {
 }
 
 /** A node of the derivation tree. */
-interface Node {
+interface DerivationNode {
   key: Uint8Array;
   chainCode: Uint8Array;
 }
 
-const HARDENED = 2 ** 31;
-const ACCOUNT = [1852 + HARDENED, 1815 + HARDENED, 0 + HARDENED];
+const HARDENED_OFFSET = 2 ** 31;
+const ACCOUNT_PATH = [1852 + HARDENED_OFFSET, 1815 + HARDENED_OFFSET, 0 + HARDENED_OFFSET];
 const PAYMENT_ROLE = 0;
 const STAKE_ROLE = 2;
 
@@ -43,16 +43,16 @@ const STAKE_ROLE = 2;
  *
  * @throws Error when the words are not a mnemonic; the message never holds a word.
  */
-export async function keysFromMnemonic(mnemonic: string, network: Network): Promise<WalletKeys> {
+export async function deriveWalletKeys(mnemonic: string, network: Network): Promise<WalletKeys> {
   const checked = validateMnemonic(mnemonic);
   if (!checked.ok) throw new Error(checked.problem);
-  const entropy = bip39.mnemonicToEntropy(wordsOf(mnemonic).join(" "), wordlist);
-  const account = ACCOUNT.reduce(child, await rootNode(entropy));
-  const payment = child(child(account, PAYMENT_ROLE), 0);
-  const stake = child(child(account, STAKE_ROLE), 0);
-  const paymentPublicKey = publicKeyOf(payment.key);
-  const vkey = keyHash(paymentPublicKey);
-  const stakeVkey = keyHash(publicKeyOf(stake.key));
+  const entropy = bip39.mnemonicToEntropy(splitWords(mnemonic).join(" "), wordlist);
+  const account = ACCOUNT_PATH.reduce(deriveChild, await deriveRootNode(entropy));
+  const payment = deriveChild(deriveChild(account, PAYMENT_ROLE), 0);
+  const stake = deriveChild(deriveChild(account, STAKE_ROLE), 0);
+  const paymentPublicKey = derivePublicKey(payment.key);
+  const vkey = hashKey(paymentPublicKey);
+  const stakeVkey = hashKey(derivePublicKey(stake.key));
   return {
     paymentKey: payment.key,
     paymentPublicKey,
@@ -66,13 +66,16 @@ export async function keysFromMnemonic(mnemonic: string, network: Network): Prom
   };
 }
 
-const LENGTHS: readonly number[] = [12, 15, 18, 21, 24];
+const MNEMONIC_LENGTHS: readonly number[] = [12, 15, 18, 21, 24];
 
 /** Whether words are a mnemonic. The problem names a word by its position only: it is a secret. */
 export function validateMnemonic(mnemonic: string): { ok: true } | { ok: false; problem: string } {
-  const words = wordsOf(mnemonic);
-  if (!LENGTHS.includes(words.length))
-    return { ok: false, problem: `has ${words.length} words, must have ${LENGTHS.join(", ")}` };
+  const words = splitWords(mnemonic);
+  if (!MNEMONIC_LENGTHS.includes(words.length))
+    return {
+      ok: false,
+      problem: `has ${words.length} words, must have ${MNEMONIC_LENGTHS.join(", ")}`,
+    };
   const wrong = words.findIndex((word) => !wordlist.includes(word));
   if (wrong >= 0)
     return { ok: false, problem: `word ${wrong + 1} is not in the English BIP-39 list` };
@@ -86,7 +89,7 @@ export function generateMnemonic(): string {
   return bip39.generateMnemonic(wordlist, 256);
 }
 
-function wordsOf(mnemonic: string): string[] {
+function splitWords(mnemonic: string): string[] {
   return mnemonic.normalize("NFKD").toLowerCase().split(/\s+/).filter(Boolean);
 }
 
@@ -95,23 +98,23 @@ export function signExtended(
   { paymentKey, paymentPublicKey }: Pick<WalletKeys, "paymentKey" | "paymentPublicKey">,
   message: Uint8Array,
 ): Uint8Array {
-  const nonce = scalarOf(sha512(concatBytes(paymentKey.subarray(32, 64), message)));
+  const nonce = toScalar(sha512(concatBytes(paymentKey.subarray(32, 64), message)));
   const commitment = Point.BASE.multiply(nonce).toBytes();
-  const challenge = scalarOf(sha512(concatBytes(commitment, paymentPublicKey, message)));
-  const proof = (nonce + challenge * scalarOf(paymentKey.subarray(0, 32))) % GROUP_ORDER;
+  const challenge = toScalar(sha512(concatBytes(commitment, paymentPublicKey, message)));
+  const proof = (nonce + challenge * toScalar(paymentKey.subarray(0, 32))) % GROUP_ORDER;
   return concatBytes(commitment, toBytes32(proof));
 }
 
 /** blake2b-224 of a public key, hex. */
-export function keyHash(publicKey: Uint8Array): string {
+export function hashKey(publicKey: Uint8Array): string {
   return bytesToHex(blake2b(publicKey, { dkLen: 28 }));
 }
 
-function publicKeyOf(key: Uint8Array): Uint8Array {
-  return Point.BASE.multiply(scalarOf(key.subarray(0, 32))).toBytes();
+function derivePublicKey(key: Uint8Array): Uint8Array {
+  return Point.BASE.multiply(toScalar(key.subarray(0, 32))).toBytes();
 }
 
-async function rootNode(entropy: Uint8Array): Promise<Node> {
+async function deriveRootNode(entropy: Uint8Array): Promise<DerivationNode> {
   const password = await crypto.subtle.importKey("raw", new Uint8Array(0), "PBKDF2", false, [
     "deriveBits",
   ]);
@@ -131,23 +134,23 @@ async function rootNode(entropy: Uint8Array): Promise<Node> {
 }
 
 /** Child `index` of a node (BIP32-Ed25519, V2 scheme). */
-function child({ key, chainCode }: Node, index: number): Node {
-  const hardened = index >= HARDENED;
-  const source = concatBytes(hardened ? key : publicKeyOf(key), uint32(index));
+function deriveChild({ key, chainCode }: DerivationNode, index: number): DerivationNode {
+  const hardened = index >= HARDENED_OFFSET;
+  const source = concatBytes(hardened ? key : derivePublicKey(key), toUint32Bytes(index));
   const purpose = hardened ? 0 : 2;
   const z = hmac(sha512, chainCode, concatBytes(Uint8Array.of(purpose), source));
   const c = hmac(sha512, chainCode, concatBytes(Uint8Array.of(purpose + 1), source));
-  const left = littleEndian(key.subarray(0, 32)) + 8n * littleEndian(z.subarray(0, 28));
-  const right = littleEndian(key.subarray(32, 64)) + littleEndian(z.subarray(32, 64));
+  const left = fromLittleEndian(key.subarray(0, 32)) + 8n * fromLittleEndian(z.subarray(0, 28));
+  const right = fromLittleEndian(key.subarray(32, 64)) + fromLittleEndian(z.subarray(32, 64));
   return { key: concatBytes(toBytes32(left), toBytes32(right)), chainCode: c.slice(32) };
 }
 
 /** Little-endian bytes as a scalar, reduced by the group's order. */
-function scalarOf(bytes: Uint8Array): bigint {
-  return littleEndian(bytes) % GROUP_ORDER;
+function toScalar(bytes: Uint8Array): bigint {
+  return fromLittleEndian(bytes) % GROUP_ORDER;
 }
 
-function littleEndian(bytes: Uint8Array): bigint {
+function fromLittleEndian(bytes: Uint8Array): bigint {
   return BigInt(`0x${bytesToHex(bytes.toReversed())}`);
 }
 
@@ -156,7 +159,7 @@ function toBytes32(value: bigint): Uint8Array {
   return Uint8Array.from({ length: 32 }, (_, i) => Number((value >> BigInt(8 * i)) & 0xffn));
 }
 
-function uint32(value: number): Uint8Array {
+function toUint32Bytes(value: number): Uint8Array {
   const bytes = new Uint8Array(4);
   new DataView(bytes.buffer).setUint32(0, value, true);
   return bytes;

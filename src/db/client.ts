@@ -3,8 +3,8 @@ import type { Network } from "../chain/network.ts";
 import { within } from "../timeout.ts";
 
 /** D1 did not answer, or its answer does not say whether our statement applied. Becomes a 503. */
-export class DatabaseUnavailable extends Error {
-  override name = "DatabaseUnavailable";
+export class DatabaseUnavailableError extends Error {
+  override name = "DatabaseUnavailableError";
   /** Seconds a caller should wait before it retries. */
   readonly retryAfter = 2;
 }
@@ -48,7 +48,7 @@ export function statement(sql: string, ...params: unknown[]): Statement {
   return { sql, params };
 }
 
-const ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 const DEFAULT_DEADLINE_MS = 10_000;
 
 /**
@@ -66,11 +66,11 @@ export function db(
     reads === "primary"
       ? env.DB
       : env.DB.withSession(reads === "replica" ? "first-unconstrained" : reads.bookmark);
-  const guard = new Guard(
+  const guard = new RetryPolicy(
     options.writes === "idempotent",
     options.deadline ?? Date.now() + DEFAULT_DEADLINE_MS,
   );
-  const d1 = new GuardedD1(session, guard);
+  const d1 = new RetryingD1(session, guard);
   return {
     orm: drizzle(d1 as unknown as D1Database),
     all: async (sql, ...params) =>
@@ -93,9 +93,9 @@ export function db(
  */
 export function classifyError(error: unknown): "refused" | "unknown" | "overloaded" {
   const text = error instanceof Error ? error.message : String(error);
-  if (error instanceof AttemptTimeout) return "unknown";
-  if (OVERLOADED.some((part) => text.includes(part))) return "overloaded";
-  if (UNKNOWN_OUTCOME.some((part) => text.includes(part))) return "unknown";
+  if (error instanceof AttemptTimeoutError) return "unknown";
+  if (OVERLOADED_MESSAGES.some((part) => text.includes(part))) return "overloaded";
+  if (UNKNOWN_OUTCOME_MESSAGES.some((part) => text.includes(part))) return "unknown";
   return "refused";
 }
 
@@ -104,13 +104,14 @@ export function classifyError(error: unknown): "refused" | "unknown" | "overload
  * values of a statement.
  */
 export function isDatabaseFault(error: unknown): boolean {
-  if (error instanceof DatabaseUnavailable) return true;
+  if (error instanceof DatabaseUnavailableError) return true;
   const text = error instanceof Error ? error.message : "";
-  return text.includes("D1_ERROR") && !OF_VALUES.test(text);
+  return text.includes("D1_ERROR") && !VALUE_ERROR_PATTERN.test(text);
 }
 
 /** What SQLite says of values, and no other statement has to fear. */
-const OF_VALUES = /constraint failed|too big|malformed JSON|datatype mismatch|integer overflow/;
+const VALUE_ERROR_PATTERN =
+  /constraint failed|too big|malformed JSON|datatype mismatch|integer overflow/;
 
 /** Whether an error is the violation of a constraint on `table.column`, which aborted the batch. */
 export function violates(error: unknown, column: `${string}.${string}` | "CHECK"): boolean {
@@ -123,7 +124,7 @@ export function violates(error: unknown, column: `${string}.${string}` | "CHECK"
 }
 
 // Messages of D1 (docs/d1/observability/debug-d1) and of the underlying runtime.
-const UNKNOWN_OUTCOME = [
+const UNKNOWN_OUTCOME_MESSAGES = [
   "Network connection lost",
   "storage caused object to be reset",
   "reset because its code was updated",
@@ -132,7 +133,7 @@ const UNKNOWN_OUTCOME = [
   "storage operation exceeded timeout",
   "Replica disconnected from primary",
 ];
-const OVERLOADED = [
+const OVERLOADED_MESSAGES = [
   "D1 DB is overloaded",
   "Too many requests queued",
   "exceeded its memory limit",
@@ -141,36 +142,36 @@ const OVERLOADED = [
   "7429",
 ];
 
-class AttemptTimeout extends Error {
-  override name = "AttemptTimeout";
+class AttemptTimeoutError extends Error {
+  override name = "AttemptTimeoutError";
 }
 
 /** Retries one call until an attempt answers, the error is final, or the deadline passes. */
-class Guard {
-  readonly #repeatWrites: boolean;
+class RetryPolicy {
+  readonly #mayRepeatWrites: boolean;
   readonly #deadline: number;
 
   constructor(repeatWrites: boolean, deadline: number) {
-    this.#repeatWrites = repeatWrites;
+    this.#mayRepeatWrites = repeatWrites;
     this.#deadline = deadline;
   }
 
   async run<T>(readsOnly: boolean, call: () => Promise<T>): Promise<T> {
-    const mayRepeat = readsOnly || this.#repeatWrites;
+    const mayRepeat = readsOnly || this.#mayRepeatWrites;
     const budget = this.#deadline - Date.now();
     // A third of the remaining time each, so that a stalled attempt leaves time for two more.
-    const attemptMs = mayRepeat ? Math.max(budget / ATTEMPTS, 1) : budget;
+    const attemptMs = mayRepeat ? Math.max(budget / MAX_ATTEMPTS, 1) : budget;
     for (let attempt = 1; ; attempt++) {
-      if (Date.now() >= this.#deadline) throw new DatabaseUnavailable("deadline passed");
+      if (Date.now() >= this.#deadline) throw new DatabaseUnavailableError("deadline passed");
       try {
         return await within(attemptMs, call(), () => {
-          throw new AttemptTimeout(`no answer in ${Math.round(attemptMs)} ms`);
+          throw new AttemptTimeoutError(`no answer in ${Math.round(attemptMs)} ms`);
         });
       } catch (error) {
         const kind = classifyError(error);
         if (kind === "refused") throw error;
-        if (kind === "overloaded" || !mayRepeat || attempt === ATTEMPTS)
-          throw new DatabaseUnavailable("database unavailable", { cause: error });
+        if (kind === "overloaded" || !mayRepeat || attempt === MAX_ATTEMPTS)
+          throw new DatabaseUnavailableError("database unavailable", { cause: error });
         await new Promise((done) => setTimeout(done, Math.random() * 50 * 2 ** attempt));
       }
     }
@@ -178,55 +179,57 @@ class Guard {
 }
 
 /** The part of `D1Database` that drizzle and we use, with every call guarded. */
-class GuardedD1 {
+class RetryingD1 {
   readonly #inner: Pick<D1Database, "prepare" | "batch">;
-  readonly #guard: Guard;
+  readonly #retryPolicy: RetryPolicy;
 
-  constructor(inner: Pick<D1Database, "prepare" | "batch">, guard: Guard) {
+  constructor(inner: Pick<D1Database, "prepare" | "batch">, guard: RetryPolicy) {
     this.#inner = inner;
-    this.#guard = guard;
+    this.#retryPolicy = guard;
   }
 
-  prepare(sql: string): GuardedStatement {
-    return new GuardedStatement(this.#inner.prepare(sql), sql, this.#guard);
+  prepare(sql: string): RetryingStatement {
+    return new RetryingStatement(this.#inner.prepare(sql), sql, this.#retryPolicy);
   }
 
-  batch(statements: GuardedStatement[]): Promise<D1Result[]> {
+  batch(statements: RetryingStatement[]): Promise<D1Result[]> {
     const readsOnly = statements.every((one) => one.readsOnly);
-    return this.#guard.run(readsOnly, () => this.#inner.batch(statements.map((one) => one.inner)));
+    return this.#retryPolicy.run(readsOnly, () =>
+      this.#inner.batch(statements.map((one) => one.inner)),
+    );
   }
 }
 
-class GuardedStatement {
+class RetryingStatement {
   readonly inner: D1PreparedStatement;
   readonly readsOnly: boolean;
   readonly #sql: string;
-  readonly #guard: Guard;
+  readonly #retryPolicy: RetryPolicy;
 
-  constructor(inner: D1PreparedStatement, sql: string, guard: Guard) {
+  constructor(inner: D1PreparedStatement, sql: string, guard: RetryPolicy) {
     this.inner = inner;
     this.#sql = sql;
     this.readsOnly = /^\s*(select|with)\b/i.test(sql) && !/\b(insert|update|delete)\b/i.test(sql);
-    this.#guard = guard;
+    this.#retryPolicy = guard;
   }
 
-  bind(...params: unknown[]): GuardedStatement {
-    return new GuardedStatement(this.inner.bind(...params), this.#sql, this.#guard);
+  bind(...params: unknown[]): RetryingStatement {
+    return new RetryingStatement(this.inner.bind(...params), this.#sql, this.#retryPolicy);
   }
 
   all(): Promise<D1Result<unknown>> {
-    return this.#guard.run(this.readsOnly, () => this.inner.all());
+    return this.#retryPolicy.run(this.readsOnly, () => this.inner.all());
   }
 
   run(): Promise<D1Result<unknown>> {
-    return this.#guard.run(this.readsOnly, () => this.inner.run());
+    return this.#retryPolicy.run(this.readsOnly, () => this.inner.run());
   }
 
   raw(): Promise<unknown[][]> {
-    return this.#guard.run(this.readsOnly, () => this.inner.raw());
+    return this.#retryPolicy.run(this.readsOnly, () => this.inner.raw());
   }
 
   first(): Promise<unknown> {
-    return this.#guard.run(this.readsOnly, () => this.inner.first());
+    return this.#retryPolicy.run(this.readsOnly, () => this.inner.first());
   }
 }

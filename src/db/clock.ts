@@ -16,7 +16,7 @@ const MAX_AHEAD_MS = 60_000;
 /**
  * Reserves `count` change stamps of a feed: unique and strictly increasing in commit order, so a
  * client that pages by stamp misses nothing. Must precede the statements of the batch that use
- * `stamp`. A `now` more than a minute ahead of the database aborts the batch, since it would move
+ * `stampSql`. A `now` more than a minute ahead of the database aborts the batch, since it would move
  * every later stamp ahead too.
  *
  * @param now - epoch milliseconds
@@ -36,7 +36,12 @@ export function reserveStamps(feed: Feed, network: Network, count: number, now: 
  * The stamp of item `index` (0-based, an SQL expression such as `key` of `json_each`) among the
  * `count` just reserved in the same batch. Epoch milliseconds.
  */
-export function stamp(feed: Feed, network: Network, count: number, index: string): SqlExpression {
+export function stampSql(
+  feed: Feed,
+  network: Network,
+  count: number,
+  index: string,
+): SqlExpression {
   return {
     sql: `((SELECT t FROM clock WHERE feed = ?) - ? + 1 + ${index})`,
     params: [`${feed}:${network}`, count],
@@ -44,6 +49,6 @@ export function stamp(feed: Feed, network: Network, count: number, index: string
 }
 
 /** SQL that prints epoch milliseconds as `YYYY-MM-DDTHH:mm:ss.sssZ`, as `Date.toISOString` does. */
-export function isoText(milliseconds: string): string {
+export function isoTimeSql(milliseconds: string): string {
   return `strftime('%Y-%m-%dT%H:%M:%fZ', ${milliseconds} / 1000.0, 'unixepoch')`;
 }

@@ -1,7 +1,7 @@
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 
 /** The id made last in this process: its time, and its random bits. */
-let last = { at: -1, random: -1n };
+let lastId = { at: -1, random: -1n };
 
 /**
  * A new record id: 48 bits of time and 80 random bits in lower-case Crockford base 32, 26 characters
@@ -12,7 +12,7 @@ let last = { at: -1, random: -1n };
  * @param now - epoch milliseconds
  */
 export function newId(now: number): string {
-  return ascendingIds(now)();
+  return createIdGenerator(now)();
 }
 
 /**
@@ -20,13 +20,13 @@ export function newId(now: number): string {
  *
  * @param now - epoch milliseconds
  */
-export function ascendingIds(now: number): () => string {
+export function createIdGenerator(now: number): () => string {
   let mine = -1n;
   return () => {
-    const newest = last.at === now && last.random > mine ? last.random : mine;
-    mine = newest < 0n ? randomBits() : newest + 1n;
-    last = { at: now, random: mine };
-    return encode(now, mine);
+    const newest = lastId.at === now && lastId.random > mine ? lastId.random : mine;
+    mine = newest < 0n ? generateRandomBits() : newest + 1n;
+    lastId = { at: now, random: mine };
+    return encodeId(now, mine);
   };
 }
 
@@ -36,16 +36,16 @@ export function ascendingIds(now: number): () => string {
  * @param at - epoch milliseconds
  */
 export function firstIdAt(at: number): string {
-  return encode(Math.max(at, 0), 0n);
+  return encodeId(Math.max(at, 0), 0n);
 }
 
 /** 79 random bits: the highest of 80 is left for what is added to them. */
-function randomBits(): bigint {
+function generateRandomBits(): bigint {
   const [high = 0n, low = 0n] = crypto.getRandomValues(new BigUint64Array(2));
   return ((high & 0x7fffn) << 64n) | low;
 }
 
-function encode(time: number, random: bigint): string {
+function encodeId(time: number, random: bigint): string {
   const bits = (BigInt(time) << 80n) | random;
   let id = "";
   for (let shift = 125n; shift >= 0n; shift -= 5n) id += ALPHABET[Number((bits >> shift) & 31n)];

@@ -4,19 +4,19 @@
  *
  * @param columns - comma separated
  */
-export function jsonRow(columns: string): string {
-  return `json_array(${split(columns)
+export function jsonRowSql(columns: string): string {
+  return `json_array(${splitColumns(columns)
     .map(({ sql }) => sql)
     .join(", ")})`;
 }
 
-/** The row from `jsonRow` of the same columns, by their aliases or by their names without table aliases. */
+/** The row from `jsonRowSql` of the same columns, by their aliases or by their names without table aliases. */
 export function parseJsonRow<Row>(columns: string, json: string): Row {
   const values = JSON.parse(json) as unknown[];
-  return Object.fromEntries(split(columns).map(({ name }, i) => [name, values[i]])) as Row;
+  return Object.fromEntries(splitColumns(columns).map(({ name }, i) => [name, values[i]])) as Row;
 }
 
-function split(columns: string): { sql: string; name: string }[] {
+function splitColumns(columns: string): { sql: string; name: string }[] {
   return columns.split(",").map((column) => {
     const [sql = "", alias] = column.trim().split(/ AS /i);
     return { sql, name: alias ?? sql.replace(/^\w+\./, "") };

@@ -1,26 +1,26 @@
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { log } from "../log.ts";
 import { type Database, db, statement } from "./client.ts";
-import { jsonRow } from "./json-row.ts";
+import { jsonRowSql } from "./json-row.ts";
 
 /** Documents that a table keeps, and how each is rendered from its row. */
-export interface Documents {
+export interface DocumentTable {
   /** Has `id`, `network`, `revision`, `doc` and `doc_version`. */
   table: string;
   /** Version of `render`: raised whenever its text changes. */
   version: number;
   /** All that a document is rendered from, comma separated. */
   columns: string;
-  /** @param row - `jsonRow` of the columns */
+  /** @param row - `jsonRowSql` of the columns */
   render(row: string): string;
 }
 
 /** Rows looked through per batch. */
-const CHUNK = 50;
+const BATCH_SIZE = 50;
 /** Passes over a table: an isolate that was started before may write some older documents yet. */
-const PASSES = 2;
+const MAX_PASSES = 2;
 /** From the end of one pass to the next. */
-const AGAIN_MS = 60 * 60_000;
+const PASS_INTERVAL_MS = 60 * 60_000;
 
 /** How far the job came with a table's documents of a network: `subject` of its row in `job`. */
 interface Progress {
@@ -45,7 +45,7 @@ interface Progress {
  */
 export async function renderOutdated(
   env: { DB: D1Database },
-  kinds: readonly Documents[],
+  kinds: readonly DocumentTable[],
   now: number,
   deadline: number,
 ): Promise<void> {
@@ -73,7 +73,7 @@ async function readJobs(database: Database): Promise<Map<string, JobRow>> {
 async function renderTable(
   database: Database,
   network: Network,
-  documents: Documents,
+  documents: DocumentTable,
   jobs: Map<string, JobRow>,
   now: number,
   deadline: number,
@@ -82,16 +82,16 @@ async function renderTable(
   const name = `render:${table}:${network}`;
   const known = jobs.get(name);
   let written = known?.subject ?? null;
-  let at: Progress = written === null ? begin(version) : (JSON.parse(written) as Progress);
-  if (at.version < version) at = begin(version);
-  if (at.version > version || at.passes === PASSES) return;
-  if (known && at.after === null && at.passes > 0 && now - known.doneAt < AGAIN_MS) return;
+  let at: Progress = written === null ? createProgress(version) : (JSON.parse(written) as Progress);
+  if (at.version < version) at = createProgress(version);
+  if (at.version > version || at.passes === MAX_PASSES) return;
+  if (known && at.after === null && at.passes > 0 && now - known.doneAt < PASS_INTERVAL_MS) return;
 
   for (let done = false; !done && Date.now() < deadline; ) {
-    const rows = await nextRows(database, network, documents, at.after ?? "");
+    const rows = await loadNextRows(database, network, documents, at.after ?? "");
     const outdated = rows.filter((row) => row.outdated !== null);
     const last = rows.at(-1);
-    done = rows.length < CHUNK;
+    done = rows.length < BATCH_SIZE;
     const rendered = at.rendered + outdated.length;
     at =
       done || !last
@@ -124,20 +124,20 @@ async function renderTable(
   }
 }
 
-function begin(version: number): Progress {
+function createProgress(version: number): Progress {
   return { version, passes: 0, after: null, rendered: 0 };
 }
 
 /** The rows after one; `outdated` is null of those whose document is of this version, or a later. */
-function nextRows(
+function loadNextRows(
   database: Database,
   network: Network,
-  { table, version, columns }: Documents,
+  { table, version, columns }: DocumentTable,
   after: string,
 ): Promise<{ id: string; revision: number; outdated: string | null }[]> {
   return database.all(
-    `SELECT id, revision, iif(doc_version < ?, ${jsonRow(columns)}, NULL) AS outdated
-     FROM ${table} WHERE network = ? AND id > ? ORDER BY id LIMIT ${CHUNK}`,
+    `SELECT id, revision, iif(doc_version < ?, ${jsonRowSql(columns)}, NULL) AS outdated
+     FROM ${table} WHERE network = ? AND id > ? ORDER BY id LIMIT ${BATCH_SIZE}`,
     version,
     network,
     after,

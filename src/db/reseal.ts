@@ -1,16 +1,16 @@
 import { log } from "../log.ts";
 import { type Database, db, statement } from "./client.ts";
-import { open, type SealingEnv, seal, sealingKeyId } from "./sealed.ts";
+import { readSealingKeyId, type SealingEnv, seal, unseal } from "./sealed.ts";
 import { SEALED_COLUMNS, type SealedColumn } from "./sealed-columns.ts";
 
-const JOB = "reseal";
+const JOB_NAME = "reseal";
 /** Rows resealed per batch. */
-const CHUNK = 50;
+const BATCH_SIZE = 50;
 /**
  * How often all columns are scanned again. An isolate started before the rotation seals with the
  * old key until it ends.
  */
-const AGAIN_MS = 60 * 60_000;
+const SCAN_INTERVAL_MS = 60 * 60_000;
 
 /**
  * Reseals every value that is not sealed with the first of `SEALING_KEYS`. Its progress is in the
@@ -26,12 +26,12 @@ export async function resealAll(
   deadline: number,
 ): Promise<void> {
   const database = db(env, undefined, { writes: "idempotent", deadline: deadline + 10_000 });
-  const keyId = sealingKeyId(env);
+  const keyId = readSealingKeyId(env);
   const [done] = await database.all<{ subject: string; doneAt: number }>(
     "SELECT subject, done_at AS doneAt FROM job WHERE name = ?",
-    JOB,
+    JOB_NAME,
   );
-  if (done?.subject === keyId && now - done.doneAt < AGAIN_MS) return;
+  if (done?.subject === keyId && now - done.doneAt < SCAN_INTERVAL_MS) return;
 
   for (const column of SEALED_COLUMNS)
     if (!(await resealColumn(env, database, column, keyId, deadline))) return;
@@ -39,7 +39,7 @@ export async function resealAll(
     statement(
       `INSERT INTO job (name, subject, done_at) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET
          subject = excluded.subject, done_at = excluded.done_at`,
-      JOB,
+      JOB_NAME,
       keyId,
       now,
     ),
@@ -63,7 +63,7 @@ async function resealColumn(
   const name = `${column.table}.${column.column}`;
   let after: string | null = null;
   for (;;) {
-    const rows = await rowsOfOtherKeys(database, column, keyId, after);
+    const rows = await loadRowsOfOtherKeys(database, column, keyId, after);
     const last = rows.at(-1);
     if (!last) return true;
     if (Date.now() >= deadline) return false;
@@ -76,7 +76,7 @@ async function resealColumn(
 }
 
 /** Rows after one, in key order, whose value is sealed with another key. */
-function rowsOfOtherKeys(
+function loadRowsOfOtherKeys(
   database: Database,
   { table, column, key }: SealedColumn,
   keyId: string,
@@ -88,10 +88,10 @@ function rowsOfOtherKeys(
   return database.all<SealedRow>(
     `SELECT json_array(${columns}) AS key, ${column} AS value FROM ${table}
      WHERE ${condition} AND ${column} <> '' AND substr(${column}, 1, ?) <> ?
-     ORDER BY ${columns} LIMIT ${CHUNK}`,
+     ORDER BY ${columns} LIMIT ${BATCH_SIZE}`,
     ...afterKey,
-    prefix(keyId).length,
-    prefix(keyId),
+    keyPrefix(keyId).length,
+    keyPrefix(keyId),
   );
 }
 
@@ -102,7 +102,7 @@ async function resealRow(env: SealingEnv, sealedColumn: SealedColumn, row: Seale
   const place = { table, id: keyValues.join(" "), column: boundTo ?? column };
   let value: string;
   try {
-    value = await seal(env, place, await open(env, place, row.value));
+    value = await seal(env, place, await unseal(env, place, row.value));
   } catch (error) {
     log("error", "reseal.unopened", { table, column, id: place.id, error: String(error) });
     return null;
@@ -116,6 +116,6 @@ async function resealRow(env: SealingEnv, sealedColumn: SealedColumn, row: Seale
   );
 }
 
-function prefix(keyId: string): string {
+function keyPrefix(keyId: string): string {
   return `v1.${keyId}.`;
 }

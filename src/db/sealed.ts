@@ -24,7 +24,7 @@ export class SealError extends Error {
   override name = "SealError";
 }
 
-const VERSION = "v1";
+const FORMAT_VERSION = "v1";
 const IV_BYTES = 12;
 const KEY_BYTES = 32;
 
@@ -42,15 +42,15 @@ export async function seal(
     ({ table, column, boundTo = column }) => table === place.table && boundTo === place.column,
   );
   if (!isListed) throw new SealError(`${place.table}.${place.column}: is not in SEALED_COLUMNS`);
-  const key = firstKey(env);
+  const key = requireFirstKey(env);
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
   const ciphertext = await crypto.subtle.encrypt(
-    { name: "AES-GCM", iv, additionalData: associatedData(place) },
-    await derivedKey(key.secret, place),
+    { name: "AES-GCM", iv, additionalData: encodeAssociatedData(place) },
+    await loadDerivedKey(key.secret, place),
     new TextEncoder().encode(plaintext),
   );
   const bytes = Buffer.concat([iv, new Uint8Array(ciphertext)]);
-  return `${VERSION}.${key.id}.${bytes.toString("base64url")}`;
+  return `${FORMAT_VERSION}.${key.id}.${bytes.toString("base64url")}`;
 }
 
 /**
@@ -58,11 +58,11 @@ export async function seal(
  *
  * @throws SealError when the key is missing or wrong, or the value was altered or moved
  */
-export async function open(env: SealingEnv, place: SealedPlace, sealed: string): Promise<string> {
+export async function unseal(env: SealingEnv, place: SealedPlace, sealed: string): Promise<string> {
   const [version, keyId, data, ...rest] = sealed.split(".");
-  if (version !== VERSION || !keyId || !data || rest.length > 0)
+  if (version !== FORMAT_VERSION || !keyId || !data || rest.length > 0)
     throw new SealError(`${place.table}.${place.column}: not a sealed value`);
-  const key = sealingKeys(env).find(({ id }) => id === keyId);
+  const key = parseSealingKeys(env).find(({ id }) => id === keyId);
   if (!key) throw new SealError(`SEALING_KEYS: key ${keyId} is missing`);
   const bytes = Buffer.from(data, "base64url");
   try {
@@ -70,9 +70,9 @@ export async function open(env: SealingEnv, place: SealedPlace, sealed: string):
       {
         name: "AES-GCM",
         iv: bytes.subarray(0, IV_BYTES),
-        additionalData: associatedData(place),
+        additionalData: encodeAssociatedData(place),
       },
-      await derivedKey(key.secret, place),
+      await loadDerivedKey(key.secret, place),
       bytes.subarray(IV_BYTES),
     );
     return new TextDecoder().decode(plaintext);
@@ -87,15 +87,15 @@ export async function open(env: SealingEnv, place: SealedPlace, sealed: string):
 /**
  * Opens a value that is only displayed: one that does not open is `""`, and the log names its place
  * and the reason. So a row whose sealing key was lost can still be listed and deleted. Values to be
- * used, sent or resealed go through `open`.
+ * used, sent or resealed go through `unseal`.
  */
-export async function openOrEmpty(
+export async function unsealOrEmpty(
   env: SealingEnv,
   place: SealedPlace,
   sealed: string,
 ): Promise<string> {
   try {
-    return await open(env, place, sealed);
+    return await unseal(env, place, sealed);
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
     log("error", "sealed.unopened", { ...place, error: error.message });
@@ -108,17 +108,17 @@ export async function openOrEmpty(
  *
  * @throws SealError when `SEALING_KEYS` is malformed
  */
-export function sealingKeyId(env: SealingEnv): string {
-  return firstKey(env).id;
+export function readSealingKeyId(env: SealingEnv): string {
+  return requireFirstKey(env).id;
 }
 
-function firstKey(env: SealingEnv) {
-  const [key] = sealingKeys(env);
+function requireFirstKey(env: SealingEnv) {
+  const [key] = parseSealingKeys(env);
   if (!key) throw new SealError("SEALING_KEYS: there is no key");
   return key;
 }
 
-function sealingKeys(env: SealingEnv): { id: string; secret: Uint8Array<ArrayBuffer> }[] {
+function parseSealingKeys(env: SealingEnv): { id: string; secret: Uint8Array<ArrayBuffer> }[] {
   return (env.SEALING_KEYS ?? "")
     .split(",")
     .filter((entry) => entry.trim() !== "")
@@ -131,21 +131,21 @@ function sealingKeys(env: SealingEnv): { id: string; secret: Uint8Array<ArrayBuf
     });
 }
 
-function associatedData({ table, id, column }: SealedPlace) {
+function encodeAssociatedData({ table, id, column }: SealedPlace) {
   return new TextEncoder().encode(JSON.stringify([table, id, column]));
 }
 
 /** Keys derived in this isolate, by secret and column. */
 const derivedKeys = new Map<string, CryptoKey>();
 
-async function derivedKey(
+async function loadDerivedKey(
   secret: Uint8Array<ArrayBuffer>,
   { table, column }: SealedPlace,
 ): Promise<CryptoKey> {
   const name = `${Buffer.from(secret).toString("base64")} ${table}.${column}`;
   const known = derivedKeys.get(name);
   if (known) return known;
-  const key = await deriveKey(secret, `sealed ${VERSION} ${table}.${column}`);
+  const key = await deriveKey(secret, `sealed ${FORMAT_VERSION} ${table}.${column}`);
   derivedKeys.set(name, key);
   return key;
 }

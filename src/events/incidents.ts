@@ -14,7 +14,7 @@ export interface NewIncident {
 }
 
 /** The `network` of service events. */
-const SERVICE = "service";
+const SERVICE_NETWORK = "service";
 
 /** An open incident. */
 export interface OpenIncident {
@@ -69,7 +69,7 @@ export function beginIncidents(
     statement(
       `INSERT INTO event (id, kind, network, source_id, owner_id, record_id, sequence, data,
          created_at)
-       SELECT value->>'eventId', ?1, '${SERVICE}', value->>'sourceId', '${ENV_ADMIN_ID}',
+       SELECT value->>'eventId', ?1, '${SERVICE_NETWORK}', value->>'sourceId', '${ENV_ADMIN_ID}',
          value->>'subject', incident.sequence, value->'data', ?2
        FROM json_each(?4) JOIN incident ON incident.kind = ?1
          AND incident.subject = value->>'subject' AND incident.last_op = ?3`,

@@ -1,6 +1,6 @@
 import type { Network } from "../chain/network.ts";
 import { type Statement, statement } from "../db/client.ts";
-import { isoText, type SqlExpression } from "../db/clock.ts";
+import { isoTimeSql, type SqlExpression } from "../db/clock.ts";
 import { newId } from "../db/id.ts";
 import type { Env } from "../env.ts";
 import { log } from "../log.ts";
@@ -46,7 +46,7 @@ export function writeEvents(
       `INSERT INTO event
          (id, kind, network, source_id, wallet_ids, record_id, sequence, data, created_at)
        SELECT value->>'id', value->>'kind', ?, ?, value->'walletIds', value->>'recordId',
-         value->>'sequence', replace(value->>'data', ?, ${isoText(at.sql)}), ?
+         value->>'sequence', replace(value->>'data', ?, ${isoTimeSql(at.sql)}), ?
        FROM json_each(?)`,
       context.network,
       context.sourceId,
@@ -77,7 +77,7 @@ export interface PlainEvent {
   data: object;
 }
 
-const ALWAYS: SqlExpression = { sql: "TRUE", params: [] };
+const TRUE_CONDITION: SqlExpression = { sql: "TRUE", params: [] };
 
 /**
  * Writes one event in the batch of its change, which must carry an operation key.
@@ -95,10 +95,10 @@ const ALWAYS: SqlExpression = { sql: "TRUE", params: [] };
 export function writeEvent(
   event: PlainEvent,
   now: number,
-  onlyIf: SqlExpression = ALWAYS,
+  onlyIf: SqlExpression = TRUE_CONDITION,
 ): Statement {
   const data = { sql: "?", params: [JSON.stringify(event.data)] };
-  return writeEventFrom(event, data, now, onlyIf);
+  return writeComputedEvent(event, data, now, onlyIf);
 }
 
 /**
@@ -106,11 +106,11 @@ export function writeEvent(
  *
  * @param data - SQL of `data`, JSON text
  */
-export function writeEventFrom(
+export function writeComputedEvent(
   event: Omit<PlainEvent, "data">,
   data: SqlExpression,
   now: number,
-  onlyIf: SqlExpression = ALWAYS,
+  onlyIf: SqlExpression = TRUE_CONDITION,
 ): Statement {
   return statement(
     `INSERT INTO event

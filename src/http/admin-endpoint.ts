@@ -1,21 +1,21 @@
 import * as z from "zod";
 import { adminErrorBody } from "./admin-errors.ts";
-import { authenticateBearer, permit } from "./authenticate.ts";
+import { authenticateBearer, requireAccess } from "./authenticate.ts";
 import type { AppContext } from "./context.ts";
-import { withDeadline } from "./deadline.ts";
+import { runWithDeadline } from "./deadline.ts";
 import { readInput } from "./endpoint.ts";
 import { isoTime } from "./envelope.ts";
-import { answerText, described, named, timestamp } from "./openapi/fields.ts";
+import { described, named, responseText, timestamp } from "./openapi/fields.ts";
 import { rateLimit } from "./rate-limit.ts";
-import type { Declaration, Described, Router } from "./router.ts";
-import { describeReach } from "./scope.ts";
+import type { Declaration, EndpointDescription, Router } from "./router.ts";
+import { describeAccessRules } from "./scope.ts";
 
 /** An endpoint under /v1, declared once. Its schemas are strict: an unknown field is refused. */
 export interface AdminEndpoint<
   Query extends z.ZodType,
   Body extends z.ZodType,
   Data extends z.ZodType,
-> extends Described {
+> extends EndpointDescription {
   query?: Query;
   body?: Body;
   data: Data;
@@ -67,11 +67,11 @@ export function serveAdmin<
   endpoint: AdminEndpoint<Query, Body, Data>,
   handler: AdminHandler<Query, Body, Data>,
 ): void {
-  router.declared.push(declaration(endpoint));
+  router.declared.push(toDeclaration(endpoint));
 
-  const answer = async (c: AppContext): Promise<Response> => {
+  const respond = async (c: AppContext): Promise<Response> => {
     c.set("caller", await authenticateBearer(c));
-    permit(c.var.caller, "Admin");
+    requireAccess(c.var.caller, "Admin");
     await rateLimit(c);
     const { data, pagination } = await handler(c, await readInput(c, endpoint));
     const meta = {
@@ -83,7 +83,7 @@ export function serveAdmin<
   };
 
   router.on([endpoint.method.toUpperCase()], [endpoint.path], (c) =>
-    withDeadline(c, undefined, () => answer(c)),
+    runWithDeadline(c, undefined, () => respond(c)),
   );
 }
 
@@ -110,28 +110,28 @@ const COMMON_ERRORS: Record<number, string> = {
   422: "A value is missing, malformed, out of bounds or unknown; the message names the field.",
 };
 
-function declaration(endpoint: AdminEndpoint<z.ZodType, z.ZodType, z.ZodType>): Declaration {
+function toDeclaration(endpoint: AdminEndpoint<z.ZodType, z.ZodType, z.ZodType>): Declaration {
   return {
     ...endpoint,
     access: "Admin",
     scope: "admin",
-    reach: describeReach("admin"),
+    accessText: describeAccessRules("admin"),
     security: ["bearer"],
-    answer: z.object({
+    responseBody: z.object({
       data: described(endpoint.data, "Data of the response."),
-      meta: described(meta, "Metadata of the response."),
+      meta: described(metaSchema, "Metadata of the response."),
     }),
     errorBody: () => adminErrorBody,
     errors: { ...COMMON_ERRORS, ...endpoint.errors },
   };
 }
 
-const meta = named(
+const metaSchema = named(
   "Meta",
   "Metadata of a response under /v1.",
   z.object({
     timestamp: timestamp("Time of the response."),
-    requestId: answerText("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
+    requestId: responseText("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
     pagination: described(pagination.optional(), "Position in a list."),
   }),
 );

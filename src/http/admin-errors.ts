@@ -4,9 +4,9 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import * as z from "zod";
 import type { AppContext } from "./context.ts";
 import { isoTime } from "./envelope.ts";
-import { answerText, described, named, timestamp } from "./openapi/fields.ts";
+import { described, named, responseText, timestamp } from "./openapi/fields.ts";
 
-const KINDS = [
+const ADMIN_ERROR_KINDS = [
   "unauthorized",
   "forbidden",
   "validation_failed",
@@ -20,33 +20,33 @@ const KINDS = [
 ] as const;
 
 /** Programs distinguish errors by the kind, not by the message. */
-export type AdminErrorKind = (typeof KINDS)[number];
+export type AdminErrorKind = (typeof ADMIN_ERROR_KINDS)[number];
 
 /** The body of every error under /v1. */
 export const adminErrorBody = named(
   "AdminError",
   "An error under /v1.",
   z.object({
-    error: answerText("Name of the HTTP status.", "Conflict"),
-    message: answerText("Explanation for people.", "id: there is no version v9"),
+    error: responseText("Name of the HTTP status.", "Conflict"),
+    message: responseText("Explanation for people.", "id: there is no version v9"),
     kind: described(
-      named("AdminErrorKind", "Code of an error under /v1.", z.enum(KINDS)),
+      named("AdminErrorKind", "Code of an error under /v1.", z.enum(ADMIN_ERROR_KINDS)),
       "Code for programs.",
       "not_found",
     ),
     meta: described(
       z.object({
         timestamp: timestamp("Time of the response."),
-        requestId: answerText("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
-        path: answerText("Path of the request.", "/v1/admin/worker-bots/versions"),
-        method: answerText("Method of the request.", "DELETE"),
+        requestId: responseText("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
+        path: responseText("Path of the request.", "/v1/admin/worker-bots/versions"),
+        method: responseText("Method of the request.", "DELETE"),
       }),
       "Details of the request.",
     ),
   }),
 );
 
-const OF_STATUS: Record<number, { error: string; kind: AdminErrorKind }> = {
+const ERRORS_BY_STATUS: Record<number, { error: string; kind: AdminErrorKind }> = {
   401: { error: "Unauthorized", kind: "unauthorized" },
   403: { error: "Forbidden", kind: "forbidden" },
   404: { error: "NotFound", kind: "not_found" },
@@ -57,7 +57,7 @@ const OF_STATUS: Record<number, { error: string; kind: AdminErrorKind }> = {
   429: { error: "TooManyRequests", kind: "rate_limited" },
   503: { error: "ServiceUnavailable", kind: "internal" },
 };
-const INTERNAL = { error: "InternalServerError", kind: "internal" } as const;
+const INTERNAL_ERROR = { error: "InternalServerError", kind: "internal" } as const;
 
 /** Whether a path uses the error shape of /v1. */
 export function isAdminPath(path: string): boolean {
@@ -65,7 +65,7 @@ export function isAdminPath(path: string): boolean {
 }
 
 /** Answers an error of a path under /v1. Invalid input is 422 there, never 400. */
-export function adminErrorResponse(
+export function createAdminErrorResponse(
   known: {
     status: ContentfulStatusCode;
     message: string;
@@ -75,7 +75,7 @@ export function adminErrorResponse(
   c: AppContext,
 ): Response {
   const status = known.status === 400 ? 422 : known.status;
-  const { error, kind } = OF_STATUS[status] ?? INTERNAL;
+  const { error, kind } = ERRORS_BY_STATUS[status] ?? INTERNAL_ERROR;
   const body: z.infer<typeof adminErrorBody> = {
     error,
     message: known.message,

@@ -15,7 +15,7 @@ export interface AuditEntry {
 }
 
 /** The row of a mutation's audit entry, with its caller and request. */
-export function auditRow(c: AppContext, entry: AuditEntry): Statement {
+export function insertAuditRow(c: AppContext, entry: AuditEntry): Statement {
   return statement(
     `INSERT INTO audit (id, at, api_key_id, request_id, action, target, detail)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -35,14 +35,14 @@ export function auditRow(c: AppContext, entry: AuditEntry): Statement {
  * answer, the violated key shows that the batch is already applied. So `database` may have `writes:
  * "idempotent"` whatever the statements are.
  */
-export async function commitAudited(
+export async function commitWithAudit(
   c: AppContext,
   database: Database,
   entry: AuditEntry,
   statements: Statement[],
 ): Promise<void> {
   try {
-    await database.batch([auditRow(c, entry), ...statements]);
+    await database.batch([insertAuditRow(c, entry), ...statements]);
   } catch (error) {
     if (!violates(error, "audit.id")) throw error;
   }

@@ -1,7 +1,7 @@
 import { NETWORKS, type Network } from "../chain/network.ts";
 import type { AppContext, Caller, KeyScope } from "./context.ts";
 import { ApiError } from "./errors.ts";
-import { rateLimitStranger } from "./rate-limit.ts";
+import { rateLimitAddress } from "./rate-limit.ts";
 
 /** What an endpoint requires of a key; `none`: it needs no key. */
 export type Access = "none" | "User" | "+PAY" | "Admin";
@@ -17,14 +17,14 @@ const MAX_TOKEN_LENGTH = 256;
  */
 export async function authenticate(c: AppContext): Promise<Caller> {
   const token = c.req.header("token") || null;
-  const bearer = bearerToken(c);
+  const bearer = readBearerToken(c);
   if (token !== null && bearer !== null && token !== bearer)
     throw new ApiError(
       "ambiguous_key",
       "token: differs from the API key in Authorization. Send only one of them.",
     );
-  if (token !== null) return findByToken(c, "token", token);
-  if (bearer !== null) return findByToken(c, "authorization", bearer);
+  if (token !== null) return findCallerByToken(c, "token", token);
+  if (bearer !== null) return findCallerByToken(c, "authorization", bearer);
   throw new ApiError(
     "missing_key",
     "token: an API key is required in this header, or as Authorization: Bearer",
@@ -37,28 +37,28 @@ export async function authenticate(c: AppContext): Promise<Caller> {
  * @throws ApiError 401, 429
  */
 export async function authenticateBearer(c: AppContext): Promise<Caller> {
-  const token = bearerToken(c);
+  const token = readBearerToken(c);
   if (token === null)
     throw new ApiError("missing_key", "authorization: a bearer API key is required in this header");
-  return findByToken(c, "authorization", token);
+  return findCallerByToken(c, "authorization", token);
 }
 
-function bearerToken(c: AppContext): string | null {
+function readBearerToken(c: AppContext): string | null {
   return /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1] ?? null;
 }
 
-async function findByToken(c: AppContext, header: string, token: string): Promise<Caller> {
+async function findCallerByToken(c: AppContext, header: string, token: string): Promise<Caller> {
   const { findCaller, deadline } = c.var;
   const caller =
     token.length > MAX_TOKEN_LENGTH
       ? null
-      : await findCaller(c.env, token, deadline, () => rateLimitStranger(c));
+      : await findCaller(c.env, token, deadline, () => rateLimitAddress(c));
   if (!caller) throw new ApiError("unknown_key", `${header}: the API key is unknown or revoked`);
   return caller;
 }
 
 /** @throws ApiError 403 when the key lacks the access */
-export function permit(caller: Caller, access: Exclude<Access, "none">): void {
+export function requireAccess(caller: Caller, access: Exclude<Access, "none">): void {
   if (access === "Admin" && caller.permission !== "Admin")
     throw new ApiError("permission_missing", "This needs an API key with the permission Admin");
   if (access === "+PAY" && !caller.canPay)
@@ -70,7 +70,7 @@ export function permit(caller: Caller, access: Exclude<Access, "none">): void {
  * @param field - the part of the request that names it
  * @throws ApiError 403 when the key is limited to other networks
  */
-export function permitNetwork(caller: Caller, network: string, field = "network"): void {
+export function requireNetwork(caller: Caller, network: string, field = "network"): void {
   if (caller.networkLimit !== null && !caller.networkLimit.includes(network))
     throw new ApiError(
       "network_not_permitted",
@@ -79,11 +79,11 @@ export function permitNetwork(caller: Caller, network: string, field = "network"
 }
 
 /** The ledger's networks that a key may use. */
-export function networksOf({ networkLimit }: Caller): Network[] {
+export function listPermittedNetworks({ networkLimit }: Caller): Network[] {
   return NETWORKS.filter((network) => networkLimit === null || networkLimit.includes(network));
 }
 
 /** Whether a key may use a wallet. */
-export function mayUse(scope: KeyScope | undefined, walletId: string): boolean {
+export function mayUseWallet(scope: KeyScope | undefined, walletId: string): boolean {
   return !scope?.walletIds || scope.walletIds.includes(walletId);
 }

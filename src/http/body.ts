@@ -13,16 +13,16 @@ export const MAX_BODY_DEPTH = 64;
  * @throws ApiError 413 when it is too large, 400 when it is missing, not JSON or nested too deeply
  */
 export async function readJson(c: AppContext): Promise<unknown> {
-  const text = decode(await readBytes(c.req.raw));
+  const text = decodeUtf8(await readBytes(c.req.raw));
   if (text.trim() === "") throw new ApiError(400, "body: is required");
   c.set("bodyText", text);
-  const value = parse(text);
-  if (depthOf(text) > MAX_BODY_DEPTH)
+  const value = parseJson(text);
+  if (measureDepth(text) > MAX_BODY_DEPTH)
     throw new ApiError(400, `body: must be nested at most ${MAX_BODY_DEPTH} levels deep`);
   return value;
 }
 
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -35,7 +35,7 @@ function parse(text: string): unknown {
 }
 
 /** How deeply lists and objects are nested in a JSON text. */
-function depthOf(json: string): number {
+function measureDepth(json: string): number {
   let depth = 0;
   let deepest = 0;
   let inString = false;
@@ -64,7 +64,7 @@ async function readBytes(request: Request): Promise<Uint8Array> {
   return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
-function decode(bytes: Uint8Array): string {
+function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch {

@@ -11,7 +11,7 @@ const DEFAULT_DEADLINE_MS = 10_000;
  * @param allowedMs - milliseconds; default: `REQUEST_DEADLINE_MS`, else 10 s
  * @throws ApiError 503 with Retry-After when the time is up
  */
-export async function withDeadline<T>(
+export async function runWithDeadline<T>(
   c: AppContext,
   allowedMs: number | undefined,
   work: () => Promise<T>,

@@ -1,41 +1,47 @@
 import * as z from "zod";
 import { version } from "../../package.json";
-import { answerText, described, timestamp } from "./openapi/fields.ts";
-import { headers, REQUEST_HEADERS, RESPONSE_HEADERS, requestHeader } from "./openapi/headers.ts";
-import { type JsonSchema, schemaRenderer } from "./openapi/json-schema.ts";
-import { OVERVIEW, TAGS } from "./openapi/texts.ts";
-import type { Declaration, DeclaredEvent, Router } from "./router.ts";
+import { described, responseText, timestamp } from "./openapi/fields.ts";
+import {
+  REQUEST_HEADERS,
+  RESPONSE_HEADERS,
+  referRequestHeader,
+  referResponseHeaders,
+} from "./openapi/headers.ts";
+import { createSchemaRenderer, type JsonSchema } from "./openapi/json-schema.ts";
+import { API_DESCRIPTION, TAG_DESCRIPTIONS } from "./openapi/texts.ts";
+import type { Declaration, EventDeclaration, Router } from "./router.ts";
 
 /** A feature's router, and the prefix of its paths. */
-export interface Mounted {
-  at: string;
+export interface MountedRouter {
+  prefix: string;
   router: Router;
 }
 
 /** The OpenAPI 3.1 document of everything that is mounted. */
-export function openApiDocument(mounted: readonly Mounted[]): JsonSchema {
-  const renderer = schemaRenderer();
+export function createOpenApiDocument(mounted: readonly MountedRouter[]): JsonSchema {
+  const renderer = createSchemaRenderer();
   const paths: Record<string, JsonSchema> = {};
   const webhooks: Record<string, JsonSchema> = {};
-  for (const { at, router } of mounted) {
+  for (const { prefix: at, router } of mounted) {
     for (const declared of router.declared) {
       const path = `${at}${declared.path}`;
-      paths[path] = { ...paths[path], [declared.method]: operation(declared, renderer) };
+      paths[path] = { ...paths[path], [declared.method]: renderOperation(declared, renderer) };
     }
-    for (const event of router.events) webhooks[event.kind] = { post: delivery(event, renderer) };
+    for (const event of router.events)
+      webhooks[event.kind] = { post: renderDelivery(event, renderer) };
   }
   return {
     openapi: "3.1.0",
     info: {
       title: "Agent payment service",
       summary: "Payments, purchases and the registry of agent services.",
-      description: OVERVIEW,
+      description: API_DESCRIPTION,
       version,
       contact: { name: "Agent payment service" },
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/", description: "The service that this document comes from." }],
-    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    tags: Object.entries(TAG_DESCRIPTIONS).map(([name, description]) => ({ name, description })),
     security: [{ token: [] }, { bearer: [] }],
     paths,
     webhooks,
@@ -52,19 +58,19 @@ export function openApiDocument(mounted: readonly Mounted[]): JsonSchema {
 }
 
 /** How an event is delivered to an endpoint of the format EXTENDED (docs/webhooks.md). */
-function delivery(
-  { kind, summary, data }: DeclaredEvent,
-  { refer }: ReturnType<typeof schemaRenderer>,
+function renderDelivery(
+  { kind, summary, data }: EventDeclaration,
+  { refer }: ReturnType<typeof createSchemaRenderer>,
 ): JsonSchema {
   const name = kind
     .toLowerCase()
     .replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
   const body = z.object({
-    id: answerText("Id of the event, the same in every delivery.", EVENT_ID),
+    id: responseText("Id of the event, the same in every delivery.", EXAMPLE_EVENT_ID),
     type: described(z.literal(kind), "Kind of the event.", kind),
     event_type: described(z.literal(kind), "The same as `type`.", kind),
     timestamp: timestamp("Time of the event."),
-    webhook_id: answerText("The same as `id`.", EVENT_ID),
+    webhook_id: responseText("The same as `id`.", EXAMPLE_EVENT_ID),
     sequence: described(
       z.int().min(1),
       "Number of the event among those of the record, from 1.",
@@ -89,16 +95,16 @@ function delivery(
       "4XX": { description: "The service tries again; 410 disables the endpoint." },
       "5XX": {
         description: "The service tries again, after `Retry-After` if present.",
-        headers: headers("Retry-After"),
+        headers: referResponseHeaders("Retry-After"),
       },
     },
   };
 }
 
-const EVENT_ID = "01m80ye14bqk5w2m7d3v0zt9xa";
+const EXAMPLE_EVENT_ID = "01m80ye14bqk5w2m7d3v0zt9xa";
 
 const DELIVERY_HEADERS = [
-  ["webhook-id", "Id of the event, which identifies repeated deliveries.", EVENT_ID],
+  ["webhook-id", "Id of the event, which identifies repeated deliveries.", EXAMPLE_EVENT_ID],
   ["webhook-timestamp", "Time of the signature, in Unix seconds.", "1795328246"],
   [
     "webhook-signature",
@@ -114,7 +120,7 @@ const DELIVERY_HEADERS = [
   example,
 }));
 
-type Renderer = ReturnType<typeof schemaRenderer>;
+type Renderer = ReturnType<typeof createSchemaRenderer>;
 
 const COMMON_ERRORS: Record<number, string> = {
   413: "The body is larger than 1 MiB.",
@@ -122,18 +128,27 @@ const COMMON_ERRORS: Record<number, string> = {
   500: "Internal Server Error.",
   503: "A dependency is unavailable or the request took too long; see Retry-After.",
 };
-const MAY_WAIT = new Set([429, 503, 504]);
+const RETRYABLE_STATUSES = new Set([429, 503, 504]);
 
 /** The operation object of an endpoint. Its body and answer become components named after it. */
-function operation(declared: Declaration, renderer: Renderer): JsonSchema {
-  const { operationId, tag, summary, description, access, scope, reach, aliasOf, security } =
-    declared;
+function renderOperation(declared: Declaration, renderer: Renderer): JsonSchema {
+  const {
+    operationId,
+    tag,
+    summary,
+    description,
+    access,
+    scope,
+    accessText: reach,
+    aliasOf,
+    security,
+  } = declared;
   const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
   const parameters = [
-    ...(declared.query ? queryParameters(renderer.render(declared.query)) : []),
-    ...(declared.idempotent ? [requestHeader("IdempotencyKey")] : []),
-    ...(declared.takesBookmark ? [requestHeader("Bookmark")] : []),
-    ...(declared.isConditional ? [requestHeader("IfNoneMatch")] : []),
+    ...(declared.query ? renderQueryParameters(renderer.render(declared.query)) : []),
+    ...(declared.idempotent ? [referRequestHeader("IdempotencyKey")] : []),
+    ...(declared.takesBookmark ? [referRequestHeader("Bookmark")] : []),
+    ...(declared.isConditional ? [referRequestHeader("IfNoneMatch")] : []),
   ];
   const text = [
     description,
@@ -152,37 +167,37 @@ function operation(declared: Declaration, renderer: Renderer): JsonSchema {
     ...(declared.body && {
       requestBody: {
         required: true,
-        content: json(renderer.refer(`${name}Request`, declared.body)),
+        content: toJsonContent(renderer.refer(`${name}Request`, declared.body)),
       },
     }),
     responses: {
       200: {
         description: "Success.",
-        headers: headers(
-          ...ALWAYS,
+        headers: referResponseHeaders(
+          ...COMMON_HEADERS,
           ...(declared.takesBookmark ? (["X-D1-Bookmark"] as const) : []),
           ...(declared.isConditional ? (["ETag"] as const) : []),
           ...(declared.mayBePaged ? (["Link"] as const) : []),
           ...(declared.mayAskToRetry ? (["Retry-After"] as const) : []),
         ),
         content: declared.media
-          ? { [declared.media]: { schema: renderer.render(declared.answer) } }
-          : json(renderer.refer(`${name}Response`, declared.answer)),
+          ? { [declared.media]: { schema: renderer.render(declared.responseBody) } }
+          : toJsonContent(renderer.refer(`${name}Response`, declared.responseBody)),
       },
       ...(declared.isConditional && {
         304: {
           description: "The response has not changed.",
-          headers: headers(...ALWAYS, "ETag"),
+          headers: referResponseHeaders(...COMMON_HEADERS, "ETag"),
         },
       }),
-      ...errorAnswers(declared, renderer),
+      ...renderErrorResponses(declared, renderer),
     },
   };
 }
 
-const ALWAYS = ["X-Request-Id", "RateLimit-Policy", "X-Ignored-Fields"] as const;
+const COMMON_HEADERS = ["X-Request-Id", "RateLimit-Policy", "X-Ignored-Fields"] as const;
 
-function errorAnswers(declared: Declaration, renderer: Renderer): JsonSchema {
+function renderErrorResponses(declared: Declaration, renderer: Renderer): JsonSchema {
   const { body, errorBody } = declared;
   const errors: Record<number, string> = { ...COMMON_ERRORS, ...declared.errors };
   if (!body) delete errors[413];
@@ -190,7 +205,7 @@ function errorAnswers(declared: Declaration, renderer: Renderer): JsonSchema {
     Object.entries(errors).map(([text, description]) => {
       const status = Number(text);
       const more = [
-        ...(MAY_WAIT.has(status) ? (["Retry-After"] as const) : []),
+        ...(RETRYABLE_STATUSES.has(status) ? (["Retry-After"] as const) : []),
         ...(status === 429 ? (["RateLimit"] as const) : []),
         ...(status === 401 ? (["WWW-Authenticate"] as const) : []),
       ];
@@ -198,13 +213,13 @@ function errorAnswers(declared: Declaration, renderer: Renderer): JsonSchema {
         text,
         {
           description,
-          headers: headers(
+          headers: referResponseHeaders(
             "X-Request-Id",
             ...(status === 400 ? (["X-Ignored-Fields"] as const) : []),
             ...(status === 429 ? (["RateLimit-Policy"] as const) : []),
             ...more,
           ),
-          content: json(renderer.render(errorBody(status))),
+          content: toJsonContent(renderer.render(errorBody(status))),
         },
       ];
     }),
@@ -212,7 +227,7 @@ function errorAnswers(declared: Declaration, renderer: Renderer): JsonSchema {
 }
 
 /** The parameters of a query, from the schema of all of them. */
-function queryParameters({ properties = {}, required = [] }: JsonSchema): JsonSchema[] {
+function renderQueryParameters({ properties = {}, required = [] }: JsonSchema): JsonSchema[] {
   const names = required as string[];
   return Object.entries(properties as Record<string, JsonSchema>).map(([name, property]) => {
     const { description, deprecated, ...schema } = property;
@@ -227,6 +242,6 @@ function queryParameters({ properties = {}, required = [] }: JsonSchema): JsonSc
   });
 }
 
-function json(schema: JsonSchema): JsonSchema {
+function toJsonContent(schema: JsonSchema): JsonSchema {
   return { "application/json": { schema } };
 }

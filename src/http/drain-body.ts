@@ -4,7 +4,7 @@ import type { AppEnv } from "./context.ts";
 
 /** How much of an unwanted body is read; the connection of a larger one is given up. */
 const MAX_DRAINED_BYTES = 32 * 1024 * 1024;
-const MAX_DRAIN_MS = 5_000;
+const DRAIN_TIMEOUT_MS = 5_000;
 
 /**
  * Reads the rest of a request's body before the answer is sent. The runtime closes a connection whose
@@ -17,10 +17,10 @@ export const drainBody: MiddlewareHandler<AppEnv> = async (c, next) => {
   // A handler past its deadline may still be reading.
   if (body === null || body.locked) return;
   const left = (c.get("deadline") ?? Number.POSITIVE_INFINITY) - Date.now();
-  await within(Math.min(left, MAX_DRAIN_MS), drain(body), () => undefined);
+  await within(Math.min(left, DRAIN_TIMEOUT_MS), drainStream(body), () => undefined);
 };
 
-async function drain(body: ReadableStream<Uint8Array>): Promise<void> {
+async function drainStream(body: ReadableStream<Uint8Array>): Promise<void> {
   const reader = body.getReader();
   try {
     for (let size = 0; size <= MAX_DRAINED_BYTES; ) {

@@ -1,32 +1,36 @@
 import * as z from "zod";
-import { authenticate, permit } from "./authenticate.ts";
+import { authenticate, requireAccess } from "./authenticate.ts";
 import { readJson } from "./body.ts";
 import type { AppContext } from "./context.ts";
-import { withDeadline } from "./deadline.ts";
-import { envelope, type SuccessStatus } from "./envelope.ts";
-import { codesOf } from "./errors/codes.ts";
+import { runWithDeadline } from "./deadline.ts";
+import { type SuccessStatus, toEnvelope } from "./envelope.ts";
+import { listCodes } from "./errors/codes.ts";
 import { checkIdempotencyKey } from "./idempotency.ts";
-import { otherFieldName } from "./names/table.ts";
-import { inWireNames } from "./names/translate.ts";
-import { answerText, described, named } from "./openapi/fields.ts";
-import { rateLimit, rateLimitStranger } from "./rate-limit.ts";
-import type { Declaration, Described, Router } from "./router.ts";
-import { type AnyReach, describeReach, permitNamedNetwork, type Reach } from "./scope.ts";
-import { conditional } from "./session.ts";
-import { REPEATED, validate } from "./validation.ts";
+import { toWireNames } from "./names/translate.ts";
+import { toExternalFieldName } from "./names/wire-names.ts";
+import { described, named, responseText } from "./openapi/fields.ts";
+import { rateLimit, rateLimitAddress } from "./rate-limit.ts";
+import type { Declaration, EndpointDescription, Router } from "./router.ts";
+import {
+  type AccessRules,
+  describeAccessRules,
+  requireNamedNetwork,
+  type UntypedAccessRules,
+} from "./scope.ts";
+import { createConditionalResponse } from "./session.ts";
+import { REPEATED_PARAMETER, validate } from "./validation.ts";
 
 export { createRouter, type Router } from "./router.ts";
 
 /** An endpoint, declared once: this validates its input, types its handler and documents it. */
-type Endpoint<Query extends z.ZodType, Body extends z.ZodType, Data extends z.ZodType> = Interface<
-  Query,
-  Body,
-  Data
-> &
-  Reach<Query, Body>;
+type Endpoint<
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Data extends z.ZodType,
+> = EndpointContract<Query, Body, Data> & AccessRules<Query, Body>;
 
-interface Interface<Query extends z.ZodType, Body extends z.ZodType, Data extends z.ZodType>
-  extends Described {
+interface EndpointContract<Query extends z.ZodType, Body extends z.ZodType, Data extends z.ZodType>
+  extends EndpointDescription {
   query?: Query;
   body?: Body;
   data: Data;
@@ -65,26 +69,28 @@ export function serve<
   endpoint: Endpoint<Query, Body, Data>,
   handler: Handler<Query, Body, Data>,
 ): void {
-  router.declared.push(declaration(endpoint));
+  router.declared.push(toDeclaration(endpoint));
 
-  const answer = async (c: AppContext): Promise<Response> => {
-    if (endpoint.access === "none") await rateLimitStranger(c);
+  const respond = async (c: AppContext): Promise<Response> => {
+    if (endpoint.access === "none") await rateLimitAddress(c);
     else {
       c.set("caller", await authenticate(c));
-      permit(c.var.caller, endpoint.access);
+      requireAccess(c.var.caller, endpoint.access);
       await rateLimit(c);
     }
     const input = await readInput(c, endpoint);
-    if (endpoint.access !== "none") permitNamedNetwork(c.var.caller, input);
+    if (endpoint.access !== "none") requireNamedNetwork(c.var.caller, input);
     const result = await handler(c, input);
     if (result instanceof Response) return result;
-    const data = inWireNames(endpoint.data, result);
-    const plain: unknown = endpoint.isPlain ? data : envelope(data, endpoint.status);
-    return endpoint.isConditional ? conditional(c, JSON.stringify(plain)) : c.json(plain as object);
+    const data = toWireNames(endpoint.data, result);
+    const plain: unknown = endpoint.isPlain ? data : toEnvelope(data, endpoint.status);
+    return endpoint.isConditional
+      ? createConditionalResponse(c, JSON.stringify(plain))
+      : c.json(plain as object);
   };
 
   router.on([endpoint.method.toUpperCase()], [endpoint.path], (c) =>
-    withDeadline(c, endpoint.deadlineMs, () => answer(c)),
+    runWithDeadline(c, endpoint.deadlineMs, () => respond(c)),
   );
 }
 
@@ -99,7 +105,7 @@ export async function readInput<Query extends z.ZodType, Body extends z.ZodType>
   endpoint: { query?: Query; body?: Body; idempotent?: boolean },
 ): Promise<{ query: z.output<Query>; body: z.output<Body> }> {
   const sent = endpoint.body && (await readJson(c));
-  const parameters = queryObject(c);
+  const parameters = readQueryParameters(c);
   const ignored = findIgnoredFields([
     { schema: endpoint.query ?? NO_PARAMETERS, value: parameters },
     { schema: endpoint.body ?? z.unknown(), value: sent },
@@ -114,12 +120,14 @@ export async function readInput<Query extends z.ZodType, Body extends z.ZodType>
 
 const NO_PARAMETERS = z.object({});
 
-/** The query's parameters by name; `REPEATED` for one that was sent more than once. */
-function queryObject(c: AppContext): Record<string, string | typeof REPEATED | undefined> {
+/** The query's parameters by name; `REPEATED_PARAMETER` for one that was sent more than once. */
+function readQueryParameters(
+  c: AppContext,
+): Record<string, string | typeof REPEATED_PARAMETER | undefined> {
   return Object.fromEntries(
     Object.entries(c.req.queries()).map(([name, values]) => [
       name,
-      values.length === 1 ? values[0] : REPEATED,
+      values.length === 1 ? values[0] : REPEATED_PARAMETER,
     ]),
   );
 }
@@ -144,25 +152,25 @@ const ERROR_NAMES: Record<number, string> = {
 const errorBodies = new Map<number, z.ZodObject>();
 
 /** The body of an error with a status, and the codes that it can have. */
-function errorBody(status: number): z.ZodObject {
+function errorBodySchema(status: number): z.ZodObject {
   const known = errorBodies.get(status);
   if (known) return known;
   const name = `${ERROR_NAMES[status] ?? `Status${status}`}Error`;
-  const [general = "", ...special] = codesOf(status);
+  const [general = "", ...special] = listCodes(status);
   const code = named(
     `${name}Code`,
     "Code of an error, for programs.",
     z.enum([general, ...special]),
   );
   const error = z.object({
-    message: answerText("Explanation for people.", "limit: must be at most 100"),
+    message: responseText("Explanation for people.", "limit: must be at most 100"),
     code: described(code, "Code for programs, whose meaning never changes.", general),
     field: described(
       z.string().optional(),
       "Field, header or parameter at fault. Omitted: none.",
       "limit",
     ),
-    requestId: answerText("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
+    requestId: responseText("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
     docs: described(
       z.url(),
       "Explanation of the code.",
@@ -187,7 +195,9 @@ const COMMON_ERRORS: Record<number, string> = {
   403: "The API key lacks the permission or the network.",
 };
 
-function declaration(endpoint: Interface<z.ZodType, z.ZodType, z.ZodType> & AnyReach): Declaration {
+function toDeclaration(
+  endpoint: EndpointContract<z.ZodType, z.ZodType, z.ZodType> & UntypedAccessRules,
+): Declaration {
   const { query, body, access, scope, names, data, status = "success" } = endpoint;
   const errors = { ...COMMON_ERRORS };
   if (endpoint.idempotent) errors[422] = "The Idempotency-Key was used for another request.";
@@ -196,10 +206,10 @@ function declaration(endpoint: Interface<z.ZodType, z.ZodType, z.ZodType> & AnyR
   return {
     ...endpoint,
     access: access === "none" ? null : access,
-    reach: describeReach(scope, names),
+    accessText: describeAccessRules(scope, names),
     scope,
     security: access === "none" ? [] : ["token", "bearer"],
-    answer:
+    responseBody:
       endpoint.isPlain || endpoint.media
         ? data
         : z.object({
@@ -208,20 +218,20 @@ function declaration(endpoint: Interface<z.ZodType, z.ZodType, z.ZodType> & AnyR
           }),
     errorBody(status) {
       const more = endpoint.beside?.[status];
-      if (!more) return errorBody(status);
+      if (!more) return errorBodySchema(status);
       const text = `An error of the status ${status}, with details.`;
-      return named(more.name, text, errorBody(status).extend(more.members));
+      return named(more.name, text, errorBodySchema(status).extend(more.members));
     },
     errors: { ...errors, ...endpoint.errors },
   };
 }
 
 /** Fields that the header names at most. */
-const MAX_FIELDS = 20;
+const MAX_IGNORED_FIELDS = 20;
 /** Characters that the header repeats of a name; clients refuse headers of more than 16 KiB. */
 const MAX_NAME_LENGTH = 60;
 /** Other protocols or the sender define what these hold: the search leaves them out. */
-const OPAQUE = new Set(["paymentPayload", "metadata"]);
+const OPAQUE_FIELDS = new Set(["paymentPayload", "metadata"]);
 
 /**
  * The fields of a request that its schemas ignore, as the header `x-ignored-fields` names them. The
@@ -234,12 +244,12 @@ export function findIgnoredFields(
   sent: readonly { schema: z.ZodType; value: unknown }[],
 ): string[] {
   const found = new Set<string>();
-  for (const { schema, value } of sent) collectFrom(schema, value, [], found);
+  for (const { schema, value } of sent) collectIgnoredFields(schema, value, [], found);
   return [...found];
 }
 
 /** The parts of a schema's definition by which a value is walked. */
-type Definition = {
+type SchemaDefinition = {
   type: string;
   innerType?: z.ZodType;
   in?: z.ZodType;
@@ -251,11 +261,11 @@ type Definition = {
   options?: readonly z.ZodType[];
 };
 
-function definitionOf(schema: z.ZodType): Definition {
-  return schema._zod.def as unknown as Definition;
+function definitionOf(schema: z.ZodType): SchemaDefinition {
+  return schema._zod.def as unknown as SchemaDefinition;
 }
 
-function collectFrom(
+function collectIgnoredFields(
   schema: z.ZodType,
   value: unknown,
   path: readonly string[],
@@ -264,10 +274,10 @@ function collectFrom(
   if (typeof value !== "object" || value === null) return;
   const { type, innerType, in: input, out, element, valueType, options } = definitionOf(schema);
   const walk = (inner: z.ZodType | undefined, part: unknown = value, name?: string) =>
-    inner && collectFrom(inner, part, name === undefined ? path : [...path, name], found);
+    inner && collectIgnoredFields(inner, part, name === undefined ? path : [...path, name], found);
   switch (type) {
     case "object":
-      if (!Array.isArray(value)) collectFromObject(schema, value, path, found);
+      if (!Array.isArray(value)) collectIgnoredObjectFields(schema, value, path, found);
       return;
     case "array":
       for (const item of Array.isArray(value) ? value : []) walk(element, item);
@@ -286,7 +296,7 @@ function collectFrom(
   }
 }
 
-function collectFromObject(
+function collectIgnoredObjectFields(
   schema: z.ZodType,
   value: object,
   path: readonly string[],
@@ -295,15 +305,15 @@ function collectFromObject(
   const { shape = {}, catchall } = definitionOf(schema);
   const known = new Map(
     Object.entries(shape).map(([name, field]) => [
-      Object.hasOwn(value, name) ? name : otherFieldName(name),
+      Object.hasOwn(value, name) ? name : toExternalFieldName(name),
       field,
     ]),
   );
   for (const [name, part] of Object.entries(value)) {
-    if (found.size >= MAX_FIELDS) return;
+    if (found.size >= MAX_IGNORED_FIELDS) return;
     const field = known.get(name) ?? catchall;
     if (!field) found.add([...path, name].map(encodeName).join("."));
-    else if (!OPAQUE.has(name)) collectFrom(field, part, [...path, name], found);
+    else if (!OPAQUE_FIELDS.has(name)) collectIgnoredFields(field, part, [...path, name], found);
   }
 }
 

@@ -11,7 +11,7 @@ export interface Envelope<Data> {
 }
 
 /** Puts data into its envelope. */
-export function envelope<Data>(data: Data, status: SuccessStatus = "success"): Envelope<Data> {
+export function toEnvelope<Data>(data: Data, status: SuccessStatus = "success"): Envelope<Data> {
   return { status, data };
 }
 
@@ -24,7 +24,7 @@ export function isoTime(milliseconds: number): string {
  * A whole number for an answer, printed with all of its digits: a JavaScript number has 53 bits. It is
  * for `JSON.stringify` alone.
  */
-export function exactNumber(value: bigint): number {
+export function toExactNumber(value: bigint): number {
   // TypeScript does not know the method yet.
   const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => number };
   return rawJSON(String(value));

@@ -1,15 +1,15 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { ProviderError } from "../chain/provider/provider.ts";
-import { DatabaseUnavailable } from "../db/client.ts";
+import { DatabaseUnavailableError } from "../db/client.ts";
 import { log } from "../log.ts";
-import { type AdminErrorKind, adminErrorResponse, isAdminPath } from "./admin-errors.ts";
+import { type AdminErrorKind, createAdminErrorResponse, isAdminPath } from "./admin-errors.ts";
 import type { AppContext } from "./context.ts";
-import { ERROR_CODES, type ErrorCode, type ErrorStatus, generalCode } from "./errors/codes.ts";
+import { ERROR_CODES, type ErrorCode, type ErrorStatus, generalCodeOf } from "./errors/codes.ts";
 import { ERRORS_PATH } from "./errors/page.ts";
-import { withNames } from "./names/table.ts";
+import { toWireText } from "./names/wire-names.ts";
 
 /** How a message begins that is about a field, a header or the body: `limit: must be at most 50`. */
-const NAMED_FIELD = /^([a-z][\w-]*(?:\.[\w-]+|\[(?:\d+|"")\])*): /i;
+const FIELD_PREFIX_PATTERN = /^([a-z][\w-]*(?:\.[\w-]+|\[(?:\d+|"")\])*): /i;
 
 /** An error reported to the caller: the message is sent as it is and must hold no secret. */
 export class ApiError extends Error {
@@ -22,12 +22,12 @@ export class ApiError extends Error {
   /** Its `kind` under /v1; null: the one that follows from the status. */
   readonly kind: AdminErrorKind | null;
   /** Members of the body beside `error`, under /api/v1. */
-  readonly beside: Readonly<Record<string, unknown>>;
+  readonly extraMembers: Readonly<Record<string, unknown>>;
 
   /**
    * @param what - a code, or a status, which means the general code of that status
    * @param options - `field`: by default the name that the message begins with. `retryAfter`: seconds.
-   *   `allow`: the methods of a 405. `kind`: under /v1. `beside`: members of the body beside `error`,
+   *   `allow`: the methods of a 405. `kind`: under /v1. `extraMembers`: members of the body beside `error`,
    *   under /api/v1.
    */
   constructor(
@@ -42,11 +42,11 @@ export class ApiError extends Error {
     } = {},
   ) {
     super(message);
-    this.code = typeof what === "string" ? what : generalCode(what);
+    this.code = typeof what === "string" ? what : generalCodeOf(what);
     this.status = ERROR_CODES[this.code].status;
-    this.field = options.field ?? NAMED_FIELD.exec(message)?.[1] ?? null;
+    this.field = options.field ?? FIELD_PREFIX_PATTERN.exec(message)?.[1] ?? null;
     this.kind = options.kind ?? null;
-    this.beside = options.beside ?? {};
+    this.extraMembers = options.beside ?? {};
     this.headers = {
       ...(options.retryAfter !== undefined && { "retry-after": String(options.retryAfter) }),
       ...(options.allow && { allow: options.allow.join(", ") }),
@@ -62,13 +62,13 @@ function challengeOf(code: ErrorCode): string {
 }
 
 /** Answers an error, and logs it when it is ours or a dependency's. */
-export function errorResponse(error: unknown, c: AppContext): Response {
-  const known = asApiError(error);
-  if (known.status >= 500) report(error, known.status, c);
-  if (isAdminPath(c.req.path)) return adminErrorResponse(known, c);
+export function createErrorResponse(error: unknown, c: AppContext): Response {
+  const known = toApiError(error);
+  if (known.status >= 500) logFailedRequest(error, known.status, c);
+  if (isAdminPath(c.req.path)) return createAdminErrorResponse(known, c);
   const { code } = known;
-  const message = withNames(known.message);
-  const field = known.field && withNames(known.field);
+  const message = toWireText(known.message);
+  const field = known.field && toWireText(known.field);
   const reason = {
     message,
     code,
@@ -76,24 +76,28 @@ export function errorResponse(error: unknown, c: AppContext): Response {
     requestId: c.var.requestId,
     docs: new URL(`${ERRORS_PATH}#${code}`, c.req.url).href,
   };
-  return c.json({ status: "error", error: reason, ...known.beside }, known.status, known.headers);
+  return c.json(
+    { status: "error", error: reason, ...known.extraMembers },
+    known.status,
+    known.headers,
+  );
 }
 
 /** The public form of an error. Unwraps it, such as from drizzle's wrappers. */
-function asApiError(error: unknown): ApiError {
-  for (const cause of causes(error)) {
+function toApiError(error: unknown): ApiError {
+  for (const cause of iterateCauses(error)) {
     if (cause instanceof ApiError) return cause;
-    if (cause instanceof DatabaseUnavailable)
+    if (cause instanceof DatabaseUnavailableError)
       return new ApiError("database_unavailable", "The database is unavailable", {
         retryAfter: cause.retryAfter,
       });
-    if (cause instanceof ProviderError) return ofProvider(cause);
+    if (cause instanceof ProviderError) return toProviderApiError(cause);
   }
   return new ApiError(500, "Internal Server Error");
 }
 
 /** 503 when the provider (or our budget for it) makes us wait, 504 when it was too slow. */
-function ofProvider(error: ProviderError): ApiError {
+function toProviderApiError(error: ProviderError): ApiError {
   const refuses = error.status === 402 || error.status === 418 || error.status === 429;
   if (refuses || error.retryAt !== null) {
     const wait = error.retryAt === null ? 60 : (error.retryAt - Date.now()) / 1000;
@@ -105,21 +109,21 @@ function ofProvider(error: ProviderError): ApiError {
       },
     );
   }
-  const timedOut = [...causes(error)].some((cause) => /Timeout|Abort/.test(cause.name));
+  const timedOut = [...iterateCauses(error)].some((cause) => /Timeout|Abort/.test(cause.name));
   return timedOut
     ? new ApiError(504, "The chain provider did not answer in time", { retryAfter: 5 })
     : new ApiError("chain_provider_failed", "The chain provider failed");
 }
 
-function* causes(error: unknown): Generator<Error> {
+function* iterateCauses(error: unknown): Generator<Error> {
   // Eight is more than any nesting of wrappers, and ends a cycle.
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++)
     yield at;
 }
 
-function report(error: unknown, status: number, c: AppContext): void {
+function logFailedRequest(error: unknown, status: number, c: AppContext): void {
   // The innermost error: wrappers quote statements with their parameters, which may be secret.
-  const root = [...causes(error)].at(-1);
+  const root = [...iterateCauses(error)].at(-1);
   log("error", "request.failed", {
     requestId: c.var.requestId,
     method: c.req.method,

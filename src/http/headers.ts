@@ -4,7 +4,7 @@ import { newId } from "../db/id.ts";
 import type { AppEnv } from "./context.ts";
 
 /** Gives the request an id and returns it in `x-request-id`. A caller's own id is not adopted. */
-export const requestId: MiddlewareHandler<AppEnv> = async (c, next) => {
+export const assignRequestId: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.set("requestId", newId(Date.now()));
   await next();
   c.res.headers.set("x-request-id", c.var.requestId);
@@ -21,7 +21,7 @@ const EXPOSED_HEADERS = [
   "x-ignored-fields",
 ];
 
-const preflight = cors({
+const handlePreflight = cors({
   origin: "*",
   allowMethods: ["GET", "POST", "PATCH", "DELETE", "OPTIONS"],
   allowHeaders: [
@@ -41,8 +41,8 @@ const preflight = cors({
  * Any origin may call: the API key decides, and no cookie is ever read. Hono's own middleware sets its
  * headers before there is an answer: then the answer is copied, with its headers and its body as a stream.
  */
-export const openCors: MiddlewareHandler<AppEnv> = async (c, next) => {
-  if (c.req.method === "OPTIONS") return preflight(c, next);
+export const allowAnyOrigin: MiddlewareHandler<AppEnv> = async (c, next) => {
+  if (c.req.method === "OPTIONS") return handlePreflight(c, next);
   await next();
   c.res.headers.set("access-control-allow-origin", "*");
   c.res.headers.set("access-control-expose-headers", EXPOSED_HEADERS.join(","));
@@ -59,7 +59,7 @@ const SECURITY_HEADERS = {
 };
 
 /** Nothing is cached, framed or sniffed, unless the answer itself says otherwise. */
-export const securityHeaders: MiddlewareHandler<AppEnv> = async (c, next) => {
+export const setSecurityHeaders: MiddlewareHandler<AppEnv> = async (c, next) => {
   await next();
   for (const [name, value] of Object.entries(SECURITY_HEADERS))
     if (!c.res.headers.has(name)) c.res.headers.set(name, value);

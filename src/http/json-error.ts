@@ -21,16 +21,16 @@ export function findJsonError(text: string): JsonError | null {
 }
 
 /** What can be next besides space; `end` is the end of an item, a field or the text. */
-type Next = "value" | "item or ]" | "name or }" | "name" | "colon" | "end";
+type ExpectedToken = "value" | "item or ]" | "name or }" | "name" | "colon" | "end";
 
 function findErrorIndex(text: string): number | null {
   const open: ("[" | "{")[] = [];
-  let next: Next = "value";
+  let next: ExpectedToken = "value";
   let at = skipSpace(text, 0);
   while (at < text.length) {
     const character = text[at];
     const inside = open.at(-1);
-    let token: Token = { end: at + 1, isWhole: true };
+    let token: Token = { end: at + 1, isComplete: true };
     if (next === "end" && character === "," && inside) next = inside === "[" ? "value" : "name";
     else if (character === "]" && inside === "[" && (next === "end" || next === "item or ]")) {
       open.pop();
@@ -50,10 +50,10 @@ function findErrorIndex(text: string): number | null {
       open.push(character);
       next = character === "[" ? "item or ]" : "name or }";
     } else {
-      token = character === '"' ? readString(text, at) : readNumberOrWord(text, at);
+      token = character === '"' ? readString(text, at) : readNumberOrLiteral(text, at);
       next = "end";
     }
-    if (!token.isWhole) return token.end;
+    if (!token.isComplete) return token.end;
     at = skipSpace(text, token.end);
   }
   return next === "end" && open.length === 0 ? null : text.length;
@@ -62,45 +62,45 @@ function findErrorIndex(text: string): number | null {
 /** A part of a text. Where it is not whole, its end is the place of the error. */
 interface Token {
   end: number;
-  isWhole: boolean;
+  isComplete: boolean;
 }
 
-const SPACE = /[ \t\n\r]*/y;
-const WHOLE_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const SPACE_PATTERN = /[ \t\n\r]*/y;
+const NUMBER_PATTERN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** The longest text that can become a number. */
-const NUMBER_BEGIN = /-?(?:(?:0|[1-9]\d*)(?:\.\d*)?(?:(?<=\d)[eE][+-]?\d*)?)?/y;
-const WORDS = ["true", "false", "null"];
+const NUMBER_PREFIX_PATTERN = /-?(?:(?:0|[1-9]\d*)(?:\.\d*)?(?:(?<=\d)[eE][+-]?\d*)?)?/y;
+const LITERALS = ["true", "false", "null"];
 
 function skipSpace(text: string, at: number): number {
-  return at + match(SPACE, text, at).length;
+  return at + matchAt(SPACE_PATTERN, text, at).length;
 }
 
-function readNumberOrWord(text: string, at: number): Token {
-  const word = WORDS.find((one) => one[0] === text[at]);
+function readNumberOrLiteral(text: string, at: number): Token {
+  const word = LITERALS.find((one) => one[0] === text[at]);
   if (word === undefined) {
-    const number = match(NUMBER_BEGIN, text, at);
-    return { end: at + number.length, isWhole: WHOLE_NUMBER.test(number) };
+    const number = matchAt(NUMBER_PREFIX_PATTERN, text, at);
+    return { end: at + number.length, isComplete: NUMBER_PATTERN.test(number) };
   }
   let length = 0;
   while (length < word.length && text[at + length] === word[length]) length++;
-  return { end: at + length, isWhole: length === word.length };
+  return { end: at + length, isComplete: length === word.length };
 }
 
 function readString(text: string, at: number): Token {
   for (let i = at + 1; i < text.length; i++) {
     const character = text[i] ?? "";
-    if (character === '"') return { end: i + 1, isWhole: true };
-    if (character < " ") return { end: i, isWhole: false };
+    if (character === '"') return { end: i + 1, isComplete: true };
+    if (character < " ") return { end: i, isComplete: false };
     if (character !== "\\") continue;
-    const escaped = match(/["\\/bfnrt]|u[0-9a-fA-F]{0,4}/y, text, i + 1);
+    const escaped = matchAt(/["\\/bfnrt]|u[0-9a-fA-F]{0,4}/y, text, i + 1);
     i += escaped.length;
     if (escaped === "" || (escaped.startsWith("u") && escaped.length < 5))
-      return { end: i + 1, isWhole: false };
+      return { end: i + 1, isComplete: false };
   }
-  return { end: text.length, isWhole: false };
+  return { end: text.length, isComplete: false };
 }
 
-function match(pattern: RegExp, text: string, at: number): string {
+function matchAt(pattern: RegExp, text: string, at: number): string {
   pattern.lastIndex = at;
   return pattern.exec(text)?.[0] ?? "";
 }

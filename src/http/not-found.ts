@@ -1,13 +1,13 @@
 import type { NotFoundHandler } from "hono";
 import type { AppEnv } from "./context.ts";
-import { ApiError, errorResponse } from "./errors.ts";
+import { ApiError, createErrorResponse } from "./errors.ts";
 
 /**
  * Answers unknown requests: 405 with `Allow` when the path is known, else 404.
  *
  * @param routes - of the app, read at each call
  */
-export function notFound(
+export function createNotFoundHandler(
   routes: () => readonly { method: string; path: string }[],
 ): NotFoundHandler<AppEnv> {
   return (c) => {
@@ -19,10 +19,13 @@ export function notFound(
         .map((route) => route.method),
     );
     if (methods.size === 0)
-      return errorResponse(new ApiError("unknown_path", `Cannot ${c.req.method} ${c.req.path}`), c);
+      return createErrorResponse(
+        new ApiError("unknown_path", `Cannot ${c.req.method} ${c.req.path}`),
+        c,
+      );
     if (methods.has("GET")) methods.add("HEAD");
     const allow = [...methods, "OPTIONS"];
     const message = `${c.req.method} is not allowed here; allowed: ${allow.join(", ")}`;
-    return errorResponse(new ApiError(405, message, { allow }), c);
+    return createErrorResponse(new ApiError(405, message, { allow }), c);
   };
 }

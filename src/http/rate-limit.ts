@@ -4,7 +4,7 @@ import { ApiError } from "./errors.ts";
 import { subscriberOf } from "./outbound/public-address.ts";
 
 /** Seconds after which a caller certainly has calls again: the period of `RATE_LIMIT_BURST`. */
-const RETRY_AFTER = 10;
+const RETRY_AFTER_S = 10;
 
 /**
  * Limits a key that calls too often. Beyond its calls per minute (`RATE_LIMIT`) it keeps its calls per
@@ -14,7 +14,7 @@ const RETRY_AFTER = 10;
  * @throws ApiError 429 with Retry-After
  */
 export async function rateLimit(c: AppContext): Promise<void> {
-  await countCall(c, c.var.caller.id, "Too many calls with this API key");
+  await limitCalls(c, c.var.caller.id, "Too many calls with this API key");
 }
 
 /**
@@ -23,13 +23,13 @@ export async function rateLimit(c: AppContext): Promise<void> {
  *
  * @throws ApiError 429 with Retry-After
  */
-export async function rateLimitStranger(c: AppContext): Promise<void> {
+export async function rateLimitAddress(c: AppContext): Promise<void> {
   const address = c.req.header("cf-connecting-ip");
   if (address === undefined) return;
-  await countCall(c, `address ${subscriberOf(address)}`, "Too many calls from this address");
+  await limitCalls(c, `address ${subscriberOf(address)}`, "Too many calls from this address");
 }
 
-async function countCall(c: AppContext, key: string, message: string): Promise<void> {
+async function limitCalls(c: AppContext, key: string, message: string): Promise<void> {
   const { RATE_LIMIT, RATE_LIMIT_BURST, RATE_LIMIT_POLICY } = c.env;
   // The platform tells only whether a call is one too many: what is left cannot be said.
   if (RATE_LIMIT_POLICY) c.header("ratelimit-policy", RATE_LIMIT_POLICY);
@@ -41,6 +41,6 @@ async function countCall(c: AppContext, key: string, message: string): Promise<v
     log("warn", "rate_limit.unavailable", { requestId: c.var.requestId, error: String(error) });
     return;
   }
-  if (RATE_LIMIT_POLICY) c.header("ratelimit", `"burst";r=0;t=${RETRY_AFTER}`);
-  throw new ApiError(429, message, { retryAfter: RETRY_AFTER });
+  if (RATE_LIMIT_POLICY) c.header("ratelimit", `"burst";r=0;t=${RETRY_AFTER_S}`);
+  throw new ApiError(429, message, { retryAfter: RETRY_AFTER_S });
 }

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import type { AppContext, AppEnv } from "./context.ts";
-import { type Mounted, openApiDocument } from "./document.ts";
-import { ERRORS_PATH, errorsPage } from "./errors/page.ts";
-import { withNames } from "./names/table.ts";
+import { createOpenApiDocument, type MountedRouter } from "./document.ts";
+import { ERRORS_PATH, renderErrorsPage } from "./errors/page.ts";
+import { toWireText } from "./names/wire-names.ts";
 
 const DOCUMENT_PATH = "/api/v1/openapi.json";
 /** The second is where clients of similar services look for it. */
@@ -15,21 +15,21 @@ const DOCUMENT_PATHS = [DOCUMENT_PATH, "/api-docs"] as const;
  *
  * @param mounted - what the document is about
  */
-export function referenceRoutes(mounted: readonly Mounted[]): Hono<AppEnv> {
+export function referenceRoutes(mounted: readonly MountedRouter[]): Hono<AppEnv> {
   const router = new Hono<AppEnv>({ strict: false });
 
   // The document is the same for everyone, so an isolate assembles it once.
   let document: string | null = null;
   for (const path of DOCUMENT_PATHS)
     router.get(path, (c) => {
-      document ??= withNames(JSON.stringify(openApiDocument(mounted)));
+      document ??= toWireText(JSON.stringify(createOpenApiDocument(mounted)));
       return c.body(document, 200, { "content-type": "application/json" });
     });
 
-  const page = (html: string) => (c: AppContext) =>
-    c.html(html, 200, { "content-security-policy": PAGE_POLICY });
-  router.get("/docs", page(PAGE));
-  router.get(ERRORS_PATH, page(errorsPage()));
+  const servePage = (html: string) => (c: AppContext) =>
+    c.html(html, 200, { "content-security-policy": PAGE_SECURITY_POLICY });
+  router.get("/docs", servePage(REFERENCE_PAGE));
+  router.get(ERRORS_PATH, servePage(renderErrorsPage()));
   for (const path of [
     "/docs/rapidoc-min.js",
     "/docs/navigation.js",
@@ -47,7 +47,7 @@ export function referenceRoutes(mounted: readonly Mounted[]): Hono<AppEnv> {
   return router;
 }
 
-const PAGE = `<!doctype html>
+const REFERENCE_PAGE = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -86,7 +86,7 @@ rapi-doc { --blue: #005fa3; --green: #35650b; --orange: #8a4b00; --red: #b00020;
 `;
 
 /** The renderer sets styles on elements; scripts and requests stay on this origin. */
-const PAGE_POLICY = [
+const PAGE_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",

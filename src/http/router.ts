@@ -5,7 +5,7 @@ import type { Tag } from "./openapi/texts.ts";
 import type { Scope } from "./scope.ts";
 
 /** Of both kinds of endpoint, what the document shows. */
-export interface Described {
+export interface EndpointDescription {
   method: "get" | "post" | "patch" | "delete";
   /** Without the router's prefix and without a trailing slash; served with one too. */
   path: string;
@@ -39,16 +39,16 @@ export interface Described {
 }
 
 /** An endpoint as it was declared, with what follows from its kind. */
-export interface Declaration extends Described {
+export interface Declaration extends EndpointDescription {
   /** Null: anyone. */
   access: string | null;
   scope: Scope;
   /** What the scope and the guards say, for people. */
-  reach: string;
+  accessText: string;
   /** The security schemes, one of which is needed; none: anyone may call. */
   security: readonly ("token" | "bearer")[];
   /** The whole body of a successful answer, around `data`. */
-  answer: z.ZodType;
+  responseBody: z.ZodType;
   /** The body of an error with a status. */
   errorBody: (status: number) => z.ZodType;
   /** Errors that every endpoint of the kind can answer. */
@@ -56,7 +56,7 @@ export interface Declaration extends Described {
 }
 
 /** An event that webhook endpoints subscribe to. */
-export interface DeclaredEvent {
+export interface EventDeclaration {
   kind: string;
   summary: string;
   /** The record that it is about, as `data` of the delivery's body. */
@@ -66,7 +66,7 @@ export interface DeclaredEvent {
 /** A router for one feature's endpoints, with what the document says of them. */
 export interface Router extends Hono<AppEnv> {
   declared: Declaration[];
-  events: DeclaredEvent[];
+  events: EventDeclaration[];
 }
 
 /** A router whose paths work with and without a trailing slash. */

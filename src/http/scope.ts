@@ -1,9 +1,9 @@
 import type * as z from "zod";
-import { type Access, permitNetwork } from "./authenticate.ts";
+import { type Access, requireNetwork } from "./authenticate.ts";
 import type { Caller } from "./context.ts";
 
 /** What an endpoint's data belongs to, and so which keys reach it. */
-export const SCOPES = {
+export const SCOPE_DESCRIPTIONS = {
   public: "The same for every key.",
   network: "Ledger data on the networks of the key's `networkLimit`.",
   wallets: "Data of managed wallets: a key with `walletLimit` sees only those wallets.",
@@ -11,10 +11,10 @@ export const SCOPES = {
   admin: "All data.",
 } as const;
 
-export type Scope = keyof typeof SCOPES;
+export type Scope = keyof typeof SCOPE_DESCRIPTIONS;
 
 /** The rule that guards what a request names: a wallet, an address or an amount. */
-export const GUARDS = {
+export const GUARD_DESCRIPTIONS = {
   scopedWallet: "must be a wallet that the key may use (404)",
   returnAddress:
     "the wallet's own address, its `collectionAddress` or one of the key's `returnAddresses` (403); any address for Admins",
@@ -27,39 +27,39 @@ export const GUARDS = {
   terms: "terms of a quote: no wallet pays them",
 } as const;
 
-export type Guard = keyof typeof GUARDS;
+export type Guard = keyof typeof GUARD_DESCRIPTIONS;
 
 /** Parts of the names of fields that name a wallet, an address or an amount. */
-type Guarded =
+type GuardedFieldName =
   `${string}${"Wallet" | "wallet" | "Vkey" | "VKey" | "Address" | "address" | "Amount" | "amount" | "Fund" | "payTo" | "paymentPayload" | "paymentRequire"}${string}`;
 
 /** The members of each type of a union. */
 type KeysOf<T> = T extends unknown ? keyof T : never;
 
 /** The fields of a request that need a guard. */
-type NamedBy<Input extends z.ZodType> = Exclude<
-  Extract<KeysOf<z.output<Input>>, Guarded>,
+type GuardedFieldsOf<Input extends z.ZodType> = Exclude<
+  Extract<KeysOf<z.output<Input>>, GuardedFieldName>,
   `filter${string}` | "smartContractAddress" | "walletType"
 >;
 
 /** `names` of an endpoint: the guard of each field that needs one. */
-type Names<Query extends z.ZodType, Body extends z.ZodType> = [
-  NamedBy<Query> | NamedBy<Body>,
+type FieldGuards<Query extends z.ZodType, Body extends z.ZodType> = [
+  GuardedFieldsOf<Query> | GuardedFieldsOf<Body>,
 ] extends [never]
   ? { names?: undefined }
-  : { names: Record<NamedBy<Query> | NamedBy<Body>, Guard> };
+  : { names: Record<GuardedFieldsOf<Query> | GuardedFieldsOf<Body>, Guard> };
 
 /**
  * Who reaches an endpoint and what of its data: declared by each endpoint, or it does not compile.
  * Every wallet, address and amount that a request of a key without Admin names has a guard.
  */
-export type Reach<Query extends z.ZodType, Body extends z.ZodType> =
+export type AccessRules<Query extends z.ZodType, Body extends z.ZodType> =
   | { access: "none"; scope: "public"; names?: undefined }
   | { access: "Admin"; scope: "admin"; names?: undefined }
-  | ({ access: "User" | "+PAY"; scope: Exclude<Scope, "admin"> } & Names<Query, Body>);
+  | ({ access: "User" | "+PAY"; scope: Exclude<Scope, "admin"> } & FieldGuards<Query, Body>);
 
 /** A reach without the types of what is sent. */
-export interface AnyReach {
+export interface UntypedAccessRules {
   access: Access;
   scope: Scope;
   names?: Partial<Record<string, Guard>> | undefined;
@@ -70,15 +70,18 @@ export interface AnyReach {
  *
  * @throws ApiError 403
  */
-export function permitNamedNetwork(caller: Caller, input: { query?: unknown; body?: unknown }) {
+export function requireNamedNetwork(caller: Caller, input: { query?: unknown; body?: unknown }) {
   const { network } = (input.body ?? input.query ?? {}) as { network?: unknown };
-  if (typeof network === "string") permitNetwork(caller, network);
+  if (typeof network === "string") requireNetwork(caller, network);
 }
 
 /** The scope and the guards, for the text of an operation in the OpenAPI document. */
-export function describeReach(scope: Scope, names: Partial<Record<string, Guard>> = {}): string {
+export function describeAccessRules(
+  scope: Scope,
+  names: Partial<Record<string, Guard>> = {},
+): string {
   const guards = Object.entries(names).flatMap(([name, guard]) =>
-    guard ? [`\`${name}\`: ${GUARDS[guard]}.`] : [],
+    guard ? [`\`${name}\`: ${GUARD_DESCRIPTIONS[guard]}.`] : [],
   );
-  return [`Scope: ${scope}. ${SCOPES[scope]}`, ...guards].join(" ");
+  return [`Scope: ${scope}. ${SCOPE_DESCRIPTIONS[scope]}`, ...guards].join(" ");
 }

@@ -3,7 +3,7 @@ import { type Database, db } from "../db/client.ts";
 import type { AppContext } from "./context.ts";
 import { ApiError } from "./errors.ts";
 
-const BOOKMARK = /^[0-9a-f]{1,16}(-[0-9a-f]{1,64}){1,5}$/i;
+const BOOKMARK_PATTERN = /^[0-9a-f]{1,16}(-[0-9a-f]{1,64}){1,5}$/i;
 
 /**
  * The database for a read that a replica near the client may answer. With the bookmark of
@@ -11,9 +11,9 @@ const BOOKMARK = /^[0-9a-f]{1,16}(-[0-9a-f]{1,64}){1,5}$/i;
  *
  * @throws ApiError 400 when the bookmark is malformed
  */
-export function readSession(c: AppContext, network: Network): Database {
+export function openReadSession(c: AppContext, network: Network): Database {
   const bookmark = c.req.header("x-d1-bookmark");
-  if (bookmark !== undefined && !BOOKMARK.test(bookmark))
+  if (bookmark !== undefined && !BOOKMARK_PATTERN.test(bookmark))
     throw new ApiError(400, "x-d1-bookmark: must be the value of an earlier response");
   return db(c.env, network, {
     deadline: c.var.deadline,
@@ -22,9 +22,13 @@ export function readSession(c: AppContext, network: Network): Database {
 }
 
 /** A JSON answer from finished text, with the bookmark of the session it was read in. */
-export function textAnswer(c: AppContext, body: string, session: Database): Promise<Response> {
+export function createJsonResponse(
+  c: AppContext,
+  body: string,
+  session: Database,
+): Promise<Response> {
   const bookmark = session.bookmark();
-  return conditional(c, body, bookmark === null ? {} : { "x-d1-bookmark": bookmark });
+  return createConditionalResponse(c, body, bookmark === null ? {} : { "x-d1-bookmark": bookmark });
 }
 
 /**
@@ -32,14 +36,14 @@ export function textAnswer(c: AppContext, body: string, session: Database): Prom
  * that of the whole text, so everything in it counts, confirmations too, and nothing is read for it.
  * It is weak, since the platform may compress the body. POST queries answer 304 as well.
  */
-export async function conditional(
+export async function createConditionalResponse(
   c: AppContext,
   body: string,
   headers: Record<string, string> = {},
 ): Promise<Response> {
   const bytes = Buffer.from(body);
   const digest = await crypto.subtle.digest("SHA-256", bytes);
-  const etag = `W/"${Buffer.from(digest, 0, TAG_BYTES).toString("hex")}"`;
+  const etag = `W/"${Buffer.from(digest, 0, ETAG_BYTES).toString("hex")}"`;
   const known =
     c.req
       .header("if-none-match")
@@ -50,4 +54,4 @@ export async function conditional(
   return c.body(bytes, 200, { "content-type": "application/json", ...headers, etag });
 }
 
-const TAG_BYTES = 16;
+const ETAG_BYTES = 16;

@@ -1,15 +1,15 @@
 import * as z from "zod";
 import { ApiError } from "./errors.ts";
-import { inOwnNames } from "./names/translate.ts";
+import { toInternalNames } from "./names/translate.ts";
 
 /** Problems beyond this number are counted, not listed. */
-const LISTED_PROBLEMS = 5;
+const MAX_LISTED_PROBLEMS = 5;
 const MAX_NAME_LENGTH = 60;
 
 /** Stands in a query object for a parameter sent more than once, which no schema accepts. */
-export const REPEATED = Symbol("sent more than once");
+export const REPEATED_PARAMETER = Symbol("sent more than once");
 
-z.config({ localeError: (issue) => describe(issue) });
+z.config({ localeError: (issue) => describeIssue(issue) });
 
 /**
  * Parses a value by a schema, with either spelling of names. Unknown fields are dropped, unless the
@@ -23,37 +23,39 @@ export async function validate<Schema extends z.ZodType>(
   value: unknown,
   whole: string,
 ): Promise<z.output<Schema>> {
-  const given = inOwnNames(schema, value);
+  const given = toInternalNames(schema, value);
   const result = await schema.safeParseAsync(given);
   if (result.success) return result.data;
   // A field's first problem is about its type; its bounds and form mean nothing after that.
   const first = new Map<string, string>();
   for (const { path, message } of findFieldIssues(result.error.issues, given)) {
-    const field = fieldName(path) || whole;
-    if (!first.has(field)) first.set(field, isRepeated(value, path) ? SENT_TWICE : message);
+    const field = formatFieldPath(path) || whole;
+    if (!first.has(field)) first.set(field, isRepeated(value, path) ? REPEATED_MESSAGE : message);
   }
   const problems = [...first].map(([field, message]) => `${field}: ${message}`);
-  const listed = problems.slice(0, LISTED_PROBLEMS).join("; ");
-  const rest = problems.length - LISTED_PROBLEMS;
+  const listed = problems.slice(0, MAX_LISTED_PROBLEMS).join("; ");
+  const rest = problems.length - MAX_LISTED_PROBLEMS;
   const [field = whole] = first.keys();
   throw new ApiError(400, rest > 0 ? `${listed}; and ${rest} more` : listed, { field });
 }
 
-const SENT_TWICE = "must be sent only once";
+const REPEATED_MESSAGE = "must be sent only once";
 
 /** Checked on the value, since a schema may have its own message. */
 function isRepeated(value: unknown, [name]: readonly PropertyKey[]): boolean {
   if (typeof value !== "object" || value === null || name === undefined) return false;
-  return Reflect.get(value, name) === REPEATED;
+  return Reflect.get(value, name) === REPEATED_PARAMETER;
 }
 
 /** `a.b[0].c` for the path a, b, 0, c. A name that is no plain word is quoted: `a[""]`, `a["b c"]`. */
-function fieldName(path: readonly PropertyKey[]): string {
+function formatFieldPath(path: readonly PropertyKey[]): string {
   return path
     .map((step) => {
       if (typeof step === "number") return `[${step}]`;
       const name = String(step);
-      return /^[\w-]+$/.test(name) ? `.${shortened(name)}` : `[${JSON.stringify(shortened(name))}]`;
+      return /^[\w-]+$/.test(name)
+        ? `.${shortenName(name)}`
+        : `[${JSON.stringify(shortenName(name))}]`;
     })
     .join("")
     .replace(/^\./, "");
@@ -76,36 +78,46 @@ const FORMAT_NAMES: Record<string, string> = {
 };
 
 /** The text where a schema gives none. No endpoint answers it: each check states what it takes. */
-const NO_REASON = "is not valid";
+const DEFAULT_MESSAGE = "is not valid";
 
 /** Zod's issues in our wording; never with the value itself, which may be secret. */
-function describe(issue: z.core.$ZodRawIssue): string {
+function describeIssue(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case "invalid_type":
       if (issue.input === undefined) return "is required";
       return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}`;
     case "invalid_value":
-      return issue.input === undefined ? "is required" : oneOf(issue.values);
+      return issue.input === undefined ? "is required" : describeOptions(issue.values);
     case "invalid_format":
-      return issue.format in FORMAT_NAMES ? `must be ${FORMAT_NAMES[issue.format]}` : NO_REASON;
+      return issue.format in FORMAT_NAMES
+        ? `must be ${FORMAT_NAMES[issue.format]}`
+        : DEFAULT_MESSAGE;
     case "invalid_union":
-      return ofUnion(issue);
+      return describeUnionIssue(issue);
     case "invalid_key":
       return `its name ${issue.issues[0]?.message}`;
     case "too_small":
-      return bound(issue, issue.inclusive === false ? "more than" : "at least", issue.minimum);
+      return describeBound(
+        issue,
+        issue.inclusive === false ? "more than" : "at least",
+        issue.minimum,
+      );
     case "too_big":
-      return bound(issue, issue.inclusive === false ? "less than" : "at most", issue.maximum);
+      return describeBound(
+        issue,
+        issue.inclusive === false ? "less than" : "at most",
+        issue.maximum,
+      );
     case "not_multiple_of":
       return `must be a multiple of ${issue.divisor}`;
     case "unrecognized_keys":
       return "this field is not known";
     default:
-      return NO_REASON;
+      return DEFAULT_MESSAGE;
   }
 }
 
-function oneOf(values: readonly unknown[]): string {
+function describeOptions(values: readonly unknown[]): string {
   return `must be ${values.length > 1 ? "one of " : ""}${values.join(", ")}`;
 }
 
@@ -117,19 +129,19 @@ interface UnionIssue {
   errors: readonly (readonly z.core.$ZodIssue[])[];
 }
 
-function ofUnion({ input, discriminator, options = [], errors }: UnionIssue): string {
+function describeUnionIssue({ input, discriminator, options = [], errors }: UnionIssue): string {
   if (discriminator === undefined)
     return [...new Set(errors.map(([first]) => first?.message))].join(", or ");
   const isThere = Reflect.get(Object(input), discriminator) !== undefined;
-  return isThere ? oneOf(options) : "is required";
+  return isThere ? describeOptions(options) : "is required";
 }
 
 /** A caller-supplied name, truncated for printing. */
-function shortened(name: string): string {
+function shortenName(name: string): string {
   return name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
 }
 
-function bound(
+function describeBound(
   { origin, exact }: { origin: string; exact?: boolean | undefined },
   which: string,
   size: number | bigint,
@@ -150,7 +162,7 @@ type Issue = z.core.$ZodIssue;
  */
 function findFieldIssues(issues: readonly Issue[], value: unknown): Issue[] {
   const rank = (issue: Issue) => {
-    if (isOfUnknownField(issue)) return 0;
+    if (isUnknownFieldIssue(issue)) return 0;
     return valueAt(value, issue.path) === undefined ? 2 : 1;
   };
   return issues.flatMap((issue) => splitIssue(issue, value)).sort((a, b) => rank(a) - rank(b));
@@ -162,24 +174,24 @@ function splitIssue(issue: Issue, value: unknown): Issue[] {
     return issue.keys.map((key) => ({ ...issue, keys: [key], path: [...path, key] }));
   if (issue.code !== "invalid_union") return [issue];
   const part = valueAt(value, path);
-  const form = closestForm(issue.errors.filter(isOfFields), part);
+  const form = findClosestForm(issue.errors.filter(hasOnlyFieldIssues), part);
   if (!form) return [issue];
   return form
     .flatMap((inner) => splitIssue(inner, part))
     .map((inner) => ({ ...inner, path: [...path, ...inner.path] }));
 }
 
-function isOfUnknownField({ code }: Issue): boolean {
+function isUnknownFieldIssue({ code }: Issue): boolean {
   return code === "unrecognized_keys";
 }
 
 /** Whether the issues are about an object's fields, not about the type of the whole value. */
-function isOfFields(form: readonly Issue[]): boolean {
-  return form.every((issue) => issue.path.length > 0 || isOfUnknownField(issue));
+function hasOnlyFieldIssues(form: readonly Issue[]): boolean {
+  return form.every((issue) => issue.path.length > 0 || isUnknownFieldIssue(issue));
 }
 
 /** The issues of the form that has the fewest unknown fields, then missing ones, then problems. */
-function closestForm(forms: readonly (readonly Issue[])[], value: unknown) {
+function findClosestForm(forms: readonly (readonly Issue[])[], value: unknown) {
   const ranked = forms.map((form) => ({
     form,
     unknown: form.reduce(

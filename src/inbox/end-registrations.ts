@@ -1,7 +1,7 @@
 import type { Network } from "../chain/network.ts";
 import { type Database, statement } from "../db/client.ts";
-import { reserveStamps, stamp } from "../db/clock.ts";
-import { NOTHING_PUBLISHED } from "./write-inbox-mints.ts";
+import { reserveStamps, stampSql } from "../db/clock.ts";
+import { CLEAR_PUBLISHED_SQL } from "./write-inbox-mints.ts";
 
 /** Registrations written per batch. */
 const MAX_PER_BATCH = 200;
@@ -23,11 +23,11 @@ export async function endRegistrations(
     id,
   );
   if (rows.length === 0) return false;
-  const at = stamp("inbox", network, rows.length, "item.key");
+  const at = stampSql("inbox", network, rows.length, "item.key");
   await db.batch([
     reserveStamps("inbox", network, rows.length, now),
     statement(
-      `UPDATE inbox_registration SET status = 'Deregistered', ${NOTHING_PUBLISHED}, due_at = NULL,
+      `UPDATE inbox_registration SET status = 'Deregistered', ${CLEAR_PUBLISHED_SQL}, due_at = NULL,
          updated_at = ?, status_updated_at = at, revision = revision + 1
        FROM (SELECT item.value AS ended, ${at.sql} AS at FROM json_each(?) AS item)
        WHERE id = ended AND status <> 'Deregistered'`,

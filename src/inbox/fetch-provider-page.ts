@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { canonicalJson } from "../canonical-json.ts";
+import { toCanonicalJson } from "../canonical-json.ts";
 import type { Network } from "../chain/network.ts";
 import type { Env } from "../env.ts";
 import {
@@ -7,7 +7,7 @@ import {
   PublicFetchError,
   type PublicFetchOptions,
 } from "../http/outbound/fetch-public.ts";
-import { loopbackOrigins } from "../http/outbound/loopback-origins.ts";
+import { listLoopbackOrigins } from "../http/outbound/loopback-origins.ts";
 
 /** What an inbox provider publishes about an agent. */
 export interface PublishedProfile {
@@ -22,7 +22,7 @@ export interface PublishedProfile {
  * The result of a look-up. `absent`: the provider does not know the slug, or names no agent there.
  * `other`: it names other agents. `unknown`: it did not answer, so nothing follows.
  */
-export type ProviderAnswer =
+export type ProviderPageResult =
   | { kind: "ours"; published: PublishedProfile }
   | { kind: "absent" | "other" | "unknown" };
 
@@ -35,7 +35,7 @@ export type OutboundOptions = Pick<
 const MAX_BYTES = 64 * 1024;
 const MAX_DEPTH = 32;
 const IDENTIFIER_FIELDS = ["agentIdentifier", "masumiAgentIdentifier"];
-const NO_SUCH_PAGE = 404;
+const NOT_FOUND_STATUS = 404;
 
 /**
  * Fetches the page that an inbox provider publishes for a slug, `<provider>/<slug>/public`.
@@ -49,7 +49,7 @@ export async function fetchProviderPage(
   agentIdentifier: string,
   outbound: OutboundOptions,
   timeoutMs: number,
-): Promise<ProviderAnswer> {
+): Promise<ProviderPageResult> {
   try {
     const { status, body } = await fetchPublic(
       `${providerUrl}/${encodeURIComponent(agentSlug)}/public`,
@@ -61,7 +61,7 @@ export async function fetchProviderPage(
         maxBytes: MAX_BYTES,
       },
     );
-    if (status === NO_SUCH_PAGE) return { kind: "absent" };
+    if (status === NOT_FOUND_STATUS) return { kind: "absent" };
     if (status < 200 || status > 299) return { kind: "unknown" };
     return readProviderPage(JSON.parse(new TextDecoder().decode(body)), agentIdentifier);
   } catch (error) {
@@ -76,10 +76,10 @@ export async function fetchProviderPage(
  * What a page says about one agent. The keys are taken only from the object that names the agent: a
  * page may list several agents, or contain third-party text.
  */
-export function readProviderPage(page: unknown, agentIdentifier: string): ProviderAnswer {
+export function readProviderPage(page: unknown, agentIdentifier: string): ProviderPageResult {
   let namesAny = false;
-  for (const object of objectsIn(page)) {
-    const named = IDENTIFIER_FIELDS.flatMap((field) => textsIn(object[field], 0));
+  for (const object of collectObjects(page)) {
+    const named = IDENTIFIER_FIELDS.flatMap((field) => collectTexts(object[field], 0));
     if (named.length === 0) continue;
     namesAny = true;
     if (named.includes(agentIdentifier)) return { kind: "ours", published: readProfile(object) };
@@ -90,7 +90,7 @@ export function readProviderPage(page: unknown, agentIdentifier: string): Provid
 type JsonObject = Record<string, unknown>;
 
 /** All objects of a JSON value, the outer ones first. */
-function objectsIn(page: unknown): JsonObject[] {
+function collectObjects(page: unknown): JsonObject[] {
   const found: JsonObject[] = [];
   let level: unknown[] = [page];
   for (let depth = 0; level.length > 0 && depth < MAX_DEPTH; depth++) {
@@ -107,28 +107,28 @@ function isObject(value: unknown): value is JsonObject {
 }
 
 /** A text, or the texts of nested lists. */
-function textsIn(value: unknown, depth: number): string[] {
+function collectTexts(value: unknown, depth: number): string[] {
   if (typeof value === "string") return value.trim() === "" ? [] : [value.trim()];
   if (!Array.isArray(value) || depth > MAX_DEPTH) return [];
-  return value.flatMap((item) => textsIn(item, depth + 1));
+  return value.flatMap((item) => collectTexts(item, depth + 1));
 }
 
 function readProfile(object: JsonObject): PublishedProfile {
   return {
-    linkedEmail: textOf(object.linkedEmail, 320),
-    encryptionPublicKey: keyOf(object.encryptionPublicKey),
-    encryptionKeyVersion: textOf(object.encryptionKeyVersion, 250),
-    signingPublicKey: keyOf(object.signingPublicKey),
-    signingKeyVersion: textOf(object.signingKeyVersion, 250),
+    linkedEmail: parseText(object.linkedEmail, 320),
+    encryptionPublicKey: parseKey(object.encryptionPublicKey),
+    encryptionKeyVersion: parseText(object.encryptionKeyVersion, 250),
+    signingPublicKey: parseKey(object.signingPublicKey),
+    signingKeyVersion: parseText(object.signingKeyVersion, 250),
   };
 }
 
 const MAX_KEY_LENGTH = 4000;
 
 /** A key is a text, or a JWK (RFC 7517), which is stored as canonical JSON text. */
-function keyOf(value: unknown): string | null {
-  if (!isObject(value)) return textOf(value, MAX_KEY_LENGTH);
-  return isShallow(value, MAX_DEPTH) ? textOf(canonicalJson(value), MAX_KEY_LENGTH) : null;
+function parseKey(value: unknown): string | null {
+  if (!isObject(value)) return parseText(value, MAX_KEY_LENGTH);
+  return isShallow(value, MAX_DEPTH) ? parseText(toCanonicalJson(value), MAX_KEY_LENGTH) : null;
 }
 
 /** Whether a value nests no deeper: what a stranger nests thousandfold, recursion does not survive. */
@@ -137,13 +137,13 @@ function isShallow(value: unknown, levels: number): boolean {
   return levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1));
 }
 
-function textOf(value: unknown, longest: number): string | null {
+function parseText(value: unknown, longest: number): string | null {
   const parsed = z.string().trim().min(1).max(longest).safeParse(value);
   return parsed.success ? parsed.data : null;
 }
 
 /** Base URLs of the default providers, for tokens that name none; none: "". */
-export function defaultProviders(env: Env): Record<Network, string> {
+export function readDefaultProviders(env: Env): Record<Network, string> {
   return {
     Preprod: env.INBOX_PROVIDER_URL_PREPROD ?? "",
     Mainnet: env.INBOX_PROVIDER_URL_MAINNET ?? "",
@@ -154,7 +154,7 @@ export function defaultProviders(env: Env): Record<Network, string> {
 export async function readOutboundOptions(env: Env, deadline: number): Promise<OutboundOptions> {
   const resolverUrl = env.DNS_OVER_HTTPS_URL;
   return {
-    loopbackOrigins: await loopbackOrigins(env, deadline),
+    loopbackOrigins: await listLoopbackOrigins(env, deadline),
     ...(resolverUrl && { resolverUrl }),
   };
 }

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { createRouter, type Router, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
-import { listResponses } from "../registrations/list-responses.ts";
+import { listRegistrationResponses } from "../registrations/list-registration-responses.ts";
+import type { InboxAgentProfile } from "../registrations/registration-profile.ts";
 import { toInboxAgentResponse } from "../registrations/registration-response.ts";
 import {
   removeRegistration,
@@ -15,7 +16,6 @@ import {
   registrationListQuery,
 } from "../registrations/schemas.ts";
 import type { RegistrationRow } from "../registrations/tables.ts";
-import type { InboxAgentProfile } from "../registrations/token.ts";
 import {
   deregisterBody,
   inboxAgentRecord,
@@ -28,25 +28,25 @@ const TAG = "Inbox agents";
 const KIND = "InboxAgent";
 const PATH = "/inbox-agents";
 /** Alias for clients of similar services. */
-const ALIAS = "/registry-inbox";
+const ALIAS_PATH = "/registry-inbox";
 
 /** `/inbox-agents` of the interface: registering and deregistering inbox agents on the chain. */
 export function inboxAgentRoutes() {
   const router = createRouter();
   serveInboxAgents(router, PATH);
-  serveInboxAgents(router, ALIAS);
+  serveInboxAgents(router, ALIAS_PATH);
   return router;
 }
 
 function serveInboxAgents(router: Router, path: string): void {
-  const called = (operationId: string, name: string) =>
-    path === ALIAS ? { operationId: `${operationId}Alias`, aliasOf: name } : { operationId };
+  const operationIdOf = (operationId: string, name: string) =>
+    path === ALIAS_PATH ? { operationId: `${operationId}Alias`, aliasOf: name } : { operationId };
 
   serve(
     router,
     {
       method: "get",
-      ...called("listInboxAgents", "GET /inbox-agents"),
+      ...operationIdOf("listInboxAgents", "GET /inbox-agents"),
       isConditional: true,
       path,
       access: "User",
@@ -56,14 +56,16 @@ function serveInboxAgents(router: Router, path: string): void {
       query: registrationListQuery,
       data: z.object({ Assets: described(z.array(inboxAgentRecord), "The registrations.") }),
     },
-    async (c, { query }) => ({ Assets: await listResponses(c, KIND, query, toInboxAgentResponse) }),
+    async (c, { query }) => ({
+      Assets: await listRegistrationResponses(c, KIND, query, toInboxAgentResponse),
+    }),
   );
 
   serve(
     router,
     {
       method: "post",
-      ...called("registerInboxAgent", "POST /inbox-agents"),
+      ...operationIdOf("registerInboxAgent", "POST /inbox-agents"),
       path,
       access: "+PAY",
       scope: "wallets",
@@ -84,7 +86,7 @@ function serveInboxAgents(router: Router, path: string): void {
     router,
     {
       method: "post",
-      ...called("deregisterInboxAgent", "POST /inbox-agents/deregister"),
+      ...operationIdOf("deregisterInboxAgent", "POST /inbox-agents/deregister"),
       path: `${path}/deregister`,
       access: "+PAY",
       scope: "wallets",
@@ -103,7 +105,7 @@ function serveInboxAgents(router: Router, path: string): void {
     router,
     {
       method: "delete",
-      ...called("deleteInboxAgent", "DELETE /inbox-agents"),
+      ...operationIdOf("deleteInboxAgent", "DELETE /inbox-agents"),
       path,
       access: "Admin",
       scope: "admin",

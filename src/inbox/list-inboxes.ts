@@ -14,14 +14,14 @@ export interface InboxFilters {
   agentSlug?: string | undefined;
 }
 
-interface InboxPage {
+interface InboxPageQuery {
   network: Network;
   limit: number;
   cursorId?: string | undefined;
 }
 
 /** The default of a list: inboxes that are or may become usable. */
-const LISTED: InboxStatus[] = ["Pending", "Verified"];
+const DEFAULT_STATUSES: InboxStatus[] = ["Pending", "Verified"];
 
 /**
  * One page, newest first by id, after `cursorId`.
@@ -30,8 +30,8 @@ const LISTED: InboxStatus[] = ["Pending", "Verified"];
  */
 export function listInboxes(
   db: Database,
-  { network, limit, cursorId }: InboxPage,
-  { status = LISTED, ...filters }: InboxFilters,
+  { network, limit, cursorId }: InboxPageQuery,
+  { status = DEFAULT_STATUSES, ...filters }: InboxFilters,
   search?: string,
 ): Promise<InboxRow[]> {
   return db.orm
@@ -41,8 +41,8 @@ export function listInboxes(
       and(
         eq(inbox.network, network),
         cursorId === undefined ? undefined : lt(inbox.id, cursorId),
-        ...conditions({ ...filters, status }),
-        search === undefined ? undefined : matches(search),
+        ...buildConditions({ ...filters, status }),
+        search === undefined ? undefined : buildSearchCondition(search),
       ),
     )
     .orderBy(desc(inbox.id))
@@ -56,9 +56,9 @@ export function listInboxes(
  *
  * @param after - epoch milliseconds
  */
-export function diffInboxes(
+export function listChangedInboxes(
   db: Database,
-  { network, limit, cursorId }: InboxPage,
+  { network, limit, cursorId }: InboxPageQuery,
   after: number,
   filters: InboxFilters,
 ): Promise<InboxRow[]> {
@@ -72,14 +72,14 @@ export function diffInboxes(
         sql`(${inbox.statusUpdatedAt}, ${inbox.id}) >= (${after},
           iif((SELECT c.status_updated_at FROM inbox_registration AS c
                WHERE c.id = ${first} AND c.network = ${network}) < ${after}, '', ${first}))`,
-        ...conditions(filters),
+        ...buildConditions(filters),
       ),
     )
     .orderBy(asc(inbox.statusUpdatedAt), asc(inbox.id))
     .limit(cursorId === undefined ? limit : Math.max(limit, 2));
 }
 
-function conditions({ status, policyId, agentSlug }: InboxFilters): (SQL | undefined)[] {
+function buildConditions({ status, policyId, agentSlug }: InboxFilters): (SQL | undefined)[] {
   return [
     status && inArray(inbox.status, status),
     policyId === undefined ? undefined : eq(inbox.policyId, policyId.toLowerCase()),
@@ -88,14 +88,14 @@ function conditions({ status, policyId, agentSlug }: InboxFilters): (SQL | undef
   ];
 }
 
-function matches(search: string): SQL | undefined {
+function buildSearchCondition(search: string): SQL | undefined {
   return or(
-    contains(inbox.agentSlug, normalizeSlug(search) || search),
-    contains(inbox.name, search),
-    contains(inbox.linkedEmail, search),
+    buildContainsCondition(inbox.agentSlug, normalizeSlug(search) || search),
+    buildContainsCondition(inbox.name, search),
+    buildContainsCondition(inbox.linkedEmail, search),
   );
 }
 
-function contains(column: Parameters<typeof like>[0], part: string): SQL {
+function buildContainsCondition(column: Parameters<typeof like>[0], part: string): SQL {
   return sql`instr(lower(${column}), lower(${part})) > 0`;
 }

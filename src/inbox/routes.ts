@@ -1,17 +1,17 @@
 import { and, desc, eq, sql } from "drizzle-orm";
 import * as z from "zod";
-import { runCharged } from "../api-keys/run-charged.ts";
+import { runWithCharge } from "../api-keys/run-with-charge.ts";
 import type { Network } from "../chain/network.ts";
 import { type Database, db } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
-import { envelope, isoTime } from "../http/envelope.ts";
+import { isoTime, toEnvelope } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { described } from "../http/openapi/fields.ts";
-import { diffPaging } from "../http/openapi/parameters.ts";
-import { readSession, textAnswer } from "../http/session.ts";
-import { defaultProviders, readOutboundOptions } from "./fetch-provider-page.ts";
-import { diffInboxes, listInboxes } from "./list-inboxes.ts";
+import { describeDiffPaging } from "../http/openapi/parameters.ts";
+import { createJsonResponse, openReadSession } from "../http/session.ts";
+import { readDefaultProviders, readOutboundOptions } from "./fetch-provider-page.ts";
+import { listChangedInboxes, listInboxes } from "./list-inboxes.ts";
 import {
   diffBody,
   inboxRegistrationRecord,
@@ -60,7 +60,7 @@ export function inboxRoutes() {
     },
     async (c, { body }) => {
       const row = await refreshInbox(c, body);
-      return { registration: toInboxRecord(row, defaultProviders(c.env)) };
+      return { registration: toInboxRecord(row, readDefaultProviders(c.env)) };
     },
   );
 
@@ -80,8 +80,8 @@ export function inboxRoutes() {
       data: inboxRegistrations,
     },
     async (c, { body }) => {
-      const session = readSession(c, body.network);
-      return page(c, session, await listInboxes(session, body, body.filter ?? {}));
+      const session = openReadSession(c, body.network);
+      return respondWithPage(c, session, await listInboxes(session, body, body.filter ?? {}));
     },
   );
 
@@ -101,8 +101,12 @@ export function inboxRoutes() {
       data: inboxRegistrations,
     },
     async (c, { body }) => {
-      const session = readSession(c, body.network);
-      return page(c, session, await listInboxes(session, body, body.filter ?? {}, body.query));
+      const session = openReadSession(c, body.network);
+      return respondWithPage(
+        c,
+        session,
+        await listInboxes(session, body, body.filter ?? {}, body.query),
+      );
     },
   );
 
@@ -118,26 +122,30 @@ export function inboxRoutes() {
       scope: "network",
       tag: TAG,
       summary: "Returns inbox registrations whose status changed at or after a time",
-      description: diffPaging("statusUpdatedAt", "statusUpdatedAfter", "at"),
+      description: describeDiffPaging("statusUpdatedAt", "statusUpdatedAfter", "at"),
       body: diffBody,
       data: inboxRegistrations,
     },
     async (c, { body }) => {
-      const session = readSession(c, body.network);
-      return page(c, session, await diffInboxes(session, body, body.statusUpdatedAfter, body));
+      const session = openReadSession(c, body.network);
+      return respondWithPage(
+        c,
+        session,
+        await listChangedInboxes(session, body, body.statusUpdatedAfter, body),
+      );
     },
   );
 
   return router;
 }
 
-function page(c: AppContext, session: Database, rows: InboxRow[]): Promise<Response> {
-  const providers = defaultProviders(c.env);
+function respondWithPage(c: AppContext, session: Database, rows: InboxRow[]): Promise<Response> {
+  const providers = readDefaultProviders(c.env);
   const registrations = rows.map((row) => toInboxRecord(row, providers));
-  return textAnswer(c, JSON.stringify(envelope({ registrations })), session);
+  return createJsonResponse(c, JSON.stringify(toEnvelope({ registrations })), session);
 }
 
-const TIMEOUT_MS = 6_000;
+const REFRESH_TIMEOUT_MS = 6_000;
 
 /**
  * Verifies one registration anew, an invalid one from the beginning. Charged before the provider is
@@ -165,11 +173,11 @@ async function refreshInbox(
   const context = {
     db: database,
     outbound: await readOutboundOptions(c.env, deadline),
-    defaultProviders: defaultProviders(c.env),
-    timeoutMs: TIMEOUT_MS,
+    defaultProviders: readDefaultProviders(c.env),
+    timeoutMs: REFRESH_TIMEOUT_MS,
     now: Date.now,
   };
-  return runCharged(c, "inbox-registration-refresh", () => verifyInbox(context, row));
+  return runWithCharge(c, "inbox-registration-refresh", () => verifyInbox(context, row));
 }
 
 /** A registration as the interface shows it. */

@@ -1,21 +1,21 @@
 import * as z from "zod";
+import { network } from "../http/openapi/chain-fields.ts";
 import {
-  AGENT_IDENTIFIER,
-  answerText,
   described,
+  EXAMPLE_AGENT_IDENTIFIER,
+  EXAMPLE_POLICY_ID,
   named,
-  POLICY_ID,
   recordId,
+  responseText,
   timestamp,
 } from "../http/openapi/fields.ts";
-import { network } from "../http/openapi/ledger.ts";
 import { bodyLimit, cursorId, diffCursor, text, time } from "../http/openapi/parameters.ts";
 import {
+  commonRegistrationFields,
   deregisterBody,
-  registrationCommon,
   registrationFields,
 } from "../registrations/schemas.ts";
-import { agentIdentifier, metadataVersion, policyIdShown } from "../registry/entries/schemas.ts";
+import { agentIdentifier, metadataVersion, policyIdText } from "../registry/entries/schemas.ts";
 import { findSlugProblem, SLUG_PATTERN } from "./slug.ts";
 import { INBOX_STATUSES } from "./tables.ts";
 
@@ -29,12 +29,12 @@ const statuses = z
   .min(1)
   .max(4);
 const agentSlug = text(80);
-const filters = {
+const inboxFilters = {
   status: described(
     statuses.optional(),
     "Only registrations in one of these statuses. Default: Pending and Verified.",
   ),
-  policyId: described(text().optional(), "Only under this minting policy.", POLICY_ID),
+  policyId: described(text().optional(), "Only under this minting policy.", EXAMPLE_POLICY_ID),
 };
 const slugFilter = described(agentSlug.optional(), "Only the inbox with this slug.", "demo-inbox");
 
@@ -69,18 +69,24 @@ export const removeBody = z.object({
   id: described(text(), "Id of the registration.", "01m80ydzm4rfh4vwz521emta0z"),
 });
 
-const name = answerText("Name of the inbox agent.", "Demo inbox");
+const name = responseText("Name of the inbox agent.", "Demo inbox");
 const description = described(
   z.string().nullable(),
   "Purpose of the inbox agent. Null: none.",
   "An inbox agent.",
 );
-const shownSlug = answerText("Slug of the inbox.", "demo-inbox");
+const slugText = responseText("Slug of the inbox.", "demo-inbox");
 
 export const inboxAgentRecord = named(
   "InboxAgentRegistration",
   "An inbox agent that this service registered.",
-  z.object({ ...registrationCommon, name, description, agentSlug: shownSlug, metadataVersion }),
+  z.object({
+    ...commonRegistrationFields,
+    name,
+    description,
+    agentSlug: slugText,
+    metadataVersion,
+  }),
 );
 
 export const listBody = z.object({
@@ -88,7 +94,7 @@ export const listBody = z.object({
   limit: bodyLimit,
   cursorId: cursorId(75),
   filter: described(
-    z.object({ ...filters, agentSlug: slugFilter }).optional(),
+    z.object({ ...inboxFilters, agentSlug: slugFilter }).optional(),
     "Filters. An inbox must meet all of them.",
   ),
 });
@@ -102,7 +108,7 @@ export const searchBody = z.object({
     "A part of the slug, the name or the linked e-mail address.",
     "demo",
   ),
-  filter: described(z.object(filters).optional(), "Filters. An inbox must meet all of them."),
+  filter: described(z.object(inboxFilters).optional(), "Filters. An inbox must meet all of them."),
 });
 
 export const diffBody = z.object({
@@ -114,7 +120,7 @@ export const diffBody = z.object({
     statuses.optional(),
     "Only registrations in one of these statuses. Default: any status.",
   ),
-  policyId: filters.policyId,
+  policyId: inboxFilters.policyId,
   agentSlug: slugFilter,
 });
 
@@ -127,12 +133,12 @@ export const refreshBody = z.object({
       .max(250)
       .transform((hex) => hex.toLowerCase()),
     "Policy id and asset name, in hex.",
-    AGENT_IDENTIFIER,
+    EXAMPLE_AGENT_IDENTIFIER,
   ),
 });
 
 /** What the provider says; null until it names this agent, and after the end. */
-function provided(what: string, example: string) {
+function providerText(what: string, example: string) {
   return described(z.string().nullable(), `${what}. Null: not verified yet.`, example);
 }
 
@@ -147,24 +153,24 @@ export const inboxRegistrationRecord = named(
     statusUpdatedAt: timestamp("Stamp of the last change of the status."),
     name,
     description,
-    agentSlug: shownSlug,
+    agentSlug: slugText,
     agentIdentifier,
     providerUrl: described(
       z.string().nullable(),
       "URL of the inbox provider. Null: neither the token nor the network names a provider.",
       "https://inbox.example.com",
     ),
-    linkedEmail: provided("E-mail address of the inbox", "inbox@example.com"),
-    encryptionPublicKey: provided(
+    linkedEmail: providerText("E-mail address of the inbox", "inbox@example.com"),
+    encryptionPublicKey: providerText(
       "Public key for encryption; a JWK is canonical JSON text",
       '{"crv":"X25519","kty":"OKP","x":"3p7bfXt9wbTTW2HC7OQ1Nz-DQ8hbeGdNrfx-FG-IK08"}',
     ),
-    encryptionKeyVersion: provided("Version of the key", "1"),
-    signingPublicKey: provided(
+    encryptionKeyVersion: providerText("Version of the key", "1"),
+    signingPublicKey: providerText(
       "Public key that verifies messages; a JWK is canonical JSON text",
       '{"crv":"Ed25519","kty":"OKP","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}',
     ),
-    signingKeyVersion: provided("Version of the key", "1"),
+    signingKeyVersion: providerText("Version of the key", "1"),
     metadataVersion,
     RegistrySource: described(
       named(
@@ -172,7 +178,7 @@ export const inboxRegistrationRecord = named(
         "The registry of an inbox.",
         z.object({
           id: recordId("the registry source", "01m80ydyh764k620mzqgxwshp9"),
-          policyId: policyIdShown,
+          policyId: policyIdText,
           url: described(
             z.string().nullable(),
             "URL of the registry. Null: unknown.",

@@ -1,6 +1,8 @@
-const RESERVED: readonly string[] = ["favicon.ico", "robots.txt", "sitemap.xml"].map(normalizeSlug);
+const RESERVED_SLUGS: readonly string[] = ["favicon.ico", "robots.txt", "sitemap.xml"].map(
+  normalizeSlug,
+);
 /** Matches the texts that `findSlugProblem` accepts. */
-export const SLUG_PATTERN = `^(?!(${RESERVED.join("|")})$)[a-z0-9]+(-[a-z0-9]+)*$`;
+export const SLUG_PATTERN = `^(?!(${RESERVED_SLUGS.join("|")})$)[a-z0-9]+(-[a-z0-9]+)*$`;
 
 /**
  * The normalised form of a slug: without diacritics, lower-case, words of `a-z0-9` joined by single
@@ -21,5 +23,5 @@ export function findSlugProblem(text: string): string | null {
   const normal = normalizeSlug(text);
   if (normal !== text || text === "")
     return normal === "" ? "must have letters or digits" : `must be written as ${normal}`;
-  return RESERVED.includes(text) ? "is reserved" : null;
+  return RESERVED_SLUGS.includes(text) ? "is reserved" : null;
 }

@@ -5,42 +5,42 @@ import { MAX_CONCURRENT_FETCHES } from "../connections.ts";
 import { type Database, db, statement } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { log } from "../log.ts";
-import { defaultProviders, readOutboundOptions } from "./fetch-provider-page.ts";
+import { readDefaultProviders, readOutboundOptions } from "./fetch-provider-page.ts";
 import { inboxRegistration } from "./tables.ts";
 import { type InboxRow, type VerificationContext, verifyInbox } from "./verify-inbox.ts";
 
 /** Providers asked per run and network. */
 const MAX_PER_RUN = 60;
-const TIMEOUT_MS = 15_000;
+const FETCH_TIMEOUT_MS = 15_000;
 /** Each network has its own time: where tokens are free, third-party providers may use it all. */
-const RUN_MS = 20_000;
+const RUN_TIMEOUT_MS = 20_000;
 /** A single statement may take this long, retries included. */
-const DATABASE_MS = 10_000;
+const DATABASE_TIMEOUT_MS = 10_000;
 /** How long a run holds its claimed registrations; if it dies, another run claims them. */
-const CLAIM_MS = 2 * 60_000;
+const CLAIM_TTL_MS = 2 * 60_000;
 
 /**
  * Verifies the inbox registrations that are due, the longest waiting first. Concurrent runs share
  * the work: each claims registrations by moving their due time.
  */
 export async function verifyDueInboxes(env: Env, requestId: string): Promise<void> {
-  for (const network of NETWORKS) await verifyDue(env, network, requestId);
+  for (const network of NETWORKS) await verifyDueOfNetwork(env, network, requestId);
 }
 
-async function verifyDue(env: Env, network: Network, requestId: string): Promise<void> {
+async function verifyDueOfNetwork(env: Env, network: Network, requestId: string): Promise<void> {
   const started = Date.now();
-  const deadline = started + RUN_MS;
+  const deadline = started + RUN_TIMEOUT_MS;
   const database = db(env, network, {
     writes: "idempotent",
-    deadline: deadline + TIMEOUT_MS + DATABASE_MS,
+    deadline: deadline + FETCH_TIMEOUT_MS + DATABASE_TIMEOUT_MS,
   });
-  const due = await claimDue(database, network, started);
+  const due = await claimDueInboxes(database, network, started);
   if (due.length === 0) return;
   const context: VerificationContext = {
     db: database,
     outbound: await readOutboundOptions(env, deadline),
-    defaultProviders: defaultProviders(env),
-    timeoutMs: TIMEOUT_MS,
+    defaultProviders: readDefaultProviders(env),
+    timeoutMs: FETCH_TIMEOUT_MS,
     now: Date.now,
   };
   const verifyInTime = async (row: InboxRow) => {
@@ -65,7 +65,11 @@ async function verifyOrLog(
   }
 }
 
-async function claimDue(database: Database, network: Network, now: number): Promise<InboxRow[]> {
+async function claimDueInboxes(
+  database: Database,
+  network: Network,
+  now: number,
+): Promise<InboxRow[]> {
   const due = await database.all<{ id: string; due_at: number }>(
     `SELECT id, due_at FROM inbox_registration
      WHERE due_at <= ? AND network = ? ORDER BY due_at LIMIT ${MAX_PER_RUN}`,
@@ -74,7 +78,7 @@ async function claimDue(database: Database, network: Network, now: number): Prom
   );
   if (due.length === 0) return [];
   const claims = due.map(({ id, due_at }) => ({ id, dueAt: due_at }));
-  const until = now + CLAIM_MS;
+  const until = now + CLAIM_TTL_MS;
   await database.batch([
     statement(
       `UPDATE inbox_registration SET due_at = ?

@@ -1,11 +1,11 @@
 import { eq } from "drizzle-orm";
 import type { Network } from "../chain/network.ts";
 import { type Database, type Statement, statement, violates } from "../db/client.ts";
-import { reserveStamps, stamp } from "../db/clock.ts";
+import { reserveStamps, stampSql } from "../db/clock.ts";
 import {
   fetchProviderPage,
   type OutboundOptions,
-  type ProviderAnswer,
+  type ProviderPageResult,
   type PublishedProfile,
 } from "./fetch-provider-page.ts";
 import { inboxRegistration } from "./tables.ts";
@@ -27,9 +27,9 @@ export interface VerificationContext {
 
 const MINUTE_MS = 60_000;
 /** Time until the next check. `Invalid` registrations are checked only on request. */
-const RECHECK_MS = { Pending: 5 * MINUTE_MS, Verified: 30 * MINUTE_MS } as const;
+const RECHECK_INTERVALS_MS = { Pending: 5 * MINUTE_MS, Verified: 30 * MINUTE_MS } as const;
 
-const NOTHING: PublishedProfile = {
+const EMPTY_PROFILE: PublishedProfile = {
   linkedEmail: null,
   encryptionPublicKey: null,
   encryptionKeyVersion: null,
@@ -37,7 +37,7 @@ const NOTHING: PublishedProfile = {
   signingKeyVersion: null,
 };
 
-const PUBLISHED = Object.keys(NOTHING) as (keyof PublishedProfile)[];
+const PUBLISHED_FIELDS = Object.keys(EMPTY_PROFILE) as (keyof PublishedProfile)[];
 
 /** Base URL of an agent's provider. Null: none. */
 export function findProviderUrl(
@@ -57,24 +57,26 @@ export async function verifyInbox(context: VerificationContext, row: InboxRow): 
   const { db, outbound, defaultProviders, timeoutMs, now } = context;
   if (row.status === "Deregistered") return row;
   const url = findProviderUrl(row, defaultProviders);
-  const found: ProviderAnswer =
+  const found: ProviderPageResult =
     url === null
       ? { kind: "unknown" }
       : await fetchProviderPage(url, row.agentSlug, row.agentIdentifier, outbound, timeoutMs);
   const states =
-    row.status === "Invalid" ? [PENDING, nextState(PENDING, found)] : [nextState(row, found)];
+    row.status === "Invalid"
+      ? [PENDING_STATE, computeNextState(PENDING_STATE, found)]
+      : [computeNextState(row, found)];
   return changeRegistration(db, row, states, now());
 }
 
 type VerifiedState = Partial<PublishedProfile> & Pick<InboxRow, "status">;
 
-const PENDING: VerifiedState = { ...NOTHING, status: "Pending" };
+const PENDING_STATE: VerifiedState = { ...EMPTY_PROFILE, status: "Pending" };
 
 /** A provider that does not answer changes nothing. */
-function nextState({ status }: VerifiedState, found: ProviderAnswer): VerifiedState {
+function computeNextState({ status }: VerifiedState, found: ProviderPageResult): VerifiedState {
   if (found.kind === "ours") return { ...found.published, status: "Verified" };
   if (found.kind === "unknown") return { status };
-  return { ...NOTHING, status: found.kind === "other" ? "Invalid" : "Pending" };
+  return { ...EMPTY_PROFILE, status: found.kind === "other" ? "Invalid" : "Pending" };
 }
 
 /** Writes a sequence of verdicts in one batch. */
@@ -87,8 +89,8 @@ async function changeRegistration(
   const statements: Statement[] = [];
   let before = row;
   for (const state of states) {
-    const next = { ...before, ...state, dueAt: dueAfter(state, now) };
-    statements.push(...changeStatements(next, before, now));
+    const next = { ...before, ...state, dueAt: computeDueAt(state, now) };
+    statements.push(...buildChangeStatements(next, before, now));
     before = { ...next, revision: before.revision + 1 };
   }
   try {
@@ -104,16 +106,19 @@ async function changeRegistration(
   return current ?? row;
 }
 
-function dueAfter({ status }: VerifiedState, now: number): number | null {
-  const again = status in RECHECK_MS ? RECHECK_MS[status as keyof typeof RECHECK_MS] : null;
+function computeDueAt({ status }: VerifiedState, now: number): number | null {
+  const again =
+    status in RECHECK_INTERVALS_MS
+      ? RECHECK_INTERVALS_MS[status as keyof typeof RECHECK_INTERVALS_MS]
+      : null;
   return again === null ? null : now + again;
 }
 
-function changeStatements(next: InboxRow, row: InboxRow, now: number): Statement[] {
+function buildChangeStatements(next: InboxRow, row: InboxRow, now: number): Statement[] {
   // Clients of the inbox must see a changed key.
   const isMove =
-    next.status !== row.status || PUBLISHED.some((field) => next[field] !== row[field]);
-  const at = stamp("inbox", row.network, 1, "0");
+    next.status !== row.status || PUBLISHED_FIELDS.some((field) => next[field] !== row[field]);
+  const at = stampSql("inbox", row.network, 1, "0");
   return [
     ...(isMove ? [reserveStamps("inbox", row.network, 1, now)] : []),
     statement(

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { Network } from "../chain/network.ts";
-import { TOKEN_METADATA_LABEL, tokenMetadata } from "../chain/token-metadata.ts";
+import { parseTokenMetadata, TOKEN_METADATA_LABEL } from "../chain/token-metadata.ts";
 import type { ChainTransaction } from "../chain/transaction/decode-transaction.ts";
 import { type Database, type Statement, statement } from "../db/client.ts";
-import { reserveStamps, stamp } from "../db/clock.ts";
+import { reserveStamps, stampSql } from "../db/clock.ts";
 import { newId } from "../db/id.ts";
 import { checkPublicUrl, PublicFetchError } from "../http/outbound/fetch-public.ts";
 import { log } from "../log.ts";
@@ -25,7 +25,7 @@ interface Mint {
 }
 
 /** An ended registration shows no contact or keys, which may belong to another agent by now. */
-export const NOTHING_PUBLISHED = `linked_email = NULL, encryption_public_key = NULL,
+export const CLEAR_PUBLISHED_SQL = `linked_email = NULL, encryption_public_key = NULL,
   encryption_key_version = NULL, signing_public_key = NULL, signing_key_version = NULL`;
 
 /**
@@ -40,13 +40,13 @@ export function writeInboxMints(
   mints: readonly Mint[],
   now: number,
 ): Statement[] {
-  const minted = mints.flatMap((mint) => mintedBy(source, mint, now));
-  const burned = mints.flatMap((mint) => burnedBy(source, mint));
+  const minted = mints.flatMap((mint) => toMintRows(source, mint, now));
+  const burned = mints.flatMap((mint) => toBurnRows(source, mint));
   const count = minted.length + burned.length;
   if (count === 0) return [];
   const { id, network, policyId, url } = source;
-  const mintedAt = stamp("inbox", network, count, "item.key");
-  const burnedAt = stamp("inbox", network, count, `${minted.length} + item.key`);
+  const mintedAt = stampSql("inbox", network, count, "item.key");
+  const burnedAt = stampSql("inbox", network, count, `${minted.length} + item.key`);
   return [
     reserveStamps("inbox", network, count, now),
     statement(
@@ -75,7 +75,7 @@ export function writeInboxMints(
     ),
     statement(
       `UPDATE inbox_registration SET status = 'Deregistered', burned_height = v->>'burnedHeight',
-         ${NOTHING_PUBLISHED}, due_at = NULL, updated_at = ?, status_updated_at = at,
+         ${CLEAR_PUBLISHED_SQL}, due_at = NULL, updated_at = ?, status_updated_at = at,
          revision = revision + 1
        FROM (SELECT item.value AS v, ${burnedAt.sql} AS at FROM json_each(?) AS item)
        WHERE agent_identifier = v->>'agentIdentifier' AND source_id = ? AND burned_height IS NULL`,
@@ -107,12 +107,12 @@ export async function undoInboxMints(
     above,
   );
   if (rows.length === 0) return [];
-  const at = stamp("inbox", network, rows.length, "item.key");
+  const at = stampSql("inbox", network, rows.length, "item.key");
   return [
     reserveStamps("inbox", network, rows.length, now),
     statement(
       `UPDATE inbox_registration SET
-         status = iif(minted_height > above, 'Deregistered', 'Pending'), ${NOTHING_PUBLISHED},
+         status = iif(minted_height > above, 'Deregistered', 'Pending'), ${CLEAR_PUBLISHED_SQL},
          due_at = iif(minted_height > above, NULL, now),
          minted_height = iif(minted_height > above, NULL, minted_height),
          burned_height = iif(burned_height > above, NULL, burned_height),
@@ -134,7 +134,7 @@ export async function undoInboxMints(
   ];
 }
 
-function mintedBy({ policyId }: MintSource, { tx, at }: Mint, now: number) {
+function toMintRows({ policyId }: MintSource, { tx, at }: Mint, now: number) {
   return tokensOf(policyId, tx, (quantity) => quantity > 0n).flatMap((assetName) => {
     const found = metadataOf(tx, policyId, assetName);
     if (found === null) return [];
@@ -143,7 +143,7 @@ function mintedBy({ policyId }: MintSource, { tx, at }: Mint, now: number) {
   });
 }
 
-function burnedBy({ policyId }: MintSource, { tx, at }: Mint) {
+function toBurnRows({ policyId }: MintSource, { tx, at }: Mint) {
   return tokensOf(policyId, tx, (quantity) => quantity < 0n).map((assetName) => ({
     agentIdentifier: policyId + assetName,
     burnedHeight: at.blockHeight,
@@ -162,7 +162,7 @@ function metadataOf(tx: ChainTransaction, policyId: string, assetName: string) {
   const label = tx.metadata.get(TOKEN_METADATA_LABEL);
   if (label === undefined) return null;
   try {
-    return readInboxMetadata(tokenMetadata(label, policyId, assetName));
+    return readInboxMetadata(parseTokenMetadata(label, policyId, assetName));
   } catch (error) {
     log("warn", "inbox.metadata_unreadable", { tx: tx.hash, error: String(error) });
     return null;
@@ -180,26 +180,26 @@ interface InboxMetadata {
 }
 
 /** The writers of both generations; see `registrations/metadata.ts`. */
-const TYPE = /^MasumiInboxV[12]$/;
-const SLUG_LENGTH = 80;
-const URL_LENGTH = 2000;
+const INBOX_TYPE_PATTERN = /^MasumiInboxV[12]$/;
+const MAX_SLUG_LENGTH = 80;
+const MAX_URL_LENGTH = 2000;
 
 /** One text, or the list of its chunks. */
-const text = z
+const chunkedText = z
   .union([z.string(), z.array(z.string())])
   .transform((value) => (Array.isArray(value) ? value.join("") : value));
 
-const metadata = z.object({
-  type: text.refine((type) => TYPE.test(type)),
-  name: text.pipe(z.string().trim().min(1).max(120)),
-  description: text.pipe(z.string().trim().max(500)).nullish(),
-  agentslug: text.pipe(
+const inboxMetadata = z.object({
+  type: chunkedText.refine((type) => INBOX_TYPE_PATTERN.test(type)),
+  name: chunkedText.pipe(z.string().trim().min(1).max(120)),
+  description: chunkedText.pipe(z.string().trim().max(500)).nullish(),
+  agentslug: chunkedText.pipe(
     z
       .string()
-      .max(SLUG_LENGTH)
+      .max(MAX_SLUG_LENGTH)
       .refine((slug) => findSlugProblem(slug) === null),
   ),
-  provider_url: text.pipe(z.string().max(URL_LENGTH).refine(isProviderUrl)).nullish(),
+  provider_url: chunkedText.pipe(z.string().max(MAX_URL_LENGTH).refine(isProviderUrl)).nullish(),
   metadata_version: z.coerce.number().pipe(z.literal(1)),
 });
 
@@ -210,7 +210,7 @@ const metadata = z.object({
  * @param value - the token's metadata under label 721, as JSON
  */
 function readInboxMetadata(value: unknown): InboxMetadata | null {
-  const parsed = metadata.safeParse(value);
+  const parsed = inboxMetadata.safeParse(value);
   if (!parsed.success) return null;
   const { name, description, agentslug, provider_url, metadata_version } = parsed.data;
   return {

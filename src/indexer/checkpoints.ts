@@ -11,8 +11,8 @@ import { type Database, type Statement, statement } from "../db/client.ts";
 export type BlockProvider = Pick<Provider, "block" | "transaction">;
 
 /** The provider does not show what it showed before: it lags, so we wait. Never a reason to undo. */
-export class ProviderBehind extends ProviderError {
-  override name = "ProviderBehind";
+export class ProviderBehindError extends ProviderError {
+  override name = "ProviderBehindError";
 }
 
 /** A block that a committed page ended in, and the transaction it ended with. */
@@ -24,7 +24,7 @@ export interface Checkpoint {
 }
 
 /** The ledger's security parameter: nothing deeper is ever rolled back. */
-const DEEPEST_ROLLBACK = 2160;
+const MAX_ROLLBACK_BLOCKS = 2160;
 
 /**
  * The newest block that a committed page ended in and that the chain still has. A block hash
@@ -32,7 +32,7 @@ const DEEPEST_ROLLBACK = 2160;
  * height is a rollback.
  *
  * @returns whether the newest of all stands, and the newest that does (null: none, or none yet)
- * @throws ProviderBehind when the provider does not reach a checkpoint; ProviderError when it serves
+ * @throws ProviderBehindError when the provider does not reach a checkpoint; ProviderError when it serves
  *   another chain than before
  */
 export async function findCanonicalCheckpoint(
@@ -48,15 +48,16 @@ export async function findCanonicalCheckpoint(
   );
   for (const checkpoint of checkpoints) {
     if (tip.height < checkpoint.height)
-      throw new ProviderBehind(`provider: its tip is behind block ${checkpoint.height}`);
+      throw new ProviderBehindError(`provider: its tip is behind block ${checkpoint.height}`);
     const { height } = checkpoint;
     const hash = hashAt(tip, height) ?? (await provider.block(height))?.hash;
-    if (hash === undefined) throw new ProviderBehind(`provider: does not have block ${height}`);
+    if (hash === undefined)
+      throw new ProviderBehindError(`provider: does not have block ${height}`);
     if (hash === checkpoint.block_hash)
       return { rolledBack: checkpoint !== checkpoints[0], standing: checkpoint };
   }
   const oldest = checkpoints.at(-1);
-  if (oldest && tip.height - oldest.height > DEEPEST_ROLLBACK)
+  if (oldest && tip.height - oldest.height > MAX_ROLLBACK_BLOCKS)
     throw new ProviderError("provider: serves another chain than before", { permanent: true });
   return { rolledBack: oldest !== undefined, standing: null };
 }
@@ -65,12 +66,12 @@ export async function findCanonicalCheckpoint(
  * Binds what was read to the chain: the tip from before the reading is still in place after it.
  * Otherwise what was read may come from two chains.
  *
- * @throws ProviderBehind when it is not
+ * @throws ProviderBehindError when it is not
  */
 export async function requireSameChain(provider: BlockProvider, tip: Block): Promise<void> {
   const again = await provider.block(tip.height);
   if (again?.hash !== tip.hash)
-    throw new ProviderBehind(`provider: block ${tip.height} changed while it was read`);
+    throw new ProviderBehindError(`provider: block ${tip.height} changed while it was read`);
 }
 
 /**
@@ -78,7 +79,7 @@ export async function requireSameChain(provider: BlockProvider, tip: Block): Pro
  * and so are all blocks before it. A node that is late shows a transaction where it was before a
  * rollback.
  *
- * @throws ProviderBehind when it is not
+ * @throws ProviderBehindError when it is not
  */
 export async function requireCanonical(
   provider: BlockProvider,
@@ -87,7 +88,7 @@ export async function requireCanonical(
 ): Promise<void> {
   if (hashAt(tip, blockHeight) === blockHash) return;
   if ((await provider.block(blockHeight))?.hash !== blockHash)
-    throw new ProviderBehind(`provider: block ${blockHeight} changed while it was read`);
+    throw new ProviderBehindError(`provider: block ${blockHeight} changed while it was read`);
   await requireSameChain(provider, tip);
 }
 
@@ -113,7 +114,7 @@ export function writeCheckpoint(
       `DELETE FROM checkpoint WHERE source_id = ?1 AND height <
          (SELECT max(height) FROM checkpoint WHERE source_id = ?1 AND height < ?2)`,
       sourceId,
-      tip.height - DEEPEST_ROLLBACK,
+      tip.height - MAX_ROLLBACK_BLOCKS,
     ),
   ];
 }

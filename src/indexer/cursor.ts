@@ -5,13 +5,13 @@ import { newId } from "../db/id.ts";
 import type { Position } from "./position.ts";
 
 /** Another pass, or an operator, moved the cursor or a record meanwhile: read again, then decide. */
-export class StaleCursor extends Error {
-  override name = "StaleCursor";
+export class StaleCursorError extends Error {
+  override name = "StaleCursorError";
 }
 
 /** Only a record was changed. What was read from the chain still follows the cursor: fold it anew. */
-export class StaleRecord extends StaleCursor {
-  override name = "StaleRecord";
+export class StaleRecordError extends StaleCursorError {
+  override name = "StaleRecordError";
 }
 
 /** Where a follower keeps what it knows. */
@@ -53,16 +53,16 @@ export interface CursorUpdate<P extends Position> {
 }
 
 /** How long a pass that stopped answering keeps the source marked as syncing. */
-export const LEASE_MS = 60_000;
+export const LEASE_TTL_MS = 60_000;
 
 /**
  * Writes statements and the cursor in one atomic batch. The cursor's version is the key of the
  * operation, so a repeated or late batch aborts. Then `last_op` tells which of the two it was.
  *
  * @param now - epoch milliseconds
- * @throws StaleCursor or StaleRecord when another writer was first; nothing was written
+ * @throws StaleCursorError or StaleRecordError when another writer was first; nothing was written
  */
-export async function commit<P extends Position>(
+export async function commitCursor<P extends Position>(
   db: Database,
   { cursor: table, revision }: FollowerTables,
   cursor: Cursor<P>,
@@ -85,14 +85,14 @@ export async function commit<P extends Position>(
   try {
     await db.batch([move, ...statements]);
   } catch (error) {
-    if (violates(error, revision)) throw new StaleRecord("a record was changed meanwhile");
+    if (violates(error, revision)) throw new StaleRecordError("a record was changed meanwhile");
     if (!violates(error, `${table}.version`)) throw error;
     const [row] = await db.all<{ last_op: string | null }>(
       `SELECT last_op FROM ${table} WHERE source_id = ?`,
       cursor.sourceId,
     );
     // The answer to our own batch was lost, and it was sent again.
-    if (row?.last_op !== op) throw new StaleCursor("the cursor was moved meanwhile");
+    if (row?.last_op !== op) throw new StaleCursorError("the cursor was moved meanwhile");
   }
   cursor.version++;
   cursor.recent = recent;
@@ -108,7 +108,7 @@ export async function renewLease(
 ): Promise<void> {
   if (!hasLease) return;
   const mark = `UPDATE ${table} SET lease_until = ? WHERE source_id = ?`;
-  await db.batch([statement(mark, now + LEASE_MS, sourceId), ...more]);
+  await db.batch([statement(mark, now + LEASE_TTL_MS, sourceId), ...more]);
 }
 
 /**
@@ -126,7 +126,7 @@ export async function completePass(
 ): Promise<void> {
   await db.batch([
     statement(
-      `UPDATE ${table} SET tip_hash = ?, last_checked_at = ?, error = NULL${released(hasLease)}
+      `UPDATE ${table} SET tip_hash = ?, last_checked_at = ?, error = NULL${releaseLeaseSql(hasLease)}
        WHERE source_id = ? AND version = ?`,
       tip.hash,
       now,
@@ -146,13 +146,13 @@ export async function recordFailure(
 ): Promise<void> {
   await db.batch([
     statement(
-      `UPDATE ${table} SET error = ?${released(hasLease)} WHERE source_id = ?`,
+      `UPDATE ${table} SET error = ?${releaseLeaseSql(hasLease)} WHERE source_id = ?`,
       reason.slice(0, 500),
       sourceId,
     ),
   ]);
 }
 
-function released(hasLease: boolean): string {
+function releaseLeaseSql(hasLease: boolean): string {
   return hasLease ? ", lease_until = NULL" : "";
 }

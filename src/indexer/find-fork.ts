@@ -2,7 +2,7 @@ import type { Block, TransactionPosition } from "../chain/provider/provider.ts";
 import {
   type BlockProvider,
   type Checkpoint,
-  ProviderBehind,
+  ProviderBehindError,
   requireSameChain,
 } from "./checkpoints.ts";
 import { comparePositions, type Position } from "./position.ts";
@@ -17,15 +17,15 @@ export interface PositionedTransaction<P extends Position = Position> {
 /** Where the chain that was applied and the current one diverge. */
 export interface Fork<P extends Position> {
   /** What was applied on blocks above this height is to be undone; -1: all of it. */
-  above: number;
+  height: number;
   /** What was applied above the checkpoint and stands, in chain order, as it is listed now. */
-  canonical: PositionedTransaction<P>[];
+  canonicalTransactions: PositionedTransaction<P>[];
   /** The block of the last of `standing`; null when there is none. */
   checkpoint: TransactionPosition | null;
 }
 
 /** Transactions compared at most; whatever comes after them counts as gone. */
-const MAX_COMPARED = 500;
+const MAX_COMPARED_TRANSACTIONS = 500;
 
 /**
  * Finds how far above a checkpoint the chain is still the one that was applied. The search ends at the
@@ -36,7 +36,7 @@ const MAX_COMPARED = 500;
  * @param applied - what was applied above it, as far as is known, in chain order. What is listed and
  *   not known counts as a difference.
  * @param listed - what the provider lists above it, in chain order; read no further than needed
- * @throws ProviderBehind when the chain moved while it was read
+ * @throws ProviderBehindError when the chain moved while it was read
  */
 export async function findFork<P extends Position>(
   provider: BlockProvider,
@@ -49,7 +49,11 @@ export async function findFork<P extends Position>(
   let other = Number.POSITIVE_INFINITY;
   for await (const row of listed) {
     const known = applied[same.length];
-    if (same.length === MAX_COMPARED || known === undefined || !isAtSamePlace(known, row)) {
+    if (
+      same.length === MAX_COMPARED_TRANSACTIONS ||
+      known === undefined ||
+      !isAtSamePosition(known, row)
+    ) {
       other = row.position[0];
       break;
     }
@@ -61,8 +65,8 @@ export async function findFork<P extends Position>(
   const block = last === undefined ? null : await requirePosition(provider, last.position);
   await requireSameChain(provider, tip);
   return {
-    above: last?.position[0] ?? checkpoint?.height ?? -1,
-    canonical: standing,
+    height: last?.position[0] ?? checkpoint?.height ?? -1,
+    canonicalTransactions: standing,
     checkpoint: block,
   };
 }
@@ -71,7 +75,7 @@ export async function findFork<P extends Position>(
  * What is known to have been applied above a height, in chain order. These are the transactions that
  * changed our records, and the last transactions that were read.
  */
-export function appliedAbove(
+export function listAppliedAbove(
   height: number,
   steps: PositionedTransaction[],
   recent: readonly Position[],
@@ -83,7 +87,7 @@ export function appliedAbove(
   );
 }
 
-function isAtSamePlace(known: PositionedTransaction, row: PositionedTransaction): boolean {
+function isAtSamePosition(known: PositionedTransaction, row: PositionedTransaction): boolean {
   return (
     known.position[2] === row.position[2] &&
     comparePositions(known.position, row.position) === 0 &&
@@ -94,7 +98,7 @@ function isAtSamePlace(known: PositionedTransaction, row: PositionedTransaction)
 /**
  * The block of a transaction that was listed.
  *
- * @throws ProviderBehind when the provider does not have it where it was listed
+ * @throws ProviderBehindError when the provider does not have it where it was listed
  */
 export async function requirePosition(
   provider: Pick<BlockProvider, "transaction">,
@@ -102,6 +106,6 @@ export async function requirePosition(
 ): Promise<TransactionPosition> {
   const found = await provider.transaction(txHash);
   if (found?.blockHeight !== height || found.txIndex !== txIndex)
-    throw new ProviderBehind(`provider: transaction ${txHash} is not where it was listed`);
+    throw new ProviderBehindError(`provider: transaction ${txHash} is not where it was listed`);
   return found;
 }

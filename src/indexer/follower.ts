@@ -36,10 +36,10 @@ export interface Follower<P extends Position, Listed, Read, Changes> extends Pas
 
   /** The transactions to apply after those that are done, in chain order; see `listPending`. */
   list(recent: P[], tip: Block): Promise<Listed[]>;
-  /** @throws ProviderError, ProviderBehind */
+  /** @throws ProviderError, ProviderBehindError */
   read(listed: Listed): Promise<Read>;
   positionOf(read: Read): P;
-  /** The block of a transaction that was read. @throws ProviderBehind when it is not there any more */
+  /** The block of a transaction that was read. @throws ProviderBehindError when it is not there any more */
   blockOf(read: Read): Promise<TransactionPosition>;
 
   /** An empty change set of the records, as they are now, that some transactions may touch. */
@@ -57,7 +57,7 @@ export interface Follower<P extends Position, Listed, Read, Changes> extends Pas
    * Writes changes, the cursor and `more` in one batch; see `commit` in `cursor.ts`.
    *
    * @param done - the applied transactions; none when transactions are undone
-   * @throws StaleCursor, StaleRecord
+   * @throws StaleCursorError, StaleRecordError
    */
   commit(changes: Changes, recent: P[], more: Statement[], done: Read[]): Promise<void>;
   /** What is written of the tip that a pass works with. */

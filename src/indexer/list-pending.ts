@@ -1,9 +1,9 @@
-import { ProviderBehind } from "./checkpoints.ts";
+import { ProviderBehindError } from "./checkpoints.ts";
 import type { Position } from "./position.ts";
 import { logAnomaly } from "./report-failure.ts";
 
 /** Rows per page of the provider's listings. */
-export const PAGE = 100;
+export const PAGE_SIZE = 100;
 
 /** A page of what the provider lists, in chain order. */
 export interface Page<Listed> {
@@ -21,7 +21,7 @@ export interface Page<Listed> {
  * @param pages - from the first of `recent` on; read no further than needed
  * @param isAt - whether a transaction is listed where it was done
  * @returns what was listed, and the part of it that is to be applied, in chain order
- * @throws ProviderBehind when a transaction that was done is missing
+ * @throws ProviderBehindError when a transaction that was done is missing
  */
 export async function listPending<P extends Position, Listed extends { txHash: string }>(
   sourceId: string,
@@ -38,10 +38,10 @@ export async function listPending<P extends Position, Listed extends { txHash: s
   let isCut = false;
   for await (const { rows, isLast } of pages) {
     listed.push(...rows);
-    isCut = !isLast && listed.filter((row) => !isDone(row)).length >= PAGE;
+    isCut = !isLast && listed.filter((row) => !isDone(row)).length >= PAGE_SIZE;
     if (isCut) break;
   }
-  requireDone(recent, new Set(listed.filter(isDone).map(({ txHash }) => txHash)), isCut);
+  requireAllListed(recent, new Set(listed.filter(isDone).map(({ txHash }) => txHash)), isCut);
 
   const begin = listed.findIndex((row) => !isDone(row));
   const pending = begin < 0 ? [] : listed.slice(begin);
@@ -56,11 +56,11 @@ export async function listPending<P extends Position, Listed extends { txHash: s
 }
 
 /** Everything done must still be listed. A listing that was cut may lack the last of it. */
-function requireDone(recent: Position[], shown: Set<string>, isCut: boolean): void {
+function requireAllListed(recent: Position[], shown: Set<string>, isCut: boolean): void {
   const missing = recent.filter(([, , txHash]) => !shown.has(txHash));
   const [first] = missing;
   if (first === undefined) return;
   const isBeyond = isCut && shown.size > 0 && recent.indexOf(first) === shown.size;
   if (!isBeyond)
-    throw new ProviderBehind(`provider: does not list transaction ${first[2]} any more`);
+    throw new ProviderBehindError(`provider: does not list transaction ${first[2]} any more`);
 }

@@ -26,7 +26,7 @@ export function isAfter(position: Position, other: Position | null): boolean {
  */
 export function mergeRecent<P extends Position>(recent: P[], done: P[]): P[] {
   const last = done.at(-1);
-  const before = last === undefined ? recent : recentUpTo(recent, last);
+  const before = last === undefined ? recent : truncateRecent(recent, last);
   const byHash = new Map([...before, ...done].map((one) => [one[2], one]));
   const merged = [...byHash.values()].sort(comparePositions);
   const newest = merged.at(-1)?.[0] ?? 0;
@@ -35,6 +35,6 @@ export function mergeRecent<P extends Position>(recent: P[], done: P[]): P[] {
 }
 
 /** Those that do not stand after a position; none when it is null. */
-export function recentUpTo<P extends Position>(recent: P[], position: Position | null): P[] {
+export function truncateRecent<P extends Position>(recent: P[], position: Position | null): P[] {
   return recent.filter((one) => position !== null && !isAfter(one, position));
 }

@@ -1,15 +1,15 @@
 import { ProviderError } from "../chain/provider/provider.ts";
-import { DatabaseUnavailable } from "../db/client.ts";
+import { DatabaseUnavailableError } from "../db/client.ts";
 import { SealError } from "../db/sealed.ts";
 import { log } from "../log.ts";
 import type { LogEvent } from "../log-events.ts";
-import { StaleCursor } from "./cursor.ts";
+import { StaleCursorError } from "./cursor.ts";
 
 /** Delay before a pass made stale by another run is repeated, with all its provider calls. */
-const STALE_PAUSE_MS = 1_000;
+const STALE_RETRY_DELAY_MS = 1_000;
 
 /** Errors whose message is meant for operators; any other may hold secrets. */
-const REPORTED = [ProviderError, SealError, DatabaseUnavailable];
+const REPORTABLE_ERRORS = [ProviderError, SealError, DatabaseUnavailableError];
 
 /** How a failed run is told. */
 interface FailureReport {
@@ -17,7 +17,7 @@ interface FailureReport {
   /** The log's event for a failed run, and for one whose failure could not be recorded. */
   events: { failed: LogEvent; unrecorded: LogEvent };
   /** What the log says of the run. */
-  fields: Record<string, unknown>;
+  logFields: Record<string, unknown>;
   /** Keeps the reason where operators see it. */
   record?(reason: string): Promise<void>;
 }
@@ -29,14 +29,14 @@ interface FailureReport {
  */
 export async function reportFailure(
   error: unknown,
-  { requestId, events, fields, record }: FailureReport,
+  { requestId, events, logFields: fields, record }: FailureReport,
 ): Promise<number | null> {
   // Another run was faster: not a failure, read again.
-  if (error instanceof StaleCursor) return Date.now() + STALE_PAUSE_MS;
+  if (error instanceof StaleCursorError) return Date.now() + STALE_RETRY_DELAY_MS;
   log("error", events.failed, { ...fields, requestId, error: String(error) });
   if (record === undefined) return null;
   const reason =
-    error instanceof Error && REPORTED.some((kind) => error instanceof kind)
+    error instanceof Error && REPORTABLE_ERRORS.some((kind) => error instanceof kind)
       ? error.message
       : `internal error, see the log of request ${requestId}`;
   try {

@@ -7,11 +7,11 @@ import {
   resetCheckpoints,
   writeCheckpoint,
 } from "./checkpoints.ts";
-import { completePass, renewLease, StaleRecord } from "./cursor.ts";
-import { appliedAbove, type Fork, findFork, type PositionedTransaction } from "./find-fork.ts";
+import { completePass, renewLease, StaleRecordError } from "./cursor.ts";
+import { type Fork, findFork, listAppliedAbove, type PositionedTransaction } from "./find-fork.ts";
 import type { Follower } from "./follower.ts";
-import { PAGE } from "./list-pending.ts";
-import { isAfter, mergeRecent, type Position, recentUpTo } from "./position.ts";
+import { PAGE_SIZE } from "./list-pending.ts";
+import { isAfter, mergeRecent, type Position, truncateRecent } from "./position.ts";
 
 /**
  * Runs one pass. It undoes what was rolled back, then applies the new transactions in order, one batch
@@ -21,7 +21,7 @@ import { isAfter, mergeRecent, type Position, recentUpTo } from "./position.ts";
  * @param deadline - epoch milliseconds after which no further batch is begun, and the one under way
  *   takes in no more
  * @returns whether there is more to do
- * @throws ProviderError, ProviderBehind, StaleCursor, DatabaseUnavailable: nothing is lost by any
+ * @throws ProviderError, ProviderBehindError, StaleCursorError, DatabaseUnavailableError: nothing is lost by any
  */
 export async function runPass<P extends Position, Listed, Read, Changes>(
   follower: Follower<P, Listed, Read, Changes>,
@@ -31,14 +31,14 @@ export async function runPass<P extends Position, Listed, Read, Changes>(
   const { db, tables, cursor } = follower;
   if (tip.hash !== cursor.tipHash) {
     // A block on the tip up to which all was done: what stood there stands.
-    if (tip.previousHash !== cursor.tipHash) await undoRolledBack(follower, tip);
+    if (tip.previousHash !== cursor.tipHash) await undoReorgedTransactions(follower, tip);
     for (let ended: PassOutcome = "applied"; ended === "applied"; ) {
       const pending = await follower.list(cursor.recent, tip);
       if (pending.length === 0) break;
       ended = await applyPending(follower, tip, pending, deadline);
       if (ended === "late") return true;
       // A listing that was not cut has all up to the tip.
-      if (pending.length < PAGE) break;
+      if (pending.length < PAGE_SIZE) break;
     }
   }
   await completePass(db, tables, cursor, tip, follower.now(), follower.recordTip(tip));
@@ -65,7 +65,7 @@ export async function applyPending<P extends Position, Listed, Read, Changes>(
     if (reads.length === 0) return "unconfirmed";
     rest = rest.slice(reads.length);
     while (reads.length > 0) {
-      reads = await applyRun(follower, tip, reads, deadline);
+      reads = await applyBatch(follower, tip, reads, deadline);
       await follower.onCommit();
       if (follower.now() >= deadline) return "late";
     }
@@ -74,7 +74,7 @@ export async function applyPending<P extends Position, Listed, Read, Changes>(
 }
 
 /** Batches that lose a record to another writer before the pass is left to its next alarm. */
-const ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 
 /**
  * Applies as many of the transactions as fit one batch and the time until `deadline`, but at least one.
@@ -82,9 +82,9 @@ const ATTEMPTS = 5;
  * reads are folded again. The chain is the same, so the provider is not asked again.
  *
  * @param deadline - epoch milliseconds
- * @throws ProviderError, ProviderBehind, StaleCursor, StaleRecord, DatabaseUnavailable
+ * @throws ProviderError, ProviderBehindError, StaleCursorError, StaleRecordError, DatabaseUnavailableError
  */
-async function applyRun<P extends Position, Read, Changes>(
+async function applyBatch<P extends Position, Read, Changes>(
   follower: Follower<P, unknown, Read, Changes>,
   tip: Block,
   reads: Read[],
@@ -93,7 +93,7 @@ async function applyRun<P extends Position, Read, Changes>(
   const { provider, cursor } = follower;
   const blocks = new Map<Read, TransactionPosition>();
   for (let attempt = 1; ; attempt++) {
-    const { changes, done } = await fold(follower, tip, reads, deadline);
+    const { changes, done } = await foldReads(follower, tip, reads, deadline);
     const last = done.at(-1);
     if (last === undefined) return [];
     const block = blocks.get(last) ?? (await follower.blockOf(last));
@@ -104,13 +104,13 @@ async function applyRun<P extends Position, Read, Changes>(
       await follower.commit(changes, recent, writeCheckpoint(cursor.sourceId, block, tip), done);
       return reads.slice(done.length);
     } catch (error) {
-      if (!(error instanceof StaleRecord) || attempt === ATTEMPTS) throw error;
+      if (!(error instanceof StaleRecordError) || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }
 
 /** What the first of the transactions do to the records as they are now. */
-async function fold<P extends Position, Read, Changes>(
+async function foldReads<P extends Position, Read, Changes>(
   follower: Follower<P, unknown, Read, Changes>,
   tip: Block,
   reads: Read[],
@@ -171,9 +171,9 @@ const MAX_STEPS = 1000;
 /**
  * Undoes transactions of blocks that the chain no longer has, newest first.
  *
- * @throws ProviderBehind when the provider lags behind the newest checkpoint, or the chain moved
+ * @throws ProviderBehindError when the provider lags behind the newest checkpoint, or the chain moved
  */
-async function undoRolledBack<P extends Position, Changes>(
+async function undoReorgedTransactions<P extends Position, Changes>(
   follower: Follower<P, unknown, unknown, Changes>,
   tip: Block,
 ): Promise<void> {
@@ -186,18 +186,18 @@ async function undoRolledBack<P extends Position, Changes>(
     provider,
     tip,
     standing,
-    appliedAbove(height, await stepsAbove(follower, height), cursor.recent),
+    listAppliedAbove(height, await listStepsAbove(follower, height), cursor.recent),
     follower.listAbove(standing),
   );
   log("warn", follower.rollbackEvent, {
     source: sourceId,
     tip: tip.height,
-    to: fork.above,
-    kept: fork.canonical.length,
+    to: fork.height,
+    kept: fork.canonicalTransactions.length,
   });
-  const recent = recentOf(follower, standing, fork);
+  const recent = rewindRecent(follower, standing, fork);
   for (let isLast = false; !isLast; ) {
-    const undone = await follower.undo(fork.above, tip);
+    const undone = await follower.undo(fork.height, tip);
     isLast = undone.isLast;
     // The cursor goes back with the first batch, so that what it undid is read again should the lost
     // blocks return before the rest. The checkpoints go with the last: until then they keep failing.
@@ -208,7 +208,7 @@ async function undoRolledBack<P extends Position, Changes>(
 }
 
 /** What was applied above a height and changed records, in chain order. */
-async function stepsAbove(
+async function listStepsAbove(
   {
     db,
     tables: { steps },
@@ -231,17 +231,17 @@ async function stepsAbove(
 }
 
 /** What is done once all above the fork is undone. */
-function recentOf<P extends Position>(
+function rewindRecent<P extends Position>(
   { cursor, positionAt }: Pick<Follower<P, unknown, unknown, unknown>, "cursor" | "positionAt">,
   standing: Checkpoint | null,
   fork: Fork<P>,
 ): P[] {
-  const left = fork.canonical.map(({ position }) => position);
+  const left = fork.canonicalTransactions.map(({ position }) => position);
   const shared: Position | null =
     left.at(-1) ?? (standing && [standing.height, standing.tx_index, standing.tx_hash]);
   // A cursor that was moved back stands before it, and has not read again what lies between.
   if (shared !== null && isAfter(shared, cursor.recent.at(-1) ?? null)) return cursor.recent;
-  const kept = mergeRecent(recentUpTo(cursor.recent, shared), left);
+  const kept = mergeRecent(truncateRecent(cursor.recent, shared), left);
   const begin = standing && positionAt(standing);
   return kept.length === 0 && begin !== null ? [begin] : kept;
 }

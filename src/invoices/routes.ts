@@ -1,16 +1,16 @@
 import * as z from "zod";
 import { db } from "../db/client.ts";
-import { commitAudited } from "../http/audit.ts";
-import { permitNetwork } from "../http/authenticate.ts";
+import { commitWithAudit } from "../http/audit.ts";
+import { requireNetwork } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { isoTime } from "../http/envelope.ts";
-import { idempotently } from "../http/idempotency.ts";
+import { runIdempotently } from "../http/idempotency.ts";
 import { described } from "../http/openapi/fields.ts";
-import { removedSources } from "../sources/active.ts";
-import { scopedVkeys } from "../wallets/managed/find-wallet.ts";
-import { issueMonthly } from "./issue/issue-monthly.ts";
-import { listInvoices, listUninvoiced } from "./issue/list-invoices.ts";
+import { listRemovedSources } from "../sources/find-source.ts";
+import { listScopedVkeys } from "../wallets/managed/find-wallet.ts";
+import { issueMonthlyInvoice } from "./issue/issue-monthly.ts";
+import { listInvoices, listUninvoicedPayments } from "./issue/list-invoices.ts";
 import { toRatePerSmallestUnit } from "./model/fractions.ts";
 import {
   invoiceRecord,
@@ -21,16 +21,16 @@ import {
 import {
   internalBody,
   listQuery,
-  missingQuery,
   monthlyBody,
   PARTY_FIELDS,
   rateBody,
   ratesQuery,
+  uninvoicedQuery,
 } from "./model/schemas.ts";
 import { verifyBuyer } from "./model/verify-buyer.ts";
 import { loadFonts } from "./pdf/fonts.ts";
 import { requireGlyphs } from "./pdf/glyphs.ts";
-import { listRates, storeRate } from "./rates/rates.ts";
+import { listRates, upsertRate } from "./rates/rates.ts";
 import { requirePlausibleRate } from "./rates/require-plausible-rates.ts";
 
 const ERRORS = {
@@ -73,9 +73,9 @@ export function invoiceRoutes() {
     },
     async (c, { body }) => {
       const now = Date.now();
-      const network = verifyBuyer(body, buyerAsSent(c), now);
-      permitNetwork(c.var.caller, network, "walletAddress");
-      return issueMonthly(c, network, body, now);
+      const network = verifyBuyer(body, parseSentBuyer(c), now);
+      requireNetwork(c.var.caller, network, "walletAddress");
+      return issueMonthlyInvoice(c, network, body, now);
     },
   );
 
@@ -94,7 +94,7 @@ export function invoiceRoutes() {
       data: issuedInvoice,
       errors: ERRORS,
     },
-    async (c, { body }) => issueMonthly(c, body.network, body, Date.now()),
+    async (c, { body }) => issueMonthlyInvoice(c, body.network, body, Date.now()),
   );
 
   serve(
@@ -116,7 +116,7 @@ export function invoiceRoutes() {
       const { deadline } = c.var;
       const database = db(c.env, query.network, { writes: "idempotent", deadline });
       const core = db(c.env, undefined, { deadline });
-      const sellerVkeys = await scopedVkeys(core, c.var.caller, query.network);
+      const sellerVkeys = await listScopedVkeys(core, c.var.caller, query.network);
       return { Invoices: await listInvoices(database, c.var.caller, sellerVkeys, query) };
     },
   );
@@ -133,7 +133,7 @@ export function invoiceRoutes() {
       names: { buyerWalletVkey: "filter" },
       tag: "Invoices",
       summary: "Lists payments of a month that are on no invoice, newest first",
-      query: missingQuery,
+      query: uninvoicedQuery,
       data: z.object({
         UninvoicedPayments: described(z.array(uninvoicedPayment), "The items of the page."),
       }),
@@ -141,10 +141,16 @@ export function invoiceRoutes() {
     async (c, { query }) => {
       const database = db(c.env, query.network, { deadline: c.var.deadline });
       const core = db(c.env, undefined, { deadline: c.var.deadline });
-      const removed = await removedSources(core, query.network);
+      const removed = await listRemovedSources(core, query.network);
       const { caller } = c.var;
       return {
-        UninvoicedPayments: await listUninvoiced(database, caller, query, removed, Date.now()),
+        UninvoicedPayments: await listUninvoicedPayments(
+          database,
+          caller,
+          query,
+          removed,
+          Date.now(),
+        ),
       };
     },
   );
@@ -185,18 +191,18 @@ export function invoiceRoutes() {
     async (c, { body }) => {
       const now = Date.now();
       const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-      return idempotently(c, database, now, async (remember) => {
+      return runIdempotently(c, database, now, async (remember) => {
         const { decimals, confirmRate, ...given } = body;
         await requireGlyphs([["source", body.source]], await loadFonts());
         const rate = { ...given, rate: toRatePerSmallestUnit(body.rate, decimals) };
         if (!confirmRate) await requirePlausibleRate(database, rate);
         const record = { ...rate, updatedAt: isoTime(now) };
         const target = `${body.month} ${body.currency} ${body.unit}`;
-        await commitAudited(
+        await commitWithAudit(
           c,
           database,
           { action: "invoice-rate.store", target, detail: rate, now },
-          [...(await remember(record)), storeRate(rate, now)],
+          [...(await remember(record)), upsertRate(rate, now)],
         );
         return record;
       });
@@ -207,7 +213,7 @@ export function invoiceRoutes() {
 }
 
 /** The buyer as sent, restricted to the members of a party: the signature covers that. */
-function buyerAsSent(c: AppContext): object {
+function parseSentBuyer(c: AppContext): object {
   const { Buyer } = JSON.parse(c.var.bodyText) as { Buyer: Record<string, unknown> };
   return Object.fromEntries(
     Object.entries(Buyer).filter(([member]) => PARTY_FIELDS.includes(member)),

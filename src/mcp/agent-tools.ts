@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { network } from "../http/openapi/ledger.ts";
-import { ToolError, trustForm } from "./answer-value.ts";
+import { network } from "../http/openapi/chain-fields.ts";
 import { defineTool } from "./tool.ts";
-import { wrapUntrusted } from "./untrusted.ts";
+import { ToolError, trustFormatted } from "./tool-result.ts";
+import { wrapUntrusted } from "./wrap-untrusted.ts";
 
 /** What is read of a registry entry. */
 export interface Agent {
@@ -43,16 +43,20 @@ export const findAgents = defineTool({
     limit: z.int().min(1).max(MAX_AGENTS).default(10).describe("Agents at most."),
   }),
   async run({ service }, { network, query, limit }) {
-    const { entries } = await service.ask<{ entries: Agent[] }>("POST", "/registry-entry-search", {
-      network,
-      query,
-      limit,
-    });
+    const { entries } = await service.callApi<{ entries: Agent[] }>(
+      "POST",
+      "/registry-entry-search",
+      {
+        network,
+        query,
+        limit,
+      },
+    );
     return {
       agents: entries.map(({ agentIdentifier, status, AgentPricing, paymentType, ...entry }) => ({
-        agentIdentifier: trustForm("hex", agentIdentifier),
-        status: trustForm("name", status),
-        paymentType: trustForm("name", paymentType),
+        agentIdentifier: trustFormatted("hex", agentIdentifier),
+        status: trustFormatted("name", status),
+        paymentType: trustFormatted("name", paymentType),
         ...wrapUntrusted({
           name: entry.name,
           description: entry.description,
@@ -74,22 +78,22 @@ export const showAgent = defineTool({
   input: z.object({ agentIdentifier }),
   async run({ service }, { agentIdentifier }) {
     const path = `/payment-information?agentIdentifier=${encodeURIComponent(agentIdentifier)}`;
-    const agent = await service.ask<Agent>("GET", path);
+    const agent = await service.callApi<Agent>("GET", path);
     const { status, paymentType, AgentPricing, sellerWallet, apiBaseUrl, ...rest } = agent;
     const about = Object.fromEntries(
       ["name", "description", "tags", "authorName", "authorOrganization", "termsAndCondition"].map(
         (field) => [field, rest[field]],
       ),
     );
-    const schema = await service.askAgent(apiBaseUrl, "/input_schema").catch((error: unknown) => {
+    const schema = await service.callAgent(apiBaseUrl, "/input_schema").catch((error: unknown) => {
       if (error instanceof ToolError) return { error: error.text, detail: error.detail };
       throw error;
     });
     return {
-      agentIdentifier: trustForm("hex", agentIdentifier),
-      status: trustForm("name", status),
-      paymentType: trustForm("name", paymentType),
-      sellerVkey: trustForm("hex", sellerWallet.vkey),
+      agentIdentifier: trustFormatted("hex", agentIdentifier),
+      status: trustFormatted("name", status),
+      paymentType: trustFormatted("name", paymentType),
+      sellerVkey: trustFormatted("hex", sellerWallet.vkey),
       ...wrapUntrusted({ ...about, pricing: AgentPricing, apiBaseUrl, inputSchema: schema }),
     };
   },

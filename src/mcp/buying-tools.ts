@@ -1,22 +1,22 @@
 import * as z from "zod";
-import { canonicalJson } from "../canonical-json.ts";
-import { network } from "../http/openapi/ledger.ts";
+import { toCanonicalJson } from "../canonical-json.ts";
+import { network } from "../http/openapi/chain-fields.ts";
 import { type Agent, agentIdentifier } from "./agent-tools.ts";
-import { type AnswerObject, ToolError, trustFixed, trustForm } from "./answer-value.ts";
 import {
   areSameFunds,
   type Funds,
   funds,
   type Purchase,
-  toPurchaseAnswer,
+  toPurchaseResult,
   trustFunds,
-} from "./purchase-answer.ts";
-import type { Service } from "./service.ts";
+} from "./purchase-result.ts";
 import { defineTool } from "./tool.ts";
-import { wrapUntrusted } from "./untrusted.ts";
+import { ToolError, type ToolResult, trustFormatted, trustLiteral } from "./tool-result.ts";
+import type { ToolService } from "./tool-service.ts";
+import { wrapUntrusted } from "./wrap-untrusted.ts";
 
 const NONCE_BYTES = 10;
-const JOB_INPUT = z
+const jobInput = z
   .record(z.string(), z.unknown())
   .describe("The job's input, by the inputSchema that show_agent answered.");
 const hex = (min: number, max = min) =>
@@ -32,7 +32,7 @@ const time = z
 
 const nonce = z.string().regex(/^([0-9a-f]{2}){7,13}$/, "must be lower-case hex of 7 to 13 bytes");
 
-function newNonce(): string {
+function generateNonce(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(NONCE_BYTES))).toString("hex");
 }
 
@@ -72,7 +72,7 @@ const TIME_FIELDS = [
 ] as const;
 
 /** What an agent answers to `start_job` (MIP-003), as far as a purchase needs it. */
-const startedJob = z.object({
+const startJobResponse = z.object({
   job_id: z.unknown().optional(),
   id: z.unknown().optional(),
   blockchainIdentifier: z.string(),
@@ -86,7 +86,7 @@ const startedJob = z.object({
   sellerReturnAddress: z.string().optional(),
 });
 
-interface Verified {
+interface PurchaseVerification {
   PaidFunds: Funds;
   Cost: { Locked: Funds; usageCredits: number };
   pricingType: string;
@@ -104,13 +104,13 @@ export const quoteJob = defineTool({
   input: z.object({
     network,
     agentIdentifier,
-    input: JOB_INPUT,
+    input: jobInput,
     identifierFromPurchaser: nonce.optional().describe("Left out: a new one."),
   }),
   async run({ service }, { network, agentIdentifier, input, ...given }) {
     const path = `/payment-information?agentIdentifier=${encodeURIComponent(agentIdentifier)}`;
-    const agent = await service.ask<Agent>("GET", path);
-    const nonce = given.identifierFromPurchaser ?? newNonce();
+    const agent = await service.callApi<Agent>("GET", path);
+    const nonce = given.identifierFromPurchaser ?? generateNonce();
     const job = await startJob(service, agent, {
       identifier_from_purchaser: nonce,
       input_data: input,
@@ -131,22 +131,29 @@ export const quoteJob = defineTool({
     });
     if (!quoted.success) {
       const fields = quoted.error.issues.map(({ path }) => path.join("."));
-      throw new ToolError(trustFixed("The agent's quote is invalid: see untrusted_data.fields."), {
-        detail: wrapUntrusted({ fields }).untrusted_data,
-      });
+      throw new ToolError(
+        trustLiteral("The agent's quote is invalid: see untrusted_data.fields."),
+        {
+          detail: wrapUntrusted({ fields }).untrusted_data,
+        },
+      );
     }
-    const verified = await service.ask<Verified>("POST", "/purchase/verify", quoted.data);
+    const verified = await service.callApi<PurchaseVerification>(
+      "POST",
+      "/purchase/verify",
+      quoted.data,
+    );
     const { PaidFunds, Cost, Warnings } = verified;
     const price = trustFunds(PaidFunds);
     if (price === null)
       throw new ToolError(
-        trustFixed("The price has a unit that no token has. Do not buy this job."),
+        trustLiteral("The price has a unit that no token has. Do not buy this job."),
       );
     return {
       price,
       lockedIncludingWhatComesBack: trustFunds(Cost.Locked),
-      order: toOrderAnswer(quoted.data),
-      toBuy: trustFixed(
+      order: toOrderResult(quoted.data),
+      toBuy: trustLiteral(
         "After the person agrees, call purchase_job with this order and this price as confirmedPrice.",
       ),
       ...wrapUntrusted({ jobId: job.job_id ?? job.id ?? null, warnings: Warnings }),
@@ -167,57 +174,64 @@ export const purchaseJob = defineTool({
   }),
   async run({ service }, { order, confirmedPrice }) {
     try {
-      const { PaidFunds } = await service.ask<Verified>("POST", "/purchase/verify", order);
+      const { PaidFunds } = await service.callApi<PurchaseVerification>(
+        "POST",
+        "/purchase/verify",
+        order,
+      );
       if (!areSameFunds(PaidFunds, confirmedPrice))
         throw new ToolError(
-          trustFixed(
+          trustLiteral(
             "Nothing was bought, because the price differs from confirmedPrice. Get a new quote.",
           ),
           { detail: wrapUntrusted({ price: PaidFunds, confirmedPrice }).untrusted_data },
         );
       // A fixed price may change between the two: it is compared with what was confirmed.
       const body = { ...order, Amounts: confirmedPrice };
-      const purchase = await service.ask<Purchase>("POST", "/purchase", body);
+      const purchase = await service.callApi<Purchase>("POST", "/purchase", body);
       return {
         bought: true,
         spent: trustFunds(purchase.PaidFunds),
-        purchase: toPurchaseAnswer(purchase),
+        purchase: toPurchaseResult(purchase),
       };
     } catch (error) {
       if (!(error instanceof ToolError) || error.status !== 409) throw error;
       const { network, blockchainIdentifier } = order;
       const path = "/purchase/resolve-blockchain-identifier";
-      const earlier = await service.ask<Purchase>("POST", path, { network, blockchainIdentifier });
-      return { bought: false, boughtBefore: true, purchase: toPurchaseAnswer(earlier) };
+      const earlier = await service.callApi<Purchase>("POST", path, {
+        network,
+        blockchainIdentifier,
+      });
+      return { bought: false, boughtBefore: true, purchase: toPurchaseResult(earlier) };
     }
   },
 });
 
 /** The order of a verified quote, text by text: the agent wrote much of it. */
-function toOrderAnswer({ Amounts, supportedPaymentSourceIndex, ...texts }: Order): AnswerObject {
+function toOrderResult({ Amounts, supportedPaymentSourceIndex, ...texts }: Order): ToolResult {
   const { sellerReturnAddress } = texts;
   return {
-    network: trustForm("network", texts.network),
-    ...Object.fromEntries(HEX_FIELDS.map((name) => [name, trustForm("hex", texts[name])])),
-    ...Object.fromEntries(TIME_FIELDS.map((name) => [name, trustForm("digits", texts[name])])),
+    network: trustFormatted("network", texts.network),
+    ...Object.fromEntries(HEX_FIELDS.map((name) => [name, trustFormatted("hex", texts[name])])),
+    ...Object.fromEntries(TIME_FIELDS.map((name) => [name, trustFormatted("digits", texts[name])])),
     ...(Amounts && { Amounts: trustFunds(Amounts) }),
     ...(supportedPaymentSourceIndex !== undefined && { supportedPaymentSourceIndex }),
     ...(sellerReturnAddress !== undefined && {
-      sellerReturnAddress: trustForm("address", sellerReturnAddress),
+      sellerReturnAddress: trustFormatted("address", sellerReturnAddress),
     }),
   };
 }
 
-async function startJob(service: Service, { apiBaseUrl }: Agent, body: object) {
-  const answer = await service.askAgent(apiBaseUrl, "/start_job", body);
-  const job = startedJob.safeParse(answer);
+async function startJob(service: ToolService, { apiBaseUrl }: Agent, body: object) {
+  const answer = await service.callAgent(apiBaseUrl, "/start_job", body);
+  const job = startJobResponse.safeParse(answer);
   if (!job.success)
-    throw new ToolError(trustFixed("The agent returned no quote. Try another agent."));
+    throw new ToolError(trustLiteral("The agent returned no quote. Try another agent."));
   return job.data;
 }
 
 /** MIP-004: SHA-256 of the purchaser's identifier, `;` and the input as canonical JSON (RFC 8785). */
 async function hashInput(nonce: string, input: unknown): Promise<string> {
-  const text = new TextEncoder().encode(`${nonce};${canonicalJson(input)}`);
+  const text = new TextEncoder().encode(`${nonce};${toCanonicalJson(input)}`);
   return Buffer.from(await crypto.subtle.digest("SHA-256", text)).toString("hex");
 }

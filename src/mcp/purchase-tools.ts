@@ -1,19 +1,19 @@
 import * as z from "zod";
-import { network } from "../http/openapi/ledger.ts";
-import { hasForm, ToolError, trustFixed, trustForm } from "./answer-value.ts";
+import { network } from "../http/openapi/chain-fields.ts";
 import {
   areSameFunds,
   type Funds,
   funds,
   type Purchase,
-  toPurchaseAnswer,
+  toPurchaseResult,
   trustFunds,
-} from "./purchase-answer.ts";
+} from "./purchase-result.ts";
 import { defineTool } from "./tool.ts";
-import { wrapUntrusted } from "./untrusted.ts";
+import { hasFormat, ToolError, trustFormatted, trustLiteral } from "./tool-result.ts";
+import { wrapUntrusted } from "./wrap-untrusted.ts";
 
-const RESOLVE = "/purchase/resolve-blockchain-identifier";
-const named = {
+const RESOLVE_PATH = "/purchase/resolve-blockchain-identifier";
+const purchaseFields = {
   network,
   blockchainIdentifier: z
     .string()
@@ -22,16 +22,16 @@ const named = {
     .describe("The purchase's, as quote_job and purchase_job answer it."),
 };
 
-export const purchaseStatus = defineTool({
+export const showPurchaseStatus = defineTool({
   name: "purchase_status",
   title: "Status of a purchase",
   description:
     "Shows the state of a purchase, its meaning and the cost. Moves no money. Chains take minutes: call this tool at most every 30 seconds.",
   access: "User",
   hints: { isReadOnly: true, isOpenWorld: false },
-  input: z.object(named),
+  input: z.object(purchaseFields),
   run: async ({ service }, body) =>
-    toPurchaseAnswer(await service.ask<Purchase>("POST", RESOLVE, body)),
+    toPurchaseResult(await service.callApi<Purchase>("POST", RESOLVE_PATH, body)),
 });
 
 export const requestRefund = defineTool({
@@ -41,19 +41,22 @@ export const requestRefund = defineTool({
     "Requests a refund, until shortly before unlockTime. Without a result, the money returns after submitResultTime. With a result, the request begins a dispute with the seller. `confirmedAmount` must be the price that purchase_status shows; otherwise, nothing is requested.",
   access: "+PAY",
   hints: { isReadOnly: false, isOpenWorld: true },
-  input: z.object({ ...named, confirmedAmount: funds.describe("The price of the purchase.") }),
+  input: z.object({
+    ...purchaseFields,
+    confirmedAmount: funds.describe("The price of the purchase."),
+  }),
   async run({ service }, { network, blockchainIdentifier, confirmedAmount }) {
     const body = { network, blockchainIdentifier };
-    const { PaidFunds } = await service.ask<Purchase>("POST", RESOLVE, body);
+    const { PaidFunds } = await service.callApi<Purchase>("POST", RESOLVE_PATH, body);
     if (!areSameFunds(PaidFunds, confirmedAmount))
       throw new ToolError(
-        trustFixed(
+        trustLiteral(
           "Nothing was requested, because the price differs from confirmedAmount. Call purchase_status for the price.",
         ),
         { detail: wrapUntrusted({ price: PaidFunds, confirmedAmount }).untrusted_data },
       );
-    const updated = await service.ask<Purchase>("POST", "/purchase/request-refund", body);
-    return { requested: trustFunds(PaidFunds), purchase: toPurchaseAnswer(updated) };
+    const updated = await service.callApi<Purchase>("POST", "/purchase/request-refund", body);
+    return { requested: trustFunds(PaidFunds), purchase: toPurchaseResult(updated) };
   },
 });
 
@@ -67,23 +70,23 @@ interface KeyStatus {
   RemainingUsageCredits: Funds;
 }
 
-interface Total {
+interface SpendingTotal {
   Units: { unit: string; gross: string; networkFee: string }[];
 }
-interface Totals {
-  TotalSpend: Total;
-  TotalRefunded: Total;
-  TotalPending: Total;
+interface SpendingTotals {
+  TotalSpend: SpendingTotal;
+  TotalRefunded: SpendingTotal;
+  TotalPending: SpendingTotal;
 }
 
-const toAmounts = ({ Units }: Total) =>
+const toAmounts = ({ Units }: SpendingTotal) =>
   Units.map(({ unit, gross, networkFee }) => ({
-    ...(hasForm("hex", unit) ? { unit: trustForm("hex", unit) } : wrapUntrusted({ unit })),
-    amount: trustForm("digits", gross),
-    networkFee: trustForm("digits", networkFee),
+    ...(hasFormat("hex", unit) ? { unit: trustFormatted("hex", unit) } : wrapUntrusted({ unit })),
+    amount: trustFormatted("digits", gross),
+    networkFee: trustFormatted("digits", networkFee),
   }));
 
-export const spending = defineTool({
+export const showSpending = defineTool({
   name: "spending",
   title: "Spending and limits of the API key",
   description:
@@ -92,16 +95,16 @@ export const spending = defineTool({
   hints: { isReadOnly: true, isOpenWorld: false },
   input: z.object({}),
   async run({ service, caller }) {
-    const key = await service.ask<KeyStatus>("GET", "/api-key-status");
+    const key = await service.callApi<KeyStatus>("GET", "/api-key-status");
     const { spendingLimits, RemainingUsageCredits } = key;
     const isLimited = caller.permission !== "Admin" && spendingLimits !== null;
     const readTotals = async (name: string) => {
       const body = { agentIdentifier: null, network: name };
-      const sums = await service.ask<Totals>("POST", "/purchase/spending", body);
+      const sums = await service.callApi<SpendingTotals>("POST", "/purchase/spending", body);
       const { TotalSpend, TotalRefunded, TotalPending } = sums;
       const spent = toAmounts(TotalSpend);
       return {
-        network: trustForm("network", name),
+        network: trustFormatted("network", name),
         spent,
         cameBack: toAmounts(TotalRefunded),
         locked: toAmounts(TotalPending),
@@ -110,11 +113,11 @@ export const spending = defineTool({
     const cardanoNetworks = key.NetworkLimit.filter((name) => network.safeParse(name).success);
     return {
       mayBuy: key.canPay,
-      networks: key.NetworkLimit.map((name) => trustForm("network", name)),
+      networks: key.NetworkLimit.map((name) => trustFormatted("network", name)),
       purchases: await Promise.all(cardanoNetworks.map(readTotals)),
       spending: isLimited
         ? { limits: trustFunds(spendingLimits), left: trustFunds(RemainingUsageCredits) }
-        : trustFixed("The key has no spending limit."),
+        : trustLiteral("The key has no spending limit."),
       calls: {
         used: key.accumulatedUsageCredits,
         atMost: key.usageLimited ? key.maxUsageCredits : null,

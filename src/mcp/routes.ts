@@ -2,10 +2,10 @@ import { Hono } from "hono";
 import { authenticateBearer } from "../http/authenticate.ts";
 import { readJson } from "../http/body.ts";
 import type { AppEnv } from "../http/context.ts";
-import { withDeadline } from "../http/deadline.ts";
+import { runWithDeadline } from "../http/deadline.ts";
 import { ApiError } from "../http/errors.ts";
 import { rateLimit } from "../http/rate-limit.ts";
-import { createService, type Dispatch } from "./service.ts";
+import { createToolService, type Dispatch } from "./tool-service.ts";
 
 const PATH = "/mcp";
 /** An agent is waited for, and then the chain's provider. */
@@ -20,14 +20,16 @@ const DEADLINE_MS = 25_000;
 export function mcpRoutes(dispatch: Dispatch): Hono<AppEnv> {
   const router = new Hono<AppEnv>({ strict: false });
   router.post(PATH, (c) =>
-    withDeadline(c, DEADLINE_MS, async () => {
+    runWithDeadline(c, DEADLINE_MS, async () => {
       c.set("caller", await authenticateBearer(c));
       await rateLimit(c);
       const message = await readJson(c);
       // Loaded by the first message: others do not pay for it.
-      const { answerMessage, isInitialization, PROTOCOL_VERSIONS } = await import(
-        "./answer-message.ts"
-      );
+      const {
+        handleMessage: answerMessage,
+        isInitialization,
+        PROTOCOL_VERSIONS,
+      } = await import("./handle-message.ts");
       const version = c.req.header("mcp-protocol-version");
       const isKnown = version === undefined || PROTOCOL_VERSIONS.some((one) => one === version);
       // The body of an initialization negotiates the version: the header binds the messages after it.
@@ -37,7 +39,11 @@ export function mcpRoutes(dispatch: Dispatch): Hono<AppEnv> {
           `mcp-protocol-version: must be one of ${PROTOCOL_VERSIONS.join(", ")}`,
         );
       const token = (c.req.header("authorization") ?? "").replace(/^Bearer +/i, "").trim();
-      const answer = await answerMessage(message, c.var.caller, createService(c, token, dispatch));
+      const answer = await answerMessage(
+        message,
+        c.var.caller,
+        createToolService(c, token, dispatch),
+      );
       return answer === null ? c.body(null, 202) : c.json(answer);
     }),
   );

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { Caller } from "../http/context.ts";
-import type { AnswerObject } from "./answer-value.ts";
-import type { Service } from "./service.ts";
+import type { ToolResult } from "./tool-result.ts";
+import type { ToolService } from "./tool-service.ts";
 
 /** A tool, declared once: this validates its arguments, types its function and describes it to models. */
 export interface Tool<Input extends z.ZodType = z.ZodType> {
@@ -14,13 +14,13 @@ export interface Tool<Input extends z.ZodType = z.ZodType> {
   access: "User" | "+PAY";
   /** What hosts tell people before they let it run. */
   hints: { isReadOnly: boolean; isOpenWorld: boolean };
-  run(context: ToolContext, input: z.output<Input>): Promise<AnswerObject>;
+  run(context: ToolContext, input: z.output<Input>): Promise<ToolResult>;
 }
 
 /** What a tool works with. */
 export interface ToolContext {
   caller: Caller;
-  service: Service;
+  service: ToolService;
 }
 
 /** Types a tool's function by its schema. */

@@ -10,15 +10,15 @@ import {
 import { wakeDispatcher } from "../events/outbox.ts";
 import { isoTime } from "../http/envelope.ts";
 import { log } from "../log.ts";
-import { isSourceStuck, listFollowedSources, toPublicError } from "./followed-sources.ts";
+import { isSourceStuck, listMonitoredSources, toPublicError } from "./monitored-sources.ts";
 import { listStuckWallets } from "./stuck-wallets.ts";
 
 /** How long a check waits for the database. */
-const CHECK_MS = 20_000;
+const CHECK_TIMEOUT_MS = 20_000;
 /** How long a disabled webhook counts: its owner may never come back. */
-const DISABLED_MS = 24 * 60 * 60_000;
+const DISABLED_ENDPOINT_MAX_AGE_MS = 24 * 60 * 60_000;
 /** How long the last message that died counts. */
-const DEAD_MS = 60 * 60_000;
+const DEAD_MESSAGE_MAX_AGE_MS = 60 * 60_000;
 
 /**
  * Compares what is wrong with the service now with what was known, and tells Admins' webhooks what is new.
@@ -27,14 +27,14 @@ const DEAD_MS = 60 * 60_000;
  * @param now - epoch milliseconds
  */
 export async function checkService(env: Env, requestId: string, now: number): Promise<void> {
-  const deadline = Date.now() + CHECK_MS;
+  const deadline = Date.now() + CHECK_TIMEOUT_MS;
   const core = db(env, undefined, { deadline });
   const known = await readOpenIncidents(core);
   const found: Record<ServiceEventKind, NewIncident[]> = {
-    SOURCE_STUCK: await stuckSources(env, deadline, now),
-    WALLET_STUCK: await walletTroubles(env, deadline, now),
-    ENDPOINT_DISABLED: await disabledEndpoints(core, now),
-    QUEUE_DEAD: deadQueues(known, now),
+    SOURCE_STUCK: await findStuckSources(env, deadline, now),
+    WALLET_STUCK: await findStuckWallets(env, deadline, now),
+    ENDPOINT_DISABLED: await findDisabledEndpoints(core, now),
+    QUEUE_DEAD: findDeadQueues(known, now),
   };
   const statements: Statement[] = [];
   let hasBegun = false;
@@ -52,8 +52,8 @@ export async function checkService(env: Env, requestId: string, now: number): Pr
   if (hasBegun) await wakeDispatcher(env, requestId);
 }
 
-async function stuckSources(env: Env, deadline: number, now: number): Promise<NewIncident[]> {
-  const sources = await listFollowedSources(env, deadline, now);
+async function findStuckSources(env: Env, deadline: number, now: number): Promise<NewIncident[]> {
+  const sources = await listMonitoredSources(env, deadline, now);
   return sources
     .filter((source) => isSourceStuck(source, now))
     .map((source) => ({
@@ -69,7 +69,7 @@ async function stuckSources(env: Env, deadline: number, now: number): Promise<Ne
     }));
 }
 
-async function walletTroubles(env: Env, deadline: number, now: number): Promise<NewIncident[]> {
+async function findStuckWallets(env: Env, deadline: number, now: number): Promise<NewIncident[]> {
   const wallets = await listStuckWallets(env, deadline, now);
   return wallets.map(({ network, vkey, sourceId, waiting, reason }) => ({
     subject: `${network}:${vkey ?? sourceId ?? ""}`,
@@ -79,17 +79,17 @@ async function walletTroubles(env: Env, deadline: number, now: number): Promise<
 }
 
 /** Those whose messages died lately. They were told of then; here only time passes. */
-function deadQueues(
+function findDeadQueues(
   known: Awaited<ReturnType<typeof readOpenIncidents>>,
   now: number,
 ): NewIncident[] {
   return (known.get("QUEUE_DEAD") ?? [])
-    .filter(({ since }) => since > now - DEAD_MS)
+    .filter(({ since }) => since > now - DEAD_MESSAGE_MAX_AGE_MS)
     .map(({ subject }) => ({ subject, sourceId: null, data: {} }));
 }
 
 /** Those that were disabled for their failures lately, not by their owners. */
-async function disabledEndpoints(core: Database, now: number): Promise<NewIncident[]> {
+async function findDisabledEndpoints(core: Database, now: number): Promise<NewIncident[]> {
   const rows = await core.all<{
     id: string;
     name: string;
@@ -101,7 +101,7 @@ async function disabledEndpoints(core: Database, now: number): Promise<NewIncide
        ifnull(disabled_reason, '') AS reason
      FROM webhook_endpoint
      WHERE disabled_at > ? AND NOT is_active AND deleted_at IS NULL ORDER BY id`,
-    now - DISABLED_MS,
+    now - DISABLED_ENDPOINT_MAX_AGE_MS,
   );
   return rows.map(({ id, name, createdById, disabledAt, reason }) => ({
     subject: id,

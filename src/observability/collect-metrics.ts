@@ -2,30 +2,30 @@ import { db } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { SERVICE_EVENT_KINDS } from "../events/event-kinds.ts";
 import { readOpenIncidents } from "../events/incidents.ts";
-import { listFollowedSources } from "./followed-sources.ts";
-import { openMetrics } from "./open-metrics.ts";
-import { outboxMetrics } from "./outbox-metrics.ts";
-import { providerMetrics } from "./provider-metrics.ts";
-import { recordMetrics } from "./record-metrics.ts";
-import { syncMetrics } from "./sync-metrics.ts";
-import { taskMetrics } from "./task-metrics.ts";
+import { listMonitoredSources } from "./monitored-sources.ts";
+import { renderOpenMetrics } from "./open-metrics.ts";
+import { collectOutboxMetrics } from "./outbox-metrics.ts";
+import { collectProviderMetrics } from "./provider-metrics.ts";
+import { collectRecordMetrics } from "./record-metrics.ts";
+import { createSyncMetrics } from "./sync-metrics.ts";
+import { collectTaskMetrics } from "./task-metrics.ts";
 
 /**
  * All metrics, in the text form of OpenMetrics. Every part reads a bounded number of rows, along indexes.
  *
  * @param deadline - epoch milliseconds, as `now`
- * @throws DatabaseUnavailable
+ * @throws DatabaseUnavailableError
  */
 export async function collectMetrics(env: Env, deadline: number, now: number): Promise<string> {
-  const sources = await listFollowedSources(env, deadline, now);
+  const sources = await listMonitoredSources(env, deadline, now);
   const incidents = await readOpenIncidents(db(env, undefined, { deadline }));
   const [tasks, states, deliveries, calls] = await Promise.all([
-    taskMetrics(env, deadline, now),
-    recordMetrics(env, deadline),
-    outboxMetrics(env, deadline, now),
-    providerMetrics(env, deadline),
+    collectTaskMetrics(env, deadline, now),
+    collectRecordMetrics(env, deadline),
+    collectOutboxMetrics(env, deadline, now),
+    collectProviderMetrics(env, deadline),
   ]);
-  return openMetrics([
+  return renderOpenMetrics([
     {
       name: "version",
       type: "gauge",
@@ -43,7 +43,7 @@ export async function collectMetrics(env: Env, deadline: number, now: number): P
         value: incidents.get(kind)?.length ?? 0,
       })),
     },
-    ...syncMetrics(sources, now),
+    ...createSyncMetrics(sources, now),
     ...tasks,
     ...states,
     ...deliveries,

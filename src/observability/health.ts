@@ -4,16 +4,16 @@ import { db } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { SERVICE_EVENT_KINDS } from "../events/event-kinds.ts";
 import { readOpenIncidents } from "../events/incidents.ts";
+import { network } from "../http/openapi/chain-fields.ts";
 import { described, named, recordId } from "../http/openapi/fields.ts";
-import { network } from "../http/openapi/ledger.ts";
 import { wholeNumber } from "../http/openapi/parameters.ts";
 import {
   computeLag,
   isSourceStuck,
-  listFollowedSources,
-  SILENT_MS,
+  listMonitoredSources,
+  SOURCE_MAX_LAG_MS,
   toPublicError,
-} from "./followed-sources.ts";
+} from "./monitored-sources.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -70,9 +70,9 @@ export type Health = z.input<typeof health>;
 
 export const readyQuery = z.object({
   maxLagMs: described(
-    wholeNumber({ min: 1_000, max: DAY_MS, default: SILENT_MS }),
+    wholeNumber({ min: 1_000, max: DAY_MS, default: SOURCE_MAX_LAG_MS }),
     "Milliseconds without a sync after which a payment source makes the service unready.",
-    SILENT_MS,
+    SOURCE_MAX_LAG_MS,
   ),
   network: described(network.optional(), "Only payment sources of this network count.", "Preprod"),
 });
@@ -88,14 +88,14 @@ export interface HealthReport {
  * Looks at the service. What it tells is for everyone: it has no key and no address.
  *
  * @param deadline - epoch milliseconds
- * @throws DatabaseUnavailable
+ * @throws DatabaseUnavailableError
  */
 export async function checkHealth(
   env: Pick<Env, "DB">,
   deadline: number,
   now: number,
 ): Promise<HealthReport> {
-  const followed = await listFollowedSources(env, deadline, now);
+  const followed = await listMonitoredSources(env, deadline, now);
   const incidents = await readOpenIncidents(db(env, undefined, { deadline }));
   // Looked at now: should the cron not run, nobody else tells of it.
   const stuck = followed.filter((source) => isSourceStuck(source, now)).length;

@@ -2,16 +2,16 @@
  * The text form of OpenMetrics 1.0 (https://prometheus.io/docs/specs/om/open_metrics_spec), which
  * Prometheus and most collectors read.
  */
-export const OPEN_METRICS = "application/openmetrics-text";
+export const OPEN_METRICS_CONTENT_TYPE = "application/openmetrics-text";
 
 /** One figure of a family, told from the others by its labels. */
-export interface Sample {
+export interface MetricSample {
   labels: Readonly<Record<string, string>>;
   value: number;
 }
 
 /** Figures of one meaning. */
-export interface Family {
+export interface MetricFamily {
   /** In snake case, without our prefix; ends in the unit, if there is one. */
   name: string;
   /** `counter`: it only grows, or begins anew with 0. */
@@ -19,33 +19,33 @@ export interface Family {
   unit?: "seconds";
   /** One sentence. */
   help: string;
-  samples: readonly Sample[];
+  samples: readonly MetricSample[];
 }
 
-const PREFIX = "agent_payment_";
+const METRIC_PREFIX = "agent_payment_";
 
 /** The text of families. Their names must differ. */
-export function openMetrics(families: readonly Family[]): string {
-  return `${families.map(familyText).join("")}# EOF\n`;
+export function renderOpenMetrics(families: readonly MetricFamily[]): string {
+  return `${families.map(renderFamily).join("")}# EOF\n`;
 }
 
-function familyText({ name, type, unit, help, samples }: Family): string {
-  const full = PREFIX + name;
+function renderFamily({ name, type, unit, help, samples }: MetricFamily): string {
+  const full = METRIC_PREFIX + name;
   const suffix = type === "counter" ? "_total" : "";
   return [
     `# TYPE ${full} ${type}`,
     ...(unit ? [`# UNIT ${full} ${unit}`] : []),
-    `# HELP ${full} ${escaped(help)}`,
-    ...samples.map(({ labels, value }) => `${full}${suffix}${labelsText(labels)} ${value}`),
+    `# HELP ${full} ${escapeText(help)}`,
+    ...samples.map(({ labels, value }) => `${full}${suffix}${renderLabels(labels)} ${value}`),
     "",
   ].join("\n");
 }
 
-function labelsText(labels: Sample["labels"]): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+function renderLabels(labels: MetricSample["labels"]): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeText(value)}"`);
   return pairs.length > 0 ? `{${pairs.join(",")}}` : "";
 }
 
-function escaped(text: string): string {
+function escapeText(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }

@@ -1,8 +1,8 @@
 import { type Database, db } from "../db/client.ts";
 import { firstIdAt } from "../db/id.ts";
 import type { Env } from "../env.ts";
-import { MAX_COUNTED } from "../wallets/spending/task-queue.ts";
-import type { Family } from "./open-metrics.ts";
+import { MAX_COUNTED_ROWS } from "../wallets/spending/task-queue.ts";
+import type { MetricFamily } from "./open-metrics.ts";
 
 const HOUR_MS = 60 * 60_000;
 
@@ -10,23 +10,24 @@ const HOUR_MS = 60 * 60_000;
  * How events get to their receivers, and how x402 payments settle.
  *
  * @param deadline - epoch milliseconds, as `now`
- * @throws DatabaseUnavailable
+ * @throws DatabaseUnavailableError
  */
-export async function outboxMetrics(
+export async function collectOutboxMetrics(
   env: Pick<Env, "DB">,
   deadline: number,
   now: number,
-): Promise<Family[]> {
+): Promise<MetricFamily[]> {
   const core = db(env, undefined, { deadline });
   const [events, webhooks, open, ended, unsettled, settled] = await Promise.all([
-    undispatched(core),
-    endpoints(core, now),
-    openDeliveries(core, now),
-    endedDeliveries(core, now),
-    openAttempts(core),
-    settlements(core, now),
+    countUndispatchedEvents(core),
+    countEndpoints(core, now),
+    countOpenDeliveries(core, now),
+    countEndedDeliveries(core, now),
+    countOpenAttempts(core),
+    countSettlements(core, now),
   ]);
-  const age = (since: number | null) => (since === null ? 0 : Math.max(0, now - since) / 1000);
+  const computeAgeSeconds = (since: number | null) =>
+    since === null ? 0 : Math.max(0, now - since) / 1000;
   return [
     {
       name: "events_undispatched",
@@ -43,7 +44,7 @@ export async function outboxMetrics(
     {
       name: "deliveries_open",
       type: "gauge",
-      help: `Deliveries that are to be sent now, or later after a failure; at most ${MAX_COUNTED}.`,
+      help: `Deliveries that are to be sent now, or later after a failure; at most ${MAX_COUNTED_ROWS}.`,
       samples: [
         { labels: { due: "now" }, value: open.due },
         { labels: { due: "later" }, value: open.count - open.due },
@@ -54,12 +55,12 @@ export async function outboxMetrics(
       type: "gauge",
       unit: "seconds",
       help: "Time since the oldest open delivery became due.",
-      samples: [{ labels: {}, value: age(open.oldest) }],
+      samples: [{ labels: {}, value: computeAgeSeconds(open.oldest) }],
     },
     {
       name: "deliveries_last_hour",
       type: "gauge",
-      help: `Deliveries of the last hour's events by status, at most ${MAX_COUNTED}.`,
+      help: `Deliveries of the last hour's events by status, at most ${MAX_COUNTED_ROWS}.`,
       samples: ended.map(({ status, count }) => ({ labels: { status }, value: count })),
     },
     {
@@ -73,12 +74,12 @@ export async function outboxMetrics(
       type: "gauge",
       unit: "seconds",
       help: "Longest time since the last check of an open settlement.",
-      samples: [{ labels: {}, value: age(unsettled.oldest) }],
+      samples: [{ labels: {}, value: computeAgeSeconds(unsettled.oldest) }],
     },
     {
       name: "settlements_last_hour",
       type: "gauge",
-      help: `x402 settlements of the last hour, at most ${MAX_COUNTED}.`,
+      help: `x402 settlements of the last hour, at most ${MAX_COUNTED_ROWS}.`,
       samples: settled.map(({ success, count }) => ({
         labels: { success: success ? "true" : "false" },
         value: count,
@@ -87,7 +88,7 @@ export async function outboxMetrics(
   ];
 }
 
-async function undispatched(core: Database): Promise<number> {
+async function countUndispatchedEvents(core: Database): Promise<number> {
   const [row] = await core.all<{ n: number }>(
     `SELECT ifnull((SELECT max(seq) FROM event), 0)
        - ifnull((SELECT seq FROM event_cursor WHERE id = 1), 0) AS n`,
@@ -95,31 +96,31 @@ async function undispatched(core: Database): Promise<number> {
   return Math.max(row?.n ?? 0, 0);
 }
 
-function endpoints(core: Database, now: number): Promise<{ state: string; count: number }[]> {
+function countEndpoints(core: Database, now: number): Promise<{ state: string; count: number }[]> {
   return core.all(
     `SELECT CASE WHEN is_active THEN iif(ifnull(paused_until, 0) > ?, 'paused', 'active')
          ELSE iif(disabled_at IS NULL, 'stopped', 'disabled') END AS state, count(*) AS count
      FROM (SELECT is_active, paused_until, disabled_at FROM webhook_endpoint
-           WHERE deleted_at IS NULL LIMIT ${MAX_COUNTED})
+           WHERE deleted_at IS NULL LIMIT ${MAX_COUNTED_ROWS})
      GROUP BY state`,
     now,
   );
 }
 
-async function openDeliveries(core: Database, now: number) {
+async function countOpenDeliveries(core: Database, now: number) {
   const [row] = await core.all<{ count: number; due: number; oldest: number | null }>(
     `SELECT count(*) AS count, ifnull(sum(due_at <= ?1), 0) AS due,
        min(iif(due_at <= ?1, due_at, NULL)) AS oldest
      FROM (SELECT d.due_at FROM webhook_endpoint e
              CROSS JOIN webhook_delivery d ON d.endpoint_id = e.id AND d.due_at IS NOT NULL
-           LIMIT ${MAX_COUNTED})`,
+           LIMIT ${MAX_COUNTED_ROWS})`,
     now,
   );
   return row ?? { count: 0, due: 0, oldest: null };
 }
 
 /** An id begins with the time of its event, so each endpoint's are a range of the primary key. */
-function endedDeliveries(
+function countEndedDeliveries(
   core: Database,
   now: number,
 ): Promise<{ status: string; count: number }[]> {
@@ -127,27 +128,30 @@ function endedDeliveries(
     `SELECT status, count(*) AS count
      FROM (SELECT d.status FROM webhook_endpoint e
              CROSS JOIN webhook_delivery d ON d.endpoint_id = e.id AND d.event_id >= ?
-           LIMIT ${MAX_COUNTED})
+           LIMIT ${MAX_COUNTED_ROWS})
      GROUP BY status`,
     firstIdAt(now - HOUR_MS),
   );
 }
 
-async function openAttempts(core: Database) {
+async function countOpenAttempts(core: Database) {
   const [row] = await core.all<{ count: number; oldest: number | null }>(
     `SELECT count(*) AS count, min(updated_at) AS oldest
      FROM (SELECT updated_at FROM x402_payment_attempt
-           WHERE direction = 'InboundSettle' AND status = 'Verified' LIMIT ${MAX_COUNTED})`,
+           WHERE direction = 'InboundSettle' AND status = 'Verified' LIMIT ${MAX_COUNTED_ROWS})`,
   );
   return row ?? { count: 0, oldest: null };
 }
 
-function settlements(core: Database, now: number): Promise<{ success: number; count: number }[]> {
+function countSettlements(
+  core: Database,
+  now: number,
+): Promise<{ success: number; count: number }[]> {
   return core.all(
     `SELECT success, count(*) AS count
      FROM (SELECT success FROM x402_settlement AS settlement
              LEFT JOIN x402_payment_attempt AS attempt ON attempt.id = settlement.attempt_id
-           WHERE settlement.id >= ? AND direction IS NOT 'OutboundPayment' LIMIT ${MAX_COUNTED})
+           WHERE settlement.id >= ? AND direction IS NOT 'OutboundPayment' LIMIT ${MAX_COUNTED_ROWS})
      GROUP BY success`,
     firstIdAt(now - HOUR_MS),
   );

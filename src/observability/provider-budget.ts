@@ -2,40 +2,40 @@ import * as z from "zod";
 import type { Network } from "../chain/network.ts";
 import { CALL_CLASSES, type CallClass } from "../chain/provider/budget.ts";
 import { type Database, db } from "../db/client.ts";
-import { open, SealError } from "../db/sealed.ts";
+import { SealError, unseal } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
 import { isoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { described, named, recordId, timestamp } from "../http/openapi/fields.ts";
 import { text } from "../http/openapi/parameters.ts";
-import { budgetOf } from "../sources/provider.ts";
+import { findBudgetObject } from "../sources/provider.ts";
 
-const SOURCE_ID = "01m80ydypnk4jnwav628wda9nd";
-const AT = "2026-11-22T06:17:27.492Z";
+const EXAMPLE_SOURCE_ID = "01m80ydypnk4jnwav628wda9nd";
+const EXAMPLE_TIME = "2026-11-22T06:17:27.492Z";
 const [FIRST, ...OTHERS] = Object.keys(CALL_CLASSES) as [CallClass, ...CallClass[]];
 
 export const budgetQuery = z.object({
-  sourceId: described(text(), "Id of a payment source or a registry source.", SOURCE_ID),
+  sourceId: described(text(), "Id of a payment source or a registry source.", EXAMPLE_SOURCE_ID),
 });
 
-const count = (what: string, example: number) => described(z.int().min(0), what, example);
+const countField = (what: string, example: number) => described(z.int().min(0), what, example);
 
 export const providerBudget = named(
   "ProviderBudget",
   "Remaining calls to a source's chain provider.",
   z.object({
-    sourceId: recordId("the source", SOURCE_ID),
+    sourceId: recordId("the source", EXAMPLE_SOURCE_ID),
     callsPerSecond: described(z.number(), "Calls that the budget regains each second.", 10),
     callsPerDay: described(
       z.number().nullable(),
       "Calls in a UTC day. Null: limited only by `callsPerSecond`.",
       50_000,
     ),
-    usedToday: count("Calls granted since midnight UTC.", 1234),
+    usedToday: countField("Calls granted since midnight UTC.", 1234),
     stoppedUntil: described(
       timestamp("").nullable(),
       "Time until which the service makes no calls, since the provider refused one. Null: no pause.",
-      AT,
+      EXAMPLE_TIME,
     ),
     Classes: described(
       z.array(
@@ -52,15 +52,15 @@ export const providerBudget = named(
               "`deadline`: urgent steps; `sync`: syncs; `wallet`: wallets and agents; `begunRead` and `read`: reads of callers; `idle`: syncs that nobody waits for.",
               "sync",
             ),
-            usedToday: count("Calls granted since midnight UTC.", 1200),
-            availableNow: count(
+            usedToday: countField("Calls granted since midnight UTC.", 1200),
+            availableNow: countField(
               "Calls that the class can make now. For reads: those of an API key without recent reads.",
               500,
             ),
             availableAt: described(
               timestamp("").nullable(),
               "When the class can make a call, if the others make none. Null: now.",
-              AT,
+              EXAMPLE_TIME,
             ),
           }),
         ),
@@ -79,8 +79,8 @@ export async function readBudget(
   c: AppContext,
   sourceId: string,
 ): Promise<z.input<typeof providerBudget>> {
-  const { network, apiKey } = await keyOf(c, sourceId);
-  const budget = await budgetOf(c.env, network, apiKey);
+  const { network, apiKey } = await loadProviderKey(c, sourceId);
+  const budget = await findBudgetObject(c.env, network, apiKey);
   const { classes, stoppedUntil, ...report } = await budget.report();
   return {
     sourceId,
@@ -95,14 +95,18 @@ export async function readBudget(
 
 const timeOrNull = (at: number | null) => (at === null ? null : isoTime(at));
 
-async function keyOf(c: AppContext, id: string): Promise<{ network: Network; apiKey: string }> {
+async function loadProviderKey(
+  c: AppContext,
+  id: string,
+): Promise<{ network: Network; apiKey: string }> {
   const core = db(c.env, undefined, { deadline: c.var.deadline });
   const found =
-    (await sourceOf(core, "payment_source", id)) ?? (await sourceOf(core, "registry_source", id));
+    (await findSource(core, "payment_source", id)) ??
+    (await findSource(core, "registry_source", id));
   if (!found) throw new ApiError(404, "sourceId: there is no such source");
   const { table, network, sealed } = found;
   try {
-    const apiKey = await open(c.env, { table, id, column: "rpc_provider_api_key" }, sealed);
+    const apiKey = await unseal(c.env, { table, id, column: "rpc_provider_api_key" }, sealed);
     return { network, apiKey };
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
@@ -113,7 +117,7 @@ async function keyOf(c: AppContext, id: string): Promise<{ network: Network; api
   }
 }
 
-async function sourceOf(
+async function findSource(
   core: Database,
   table: "payment_source" | "registry_source",
   id: string,

@@ -1,25 +1,25 @@
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { CALL_CLASSES, type CallClass, type CallsByClass } from "../chain/provider/budget.ts";
 import { db } from "../db/client.ts";
-import { open, SealError } from "../db/sealed.ts";
+import { SealError, unseal } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
-import { budgetOf } from "../sources/provider.ts";
-import type { Family } from "./open-metrics.ts";
+import { findBudgetObject } from "../sources/provider.ts";
+import type { MetricFamily } from "./open-metrics.ts";
 
 /** Objects that are asked: more keys than these are unlikely, and an invocation has six connections. */
 const MAX_KEYS = 20;
 
-const TABLES = ["payment_source", "registry_source"] as const;
+const SOURCE_TABLES = ["payment_source", "registry_source"] as const;
 
 /**
  * Calls to the chain provider in this UTC day, by who made them: the sum over the keys of a network.
  *
  * @param deadline - epoch milliseconds
- * @throws DatabaseUnavailable
+ * @throws DatabaseUnavailableError
  */
-export async function providerMetrics(env: Env, deadline: number): Promise<Family> {
+export async function collectProviderMetrics(env: Env, deadline: number): Promise<MetricFamily> {
   const used = new Map<Network, CallsByClass[]>(NETWORKS.map((network) => [network, []]));
-  const budgets = await budgetsOf(env, deadline);
+  const budgets = await listBudgets(env, deadline);
   await Promise.all(
     budgets.map(async ({ network, budget }) => used.get(network)?.push(await budget.usage())),
   );
@@ -38,21 +38,21 @@ export async function providerMetrics(env: Env, deadline: number): Promise<Famil
 }
 
 /** The objects of all keys in use, each once. A key that cannot be opened has none that is used. */
-async function budgetsOf(env: Env, deadline: number) {
+async function listBudgets(env: Env, deadline: number) {
   const core = db(env, undefined, { deadline });
   const found = new Map<
     string,
-    { network: Network; budget: Awaited<ReturnType<typeof budgetOf>> }
+    { network: Network; budget: Awaited<ReturnType<typeof findBudgetObject>> }
   >();
-  for (const table of TABLES) {
+  for (const table of SOURCE_TABLES) {
     const rows = await core.all<{ id: string; network: Network; sealed: string }>(
       `SELECT id, network, rpc_provider_api_key AS sealed FROM ${table}
        WHERE deleted_at IS NULL ORDER BY id LIMIT ${MAX_KEYS}`,
     );
     for (const { id, network, sealed } of rows) {
       try {
-        const apiKey = await open(env, { table, id, column: "rpc_provider_api_key" }, sealed);
-        const budget = await budgetOf(env, network, apiKey);
+        const apiKey = await unseal(env, { table, id, column: "rpc_provider_api_key" }, sealed);
+        const budget = await findBudgetObject(env, network, apiKey);
         found.set(budget.id.toString(), { network, budget });
       } catch (error) {
         if (!(error instanceof SealError)) throw error;

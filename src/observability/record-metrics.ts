@@ -2,24 +2,35 @@ import { NETWORKS, ON_CHAIN_STATES } from "../chain/network.ts";
 import { type Database, db } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { ENTRY_STATUSES } from "../registry/entries/entry.ts";
-import { MAX_COUNTED } from "../wallets/spending/task-queue.ts";
-import type { Family, Sample } from "./open-metrics.ts";
+import { MAX_COUNTED_ROWS } from "../wallets/spending/task-queue.ts";
+import type { MetricFamily, MetricSample } from "./open-metrics.ts";
 
 /**
  * How many records there are in each state. Each is counted along the index that lists it, up to a bound.
  *
  * @param deadline - epoch milliseconds
- * @throws DatabaseUnavailable
+ * @throws DatabaseUnavailableError
  */
-export async function recordMetrics(env: Pick<Env, "DB">, deadline: number): Promise<Family[]> {
+export async function collectRecordMetrics(
+  env: Pick<Env, "DB">,
+  deadline: number,
+): Promise<MetricFamily[]> {
   const each = await Promise.all(
     NETWORKS.map(async (network) => {
       const database = db(env, network, { deadline });
       const sides = ["payment", "purchase"] as const;
       const escrows = await Promise.all(
-        sides.map((side) => count(database, "escrow", { side, network }, "on_chain_state", STATES)),
+        sides.map((side) =>
+          countByState(database, "escrow", { side, network }, "on_chain_state", STATES),
+        ),
       );
-      const agents = await count(database, "registry_entry", { network }, "status", ENTRY_STATUSES);
+      const agents = await countByState(
+        database,
+        "registry_entry",
+        { network },
+        "status",
+        ENTRY_STATUSES,
+      );
       return { escrows: escrows.flat(), agents };
     }),
   );
@@ -27,13 +38,13 @@ export async function recordMetrics(env: Pick<Env, "DB">, deadline: number): Pro
     {
       name: "records",
       type: "gauge",
-      help: `Payments and purchases by state on the chain ("" before the first), at most ${MAX_COUNTED} of each.`,
+      help: `Payments and purchases by state on the chain ("" before the first), at most ${MAX_COUNTED_ROWS} of each.`,
       samples: each.flatMap(({ escrows }) => escrows),
     },
     {
       name: "agents",
       type: "gauge",
-      help: `Agents in the registry by status, at most ${MAX_COUNTED} of each.`,
+      help: `Agents in the registry by status, at most ${MAX_COUNTED_ROWS} of each.`,
       samples: each.flatMap(({ agents }) => agents),
     },
   ];
@@ -43,18 +54,18 @@ export async function recordMetrics(env: Pick<Env, "DB">, deadline: number): Pro
 const STATES = [null, ...ON_CHAIN_STATES];
 
 /** Rows of a table that has an index of `fixed` columns and then `state`. */
-async function count(
+async function countByState(
   database: Database,
   table: "escrow" | "registry_entry",
   fixed: Record<string, string>,
   state: string,
   states: readonly (string | null)[],
-): Promise<Sample[]> {
+): Promise<MetricSample[]> {
   const columns = Object.keys(fixed);
   const rows = await database.all<{ state: string | null; count: number }>(
     `SELECT value AS state, (SELECT count(*) FROM (SELECT 1 FROM ${table}
        WHERE ${columns.map((column) => `${column} = ?`).join(" AND ")} AND ${state} IS value
-       LIMIT ${MAX_COUNTED})) AS count
+       LIMIT ${MAX_COUNTED_ROWS})) AS count
      FROM json_each(?)`,
     ...Object.values(fixed),
     JSON.stringify(states),

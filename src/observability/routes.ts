@@ -1,27 +1,27 @@
 import * as z from "zod";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { ApiError } from "../http/errors.ts";
-import { answerText, described } from "../http/openapi/fields.ts";
+import { described, responseText } from "../http/openapi/fields.ts";
 import { collectMetrics } from "./collect-metrics.ts";
 import { checkHealth, health, readyQuery } from "./health.ts";
-import { OPEN_METRICS } from "./open-metrics.ts";
+import { OPEN_METRICS_CONTENT_TYPE } from "./open-metrics.ts";
 import { budgetQuery, providerBudget, readBudget } from "./provider-budget.ts";
 import { SERVICE_EVENTS } from "./service-events.ts";
 
 /** Seconds: the cron, which lets sources be read, runs each minute. */
-const RETRY_AFTER = 60;
+const RETRY_AFTER_S = 60;
 
-const COMMON = { method: "get", access: "none", scope: "public", tag: "Health" } as const;
+const HEALTH_ENDPOINT = { method: "get", access: "none", scope: "public", tag: "Health" } as const;
 
 /** What operators and their monitors look at. */
-export function operationRoutes() {
+export function observabilityRoutes() {
   const router = createRouter();
   router.events.push(...SERVICE_EVENTS);
 
   serve(
     router,
     {
-      ...COMMON,
+      ...HEALTH_ENDPOINT,
       operationId: "getHealth",
       path: "/health",
       summary: "Shows the health of the service, its sources and its wallets",
@@ -34,7 +34,7 @@ export function operationRoutes() {
   serve(
     router,
     {
-      ...COMMON,
+      ...HEALTH_ENDPOINT,
       operationId: "getReadiness",
       path: "/health/ready",
       summary: "Shows whether all payment sources are in sync",
@@ -67,7 +67,7 @@ export function operationRoutes() {
       const which =
         late.length === 1 ? "A payment source has" : `${late.length} payment sources have`;
       throw new ApiError("not_ready", `${which} not synced for ${query.maxLagMs} ms`, {
-        retryAfter: RETRY_AFTER,
+        retryAfter: RETRY_AFTER_S,
         beside: { data: found },
       });
     },
@@ -76,7 +76,7 @@ export function operationRoutes() {
   serve(
     router,
     {
-      ...COMMON,
+      ...HEALTH_ENDPOINT,
       operationId: "getLiveness",
       path: "/health/live",
       summary: "Shows that the service answers",
@@ -105,12 +105,14 @@ export function operationRoutes() {
       summary: "Shows the metrics of the service, as OpenMetrics 1.0 text",
       description:
         "For collectors such as Prometheus. Figures are current, and stop at the bound in their help text. docs/operating.md lists the metrics.",
-      media: OPEN_METRICS,
-      data: answerText("One figure a line.", "agent_payment_events_undispatched 0"),
+      media: OPEN_METRICS_CONTENT_TYPE,
+      data: responseText("One figure a line.", "agent_payment_events_undispatched 0"),
     },
     async (c) => {
       const text = await collectMetrics(c.env, c.var.deadline, Date.now());
-      return c.body(text, 200, { "content-type": `${OPEN_METRICS}; version=1.0.0; charset=utf-8` });
+      return c.body(text, 200, {
+        "content-type": `${OPEN_METRICS_CONTENT_TYPE}; version=1.0.0; charset=utf-8`,
+      });
     },
   );
 

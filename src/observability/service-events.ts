@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { answerText, described, named, recordId, timestamp } from "../http/openapi/fields.ts";
-import { network } from "../http/openapi/ledger.ts";
-import type { DeclaredEvent } from "../http/router.ts";
+import { network } from "../http/openapi/chain-fields.ts";
+import { described, named, recordId, responseText, timestamp } from "../http/openapi/fields.ts";
+import type { EventDeclaration } from "../http/router.ts";
 
-const sourceStuck = named(
+const stuckSource = named(
   "StuckSource",
   "A source whose sync has stopped.",
   z.object({
@@ -27,7 +27,7 @@ const sourceStuck = named(
   }),
 );
 
-const walletStuck = named(
+const stuckWallet = named(
   "StuckWallet",
   "A stuck wallet.",
   z.object({
@@ -43,51 +43,51 @@ const walletStuck = named(
       "01m80ydym8b5krj5k5mrnn0w9r",
     ),
     waiting: described(z.number(), "Number of tasks that are stuck.", 1),
-    reason: answerText("Why one of the tasks is stuck.", "the wallet lacks 5000000 units"),
+    reason: responseText("Why one of the tasks is stuck.", "the wallet lacks 5000000 units"),
   }),
 );
 
-const endpointDisabled = named(
+const disabledWebhook = named(
   "DisabledWebhook",
   "A webhook that the service disabled.",
   z.object({
     webhookId: recordId("the webhook", "01m80ydyrn7fh4bt4hg1xd53zw"),
-    name: answerText("Display name.", "Bookkeeping"),
+    name: responseText("Display name.", "Bookkeeping"),
     apiKeyId: recordId("the API key that created it", "env-admin"),
     disabledAt: timestamp("Time of the disabling."),
-    disabledReason: answerText("Reason of the disabling.", "10 deliveries in a row failed"),
+    disabledReason: responseText("Reason of the disabling.", "10 deliveries in a row failed"),
   }),
 );
 
-const queueDead = named(
+const deadMessages = named(
   "DeadMessages",
   "Messages that failed permanently. The cron does their work.",
   z.object({
-    queue: answerText("The dead-letter queue.", "agent-payment-events-dead"),
+    queue: responseText("The dead-letter queue.", "agent-payment-events-dead"),
     messages: described(z.number(), "Number of messages.", 3),
   }),
 );
 
 /** Events of the service itself, which only Admins' webhooks are sent: one each time that it begins. */
-export const SERVICE_EVENTS: readonly DeclaredEvent[] = [
+export const SERVICE_EVENTS: readonly EventDeclaration[] = [
   {
     kind: "SOURCE_STUCK",
     summary: "For Admins: the sync of a payment source or registry source has stopped",
-    data: sourceStuck,
+    data: stuckSource,
   },
   {
     kind: "WALLET_STUCK",
     summary: "For Admins: a wallet is stuck, for example without funds",
-    data: walletStuck,
+    data: stuckWallet,
   },
   {
     kind: "ENDPOINT_DISABLED",
     summary: "For Admins: the service disabled a webhook whose receiver kept failing",
-    data: endpointDisabled,
+    data: disabledWebhook,
   },
   {
     kind: "QUEUE_DEAD",
     summary: "For Admins: messages of a queue failed permanently",
-    data: queueDead,
+    data: deadMessages,
   },
 ];

@@ -3,13 +3,13 @@ import { type Database, db } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { WALLET_FEATURES } from "../wallet-features.ts";
 import type { StuckTasks } from "../wallets/spending/feature-queue.ts";
-import { MAX_COUNTED } from "../wallets/spending/task-queue.ts";
+import { MAX_COUNTED_ROWS } from "../wallets/spending/task-queue.ts";
 
 /**
  * A wallet that is blocked for this long does not recover without help. A full line or the end of an
  * epoch passes sooner.
  */
-const HELD_MS = 5 * 60_000;
+const BLOCKER_MIN_AGE_MS = 5 * 60_000;
 
 /** A wallet that does not do its tasks. */
 export interface StuckWallet extends StuckTasks {
@@ -21,7 +21,7 @@ export interface StuckWallet extends StuckTasks {
  * task, or something blocks the whole wallet. Tasks that wait for the provider or the chain do not count.
  *
  * @param deadline - epoch milliseconds, as `now`
- * @throws DatabaseUnavailable
+ * @throws DatabaseUnavailableError
  */
 export async function listStuckWallets(
   env: Pick<Env, "DB">,
@@ -33,7 +33,7 @@ export async function listStuckWallets(
       const database = db(env, network, { deadline });
       const found = await Promise.all([
         ...WALLET_FEATURES.map((feature) => feature.listStuck(database, network, now)),
-        heldUp(database, network, now),
+        listBlockedWallets(database, network, now),
       ]);
       const byWallet = Map.groupBy(found.flat(), ({ vkey, sourceId }) => vkey ?? sourceId ?? "");
       return [...byWallet.values()].flatMap(([first, ...others]) => {
@@ -47,12 +47,16 @@ export async function listStuckWallets(
 }
 
 /** There is one row for each wallet. */
-function heldUp(database: Database, network: Network, now: number): Promise<StuckTasks[]> {
+function listBlockedWallets(
+  database: Database,
+  network: Network,
+  now: number,
+): Promise<StuckTasks[]> {
   return database.all(
     `SELECT vkey, NULL AS sourceId, 0 AS waiting, blocker AS reason FROM hot_wallet
      WHERE network = ? AND blocked_since <= ? AND blocker_code <> 'provider'
-     LIMIT ${MAX_COUNTED}`,
+     LIMIT ${MAX_COUNTED_ROWS}`,
     network,
-    now - HELD_MS,
+    now - BLOCKER_MIN_AGE_MS,
   );
 }

@@ -1,8 +1,11 @@
-import { computeLag, type FollowedSource, isSourceStuck } from "./followed-sources.ts";
-import type { Family } from "./open-metrics.ts";
+import { computeLag, isSourceStuck, type MonitoredSource } from "./monitored-sources.ts";
+import type { MetricFamily } from "./open-metrics.ts";
 
 /** How well sources are followed. @param now - epoch milliseconds */
-export function syncMetrics(sources: readonly FollowedSource[], now: number): Family[] {
+export function createSyncMetrics(
+  sources: readonly MonitoredSource[],
+  now: number,
+): MetricFamily[] {
   const labelled = sources.map((source) => {
     const { kind, network, id } = source;
     return { source, labels: { kind, network, source: id } };

@@ -1,26 +1,26 @@
 import * as z from "zod";
-import { networksOf } from "../http/authenticate.ts";
+import { listPermittedNetworks } from "../http/authenticate.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
+import { network } from "../http/openapi/chain-fields.ts";
 import { described } from "../http/openapi/fields.ts";
-import { network } from "../http/openapi/ledger.ts";
-import { pageOrTake } from "../http/openapi/parameters.ts";
-import { wakeChanged } from "../sources/wake.ts";
-import { paymentSourceRecord, publicSourceRecord } from "./answer-schemas.ts";
-import { createSource } from "./create.ts";
-import { listPublicSources, listSources } from "./record.ts";
-import { publishScript, showScript, withdrawScript } from "./reference-script/requests.ts";
+import { pageWithTake } from "../http/openapi/parameters.ts";
+import { wakeChangedSource } from "../sources/wake-source.ts";
+import { createSource } from "./create-source.ts";
+import { listPublicSources, listSources } from "./list-sources.ts";
+import { getReferenceScript, publishScript, withdrawScript } from "./reference-script/requests.ts";
 import { publishBody, referenceScriptRecord, withdrawBody } from "./reference-script/schemas.ts";
-import { removeSource } from "./remove.ts";
+import { removeSource } from "./remove-source.ts";
+import { paymentSourceRecord, publicSourceRecord } from "./response-schemas.ts";
 import { createBody, deleteBody, updateBody } from "./schemas.ts";
-import { updateSource } from "./update.ts";
+import { updateSource } from "./update-source.ts";
 
 const listQuery = z.object({
-  ...pageOrTake,
+  ...pageWithTake,
   network: described(network.optional(), "Only sources on this network."),
 });
 
-const NO_SCRIPT = "There is no such payment source, or it has no reference script.";
-const ERRORS = {
+const NO_SCRIPT_DESCRIPTION = "There is no such payment source, or it has no reference script.";
+const ERROR_DESCRIPTIONS = {
   409: "A payment source already has the contract or a wallet, or the network does not fit the environment.",
   502: "The chain provider failed.",
   504: "The chain provider did not answer in time.",
@@ -71,13 +71,13 @@ export function paymentSourceRoutes() {
       idempotent: true,
       data: paymentSourceRecord,
       errors: {
-        ...ERRORS,
+        ...ERROR_DESCRIPTIONS,
         502: "The chain provider failed, or lacks the script of the contract.",
       },
     },
     async (c, { body }) => {
       const record = await createSource(c, body, Date.now());
-      await wakeChanged(c, record.id);
+      await wakeChangedSource(c, record.id);
       return record;
     },
   );
@@ -97,14 +97,14 @@ export function paymentSourceRoutes() {
       body: updateBody,
       data: paymentSourceRecord,
       errors: {
-        ...ERRORS,
+        ...ERROR_DESCRIPTIONS,
         404: "There is no such payment source, or it has no such wallet.",
-        409: `${ERRORS[409]} Or a wallet to remove has an open transaction or an unfinished payment or purchase; \`force\` still removes the wallet.`,
+        409: `${ERROR_DESCRIPTIONS[409]} Or a wallet to remove has an open transaction or an unfinished payment or purchase; \`force\` still removes the wallet.`,
       },
     },
     async (c, { body }) => {
       const record = await updateSource(c, body, Date.now());
-      await wakeChanged(c, record.id);
+      await wakeChangedSource(c, record.id);
       return record;
     },
   );
@@ -143,9 +143,9 @@ export function paymentSourceRoutes() {
       summary: "Shows the newest reference script of a payment source",
       query: withdrawBody,
       data: referenceScriptRecord,
-      errors: { 404: NO_SCRIPT },
+      errors: { 404: NO_SCRIPT_DESCRIPTION },
     },
-    (c, { query }) => showScript(c, query.id),
+    (c, { query }) => getReferenceScript(c, query.id),
   );
 
   serve(
@@ -186,7 +186,7 @@ export function paymentSourceRoutes() {
         "New transactions no longer refer to the script. Its output is spent once no pending transaction refers to it.",
       body: withdrawBody,
       data: referenceScriptRecord,
-      errors: { 404: NO_SCRIPT, 409: "The reference script is not published." },
+      errors: { 404: NO_SCRIPT_DESCRIPTION, 409: "The reference script is not published." },
     },
     (c, { body }) => withdrawScript(c, body.id, Date.now()),
   );
@@ -210,7 +210,7 @@ export function paymentSourceRoutes() {
     },
     async (c, { query: { network, ...page } }) => {
       const { caller, deadline } = c.var;
-      const networks = network ? [network] : networksOf(caller);
+      const networks = network ? [network] : listPermittedNetworks(caller);
       const query = { ...page, networks, walletIds: caller.scope?.walletIds };
       return { PaymentSources: await listPublicSources(c.env, query, deadline) };
     },

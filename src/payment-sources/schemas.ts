@@ -1,21 +1,21 @@
 import * as z from "zod";
+import { bech32Address, network, paymentSourceType } from "../http/openapi/chain-fields.ts";
 import {
-  CONTRACT_ADDRESS,
   described,
+  EXAMPLE_CONTRACT_ADDRESS,
+  EXAMPLE_TX_HASH,
+  EXAMPLE_WALLET_ADDRESS,
   named,
-  shownAs,
-  TX_HASH,
-  WALLET_ADDRESS,
+  setDocumentSchema,
 } from "../http/openapi/fields.ts";
-import { bech32Address, network, paymentSourceType } from "../http/openapi/ledger.ts";
 import { text } from "../http/openapi/parameters.ts";
-import { contractProblems } from "../sources/contracts/rules.ts";
+import { findContractProblems } from "../sources/contracts/rules.ts";
 import { autoWithdrawPayments, autoWithdrawRefunds, drives } from "../sources/schemas.ts";
 import { newWallet } from "../wallets/managed/schemas.ts";
 
 const MINUTE_MS = 60_000;
 /** An example. */
-export const POLICY_ID = "7ea72154ce3a4156d425458cbe898f63da9b1799d2506049ea5f61e6";
+export const EXAMPLE_POLICY_ID = "7ea72154ce3a4156d425458cbe898f63da9b1799d2506049ea5f61e6";
 
 export const rpcProvider = described(
   named("RpcProvider", "HTTP API of a chain provider.", z.enum(["Blockfrost"])),
@@ -35,7 +35,11 @@ const config = z.object({
 export const configText = "Chain provider of the source.";
 
 const address = z.object({
-  walletAddress: described(bech32Address(), "Address of the wallet, in bech32.", WALLET_ADDRESS),
+  walletAddress: described(
+    bech32Address(),
+    "Address of the wallet, in bech32.",
+    EXAMPLE_WALLET_ADDRESS,
+  ),
 });
 const walletId = z.object({
   id: described(text(), "Id of the wallet.", "01m80ydypnw7zfztc441hghgzn"),
@@ -54,7 +58,11 @@ const addressText =
 const createFields = {
   network,
   paymentSourceType: paymentSourceType.default("Web3ChainV1"),
-  smartContractAddress: described(bech32Address().optional(), addressText, CONTRACT_ADDRESS),
+  smartContractAddress: described(
+    bech32Address().optional(),
+    addressText,
+    EXAMPLE_CONTRACT_ADDRESS,
+  ),
   policyId: described(
     z
       .string()
@@ -62,7 +70,7 @@ const createFields = {
       .transform((hex) => hex.toLowerCase())
       .optional(),
     "Policy of the agents' tokens.",
-    POLICY_ID,
+    EXAMPLE_POLICY_ID,
   ),
   PaymentSourceConfig: described(config, configText),
   AdminWallets: described(z.array(address).min(1).max(50), adminsText),
@@ -88,7 +96,7 @@ const createFields = {
   lastIdentifierChecked: described(
     text().nullable().default(null).meta({ format: "transaction-of-the-contract" }),
     "Hash of the contract's transaction after which the sync starts. Null: start at the first.",
-    TX_HASH,
+    EXAMPLE_TX_HASH,
   ),
   PurchasingWallets: described(
     z.array(newWallet).max(50).default([]),
@@ -106,8 +114,8 @@ const createFields = {
 
 const { smartContractAddress: _, policyId: __, ...derivedFields } = createFields;
 
-/** The three forms of a request, which `contractProblems` tells apart. */
-const createForms: z.ZodType = z.xor([
+/** The three forms of a request, which `findContractProblems` tells apart. */
+const createBodyVariants: z.ZodType = z.xor([
   named(
     "FollowedContract",
     "A payment source with a given contract.",
@@ -161,7 +169,7 @@ const createForms: z.ZodType = z.xor([
   ),
 ]);
 
-export const createBody = shownAs(
+export const createBody = setDocumentSchema(
   z
     .object(createFields)
     .refine(
@@ -173,10 +181,10 @@ export const createBody = shownAs(
       },
     )
     .superRefine((body, problems) => {
-      for (const { field, problem } of contractProblems(body))
+      for (const { field, problem } of findContractProblems(body))
         problems.addIssue({ code: "custom", path: [field], message: problem });
     }),
-  createForms,
+  createBodyVariants,
 );
 
 export type CreateBody = z.output<typeof createBody>;
@@ -194,7 +202,7 @@ export const updateBody = z.object({
   lastIdentifierChecked: described(
     text().nullable().optional().meta({ format: "transaction-of-the-contract" }),
     "Sync continues after this transaction of the contract. Null: from the start.",
-    TX_HASH,
+    EXAMPLE_TX_HASH,
   ),
   PaymentSourceConfig: described(config.partial().optional(), configText),
   drives: drives.optional(),

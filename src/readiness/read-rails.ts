@@ -2,13 +2,13 @@ import { and, asc, eq, isNull } from "drizzle-orm";
 import type * as z from "zod";
 import type { Network } from "../chain/network.ts";
 import { db } from "../db/client.ts";
-import { mayUse } from "../http/authenticate.ts";
+import { mayUseWallet } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { isCurrentPolicy } from "../sources/contracts/templates.ts";
-import { type SyncStatus, syncStatus } from "../sources/cursor.ts";
-import type { SourceRow } from "../sources/record.ts";
+import { readSyncStatuses, type SyncStatus } from "../sources/cursor.ts";
+import type { SourceRow } from "../sources/source-row.ts";
 import { paymentSource } from "../sources/tables.ts";
-import { walletsOf } from "../wallets/managed/find-wallet.ts";
+import { listActiveWallets } from "../wallets/managed/find-wallet.ts";
 import type { WalletRole, WalletRow } from "../wallets/managed/tables.ts";
 import { type ChainReadiness, listEnabledChains } from "../x402/networks/settlement-network.ts";
 import { CHAIN_CHECKS, type railCheck, type readiness, X402_CHECKS } from "./schemas.ts";
@@ -16,12 +16,12 @@ import { CHAIN_CHECKS, type railCheck, type readiness, X402_CHECKS } from "./sch
 type Rail = z.input<typeof readiness>["Rails"][number];
 
 /** A source that was not read for so long has no chain provider that answers. */
-const MAX_SILENCE_MS = 15 * 60_000;
+const SYNC_MAX_AGE_MS = 15 * 60_000;
 
 /** What purchases do without. */
-const FOR_SELLERS: Check["id"] = "chain.selling_wallet";
+const SELLER_CHECK: Check["id"] = "chain.selling_wallet";
 
-const NO_SOURCE: Record<keyof typeof CHAIN_CHECKS, Missing> = {
+const NO_SOURCE_FINDINGS: Record<keyof typeof CHAIN_CHECKS, Finding> = {
   "chain.payment_source": "There is no payment source of Web3ChainV2",
   "chain.contract_current": "There is no payment source",
   "chain.rpc_provider": "There is no payment source",
@@ -52,24 +52,26 @@ export async function readChainRail(c: AppContext, network: Network, now: number
     .orderBy(asc(paymentSource.id));
   const { scope } = c.var.caller;
   const ids = all.map(({ id }) => id);
-  const wallets = (await walletsOf(core, ids)).filter(({ id }) => mayUse(scope, id));
+  const wallets = (await listActiveWallets(core, ids)).filter(({ id }) => mayUseWallet(scope, id));
   const sources = scope?.walletIds
     ? all.filter(({ id }) => wallets.some(({ sourceId }) => sourceId === id))
     : all;
   const database = db(c.env, network, { deadline: c.var.deadline });
-  const synced = await syncStatus(database, ids, now);
+  const synced = await readSyncStatuses(database, ids, now);
   const checked = sources.map((source) => {
     const own = wallets.filter(({ sourceId }) => sourceId === source.id);
-    const found = missingForEscrows(c, source, own, synced.get(source.id), now);
-    return { source, checks: checksOf(CHAIN_CHECKS, found) };
+    const found = findMissingForEscrows(c, source, own, synced.get(source.id), now);
+    return { source, checks: toChecks(CHAIN_CHECKS, found) };
   });
-  const checks = bestOf(checked.map((one) => one.checks)) ?? checksOf(CHAIN_CHECKS, NO_SOURCE);
+  const checks =
+    selectMostComplete(checked.map((one) => one.checks)) ??
+    toChecks(CHAIN_CHECKS, NO_SOURCE_FINDINGS);
   return {
     rail: "ChainV2",
     isReady: isComplete(checks),
     Checks: checks,
     PurchaseSources: checked.map(({ source, checks }) => {
-      const forBuyers = checks.filter(({ id }) => id !== FOR_SELLERS);
+      const forBuyers = checks.filter(({ id }) => id !== SELLER_CHECK);
       return {
         policyId: source.policyId,
         smartContractAddress: source.contractAddress,
@@ -80,36 +82,39 @@ export async function readChainRail(c: AppContext, network: Network, now: number
   };
 }
 
-function missingForEscrows(
+function findMissingForEscrows(
   c: AppContext,
   source: SourceRow,
   wallets: readonly WalletRow[],
   synced: SyncStatus | undefined,
   now: number,
-): Record<keyof typeof CHAIN_CHECKS, Missing> {
+): Record<keyof typeof CHAIN_CHECKS, Finding> {
   return {
     "chain.payment_source": null,
     "chain.contract_current": isCurrentPolicy(c.env, source)
       ? null
       : `The policy ${source.policyId} is not that of the current deployment`,
-    "chain.rpc_provider": silence(synced, now),
-    "chain.admin_signatures": signatures(source),
-    "chain.selling_wallet": driven(wallets, "Selling"),
-    "chain.purchasing_wallet": driven(wallets, "Purchasing"),
+    "chain.rpc_provider": findMissingSync(synced, now),
+    "chain.admin_signatures": findMissingSignatures(source),
+    "chain.selling_wallet": findMissingWallet(wallets, "Selling"),
+    "chain.purchasing_wallet": findMissingWallet(wallets, "Purchasing"),
     "chain.payments_enabled":
       source.drives === "all" ? null : `The payment source's drives is ${source.drives}`,
   };
 }
 
 /** Why the last sync failed may hold what is not for everybody: it stands in the sources' own list. */
-function silence(synced: SyncStatus | undefined, now: number): Missing {
+function findMissingSync(synced: SyncStatus | undefined, now: number): Finding {
   const at = synced?.lastCheckedAt ?? null;
   if (at === null) return "The chain was not read yet";
-  if (now - at > MAX_SILENCE_MS) return `The chain was last read at ${new Date(at).toISOString()}`;
+  if (now - at > SYNC_MAX_AGE_MS) return `The chain was last read at ${new Date(at).toISOString()}`;
   return synced?.error ? "The chain could not be read the last time" : null;
 }
 
-function signatures({ requiredAdminSignatures: needed, adminWallets }: SourceRow): Missing {
+function findMissingSignatures({
+  requiredAdminSignatures: needed,
+  adminWallets,
+}: SourceRow): Finding {
   const administrators = JSON.parse(adminWallets).length;
   if (needed === null) return "The number of signatures that a dispute needs is not known";
   if (needed < 1 || needed > administrators)
@@ -117,7 +122,7 @@ function signatures({ requiredAdminSignatures: needed, adminWallets }: SourceRow
   return null;
 }
 
-function driven(wallets: readonly WalletRow[], role: WalletRole): Missing {
+function findMissingWallet(wallets: readonly WalletRow[], role: WalletRole): Finding {
   const own = wallets.filter((wallet) => wallet.role === role);
   if (own.length === 0) return `There is no ${role.toLowerCase()} wallet`;
   if (own.some(({ drives }) => drives === "all")) return null;
@@ -128,7 +133,7 @@ function driven(wallets: readonly WalletRow[], role: WalletRole): Missing {
 type Check = z.input<typeof railCheck>;
 
 /** What a check finds missing; null: nothing. */
-type Missing = string | null;
+type Finding = string | null;
 
 /**
  * Checks as they are shown.
@@ -136,9 +141,9 @@ type Missing = string | null;
  * @param labels - what each check is about, by its id
  * @param found - what each finds missing
  */
-function checksOf<Id extends string>(
+function toChecks<Id extends string>(
   labels: Readonly<Record<Id, string>>,
-  found: Readonly<Record<Id, Missing>>,
+  found: Readonly<Record<Id, Finding>>,
 ): Check[] {
   return (Object.keys(labels) as Id[]).map((id) => ({
     id: id as Check["id"],
@@ -153,34 +158,39 @@ function isComplete(checks: readonly Check[]): boolean {
 }
 
 /** Of several ways to use a rail the one that lacks least, the first of equals. */
-function bestOf(candidates: readonly Check[][]): Check[] | undefined {
-  const lacking = (checks: Check[]) => checks.filter((check) => !check.isComplete).length;
-  return candidates.toSorted((a, b) => lacking(a) - lacking(b))[0];
+function selectMostComplete(candidates: readonly Check[][]): Check[] | undefined {
+  const countIncomplete = (checks: Check[]) => checks.filter((check) => !check.isComplete).length;
+  return candidates.toSorted((a, b) => countIncomplete(a) - countIncomplete(b))[0];
 }
 
 /** Whether x402 payments can be taken and made on an EVM chain that goes with a network. */
 export async function readX402Rail(c: AppContext, network: Network): Promise<Rail> {
   const core = db(c.env, undefined, { deadline: c.var.deadline });
   const chains = await listEnabledChains(core, network);
-  const checked = chains.map((chain) => checksOf(X402_CHECKS, missingForX402(chain)));
-  const checks = bestOf(checked) ?? checksOf(X402_CHECKS, noChain(network));
+  const checked = chains.map((chain) => toChecks(X402_CHECKS, findMissingForX402(chain)));
+  const checks =
+    selectMostComplete(checked) ?? toChecks(X402_CHECKS, createNoChainFindings(network));
   return { rail: "X402", isReady: isComplete(checks), Checks: checks };
 }
 
-function missingForX402(chain: ChainReadiness): Record<keyof typeof X402_CHECKS, Missing> {
+function findMissingForX402(chain: ChainReadiness): Record<keyof typeof X402_CHECKS, Finding> {
   const { caip2Id } = chain;
-  const unless = (is: boolean, missing: string) => (is ? null : `${caip2Id} has no ${missing}`);
+  const missingUnless = (is: boolean, missing: string) =>
+    is ? null : `${caip2Id} has no ${missing}`;
   return {
     "x402.enabled_chain": null,
-    "x402.rpc_url": unless(chain.hasRpcUrl, "RPC node"),
-    "x402.facilitator": unless(chain.hasFacilitator, "facilitator wallet"),
-    "x402.selling_wallet": unless(chain.hasSellingWallet, "wallet of the type Selling"),
-    "x402.purchasing_wallet": unless(chain.hasPurchasingWallet, "wallet of the type Purchasing"),
-    "x402.budget": unless(chain.hasBudget, "budget for a wallet that pays"),
+    "x402.rpc_url": missingUnless(chain.hasRpcUrl, "RPC node"),
+    "x402.facilitator": missingUnless(chain.hasFacilitator, "facilitator wallet"),
+    "x402.selling_wallet": missingUnless(chain.hasSellingWallet, "wallet of the type Selling"),
+    "x402.purchasing_wallet": missingUnless(
+      chain.hasPurchasingWallet,
+      "wallet of the type Purchasing",
+    ),
+    "x402.budget": missingUnless(chain.hasBudget, "budget for a wallet that pays"),
   };
 }
 
-function noChain(network: Network): Record<keyof typeof X402_CHECKS, Missing> {
+function createNoChainFindings(network: Network): Record<keyof typeof X402_CHECKS, Finding> {
   const none = "There is no enabled chain";
   return {
     "x402.enabled_chain": `No ${network === "Preprod" ? "test chain" : "chain"} is enabled`,

@@ -1,13 +1,13 @@
 import * as z from "zod";
+import { network } from "../http/openapi/chain-fields.ts";
 import {
-  answerText,
-  CONTRACT_ADDRESS,
   described,
+  EXAMPLE_CONTRACT_ADDRESS,
+  EXAMPLE_POLICY_ID,
   hexText,
   named,
-  POLICY_ID,
+  responseText,
 } from "../http/openapi/fields.ts";
-import { network } from "../http/openapi/ledger.ts";
 
 /** What each check is about; their ids are what marketplaces look for. */
 export const CHAIN_CHECKS = {
@@ -43,7 +43,7 @@ export const railCheck = named(
       "Id of the requirement, for programs.",
       "chain.purchasing_wallet",
     ),
-    label: answerText("Name of the requirement.", CHAIN_CHECKS["chain.purchasing_wallet"]),
+    label: responseText("Name of the requirement.", CHAIN_CHECKS["chain.purchasing_wallet"]),
     isComplete: described(z.boolean(), "Whether the requirement is met.", true),
     detail: described(
       z.string().nullable(),
@@ -60,10 +60,13 @@ const purchaseSource = named(
   "A payment source for purchases.",
   z.object({
     policyId: described(
-      hexText(56, "", POLICY_ID).nullable(),
+      hexText(56, "", EXAMPLE_POLICY_ID).nullable(),
       "Policy of the agents' tokens, in hex.",
     ),
-    smartContractAddress: answerText("Address of the contract, in bech32.", CONTRACT_ADDRESS),
+    smartContractAddress: responseText(
+      "Address of the contract, in bech32.",
+      EXAMPLE_CONTRACT_ADDRESS,
+    ),
     isPurchaseReady: described(z.boolean(), "Whether the source is ready for purchases.", true),
     Checks: described(checks, "Requirements of purchases."),
   }),

@@ -1,11 +1,11 @@
 import { chargeSpending, refundSpending } from "../api-keys/spending-limits.ts";
 import { type Statement, statement } from "../db/client.ts";
 import type { Caller } from "../http/context.ts";
+import { MIN_FUNDING } from "./registration-profile.ts";
 import type { RegistrationChange, RegistrationRow } from "./tables.ts";
-import { MIN_FUNDING } from "./token.ts";
 
 /** Native minor units that leave the wallet with a token; 0 when it stays in the wallet. */
-export function computeLeavingFunds({
+export function computeSentFunds({
   wallet,
   recipient,
   sendFunding,
@@ -20,7 +20,7 @@ export function computeLeavingFunds({
  * charged. For the batch that inserts the registration, after it; beyond the limit the batch aborts.
  */
 export function chargeFunding(caller: Caller, row: RegistrationRow): Statement[] {
-  const amount = computeLeavingFunds(row);
+  const amount = computeSentFunds(row);
   const charges = amount > 0n ? chargeSpending(caller, row.network, [{ unit: "", amount }]) : [];
   if (charges.length === 0) return [];
   return [

@@ -1,34 +1,34 @@
-import { TransactionTooLarge } from "../chain/transaction/build-transaction.ts";
+import { TransactionTooLargeError } from "../chain/transaction/build-transaction.ts";
 import type { Database } from "../db/client.ts";
 import type { ReasonCode } from "../reason-codes.ts";
 import { TaskError } from "../task-error.ts";
 import { progressOf } from "../wallets/model/phases.ts";
 import type { TaskUpdate } from "../wallets/model/wallet-transaction.ts";
-import { WAIT_MS } from "../wallets/queue/backoff.ts";
+import { RETRY_DELAY_MS } from "../wallets/queue/backoff.ts";
 import type { BuildContext, WalletFeature } from "../wallets/queue/feature.ts";
 import { countFailure, describeProviderFailure } from "../wallets/queue/outcome.ts";
-import { PENDING, type SourceWallet, waitForTurn } from "../wallets/queue/store.ts";
+import { createQueuedState, PENDING_STATE, type SourceWallet } from "../wallets/queue/store.ts";
 import {
   createSubjectFeature,
   endWithoutSource,
   type SubjectOutcome,
   type SubjectPort,
 } from "../wallets/queue/subject-feature.ts";
-import { VALID_AFTER } from "../wallets/spending/building/validity-window.ts";
+import { VALID_AFTER_SLOTS } from "../wallets/spending/building/validity-window.ts";
 import {
   buildRegistrationPart,
-  identifierOfSeed,
+  computeAgentIdentifier,
   NotMintedError,
   type RegistrationDetail,
-} from "./registration-part.ts";
-import { openPurpose, type Purpose, purposeOfState, REGISTRATION_FEATURE } from "./states.ts";
+} from "./build-registration-part.ts";
+import type { RegistrationTransaction } from "./registration-profile.ts";
+import { findOpenPurpose, type Purpose, purposeOfState, REGISTRATION_FEATURE } from "./states.ts";
 import { readRegistrations, updateRegistration } from "./store.ts";
 import type { RegistrationChange, RegistrationRow } from "./tables.ts";
-import type { RegistrationTransaction } from "./token.ts";
 
 /** The token of a former try exists, and its transaction is not shown yet. */
 class TokenExistsError extends TaskError {
-  override name = "TokenSeen";
+  override name = "TokenExistsError";
 
   constructor(token: string) {
     super(`the provider shows the token ${token}, but not its transaction yet`);
@@ -36,8 +36,8 @@ class TokenExistsError extends TaskError {
 }
 
 /** How long after its confirmation the network may include a transaction again. */
-const LATE_MS = 120_000;
-const MAY_RETURN_MS = VALID_AFTER * 1000 + LATE_MS;
+const LATE_INCLUSION_MARGIN_MS = 120_000;
+const REOPENING_MAX_AGE_MS = VALID_AFTER_SLOTS * 1000 + LATE_INCLUSION_MARGIN_MS;
 
 /**
  * Creates the feature that mints and burns the tokens of a payment source's registrations.
@@ -45,12 +45,12 @@ const MAY_RETURN_MS = VALID_AFTER * 1000 + LATE_MS;
  * @param db - with `writes: "idempotent"`
  */
 export function createRegistrationFeature(db: Database, wallet: SourceWallet): WalletFeature {
-  const feature = createSubjectFeature(db, portOf(db), wallet);
+  const feature = createSubjectFeature(db, createPort(db), wallet);
   return {
     ...feature,
     placement: "line",
     async buildPart({ id }, context) {
-      const row = feature.rowOf(id);
+      const row = feature.requireRow(id);
       const purpose = purposeOf(row);
       if (purpose === "Registration") await rejectSecondMint(row, context);
       return buildRegistrationPart(row, purpose, context);
@@ -64,10 +64,10 @@ export function endRegistrationsWithoutSource(
   wallet: SourceWallet,
   now: number,
 ): Promise<void> {
-  return endWithoutSource(db, portOf(db), wallet, now);
+  return endWithoutSource(db, createPort(db), wallet, now);
 }
 
-function portOf(db: Database): SubjectPort<RegistrationRow, RegistrationChange> {
+function createPort(db: Database): SubjectPort<RegistrationRow, RegistrationChange> {
   return {
     name: REGISTRATION_FEATURE,
     revision: "registration.revision",
@@ -75,18 +75,25 @@ function portOf(db: Database): SubjectPort<RegistrationRow, RegistrationChange> 
     update: (changed, now) =>
       changed.flatMap(({ row, change }) => updateRegistration(db, row, change, now)),
     hasSent: ({ tx }) => tx !== null,
-    isSame: requestsSame,
-    afterUpdate: registrationAfterUpdate,
-    afterFailure: registrationAfterFailure,
+    isSame: requestsSameTransaction,
+    decideAfterUpdate: decideRegistrationOutcome,
+    decideAfterFailure: decideRegistrationFailure,
     giveUp: (row, reason) => ({ change: toFailed(row, reason), task: null }),
   };
 }
 
 /** Whether two states of a registration ask for the same transaction. */
-function requestsSame(row: RegistrationRow, other: RegistrationRow): boolean {
-  const asked = ({ state, profile, policyId, wallet, recipient, sendFunding }: RegistrationRow) =>
+function requestsSameTransaction(row: RegistrationRow, other: RegistrationRow): boolean {
+  const toComparableText = ({
+    state,
+    profile,
+    policyId,
+    wallet,
+    recipient,
+    sendFunding,
+  }: RegistrationRow) =>
     JSON.stringify({ state, profile, policyId, wallet, recipient, sendFunding });
-  return asked(row) === asked(other);
+  return toComparableText(row) === toComparableText(other);
 }
 
 /**
@@ -97,19 +104,19 @@ async function rejectSecondMint(
   row: RegistrationRow,
   { provider }: Pick<BuildContext, "provider">,
 ): Promise<void> {
-  const token = row.tx && identifierOfSeed(row);
+  const token = row.tx && computeAgentIdentifier(row);
   const minted = token && (await provider.assetMetadata(token));
   if (minted) throw new TokenExistsError(token);
 }
 
-type Outcome = SubjectOutcome<RegistrationChange>;
+type RegistrationOutcome = SubjectOutcome<RegistrationChange>;
 
 /** What became of a registration by what became of its transaction; null: nothing new. */
-function registrationAfterUpdate(
+function decideRegistrationOutcome(
   row: RegistrationRow,
   { task, transaction }: TaskUpdate,
   now: number,
-): Outcome | null {
+): RegistrationOutcome | null {
   const { purpose, agentIdentifier, seed } = task.detail as RegistrationDetail;
   const { hash, phase, validTo, fee, blockHeight, blockTime, error } = transaction;
   // It wants something else by now.
@@ -130,7 +137,7 @@ function registrationAfterUpdate(
     case "UnderWay":
       return {
         change: { state: `${purpose}Initiated`, error: null, ...named, tx },
-        task: { ...PENDING, attempts },
+        task: { ...PENDING_STATE, attempts },
       };
     case "Landed":
       return {
@@ -141,10 +148,10 @@ function registrationAfterUpdate(
           tx: confirmed,
           lastCheckedAt: now,
         },
-        task: PENDING,
+        task: PENDING_STATE,
       };
     case "Ended":
-      if (!isCurrent || openPurpose(row.state) === null) return null;
+      if (!isCurrent || findOpenPurpose(row.state) === null) return null;
       if (phase === "Failed") {
         const reason =
           "the policy's script refused the transaction, and the network took the collateral";
@@ -157,7 +164,7 @@ function registrationAfterUpdate(
       if (phase === "Orphaned")
         return {
           change: toRequested(row, "FailedViaManualReset"),
-          task: { ...waitForTurn(now), attempts },
+          task: { ...createQueuedState(now), attempts },
         };
       return retryRegistration(
         row,
@@ -169,26 +176,27 @@ function registrationAfterUpdate(
 }
 
 function purposeOf(row: RegistrationRow): Purpose {
-  const purpose = openPurpose(row.state);
+  const purpose = findOpenPurpose(row.state);
   if (purpose === null) throw new Error(`registration ${row.id} is ${row.state}, yet due`);
   return purpose;
 }
 
 /** What follows from errors that mean something special for a registration. */
-function registrationAfterFailure(
+function decideRegistrationFailure(
   row: RegistrationRow,
   error: unknown,
   now: number,
-): Outcome | null {
-  const wait = (reasonCode: ReasonCode, reason: string): Outcome => ({
-    task: { attempts: row.task?.attempts ?? 0, reasonCode, reason, dueAt: now + WAIT_MS },
+): RegistrationOutcome | null {
+  const toDelayedOutcome = (reasonCode: ReasonCode, reason: string): RegistrationOutcome => ({
+    task: { attempts: row.task?.attempts ?? 0, reasonCode, reason, dueAt: now + RETRY_DELAY_MS },
   });
-  if (error instanceof TransactionTooLarge)
+  if (error instanceof TransactionTooLargeError)
     return { change: toFailed(row, `${error.message}: shorten the texts`), task: null };
   // A mint that was rolled back may be mined again, and then the token must be burned.
-  if (error instanceof NotMintedError && now < (row.lastCheckedAt ?? 0) + MAY_RETURN_MS)
-    return wait("chain", `waits for the token: ${error.message}`);
-  if (error instanceof TokenExistsError) return wait("provider", describeProviderFailure(error));
+  if (error instanceof NotMintedError && now < (row.lastCheckedAt ?? 0) + REOPENING_MAX_AGE_MS)
+    return toDelayedOutcome("chain", `waits for the token: ${error.message}`);
+  if (error instanceof TokenExistsError)
+    return toDelayedOutcome("provider", describeProviderFailure(error));
   return null;
 }
 
@@ -198,7 +206,7 @@ function retryRegistration(
   status: "FailedViaTimeout" | "FailedViaManualReset",
   reason: string,
   now: number,
-): Outcome {
+): RegistrationOutcome {
   const outcome = countFailure(row.task?.attempts ?? 0, reason, now);
   if ("task" in outcome) return { change: toRequested(row, status), task: outcome.task };
   const tx = row.tx && { ...row.tx, status };

@@ -1,6 +1,6 @@
 import type { TaskFeature } from "../wallets/spending/task-queue.ts";
+import { MIN_FUNDING } from "./registration-profile.ts";
 import { REGISTRATION_FEATURE } from "./states.ts";
-import { MIN_FUNDING } from "./token.ts";
 
 /** Registrations and deregistrations in the queue of wallets. */
 export const registrationQueue: TaskFeature = {

@@ -1,11 +1,11 @@
 import { isoTime } from "../http/envelope.ts";
 import type { AgentProfile } from "../registry/entries/profile.ts";
-import { shownProfile } from "../registry/entries/shown-profile.ts";
+import { toProfileResponse } from "../registry/entries/profile-response.ts";
+import type { InboxAgentProfile, WalletReference } from "./registration-profile.ts";
 import type { RegistrationRow } from "./tables.ts";
-import type { InboxAgentProfile, WalletName } from "./token.ts";
 
 /** What the records of agents and of inbox agents have in common. */
-function common(row: RegistrationRow, tip: number | null) {
+function toCommonFields(row: RegistrationRow, tip: number | null) {
   const { wallet, recipient, tx, task } = row;
   return {
     id: row.id,
@@ -16,8 +16,8 @@ function common(row: RegistrationRow, tip: number | null) {
     lastCheckedAt: row.lastCheckedAt === null ? null : isoTime(row.lastCheckedAt),
     agentIdentifier: row.agentIdentifier ?? "",
     sendFundingMinorUnit: row.sendFunding,
-    SmartContractWallet: shownWallet(wallet),
-    RecipientWallet: recipient && shownWallet(recipient),
+    SmartContractWallet: toWalletResponse(wallet),
+    RecipientWallet: recipient && toWalletResponse(recipient),
     CurrentTransaction: tx && {
       txHash: tx.hash,
       status: tx.status,
@@ -30,7 +30,7 @@ function common(row: RegistrationRow, tip: number | null) {
   };
 }
 
-const shownWallet = ({ vkey, address }: WalletName) => ({
+const toWalletResponse = ({ vkey, address }: WalletReference) => ({
   walletVkey: vkey,
   walletAddress: address,
 });
@@ -41,11 +41,11 @@ const shownWallet = ({ vkey, address }: WalletName) => ({
  * @param tip - height of the newest block seen, from which confirmations are counted
  */
 export function toAgentResponse(row: RegistrationRow, tip: number | null) {
-  return { ...common(row, tip), ...shownProfile(row.profile as AgentProfile) };
+  return { ...toCommonFields(row, tip), ...toProfileResponse(row.profile as AgentProfile) };
 }
 
 /** An inbox agent's registration as the interface shows it. */
 export function toInboxAgentResponse(row: RegistrationRow, tip: number | null) {
   const { name, description, agentSlug, metadataVersion } = row.profile as InboxAgentProfile;
-  return { ...common(row, tip), name, description, agentSlug, metadataVersion };
+  return { ...toCommonFields(row, tip), name, description, agentSlug, metadataVersion };
 }

@@ -3,35 +3,39 @@ import { parseAddress } from "../chain/address.ts";
 import type { Network } from "../chain/network.ts";
 import { type Database, db, type Statement, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
-import { open } from "../db/sealed.ts";
-import { commitAudited } from "../http/audit.ts";
-import { networksOf } from "../http/authenticate.ts";
+import { unseal } from "../db/sealed.ts";
+import { commitWithAudit } from "../http/audit.ts";
+import { listPermittedNetworks } from "../http/authenticate.ts";
 import type { AppContext, Caller } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
-import { idempotently, type Remember } from "../http/idempotency.ts";
-import { activeSource } from "../sources/active.ts";
-import { addressOn } from "../sources/checks.ts";
-import { providerFor } from "../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../sources/record.ts";
+import { runIdempotently, type StoreResponse } from "../http/idempotency.ts";
+import { findActiveSource } from "../sources/find-source.ts";
+import { createProvider } from "../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../sources/source-row.ts";
+import { requireAddress } from "../sources/validate-request.ts";
 import {
   findScopedWallet,
+  listScopedVkeys,
   type ManagedWallet,
-  scopedVkeys,
 } from "../wallets/managed/find-wallet.ts";
-import { permitAddress } from "../wallets/managed/permit-address.ts";
-import { endTasks, putTasks } from "../wallets/queue/store.ts";
+import { requirePermittedAddress } from "../wallets/managed/require-permitted-address.ts";
+import { deleteTasks, upsertTasks } from "../wallets/queue/store.ts";
 import { wakeWallet } from "../wallets/queue/wake-wallet.ts";
-import { chargeFunding, computeLeavingFunds } from "./funding-charge.ts";
+import { chargeFunding, computeSentFunds } from "./funding-charge.ts";
+import {
+  MIN_FUNDING,
+  type RegistrationProfile,
+  type WalletReference,
+} from "./registration-profile.ts";
 import { mayDelete, mayDeregister, REGISTRATION_FEATURE, type RegistrationKind } from "./states.ts";
 import {
   findRegistration,
   insertRegistration,
   readRegistration,
-  requestTask,
+  toTask,
   updateRegistration,
 } from "./store.ts";
 import type { RegistrationRow } from "./tables.ts";
-import { MIN_FUNDING, type RegistrationProfile, type WalletName } from "./token.ts";
 
 /** Actions as the audit log names them. */
 const AUDIT_NAMES = { Agent: "agent", InboxAgent: "inbox-agent" } as const;
@@ -62,7 +66,7 @@ export async function requestRegistration<Shown>(
 ): Promise<Shown> {
   const { network } = body;
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
-  return idempotently(c, database, now, async (remember) => {
+  return runIdempotently(c, database, now, async (remember) => {
     const { caller } = c.var;
     const wallet = await findScopedWallet(
       database,
@@ -71,14 +75,14 @@ export async function requestRegistration<Shown>(
       body.sellingWalletVkey,
       "Selling",
     );
-    const source = wallet && (await activeSource(database, wallet.sourceId));
+    const source = wallet && (await findActiveSource(database, wallet.sourceId));
     if (!wallet || !source)
       throw new ApiError(
         404,
         "sellingWalletVkey: no payment source of this network has this selling wallet",
       );
-    const recipient = recipientOf(caller, wallet, body.recipientWalletAddress);
-    permitFunding(caller, body.sendFundingMinorUnit);
+    const recipient = resolveRecipient(caller, wallet, body.recipientWalletAddress);
+    requireFundingPermission(caller, body.sendFundingMinorUnit);
     const profile = profileOf(source);
     const request: Omit<RegistrationRow, "task"> = {
       id: newId(now),
@@ -93,7 +97,7 @@ export async function requestRegistration<Shown>(
       state: "RegistrationRequested",
       error: null,
       agentIdentifier: null,
-      wallet: nameOf(wallet),
+      wallet: toWalletReference(wallet),
       walletVkey: wallet.vkey,
       recipient,
       sendFunding: body.sendFundingMinorUnit,
@@ -106,10 +110,10 @@ export async function requestRegistration<Shown>(
       lastCheckedAt: null,
       revision: 0,
     };
-    const row = { ...request, task: requestTask(request, "Registration", now) };
+    const row = { ...request, task: toTask(request, "Registration", now) };
     const record = show(row);
     const detail = { network, name: profile.name, wallet: wallet.vkey };
-    await commitAudited(
+    await commitWithAudit(
       c,
       database,
       { action: `${AUDIT_NAMES[kind]}.register`, target: row.id, detail, now },
@@ -119,7 +123,7 @@ export async function requestRegistration<Shown>(
         ...chargeFunding(caller, row),
       ],
     ).catch((error: unknown) => {
-      throw isSpendingExceeded(error) ? spendingLimitExceeded(row) : error;
+      throw isSpendingExceeded(error) ? createSpendingLimitError(row) : error;
     });
     await wakeWallet(c.env, network, wallet.vkey, c.var.requestId);
     return record;
@@ -147,7 +151,7 @@ export async function requestDeregistrationOnce<Shown>(
 ): Promise<Shown> {
   const deadline = c.var.deadline;
   const database = db(c.env, body.network, { writes: "idempotent", deadline });
-  return idempotently(c, database, now, (remember) =>
+  return runIdempotently(c, database, now, (remember) =>
     requestDeregistration(c, kind, body, show, now, remember),
   );
 }
@@ -164,35 +168,35 @@ export async function requestDeregistration<Shown>(
   body: DeregistrationRequest,
   show: (row: RegistrationRow) => Shown,
   now: number,
-  remember: Remember = async () => [],
+  remember: StoreResponse = async () => [],
 ): Promise<Shown> {
   const { network, agentIdentifier, smartContractAddress } = body;
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const row = await findRegistration(database, kind, network, agentIdentifier);
-  const source = row && (await activeSource(database, row.sourceId));
+  const source = row && (await findActiveSource(database, row.sourceId));
   const isFound = source && isSameAddress(smartContractAddress, source.contractAddress);
   if (!row || !isFound || !(await isInScope(c, database, row)))
     throw new ApiError(404, "agentIdentifier: this service registered no such agent");
-  refuseOthers(c, row);
+  requireOwner(c, row);
   if (!mayDeregister(kind, row.state))
     throw new ApiError(
       "wrong_state",
       `agentIdentifier: the registration is in the state ${row.state}`,
     );
-  const wallet = await holdingWallet(c, database, source, agentIdentifier);
+  const wallet = await findHoldingWallet(c, database, source, agentIdentifier);
   const change = {
     state: "DeregistrationRequested",
     error: null,
-    wallet: nameOf(wallet),
+    wallet: toWalletReference(wallet),
     walletVkey: wallet.vkey,
     tx: null,
   } as const;
-  const task = requestTask({ ...row, ...change }, "Deregistration", now);
+  const task = toTask({ ...row, ...change }, "Deregistration", now);
   const record = show({ ...row, ...change, task, updatedAt: now });
-  await commitMove(c, database, row, `${AUDIT_NAMES[kind]}.deregister`, now, [
+  await commitChange(c, database, row, `${AUDIT_NAMES[kind]}.deregister`, now, [
     ...(await remember(record)),
     ...updateRegistration(database, row, change, now),
-    ...putTasks([task]),
+    ...upsertTasks([task]),
   ]);
   await wakeWallet(c.env, network, wallet.vkey, c.var.requestId);
   return record;
@@ -214,19 +218,19 @@ export async function removeRegistration(
   const row = await readRegistration(database, id);
   if (row?.kind !== kind || !(await isInScope(c, database, row)))
     throw new ApiError(404, "id: there is no such registration");
-  refuseOthers(c, row);
+  requireOwner(c, row);
   if (!mayDelete(row.state))
     throw new ApiError("wrong_state", `id: the registration is in the state ${row.state}`);
-  await commitMove(c, database, row, `${AUDIT_NAMES[kind]}.delete`, now, [
+  await commitChange(c, database, row, `${AUDIT_NAMES[kind]}.delete`, now, [
     ...updateRegistration(database, row, {}, now),
     statement("DELETE FROM registration WHERE id = ?", id),
-    ...endTasks(REGISTRATION_FEATURE, [id]),
+    ...deleteTasks(REGISTRATION_FEATURE, [id]),
   ]);
   return row;
 }
 
 /** A batch with its audit row; 409 when another write changed the registration first. */
-async function commitMove(
+async function commitChange(
   c: AppContext,
   database: Database,
   row: RegistrationRow,
@@ -236,7 +240,7 @@ async function commitMove(
 ): Promise<void> {
   const detail = { network: row.network, agentIdentifier: row.agentIdentifier };
   try {
-    await commitAudited(c, database, { action, target: row.id, detail, now }, statements);
+    await commitWithAudit(c, database, { action, target: row.id, detail, now }, statements);
   } catch (error) {
     if (violates(error, "registration.revision"))
       throw new ApiError(
@@ -248,7 +252,7 @@ async function commitMove(
 }
 
 /** @throws ApiError 403 */
-function refuseOthers(c: AppContext, row: RegistrationRow): void {
+function requireOwner(c: AppContext, row: RegistrationRow): void {
   const { caller } = c.var;
   if (caller.permission !== "Admin" && caller.id !== row.createdById)
     throw new ApiError("not_owner", "The registration belongs to another API key");
@@ -260,20 +264,20 @@ async function isInScope(
   database: Database,
   { network, walletVkey }: RegistrationRow,
 ): Promise<boolean> {
-  if (!networksOf(caller).includes(network)) return false;
-  const vkeys = await scopedVkeys(database, caller, network);
+  if (!listPermittedNetworks(caller).includes(network)) return false;
+  const vkeys = await listScopedVkeys(database, caller, network);
   return vkeys === null || vkeys.includes(walletVkey);
 }
 
 /** The managed wallet of a source that holds a token. @throws ApiError 404, 409; ProviderError */
-async function holdingWallet(
+async function findHoldingWallet(
   c: AppContext,
   database: Database,
   source: SourceRow,
   unit: string,
 ): Promise<ManagedWallet> {
-  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
-  const provider = await providerFor(c.env, source.network, key, { caller: c.var.caller.id });
+  const key = await unseal(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const provider = await createProvider(c.env, source.network, key, { caller: c.var.caller.id });
   const holders = (await provider.assetHolders(unit)) ?? [];
   const holder = holders.find(({ quantity }) => BigInt(quantity) > 0n);
   if (!holder) throw new ApiError(404, "agentIdentifier: no wallet holds this agent's token");
@@ -289,18 +293,18 @@ async function holdingWallet(
 }
 
 /** @throws ApiError 400, 403 */
-function recipientOf(
+function resolveRecipient(
   caller: Caller,
   wallet: ManagedWallet,
   text: string | null,
-): WalletName | null {
+): WalletReference | null {
   if (text === null) return null;
   const field = "recipientWalletAddress";
-  const address = addressOn(wallet.network, field, text);
+  const address = requireAddress(wallet.network, field, text);
   const payment = parseAddress(address)?.payment;
   if (payment?.kind !== "key")
     throw new ApiError(400, `${field}: must be a wallet's address, not a contract's`);
-  permitAddress(caller, field, address, [wallet]);
+  requirePermittedAddress(caller, field, address, [wallet]);
   return { vkey: payment.hash, address };
 }
 
@@ -309,7 +313,7 @@ function recipientOf(
  *
  * @throws ApiError 403
  */
-function permitFunding({ permission }: Caller, amount: string | null): void {
+function requireFundingPermission({ permission }: Caller, amount: string | null): void {
   if (permission === "Admin" || BigInt(amount ?? 0) <= MIN_FUNDING) return;
   throw new ApiError(
     "permission_missing",
@@ -317,14 +321,17 @@ function permitFunding({ permission }: Caller, amount: string | null): void {
   );
 }
 
-function spendingLimitExceeded(row: RegistrationRow): ApiError {
+function createSpendingLimitError(row: RegistrationRow): ApiError {
   return new ApiError(
     "spending_limit_exceeded",
-    `recipientWalletAddress: the API key's spending limits do not cover the ${computeLeavingFunds(row)} minor units sent with the token`,
+    `recipientWalletAddress: the API key's spending limits do not cover the ${computeSentFunds(row)} minor units sent with the token`,
   );
 }
 
-const nameOf = ({ vkey, address }: WalletName): WalletName => ({ vkey, address });
+const toWalletReference = ({ vkey, address }: WalletReference): WalletReference => ({
+  vkey,
+  address,
+});
 
 function isSameAddress(asked: string | undefined, address: string): boolean {
   return asked === undefined || asked.toLowerCase() === address;

@@ -3,8 +3,8 @@ import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
 import type { AgentProfile } from "../registry/entries/profile.ts";
-import type { SourceRow } from "../sources/record.ts";
-import { listResponses } from "./list-responses.ts";
+import type { SourceRow } from "../sources/source-row.ts";
+import { listRegistrationResponses } from "./list-registration-responses.ts";
 import { toAgentResponse } from "./registration-response.ts";
 import {
   removeRegistration,
@@ -48,7 +48,9 @@ export function registrationRoutes() {
         Assets: described(z.array(agentRegistrationRecord), "The registrations."),
       }),
     },
-    async (c, { query }) => ({ Assets: await listResponses(c, KIND, query, toAgentResponse) }),
+    async (c, { query }) => ({
+      Assets: await listRegistrationResponses(c, KIND, query, toAgentResponse),
+    }),
   );
 
   serve(
@@ -69,8 +71,8 @@ export function registrationRoutes() {
       errors: REGISTRATION_ERRORS,
     },
     async (c, { body }) => {
-      const profile = (source: SourceRow) => profileOf(body, source);
-      return requestRegistration(c, KIND, body, profile, show, Date.now());
+      const createProfile = (source: SourceRow) => toProfile(body, source);
+      return requestRegistration(c, KIND, body, createProfile, toPendingResponse, Date.now());
     },
   );
 
@@ -91,7 +93,7 @@ export function registrationRoutes() {
       data: agentRegistrationRecord,
       errors: DEREGISTRATION_ERRORS,
     },
-    async (c, { body }) => requestDeregistrationOnce(c, KIND, body, show, Date.now()),
+    async (c, { body }) => requestDeregistrationOnce(c, KIND, body, toPendingResponse, Date.now()),
   );
 
   serve(
@@ -110,24 +112,24 @@ export function registrationRoutes() {
       data: agentRegistrationRecord,
       errors: DEREGISTRATION_ERRORS,
     },
-    async (c, { body }) => remove(c, body),
+    async (c, { body }) => removeOrDeregister(c, body),
   );
 
   return router;
 }
 
-async function remove(c: AppContext, body: z.output<typeof removeBody>) {
+async function removeOrDeregister(c: AppContext, body: z.output<typeof removeBody>) {
   const { id, network, agentIdentifier, smartContractAddress } = body;
-  if (id !== undefined) return show(await removeRegistration(c, KIND, id, Date.now()));
+  if (id !== undefined) return toPendingResponse(await removeRegistration(c, KIND, id, Date.now()));
   if (network === undefined || agentIdentifier === undefined) throw new Error("not validated");
   const requested = { network, agentIdentifier, smartContractAddress };
-  return requestDeregistration(c, KIND, requested, show, Date.now());
+  return requestDeregistration(c, KIND, requested, toPendingResponse, Date.now());
 }
 
 /** Nothing is in a block yet, so there are no confirmations. */
-const show = (row: RegistrationRow) => toAgentResponse(row, null);
+const toPendingResponse = (row: RegistrationRow) => toAgentResponse(row, null);
 
-function profileOf(body: RegisterBody, { type }: SourceRow): AgentProfile {
+function toProfile(body: RegisterBody, { type }: SourceRow): AgentProfile {
   const { AgentPricing: pricing } = body;
   return {
     name: body.name,

@@ -1,33 +1,33 @@
 import * as z from "zod";
-import { MAX_TEXT_BYTES, PIECE_BYTES } from "../chain/metadata.ts";
+import { CHUNK_BYTES, MAX_TEXT_BYTES } from "../chain/metadata.ts";
 import {
-  AGENT_IDENTIFIER,
-  answerText,
-  CONTRACT_ADDRESS,
+  actingWallet,
+  bech32Address,
+  blockFields,
+  network,
+  paymentSourceType,
+  requestUnit,
+} from "../http/openapi/chain-fields.ts";
+import {
   described,
+  EXAMPLE_AGENT_IDENTIFIER,
+  EXAMPLE_CONTRACT_ADDRESS,
+  EXAMPLE_TX_HASH,
+  EXAMPLE_WALLET_ADDRESS,
   hexText,
   minorUnits,
   named,
   recordId,
-  shownAs,
-  TX_HASH,
+  responseText,
+  setDocumentSchema,
   timestamp,
-  WALLET_ADDRESS,
 } from "../http/openapi/fields.ts";
-import {
-  bech32Address,
-  blockFields,
-  givenUnit,
-  network,
-  ownWallet,
-  paymentSourceType,
-} from "../http/openapi/ledger.ts";
 import { page, text } from "../http/openapi/parameters.ts";
 import { metadataFields } from "../registry/entries/schemas.ts";
 import { REGISTRATION_STATES, STATUS_FILTERS } from "./states.ts";
 
-const ID = "01m80ydzjz46b1xn813egtkkv2";
-const AGENT_URL = "https://agents.example.com/translator";
+const EXAMPLE_ID = "01m80ydzjz46b1xn813egtkkv2";
+const EXAMPLE_AGENT_URL = "https://agents.example.com/translator";
 
 const hexOf = (digits: number) =>
   z
@@ -40,7 +40,7 @@ const agentUrl = text()
   .refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), "must be an http or https URL")
   .refine((url) => !/[?#]/.test(url), "must not have a query or a fragment")
   .meta({ format: "uri", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^?#]+$" });
-const optional = (what: string, example: string) =>
+const optionalText = (what: string, example: string) =>
   described(text().nullable().default(null), what, example);
 
 /** Policy id and asset name. */
@@ -52,7 +52,7 @@ export const identifier = described(
     .max(250)
     .transform((hex) => hex.toLowerCase()),
   "Policy id and asset name of the agent, in hex.",
-  AGENT_IDENTIFIER,
+  EXAMPLE_AGENT_IDENTIFIER,
 );
 
 /** What registering an agent and an inbox agent have in common. */
@@ -66,7 +66,7 @@ export const registrationFields = {
   recipientWalletAddress: described(
     bech32Address().nullable().default(null),
     "Recipient of the token: without Admin, one of the wallet's or the key's addresses. Null: the selling wallet, which alone can deregister.",
-    WALLET_ADDRESS,
+    EXAMPLE_WALLET_ADDRESS,
   ),
   sendFundingMinorUnit: described(
     amount.nullable().default(null),
@@ -83,17 +83,17 @@ export const REGISTRATION_GUARDS = {
 } as const;
 
 /** A text of the metadata that other readers do not join from pieces. */
-const unbroken = (max: number, bytes: number) =>
+const boundedText = (max: number, bytes: number) =>
   text(max)
     .refine(
       (one) => new TextEncoder().encode(one).length <= bytes,
       `must have at most ${bytes} bytes in UTF-8`,
     )
     .meta({ format: `text-of-${bytes}-bytes` });
-const onePiece = unbroken(PIECE_BYTES, PIECE_BYTES);
+const singleChunkText = boundedText(CHUNK_BYTES, CHUNK_BYTES);
 
 const tag = described(
-  unbroken(63, MAX_TEXT_BYTES),
+  boundedText(63, MAX_TEXT_BYTES),
   "A tag of the agent; at most 64 bytes in UTF-8.",
   "translation",
 );
@@ -106,7 +106,7 @@ const otherPricingType = named(
 
 const price = z.object({
   amount: described(amount, "Minor units of `unit`.", "5000000"),
-  unit: givenUnit,
+  unit: requestUnit,
 });
 
 export const registerBody = z.object({
@@ -120,7 +120,7 @@ export const registerBody = z.object({
   apiBaseUrl: described(
     agentUrl,
     "Base URL of the agent's API, without query or fragment.",
-    AGENT_URL,
+    EXAMPLE_AGENT_URL,
   ),
   image: described(
     text().default("ipfs://QmXXW7tmBgpQpXoJMAMEXXFe9dyQcrLFKGuzxnHDnbKC7f"),
@@ -132,9 +132,17 @@ export const registerBody = z.object({
     z
       .array(
         z.object({
-          name: described(onePiece, "Its name; at most 60 bytes in UTF-8.", "A translated letter"),
-          mimeType: described(onePiece, "Its media type; at most 60 bytes in UTF-8.", "text/plain"),
-          url: described(text(), "URL of the example.", `${AGENT_URL}/example.txt`),
+          name: described(
+            singleChunkText,
+            "Its name; at most 60 bytes in UTF-8.",
+            "A translated letter",
+          ),
+          mimeType: described(
+            singleChunkText,
+            "Its media type; at most 60 bytes in UTF-8.",
+            "text/plain",
+          ),
+          url: described(text(), "URL of the example.", `${EXAMPLE_AGENT_URL}/example.txt`),
         }),
       )
       .max(25)
@@ -144,25 +152,25 @@ export const registerBody = z.object({
   Capability: described(
     z.object({
       name: described(text(), "Its name.", "translation"),
-      version: described(onePiece, "Its version; at most 60 bytes in UTF-8.", "1.0.0"),
+      version: described(singleChunkText, "Its version; at most 60 bytes in UTF-8.", "1.0.0"),
     }),
     "Capability of the agent.",
   ),
   Author: described(
     z.object({
       name: described(text(), "Name of the author.", "The demo"),
-      organization: optional("Organization of the author.", "Demo Agents GmbH"),
-      contactEmail: optional("E-mail address of the author.", "author@example.com"),
-      contactOther: optional("Another way to reach the author.", "https://example.com"),
+      organization: optionalText("Organization of the author.", "Demo Agents GmbH"),
+      contactEmail: optionalText("E-mail address of the author.", "author@example.com"),
+      contactOther: optionalText("Another way to reach the author.", "https://example.com"),
     }),
     "Author of the agent.",
   ),
   Legal: described(
     z
       .object({
-        privacyPolicy: optional("The privacy policy.", `${AGENT_URL}/privacy`),
-        terms: optional("The terms of use.", `${AGENT_URL}/terms`),
-        other: optional("Another legal text.", `${AGENT_URL}/legal`),
+        privacyPolicy: optionalText("The privacy policy.", `${EXAMPLE_AGENT_URL}/privacy`),
+        terms: optionalText("The terms of use.", `${EXAMPLE_AGENT_URL}/terms`),
+        other: optionalText("Another legal text.", `${EXAMPLE_AGENT_URL}/legal`),
       })
       .default({ privacyPolicy: null, terms: null, other: null }),
     "Legal texts of the agent.",
@@ -186,44 +194,44 @@ export const registerBody = z.object({
 
 export type RegisterBody = z.output<typeof registerBody>;
 
-const contract = described(
+const contractAddress = described(
   text().optional(),
   "Contract of the agent's payment source. Default: the contract of the agent's policy.",
-  CONTRACT_ADDRESS,
+  EXAMPLE_CONTRACT_ADDRESS,
 );
 
-const deregistration = {
+const deregistrationFields = {
   network,
   agentIdentifier: identifier,
-  smartContractAddress: contract,
+  smartContractAddress: contractAddress,
 };
 
-export const deregisterBody = z.object(deregistration);
+export const deregisterBody = z.object(deregistrationFields);
 
-const registrationId = described(text(), "Id of the registration.", ID);
+const registrationId = described(text(), "Id of the registration.", EXAMPLE_ID);
 
 /** `DELETE /registry` means one of two things. */
-export const removeBody = shownAs(
+export const removeBody = setDocumentSchema(
   z
     .object({
       network: network.optional(),
       agentIdentifier: identifier.optional(),
-      smartContractAddress: contract,
+      smartContractAddress: contractAddress,
       id: registrationId.optional(),
     })
     .superRefine(({ id, agentIdentifier, network }, problems) => {
-      const issue = (name: string, message: string) =>
+      const addIssue = (name: string, message: string) =>
         problems.addIssue({ code: "custom", path: [name], message });
       if (id !== undefined && agentIdentifier !== undefined)
-        issue("id", "must not be sent together with agentIdentifier");
+        addIssue("id", "must not be sent together with agentIdentifier");
       if (id !== undefined) return;
-      if (agentIdentifier === undefined) issue("agentIdentifier", "is required");
-      if (network === undefined) issue("network", "is required");
+      if (agentIdentifier === undefined) addIssue("agentIdentifier", "is required");
+      if (network === undefined) addIssue("network", "is required");
     }),
   named(
     "DeregisterAgentRequest",
     "With `agentIdentifier` and `network`, deregisters the agent on the chain. With `id` alone, permanently removes the record.",
-    z.xor([z.strictObject(deregistration), z.strictObject({ id: registrationId })]),
+    z.xor([z.strictObject(deregistrationFields), z.strictObject({ id: registrationId })]),
   ),
 );
 
@@ -253,12 +261,12 @@ export const registrationListQuery = z.object({
   filterAgentIdentifier: described(
     text().optional(),
     "Only the agent with this identifier.",
-    AGENT_IDENTIFIER,
+    EXAMPLE_AGENT_IDENTIFIER,
   ),
   filterSmartContractAddress: described(
     text().optional(),
     "Only registrations of the payment source with this contract.",
-    CONTRACT_ADDRESS,
+    EXAMPLE_CONTRACT_ADDRESS,
   ),
   filterPaymentSourceType: described(
     paymentSourceType.optional(),
@@ -272,8 +280,8 @@ export const registrationListQuery = z.object({
 });
 
 /** What the records of agents and of inbox agents have in common. */
-export const registrationCommon = {
-  id: recordId("the registration", ID),
+export const commonRegistrationFields = {
+  id: recordId("the registration", EXAMPLE_ID),
   error: described(
     z.string().nullable(),
     "Why the registration failed and how to fix it, or what it waits for. Null: neither.",
@@ -287,18 +295,18 @@ export const registrationCommon = {
     "Time of the last check of the chain. Null: none yet.",
     "2026-11-22T06:17:26.715Z",
   ),
-  agentIdentifier: answerText(
+  agentIdentifier: responseText(
     "Policy id and asset name, in hex. Empty: not minted yet.",
-    AGENT_IDENTIFIER,
+    EXAMPLE_AGENT_IDENTIFIER,
   ),
   sendFundingMinorUnit: described(
     minorUnits("").nullable(),
     "Native coin sent with the token, in minor units. Null: the minimum.",
     "5000000",
   ),
-  SmartContractWallet: described(ownWallet, "Selling wallet that pays for the registration."),
+  SmartContractWallet: described(actingWallet, "Selling wallet that pays for the registration."),
   RecipientWallet: described(
-    ownWallet.nullable(),
+    actingWallet.nullable(),
     "Recipient of the token. Null: the selling wallet.",
   ),
   CurrentTransaction: described(
@@ -306,7 +314,7 @@ export const registrationCommon = {
       "RegistrationTransaction",
       "A transaction that mints or burns a token.",
       z.object({
-        txHash: hexText(64, "Hash of the transaction.", TX_HASH),
+        txHash: hexText(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
         status: described(
           named(
             "RegistrationTransactionStatus",
@@ -327,7 +335,7 @@ export const registrationCommon = {
 export const agentRegistrationRecord = named(
   "AgentRegistration",
   "An agent that this service registered.",
-  z.object({ ...metadataFields, ...registrationCommon }),
+  z.object({ ...metadataFields, ...commonRegistrationFields }),
 );
 
 /** What deregistering and removing can answer beyond the usual. */

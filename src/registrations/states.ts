@@ -39,20 +39,23 @@ export const STATUS_FILTERS = {
   Failed: ["RegistrationFailed", "DeregistrationFailed", "UpdateFailed"],
 } as const satisfies Record<string, readonly RegistrationState[]>;
 
-const DEREGISTERABLE: Record<RegistrationKind, readonly RegistrationState[]> = {
+const DEREGISTERABLE_STATES: Record<RegistrationKind, readonly RegistrationState[]> = {
   Agent: ["RegistrationConfirmed", "UpdateConfirmed", "UpdateFailed", "DeregistrationFailed"],
   InboxAgent: ["RegistrationConfirmed", "DeregistrationFailed"],
 };
-const DELETABLE: readonly RegistrationState[] = ["RegistrationFailed", "DeregistrationConfirmed"];
+const DELETABLE_STATES: readonly RegistrationState[] = [
+  "RegistrationFailed",
+  "DeregistrationConfirmed",
+];
 
 /** Whether a deregistration may be requested. */
 export function mayDeregister(kind: RegistrationKind, state: RegistrationState): boolean {
-  return DEREGISTERABLE[kind].includes(state);
+  return DEREGISTERABLE_STATES[kind].includes(state);
 }
 
 /** Whether the record may be permanently removed. */
 export function mayDelete(state: RegistrationState): boolean {
-  return DELETABLE.includes(state);
+  return DELETABLE_STATES.includes(state);
 }
 
 /** The operation of a state; null in the states of an update. */
@@ -62,7 +65,7 @@ export function purposeOfState(state: RegistrationState): Purpose | null {
 }
 
 /** The operation of a state that ends with `Requested` or `Initiated`; null in any other. */
-export function openPurpose(state: RegistrationState): Purpose | null {
+export function findOpenPurpose(state: RegistrationState): Purpose | null {
   return /(Requested|Initiated)$/.test(state) ? purposeOfState(state) : null;
 }
 

@@ -1,8 +1,8 @@
 import { and, desc, eq, getTableColumns, inArray, lt, or, sql } from "drizzle-orm";
 import type { Network, PaymentSourceType } from "../chain/network.ts";
 import { type Database, type Statement, statement } from "../db/client.ts";
-import { nextRevision } from "../db/revision.ts";
-import { isTaskOf, putTasks, waitForTurn } from "../wallets/queue/store.ts";
+import { nextRevisionSql } from "../db/revision.ts";
+import { createQueuedState, taskJoinCondition, upsertTasks } from "../wallets/queue/store.ts";
 import { type WalletTask, walletTask } from "../wallets/queue/tables.ts";
 import { reopenTransactions } from "../wallets/spending/store/transactions.ts";
 import { returnFunding } from "./funding-charge.ts";
@@ -17,11 +17,11 @@ import { type RegistrationChange, type RegistrationRow, registration } from "./t
 
 /** Builds the statements that insert a registration and open its task. */
 export function insertRegistration(db: Database, { task, ...row }: RegistrationRow): Statement[] {
-  return [db.orm.insert(registration).values(row).toSQL(), ...putTasks(task ? [task] : [])];
+  return [db.orm.insert(registration).values(row).toSQL(), ...upsertTasks(task ? [task] : [])];
 }
 
 /** The task of a requested registration or deregistration. @param now - epoch milliseconds */
-export function requestTask(
+export function toTask(
   { id, network, sourceId, walletVkey }: Omit<RegistrationRow, "task">,
   purpose: Purpose,
   now: number,
@@ -29,7 +29,7 @@ export function requestTask(
   return {
     feature: REGISTRATION_FEATURE,
     ...{ subjectId: id, id: taskIdOf(id, purpose), network, sourceId, walletVkey },
-    ...{ requestedAt: now, ...waitForTurn(now), updatedAt: now },
+    ...{ requestedAt: now, ...createQueuedState(now), updatedAt: now },
   };
 }
 
@@ -45,7 +45,11 @@ export function updateRegistration(
 ): Statement[] {
   const update = db.orm
     .update(registration)
-    .set({ ...change, updatedAt: now, revision: nextRevision(registration.revision, row.revision) })
+    .set({
+      ...change,
+      updatedAt: now,
+      revision: nextRevisionSql(registration.revision, row.revision),
+    })
     .where(eq(registration.id, row.id))
     .toSQL();
   return [update, ...returnFunding(row, change)];
@@ -100,7 +104,7 @@ function selectRegistrations(db: Database) {
   return db.orm
     .select({ ...getTableColumns(registration), task: walletTask })
     .from(registration)
-    .leftJoin(walletTask, isTaskOf(registration.id, REGISTRATION_FEATURE));
+    .leftJoin(walletTask, taskJoinCondition(registration.id, REGISTRATION_FEATURE));
 }
 
 export async function readRegistration(

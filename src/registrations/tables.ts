@@ -1,8 +1,12 @@
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { NETWORKS, PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import type { WalletTask } from "../wallets/queue/tables.ts";
+import type {
+  RegistrationProfile,
+  RegistrationTransaction,
+  WalletReference,
+} from "./registration-profile.ts";
 import { REGISTRATION_KINDS, REGISTRATION_STATES } from "./states.ts";
-import type { RegistrationProfile, RegistrationTransaction, WalletName } from "./token.ts";
 
 /**
  * Agents and inbox agents registered through the API, and the progress of their registration or
@@ -30,11 +34,11 @@ export const registration = sqliteTable(
     /** Policy id and asset name, hex; null until the minting transaction is signed. */
     agentIdentifier: text("agent_identifier"),
     /** The wallet that signs: it pays for the mint, or holds the token to be burned. */
-    wallet: text("wallet", { mode: "json" }).$type<WalletName>().notNull(),
+    wallet: text("wallet", { mode: "json" }).$type<WalletReference>().notNull(),
     /** Copied from `wallet`. */
     walletVkey: text("wallet_vkey").notNull(),
     /** The recipient of the token; null: the wallet that mints it. */
-    recipient: text("recipient", { mode: "json" }).$type<WalletName>(),
+    recipient: text("recipient", { mode: "json" }).$type<WalletReference>(),
     /** Native minor units sent with the token, decimal text; null: the minimum. */
     sendFunding: text("send_funding"),
     /** What was charged to its key's spending limits, native minor units; null: nothing. */

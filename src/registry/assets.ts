@@ -1,21 +1,21 @@
 import pMap, { pMapSkip } from "p-map";
 import type * as z from "zod";
 import { requireCredits } from "../api-keys/credits.ts";
-import { chargeCall } from "../api-keys/run-charged.ts";
+import { chargeCall } from "../api-keys/run-with-charge.ts";
 import type { Network } from "../chain/network.ts";
 import type { Provider } from "../chain/provider/provider.ts";
 import { MAX_CONCURRENT_FETCHES } from "../connections.ts";
 import { db } from "../db/client.ts";
-import { open } from "../db/sealed.ts";
+import { unseal } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
-import { providerFor } from "../sources/provider.ts";
-import { readProvider } from "../sources/read-provider.ts";
-import { providerKeyPlace } from "../sources/record.ts";
+import { findReadProvider } from "../sources/find-read-provider.ts";
+import { createProvider } from "../sources/provider.ts";
+import { providerKeyPlace } from "../sources/source-row.ts";
 import { type AgentProfile, readProfile } from "./entries/profile.ts";
-import { freshProfile } from "./entries/read-entries.ts";
+import { toProfileResponse } from "./entries/profile-response.ts";
+import { loadFreshProfile } from "./entries/read-entries.ts";
 import type { agentMetadata } from "./entries/schemas.ts";
-import { shownProfile } from "./entries/shown-profile.ts";
 import { isInboxMetadata } from "./metadata/inbox.ts";
 
 interface Asset {
@@ -33,7 +33,7 @@ interface WalletRow {
   sealedKey: string;
 }
 
-const POLICY_LENGTH = 56;
+const POLICY_ID_LENGTH = 56;
 /** Tokens that one call reads: each is a call to the provider. */
 const MAX_TOKENS = 100;
 
@@ -43,7 +43,7 @@ const MAX_TOKENS = 100;
  *
  * @throws ApiError 404 when no payment source has such a wallet, 402; ProviderError
  */
-export async function walletAssets(
+export async function listWalletAssets(
   c: AppContext,
   query: { network: Network; vkey: string; smartContractAddress?: string | undefined },
 ): Promise<Asset[]> {
@@ -54,9 +54,9 @@ export async function walletAssets(
   await requireCredits(core, c.var.caller, "registry-wallet");
   const assets: Asset[] = [];
   for (const wallet of wallets) {
-    const key = await open(c.env, providerKeyPlace(wallet.sourceId), wallet.sealedKey);
-    const provider = await providerFor(c.env, query.network, key, { caller: c.var.caller.id });
-    assets.push(...(await assetsOf(provider, wallet)));
+    const key = await unseal(c.env, providerKeyPlace(wallet.sourceId), wallet.sealedKey);
+    const provider = await createProvider(c.env, query.network, key, { caller: c.var.caller.id });
+    assets.push(...(await loadAssets(provider, wallet)));
   }
   await chargeCall(c, "registry-wallet");
   return assets;
@@ -70,38 +70,42 @@ export async function walletAssets(
  * @throws ApiError 404 when its policy is not followed, the token has no owner, or its metadata cannot be
  *   read. ProviderError.
  */
-export async function agentAsset(
+export async function loadAgentAsset(
   c: AppContext,
   { network, agentIdentifier }: { network: Network; agentIdentifier: string },
   now: number,
 ): Promise<Asset> {
   const database = db(c.env, network, { deadline: c.var.deadline });
-  const known = await freshProfile(database, network, agentIdentifier, now);
-  return assetOf(agentIdentifier, known ?? (await profileOnChain(c, network, agentIdentifier)));
+  const known = await loadFreshProfile(database, network, agentIdentifier, now);
+  return toAsset(
+    agentIdentifier,
+    known ?? (await loadProfileFromChain(c, network, agentIdentifier)),
+  );
 }
 
-async function profileOnChain(
+async function loadProfileFromChain(
   c: AppContext,
   network: Network,
   agentIdentifier: string,
 ): Promise<AgentProfile> {
-  const refuse = (why: string) => new ApiError(404, `agentIdentifier: ${why}`);
-  const policyId = agentIdentifier.slice(0, POLICY_LENGTH);
-  const provider = await readProvider(c, { network, policyId });
-  if (provider === null) throw refuse("no payment source has this agent's policy");
+  const toNotFoundError = (why: string) => new ApiError(404, `agentIdentifier: ${why}`);
+  const policyId = agentIdentifier.slice(0, POLICY_ID_LENGTH);
+  const provider = await findReadProvider(c, { network, policyId });
+  if (provider === null) throw toNotFoundError("no payment source has this agent's policy");
   const holders = (await provider.assetHolders(agentIdentifier)) ?? [];
   // The provider goes on to show the metadata of a token that was burned.
   if (!holders.some(({ quantity }) => BigInt(quantity) > 0n))
-    throw refuse("nobody holds this agent's token");
+    throw toNotFoundError("nobody holds this agent's token");
   const asset = await provider.assetMetadata(agentIdentifier);
-  const read = readProfile(asset?.onchainMetadata ?? undefined);
-  if (!read.ok) throw refuse(`the token's metadata cannot be read: ${read.reason}`);
-  return read.profile;
+  const readAsset = readProfile(asset?.onchainMetadata ?? undefined);
+  if (!readAsset.ok)
+    throw toNotFoundError(`the token's metadata cannot be read: ${readAsset.reason}`);
+  return readAsset.profile;
 }
 
 async function findWallets(
   c: AppContext,
-  { network, vkey, smartContractAddress }: Parameters<typeof walletAssets>[1],
+  { network, vkey, smartContractAddress }: Parameters<typeof listWalletAssets>[1],
 ): Promise<WalletRow[]> {
   const rows = await db(c.env, undefined, { deadline: c.var.deadline }).all<
     WalletRow & { contractAddress: string }
@@ -118,7 +122,7 @@ async function findWallets(
   );
 }
 
-async function assetsOf(provider: Provider, wallet: WalletRow): Promise<Asset[]> {
+async function loadAssets(provider: Provider, wallet: WalletRow): Promise<Asset[]> {
   const held = (await provider.addressFunds(wallet.address)) ?? [];
   const units = held
     .filter(({ unit, quantity }) => unit.startsWith(wallet.policyId) && BigInt(quantity) > 0n)
@@ -127,16 +131,16 @@ async function assetsOf(provider: Provider, wallet: WalletRow): Promise<Asset[]>
   const read = async (unit: string) => {
     const metadata = (await provider.assetMetadata(unit))?.onchainMetadata;
     const result = readProfile(metadata ?? undefined);
-    return result.ok && !isInboxMetadata(metadata) ? assetOf(unit, result.profile) : pMapSkip;
+    return result.ok && !isInboxMetadata(metadata) ? toAsset(unit, result.profile) : pMapSkip;
   };
   return pMap(units, read, { concurrency: MAX_CONCURRENT_FETCHES });
 }
 
-function assetOf(unit: string, profile: AgentProfile): Asset {
+function toAsset(unit: string, profile: AgentProfile): Asset {
   return {
-    policyId: unit.slice(0, POLICY_LENGTH),
-    assetName: unit.slice(POLICY_LENGTH),
+    policyId: unit.slice(0, POLICY_ID_LENGTH),
+    assetName: unit.slice(POLICY_ID_LENGTH),
     agentIdentifier: unit,
-    Metadata: shownProfile(profile),
+    Metadata: toProfileResponse(profile),
   };
 }

@@ -1,15 +1,15 @@
 import { requireCredits } from "../api-keys/credits.ts";
-import { chargeCall } from "../api-keys/run-charged.ts";
+import { chargeCall } from "../api-keys/run-with-charge.ts";
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { db, type Statement, statement } from "../db/client.ts";
-import { open } from "../db/sealed.ts";
+import { unseal } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
-import { providerFor } from "../sources/provider.ts";
-import { pageSql, pageText } from "./entries/read-entries.ts";
-import type { ShownRow } from "./entries/render.ts";
-import { activeRegistrySource, providerKeyPlace } from "./sources/record.ts";
-import { type SellerWallet, sellerWallet } from "./token-holder.ts";
+import { createProvider } from "../sources/provider.ts";
+import { pageSql, renderPage } from "./entries/read-entries.ts";
+import type { EntryPageRow } from "./entries/render-entry.ts";
+import { findActiveRegistrySource, providerKeyPlace } from "./sources/list-registry-sources.ts";
+import { findSellerWallet, type SellerWallet } from "./token-holder.ts";
 
 /**
  * The payment information of an agent: its entry, the holder of its token and the payee. It is
@@ -19,27 +19,33 @@ import { type SellerWallet, sellerWallet } from "./token-holder.ts";
  * @throws ApiError 404 for an unknown agent, a removed source or a token without holder; 402;
  *   ProviderError
  */
-export async function paymentInformation(c: AppContext, agentIdentifier: string): Promise<string> {
+export async function loadPaymentInformation(
+  c: AppContext,
+  agentIdentifier: string,
+): Promise<string> {
   const row = await findEntry(c, agentIdentifier);
   if (row === undefined) throw new ApiError(404, "agentIdentifier: there is no such agent");
   const core = db(c.env, undefined, { deadline: c.var.deadline });
   await requireCredits(core, c.var.caller, "payment-information");
-  const wallet = await holderOf(c, row);
+  const wallet = await loadHolder(c, row);
   if (wallet === null)
     throw new ApiError(404, "agentIdentifier: no wallet holds this agent's token");
-  const text = pageText([row]);
+  const text = renderPage([row]);
   await chargeCall(c, "payment-information");
   return `${text.slice(0, -1)},"sellerWallet":${JSON.stringify(wallet)}}`;
 }
 
 /** The agent's entry on a network the key may use; one that is registered before one that is not. */
-async function findEntry(c: AppContext, agentIdentifier: string): Promise<ShownRow | undefined> {
+async function findEntry(
+  c: AppContext,
+  agentIdentifier: string,
+): Promise<EntryPageRow | undefined> {
   const { networkLimit } = c.var.caller;
   const networks = NETWORKS.filter((one) => networkLimit === null || networkLimit.includes(one));
   const found = await Promise.all(
     networks.map((network) => {
-      const { sql, params } = agentEntry(network, agentIdentifier);
-      return db(c.env, network, { deadline: c.var.deadline }).all<ShownRow>(sql, ...params);
+      const { sql, params } = buildAgentEntryQuery(network, agentIdentifier);
+      return db(c.env, network, { deadline: c.var.deadline }).all<EntryPageRow>(sql, ...params);
     }),
   );
   const rows = found.flat();
@@ -47,7 +53,7 @@ async function findEntry(c: AppContext, agentIdentifier: string): Promise<ShownR
 }
 
 /** The entry of an agent on one network. */
-export function agentEntry(network: Network, agentIdentifier: string): Statement {
+export function buildAgentEntryQuery(network: Network, agentIdentifier: string): Statement {
   return statement(
     pageSql(
       "e.agent_identifier = ?1 AND e.network = ?2",
@@ -58,14 +64,14 @@ export function agentEntry(network: Network, agentIdentifier: string): Statement
   );
 }
 
-async function holderOf(c: AppContext, row: ShownRow): Promise<SellerWallet | null> {
-  const source = await activeRegistrySource(
+async function loadHolder(c: AppContext, row: EntryPageRow): Promise<SellerWallet | null> {
+  const source = await findActiveRegistrySource(
     db(c.env, undefined, { deadline: c.var.deadline }),
     row.source_id,
   );
   if (source === null)
     throw new ApiError(404, "agentIdentifier: the registry of this agent was removed");
-  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
-  const provider = await providerFor(c.env, row.network, key, { caller: c.var.caller.id });
-  return sellerWallet(provider, source.id, row.network, row.agent_identifier);
+  const key = await unseal(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const provider = await createProvider(c.env, row.network, key, { caller: c.var.caller.id });
+  return findSellerWallet(provider, source.id, row.network, row.agent_identifier);
 }

@@ -1,31 +1,31 @@
 import * as z from "zod";
 import { createRouter, serve } from "../http/endpoint.ts";
-import { envelope } from "../http/envelope.ts";
-import { AGENT_IDENTIFIER, described } from "../http/openapi/fields.ts";
-import { network } from "../http/openapi/ledger.ts";
-import { diffPaging, page, text } from "../http/openapi/parameters.ts";
-import { readSession, textAnswer } from "../http/session.ts";
-import { agentAsset, walletAssets } from "./assets.ts";
-import { meteredQuery } from "./charged-query.ts";
-import { registryDiff } from "./diff.ts";
+import { toEnvelope } from "../http/envelope.ts";
+import { network } from "../http/openapi/chain-fields.ts";
+import { described, EXAMPLE_AGENT_IDENTIFIER } from "../http/openapi/fields.ts";
+import { describeDiffPaging, page, text } from "../http/openapi/parameters.ts";
+import { createJsonResponse, openReadSession } from "../http/session.ts";
+import { listWalletAssets, loadAgentAsset } from "./assets.ts";
 import { listCapabilities } from "./entries/capability.ts";
-import { registryList } from "./entries/list.ts";
-import { pageText } from "./entries/read-entries.ts";
-import type { ShownRow } from "./entries/render.ts";
+import { renderPage } from "./entries/read-entries.ts";
+import { buildRegistryListQuery } from "./entries/registry-list.ts";
+import type { EntryPageRow } from "./entries/render-entry.ts";
 import {
   agentQuery,
   diffBody,
-  entries,
   listBody,
   offeredCapability,
   paymentInformation as paymentInformationRecord,
+  registryEntries,
   searchBody,
   walletAsset,
   walletQuery,
 } from "./entries/schemas.ts";
-import { paymentInformation } from "./payment-information.ts";
-import { searchDatabase } from "./search/index.ts";
-import { searchPage } from "./search/search.ts";
+import { loadPaymentInformation } from "./payment-information.ts";
+import { buildRegistryDiffQuery } from "./registry-diff.ts";
+import { runMeteredQuery } from "./run-metered-query.ts";
+import { openSearchDatabase } from "./search/index-changes.ts";
+import { searchPage } from "./search/search-page.ts";
 
 const TAG = "Registry";
 const PROVIDER_ERRORS = {
@@ -33,7 +33,7 @@ const PROVIDER_ERRORS = {
   503: "The chain provider accepts no calls; see Retry-After.",
   504: "The chain provider did not answer in time.",
 };
-const OUT_OF_CREDITS = { 402: "The API key has no usage credits left." };
+const OUT_OF_CREDITS_ERROR = { 402: "The API key has no usage credits left." };
 
 /** The registry of the interface, as consumers read it. */
 export function registryRoutes() {
@@ -51,21 +51,21 @@ export function registryRoutes() {
       scope: "network",
       tag: TAG,
       summary: "Returns registry entries whose status changed at or after a time",
-      description: diffPaging("statusUpdatedAt", "statusUpdatedAfter", "at"),
+      description: describeDiffPaging("statusUpdatedAt", "statusUpdatedAfter", "at"),
       body: diffBody,
-      data: entries,
-      errors: OUT_OF_CREDITS,
+      data: registryEntries,
+      errors: OUT_OF_CREDITS_ERROR,
     },
     async (c, { body }) => {
-      const query = registryDiff(body);
-      const { rows, session } = await meteredQuery<ShownRow>(
+      const query = buildRegistryDiffQuery(body);
+      const { rows, session } = await runMeteredQuery<EntryPageRow>(
         c,
         body.network,
         "registry-diff",
         query,
       );
-      const found = pageText(rows);
-      return textAnswer(c, `{"status":"success","data":{"entries":[${found}]}}`, session);
+      const found = renderPage(rows);
+      return createJsonResponse(c, `{"status":"success","data":{"entries":[${found}]}}`, session);
     },
   );
 
@@ -83,14 +83,14 @@ export function registryRoutes() {
         agentIdentifier: described(
           text(250, 57),
           "Policy id and asset name, in hex.",
-          AGENT_IDENTIFIER,
+          EXAMPLE_AGENT_IDENTIFIER,
         ),
       }),
       data: paymentInformationRecord,
-      errors: { ...PROVIDER_ERRORS, ...OUT_OF_CREDITS, 404: "There is no such agent." },
+      errors: { ...PROVIDER_ERRORS, ...OUT_OF_CREDITS_ERROR, 404: "There is no such agent." },
     },
     async (c, { query }) => {
-      const record = await paymentInformation(c, query.agentIdentifier);
+      const record = await loadPaymentInformation(c, query.agentIdentifier);
       return c.body(`{"status":"success","data":${record}}`, 200, {
         "content-type": "application/json",
       });
@@ -110,12 +110,12 @@ export function registryRoutes() {
       summary: "Returns the agents whose tokens a managed wallet holds",
       query: walletQuery,
       data: z.object({ Assets: described(z.array(walletAsset), "The agents.") }),
-      errors: { ...PROVIDER_ERRORS, ...OUT_OF_CREDITS, 404: "There is no such wallet." },
+      errors: { ...PROVIDER_ERRORS, ...OUT_OF_CREDITS_ERROR, 404: "There is no such wallet." },
     },
     async (c, { query }) => {
       const vkey = (query.walletVKey ?? query.walletVkey ?? "").toLowerCase();
       const { network, smartContractAddress } = query;
-      return { Assets: await walletAssets(c, { network, vkey, smartContractAddress }) };
+      return { Assets: await listWalletAssets(c, { network, vkey, smartContractAddress }) };
     },
   );
 
@@ -137,7 +137,7 @@ export function registryRoutes() {
       },
     },
     (c, { query }) => {
-      return agentAsset(c, query, Date.now());
+      return loadAgentAsset(c, query, Date.now());
     },
   );
 
@@ -154,13 +154,13 @@ export function registryRoutes() {
       tag: TAG,
       summary: "Lists registry entries, newest first",
       body: listBody,
-      data: entries,
+      data: registryEntries,
     },
     async (c, { body }) => {
-      const session = readSession(c, body.network);
-      const { sql, params } = registryList(body);
-      const found = pageText(await session.all<ShownRow>(sql, ...params));
-      return textAnswer(c, `{"status":"success","data":{"entries":[${found}]}}`, session);
+      const session = openReadSession(c, body.network);
+      const { sql, params } = buildRegistryListQuery(body);
+      const found = renderPage(await session.all<EntryPageRow>(sql, ...params));
+      return createJsonResponse(c, `{"status":"success","data":{"entries":[${found}]}}`, session);
     },
   );
 
@@ -178,13 +178,13 @@ export function registryRoutes() {
       summary: "Finds registry entries by a part of their text, newest first",
       description: "The search index lags by at most a minute.",
       body: searchBody,
-      data: entries,
+      data: registryEntries,
     },
     async (c, { body }) => {
-      const session = readSession(c, body.network);
-      const index = searchDatabase(c.env, c.var.deadline);
-      const found = pageText(await searchPage(index, session, body));
-      return textAnswer(c, `{"status":"success","data":{"entries":[${found}]}}`, session);
+      const session = openReadSession(c, body.network);
+      const index = openSearchDatabase(c.env, c.var.deadline);
+      const found = renderPage(await searchPage(index, session, body));
+      return createJsonResponse(c, `{"status":"success","data":{"entries":[${found}]}}`, session);
     },
   );
 
@@ -206,9 +206,9 @@ export function registryRoutes() {
       }),
     },
     async (c, { query }) => {
-      const session = readSession(c, query.network);
+      const session = openReadSession(c, query.network);
       const capabilities = await listCapabilities(session, query);
-      return textAnswer(c, JSON.stringify(envelope({ capabilities })), session);
+      return createJsonResponse(c, JSON.stringify(toEnvelope({ capabilities })), session);
     },
   );
 

@@ -9,11 +9,11 @@ export interface SellerWallet {
   vkey: string;
 }
 
-const CACHED_MS = 20_000;
-const CACHED_HOLDERS = 5_000;
+const HOLDER_CACHE_TTL_MS = 20_000;
+const MAX_CACHED_HOLDERS = 5_000;
 
 /** Holders by source and token: repeated requests for an agent ask the provider once. */
-const cache = new Map<string, { wallet: SellerWallet | null; until: number }>();
+const holderCache = new Map<string, { wallet: SellerWallet | null; until: number }>();
 
 /**
  * The wallet that holds a token now, or did up to twenty seconds ago. Null when nobody does, or a
@@ -22,7 +22,7 @@ const cache = new Map<string, { wallet: SellerWallet | null; until: number }>();
  * @param scope - what the answer holds for: the source's id
  * @throws ProviderError
  */
-export async function sellerWallet(
+export async function findSellerWallet(
   provider: Pick<Provider, "assetHolders">,
   scope: string,
   network: Network,
@@ -30,16 +30,19 @@ export async function sellerWallet(
 ): Promise<SellerWallet | null> {
   const key = `${scope} ${agentIdentifier}`;
   const now = Date.now();
-  const cached = cache.get(key);
+  const cached = holderCache.get(key);
   if (cached && cached.until > now) return cached.wallet;
   const holders = (await provider.assetHolders(agentIdentifier)) ?? [];
-  const wallet = walletOf(network, holders.find(({ quantity }) => BigInt(quantity) > 0n)?.address);
-  if (cache.size >= CACHED_HOLDERS) cache.clear();
-  cache.set(key, { wallet, until: now + CACHED_MS });
+  const wallet = toSellerWallet(
+    network,
+    holders.find(({ quantity }) => BigInt(quantity) > 0n)?.address,
+  );
+  if (holderCache.size >= MAX_CACHED_HOLDERS) holderCache.clear();
+  holderCache.set(key, { wallet, until: now + HOLDER_CACHE_TTL_MS });
   return wallet;
 }
 
-function walletOf(network: Network, address: string | undefined): SellerWallet | null {
+function toSellerWallet(network: Network, address: string | undefined): SellerWallet | null {
   const parsed = address === undefined ? null : parseAddress(address);
   if (parsed?.network !== network || parsed.payment.kind !== "key") return null;
   return { address: parsed.bech32, vkey: parsed.payment.hash };

@@ -1,4 +1,4 @@
-import { type ChainClock, chainTime } from "../chain/chain-time.ts";
+import { type ChainClock, computeChainTime } from "../chain/chain-time.ts";
 import type { Provider } from "../chain/provider/provider.ts";
 import { hasMainnetSource } from "../db/mainnet-sources.ts";
 
@@ -8,7 +8,7 @@ import { hasMainnetSource } from "../db/mainnet-sources.ts";
  *
  * @param deadline - epoch milliseconds
  */
-export async function chainClock(
+export async function resolveChainClock(
   env: { DB: D1Database; CHAIN_CLOCK?: string },
   deadline: number,
 ): Promise<ChainClock> {
@@ -21,10 +21,10 @@ export async function chainClock(
  *
  * @returns of epoch milliseconds, which throws ProviderError
  */
-export function timeOnChain(
+export function createChainTimeReader(
   clock: ChainClock,
   provider: Pick<Provider, "latestBlock">,
 ): (now: number) => Promise<number> {
   return async (now) =>
-    clock === "wall" ? now : chainTime(clock, (await provider.latestBlock()).time, now).tip;
+    clock === "wall" ? now : computeChainTime(clock, (await provider.latestBlock()).time, now).tip;
 }

@@ -1,19 +1,19 @@
 import type { Network } from "../chain/network.ts";
 import type { Block, TransactionPosition } from "../chain/provider/provider.ts";
 import { type Database, type Statement, statement } from "../db/client.ts";
-import { type Env, objectNamed } from "../env.ts";
+import { type Env, getDurableObject } from "../env.ts";
 import type { Position } from "../indexer/position.ts";
 
 /** The past of wallets, read beside what is new until it has come as far. */
 export interface Backfill {
-  /** `walletName` of the wallets. What is new of theirs waits for the past, so that it is in order. */
+  /** `toWalletRoleKey` of the wallets. What is new of theirs waits for the past, so that it is in order. */
   wallets: string[];
   /** The last transaction done; null before the contract's first. */
   position: Position | null;
 }
 
 /** What a wallet is to a source: its role and its payment key hash. */
-export function walletName({ role, vkey }: { role: string; vkey: string }): string {
+export function toWalletRoleKey({ role, vkey }: { role: string; vkey: string }): string {
   return `${role}:${vkey}`;
 }
 
@@ -30,11 +30,11 @@ export interface SyncStatus {
  *
  * @param after - the transaction to begin after; null for the contract's first
  */
-export function initialCursor(
+export function insertCursor(
   source: { id: string; network: Network },
   after: TransactionPosition | null,
 ): Statement[] {
-  const start = after && JSON.stringify(positionOf(after));
+  const start = after && JSON.stringify(toPosition(after));
   return [
     statement(
       `INSERT INTO source_cursor
@@ -46,7 +46,7 @@ export function initialCursor(
       start ? `[${start}]` : "[]",
       start ? 0 : 1,
     ),
-    ...firstCheckpoint(source.id, after),
+    ...insertFirstCheckpoint(source.id, after),
   ];
 }
 
@@ -64,7 +64,7 @@ export function moveCursor(sourceId: string, after: TransactionPosition | null):
         sourceId,
       ),
     ];
-  const position = JSON.stringify(positionOf(after));
+  const position = JSON.stringify(toPosition(after));
   return [
     statement(
       `UPDATE source_cursor SET version = version + 1, position = ?2, recent = ?3, tip_hash = NULL,
@@ -77,7 +77,7 @@ export function moveCursor(sourceId: string, after: TransactionPosition | null):
       after.blockHeight,
       after.txIndex,
     ),
-    ...firstCheckpoint(sourceId, after),
+    ...insertFirstCheckpoint(sourceId, after),
   ];
 }
 
@@ -87,7 +87,7 @@ export function moveCursor(sourceId: string, after: TransactionPosition | null):
  */
 export function startBackfill(
   sourceId: string,
-  wallets: Parameters<typeof walletName>[0][],
+  wallets: Parameters<typeof toWalletRoleKey>[0][],
 ): Statement {
   return statement(
     `UPDATE source_cursor SET version = version + 1, backfill = json_object(
@@ -97,7 +97,7 @@ export function startBackfill(
        'position', json(ifnull(start, 'null')))
      WHERE source_id = ?1`,
     sourceId,
-    JSON.stringify(wallets.map(walletName)),
+    JSON.stringify(wallets.map(toWalletRoleKey)),
   );
 }
 
@@ -115,7 +115,7 @@ export function stopCursor(sourceId: string): Statement {
  *
  * @param since - epoch milliseconds
  */
-export async function haveFollowed(
+export async function areSourcesSynced(
   database: Database,
   sourceIds: string[],
   since: number,
@@ -130,7 +130,7 @@ export async function haveFollowed(
 }
 
 /** Sync status per source id; a source without a cursor is left out. */
-export async function syncStatus(
+export async function readSyncStatuses(
   database: Database,
   sourceIds: string[],
   now: number,
@@ -183,16 +183,16 @@ export async function wakeCursor(
   requestId: string,
   tip: Block | null = null,
 ): Promise<void> {
-  const object = objectNamed<SourceObject>(env.SOURCE_CURSOR, sourceId);
+  const object = getDurableObject<SourceObject>(env.SOURCE_CURSOR, sourceId);
   await object.tick(sourceId, requestId, tip);
 }
 
-function positionOf(at: TransactionPosition): Position {
+function toPosition(at: TransactionPosition): Position {
   return [at.blockHeight, at.txIndex, at.hash];
 }
 
 /** Binds the starting point to its block, so that a rollback of it is noticed. */
-function firstCheckpoint(sourceId: string, at: TransactionPosition | null): Statement[] {
+function insertFirstCheckpoint(sourceId: string, at: TransactionPosition | null): Statement[] {
   if (at === null) return [];
   return [
     statement(

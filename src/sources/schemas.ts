@@ -1,13 +1,13 @@
 import * as z from "zod";
 import { described, named } from "../http/openapi/fields.ts";
-import { DRIVES } from "./drives.ts";
+import { AUTOMATION_MODES } from "./automation-mode.ts";
 
 /** What the service does for a source or with a wallet. */
 export const drives = described(
   named(
     "Drives",
     "What the service does automatically. `all`: everything; `finish`: it ends open work and begins nothing new; `nothing`: it only watches.",
-    z.enum(DRIVES),
+    z.enum(AUTOMATION_MODES),
   ),
   "What the service does automatically. The stricter value of payment source and wallet applies.",
   "all",

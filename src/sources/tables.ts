@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
-import { DRIVES } from "./drives.ts";
+import { AUTOMATION_MODES } from "./automation-mode.ts";
 
 /** A payment source: an escrow contract we follow, with its operator's settings. Core. */
 export const paymentSource = sqliteTable(
@@ -22,7 +22,7 @@ export const paymentSource = sqliteTable(
     /** Sealed for (`payment_source`, id, `rpc_provider_api_key`); empty once deleted. */
     rpcProviderApiKey: text("rpc_provider_api_key").notNull(),
     /** The default is that of sources from before there was a choice. */
-    drives: text("drives", { enum: DRIVES }).notNull().default("nothing"),
+    drives: text("drives", { enum: AUTOMATION_MODES }).notNull().default("nothing"),
     /** Whether withdrawals run without a request; null: as `AUTO_WITHDRAW_PAYMENTS` says. */
     autoWithdrawPayments: integer("auto_withdraw_payments", { mode: "boolean" }),
     /** Whether refunds do; null: as `AUTO_WITHDRAW_REFUNDS` says. */

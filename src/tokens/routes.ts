@@ -2,11 +2,11 @@ import * as z from "zod";
 import { db } from "../db/client.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
-import { forgetBody, shownUnit, unitBody } from "./schemas.ts";
-import { forgetUnit, knownUnits, saveUnit } from "./tokens.ts";
+import { deleteTokenBody, tokenBody, tokenResponse } from "./schemas.ts";
+import { deleteToken, listTokens, saveToken } from "./tokens.ts";
 
 /** `/units`: how amounts, which are whole minor units everywhere, are shown to people. */
-export function unitRoutes() {
+export function tokenRoutes() {
   const router = createRouter();
 
   serve(
@@ -21,10 +21,10 @@ export function unitRoutes() {
       tag: "Ledger",
       summary: "Lists the names and decimals of units",
       description: "The native coin comes first, then the tokens that an Admin named.",
-      data: z.object({ Units: described(z.array(shownUnit), "The units.") }),
+      data: z.object({ Units: described(z.array(tokenResponse), "The units.") }),
     },
     async (c) => ({
-      Units: await knownUnits(db(c.env, undefined, { deadline: c.var.deadline })),
+      Units: await listTokens(db(c.env, undefined, { deadline: c.var.deadline })),
     }),
   );
 
@@ -38,11 +38,11 @@ export function unitRoutes() {
       scope: "admin",
       tag: "Ledger",
       summary: "Sets the name and decimals of a token",
-      body: unitBody,
+      body: tokenBody,
       idempotent: true,
-      data: shownUnit,
+      data: tokenResponse,
     },
-    (c, { body }) => saveUnit(c, body, Date.now()),
+    (c, { body }) => saveToken(c, body, Date.now()),
   );
 
   serve(
@@ -55,11 +55,11 @@ export function unitRoutes() {
       scope: "admin",
       tag: "Ledger",
       summary: "Deletes the name and decimals of a token",
-      body: forgetBody,
-      data: shownUnit,
+      body: deleteTokenBody,
+      data: tokenResponse,
       errors: { 404: "The token has no entry." },
     },
-    (c, { body }) => forgetUnit(c, body.unit, Date.now()),
+    (c, { body }) => deleteToken(c, body.unit, Date.now()),
   );
 
   return router;

@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { requestToken, unit } from "../http/openapi/chain-fields.ts";
 import { described, named } from "../http/openapi/fields.ts";
-import { givenToken, unit } from "../http/openapi/ledger.ts";
 
 const ticker = described(
   z.string().regex(/^[\x21-\x7e]{1,20}$/, "must be 1 to 20 printable characters without spaces"),
@@ -13,12 +13,12 @@ const decimals = described(
   6,
 );
 
-export const shownUnit = named(
+export const tokenResponse = named(
   "Unit",
   "Name and decimals of a unit.",
   z.object({ unit, ticker, decimals }),
 );
 
-export const unitBody = z.object({ unit: givenToken, ticker, decimals });
+export const tokenBody = z.object({ unit: requestToken, ticker, decimals });
 
-export const forgetBody = z.object({ unit: givenToken });
+export const deleteTokenBody = z.object({ unit: requestToken });

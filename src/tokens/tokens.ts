@@ -1,25 +1,25 @@
 import { asc, eq } from "drizzle-orm";
 import type * as z from "zod";
 import { type Database, db } from "../db/client.ts";
-import { commitAudited } from "../http/audit.ts";
+import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
-import { idempotently } from "../http/idempotency.ts";
-import type { shownUnit } from "./schemas.ts";
+import { runIdempotently } from "../http/idempotency.ts";
+import type { tokenResponse } from "./schemas.ts";
 import { unit as unitTable } from "./tables.ts";
 
-export type Unit = z.output<typeof shownUnit>;
+export type Token = z.output<typeof tokenResponse>;
 
 /** The only unit that needs no entry. */
-const NATIVE: Unit = { unit: "", ticker: "ADA", decimals: 6 };
+const NATIVE_COIN: Token = { unit: "", ticker: "ADA", decimals: 6 };
 
 /** Every unit that has a name: the native coin, then tokens in the order of their units. */
-export async function knownUnits(core: Database): Promise<Unit[]> {
+export async function listTokens(core: Database): Promise<Token[]> {
   const rows = await core.orm
     .select({ unit: unitTable.unit, ticker: unitTable.ticker, decimals: unitTable.decimals })
     .from(unitTable)
     .orderBy(asc(unitTable.unit));
-  return [NATIVE, ...rows];
+  return [NATIVE_COIN, ...rows];
 }
 
 /**
@@ -28,18 +28,23 @@ export async function knownUnits(core: Database): Promise<Unit[]> {
  * @param now - epoch milliseconds
  * @throws ApiError 422
  */
-export async function saveUnit(c: AppContext, entry: Unit, now: number): Promise<Unit> {
+export async function saveToken(c: AppContext, entry: Token, now: number): Promise<Token> {
   const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   const change = { ...entry, updatedById: c.var.caller.id, updatedAt: now };
-  return idempotently(c, core, now, async (remember) => {
-    await commitAudited(c, core, { action: "unit.save", target: entry.unit, detail: entry, now }, [
-      ...(await remember(entry)),
-      core.orm
-        .insert(unitTable)
-        .values(change)
-        .onConflictDoUpdate({ target: unitTable.unit, set: change })
-        .toSQL(),
-    ]);
+  return runIdempotently(c, core, now, async (remember) => {
+    await commitWithAudit(
+      c,
+      core,
+      { action: "unit.save", target: entry.unit, detail: entry, now },
+      [
+        ...(await remember(entry)),
+        core.orm
+          .insert(unitTable)
+          .values(change)
+          .onConflictDoUpdate({ target: unitTable.unit, set: change })
+          .toSQL(),
+      ],
+    );
     return entry;
   });
 }
@@ -50,11 +55,11 @@ export async function saveUnit(c: AppContext, entry: Unit, now: number): Promise
  * @param now - epoch milliseconds
  * @throws ApiError 404
  */
-export async function forgetUnit(c: AppContext, unit: string, now: number): Promise<Unit> {
+export async function deleteToken(c: AppContext, unit: string, now: number): Promise<Token> {
   const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  const known = (await knownUnits(core)).find((one) => one.unit === unit);
+  const known = (await listTokens(core)).find((one) => one.unit === unit);
   if (!known) throw new ApiError(404, "unit: has no entry");
-  await commitAudited(c, core, { action: "unit.delete", target: unit, detail: known, now }, [
+  await commitWithAudit(c, core, { action: "unit.delete", target: unit, detail: known, now }, [
     core.orm.delete(unitTable).where(eq(unitTable.unit, unit)).toSQL(),
   ]);
   return known;

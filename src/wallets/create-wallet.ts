@@ -1,29 +1,29 @@
 import type { Network } from "../chain/network.ts";
-import { generateMnemonic, keysFromMnemonic } from "../chain/wallet-keys.ts";
+import { deriveWalletKeys, generateMnemonic } from "../chain/wallet-keys.ts";
 import { type Database, db, statement, violates } from "../db/client.ts";
-import { open } from "../db/sealed.ts";
-import { commitAudited } from "../http/audit.ts";
+import { unseal } from "../db/sealed.ts";
+import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
-import { idempotently } from "../http/idempotency.ts";
-import { activeSource } from "../sources/active.ts";
+import { runIdempotently } from "../http/idempotency.ts";
 import { startBackfill } from "../sources/cursor.ts";
-import { providerFor } from "../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../sources/record.ts";
-import { wakeChanged } from "../sources/wake.ts";
+import { findActiveSource } from "../sources/find-source.ts";
+import { createProvider } from "../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../sources/source-row.ts";
+import { wakeChangedSource } from "../sources/wake-source.ts";
 import {
-  decideDrives,
+  decideAutomationModes,
   deriveWallet,
   insertWallets,
   toConflictError,
 } from "./managed/derive-wallets.ts";
-import { formerWallets } from "./managed/remove-wallets.ts";
-import { walletRecordOf } from "./managed/render-wallet.ts";
+import { listFormerWallets } from "./managed/remove-wallets.ts";
+import { toWalletRecord } from "./managed/render-wallet.ts";
 import type { CreatedWallet, CreateWalletBody, WalletOfSourceBody } from "./managed/schemas.ts";
-import { walletsChanged } from "./managed/wallet-changes.ts";
+import { insertWalletChange } from "./managed/wallet-changes.ts";
 
 /** Runs after a wallet was added. */
-export type AddedWallet = (
+export type OnWalletAdded = (
   c: AppContext,
   wallet: { sourceId: string; network: Network; vkey: string },
 ) => Promise<void>;
@@ -38,13 +38,13 @@ export type AddedWallet = (
 export async function createWallet(
   c: AppContext,
   body: CreateWalletBody,
-  added: AddedWallet,
+  added: OnWalletAdded,
   now: number,
 ): Promise<CreatedWallet> {
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  if (!("paymentSourceId" in body)) return makeWallet(c, database, body.network, now);
-  const source = await activeSource(database, body.paymentSourceId);
-  if (!source) throw noSuchSource();
+  if (!("paymentSourceId" in body)) return createUnmanagedWallet(c, database, body.network, now);
+  const source = await findActiveSource(database, body.paymentSourceId);
+  if (!source) throw createSourceNotFoundError();
   if (source.network !== body.network)
     throw new ApiError(
       400,
@@ -53,20 +53,20 @@ export async function createWallet(
   const created = await addWallet(c, database, source, body, now);
   const { id: sourceId, network } = source;
   await added(c, { sourceId, network, vkey: created.walletVkey });
-  await wakeChanged(c, sourceId);
+  await wakeChangedSource(c, sourceId);
   return created;
 }
 
 /** A new wallet that is not managed. Its words are kept only for the repeat of a keyed request, sealed. */
-function makeWallet(
+function createUnmanagedWallet(
   c: AppContext,
   database: Database,
   network: Network,
   now: number,
 ): Promise<CreatedWallet> {
-  return idempotently(c, database, now, async (remember) => {
+  return runIdempotently(c, database, now, async (remember) => {
     const walletMnemonic = generateMnemonic();
-    const { address, vkey } = await keysFromMnemonic(walletMnemonic, network);
+    const { address, vkey } = await deriveWalletKeys(walletMnemonic, network);
     const answer = { walletMnemonic, walletAddress: address, walletVkey: vkey, Wallet: null };
     const kept = await remember(answer);
     if (kept.length > 0) await database.batch(kept);
@@ -81,7 +81,7 @@ function addWallet(
   body: WalletOfSourceBody,
   now: number,
 ): Promise<CreatedWallet> {
-  return idempotently(c, database, now, async (remember) => {
+  return runIdempotently(c, database, now, async (remember) => {
     const role = body.walletType;
     const isNew = body.walletMnemonic === undefined;
     const walletMnemonic = body.walletMnemonic ?? generateMnemonic();
@@ -92,24 +92,24 @@ function addWallet(
       // Nobody else has the key of a new one.
       drives: body.drives ?? (isNew ? "all" : undefined),
     };
-    const former = isNew ? [] : await formerWallets(database, source.id);
+    const former = isNew ? [] : await listFormerWallets(database, source.id);
     const at = { source: { ...source, formerWallets: former }, role, path: "" };
     const draft = {
       field: "walletMnemonic",
       row: await deriveWallet(c.env, at, wallet, c.var.caller.id, now),
     };
-    const apiKey = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
-    const provider = await providerFor(c.env, source.network, apiKey, "wallet");
-    const row = (await decideDrives(provider, source, [draft]))(draft);
+    const apiKey = await unseal(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+    const provider = await createProvider(c.env, source.network, apiKey, "wallet");
+    const row = (await decideAutomationModes(provider, source, [draft]))(draft);
     const answer = {
       walletMnemonic: isNew ? walletMnemonic : null,
       walletAddress: row.address,
       walletVkey: row.vkey,
-      Wallet: walletRecordOf(row),
+      Wallet: toWalletRecord(row),
     };
     const detail = { paymentSourceId: source.id, type: role, walletVkey: row.vkey, isNew };
     try {
-      await commitAudited(c, database, { action: "wallet.create", target: row.id, detail, now }, [
+      await commitWithAudit(c, database, { action: "wallet.create", target: row.id, detail, now }, [
         ...(await remember(answer)),
         statement(
           `UPDATE payment_source SET updated_at = iif(deleted_at IS NULL, ?2, NULL) WHERE id = ?1`,
@@ -117,17 +117,17 @@ function addWallet(
           now,
         ),
         ...insertWallets(database, [row]),
-        walletsChanged(source.id, now),
+        insertWalletChange(source.id, now),
         ...(role === "Funding" ? [] : [startBackfill(source.id, [row])]),
       ]);
     } catch (error) {
-      if (violates(error, "payment_source.updated_at")) throw noSuchSource();
+      if (violates(error, "payment_source.updated_at")) throw createSourceNotFoundError();
       throw await toConflictError(error, database, source.network, [draft]);
     }
     return answer;
   });
 }
 
-function noSuchSource(): ApiError {
+function createSourceNotFoundError(): ApiError {
   return new ApiError(404, "paymentSourceId: there is no such payment source");
 }

@@ -29,10 +29,10 @@ export async function listTransactions(
     )
     .orderBy(desc(createdAt), desc(hash))
     .limit(limit);
-  return rows.map(toRecord);
+  return rows.map(toTransactionRecord);
 }
 
-function toRecord(row: typeof walletTransaction.$inferSelect): TransactionRecord {
+function toTransactionRecord(row: typeof walletTransaction.$inferSelect): TransactionRecord {
   const { tasks, fee, validTo } = parseTransaction({ ...row, movedAt: row.updatedAt });
   return {
     txHash: row.hash,

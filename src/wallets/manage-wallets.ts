@@ -1,19 +1,19 @@
 import { and, desc, eq, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { db, statement, violates } from "../db/client.ts";
-import { commitAudited } from "../http/audit.ts";
-import { networksOf } from "../http/authenticate.ts";
+import { commitWithAudit } from "../http/audit.ts";
+import { listPermittedNetworks } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { isoTime } from "../http/envelope.ts";
-import { addressOn } from "../sources/checks.ts";
+import { requireAddress } from "../sources/validate-request.ts";
 import type {
   WalletDetailsResponse,
   WalletQuery,
   WalletResponse,
 } from "./details/response-schemas.ts";
 import { readWalletDetails } from "./details/wallet-details.ts";
-import { noSuchWallet, walletInUse } from "./managed/find-wallet.ts";
+import { createWalletNotFoundError, requireActiveWallet } from "./managed/find-wallet.ts";
 import { openMnemonic } from "./managed/open-keys.ts";
-import { walletRecordOf } from "./managed/render-wallet.ts";
+import { toWalletRecord } from "./managed/render-wallet.ts";
 import type { ChangeBody, ListQuery, WalletRecord } from "./managed/schemas.ts";
 import { managedWallet } from "./managed/tables.ts";
 import { renderLowBalanceRule } from "./rules/low-balance.ts";
@@ -31,7 +31,7 @@ export async function listWallets(
 ): Promise<WalletResponse[]> {
   const filters: (SQL | undefined)[] = [
     isNull(managedWallet.deletedAt),
-    inArray(managedWallet.network, networksOf(c.var.caller)),
+    inArray(managedWallet.network, listPermittedNetworks(c.var.caller)),
     isAmong(c.var.caller.scope?.walletIds),
     query.cursorId === undefined ? undefined : lt(managedWallet.id, query.cursorId),
     query.paymentSourceId === undefined
@@ -71,15 +71,15 @@ export async function getWallet(
   now: number,
 ): Promise<WalletDetailsResponse> {
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  const row = await walletInUse(database, id, "id");
-  if (walletType !== undefined && walletType !== row.role) throw noSuchWallet("id");
+  const row = await requireActiveWallet(database, id, "id");
+  if (walletType !== undefined && walletType !== row.role) throw createWalletNotFoundError("id");
   if (includeSecret) {
     const detail = { walletVkey: row.vkey };
     const entry = { action: "wallet.reveal-secret", target: id, detail, now } as const;
-    await commitAudited(c, database, entry, []);
+    await commitWithAudit(c, database, entry, []);
   }
   const [shown] = await readWalletDetails(c, [row], features);
-  if (!shown) throw noSuchWallet("id");
+  if (!shown) throw createWalletNotFoundError("id");
   const [oldest] = shown.pendingTransactions;
   const createdAt = isoTime(row.createdAt);
   return {
@@ -111,14 +111,14 @@ export async function changeWallet(
   now: number,
 ): Promise<WalletRecord> {
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  const { network } = await walletInUse(database, id, "id");
+  const { network } = await requireActiveWallet(database, id, "id");
   const { note, drives } = changes;
   const field =
     changes.collectionAddress === undefined ? "newCollectionAddress" : "collectionAddress";
   const to = changes[field];
-  const collectionAddress = to && addressOn(network, field, to);
+  const collectionAddress = to && requireAddress(network, field, to);
   try {
-    await commitAudited(
+    await commitWithAudit(
       c,
       database,
       { action: "wallet.update", target: id, detail: changes, now },
@@ -136,8 +136,8 @@ export async function changeWallet(
       ],
     );
   } catch (error) {
-    if (violates(error, "managed_wallet.note")) throw noSuchWallet("id");
+    if (violates(error, "managed_wallet.note")) throw createWalletNotFoundError("id");
     throw error;
   }
-  return walletRecordOf(await walletInUse(database, id, "id"));
+  return toWalletRecord(await requireActiveWallet(database, id, "id"));
 }

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { db } from "../db/client.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
-import { type AddedWallet, createWallet } from "./create-wallet.ts";
+import { createWallet, type OnWalletAdded } from "./create-wallet.ts";
 import { walletDetailsResponse, walletQuery, walletResponse } from "./details/response-schemas.ts";
 import { listTransactions } from "./list-transactions.ts";
 import { changeWallet, getWallet, listWallets } from "./manage-wallets.ts";
@@ -35,7 +35,7 @@ const ADMIN = { access: "Admin", scope: "admin", tag: "Wallets" } as const;
  * @param features - the features that have tasks for wallets
  * @param wentOn - resumes the records of a wallet that is added again
  */
-export function walletRoutes(features: readonly FeatureQueue[], wentOn: AddedWallet) {
+export function walletRoutes(features: readonly FeatureQueue[], wentOn: OnWalletAdded) {
   const router = createRouter();
   router.events.push({
     kind: "WALLET_LOW_BALANCE",

@@ -4,9 +4,9 @@ import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
 import { listDeliveries } from "./delivery/list-deliveries.ts";
 import { replayDeliveries, testEndpoint } from "./delivery/replay-deliveries.ts";
-import { deleteEndpoint, rotateSecret, updateEndpoint } from "./endpoints/change-endpoint.ts";
 import { createEndpoint } from "./endpoints/create-endpoint.ts";
 import { isVisible, listEndpoints } from "./endpoints/find-endpoint.ts";
+import { deleteEndpoint, rotateSecret, updateEndpoint } from "./endpoints/update-endpoint.ts";
 import {
   createBody,
   createdWebhook,
@@ -25,16 +25,16 @@ import {
   webhookIdBody,
   webhookRecord,
 } from "./model/schemas.ts";
-import { TEST_KIND } from "./model/tables.ts";
+import { TEST_EVENT_KIND } from "./model/tables.ts";
 
-const COMMON = { access: "+PAY", scope: "owner", tag: "Webhooks" } as const;
-const NOT_FOUND = { 404: "There is no such webhook." };
+const COMMON_OPTIONS = { access: "+PAY", scope: "owner", tag: "Webhooks" } as const;
+const NOT_FOUND_ERROR = { 404: "There is no such webhook." };
 
 /** `/webhooks` of the interface. */
 export function webhookRoutes() {
   const router = createRouter();
   router.events.push({
-    kind: TEST_KIND,
+    kind: TEST_EVENT_KIND,
     summary: "A test event, requested with `POST /webhooks/test`",
     data: testEvent,
   });
@@ -42,7 +42,7 @@ export function webhookRoutes() {
   serve(
     router,
     {
-      ...COMMON,
+      ...COMMON_OPTIONS,
       method: "get",
       operationId: "listWebhooks",
       isConditional: true,
@@ -62,7 +62,7 @@ export function webhookRoutes() {
   serve(
     router,
     {
-      ...COMMON,
+      ...COMMON_OPTIONS,
       method: "post",
       operationId: "createWebhook",
       path: "/webhooks",
@@ -82,7 +82,7 @@ export function webhookRoutes() {
   serve(
     router,
     {
-      ...COMMON,
+      ...COMMON_OPTIONS,
       method: "patch",
       operationId: "updateWebhook",
       path: "/webhooks",
@@ -93,7 +93,7 @@ export function webhookRoutes() {
       data: webhookRecord,
       status: "Success",
       errors: {
-        ...NOT_FOUND,
+        ...NOT_FOUND_ERROR,
         409: "The API key already has the same webhook, or another request changes this webhook.",
       },
     },
@@ -103,14 +103,14 @@ export function webhookRoutes() {
   serve(
     router,
     {
-      ...COMMON,
+      ...COMMON_OPTIONS,
       method: "delete",
       operationId: "deleteWebhook",
       path: "/webhooks",
       summary: "Deletes a webhook endpoint and its delivery log",
       body: webhookIdBody,
       data: deletedWebhook,
-      errors: NOT_FOUND,
+      errors: NOT_FOUND_ERROR,
     },
     (c, { body }) => deleteEndpoint(c, body.webhookId, Date.now()),
   );
@@ -118,14 +118,14 @@ export function webhookRoutes() {
   serve(
     router,
     {
-      ...COMMON,
+      ...COMMON_OPTIONS,
       method: "post",
       operationId: "testWebhook",
       path: "/webhooks/test",
       summary: "Sends a test event to a webhook endpoint",
       body: webhookIdBody,
       data: testResult,
-      errors: NOT_FOUND,
+      errors: NOT_FOUND_ERROR,
     },
     (c, { body }) => testEndpoint(c, body.webhookId, Date.now()),
   );
@@ -133,7 +133,7 @@ export function webhookRoutes() {
   serve(
     router,
     {
-      ...COMMON,
+      ...COMMON_OPTIONS,
       method: "post",
       operationId: "rotateWebhookSecret",
       path: "/webhooks/rotate-secret",
@@ -143,7 +143,7 @@ export function webhookRoutes() {
       idempotent: true,
       data: rotatedSecret,
       errors: {
-        ...NOT_FOUND,
+        ...NOT_FOUND_ERROR,
         409: "The last rotation still overlaps, or another request changes this webhook.",
       },
     },
@@ -153,7 +153,7 @@ export function webhookRoutes() {
   serve(
     router,
     {
-      ...COMMON,
+      ...COMMON_OPTIONS,
       method: "get",
       operationId: "listWebhookDeliveries",
       isConditional: true,
@@ -180,7 +180,7 @@ export function webhookRoutes() {
   serve(
     router,
     {
-      ...COMMON,
+      ...COMMON_OPTIONS,
       method: "post",
       operationId: "replayWebhookDeliveries",
       path: "/webhooks/deliveries/replay",

@@ -2,14 +2,14 @@ import { and, desc, eq, lt } from "drizzle-orm";
 import type * as z from "zod";
 import { type Database, db, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
-import { commitAudited } from "../http/audit.ts";
+import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { isoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
-import { idempotently } from "../http/idempotency.ts";
+import { runIdempotently } from "../http/idempotency.ts";
 import type { BotRecord, botBody, botQuery } from "./schemas.ts";
 import { workerBot } from "./tables.ts";
-import { unknownVersion } from "./versions.ts";
+import { toUnknownVersionError } from "./versions.ts";
 
 type BotRow = typeof workerBot.$inferSelect;
 
@@ -23,7 +23,7 @@ export async function createBot(
   now: number,
 ): Promise<BotRecord> {
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  return idempotently(c, database, now, async (remember) => {
+  return runIdempotently(c, database, now, async (remember) => {
     const row: BotRow = {
       id: newId(now),
       ...body,
@@ -35,7 +35,7 @@ export async function createBot(
     const record = toBotRecord(row);
     const detail = { versionId: row.versionId };
     try {
-      await commitAudited(
+      await commitWithAudit(
         c,
         database,
         { action: "worker-bot.create", target: row.id, detail, now },
@@ -59,7 +59,7 @@ export async function createBot(
       );
     } catch (error) {
       if (violates(error, "worker_bot.version_id"))
-        throw unknownVersion("versionId", row.versionId);
+        throw toUnknownVersionError("versionId", row.versionId);
       throw error;
     }
     return record;
@@ -94,9 +94,9 @@ export async function listBots(
  */
 export async function archiveBot(c: AppContext, id: string, now: number): Promise<BotRecord> {
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  await findBot(database, id);
+  await requireBot(database, id);
   try {
-    await commitAudited(c, database, { action: "worker-bot.archive", target: id, now }, [
+    await commitWithAudit(c, database, { action: "worker-bot.archive", target: id, now }, [
       statement(
         `UPDATE worker_bot SET status = iif(status = 'Active', 'Archived', NULL), updated_at = ?
          WHERE id = ?`,
@@ -110,10 +110,10 @@ export async function archiveBot(c: AppContext, id: string, now: number): Promis
     throw error;
   }
   // Read again: a migration may have moved it between the first look and the archiving.
-  return toBotRecord(await findBot(database, id));
+  return toBotRecord(await requireBot(database, id));
 }
 
-async function findBot(database: Database, id: string): Promise<BotRow> {
+async function requireBot(database: Database, id: string): Promise<BotRow> {
   const [row] = await database.orm.select().from(workerBot).where(eq(workerBot.id, id));
   if (!row) throw new ApiError(404, `id: there is no worker bot ${id}`);
   return row;

@@ -2,26 +2,26 @@ import { and, desc, eq, lt, sql } from "drizzle-orm";
 import type * as z from "zod";
 import { type Database, db, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
-import { commitAudited } from "../http/audit.ts";
+import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { isoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { log } from "../log.ts";
 import { type FailedMove, type Migration, moveBots } from "./move-bots.ts";
 import {
-  MAX_FAILURES,
+  MAX_LISTED_FAILURES,
   type MigrateBody,
   type MigrateResult,
   type MoveRecord,
   type moveQuery,
 } from "./schemas.ts";
 import { workerBotMigration, workerBotMove } from "./tables.ts";
-import { findVersion, unknownVersion } from "./versions.ts";
+import { findVersion, toUnknownVersionError } from "./versions.ts";
 
 /** Bots moved per call; the rest is reported, and moved by the next call. */
-const MAX_BOTS = 10_000;
+const MAX_BOTS_PER_CALL = 10_000;
 /** Bots per D1 batch. */
-const MAX_PER_BATCH = 500;
+const MAX_BOTS_PER_BATCH = 500;
 
 /**
  * Moves the fleet's unarchived bots, or those of them on `fromVersionId`, to a version. A bot that
@@ -37,26 +37,26 @@ export async function migrateBots(
   now: number,
 ): Promise<MigrateResult> {
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  await checkVersions(database, body);
+  await requireVersions(database, body);
   const migration: Migration = {
     id: newId(now),
     toVersionId: body.toVersionId,
     requestId: c.var.requestId,
   };
-  await begin(c, database, migration, body, now);
+  await beginMigration(c, database, migration, body, now);
   try {
     return await moveFleet(database, migration, body.fromVersionId ?? null);
   } finally {
-    await release(database, migration);
+    await releaseLock(database, migration);
   }
 }
 
-async function checkVersions(database: Database, body: MigrateBody): Promise<void> {
+async function requireVersions(database: Database, body: MigrateBody): Promise<void> {
   const to = await findVersion(database, body.toVersionId);
-  if (to?.status !== "Active") throw unknownVersion("toVersionId", body.toVersionId);
+  if (to?.status !== "Active") throw toUnknownVersionError("toVersionId", body.toVersionId);
   const from = body.fromVersionId;
   if (from !== undefined && !(await findVersion(database, from)))
-    throw unknownVersion("fromVersionId", from);
+    throw toUnknownVersionError("fromVersionId", from);
 }
 
 /**
@@ -64,7 +64,7 @@ async function checkVersions(database: Database, body: MigrateBody): Promise<voi
  * nothing is sent to the database after it. A batch still in flight then aborts when another migration
  * has the lock.
  */
-async function begin(
+async function beginMigration(
   c: AppContext,
   database: Database,
   migration: Migration,
@@ -74,7 +74,7 @@ async function begin(
   const { toVersionId, fromVersionId = null, reason } = body;
   const detail = { migrationId: migration.id, fromVersionId, reason };
   try {
-    await commitAudited(
+    await commitWithAudit(
       c,
       database,
       { action: "worker-bot.migrate", target: toVersionId, detail, now },
@@ -120,16 +120,16 @@ async function moveFleet(
 ): Promise<MigrateResult> {
   const { toMove, alreadyOnVersion, ids } = await readFleet(database, migration, fromVersionId);
   const failures: FailedMove[] = [];
-  for (let first = 0; first < ids.length; first += MAX_PER_BATCH)
+  for (let first = 0; first < ids.length; first += MAX_BOTS_PER_BATCH)
     failures.push(
-      ...(await moveBots(database, migration, ids.slice(first, first + MAX_PER_BATCH), first)),
+      ...(await moveBots(database, migration, ids.slice(first, first + MAX_BOTS_PER_BATCH), first)),
     );
   return {
     total: toMove + alreadyOnVersion,
     moved: ids.length - failures.length,
     alreadyOnVersion,
     failed: failures.length,
-    failures: failures.slice(0, MAX_FAILURES),
+    failures: failures.slice(0, MAX_LISTED_FAILURES),
     remaining: toMove - ids.length,
   };
 }
@@ -151,7 +151,7 @@ async function readFleet(
     ),
     statement(
       `SELECT id FROM worker_bot WHERE ${matching} AND version_id <> ?2
-       ORDER BY id LIMIT ${MAX_BOTS}`,
+       ORDER BY id LIMIT ${MAX_BOTS_PER_CALL}`,
       fromVersionId,
       toVersionId,
     ),
@@ -162,7 +162,7 @@ async function readFleet(
 }
 
 /** A lock that cannot be released expires with its lease. */
-async function release(database: Database, migration: Migration): Promise<void> {
+async function releaseLock(database: Database, migration: Migration): Promise<void> {
   try {
     await database.batch([
       statement("UPDATE worker_bot_lock SET lease_until = 0 WHERE migration_id = ?", migration.id),
@@ -174,7 +174,7 @@ async function release(database: Database, migration: Migration): Promise<void> 
 }
 
 /** In the statement's text and not bound, so that the index of failures can be used. */
-const OUTCOME = {
+const OUTCOME_CONDITIONS = {
   Moved: sql`${workerBotMove.outcome} = 'Moved'`,
   Failed: sql`${workerBotMove.outcome} = 'Failed'`,
 };
@@ -194,7 +194,7 @@ export async function listMoves(
         query.workerBotId === undefined
           ? undefined
           : eq(workerBotMove.workerBotId, query.workerBotId),
-        query.outcome && OUTCOME[query.outcome],
+        query.outcome && OUTCOME_CONDITIONS[query.outcome],
       ),
     )
     .orderBy(desc(workerBotMove.id))

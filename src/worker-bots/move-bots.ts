@@ -1,13 +1,13 @@
 import {
   type Database,
-  DatabaseUnavailable,
+  DatabaseUnavailableError,
   type Statement,
   statement,
   violates,
 } from "../db/client.ts";
 import { ApiError } from "../http/errors.ts";
 import { log } from "../log.ts";
-import { unknownVersion } from "./versions.ts";
+import { toUnknownVersionError } from "./versions.ts";
 
 /** A run of the migration. */
 export interface Migration {
@@ -21,8 +21,8 @@ export interface FailedMove {
   message: string;
 }
 
-const ARCHIVED = "The worker bot was archived during the migration";
-const REFUSED = "The database refused the move";
+const ARCHIVED_MESSAGE = "The worker bot was archived during the migration";
+const REFUSED_MESSAGE = "The database refused the move";
 
 /**
  * Moves bots in one batch with their audit rows. When the database refuses the batch, its halves
@@ -39,9 +39,9 @@ export async function moveBots(
   first: number,
 ): Promise<FailedMove[]> {
   try {
-    return await moveTogether(database, migration, ids, first);
+    return await moveBatch(database, migration, ids, first);
   } catch (error) {
-    if (error instanceof ApiError || error instanceof DatabaseUnavailable) throw error;
+    if (error instanceof ApiError || error instanceof DatabaseUnavailableError) throw error;
     const [id] = ids;
     if (id !== undefined && ids.length === 1)
       return recordRefusal(database, migration, id, first, error);
@@ -53,7 +53,7 @@ export async function moveBots(
   }
 }
 
-async function moveTogether(
+async function moveBatch(
   database: Database,
   migration: Migration,
   ids: readonly string[],
@@ -61,7 +61,7 @@ async function moveTogether(
 ): Promise<FailedMove[]> {
   const bots = JSON.stringify(ids);
   const now = Date.now();
-  return commit(database, migration, { first, count: ids.length }, [
+  return commitMoves(database, migration, { first, count: ids.length }, [
     requireLock(migration),
     statement(
       `INSERT INTO worker_bot_move
@@ -71,7 +71,7 @@ async function moveTogether(
        FROM json_each(?5) JOIN worker_bot AS bot ON bot.id = value`,
       migration.id,
       first,
-      ARCHIVED,
+      ARCHIVED_MESSAGE,
       now,
       bots,
     ),
@@ -96,15 +96,15 @@ async function recordRefusal(
 ): Promise<FailedMove[]> {
   const { requestId } = migration;
   log("error", "worker_bots.move_refused", { requestId, workerBotId, error: String(reason) });
-  return commit(database, migration, { first: place, count: 1 }, [
+  return commitMoves(database, migration, { first: place, count: 1 }, [
     requireLock(migration),
     statement(
       `INSERT INTO worker_bot_move
          (id, migration_id, worker_bot_id, from_version_id, outcome, message, created_at)
        SELECT ?, ?, id, version_id, 'Failed', ?, ? FROM worker_bot WHERE id = ?`,
-      moveId(migration, place),
+      toMoveId(migration, place),
       migration.id,
-      REFUSED,
+      REFUSED_MESSAGE,
       Date.now(),
       workerBotId,
     ),
@@ -119,7 +119,7 @@ async function recordRefusal(
  * @returns the bots in those places that were not moved
  * @throws ApiError 409 when another migration has taken the lock, 422 when the version is gone
  */
-async function commit(
+async function commitMoves(
   database: Database,
   migration: Migration,
   { first, count }: { first: number; count: number },
@@ -128,8 +128,8 @@ async function commit(
   const failed = statement(
     `SELECT worker_bot_id AS workerBotId, message FROM worker_bot_move
      WHERE id BETWEEN ? AND ? AND outcome = 'Failed' ORDER BY id`,
-    moveId(migration, first),
-    moveId(migration, first + count - 1),
+    toMoveId(migration, first),
+    toMoveId(migration, first + count - 1),
   );
   try {
     const results = await database.batch([...statements, failed]);
@@ -143,7 +143,7 @@ async function commit(
         "Another migration has begun. Start this migration again when the other one has ended.",
       );
     if (violates(error, "worker_bot.version_id"))
-      throw unknownVersion("toVersionId", migration.toVersionId);
+      throw toUnknownVersionError("toVersionId", migration.toVersionId);
     throw error;
   }
 }
@@ -156,6 +156,6 @@ function requireLock(migration: Migration): Statement {
   );
 }
 
-function moveId(migration: Migration, place: number): string {
+function toMoveId(migration: Migration, place: number): string {
   return `${migration.id}${String(place).padStart(5, "0")}`;
 }

@@ -9,7 +9,7 @@ import {
   botBody,
   botQuery,
   botRecord,
-  MAX_FAILURES,
+  MAX_LISTED_FAILURES,
   migrateBody,
   migrateResult,
   moveQuery,
@@ -21,8 +21,8 @@ import {
 import { archiveVersion, createVersion, listVersions } from "./versions.ts";
 
 const TAG = "Worker bots";
-const BOTS = "/admin/worker-bots";
-const VERSIONS = `${BOTS}/versions`;
+const BOTS_PATH = "/admin/worker-bots";
+const VERSIONS_PATH = `${BOTS_PATH}/versions`;
 
 const idOf = ({ id }: { id: string }) => id;
 
@@ -35,7 +35,7 @@ export function workerBotRoutes() {
     {
       method: "post",
       operationId: "migrateWorkerBots",
-      path: `${VERSIONS}/migrate`,
+      path: `${VERSIONS_PATH}/migrate`,
       tag: TAG,
       summary: "Migrates worker bots to a version",
       description:
@@ -48,7 +48,7 @@ export function workerBotRoutes() {
       const data = await migrateBots(c, body, Date.now());
       const pagination = {
         cursor: null,
-        limit: MAX_FAILURES,
+        limit: MAX_LISTED_FAILURES,
         total: data.failed,
         nextCursor: null,
       };
@@ -61,7 +61,7 @@ export function workerBotRoutes() {
     {
       method: "get",
       operationId: "listWorkerBotMoves",
-      path: `${BOTS}/moves`,
+      path: `${BOTS_PATH}/moves`,
       tag: TAG,
       summary: "Lists the results of migrations for each bot, newest first",
       query: moveQuery,
@@ -78,7 +78,7 @@ export function workerBotRoutes() {
     {
       method: "get",
       operationId: "listWorkerBots",
-      path: BOTS,
+      path: BOTS_PATH,
       tag: TAG,
       summary: "Lists worker bots, newest first",
       query: botQuery,
@@ -95,7 +95,7 @@ export function workerBotRoutes() {
     {
       method: "post",
       operationId: "createWorkerBot",
-      path: BOTS,
+      path: BOTS_PATH,
       tag: TAG,
       summary: "Creates a worker bot",
       body: botBody,
@@ -110,7 +110,7 @@ export function workerBotRoutes() {
     {
       method: "delete",
       operationId: "archiveWorkerBot",
-      path: BOTS,
+      path: BOTS_PATH,
       tag: TAG,
       summary: "Archives a worker bot, so that migrations no longer move the bot",
       body: archiveBody,
@@ -125,7 +125,7 @@ export function workerBotRoutes() {
     {
       method: "get",
       operationId: "listWorkerBotVersions",
-      path: VERSIONS,
+      path: VERSIONS_PATH,
       tag: TAG,
       summary: "Lists versions, by id descending",
       query: versionQuery,
@@ -142,7 +142,7 @@ export function workerBotRoutes() {
     {
       method: "post",
       operationId: "createWorkerBotVersion",
-      path: VERSIONS,
+      path: VERSIONS_PATH,
       tag: TAG,
       summary: "Creates a version that bots can run",
       body: versionBody,
@@ -158,7 +158,7 @@ export function workerBotRoutes() {
     {
       method: "delete",
       operationId: "archiveWorkerBotVersion",
-      path: VERSIONS,
+      path: VERSIONS_PATH,
       tag: TAG,
       summary: "Archives a version, so that no bot can be moved to the version",
       body: archiveBody,

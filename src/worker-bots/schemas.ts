@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { answerText, described, named, recordId, timestamp } from "../http/openapi/fields.ts";
+import { described, named, recordId, responseText, timestamp } from "../http/openapi/fields.ts";
 import { page, text } from "../http/openapi/parameters.ts";
 
-const BOT_ID = "01m80ye1q8d2v6k4w9x3z7b5nf";
-const VERSION = "v2";
+const EXAMPLE_BOT_ID = "01m80ye1q8d2v6k4w9x3z7b5nf";
+const EXAMPLE_VERSION_ID = "v2";
 
 const status = described(
   named("WorkerBotStatus", "Whether a bot or a version is in use.", z.enum(["Active", "Archived"])),
@@ -17,7 +17,7 @@ const outcome = described(
 );
 
 /** Failures listed; `failed` counts all. */
-export const MAX_FAILURES = 100;
+export const MAX_LISTED_FAILURES = 100;
 
 const versionId = described(
   z
@@ -26,7 +26,7 @@ const versionId = described(
     .max(41)
     .regex(/^[a-z0-9][a-z0-9-]*$/, "must be lower-case letters, digits and hyphens"),
   "Id of the version.",
-  VERSION,
+  EXAMPLE_VERSION_ID,
 );
 
 const timestamps = {
@@ -34,14 +34,14 @@ const timestamps = {
   updatedAt: timestamp("Time of the last change."),
 };
 
-const REASON = "faster answers";
+const EXAMPLE_REASON = "faster answers";
 
 export const migrateBody = z.strictObject({
   toVersionId: described(versionId, "Version that the bots get."),
   reason: described(
     z.string().trim().min(1).max(2000).meta({ pattern: "\\S" }),
     "Reason, stored with each move.",
-    REASON,
+    EXAMPLE_REASON,
   ),
   fromVersionId: described(
     versionId.optional(),
@@ -64,11 +64,14 @@ export const migrateResult = z.object({
     z
       .array(
         z.object({
-          workerBotId: recordId("the bot", BOT_ID),
-          message: answerText("Why the bot could not be moved.", "the bot was archived meanwhile"),
+          workerBotId: recordId("the bot", EXAMPLE_BOT_ID),
+          message: responseText(
+            "Why the bot could not be moved.",
+            "the bot was archived meanwhile",
+          ),
         }),
       )
-      .max(MAX_FAILURES),
+      .max(MAX_LISTED_FAILURES),
     "The first failures; `GET …/moves?outcome=Failed` lists all.",
   ),
   remaining: described(
@@ -79,15 +82,15 @@ export const migrateResult = z.object({
 });
 export type MigrateResult = z.infer<typeof migrateResult>;
 
-const botName = "Ada";
+const EXAMPLE_BOT_NAME = "Ada";
 
 export const botRecord = named(
   "WorkerBot",
   "A bot.",
   z.object({
-    id: recordId("the bot", BOT_ID),
-    name: answerText("Name of the bot.", botName),
-    versionId: answerText("Id of the bot's version.", VERSION),
+    id: recordId("the bot", EXAMPLE_BOT_ID),
+    name: responseText("Name of the bot.", EXAMPLE_BOT_NAME),
+    versionId: responseText("Id of the bot's version.", EXAMPLE_VERSION_ID),
     status,
     ...timestamps,
   }),
@@ -95,19 +98,19 @@ export const botRecord = named(
 export type BotRecord = z.infer<typeof botRecord>;
 
 export const botBody = z.strictObject({
-  name: described(text(), "Name of the bot.", botName),
+  name: described(text(), "Name of the bot.", EXAMPLE_BOT_NAME),
   versionId,
 });
 
-const summary = "What is new in the version.";
+const summaryText = "What is new in the version.";
 
 export const versionRecord = named(
   "WorkerBotVersion",
   "A version that bots can run.",
   z.object({
-    id: recordId("the version", VERSION),
-    name: answerText("Name of the version.", "Second"),
-    summary: described(z.string().nullable(), summary, REASON),
+    id: recordId("the version", EXAMPLE_VERSION_ID),
+    name: responseText("Name of the version.", "Second"),
+    summary: described(z.string().nullable(), summaryText, EXAMPLE_REASON),
     status,
     ...timestamps,
   }),
@@ -117,7 +120,7 @@ export type VersionRecord = z.infer<typeof versionRecord>;
 export const versionBody = z.strictObject({
   id: versionId,
   name: described(text(), "Name of the version.", "Second"),
-  summary: described(text(2000).nullable().default(null), summary, REASON),
+  summary: described(text(2000).nullable().default(null), summaryText, EXAMPLE_REASON),
 });
 
 export const moveRecord = named(
@@ -125,10 +128,10 @@ export const moveRecord = named(
   "Result of a migration for a bot.",
   z.object({
     id: recordId("this entry", "01m80ye1r3f5t8h1p6j9c0q4ma"),
-    workerBotId: recordId("the bot", BOT_ID),
-    fromVersionId: answerText("Version before the move.", "v1"),
-    toVersionId: answerText("Target version of the move.", VERSION),
-    reason: answerText("Reason of the move.", REASON),
+    workerBotId: recordId("the bot", EXAMPLE_BOT_ID),
+    fromVersionId: responseText("Version before the move.", "v1"),
+    toVersionId: responseText("Target version of the move.", EXAMPLE_VERSION_ID),
+    reason: responseText("Reason of the move.", EXAMPLE_REASON),
     outcome,
     message: described(
       z.string().nullable(),
@@ -136,7 +139,7 @@ export const moveRecord = named(
       "the bot was archived meanwhile",
     ),
     requestedById: recordId("the API key that made the request", "env-admin"),
-    requestId: answerText("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
+    requestId: responseText("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
     createdAt: timestamp("Time of the move."),
   }),
 );
@@ -144,7 +147,7 @@ export type MoveRecord = z.infer<typeof moveRecord>;
 
 /** Names a bot or a version. */
 export const archiveBody = z.strictObject({
-  id: described(text(), "Id of the bot or the version.", VERSION),
+  id: described(text(), "Id of the bot or the version.", EXAMPLE_VERSION_ID),
 });
 
 const statusFilter = described(status.optional(), "Only entries in this status.");
@@ -157,6 +160,6 @@ export const botQuery = z.strictObject({
 export const versionQuery = z.strictObject({ ...page, status: statusFilter });
 export const moveQuery = z.strictObject({
   ...page,
-  workerBotId: described(text().optional(), "Only moves of this bot.", BOT_ID),
+  workerBotId: described(text().optional(), "Only moves of this bot.", EXAMPLE_BOT_ID),
   outcome: described(outcome.optional(), "Only moves with this outcome."),
 });

@@ -1,18 +1,18 @@
 import { and, desc, eq, lt } from "drizzle-orm";
 import type * as z from "zod";
 import { type Database, db, statement, violates } from "../db/client.ts";
-import { commitAudited } from "../http/audit.ts";
+import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { isoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
-import { idempotently } from "../http/idempotency.ts";
+import { runIdempotently } from "../http/idempotency.ts";
 import type { VersionRecord, versionBody, versionQuery } from "./schemas.ts";
 import { workerBotVersion } from "./tables.ts";
 
 type VersionRow = typeof workerBotVersion.$inferSelect;
 
 /** The error for a version that does not exist or, where bots are to run it, is archived. */
-export function unknownVersion(field: string, id: string): ApiError {
+export function toUnknownVersionError(field: string, id: string): ApiError {
   return new ApiError(422, `${field}: there is no version ${id} that bots can run`, {
     kind: "unknown_version",
   });
@@ -37,7 +37,7 @@ export async function createVersion(
   now: number,
 ): Promise<VersionRecord> {
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  return idempotently(c, database, now, async (remember) => {
+  return runIdempotently(c, database, now, async (remember) => {
     const row: VersionRow = {
       ...body,
       status: "Active",
@@ -47,7 +47,7 @@ export async function createVersion(
     };
     const record = toVersionRecord(row);
     try {
-      await commitAudited(
+      await commitWithAudit(
         c,
         database,
         { action: "worker-bot-version.create", target: row.id, now },
@@ -96,7 +96,7 @@ export async function archiveVersion(
   const row = await findVersion(database, id);
   if (!row) throw new ApiError(404, `id: there is no version ${id}`);
   try {
-    await commitAudited(c, database, { action: "worker-bot-version.archive", target: id, now }, [
+    await commitWithAudit(c, database, { action: "worker-bot-version.archive", target: id, now }, [
       statement(
         `UPDATE worker_bot_version SET updated_at = ?1, status = iif(status = 'Active' AND NOT EXISTS
            (SELECT 1 FROM worker_bot WHERE version_id = ?2 AND status = 'Active'), 'Archived', NULL)

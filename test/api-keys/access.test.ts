@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { newToken } from "../../src/api-keys/token.ts";
+import { createToken } from "../../src/api-keys/token.ts";
 import { createApp } from "../../src/app.ts";
 import { emptyTables } from "../support/app.ts";
 import { ENDPOINTS, type EndpointCase } from "../support/endpoints/all.ts";
@@ -17,7 +17,7 @@ beforeAll(async () => {
   await emptyTables();
   tokens = {
     "no key": null,
-    unknown: newToken("Admin"),
+    unknown: createToken("Admin"),
     revoked: await insertKey({ status: "Revoked", permission: "Admin" }),
     User: await insertKey({}),
     "User+PAY": await insertKey({ canPay: true }),

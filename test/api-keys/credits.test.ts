@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import {
-  COSTS,
-  charge,
+  CREDIT_COSTS,
+  chargeOperation,
   type MeteredOperation,
-  refund,
+  refundOperation,
   throwIfOutOfCredits,
 } from "../../src/api-keys/credits.ts";
 import { db, statement } from "../../src/db/client.ts";
@@ -37,15 +37,18 @@ beforeEach(async () => {
 });
 
 describe("charge", () => {
-  it.each(Object.keys(COSTS) as MeteredOperation[])("takes the price of %s", async (operation) => {
-    await db(env).batch(charge(CALLER, operation));
-    expect(await used()).toBe(COSTS[operation]);
-  });
+  it.each(Object.keys(CREDIT_COSTS) as MeteredOperation[])(
+    "takes the price of %s",
+    async (operation) => {
+      await db(env).batch(chargeOperation(CALLER, operation));
+      expect(await used()).toBe(CREDIT_COSTS[operation]);
+    },
+  );
 
   it("aborts the whole batch beyond the limit, which is a 402", async () => {
-    const spend = () => db(env).batch([...charge(CALLER, "x402-settle"), MARK]);
-    await db(env).batch(charge(CALLER, "x402-settle"));
-    await db(env).batch(charge(CALLER, "x402-settle"));
+    const spend = () => db(env).batch([...chargeOperation(CALLER, "x402-settle"), MARK]);
+    await db(env).batch(chargeOperation(CALLER, "x402-settle"));
+    await db(env).batch(chargeOperation(CALLER, "x402-settle"));
     const refused = await spend().catch((error: unknown) => error);
     expect(() => throwIfOutOfCredits(refused)).toThrow(expect.objectContaining({ status: 402 }));
     expect(await used()).toBe(2);
@@ -54,12 +57,16 @@ describe("charge", () => {
 
   it("is undone when the rest of its batch fails", async () => {
     const failing = statement("INSERT INTO clock (feed, t) VALUES ('x', NULL)");
-    await expect(db(env).batch([...charge(CALLER, "x402-settle"), failing])).rejects.toThrow();
+    await expect(
+      db(env).batch([...chargeOperation(CALLER, "x402-settle"), failing]),
+    ).rejects.toThrow();
     expect(await used()).toBe(0);
   });
 
   it("never lets calls at once spend more than there is", async () => {
-    const calls = Array.from({ length: 5 }, () => db(env).batch(charge(CALLER, "x402-settle")));
+    const calls = Array.from({ length: 5 }, () =>
+      db(env).batch(chargeOperation(CALLER, "x402-settle")),
+    );
     const outcomes = await Promise.allSettled(calls);
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(2);
     expect(await used()).toBe(2);
@@ -67,27 +74,27 @@ describe("charge", () => {
 
   it("depends on its condition", async () => {
     const known = { sql: "EXISTS (SELECT 1 FROM clock WHERE feed = ?)", params: ["mark"] };
-    await db(env).batch(charge(CALLER, "payment-information", known));
+    await db(env).batch(chargeOperation(CALLER, "payment-information", known));
     expect(await used()).toBe(0);
-    await db(env).batch([MARK, ...charge(CALLER, "payment-information", known)]);
+    await db(env).batch([MARK, ...chargeOperation(CALLER, "payment-information", known)]);
     expect(await used()).toBe(1);
   });
 
   it("leaves a key without a limit alone", async () => {
-    expect(charge({ ...CALLER, usageLimited: false }, "x402-settle")).toEqual([]);
+    expect(chargeOperation({ ...CALLER, usageLimited: false }, "x402-settle")).toEqual([]);
   });
 });
 
-describe("refund", () => {
+describe("refundOperation", () => {
   it("gives a charge back once", async () => {
     const charged = { sql: "EXISTS (SELECT 1 FROM clock WHERE feed = 'mark')", params: [] };
     const fail = [
-      ...refund(CALLER, "x402-settle", charged),
+      ...refundOperation(CALLER, "x402-settle", charged),
       statement("DELETE FROM clock WHERE feed = 'mark'"),
     ];
-    await db(env).batch([...charge(CALLER, "x402-settle"), MARK]);
+    await db(env).batch([...chargeOperation(CALLER, "x402-settle"), MARK]);
     await db(env).batch(fail);
-    await db(env).batch(charge(CALLER, "x402-settle"));
+    await db(env).batch(chargeOperation(CALLER, "x402-settle"));
     await db(env).batch(fail);
     expect(await used()).toBe(1);
   });

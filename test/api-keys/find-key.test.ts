@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ENV_ADMIN_ID, findKey } from "../../src/api-keys/find-key.ts";
-import { hashToken, maskToken, newToken } from "../../src/api-keys/token.ts";
+import { createToken, hashToken, maskToken } from "../../src/api-keys/token.ts";
 import { createApp } from "../../src/app.ts";
 import { call, emptyTables } from "../support/app.ts";
 import { countingD1, wrapD1 } from "../support/d1.ts";
@@ -15,9 +15,9 @@ afterEach(() => vi.useRealTimers());
 
 describe("a token", () => {
   it("has 32 random characters after its prefix", () => {
-    expect(newToken("User")).toMatch(/^apk_[0-9a-z]{32}$/);
-    expect(newToken("Admin")).toMatch(/^apk_admin_[0-9a-z]{32}$/);
-    expect(newToken("User")).not.toBe(newToken("User"));
+    expect(createToken("User")).toMatch(/^apk_[0-9a-z]{32}$/);
+    expect(createToken("Admin")).toMatch(/^apk_admin_[0-9a-z]{32}$/);
+    expect(createToken("User")).not.toBe(createToken("User"));
   });
 
   it("is shown by its last four characters", () => {
@@ -84,7 +84,7 @@ describe("findKey", () => {
   });
 
   it("knows a key as soon as it is created, though it was asked for before", async () => {
-    const token = newToken("User");
+    const token = createToken("User");
     expect(await find(token)).toBeNull();
     await insertKey({ token });
     expect(await find(token)).not.toBeNull();

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { amountsMatch, MIN_COLLATERAL, splitFee } from "../../src/chain/amounts.ts";
+import { hasAgreedAmounts, MIN_COLLATERAL, splitFee } from "../../src/chain/amounts.ts";
 
 const TOKEN = `${"ab".repeat(28)}01`;
 const native = (amount: bigint) => ({ unit: "", amount });
 const tokens = (amount: bigint) => ({ unit: TOKEN, amount });
 
-describe("amountsMatch", () => {
+describe("hasAgreedAmounts", () => {
   it.each([
     ["exactly what was agreed", [native(10n)], [native(10n)], 0n, true],
     ["more of the native coin", [native(10n)], [native(11n)], 0n, true],
@@ -45,7 +45,7 @@ describe("amountsMatch", () => {
     ],
     ["a negative collateral", [], [native(10_000_000n)], -1n, false],
   ])("%s", (_, expected, actual, collateral, ok) => {
-    expect(amountsMatch(expected, actual, collateral)).toBe(ok);
+    expect(hasAgreedAmounts(expected, actual, collateral)).toBe(ok);
   });
 });
 

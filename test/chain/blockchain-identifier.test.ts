@@ -4,20 +4,20 @@ import { describe, expect, it } from "vitest";
 import {
   decodeBlockchainIdentifier,
   encodeBlockchainIdentifier,
-  identifierOfDatum,
   signIdentifier,
   type TermsContext,
+  toBlockchainIdentifier,
   verifySellerSignature,
 } from "../../src/chain/contracts/blockchain-identifier.ts";
 import type { EscrowDatum } from "../../src/chain/contracts/escrow-datum.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
 import type { Funds } from "../../src/chain/network.ts";
-import { keysFromMnemonic } from "../../src/chain/wallet-keys.ts";
+import { deriveWalletKeys } from "../../src/chain/wallet-keys.ts";
 import VECTORS from "../vectors/chain.json" with { type: "json" };
 import { contextOf, datumOf, type IdentifierVector, termsOf } from "./check-vectors.ts";
 
-const SELLER = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
-const OTHER = await keysFromMnemonic(`${"abandon ".repeat(11)}about`, "Preprod");
+const SELLER = await deriveWalletKeys(`${"test ".repeat(23)}sauce`, "Preprod");
+const OTHER = await deriveWalletKeys(`${"abandon ".repeat(11)}about`, "Preprod");
 const ROWS: IdentifierVector[] = VECTORS.blockchainIdentifiers;
 const ASSETS: Funds[] = ["", "aa", "bb", "cc", "dd"].map((name, i) => ({
   unit: name.repeat(28),
@@ -53,7 +53,7 @@ const OTHER_TERMS = { ok: false, reason: "the seller signed other terms" };
 
 describe("blockchain identifiers", () => {
   it.each(ROWS)("of V$version come out of signing as other services make them", async (row) => {
-    const wallet = await keysFromMnemonic("solution ".repeat(24), "Preprod");
+    const wallet = await deriveWalletKeys("solution ".repeat(24), "Preprod");
     expect(signIdentifier(termsOf(row), contextOf(row, VECTORS.contracts.V1), wallet)).toEqual({
       referenceSignature: row.signature,
       referenceKey: row.key,
@@ -62,15 +62,15 @@ describe("blockchain identifiers", () => {
   });
 
   it("of a datum are those of its escrow, with the contract on V2 only", () => {
-    const v1 = decodeBlockchainIdentifier(identifierOfDatum(draft("Web3ChainV1"), CONTRACT));
-    const v2 = decodeBlockchainIdentifier(identifierOfDatum(draft("Web3ChainV2"), CONTRACT));
+    const v1 = decodeBlockchainIdentifier(toBlockchainIdentifier(draft("Web3ChainV1"), CONTRACT));
+    const v2 = decodeBlockchainIdentifier(toBlockchainIdentifier(draft("Web3ChainV2"), CONTRACT));
     expect(v1?.contractAddress).toBeNull();
     expect(v2?.contractAddress).toBe(CONTRACT);
   });
 
   it("without an agent have none", () => {
     const datum = draft("Web3ChainV1", { agentIdentifier: null });
-    const decoded = decodeBlockchainIdentifier(identifierOfDatum(datum, CONTRACT));
+    const decoded = decodeBlockchainIdentifier(toBlockchainIdentifier(datum, CONTRACT));
     expect(decoded).toMatchObject({ sellerId: datum.sellerNonce, agentIdentifier: null });
   });
 

@@ -10,8 +10,8 @@ import {
   encodeMap,
   encodeTag,
   encodeText,
-  integerOf,
   readCbor,
+  toInteger,
 } from "../../src/chain/cbor.ts";
 import { bytesToHex, hexToBytes } from "../../src/chain/hex.ts";
 
@@ -32,7 +32,7 @@ describe("reading CBOR", () => {
     ["20", -1n],
     ["3903e7", -1000n],
   ])("reads the integer %s and writes it the same", (hex, value) => {
-    expect(integerOf(read(hex))).toBe(value);
+    expect(toInteger(read(hex))).toBe(value);
     expect(bytesToHex(encodeInt(value))).toBe(hex);
   });
 
@@ -130,7 +130,7 @@ describe("writing CBOR", () => {
   it("writes integers of any size so that they are read back", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 600n), max: 2n ** 600n }), (value) => {
-        expect(integerOf(readCbor(encodeInt(value)))).toBe(value);
+        expect(toInteger(readCbor(encodeInt(value)))).toBe(value);
       }),
     );
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chainTime } from "../../src/chain/chain-time.ts";
+import { computeChainTime } from "../../src/chain/chain-time.ts";
 
 const TIP = 1_700_000_000;
 
@@ -8,7 +8,7 @@ describe("the time on the chain", () => {
     ["behind the wall clock", 60_000, TIP * 1000, TIP * 1000 + 60_000],
     ["ahead of it", -60_000, TIP * 1000 - 60_000, TIP * 1000],
   ])("of a tip %s lies between both", (_, ahead, earliest, latest) => {
-    expect(chainTime("wall", TIP, TIP * 1000 + ahead)).toEqual({
+    expect(computeChainTime("wall", TIP, TIP * 1000 + ahead)).toEqual({
       tip: TIP * 1000,
       earliest,
       latest,
@@ -17,6 +17,7 @@ describe("the time on the chain", () => {
 
   it("is the tip's alone where the tip is the clock", () => {
     const only = { tip: TIP * 1000, earliest: TIP * 1000, latest: TIP * 1000 };
-    for (const now of [0, TIP * 1000, TIP * 2000]) expect(chainTime("tip", TIP, now)).toEqual(only);
+    for (const now of [0, TIP * 1000, TIP * 2000])
+      expect(computeChainTime("tip", TIP, now)).toEqual(only);
   });
 });

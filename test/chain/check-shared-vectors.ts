@@ -5,17 +5,17 @@
  */
 import { describe, expect, it } from "vitest";
 import { formatAddress, isAddressOn, parseAddress } from "../../src/chain/address.ts";
-import { amountsMatch } from "../../src/chain/amounts.ts";
+import { hasAgreedAmounts } from "../../src/chain/amounts.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
 import type { Network, OnChainState } from "../../src/chain/network.ts";
-import { keysFromMnemonic } from "../../src/chain/wallet-keys.ts";
+import { deriveWalletKeys } from "../../src/chain/wallet-keys.ts";
 import {
-  feePayer,
-  nextPaymentAction,
-  nextPurchaseAction,
-  stateAfter,
+  computeStateAfterSpend,
+  findFeePayer,
+  lookUpNextPaymentAction,
+  lookUpNextPurchaseAction,
 } from "../../src/escrow/model/transitions.ts";
-import { templatesOf } from "../../src/sources/contracts/templates.ts";
+import { selectTemplates } from "../../src/sources/contracts/templates.ts";
 import {
   checkDatums,
   checkIdentifiers,
@@ -95,7 +95,7 @@ function check(shared: SharedVectors): void {
       ["Web3ChainV2", "Preprod", v2.preprodAddress, v2.registryPolicyIdBothNetworks],
       ["Web3ChainV2", "Mainnet", v2.mainnetAddress, v2.registryPolicyIdBothNetworks],
     ] as const) {
-      const templates = templatesOf({}, type, network);
+      const templates = selectTemplates({}, type, network);
       expect(addressOf(network, templates.escrow)).toBe(address);
       expect(templates.policy).toBe(policy);
     }
@@ -103,7 +103,7 @@ function check(shared: SharedVectors): void {
 
   it("derives keys and address of a wallet from its words", async () => {
     const wallet = shared.wallets.peer_mnemonic_vector;
-    const keys = await keysFromMnemonic(wallet.mnemonic, "Preprod");
+    const keys = await deriveWalletKeys(wallet.mnemonic, "Preprod");
     expect(bytesToHex(keys.paymentPublicKey)).toBe(wallet.paymentPublicKey);
     expect(keys.vkey).toBe(wallet.walletVkey);
     expect(keys.stakeVkey).toBe(wallet.stakeKeyHash);
@@ -128,24 +128,24 @@ function check(shared: SharedVectors): void {
   });
 
   it.each(shared.txSync.feeAttribution)("the fee of redeemer $redeemer", (row) => {
-    const payer = feePayer(row.redeemer);
+    const payer = findFeePayer(row.redeemer);
     expect(row.seller).toBe(payer === "seller" ? row.share : "0");
     expect(row.buyer).toBe(payer === "buyer" ? row.share : "0");
   });
 
   it.each(shared.txSync.redeemerToState)("redeemer $r with $new leads to $state", (row) => {
-    expect(stateAfter(row.r, row.new, row.match)).toBe(row.state);
+    expect(computeStateAfterSpend(row.r, row.new, row.match)).toBe(row.state);
   });
 
   it.each(shared.txSync.amountsMatch)("amounts of $actual for $expected: $ok", (row) => {
-    expect(amountsMatch(fundsOf(row.expected), fundsOf(row.actual), BigInt(row.collateral))).toBe(
-      row.ok,
-    );
+    expect(
+      hasAgreedAmounts(fundsOf(row.expected), fundsOf(row.actual), BigInt(row.collateral)),
+    ).toBe(row.ok);
   });
 
   it.each([
-    ["payments", nextPaymentAction, shared.transitionMatrix.payment, 100],
-    ["purchases", nextPurchaseAction, shared.transitionMatrix.purchasing, 140],
+    ["payments", lookUpNextPaymentAction, shared.transitionMatrix.payment, 100],
+    ["purchases", lookUpNextPurchaseAction, shared.transitionMatrix.purchasing, 140],
   ] as const)("every cell of the matrix of %s", (_, decide, rows, count) => {
     expect(rows).toHaveLength(count);
     const ours = rows.map(([action, state]) => {

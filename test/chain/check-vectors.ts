@@ -3,9 +3,9 @@ import { expect, it } from "vitest";
 import {
   decodeBlockchainIdentifier,
   encodeBlockchainIdentifier,
-  identifierOfDatum,
-  signedTerms,
+  encodeSignedTerms,
   type Terms,
+  toBlockchainIdentifier,
   verifySellerSignature,
 } from "../../src/chain/contracts/blockchain-identifier.ts";
 import {
@@ -14,11 +14,11 @@ import {
   type EscrowDatum,
   encodeEscrowDatum,
 } from "../../src/chain/contracts/escrow-datum.ts";
-import { encodeRedeemer, ownReferenceDatum } from "../../src/chain/contracts/redeemers.ts";
+import { encodeOwnReference, encodeRedeemer } from "../../src/chain/contracts/redeemers.ts";
 import { verifyCoseSign1 } from "../../src/chain/cose.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
 import { slotAt, timeOfSlot } from "../../src/chain/slots.ts";
-import { keyHash } from "../../src/chain/wallet-keys.ts";
+import { hashKey } from "../../src/chain/wallet-keys.ts";
 
 export interface IdentifierVector {
   version: number;
@@ -89,7 +89,7 @@ export function checkIdentifiers(rows: IdentifierVector[], v1Contract: string): 
   it.each(rows)(
     "identifier of V$version: the terms have the text and hash that were signed",
     (row) => {
-      const { text, hash } = signedTerms(termsOf(row), contextOf(row, v1Contract));
+      const { text, hash } = encodeSignedTerms(termsOf(row), contextOf(row, v1Contract));
       expect(text).toBe(row.canonicalJson);
       expect(bytesToHex(hash)).toBe(row.sha256);
     },
@@ -141,7 +141,7 @@ export function checkDatums(rows: DatumVector[], contracts: { V1: string; V2: st
       contractAddress: datum.version === "Web3ChainV1" ? contracts.V1 : contracts.V2,
     };
     expect(decodeEscrowDatum(row.cbor, context)).toEqual({ ok: true, datum });
-    expect(identifierOfDatum(datum, context.contractAddress)).toBe(row.input.id);
+    expect(toBlockchainIdentifier(datum, context.contractAddress)).toBe(row.input.id);
   });
 
   // The seller of these vectors signed that there is no return address.
@@ -167,7 +167,7 @@ export function datumOf({ version, input }: DatumVector): EscrowDatum {
     // The vectors share one buyer.
     buyerVkey: "1f9d349ec66fb28920e0f093edce415792ce0281a8825015ce3e16bf",
     seller: input.seller,
-    sellerVkey: keyHash(cose.publicKey),
+    sellerVkey: hashKey(cose.publicKey),
     buyerReturnAddress: input.br ?? null,
     sellerReturnAddress: input.sr ?? null,
     referenceKey: segments.key,
@@ -198,7 +198,7 @@ export function checkRedeemers(vectors: {
 
   it("a payout's datum refers to the output it pays out", () => {
     const { txHash, index, cbor } = vectors.outputReferenceDatum;
-    expect(bytesToHex(ownReferenceDatum(txHash, index))).toBe(cbor);
+    expect(bytesToHex(encodeOwnReference(txHash, index))).toBe(cbor);
   });
 }
 

@@ -10,10 +10,10 @@ import {
   verifyCoseSign1,
 } from "../../src/chain/cose.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
-import { keysFromMnemonic } from "../../src/chain/wallet-keys.ts";
+import { deriveWalletKeys } from "../../src/chain/wallet-keys.ts";
 import { FORGED_FORMS, WALLET_FORMS } from "../support/wallet-signatures.ts";
 
-const KEYS = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
+const KEYS = await deriveWalletKeys(`${"test ".repeat(23)}sauce`, "Preprod");
 const PAYLOAD = utf8ToBytes("terms");
 const SIGNED = signCoseSign1(PAYLOAD, KEYS);
 
@@ -41,7 +41,7 @@ describe("COSE_Sign1", () => {
   });
 
   it("is not valid under another key", async () => {
-    const other = await keysFromMnemonic(`${"abandon ".repeat(11)}about`, "Preprod");
+    const other = await deriveWalletKeys(`${"abandon ".repeat(11)}about`, "Preprod");
     const { key } = signCoseSign1(PAYLOAD, other);
     expect(verifyCoseSign1({ ...SIGNED, key })?.valid).toBe(false);
   });

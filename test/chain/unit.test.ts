@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { splitTokens } from "../../src/chain/transaction/select-inputs.ts";
 import { encodeValue } from "../../src/chain/transaction/value.ts";
-import { assetOf, parseUnit, quotedUnit, UnitError } from "../../src/chain/unit.ts";
-import { valueData } from "../../src/escrow/model/split.ts";
+import { parseUnit, quoteUnit, splitUnit, UnitError } from "../../src/chain/unit.ts";
+import { encodeFunds } from "../../src/escrow/model/split.ts";
 import { runs } from "../support/effort.ts";
 
 const hexOf = (bytes: fc.Arbitrary<Uint8Array>) =>
@@ -38,7 +38,7 @@ describe("a unit", () => {
     fc.assert(
       fc.property(token, spelled("lovelace"), ([unit, sent, { policy, name }], native) => {
         expect(parseUnit(sent)).toBe(unit);
-        expect(assetOf(sent)).toEqual({ policyId: policy, assetName: name });
+        expect(splitUnit(sent)).toEqual({ policyId: policy, assetName: name });
         expect([parseUnit(native), parseUnit("")]).toEqual(["", ""]);
       }),
       runs(200, 5_000),
@@ -53,18 +53,18 @@ describe("a unit", () => {
           ["", 1n],
           [text, 1n],
         ]);
-        expect(() => assetOf(text)).toThrow(UnitError);
+        expect(() => splitUnit(text)).toThrow(UnitError);
         expect(() => encodeValue(value)).toThrow(UnitError);
         expect(() => splitTokens(value, 5_000)).toThrow(UnitError);
-        expect(() => valueData([{ unit: text, amount: "1" }])).toThrow(UnitError);
+        expect(() => encodeFunds([{ unit: text, amount: "1" }])).toThrow(UnitError);
       }),
       runs(200, 5_000),
     );
   });
 
   it("is quoted in a message by 40 printable characters at the most", () => {
-    expect(quotedUnit("ada")).toBe('"ada"');
-    expect(quotedUnit('a"b\n‮')).toBe('"a?b??"');
-    expect(quotedUnit("x".repeat(41))).toBe(`"${"x".repeat(40)}..."`);
+    expect(quoteUnit("ada")).toBe('"ada"');
+    expect(quoteUnit('a"b\n‮')).toBe('"a?b??"');
+    expect(quoteUnit("x".repeat(41))).toBe(`"${"x".repeat(40)}..."`);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseAddress } from "../../src/chain/address.ts";
-import { keysFromMnemonic } from "../../src/chain/wallet-keys.ts";
+import { deriveWalletKeys } from "../../src/chain/wallet-keys.ts";
 import VECTORS from "../vectors/chain.json" with { type: "json" };
 import { checkSharedVectors } from "./check-shared-vectors.ts";
 import { checkDatums, checkIdentifiers, checkRedeemers, checkSlots } from "./check-vectors.ts";
@@ -14,7 +14,7 @@ describe("our vectors", () => {
   it.each(VECTORS.wallets)(
     "the words of $address are its keys' words",
     async ({ mnemonic, address }) => {
-      expect((await keysFromMnemonic(mnemonic, "Preprod")).address).toBe(address);
+      expect((await deriveWalletKeys(mnemonic, "Preprod")).address).toBe(address);
     },
   );
 

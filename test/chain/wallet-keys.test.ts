@@ -3,19 +3,19 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { describe, expect, it } from "vitest";
 import { parseAddress } from "../../src/chain/address.ts";
 import {
+  deriveWalletKeys,
   generateMnemonic,
-  keyHash,
-  keysFromMnemonic,
+  hashKey,
   signExtended,
   validateMnemonic,
 } from "../../src/chain/wallet-keys.ts";
 
 const WORDS = `${"test ".repeat(23)}sauce`;
 
-describe("keysFromMnemonic", () => {
+describe("deriveWalletKeys", () => {
   it("gives hashes that the address is made of", async () => {
-    const keys = await keysFromMnemonic(WORDS, "Mainnet");
-    expect(keyHash(keys.paymentPublicKey)).toBe(keys.vkey);
+    const keys = await deriveWalletKeys(WORDS, "Mainnet");
+    expect(hashKey(keys.paymentPublicKey)).toBe(keys.vkey);
     expect(parseAddress(keys.address)).toMatchObject({
       network: "Mainnet",
       payment: { kind: "key", hash: keys.vkey },
@@ -25,14 +25,14 @@ describe("keysFromMnemonic", () => {
 
   it("takes words however they are spaced and cased", async () => {
     const untidy = `  ${WORDS.toUpperCase().replaceAll(" ", " \n\t")} `;
-    expect(await keysFromMnemonic(untidy, "Preprod")).toEqual(
-      await keysFromMnemonic(WORDS, "Preprod"),
+    expect(await deriveWalletKeys(untidy, "Preprod")).toEqual(
+      await deriveWalletKeys(WORDS, "Preprod"),
     );
   });
 
   it("refuses wrong words without repeating any", async () => {
     const wrong = WORDS.replace("sauce", "hunter2");
-    await expect(keysFromMnemonic(wrong, "Preprod")).rejects.toThrow(
+    await expect(deriveWalletKeys(wrong, "Preprod")).rejects.toThrow(
       /^word 24 is not in the English/,
     );
   });
@@ -66,7 +66,7 @@ describe("validateMnemonic", () => {
 
 describe("signExtended", () => {
   it("makes signatures that any Ed25519 verifier takes, for this message only", async () => {
-    const keys = await keysFromMnemonic(WORDS, "Preprod");
+    const keys = await deriveWalletKeys(WORDS, "Preprod");
     const { paymentPublicKey } = keys;
     const message = utf8ToBytes("pay");
     const signature = signExtended(keys, message);

@@ -1,14 +1,14 @@
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import { verifyWebhook } from "../../client/index.ts";
-import { newSecret, signHeaders } from "../../src/webhooks/endpoints/signature.ts";
+import { generateSecret, signHeaders } from "../../src/webhooks/endpoints/signature.ts";
 
 const NOW = Date.UTC(2026, 10, 22);
 const BODY = '{"id":"e1","type":"PAYMENT_ON_ERROR","data":{"totalBuyerCardanoFees":1,"name":"é"}}';
 
 describe("verifyWebhook", () => {
   it("reads what the service signs, as text or bytes, with any of the secrets of a rotation", async () => {
-    const [old, next] = [newSecret(), newSecret()];
+    const [old, next] = [generateSecret(), generateSecret()];
     const headers = await signHeaders([old, next], "e1", NOW, BODY);
     const event = {
       id: "e1",
@@ -18,7 +18,7 @@ describe("verifyWebhook", () => {
     const upper = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]),
     );
-    for (const secret of [old, next, [newSecret(), next]])
+    for (const secret of [old, next, [generateSecret(), next]])
       expect(await verifyWebhook({ body: BODY, headers }, secret, { now: NOW })).toEqual(event);
     const body = new TextEncoder().encode(BODY);
     expect(await verifyWebhook({ body, headers: upper }, old, { now: NOW })).toEqual(event);
@@ -28,7 +28,7 @@ describe("verifyWebhook", () => {
   });
 
   it("reads what others sign by the standard", async () => {
-    const secret = newSecret();
+    const secret = generateSecret();
     const at = new Date();
     const headers = {
       "webhook-id": "e1",
@@ -40,7 +40,7 @@ describe("verifyWebhook", () => {
 
   it.each([
     ["another body", { body: `${BODY} ` }, {}, "no signature"],
-    ["another secret", {}, { secret: newSecret() }, "no signature"],
+    ["another secret", {}, { secret: generateSecret() }, "no signature"],
     ["another id", { "webhook-id": "e2" }, {}, "no signature"],
     ["no signature of version 1", { "webhook-signature": "v1a,AAAA v1, v1,*" }, {}, "no signature"],
     ["no header", { "webhook-signature": undefined }, {}, "missing"],
@@ -56,4 +56,4 @@ describe("verifyWebhook", () => {
   });
 });
 
-const SECRET = newSecret();
+const SECRET = generateSecret();

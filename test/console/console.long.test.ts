@@ -82,7 +82,10 @@ describe("GET /console", () => {
     const [page] = LIST_PAGES;
     const [tab] = page?.tabs ?? [];
     if (!page || !tab) throw new Error("there is no page");
-    const wrong: Page = { ...page, tabs: [{ ...tab, columns: [{ head: "?", at: "no.such" }] }] };
+    const wrong: Page = {
+      ...page,
+      tabs: [{ ...tab, columns: [{ heading: "?", path: "no.such" }] }],
+    };
     expect(unknownNames(document as ApiDocument, [wrong])).toContain(
       `${page.name}/${tab.name}: row has no no.such`,
     );

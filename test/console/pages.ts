@@ -1,6 +1,6 @@
 /** The console's pages held against the API's own document. */
 import type { Side } from "../../console/pages/escrow/sides.ts";
-import { allSteps } from "../../console/pages/escrow/steps.ts";
+import { listAllActions } from "../../console/pages/escrow/steps.ts";
 import type { Action, Field, Page, Resource } from "../../console/ui/resource.ts";
 
 interface Schema {
@@ -51,12 +51,20 @@ export function unknownNames(document: ApiDocument, pages: readonly Page[]): str
 }
 
 function ofTab(document: ApiDocument, tab: Resource): string[] {
-  const { method = "GET", path, rows, columns, filters = [], related = [], key = "id" } = tab;
+  const {
+    method = "GET",
+    path,
+    rowsMember: rows,
+    columns,
+    filters = [],
+    related = [],
+    key = "id",
+  } = tab;
   const operation = operationOf(document, method, path);
   if (!operation) return [`no ${method} ${path}`];
   const row = follow(document, answerOf(document, operation), `${rows}.0`);
   const inRow = [
-    ...columns.map(({ at }) => at),
+    ...columns.map(({ path: at }) => at),
     ...[key].flat(),
     ...related.flatMap(({ query, id }) => [...Object.values(query), ...(id ? [id] : [])]),
   ];
@@ -76,7 +84,7 @@ export function unknownSteps(document: ApiDocument, side: Side): string[] {
   const operation = operationOf(document, "GET", `/${side}`);
   const list = side === "payment" ? "Payments" : "Purchases";
   const row = operation ? follow(document, answerOf(document, operation), `${list}.0`) : [];
-  return allSteps(side).flatMap((action) => ofAction(document, action, row));
+  return listAllActions(side).flatMap((action) => ofAction(document, action, row));
 }
 
 /** What an action names that its operation does not take or answer. */
@@ -99,8 +107,8 @@ function ofAction(document: ApiDocument, action: Action, row: Schema[]): string[
     ...fields.flatMap((field) => ofKnown(document, field)),
     ...taken.filter((at) => follow(document, row, at).length === 0).map((at) => `row has no ${at}`),
     ...shows
-      .filter(({ at }) => follow(document, answer, at).length === 0)
-      .map(({ at }) => `answer has no ${at}`),
+      .filter(({ path: at }) => follow(document, answer, at).length === 0)
+      .map(({ path: at }) => `answer has no ${at}`),
   ].map((problem) => `${action.name}: ${problem}`);
 }
 
@@ -109,7 +117,7 @@ function ofKnown(document: ApiDocument, { name, known }: Field): string[] {
   if (known === undefined) return [];
   const operation = operationOf(document, "GET", known.path);
   if (!operation) return [`${name}: no GET ${known.path}`];
-  const row = follow(document, answerOf(document, operation), `${known.rows}.0`);
+  const row = follow(document, answerOf(document, operation), `${known.rowsMember}.0`);
   const asked = [
     ...Object.keys(known.query ?? {}),
     ...(known.isWhole ? [] : ["limit"]),
@@ -117,7 +125,7 @@ function ofKnown(document: ApiDocument, { name, known }: Field): string[] {
   ];
   return [
     ...sentUnknown(document, operation, "GET", asked),
-    ...[known.at, ...known.label]
+    ...[known.idPath, ...known.labelPaths]
       .filter((at) => follow(document, row, at).length === 0)
       .map((at) => `row of ${known.path} has no ${at}`),
   ];

@@ -25,7 +25,7 @@ import { freshSecrets } from "../../devnet/secrets.ts";
 import { type Service, startService } from "../../devnet/service.ts";
 import { signCoseSign1 } from "../../src/chain/cose.ts";
 import type { PaymentSourceType } from "../../src/chain/network.ts";
-import { keysFromMnemonic } from "../../src/chain/wallet-keys.ts";
+import { deriveWalletKeys } from "../../src/chain/wallet-keys.ts";
 
 const HOUR_MS = 3_600_000;
 /** The last deadline of an escrow is 13 hours after it was locked. */
@@ -221,7 +221,7 @@ describe.runIf(chromium)("the overview leads to what ends", () => {
   /** A selling wallet whose outputs a transaction has made, and whose words others have too. */
   async function addPurse(name: string): Promise<Wallet> {
     const mnemonic = generateMnemonic(wordlist, 256);
-    const keys = await keysFromMnemonic(mnemonic, "Preprod");
+    const keys = await deriveWalletKeys(mnemonic, "Preprod");
     const { address, vkey } = keys;
     const funds = [{ unit: "", amount: 100_000_000n }];
     const outputs = Array.from({ length: 4 }, () => ({ address, funds }));

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import {
   classifyError,
   type DatabaseOptions,
-  DatabaseUnavailable,
+  DatabaseUnavailableError,
   db,
   statement,
   violates,
@@ -50,14 +50,14 @@ describe.each(["before", "after"] as const)("an error %s the statement applied",
       const write = database.batch([
         statement("INSERT INTO note VALUES (?, 1)", crypto.randomUUID()),
       ]);
-      await expect(write).rejects.toThrow(DatabaseUnavailable);
+      await expect(write).rejects.toThrow(DatabaseUnavailableError);
       expect(calls()).toBe(1);
     },
   );
 
   it.each(OVERLOAD_ERRORS)("does not add load: %s", async (text) => {
     const { database, calls } = failing(text, when, 1, { writes: "idempotent" });
-    await expect(database.all("SELECT 1")).rejects.toThrow(DatabaseUnavailable);
+    await expect(database.all("SELECT 1")).rejects.toThrow(DatabaseUnavailableError);
     expect(calls()).toBe(1);
   });
 });
@@ -71,7 +71,7 @@ it("a mistake in a statement is thrown as it is, at once", async () => {
 it("a database that never answers is unavailable by the deadline", async () => {
   const hung = wrapD1(env.DB, () => new Promise(() => {}));
   const read = db({ DB: hung }, undefined, { deadline: Date.now() + 300 }).all("SELECT 1");
-  await expect(read).rejects.toThrow(DatabaseUnavailable);
+  await expect(read).rejects.toThrow(DatabaseUnavailableError);
 });
 
 it("a batch is all or nothing, and a violated guard is recognised by its column", async () => {

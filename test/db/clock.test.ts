@@ -2,11 +2,11 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { db, statement } from "../../src/db/client.ts";
-import { isoText, reserveStamps, stamp } from "../../src/db/clock.ts";
+import { isoTimeSql, reserveStamps, stampSql } from "../../src/db/clock.ts";
 import { runs } from "../support/effort.ts";
 
 async function take(count: number, now: number): Promise<number[]> {
-  const at = stamp("registry", "Preprod", count, "key");
+  const at = stampSql("registry", "Preprod", count, "key");
   const results = await db(env).batch([
     reserveStamps("registry", "Preprod", count, now),
     statement(
@@ -58,7 +58,7 @@ it("SQL prints a stamp as Date.toISOString does", async () => {
       fc.array(fc.integer({ min: 0, max: 4_102_444_800_000 }), { minLength: 1, maxLength: 200 }),
       async (times) => {
         const rows = await db(env).all<{ text: string }>(
-          `SELECT ${isoText("value")} AS text FROM json_each(?)`,
+          `SELECT ${isoTimeSql("value")} AS text FROM json_each(?)`,
           JSON.stringify(times),
         );
         expect(rows.map(({ text }) => text)).toEqual(times.map((at) => new Date(at).toISOString()));

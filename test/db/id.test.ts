@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { ascendingIds, firstIdAt, newId } from "../../src/db/id.ts";
+import { createIdGenerator, firstIdAt, newId } from "../../src/db/id.ts";
 
 const NOW = Date.UTC(2026, 10, 22);
 const many = (make: () => string) => Array.from({ length: 1_000 }, make);
 
 it.each([
   ["newId", () => newId(NOW)],
-  ["ascendingIds", ascendingIds(NOW)],
+  ["ascendingIds", createIdGenerator(NOW)],
 ])("%s makes ids of one millisecond that differ and sort as they were made", (_, make) => {
   const ids = many(make);
   expect(ids).toEqual([...new Set(ids)].sort());
@@ -20,7 +20,7 @@ it("newId sorts by its time, whichever was made first", () => {
 });
 
 it("ascendingIds goes on behind what others made of its millisecond, and before those of another", () => {
-  const make = ascendingIds(NOW);
+  const make = createIdGenerator(NOW);
   const ids = [make(), newId(NOW), make()];
   newId(NOW + 1);
   ids.push(make());

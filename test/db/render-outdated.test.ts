@@ -2,7 +2,7 @@ import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { db } from "../../src/db/client.ts";
-import { DOC_VERSION } from "../../src/escrow/store/render.ts";
+import { DOC_VERSION } from "../../src/escrow/store/render-record.ts";
 import worker from "../../src/worker.ts";
 import { emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";

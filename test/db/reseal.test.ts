@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { db, statement } from "../../src/db/client.ts";
 import { resealAll } from "../../src/db/reseal.ts";
-import { open, SealError, seal } from "../../src/db/sealed.ts";
+import { SealError, seal, unseal } from "../../src/db/sealed.ts";
 import { SEALED_COLUMNS } from "../../src/db/sealed-columns.ts";
 import { emptyTables } from "../support/app.ts";
 import { type Around, wrapD1 } from "../support/d1.ts";
@@ -53,7 +53,7 @@ async function opened(
   );
   return Promise.all(
     rows.map(({ id, value }) =>
-      open(using, { table, id, column: boundTo ?? column }, value).catch((error: Error) => error),
+      unseal(using, { table, id, column: boundTo ?? column }, value).catch((error: Error) => error),
     ),
   );
 }

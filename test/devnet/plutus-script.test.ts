@@ -13,13 +13,13 @@ import { formatAddress } from "../../src/chain/address.ts";
 import { encodeRedeemer } from "../../src/chain/contracts/redeemers.ts";
 import { bytesToHex, hexToBytes } from "../../src/chain/hex.ts";
 import {
-  type EscrowTerms,
-  escrowParameters,
-  policyParameters,
-  scriptLike,
+  createScriptFromTemplate,
+  type EscrowParameters,
+  encodeEscrowParameters,
+  encodePolicyParameters,
 } from "../../src/chain/plutus/contract-parameters.ts";
 import { encodePlutusData, type PlutusData } from "../../src/chain/plutus/data.ts";
-import { replaceParameters, scriptHash, scriptOfHash } from "../../src/chain/plutus/script.ts";
+import { hashScript, parseScript, replaceParameters } from "../../src/chain/plutus/script.ts";
 import { createBlockfrost } from "../../src/chain/provider/blockfrost.ts";
 
 /** Scripts are built here by a wallet library of others, and ours must come out the same. */
@@ -142,7 +142,7 @@ describe.each(FORMS)("a script whose parameters stand as %s", (form) => {
           const made = replaceParameters(script, after.map(encodePlutusData));
           expect(bytesToHex(made.script)).toBe(bytesToHex(wanted));
           expect(made.replaced).toEqual(before.map(encodePlutusData));
-          expect(scriptHash(made.script)).toBe(theirHash(wanted));
+          expect(hashScript(made.script)).toBe(theirHash(wanted));
           const back = replaceParameters(made.script, made.replaced);
           expect(back.replaced).toEqual(after.map(encodePlutusData));
           expect(bytesToHex(back.script)).toBe(bytesToHex(script));
@@ -193,7 +193,7 @@ describe("a contract that is derived from what the provider shows", () => {
       publishScripts(node.chain);
       const provider = createBlockfrost({ baseUrl: node.url, projectId: "local" });
       const shown = async (template: string) => {
-        const script = scriptOfHash(template, (await provider.scriptCbor(template)) ?? "");
+        const script = parseScript(template, (await provider.scriptCbor(template)) ?? "");
         if (!script) throw new Error(`${template} is not shown`);
         return script;
       };
@@ -232,26 +232,43 @@ describe("a contract that is derived from what the provider shows", () => {
             fields: [credential(payment), some(some(credential(stake)))],
           };
 
-          const v1Terms: EscrowTerms = {
+          const v1Terms: EscrowParameters = {
             ...rest,
             type: "Web3ChainV1",
             fee: { receiver, permille },
           };
-          const escrow = scriptLike(v1Escrow, "Web3ChainV1", "Preprod", escrowParameters(v1Terms));
+          const escrow = createScriptFromTemplate(
+            v1Escrow,
+            "Web3ChainV1",
+            "Preprod",
+            encodeEscrowParameters(v1Terms),
+          );
           const parameters = [required, admins, feeAddress, BigInt(permille), cooldown];
-          expect(scriptHash(escrow)).toBe(applied(v1.escrow.cbor, "case", parameters));
+          expect(hashScript(escrow)).toBe(applied(v1.escrow.cbor, "case", parameters));
           const address = formatAddress({
             network: "Preprod",
-            payment: { kind: "script", hash: scriptHash(escrow) },
+            payment: { kind: "script", hash: hashScript(escrow) },
             stake: null,
           });
-          const policy = scriptLike(v1Policy, "policy", "Preprod", policyParameters(address));
+          const policy = createScriptFromTemplate(
+            v1Policy,
+            "policy",
+            "Preprod",
+            encodePolicyParameters(address),
+          );
           const text = new TextEncoder().encode(address);
-          expect(scriptHash(policy)).toBe(applied(v1.policy.cbor, "applications", [text]));
+          expect(hashScript(policy)).toBe(applied(v1.policy.cbor, "applications", [text]));
 
-          const v2Terms: EscrowTerms = { ...rest, type: "Web3ChainV2", fee: null };
+          const v2Terms: EscrowParameters = { ...rest, type: "Web3ChainV2", fee: null };
           expect(
-            scriptHash(scriptLike(v2Escrow, "Web3ChainV2", "Preprod", escrowParameters(v2Terms))),
+            hashScript(
+              createScriptFromTemplate(
+                v2Escrow,
+                "Web3ChainV2",
+                "Preprod",
+                encodeEscrowParameters(v2Terms),
+              ),
+            ),
           ).toBe(applied(v2.escrow.cbor, "applications", [required, admins, cooldown]));
         }),
         { numRuns: 10 },

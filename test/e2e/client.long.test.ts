@@ -64,7 +64,7 @@ function write(name: string, content: string | object): string {
   return path;
 }
 
-/** Uses what a program uses; `SERVICE` and `KEY` are where it is told to look. */
+/** Uses what a program uses; `SERVICE_NETWORK` and `KEY` are where it is told to look. */
 const PROGRAM = `
 import { createClient, follow, hashInput, purchaseFeed, unwrap } from "agent-payment-service-client";
 

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
-import { hashIdentifier } from "../../src/escrow/model/record.ts";
+import { hashIdentifier } from "../../src/escrow/model/escrow-record.ts";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { ENDPOINTS, type EndpointCase } from "../support/endpoints/all.ts";

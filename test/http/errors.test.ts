@@ -1,15 +1,15 @@
 import { Hono } from "hono";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ProviderError } from "../../src/chain/provider/provider.ts";
-import { DatabaseUnavailable } from "../../src/db/client.ts";
+import { DatabaseUnavailableError } from "../../src/db/client.ts";
 import type { AppEnv } from "../../src/http/context.ts";
-import { ApiError, errorResponse } from "../../src/http/errors.ts";
-import { requestId } from "../../src/http/headers.ts";
+import { ApiError, createErrorResponse } from "../../src/http/errors.ts";
+import { assignRequestId } from "../../src/http/headers.ts";
 
 async function answerTo(error: Error) {
   const app = new Hono<AppEnv>();
-  app.use(requestId);
-  app.onError(errorResponse);
+  app.use(assignRequestId);
+  app.onError(createErrorResponse);
   app.get("/", () => {
     throw error;
   });
@@ -28,7 +28,7 @@ describe("an error", () => {
     ["ours", new ApiError(409, "id: is taken"), 409, "id: is taken", null, "conflict"],
     [
       "of the database",
-      new DatabaseUnavailable("x"),
+      new DatabaseUnavailableError("x"),
       503,
       "The database is unavailable",
       "2",
@@ -36,7 +36,7 @@ describe("an error", () => {
     ],
     [
       "of the database inside a wrapper",
-      wrapped(new DatabaseUnavailable("x")),
+      wrapped(new DatabaseUnavailableError("x")),
       503,
       "The database is unavailable",
       "2",

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { flag, limit, parseTime, text, time } from "../../src/http/openapi/parameters.ts";
-import { REPEATED, validate } from "../../src/http/validation.ts";
+import { REPEATED_PARAMETER, validate } from "../../src/http/validation.ts";
 
 describe("parseTime", () => {
   it.each([
@@ -68,7 +68,7 @@ describe("query parameters", () => {
     [{ limit: "1.5" }, "limit: must be a whole number"],
     [{ limit: "1e1" }, "limit: must be a whole number"],
     [{ limit: "" }, "limit: must be a whole number"],
-    [{ limit: REPEATED }, "limit: must be sent only once"],
+    [{ limit: REPEATED_PARAMETER }, "limit: must be sent only once"],
     [{ includeHistory: "yes" }, "includeHistory: must be one of true, false"],
     [{ includeHistory: "True" }, "includeHistory: must be one of true, false"],
     [

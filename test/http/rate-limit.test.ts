@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { newToken } from "../../src/api-keys/token.ts";
+import { createToken } from "../../src/api-keys/token.ts";
 import { createApp } from "../../src/app.ts";
 import wrangler from "../../wrangler.toml?raw";
 import { wrapD1 } from "../support/d1.ts";
@@ -76,7 +76,7 @@ describe("an address that nobody knows", () => {
   async function inventTokens({ asking }: ReturnType<typeof stranger>): Promise<Response[]> {
     const answers: Response[] = [];
     for (let call = 0; call < MANY; call++)
-      answers.push(await asking("/api-key-status", newToken("User")));
+      answers.push(await asking("/api-key-status", createToken("User")));
     return answers;
   }
 

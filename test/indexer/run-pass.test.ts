@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { ProviderError, type TransactionPosition } from "../../src/chain/provider/provider.ts";
-import { ProviderBehind } from "../../src/indexer/checkpoints.ts";
-import { StaleCursor, StaleRecord } from "../../src/indexer/cursor.ts";
+import { ProviderBehindError } from "../../src/indexer/checkpoints.ts";
+import { StaleCursorError, StaleRecordError } from "../../src/indexer/cursor.ts";
 import { emptyTables } from "../support/app.ts";
 import { racedD1, wrapD1 } from "../support/d1.ts";
 import { FakeChain } from "./fake-chain.ts";
@@ -68,7 +68,7 @@ describe("a pass", () => {
   it("that cannot read a transaction applies those before it, and then fails", async () => {
     chain.grow(["b0", "b1", "b2", "b3", "b4"]);
     const read = (txHash: string) => {
-      if (txHash === "b3") throw new ProviderBehind("not there yet");
+      if (txHash === "b3") throw new ProviderBehindError("not there yet");
     };
     await expect(pass(chain, { read })).rejects.toThrow("not there yet");
     expect((await tallied()).steps).toEqual(["a0", "b0", "b1", "b2"]);
@@ -90,7 +90,7 @@ describe("a pass", () => {
     async (_, more) => {
       chain.grow(["b0"], ...Array.from({ length: more }, () => []));
       const place = (found: TransactionPosition) => ({ ...found, blockHash: "of another fork" });
-      await expect(pass(chain, { place })).rejects.toThrow(ProviderBehind);
+      await expect(pass(chain, { place })).rejects.toThrow(ProviderBehindError);
       expect((await tallied()).steps).toEqual([]);
       await pass(chain);
       expect(await tallied()).toEqual(expected(chain));
@@ -151,7 +151,7 @@ describe("a batch", () => {
       Number.POSITIVE_INFINITY,
       "UPDATE tally SET revision = revision + 1",
     );
-    await expect(pass(chain, { d1 })).rejects.toThrow(StaleRecord);
+    await expect(pass(chain, { d1 })).rejects.toThrow(StaleRecordError);
     expect(lost()).toBe(5);
     expect((await tallied()).steps).toEqual(["a0"]);
   });
@@ -164,8 +164,8 @@ describe("a batch", () => {
       "UPDATE registry_cursor SET version = version + 1",
     );
     const failure = await pass(chain, { d1 }).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(StaleCursor);
-    expect(failure).not.toBeInstanceOf(StaleRecord);
+    expect(failure).toBeInstanceOf(StaleCursorError);
+    expect(failure).not.toBeInstanceOf(StaleRecordError);
     expect(lost()).toBe(1);
     expect((await tallied()).steps).toEqual([]);
   });

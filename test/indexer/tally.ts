@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import type { TransactionPosition } from "../../src/chain/provider/provider.ts";
 import { db, statement } from "../../src/db/client.ts";
 import type { Checkpoint } from "../../src/indexer/checkpoints.ts";
-import { commit, type FollowerTables } from "../../src/indexer/cursor.ts";
+import { commitCursor, type FollowerTables } from "../../src/indexer/cursor.ts";
 import type { Follower } from "../../src/indexer/follower.ts";
 import { listPending } from "../../src/indexer/list-pending.ts";
 import { comparePositions, type Position } from "../../src/indexer/position.ts";
@@ -176,7 +176,7 @@ async function follow(
     },
     isFull: ({ steps }) => steps.length >= BATCH,
     commit: ({ tallies, steps }, recent, more, done) =>
-      commit(
+      commitCursor(
         ledger,
         TABLES,
         cursor,

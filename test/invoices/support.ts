@@ -4,15 +4,15 @@ import { createApp } from "../../src/app.ts";
 import { formatAddress } from "../../src/chain/address.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
 import type { OnChainState } from "../../src/chain/network.ts";
-import { keyHash } from "../../src/chain/wallet-keys.ts";
+import { hashKey } from "../../src/chain/wallet-keys.ts";
 import { db } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
-import type { StoredFunds } from "../../src/escrow/model/record.ts";
+import type { StoredFunds } from "../../src/escrow/model/escrow-record.ts";
 import { ChangeSet } from "../../src/escrow/store/change-set.ts";
-import { commit } from "../../src/escrow/sync/commit.ts";
+import { commitChanges } from "../../src/escrow/sync/commit-changes.ts";
 import type { EscrowCursor } from "../../src/escrow/sync/cursor.ts";
 import { buildSignedMessage } from "../../src/invoices/model/verify-buyer.ts";
-import { initialCursor } from "../../src/sources/cursor.ts";
+import { insertCursor } from "../../src/sources/cursor.ts";
 import { makeRecord, stepTo } from "../support/sources/records.ts";
 
 const app = createApp();
@@ -20,7 +20,7 @@ const app = createApp();
 /** The buyer of the tests: a key that signs, and its wallet. */
 const SECRET_KEY = new Uint8Array(32).fill(7);
 export const BUYER_KEY = ed25519.getPublicKey(SECRET_KEY);
-export const BUYER_VKEY = keyHash(BUYER_KEY);
+export const BUYER_VKEY = hashKey(BUYER_KEY);
 export const BUYER_ADDRESS = formatAddress({
   network: "Preprod",
   payment: { kind: "key", hash: BUYER_VKEY },
@@ -134,13 +134,13 @@ export interface PaymentOptions {
 export async function pay(...payments: PaymentOptions[]): Promise<string[]> {
   const now = Date.now();
   const sourceId = newId(now);
-  await db(env).batch(initialCursor({ id: sourceId, network: "Preprod" }, null));
+  await db(env).batch(insertCursor({ id: sourceId, network: "Preprod" }, null));
   const cursor: EscrowCursor = {
     sourceId,
     network: "Preprod",
     version: 0,
     recent: [],
-    complete: true,
+    isComplete: true,
     tipHash: null,
   };
   const changes = new ChangeSet([], now, 100);
@@ -179,7 +179,7 @@ export async function pay(...payments: PaymentOptions[]): Promise<string[]> {
     );
     return record.id;
   });
-  await commit(db(env), cursor, changes, { recent: [], leaseUntil: now });
+  await commitChanges(db(env), cursor, changes, { recent: [], leaseUntil: now });
   return ids;
 }
 

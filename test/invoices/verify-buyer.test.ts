@@ -1,7 +1,7 @@
 /// <reference types="vite/types/importMeta.d.ts" />
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { beforeEach, describe, expect, it } from "vitest";
-import { canonicalJson } from "../../src/canonical-json.ts";
+import { toCanonicalJson } from "../../src/canonical-json.ts";
 import { addressToBytes, formatAddress } from "../../src/chain/address.ts";
 import {
   encodeArray,
@@ -12,7 +12,7 @@ import {
   encodeText,
 } from "../../src/chain/cbor.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
-import { keyHash } from "../../src/chain/wallet-keys.ts";
+import { hashKey } from "../../src/chain/wallet-keys.ts";
 import { buildSignedMessage, verifyBuyer } from "../../src/invoices/model/verify-buyer.ts";
 import { emptyTables } from "../support/app.ts";
 import { FORGED_FORMS, WALLET_FORMS } from "../support/wallet-signatures.ts";
@@ -20,7 +20,7 @@ import { BUYER, BUYER_ADDRESS, BUYER_VKEY, MONTH, pay, request, send } from "./s
 
 const BUYER_SECRET = new Uint8Array(32).fill(7);
 const STRANGER_SECRET = new Uint8Array(32).fill(9);
-const STRANGER_VKEY = keyHash(ed25519.getPublicKey(STRANGER_SECRET));
+const STRANGER_VKEY = hashKey(ed25519.getPublicKey(STRANGER_SECRET));
 
 interface Vector {
   Buyer: Record<string, string | null>;
@@ -64,7 +64,7 @@ if (shared) {
 describe("canonical JSON", () => {
   it("orders keys at every depth and keeps nulls", () => {
     const value = { b: [{ z: 1, a: null }], B: "é\n", a: { 10: true, 9: undefined } };
-    expect(canonicalJson(value)).toBe(`{"B":"é\\n","a":{"10":true},"b":[{"a":null,"z":1}]}`);
+    expect(toCanonicalJson(value)).toBe(`{"B":"é\\n","a":{"10":true},"b":[{"a":null,"z":1}]}`);
   });
 });
 

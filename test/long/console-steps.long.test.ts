@@ -6,8 +6,8 @@ import { wordlist } from "@scure/bip39/wordlists/english.js";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Side } from "../../console/pages/escrow/sides.ts";
-import { allSteps } from "../../console/pages/escrow/steps.ts";
-import { words } from "../../console/ui/format.ts";
+import { listAllActions } from "../../console/pages/escrow/steps.ts";
+import { splitWords } from "../../console/ui/format.ts";
 import { ask } from "../../devnet/client/api.ts";
 import { findChromium, launch, openConsole, show, signIn } from "../../devnet/client/console.ts";
 import { until } from "../../devnet/client/wait.ts";
@@ -23,7 +23,7 @@ import { buyJob } from "../../devnet/demo/trade.ts";
 import { freshSecrets } from "../../devnet/secrets.ts";
 import { type Service, startService } from "../../devnet/service.ts";
 import type { OnChainState, PaymentSourceType } from "../../src/chain/network.ts";
-import { keysFromMnemonic } from "../../src/chain/wallet-keys.ts";
+import { deriveWalletKeys } from "../../src/chain/wallet-keys.ts";
 
 const HOUR_MS = 3_600_000;
 /** Blocks come every two seconds; a step takes a few of them. */
@@ -121,7 +121,7 @@ describe.runIf(chromium)("an escrow's own page", { timeout: 4 * STEP_MS }, () =>
   /** A managed wallet that holds nothing. */
   async function addPoorSeller(): Promise<Wallet> {
     const mnemonic = generateMnemonic(wordlist, 256);
-    const keys = await keysFromMnemonic(mnemonic, "Preprod");
+    const keys = await deriveWalletKeys(mnemonic, "Preprod");
     await api("POST", "/wallet", {
       ...{ network: "Preprod", paymentSourceId: (await sourceOf("Web3ChainV1")).id },
       ...{ walletType: "Selling", walletMnemonic: mnemonic, note: "Poor", drives: "all" },
@@ -145,7 +145,7 @@ describe.runIf(chromium)("an escrow's own page", { timeout: 4 * STEP_MS }, () =>
 
   /** Takes a step of the page that is shown. */
   async function take(side: Side, name: string, fill: Record<string, string> = {}): Promise<void> {
-    const step = allSteps(side).find((one) => one.name === name);
+    const step = listAllActions(side).find((one) => one.name === name);
     if (!step) throw new Error(`a ${side} has no step ${name}`);
     await page.getByRole("button", { name: step.label, exact: true }).click();
     const dialog = page.getByRole("dialog");
@@ -177,7 +177,7 @@ describe.runIf(chromium)("an escrow's own page", { timeout: 4 * STEP_MS }, () =>
 
   /** The page shows it without a reload. */
   const shows = (state: OnChainState) =>
-    page.locator("h1 .tag", { hasText: words(state) }).waitFor();
+    page.locator("h1 .tag", { hasText: splitWords(state) }).waitFor();
 
   test("a result is submitted", async () => {
     await open("payment", "FundsLocked");
@@ -291,7 +291,7 @@ describe.runIf(chromium)("an escrow's own page", { timeout: 4 * STEP_MS }, () =>
     await show(page, "#/overview");
     const chart = page.getByRole("region", { name: "Payments" });
     for (const { onChainState, count } of byState) {
-      const name = onChainState === null ? "Nothing locked" : words(onChainState);
+      const name = onChainState === null ? "Nothing locked" : splitWords(onChainState);
       const state = page.getByText(name, { exact: true });
       await chart
         .locator("dl.bars > div", { has: state, hasText: new RegExp(`${count}$`) })
@@ -301,7 +301,7 @@ describe.runIf(chromium)("an escrow's own page", { timeout: 4 * STEP_MS }, () =>
 
   test("no step is left out", () => {
     const all = (["payment", "purchase"] as const).flatMap((side) =>
-      allSteps(side).map(({ name }) => `${side} ${name}`),
+      listAllActions(side).map(({ name }) => `${side} ${name}`),
     );
     expect(all.filter((one) => !driven.has(one))).toEqual([]);
   });

@@ -10,14 +10,14 @@ import {
 import { REDEEMERS } from "../../src/chain/contracts/redeemers.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
 import type { Funds, OnChainState } from "../../src/chain/network.ts";
-import { keysFromMnemonic } from "../../src/chain/wallet-keys.ts";
+import { deriveWalletKeys } from "../../src/chain/wallet-keys.ts";
 import type { Step } from "../../src/escrow/model/intent.ts";
-import { identify } from "../../src/escrow/sync/escrow-outputs.ts";
-import type { EscrowSource, ReadTransaction } from "../../src/escrow/sync/escrow-source.ts";
+import { identifyEscrow } from "../../src/escrow/sync/escrow-outputs.ts";
+import type { ContractTransaction, EscrowSource } from "../../src/escrow/sync/escrow-source.ts";
 import { datumOf } from "../chain/check-vectors.ts";
 import VECTORS from "../vectors/chain.json" with { type: "json" };
 
-const SELLER = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
+const SELLER = await deriveWalletKeys(`${"test ".repeat(23)}sauce`, "Preprod");
 const CONTRACT = VECTORS.contracts.V2;
 const FUNDS: Funds[] = [{ unit: "", amount: 10_000_000n }];
 /** The same as a provider shows it. */
@@ -62,7 +62,7 @@ export const SOURCE: EscrowSource = {
 };
 
 /** What the records of the escrow agree on. */
-export const ESCROW = { datum: LOCKED, funds: FUNDS, ...identify(SOURCE, LOCKED) };
+export const ESCROW = { datum: LOCKED, funds: FUNDS, ...identifyEscrow(SOURCE, LOCKED) };
 
 /** What the contract lets a step do in a state; null: it ends the escrow. */
 const CONTRACT_RULES: Partial<Record<Step, Partial<Record<DatumState, DatumState | null>>>> = {
@@ -158,7 +158,7 @@ export class EscrowChain {
   }
 
   /** A block's transaction as the sync reads it. */
-  read({ height, transaction: { hash, step, spends, datum } }: Block): ReadTransaction {
+  read({ height, transaction: { hash, step, spends, datum } }: Block): ContractTransaction {
     const output = {
       address: CONTRACT,
       funds: FUNDS,
@@ -189,14 +189,15 @@ export class EscrowChain {
         signers: [LOCKED.buyerVkey],
         isValid: true,
       },
-      outputs: datum === null ? [] : [{ index: 0, datum, output, ...identify(SOURCE, datum) }],
+      outputs:
+        datum === null ? [] : [{ index: 0, datum, output, ...identifyEscrow(SOURCE, datum) }],
       spent: async () => ({
         address: LOCKED.buyer,
         funds: spends === null ? [] : FUNDS,
         datum: null,
       }),
-      spentDatums: async () => new Map(),
-      earlier: () => Promise.reject(new Error("nothing was skipped")),
+      loadSpentDatums: async () => new Map(),
+      loadEarlier: () => Promise.reject(new Error("nothing was skipped")),
     };
   }
 }

@@ -2,15 +2,15 @@
 import { expect } from "vitest";
 import { type Database, type Statement, violates } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
+import type { EscrowRecord, Side } from "../../src/escrow/model/escrow-record.ts";
 import { type Intent, nextActionOf, type Step } from "../../src/escrow/model/intent.ts";
-import type { EscrowRecord, Side } from "../../src/escrow/model/record.ts";
 import type { TransactionRecord } from "../../src/escrow/model/transaction-record.ts";
 import { parseUndoData } from "../../src/escrow/model/undo-data.ts";
 import { ChangeSet } from "../../src/escrow/store/change-set.ts";
 import { loadRecords } from "../../src/escrow/store/load-records.ts";
-import { withConfirmations } from "../../src/escrow/store/render.ts";
+import { withConfirmations } from "../../src/escrow/store/render-record.ts";
 import { writeChanges } from "../../src/escrow/store/write-changes.ts";
-import { applyTransaction, loadKnown } from "../../src/escrow/sync/follower.ts";
+import { applyTransaction, loadKnownRecords } from "../../src/escrow/sync/follower.ts";
 import { undoSteps } from "../../src/escrow/sync/undo-steps.ts";
 import { applyTaskUpdates } from "../../src/escrow/tasks/apply-task-updates.ts";
 import { LOCK_FEATURE, taskIdOf } from "../../src/escrow/tasks/task-id.ts";
@@ -170,7 +170,12 @@ export class EscrowRecords {
     }
     for (const block of chain.blocks.slice(this.#applied.length)) {
       const read = chain.read(block);
-      const { records, stored } = await loadKnown(this.#db, SOURCE, [read], true);
+      const { records, storedTransactions: stored } = await loadKnownRecords(
+        this.#db,
+        SOURCE,
+        [read],
+        true,
+      );
       const changes = new ChangeSet(records, ++this.#now, chain.height, { stored });
       await applyTransaction(changes, SOURCE, read, null);
       await this.#write(writeChanges(changes, PLACE), true);

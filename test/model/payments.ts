@@ -2,7 +2,7 @@ import { formatAddress } from "../../src/chain/address.ts";
 import type { Statement } from "../../src/db/client.ts";
 import { statement } from "../../src/db/client.ts";
 import { progressOf } from "../../src/wallets/model/phases.ts";
-import { NotYetError } from "../../src/wallets/queue/errors.ts";
+import { RetryLaterError } from "../../src/wallets/queue/errors.ts";
 import type { WalletFeature } from "../../src/wallets/queue/feature.ts";
 import type { WalletDatabase } from "../../src/wallets/spending/store/wallet.ts";
 
@@ -48,7 +48,7 @@ export function paymentWork(db: WalletDatabase): WalletFeature {
     name: "payment",
     placement: "line",
     revision: "payment.revision",
-    async due(now, limit) {
+    async listDue(now, limit) {
       const asked = await db.all<Payment>(
         "SELECT * FROM payment WHERE state = 'Asked' ORDER BY due_at, id LIMIT ?",
         limit,
@@ -58,7 +58,7 @@ export function paymentWork(db: WalletDatabase): WalletFeature {
         tasks: asked
           .filter((one) => one.due_at <= now)
           .map((one) => ({ id: one.id, isAutomatic: one.is_automatic === 1 })),
-        next: later.length > 0 ? Math.min(...later.map((one) => one.due_at)) : null,
+        nextDueAt: later.length > 0 ? Math.min(...later.map((one) => one.due_at)) : null,
       };
     },
     buildPart: async ({ id }) => ({
@@ -84,7 +84,7 @@ export function paymentWork(db: WalletDatabase): WalletFeature {
       await db.batch([
         statement(
           "UPDATE payment SET due_at = ?1, reason = ?2 WHERE id IN (SELECT value FROM json_each(?3))",
-          error instanceof NotYetError ? error.until : now + PAUSE_MS,
+          error instanceof RetryLaterError ? error.retryAt : now + PAUSE_MS,
           String(error),
           JSON.stringify(tasks.map(({ id }) => id)),
         ),

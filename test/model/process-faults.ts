@@ -1,5 +1,5 @@
 /** How the processes of a model go wrong. */
-import { DatabaseUnavailable } from "../../src/db/client.ts";
+import { DatabaseUnavailableError } from "../../src/db/client.ts";
 
 /** What stands between a process and what it reaches. */
 export type Step = <T>(run: () => T) => Promise<T>;
@@ -13,8 +13,8 @@ export interface Faults {
 }
 
 /** A process of a model died at one of its steps: it reaches its database no more, and no task is at fault. */
-export class ProcessCrashed extends DatabaseUnavailable {
-  override name = "Died";
+export class ProcessCrashed extends DatabaseUnavailableError {
+  override name = "ProcessCrashed";
 }
 
 /**

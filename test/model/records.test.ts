@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import type { Side } from "../../src/escrow/model/escrow-record.ts";
 import type { Step } from "../../src/escrow/model/intent.ts";
-import type { Side } from "../../src/escrow/model/record.ts";
 import { runs } from "../support/effort.ts";
 import { ModelDatabase } from "./database.ts";
 import { EscrowChain, isAllowed } from "./escrow-chain.ts";

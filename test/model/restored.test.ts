@@ -4,7 +4,7 @@ import { OutputView } from "../../src/wallets/spending/context/output-view.ts";
 import type { WalletPorts, WalletRun } from "../../src/wallets/spending/context/wallet-ports.ts";
 import { toJournalEntry } from "../../src/wallets/spending/model/serialize-transaction.ts";
 import { restoreFromJournal } from "../../src/wallets/spending/restore-from-journal.ts";
-import { readOpen } from "../../src/wallets/spending/store/transactions.ts";
+import { readOpenTransactions } from "../../src/wallets/spending/store/transactions.ts";
 import { readWallet, type WalletDatabase } from "../../src/wallets/spending/store/wallet.ts";
 import { transaction } from "../wallets/spending/transactions.ts";
 import { ModelDatabase } from "./database.ts";
@@ -47,7 +47,7 @@ function forgetful() {
   const run = async (through: WalletDatabase): Promise<WalletRun | number> =>
     restoreFromJournal({ ...ports, db: through } as unknown as WalletPorts, {
       wallet: await readWallet(db, NETWORK, VKEY),
-      open: await readOpen(db, NETWORK, VKEY),
+      open: await readOpenTransactions(db, NETWORK, VKEY),
       late: [],
     });
   return { run };
@@ -65,9 +65,9 @@ describe("what a database that was set back has forgotten", () => {
       },
     };
     await expect(run(dying)).rejects.toThrow(ProcessCrashed);
-    expect(await readOpen(db, NETWORK, VKEY)).toHaveLength(200);
+    expect(await readOpenTransactions(db, NETWORK, VKEY)).toHaveLength(200);
     expect(await run(db)).toMatchObject({ wallet: { sequence: MANY } });
-    const open = await readOpen(db, NETWORK, VKEY);
+    const open = await readOpenTransactions(db, NETWORK, VKEY);
     expect(open.map(({ hash }) => hash)).toEqual(
       Array.from({ length: MANY }, (_, i) => `t${i + 1}`),
     );

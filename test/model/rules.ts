@@ -3,7 +3,7 @@ import { parseAddress } from "../../src/chain/address.ts";
 import { readCbor } from "../../src/chain/cbor.ts";
 import type { ChainTransaction } from "../../src/chain/transaction/decode-transaction.ts";
 import { formatOutputReference } from "../../src/chain/transaction/transaction-plan.ts";
-import { add, addAll, sumOf, type Value } from "../../src/chain/transaction/value.ts";
+import { addAmount, addValue, sumToValue, type Value } from "../../src/chain/transaction/value.ts";
 
 /** CBOR. */
 const FALSE = 0xf4;
@@ -35,7 +35,7 @@ export function applied(
   for (const [index, { address, funds, datum }] of outputs.entries())
     unspent.set(formatOutputReference({ txHash: hash, index }), {
       address,
-      value: sumOf(funds),
+      value: sumToValue(funds),
       datum,
     });
   return unspent;
@@ -58,8 +58,9 @@ export function requireConserved(
 ): void {
   const left: Value = new Map([["", -fee]]);
   for (const input of inputs)
-    addAll(left, unspent.get(formatOutputReference(input))?.value ?? new Map());
-  for (const { funds } of outputs) for (const { unit, amount } of funds) add(left, unit, -amount);
+    addValue(left, unspent.get(formatOutputReference(input))?.value ?? new Map());
+  for (const { funds } of outputs)
+    for (const { unit, amount } of funds) addAmount(left, unit, -amount);
   if ([...left.values()].some((amount) => amount !== 0n)) throw new Error("value is not conserved");
 }
 
@@ -81,10 +82,10 @@ export function leftOfCollateral(
   atStake: readonly Output[],
 ): { index: number; output: Output } {
   if (collateralReturn === null) throw new Error("nothing would be left of the collateral");
-  const left = sumOf(collateralReturn.funds);
+  const left = sumToValue(collateralReturn.funds);
   const taken: Value = new Map();
-  for (const { value } of atStake) addAll(taken, value);
-  addAll(taken, left, -1n);
+  for (const { value } of atStake) addValue(taken, value);
+  addValue(taken, left, -1n);
   const stake = taken.get("") ?? 0n;
   if (taken.size > 1 || stake * 2n < fee * 3n)
     throw new Error("the collateral returns too much or too little");

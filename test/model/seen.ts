@@ -1,11 +1,11 @@
 /** A provider that shows a ledger in memory, late if it has to. */
 import {
   type AdditionalOutput,
-  NotEvaluated,
+  EvaluationUnavailableError,
   type Provider,
   ProviderError,
   type ProviderUtxo,
-  ScriptFailed,
+  ScriptFailedError,
 } from "../../src/chain/provider/provider.ts";
 import { decodeTransaction } from "../../src/chain/transaction/decode-transaction.ts";
 import { formatOutputReference } from "../../src/chain/transaction/transaction-plan.ts";
@@ -121,15 +121,15 @@ function evaluate(
   const { inputs, spendRedeemers } = tx;
   const told = additional.map(formatOutputReference);
   if (told.some((name) => unspent.has(name)))
-    throw new NotEvaluated("AdditionalUtxoOverlap", "known already");
+    throw new EvaluationUnavailableError("AdditionalUtxoOverlap", "known already");
   const names = inputs.map(formatOutputReference);
   const unknown = names.filter((one) => !unspent.has(one) && !told.includes(one));
-  if (unknown.length > 0) throw new NotEvaluated("UnknownInput", unknown.join());
+  if (unknown.length > 0) throw new EvaluationUnavailableError("UnknownInput", unknown.join());
   const redeemers = spendRedeemers.map(({ inputIndex }) => `spend:${inputIndex}`);
   const refusing = ledger.refusing(tx, unspent);
   const failing = redeemers.filter((_, i) =>
     refusing.includes(spendRedeemers[i]?.inputIndex ?? -1),
   );
-  if (failing.length > 0) throw new ScriptFailed("no", ledger.namesFailures ? failing : []);
+  if (failing.length > 0) throw new ScriptFailedError("no", ledger.namesFailures ? failing : []);
   return new Map(redeemers.map((name) => [name, { memory: 600_000n, steps: 200_000_000n }]));
 }

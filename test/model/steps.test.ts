@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { isWaiting } from "../../src/wallets/model/phases.ts";
+import { isPending } from "../../src/wallets/model/phases.ts";
 import type { WalletTransaction } from "../../src/wallets/model/wallet-transaction.ts";
 import { payeeOfStep } from "./steps.ts";
 import { WalletModel } from "./wallet-model.ts";
@@ -13,7 +13,7 @@ const MINUTE = 60_000;
 
 /** What waits for a block. */
 async function waiting(model: WalletModel): Promise<WalletTransaction[]> {
-  return (await model.transactions()).filter(({ phase }) => isWaiting(phase));
+  return (await model.transactions()).filter(({ phase }) => isPending(phase));
 }
 
 const taskIds = (transactions: readonly WalletTransaction[]) =>

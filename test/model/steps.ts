@@ -3,14 +3,14 @@ import type { ScriptSource, WalletOutput } from "../../src/chain/transaction/tra
 import { type Statement, statement } from "../../src/db/client.ts";
 import { progressOf } from "../../src/wallets/model/phases.ts";
 import type { WalletTransaction } from "../../src/wallets/model/wallet-transaction.ts";
-import { computePause } from "../../src/wallets/queue/backoff.ts";
+import { computeRetryDelay } from "../../src/wallets/queue/backoff.ts";
 import {
   DeadlinePassedError,
-  EarlierMayLandError,
   MissingInputError,
+  PriorTransactionPendingError,
 } from "../../src/wallets/queue/errors.ts";
 import type { Task, WalletFeature } from "../../src/wallets/queue/feature.ts";
-import { isProviderDown } from "../../src/wallets/queue/isolate.ts";
+import { isProviderDown } from "../../src/wallets/queue/isolate-failures.ts";
 import type { WalletDatabase } from "../../src/wallets/spending/store/wallet.ts";
 import { payeeOf } from "./payments.ts";
 
@@ -82,7 +82,7 @@ export function stepWork(db: WalletDatabase): WalletFeature {
     name: "step",
     placement: "lanes",
     revision: "step.revision",
-    async due(now, limit) {
+    async listDue(now, limit) {
       const asked = await db.all<Step>(
         `SELECT * FROM step WHERE state = 'Asked' AND is_overtaken = 0
          ORDER BY coalesce(deadline, due_at + 600000), id LIMIT ?`,
@@ -91,7 +91,7 @@ export function stepWork(db: WalletDatabase): WalletFeature {
       for (const one of asked) known.set(one.id, one);
       const due = asked.filter((one) => one.due_at <= now);
       const later = asked.filter((one) => one.due_at > now).map((one) => one.due_at);
-      return { tasks: due.map(taskOf), next: later.length > 0 ? Math.min(...later) : null };
+      return { tasks: due.map(taskOf), nextDueAt: later.length > 0 ? Math.min(...later) : null };
     },
     async buildPart({ id }) {
       const step = known.get(id);
@@ -105,13 +105,13 @@ export function stepWork(db: WalletDatabase): WalletFeature {
         mints: [],
         outputs: [{ address: payeeOfStep(step), value }],
         metadata: new Map(),
-        unitsAmong: (parts) =>
+        getMeasuredUnits: (parts) =>
           step.is_measured ? { memory: 500_000n * BigInt(parts), steps: 200_000_000n } : null,
         maxParts: 5,
         detail: {},
       };
     },
-    async spentByOthers(_, outputs) {
+    async selectForeignSpent(_, outputs) {
       const rows = await db.all<{ output: string }>(
         `SELECT output FROM step WHERE is_overtaken = 1
            AND output IN (SELECT value FROM json_each(?))`,
@@ -119,7 +119,7 @@ export function stepWork(db: WalletDatabase): WalletFeature {
       );
       return rows.map(({ output }) => output);
     },
-    async stillWanted(tasks) {
+    async filterCurrent(tasks) {
       const rows = await read(tasks.map(({ id }) => id));
       const same = rows.filter(({ id, version }) => known.get(id)?.version === version);
       for (const row of same) known.set(row.id, row);
@@ -182,7 +182,7 @@ function changeBy(
 function afterFailure(row: Step, error: unknown, now: number): Partial<Step> {
   const mayPass =
     isProviderDown(error) ||
-    error instanceof EarlierMayLandError ||
+    error instanceof PriorTransactionPendingError ||
     error instanceof MissingInputError;
   const reason = String(error);
   const isOver = error instanceof DeadlinePassedError && now > (row.deadline ?? 0) + LATE_MS;
@@ -199,6 +199,6 @@ function failed(row: Step, reason: string | null, now: number): Partial<Step> {
     is_alone: 1,
     failures,
     reason,
-    due_at: now + computePause(row.failures + 1),
+    due_at: now + computeRetryDelay(row.failures + 1),
   };
 }

@@ -86,8 +86,8 @@ export function throwing(work: WalletFeature, odd: ReadonlyMap<string, OddTask>)
     tasks.some(isAt(place)) && throws();
   return {
     ...work,
-    async due(now, limit) {
-      const { tasks, next } = await work.due(now, limit);
+    async listDue(now, limit) {
+      const { tasks, nextDueAt: next } = await work.listDue(now, limit);
       const failures = tasks
         .filter(isAt("due"))
         .map((task) => ({ task, error: new OddError(task.id) }));
@@ -95,7 +95,7 @@ export function throwing(work: WalletFeature, odd: ReadonlyMap<string, OddTask>)
         tasks: tasks
           .filter((task) => placeOf(task) !== "due")
           .map((task) => (isAt("time")(task) ? { ...task, deadline: Number.NaN } : task)),
-        next,
+        nextDueAt: next,
         failures,
       };
     },
@@ -103,17 +103,17 @@ export function throwing(work: WalletFeature, odd: ReadonlyMap<string, OddTask>)
       throwAt("part", [task]);
       return oddPart(await work.buildPart(task, stand), placeOf(task));
     },
-    async spentByOthers(tasks, outputs) {
+    async selectForeignSpent(tasks, outputs) {
       throwAt(
         "overtaken",
         tasks.map((id) => ({ id })),
       );
-      return (await work.spentByOthers?.(tasks, outputs)) ?? [];
+      return (await work.selectForeignSpent?.(tasks, outputs)) ?? [];
     },
-    ...(work.stillWanted && {
-      async stillWanted(tasks: readonly Task[]) {
+    ...(work.filterCurrent && {
+      async filterCurrent(tasks: readonly Task[]) {
         throwAt("unchanged", tasks);
-        return (await work.stillWanted?.(tasks)) ?? [];
+        return (await work.filterCurrent?.(tasks)) ?? [];
       },
     }),
     async onTransaction(moves, now) {

@@ -1,11 +1,11 @@
 import { ProviderError } from "../../src/chain/provider/provider.ts";
 import type { ScriptSource } from "../../src/chain/transaction/transaction-plan.ts";
-import { keysFromMnemonic } from "../../src/chain/wallet-keys.ts";
+import { deriveWalletKeys } from "../../src/chain/wallet-keys.ts";
 import type { WalletTransaction } from "../../src/wallets/model/wallet-transaction.ts";
 import { StaleWalletError } from "../../src/wallets/queue/errors.ts";
 import { OutputView } from "../../src/wallets/spending/context/output-view.ts";
 import { runWallet } from "../../src/wallets/spending/run-wallet.ts";
-import { readOpen } from "../../src/wallets/spending/store/transactions.ts";
+import { readOpenTransactions } from "../../src/wallets/spending/store/transactions.ts";
 import { readWallet, type WalletState } from "../../src/wallets/spending/store/wallet.ts";
 import { ModelDatabase } from "./database.ts";
 import { newJournal } from "./journal.ts";
@@ -21,7 +21,7 @@ const BEGINS = Date.UTC(2026, 0, 1);
 const STEP_OUTPUTS = "5e".repeat(32);
 const MAX_STEPS = 150;
 
-const keys = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
+const keys = await deriveWalletKeys(`${"test ".repeat(23)}sauce`, "Preprod");
 const database = new ModelDatabase(`${PAYMENTS}; ${STEPS}`, [
   "payment",
   "step",
@@ -172,7 +172,7 @@ export class WalletModel {
   /** All transactions of the wallet that are not final. */
   transactions(): Promise<WalletTransaction[]> {
     const now = async <T>(run: () => T) => run();
-    return readOpen(database.seenBy(now, false), "Preprod", keys.vkey);
+    return readOpenTransactions(database.seenBy(now, false), "Preprod", keys.vkey);
   }
 
   /** The scripts of one of the wallet's transactions fail for whoever makes a block. */
@@ -212,13 +212,13 @@ export class WalletModel {
           resume: (...stored) => step(() => this.#journal.resume(...stored)),
           markRestored: (...told) => step(() => this.#journal.markRestored(keys.vkey, ...told)),
         },
-        hasFollowed: async () => true,
+        areSourcesSynced: async () => true,
         onConfirmed: async () => {},
         onMissingScripts: async () => {},
         view: this.#view,
         features: [stepWork(db), paymentWork(db)].map((work) => throwing(work, this.odd)),
-        keys: async () => keys,
-        publishedScripts: async () => this.published,
+        openKeys: async () => keys,
+        listPublishedScripts: async () => this.published,
         threshold: 1,
         clock: "wall",
         now: () => this.ledger.now,

@@ -4,9 +4,9 @@ import guide from "../../docs/operating.md?raw";
 import { createApp } from "../../src/app.ts";
 import { newId } from "../../src/db/id.ts";
 import { seal } from "../../src/db/sealed.ts";
-import { openMetrics } from "../../src/observability/open-metrics.ts";
-import { budgetOf } from "../../src/sources/provider.ts";
-import { providerKeyPlace } from "../../src/sources/record.ts";
+import { renderOpenMetrics } from "../../src/observability/open-metrics.ts";
+import { findBudgetObject } from "../../src/sources/provider.ts";
+import { providerKeyPlace } from "../../src/sources/source-row.ts";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { insertRows } from "../support/insert-rows.ts";
@@ -174,7 +174,7 @@ describe("GET /metrics", () => {
         .bind(await seal(env, providerKeyPlace(id), key), id)
         .run();
     }
-    const budget = await budgetOf(env, "Preprod", key);
+    const budget = await findBudgetObject(env, "Preprod", key);
     await budget.lease(3, "sync");
     await budget.lease(2, "wallet");
     const text = await metrics();
@@ -235,11 +235,11 @@ describe("GET /metrics", () => {
   });
 });
 
-describe("openMetrics", () => {
+describe("renderOpenMetrics", () => {
   it("escapes what labels hold, and names counters and units as the format asks", () => {
     const samples = [{ labels: { of: 'a"b\\c\nd' }, value: 1.5 }];
     expect(
-      openMetrics([
+      renderOpenMetrics([
         { name: "calls", type: "counter", help: "Calls.", samples },
         { name: "age_seconds", type: "gauge", unit: "seconds", help: "Age.", samples: [] },
       ]),

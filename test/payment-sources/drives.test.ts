@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { DRIVES, drivesOf } from "../../src/sources/drives.ts";
+import { AUTOMATION_MODES, selectAutomationMode } from "../../src/sources/automation-mode.ts";
 import { emptyTables } from "../support/app.ts";
 import { type Answer, SourceApi } from "../support/sources/api.ts";
 
@@ -34,11 +34,11 @@ function drivesIn({ data }: Answer): Record<string, string> {
 
 describe("the stricter of source and wallet", () => {
   it.each(
-    DRIVES.flatMap((source, i) =>
-      DRIVES.map((one, j) => [source, one, DRIVES[Math.min(i, j)]] as const),
+    AUTOMATION_MODES.flatMap((source, i) =>
+      AUTOMATION_MODES.map((one, j) => [source, one, AUTOMATION_MODES[Math.min(i, j)]] as const),
     ),
   )("of %s and %s is %s", (source, one, held) => {
-    expect(drivesOf({ drives: source }, { drives: one })).toBe(held);
+    expect(selectAutomationMode({ drives: source }, { drives: one })).toBe(held);
   });
 });
 

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { db } from "../../src/db/client.ts";
-import { destroyUnneededKeys } from "../../src/payment-sources/kept-keys.ts";
-import { tellAllRecords } from "../../src/payment-sources/tell-records.ts";
+import { applyAllWalletChanges } from "../../src/payment-sources/apply-wallet-changes.ts";
+import { destroyUnneededKeys } from "../../src/payment-sources/destroy-unneeded-keys.ts";
 import { addRecord } from "../support/administration.ts";
 import { emptyTables } from "../support/app.ts";
 import { requested } from "../support/registry/registration-fixture.ts";
@@ -115,7 +115,7 @@ describe("force of DELETE and PATCH /payment-source-extended", () => {
       expect(status).toBe(200);
       const actions = async () =>
         (await payments()).map(({ NextAction }) => NextAction.requestedAction);
-      const tell = () => tellAllRecords(env, Date.now() + 60_000);
+      const tell = () => applyAllWalletChanges(env, Date.now() + 60_000);
       expect(await actions()).toEqual(Array(2).fill("SubmitResultInitiated"));
       await tell();
       expect(await actions()).toEqual(Array(2).fill("WaitingForManualAction"));

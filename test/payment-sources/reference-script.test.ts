@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { type Provider, ProviderError } from "../../src/chain/provider/provider.ts";
 import { db } from "../../src/db/client.ts";
 import type { Env } from "../../src/env.ts";
-import { publishNeeded } from "../../src/payment-sources/reference-script/automatic.ts";
-import { forgetSpent } from "../../src/wallets/reference-scripts/forget-spent.ts";
+import { publishNeededScripts } from "../../src/payment-sources/reference-script/publish-needed-scripts.ts";
+import { withdrawSpentScript } from "../../src/wallets/reference-scripts/withdraw-spent-script.ts";
 import { emptyJournals, emptyTables } from "../support/app.ts";
 import { PaymentSourceFixture } from "../support/escrow/payment-source-fixture.ts";
 import { insertRows } from "../support/insert-rows.ts";
@@ -139,7 +139,7 @@ describe("POST and DELETE /payment-source-extended/reference-script", () => {
     await fixture.settle();
     const { output } = (await show(fixture)).data;
     const missed = (spenders: Provider["spenders"]) =>
-      forgetSpent(db(env), { spenders }, fixture.sourceId, [output ?? ""]);
+      withdrawSpentScript(db(env), { spenders }, fixture.sourceId, [output ?? ""]);
     await missed(async () => null);
     await missed(async () => new Map([[7, "ab".repeat(32)]]));
     await missed(async () => {
@@ -195,7 +195,7 @@ describe("AUTO_REFERENCE_SCRIPT", () => {
       })),
     );
   const check = (fixture: RegistrationFixture, variables: Partial<Env> = {}) =>
-    publishNeeded(fixture.env({ ...ASLEEP, ...variables }), "test", Date.now() + 60_000);
+    publishNeededScripts(fixture.env({ ...ASLEEP, ...variables }), "test", Date.now() + 60_000);
 
   it("has the script published once, as soon as an escrow has no room for it beside it", async () => {
     const fixture = await RegistrationFixture.open();

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { db, statement } from "../../src/db/client.ts";
-import { LOCAL_CONTRACTS } from "../../src/sources/contracts/local.ts";
+import { LOCAL_CONTRACTS } from "../../src/sources/contracts/local-contracts.ts";
 import { emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
 import { SourceApi } from "../support/sources/api.ts";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Metadatum } from "../../src/chain/metadata.ts";
 import { db } from "../../src/db/client.ts";
-import { registrationLabels } from "../../src/registrations/registration-labels.ts";
+import { buildRegistrationLabels } from "../../src/registrations/registration-labels.ts";
 import { readRegistration } from "../../src/registrations/store.ts";
 import { type AgentProfile, readProfile } from "../../src/registry/entries/profile.ts";
 import { emptyTables } from "../support/app.ts";
@@ -120,7 +120,7 @@ describe.each(TYPES)("a token that is minted under a policy of %s", (type) => {
         expect({ status, message }).toEqual({ status: 200, message: "" });
         const row = await readRegistration(db(env), data.id);
         if (!row) throw new Error("the registration was not stored");
-        const token = registrationLabels(row, "Registration", "00").get(721n);
+        const token = buildRegistrationLabels(row, "Registration", "00").get(721n);
         const metadata = jsonOf(token)[row.policyId]["00"];
         expect(FOREIGN_READERS[type].agent.parse(metadata)).toMatchObject({
           name: data.name,

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { MIN_FUNDING } from "../../src/registrations/token.ts";
+import { MIN_FUNDING } from "../../src/registrations/registration-profile.ts";
 import { emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
 import {

@@ -7,7 +7,7 @@ import { writeChanges } from "../../src/escrow/store/write-changes.ts";
 import { EVENT_KINDS, type EventKind, SERVICE_EVENT_KINDS } from "../../src/events/event-kinds.ts";
 import { checkLowBalances } from "../../src/wallets/rules/low-balance.ts";
 import { listTransfers } from "../../src/wallets/transfers/list-transfers.ts";
-import { withTopUpEvents } from "../../src/wallets/transfers/top-up-events.ts";
+import { addTopUpEvents } from "../../src/wallets/transfers/top-up-events.ts";
 import { checkBalances } from "../../src/x402/wallets/low-balance.ts";
 import { found } from "../support/registry/registration-fixture.ts";
 import { arrivals, happen } from "../support/webhooks/receivers.ts";
@@ -44,7 +44,7 @@ async function warn(id: string): Promise<void> {
   const { records } = await loadRecords(db(env), [], "SELECT ?2", id);
   const record = found(records, () => true);
   const changes = new ChangeSet([record], Date.now(), 1);
-  changes.warn(record, { step: "FundsLocking", at: Date.now() + MINUTE }, true);
+  changes.recordDeadlineWarning(record, { step: "FundsLocking", time: Date.now() + MINUTE }, true);
   const { sourceId, network } = record;
   await db(env).batch(writeChanges(changes, { sourceId, network }));
 }
@@ -54,7 +54,7 @@ async function topUp(): Promise<void> {
   const [row] = await listTransfers(db(env), { limit: 1 });
   if (!row) throw new Error("there is no transfer");
   const become = (change: object, givenUp: string | null) =>
-    withTopUpEvents([{ row, change, task: null, update: null, givenUp }], Date.now()).events;
+    addTopUpEvents([{ row, change, task: null, update: null, givenUp }], Date.now()).events;
   await db(env).batch([
     ...become({ state: "Sent" }, null),
     ...become({ state: "Confirmed" }, null),

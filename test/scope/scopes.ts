@@ -1,4 +1,4 @@
-import { SCOPES, type Scope } from "../../src/http/scope.ts";
+import { SCOPE_DESCRIPTIONS, type Scope } from "../../src/http/scope.ts";
 import { openApi } from "../support/endpoints/document.ts";
 
 /** The scope of each operation of the OpenAPI document. Paths under /api/v1 are named without it. */
@@ -22,6 +22,6 @@ export function scopeOf(operation: string): Scope {
 }
 
 function scopeIn(scope: string): Scope {
-  if (!(scope in SCOPES)) throw new Error(`${scope} is no scope`);
+  if (!(scope in SCOPE_DESCRIPTIONS)) throw new Error(`${scope} is no scope`);
   return scope as Scope;
 }

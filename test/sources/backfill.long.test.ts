@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { db } from "../../src/db/client.ts";
-import { syncStatus } from "../../src/sources/cursor.ts";
+import { readSyncStatuses } from "../../src/sources/cursor.ts";
 import { emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
 import { type Around, wrapD1 } from "../support/d1.ts";
@@ -49,7 +49,7 @@ async function isBackfilling(source: string): Promise<boolean> {
     "SELECT backfill FROM source_cursor WHERE source_id = ?",
     source,
   );
-  const status = (await syncStatus(db(env), [source], Date.now())).get(source);
+  const status = (await readSyncStatuses(db(env), [source], Date.now())).get(source);
   expect(status?.syncInProgress).toBe(row?.backfill !== null);
   return row?.backfill !== null;
 }

@@ -1,8 +1,11 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { loopbackOrigins } from "../../src/http/outbound/loopback-origins.ts";
-import { chainClock } from "../../src/sources/chain-clock.ts";
-import { LOCAL_CONTRACTS, refuseMixingWithDevelopment } from "../../src/sources/contracts/local.ts";
+import { listLoopbackOrigins } from "../../src/http/outbound/loopback-origins.ts";
+import { resolveChainClock } from "../../src/sources/chain-clock.ts";
+import {
+  LOCAL_CONTRACTS,
+  refuseMixingWithDevelopment,
+} from "../../src/sources/contracts/local-contracts.ts";
 import { emptyTables } from "../support/app.ts";
 import { insertSource } from "../support/sources/sources.ts";
 
@@ -29,21 +32,21 @@ describe("development and real money", () => {
     const origins = { DB: env.DB, LOOPBACK_ORIGINS: "http://127.0.0.1:9000, http://[::1]:1" };
     const deadline = Date.now() + 5_000;
     await insertSource("a", "Preprod");
-    expect(await loopbackOrigins(origins, deadline)).toEqual([
+    expect(await listLoopbackOrigins(origins, deadline)).toEqual([
       "http://127.0.0.1:9000",
       "http://[::1]:1",
     ]);
     await insertSource("b", "Mainnet");
-    expect(await loopbackOrigins(origins, deadline)).toEqual([]);
+    expect(await listLoopbackOrigins(origins, deadline)).toEqual([]);
   });
 
   it("take the wall clock for the chain's as soon as a source is on Mainnet", async () => {
     const clocks = { DB: env.DB, CHAIN_CLOCK: "tip" };
     const deadline = Date.now() + 5_000;
-    expect(await chainClock({ DB: env.DB }, deadline)).toBe("wall");
+    expect(await resolveChainClock({ DB: env.DB }, deadline)).toBe("wall");
     await insertSource("a", "Preprod");
-    expect(await chainClock(clocks, deadline)).toBe("tip");
+    expect(await resolveChainClock(clocks, deadline)).toBe("tip");
     await insertSource("b", "Mainnet");
-    expect(await chainClock(clocks, deadline)).toBe("wall");
+    expect(await resolveChainClock(clocks, deadline)).toBe("wall");
   });
 });

@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { createBlockfrost } from "../../src/chain/provider/blockfrost.ts";
 import type { Block } from "../../src/chain/provider/provider.ts";
 import { db } from "../../src/db/client.ts";
-import { syncStatus } from "../../src/sources/cursor.ts";
-import { budgetOf } from "../../src/sources/provider.ts";
+import { readSyncStatuses } from "../../src/sources/cursor.ts";
+import { findBudgetObject } from "../../src/sources/provider.ts";
 import { call, emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
 import { PaymentSourceFixture } from "../support/escrow/payment-source-fixture.ts";
@@ -25,11 +25,15 @@ const blockAt = ({ url }: TestChain) =>
   createBlockfrost({ baseUrl: url, projectId: "any" }).latestBlock();
 
 const errorOf = async (source: string) =>
-  (await syncStatus(db(env, "Preprod"), [source], Date.now())).get(source)?.error;
+  (await readSyncStatuses(db(env, "Preprod"), [source], Date.now())).get(source)?.error;
 
 /** Uses up what the source's key has for looks that nobody waits for. */
 async function useUp(chain: TestChain): Promise<void> {
-  const budget = await budgetOf({ ...env, BLOCKFROST_URL_PREPROD: chain.url }, "Preprod", "local");
+  const budget = await findBudgetObject(
+    { ...env, BLOCKFROST_URL_PREPROD: chain.url },
+    "Preprod",
+    "local",
+  );
   const { granted } = await budget.lease(1_000_000, "idle");
   expect(granted).toBeGreaterThan(0);
 }

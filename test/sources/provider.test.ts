@@ -4,7 +4,7 @@ import type { ProviderBudget } from "../../durable-objects/provider-budget.ts";
 import type { Network } from "../../src/chain/network.ts";
 import { ProviderError } from "../../src/chain/provider/provider.ts";
 import type { Env } from "../../src/env.ts";
-import { providerFor, walletProvider } from "../../src/sources/provider.ts";
+import { createProvider, createWalletProvider } from "../../src/sources/provider.ts";
 import { TestChain } from "../support/chain.ts";
 import { objectsLike } from "../support/objects.ts";
 
@@ -44,7 +44,7 @@ describe("a tip of the far future", () => {
       }),
     );
     const own = { ...bindings, LOOPBACK_ORIGINS: "", ...more };
-    const provider = await providerFor(own, network, "local", "sync");
+    const provider = await createProvider(own, network, "local", "sync");
     return provider.latestBlock();
   };
 
@@ -64,7 +64,7 @@ describe("a tip of the far future", () => {
 
 describe("a provider leases", () => {
   it("for sync in growing portions", async () => {
-    const provider = await providerFor(bindings, "Preprod", "local", "sync");
+    const provider = await createProvider(bindings, "Preprod", "local", "sync");
     for (let calls = 0; calls < 7; calls++) await provider.latestBlock();
     expect(leases).toEqual([
       [2, "sync", undefined],
@@ -74,7 +74,7 @@ describe("a provider leases", () => {
   });
 
   it("for a caller by its key, and tells a read that has begun from one that begins", async () => {
-    const provider = await providerFor(bindings, "Preprod", "local", { caller: "key" });
+    const provider = await createProvider(bindings, "Preprod", "local", { caller: "key" });
     await Promise.all(Array.from({ length: 7 }, () => provider.latestBlock()));
     expect(leases).toEqual([
       [5, "read", "key"],
@@ -83,7 +83,7 @@ describe("a provider leases", () => {
   });
 
   it("for a wallet with sync what follows and sends what is under way, not what it builds", async () => {
-    const provider = await walletProvider(bindings, "Preprod", "local", "wallet");
+    const provider = await createWalletProvider(bindings, "Preprod", "local", "wallet");
     await provider.transaction("ab".repeat(32));
     await provider.submit(Uint8Array.of(0x84));
     await provider.addressUtxos(NEVER_SEEN);
@@ -92,7 +92,7 @@ describe("a provider leases", () => {
   });
 
   it("for a wallet with a deadline everything as that", async () => {
-    const provider = await walletProvider(bindings, "Preprod", "local", "deadline");
+    const provider = await createWalletProvider(bindings, "Preprod", "local", "deadline");
     await provider.submit(Uint8Array.of(0x84));
     await provider.addressUtxos(NEVER_SEEN);
     await provider.latestBlock();
@@ -101,7 +101,7 @@ describe("a provider leases", () => {
 
   it("nothing more once there is nothing, and says when to come back", async () => {
     answer = () => ({ granted: 0, waitMs: 0, retryAt: 5 });
-    const provider = await providerFor(bindings, "Preprod", "local", { caller: "key" });
+    const provider = await createProvider(bindings, "Preprod", "local", { caller: "key" });
     const error = await provider.latestBlock().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ProviderError);
     expect(error).toMatchObject({ status: 429, retryAt: 5 });

@@ -13,7 +13,7 @@ export async function addRecord(
 ): Promise<void> {
   const now = Date.now();
   const base = makeRecord("payment", { sourceId });
-  const transaction = new ChangeSet([], now, 0).newTransaction(base, "cd".repeat(32));
+  const transaction = new ChangeSet([], now, 0).createTransaction(base, "cd".repeat(32));
   const intent = step && { id: newId(now), step, resultHash: null, by: "key-a", since: now };
   const record = {
     ...base,

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { apiKey } from "../../src/api-keys/tables.ts";
-import { hashToken, maskToken, newToken } from "../../src/api-keys/token.ts";
+import { createToken, hashToken, maskToken } from "../../src/api-keys/token.ts";
 import { db } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
 
@@ -22,7 +22,7 @@ interface KeyOptions {
 /** Writes an API key straight into the table, and returns its token. */
 export async function insertKey(options: KeyOptions): Promise<string> {
   const now = Date.now();
-  const { token = newToken("User"), networkLimit = ["Preprod", "Mainnet"], ...others } = options;
+  const { token = createToken("User"), networkLimit = ["Preprod", "Mainnet"], ...others } = options;
   const { walletLimit, spendingLimits, returnAddresses = [], ...rest } = others;
   await db(env)
     .orm.insert(apiKey)

@@ -2,14 +2,14 @@ import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { z } from "zod";
 import { db, statement } from "../../src/db/client.ts";
-import { commitAudited } from "../../src/http/audit.ts";
+import { commitWithAudit } from "../../src/http/audit.ts";
 import type { AppEnv, Caller } from "../../src/http/context.ts";
 import { drainBody } from "../../src/http/drain-body.ts";
 import { createRouter, serve } from "../../src/http/endpoint.ts";
-import { ApiError, errorResponse } from "../../src/http/errors.ts";
-import { openCors, requestId, securityHeaders } from "../../src/http/headers.ts";
-import { idempotently } from "../../src/http/idempotency.ts";
-import { notFound } from "../../src/http/not-found.ts";
+import { ApiError, createErrorResponse } from "../../src/http/errors.ts";
+import { allowAnyOrigin, assignRequestId, setSecurityHeaders } from "../../src/http/headers.ts";
+import { runIdempotently } from "../../src/http/idempotency.ts";
+import { createNotFoundHandler } from "../../src/http/not-found.ts";
 import { page } from "../../src/http/openapi/parameters.ts";
 
 const CALLERS: Record<string, Caller> = {
@@ -64,10 +64,10 @@ function createTestApp() {
     async (c, { body }) => {
       const database = db(c.env, undefined, { writes: "idempotent" });
       const now = Date.now();
-      return idempotently(c, database, now, async (remember) => {
+      return runIdempotently(c, database, now, async (remember) => {
         if (body.name === "fails") throw new ApiError(409, "name: fails");
         const answer = { name: `${body.name} ${effects.length}` };
-        await commitAudited(c, database, { action: "thing.create", target: body.name, now }, [
+        await commitWithAudit(c, database, { action: "thing.create", target: body.name, now }, [
           ...(await remember(answer)),
           statement("UPDATE clock SET t = t WHERE feed = ?", body.name),
         ]);
@@ -105,13 +105,13 @@ function createTestApp() {
   );
 
   const app = new Hono<AppEnv>({ strict: false });
-  app.use(requestId, drainBody, securityHeaders, openCors);
+  app.use(assignRequestId, drainBody, setSecurityHeaders, allowAnyOrigin);
   app.use(async (c, next) => {
     c.set("findCaller", async (_, token) => CALLERS[token] ?? null);
     await next();
   });
-  app.onError(errorResponse);
-  app.notFound(notFound(() => app.routes));
+  app.onError(createErrorResponse);
+  app.notFound(createNotFoundHandler(() => app.routes));
   app.route("/api/v1", router);
   return app;
 }

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { open } from "../../src/db/sealed.ts";
+import { unseal } from "../../src/db/sealed.ts";
 import { emptyTables } from "../support/app.ts";
 import { failingD1, RETRYABLE_ERRORS, wrapD1 } from "../support/d1.ts";
 import { type Answer, count, SourceApi, storedSources } from "../support/sources/api.ts";
@@ -57,7 +57,7 @@ describe("POST /wallet 200", () => {
     expect(await storedSources()).not.toContain(data.walletMnemonic);
     const row = await env.DB.prepare("SELECT id, mnemonic FROM managed_wallet").first();
     const place = { table: "managed_wallet", id: String(row?.id), column: "mnemonic" };
-    expect(await open(env, place, String(row?.mnemonic))).toBe(data.walletMnemonic);
+    expect(await unseal(env, place, String(row?.mnemonic))).toBe(data.walletMnemonic);
     const audit = await env.DB.prepare("SELECT * FROM audit ORDER BY id DESC").first();
     expect(audit).toMatchObject({ action: "wallet.create", target: data.Wallet.id });
   });

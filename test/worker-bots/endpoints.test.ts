@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { newToken } from "../../src/api-keys/token.ts";
+import { createToken } from "../../src/api-keys/token.ts";
 import { createApp } from "../../src/app.ts";
 import { MAX_BODY_BYTES } from "../../src/http/body.ts";
 import { emptyTables } from "../support/app.ts";
@@ -192,7 +192,7 @@ describe.each(sampled(3, EACH))("$title 401", ({ one }) => {
     ["another scheme", { authorization: `Basic ${env.ADMIN_KEY}` }],
     ["an empty token", { authorization: "Bearer " }],
     ["two tokens", { authorization: `Bearer ${env.ADMIN_KEY} ${env.ADMIN_KEY}` }],
-    ["an unknown token", { authorization: `Bearer ${newToken("Admin")}` }],
+    ["an unknown token", { authorization: `Bearer ${createToken("Admin")}` }],
     ["a very long token", { authorization: `Bearer ${long(5000)}` }],
     ["the key in the header token", { token: env.ADMIN_KEY ?? "" }],
   ])("for %s", async (_, headers) => {

@@ -1,13 +1,13 @@
-import { FIELDS, VALUES } from "../../src/http/names/table.ts";
+import { EXTERNAL_FIELD_NAMES, EXTERNAL_VALUE_NAMES } from "../../src/http/names/wire-names.ts";
 import { fieldsWith, repeatable, shapeOf } from "./typed-document.ts";
 
 /** What the client has to know of the wire at run time, by the names of its constants. */
 export function wireValues(document: Parameters<typeof shapeOf>[0]) {
   return {
     SHAPE: shapeOf(document),
-    FIELDS: swapped(FIELDS),
-    VALUES: swapped(VALUES),
-    VALUE_FIELDS: fieldsWith(document, new Set(Object.keys(VALUES))),
+    FIELDS: swapped(EXTERNAL_FIELD_NAMES),
+    VALUES: swapped(EXTERNAL_VALUE_NAMES),
+    VALUE_FIELDS: fieldsWith(document, new Set(Object.keys(EXTERNAL_VALUE_NAMES))),
     REPEATABLE: repeatable(document),
   };
 }

@@ -1,4 +1,4 @@
-import { logTable } from "../../src/log-events.ts";
+import { renderLogTable } from "../../src/log-events.ts";
 
 const PLACE = /(<!-- log events: .*? -->\n)[\s\S]*?(<!-- end -->)/;
 
@@ -9,5 +9,8 @@ const PLACE = /(<!-- log events: .*? -->\n)[\s\S]*?(<!-- end -->)/;
  */
 export function withTable(guide: string): string {
   if (!PLACE.test(guide)) throw new Error("docs/operating.md has no place for the log events");
-  return guide.replace(PLACE, (_, begin: string, end: string) => `${begin}${logTable()}\n${end}`);
+  return guide.replace(
+    PLACE,
+    (_, begin: string, end: string) => `${begin}${renderLogTable()}\n${end}`,
+  );
 }

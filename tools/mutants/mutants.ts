@@ -11,7 +11,7 @@ export interface Mutant {
 export const MUTANTS: readonly Mutant[] = [
   {
     fault: "escrow: the contract's fee is ten times as large",
-    file: "src/escrow/model/payouts.ts",
+    file: "src/escrow/model/build-payouts.ts",
     from: "(amount * BigInt(feeRatePermille)) / 1000n",
     to: "(amount * BigInt(feeRatePermille)) / 100n",
   },
@@ -29,8 +29,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "escrow: a result may be due at the unlock time",
-    file: "src/escrow/terms/times.ts",
-    from: "if (submitResultTime > unlockTime - 15 * MINUTE)",
+    file: "src/escrow/terms/escrow-times.ts",
+    from: "if (submitResultTime > unlockTime - 15 * MINUTE_MS)",
     to: "if (submitResultTime > unlockTime)",
   },
   {
@@ -42,25 +42,25 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "wallets: every retry waits as long as the first",
     file: "src/wallets/queue/backoff.ts",
-    from: "FIRST_PAUSE_MS * 2 ** (failures - 1)",
-    to: "FIRST_PAUSE_MS",
+    from: "INITIAL_RETRY_DELAY_MS * 2 ** (failures - 1)",
+    to: "INITIAL_RETRY_DELAY_MS",
   },
   {
     fault: "wallets: a transaction is valid one slot beyond the deadline",
     file: "src/wallets/spending/building/validity-window.ts",
-    from: "slotFrom(network, deadline) - 1",
-    to: "slotFrom(network, deadline)",
+    from: "firstSlotAtOrAfter(network, deadline) - 1",
+    to: "firstSlotAtOrAfter(network, deadline)",
   },
   {
     fault: "wallets: a wallet spends from a database that was restored",
     file: "src/wallets/spending/model/journal.ts",
-    from: "known.filter(({ name, count }) => has(name) < count)",
-    to: "known.filter(({ name, count }) => has(name) < count - 1)",
+    from: "known.filter(({ name, count }) => storedCountOf(name) < count)",
+    to: "known.filter(({ name, count }) => storedCountOf(name) < count - 1)",
   },
   {
     fault: "wallets: a payment does not wait for its earlier transaction",
-    file: "src/wallets/spending/model/outward-line.ts",
-    from: 'if (mine.some(({ phase }) => isLiving(phase))) return { waitsFor: "itself" };',
+    file: "src/wallets/spending/model/outward-chain.ts",
+    from: 'if (mine.some(({ phase }) => isActive(phase))) return { waitsFor: "itself" };',
     to: "",
   },
   {
@@ -78,7 +78,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "x402: an authorization that ends at once is accepted",
     file: "src/x402/verify/verify-payment.ts",
-    from: "if (authorization.validBefore < seconds + TIME_TO_SETTLE) return reasons.expired;",
+    from: "if (authorization.validBefore < seconds + SETTLE_TIME_SECONDS) return reasons.expired;",
     to: "if (authorization.validBefore < seconds) return reasons.expired;",
   },
   {
@@ -122,8 +122,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "invoices: a payment of the next month is billed",
     file: "src/invoices/issue/billable-payments.ts",
-    from: "{BILLABLE_AT} < ?3",
-    to: "{BILLABLE_AT} <= ?3",
+    from: "{BILLABLE_AT_SQL} < ?3",
+    to: "{BILLABLE_AT_SQL} <= ?3",
   },
   {
     fault: "invoices: a rate that is far too high is accepted",
@@ -145,7 +145,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "webhooks: two consumers claim the same delivery",
-    file: "src/webhooks/delivery/claimable.ts",
+    file: "src/webhooks/delivery/claimable-deliveries.ts",
     from: "WHERE claimed_until <= ? AND place <=",
     to: "WHERE claimed_until + ? > 0 AND place <=",
   },
@@ -157,7 +157,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "webhooks: a key receives events of other keys",
-    file: "src/webhooks/model/may-receive.ts",
+    file: "src/webhooks/model/may-receive-condition.ts",
     from: "{event.ownerId} = k.id, TRUE)",
     to: "{event.ownerId} IS NOT NULL, TRUE)",
   },
@@ -187,7 +187,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "api-keys: a call that failed keeps its charge",
-    file: "src/api-keys/run-charged.ts",
+    file: "src/api-keys/run-with-charge.ts",
     from: "if (charged?.meta.changes) await refundCall(c, operation);",
     to: "",
   },

@@ -1,9 +1,9 @@
 /** Wallets of the browser that sign proposals, as CIP-30 has them on `window.cardano`. */
-import { at, textAt } from "../../ui/path.ts";
+import { textAt, valueAt } from "../../ui/path.ts";
 import type { Helper } from "../../ui/resource.ts";
 
 /** What is used of an enabled wallet; addresses are bytes in hex. */
-interface Api {
+interface WalletApi {
   getUsedAddresses(): Promise<string[]>;
   getUnusedAddresses(): Promise<string[]>;
   getChangeAddress(): Promise<string>;
@@ -11,28 +11,28 @@ interface Api {
   signTx(transaction: string, isPart: boolean): Promise<string>;
 }
 
-interface Wallet {
+interface BrowserWallet {
   name: string;
-  enable(): Promise<Api>;
+  enable(): Promise<WalletApi>;
 }
 
 /** Each wallet that the browser has, as what fills in a proposal's signature. */
-export function browserWallets(row: unknown): readonly Helper[] {
-  const found = (globalThis as { cardano?: Record<string, Wallet> }).cardano ?? {};
+export function listBrowserWallets(row: unknown): readonly Helper[] {
+  const found = (globalThis as { cardano?: Record<string, BrowserWallet> }).cardano ?? {};
   return Object.values(found)
     .filter((one) => typeof one?.enable === "function" && typeof one.name === "string")
     .map((wallet) => ({
       label: `Sign with ${wallet.name}`,
-      fill: () => signed(wallet, row),
+      fill: () => signProposal(wallet, row),
     }));
 }
 
-async function signed(wallet: Wallet, row: unknown): Promise<Record<string, string>> {
+async function signProposal(wallet: BrowserWallet, row: unknown): Promise<Record<string, string>> {
   try {
     const api = await wallet.enable();
     const transaction = textAt(row, "Proposal.unsignedTxCbor");
     if (transaction !== "") return { signature: await api.signTx(transaction, true), key: "" };
-    const address = await administratorOf(api, row);
+    const address = await findAdministratorAddress(api, row);
     return { ...(await api.signData(address, textAt(row, "Proposal.message"))) };
   } catch (error) {
     // Wallets throw objects of their own: `info` is their text.
@@ -42,17 +42,17 @@ async function signed(wallet: Wallet, row: unknown): Promise<Record<string, stri
 }
 
 /** A byte of network and kind comes before the payment key hash. */
-const KEY_HASH = [2, 58] as const;
+const KEY_HASH_RANGE = [2, 58] as const;
 
 /** An address of the wallet whose key is an administrator's. */
-async function administratorOf(api: Api, row: unknown): Promise<string> {
-  const administrators = at(row, "Proposal.Administrators") as string[];
+async function findAdministratorAddress(api: WalletApi, row: unknown): Promise<string> {
+  const administrators = valueAt(row, "Proposal.Administrators") as string[];
   const addresses = await Promise.all([
     api.getChangeAddress(),
     api.getUsedAddresses(),
     api.getUnusedAddresses(),
   ]);
-  const own = addresses.flat().find((one) => administrators.includes(one.slice(...KEY_HASH)));
+  const own = addresses.flat().find((one) => administrators.includes(one.slice(...KEY_HASH_RANGE)));
   if (own === undefined) throw new Error("none of its addresses is an administrator's");
   return own;
 }

@@ -1,8 +1,8 @@
 /** Disputes, which administrators of the contract settle: how far each is, and what can be done. */
-import { amountText, unitText } from "../../ui/format.ts";
-import { at, textAt } from "../../ui/path.ts";
+import { formatAmount, formatUnit } from "../../ui/format.ts";
+import { textAt, valueAt } from "../../ui/path.ts";
 import type { Action, Field, Page } from "../../ui/resource.ts";
-import { browserWallets } from "./browser-wallets.ts";
+import { listBrowserWallets } from "./browser-wallets.ts";
 
 interface Funds {
   unit: string;
@@ -12,13 +12,13 @@ interface Funds {
 const isOpen = (row: unknown) => textAt(row, "Proposal.state") === "Collecting";
 
 /** What the buyer is to get is typed in; the seller gets what is left. */
-function propose(row: unknown): Action {
-  const locked = (at(row, "Funds") ?? []) as Funds[];
+function createProposeAction(row: unknown): Action {
+  const locked = (valueAt(row, "Funds") ?? []) as Funds[];
   const fields = locked.map(({ unit, amount }, i): Field => {
-    const whole = amountText(amount, unit);
+    const whole = formatAmount(amount, unit);
     return {
       name: `buyer.${i}`,
-      label: `The buyer gets, of ${whole} ${unitText(unit)}`,
+      label: `The buyer gets, of ${whole} ${formatUnit(unit)}`,
       as: "amount",
       unit,
       isRequired: true,
@@ -28,61 +28,65 @@ function propose(row: unknown): Action {
   });
   return {
     name: "propose",
-    label: at(row, "Proposal") ? "Propose another split" : "Propose a split",
-    about:
+    label: valueAt(row, "Proposal") ? "Propose another split" : "Propose a split",
+    description:
       "Makes what administrators sign. All that is locked is divided, the buyer's collateral included. A proposal before this one, and its signatures, are of no use then.",
     method: "POST",
     path: "/dispute/proposal",
     hasNetwork: true,
     fields,
     fromRow: { blockchainIdentifier: "blockchainIdentifier" },
-    toBody: ({ buyer, ...rest }) => ({ ...rest, ...splitOf(locked, Object.values(buyer ?? {})) }),
+    toBody: ({ buyer, ...rest }) => ({
+      ...rest,
+      ...computeSplit(locked, Object.values(buyer ?? {})),
+    }),
   };
 }
 
 /** Both parts; a unit of which a part gets nothing is left out. */
-export function splitOf(locked: readonly Funds[], buyer: readonly string[]) {
+export function computeSplit(locked: readonly Funds[], buyer: readonly string[]) {
   const BuyerFunds = locked.map(({ unit }, i) => ({ unit, amount: buyer[i] ?? "0" }));
   const SellerFunds = locked.map(({ unit, amount }, i) => ({
     unit,
     amount: String(BigInt(amount) - BigInt(buyer[i] ?? "0")),
   }));
-  const given = ({ amount }: Funds) => amount !== "0";
-  return { BuyerFunds: BuyerFunds.filter(given), SellerFunds: SellerFunds.filter(given) };
+  const isNonZero = ({ amount }: Funds) => amount !== "0";
+  return { BuyerFunds: BuyerFunds.filter(isNonZero), SellerFunds: SellerFunds.filter(isNonZero) };
 }
 
 export const disputes: Page = {
   name: "disputes",
   title: "Disputes",
-  needs: "User",
+  access: "User",
   tabs: [
     {
       name: "disputes",
       title: "Disputes",
-      about:
+      description:
         "Escrows that both sides claim. Either side can give in, on the escrow's own page; or administrators of the contract agree on a split: propose one here, have each sign it, and it is settled by itself as soon as the contract allows it.",
       path: "/dispute",
-      rows: "Disputes",
+      rowsMember: "Disputes",
       hasNetwork: true,
-      empty: "Nothing is disputed.",
+      emptyText: "Nothing is disputed.",
       columns: [
-        { head: "Escrow", at: "id" },
-        { head: "Of a", at: "kind" },
-        { head: "Locked", at: "Funds", as: "funds" },
-        { head: "Seller", at: "sellerAddress", as: "code" },
-        { head: "Buyer", at: "buyerAddress", as: "code" },
-        { head: "May be settled", at: "settleFrom", as: "time" },
-        { head: "Proposal", at: "Proposal.state", as: "tag" },
-        { head: "Signed by", at: "Proposal.SignedBy", as: "count" },
-        { head: "Signatures missing", at: "Proposal.missingSignatures" },
-        { head: "Sign until", at: "Proposal.expiresAt", as: "time" },
+        { heading: "Escrow", path: "id" },
+        { heading: "Of a", path: "kind" },
+        { heading: "Locked", path: "Funds", as: "funds" },
+        { heading: "Seller", path: "sellerAddress", as: "code" },
+        { heading: "Buyer", path: "buyerAddress", as: "code" },
+        { heading: "May be settled", path: "settleFrom", as: "time" },
+        { heading: "Proposal", path: "Proposal.state", as: "tag" },
+        { heading: "Signed by", path: "Proposal.SignedBy", as: "count" },
+        { heading: "Signatures missing", path: "Proposal.missingSignatures" },
+        { heading: "Sign until", path: "Proposal.expiresAt", as: "time" },
       ],
-      actionsOf: (row) => (/^Settle/.test(textAt(row, "Proposal.state")) ? [] : [propose(row)]),
+      listRowActions: (row) =>
+        /^Settle/.test(textAt(row, "Proposal.state")) ? [] : [createProposeAction(row)],
       actions: [
         {
           name: "sign",
           label: "Hand in a signature",
-          about:
+          description:
             "An administrator's wallet signs the proposal's message (Web3ChainV2) or transaction (Web3ChainV1). Sign with a wallet of this browser, or paste what one answered elsewhere.",
           method: "POST",
           path: "/dispute/signature",
@@ -97,22 +101,22 @@ export const disputes: Page = {
           ],
           fromRow: { proposalId: "Proposal.id" },
           needs: "User",
-          when: isOpen,
-          helpers: browserWallets,
+          isApplicable: isOpen,
+          helpers: listBrowserWallets,
           shows: [
-            { head: "State", at: "state", as: "tag" },
-            { head: "Signatures missing", at: "missingSignatures" },
+            { heading: "State", path: "state", as: "tag" },
+            { heading: "Signatures missing", path: "missingSignatures" },
           ],
         },
         {
           name: "withdraw",
           label: "Take the proposal back",
-          about: "Its signatures are of no use then.",
+          description: "Its signatures are of no use then.",
           method: "DELETE",
           path: "/dispute/proposal",
           hasNetwork: true,
           fromRow: { proposalId: "Proposal.id" },
-          when: isOpen,
+          isApplicable: isOpen,
           isFinal: true,
         },
       ],

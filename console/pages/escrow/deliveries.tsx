@@ -1,8 +1,8 @@
 /** The deliveries of one escrow's events, with their attempts. */
-import { SELDOM_MS, useLive } from "../../api/live.ts";
+import { POLL_INTERVAL_MS, useLive } from "../../api/live.ts";
 import { call } from "../../api/request.ts";
 import { Problem } from "../../ui/action-dialog.tsx";
-import { words } from "../../ui/format.ts";
+import { splitWords } from "../../ui/format.ts";
 import { pageHref } from "../../ui/route.ts";
 import { Records, Tag, Time } from "../../ui/value.tsx";
 
@@ -29,7 +29,7 @@ export function Deliveries({ id }: { id: string }) {
         },
         signal,
       ),
-    SELDOM_MS,
+    POLL_INTERVAL_MS,
   );
   const deliveries = live.data?.Deliveries ?? [];
   return (
@@ -46,7 +46,7 @@ export function Deliveries({ id }: { id: string }) {
       <ul>
         {deliveries.map(({ id: event, webhookId, event: kind, status, createdAt, AttemptLog }) => (
           <li key={`${event} ${webhookId}`}>
-            {words(kind)} <Tag name={status} /> <Time value={createdAt} /> ·{" "}
+            {splitWords(kind)} <Tag name={status} /> <Time value={createdAt} /> ·{" "}
             <a href={pageHref("webhooks", "", { on: webhookId })}>endpoint</a>
             {AttemptLog.length > 0 && <Records records={AttemptLog} />}
           </li>

@@ -1,6 +1,6 @@
 /** What a list shows, as a file: the service makes it, with more rows than a page of the list. */
 import { useState } from "preact/hooks";
-import { asCallError } from "../../api/live.ts";
+import { toCallError } from "../../api/live.ts";
 import { readFile } from "../../api/request.ts";
 import { announce } from "../../ui/status.tsx";
 import { saveFile } from "../../ui/value.tsx";
@@ -16,7 +16,7 @@ export function SaveCsv({ side, query }: { side: Side; query: Readonly<Record<st
       const text = await readFile(`/${side}/csv`, asked);
       saveFile(`${SIDES[side].title.toLowerCase()}.csv`, new Blob([text], { type: "text/csv" }));
     } catch (error) {
-      announce(`The CSV cannot be saved: ${asCallError(error).message}`);
+      announce(`The CSV cannot be saved: ${toCallError(error).message}`);
     } finally {
       setSaving(false);
     }

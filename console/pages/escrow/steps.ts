@@ -4,30 +4,35 @@
  */
 
 import type { Step } from "../../../src/escrow/model/intent.ts";
-import { type Bound, ruleOf, transitionOf } from "../../../src/escrow/model/step-rules.ts";
-import { timeOf } from "../../ui/format.ts";
+import { ruleOf, type TimeBound, transitionOf } from "../../../src/escrow/model/step-rules.ts";
+import { toEpochMs } from "../../ui/format.ts";
 import { textAt } from "../../ui/path.ts";
 import type { Action } from "../../ui/resource.ts";
 import type { EscrowRow, Side } from "./sides.ts";
 
 /** A step is refused when its transaction could come too late. */
-const LAST_MOMENT_MS = 2 * 60_000;
+const DEADLINE_MARGIN_MS = 2 * 60_000;
 
 type StepAction = Action & {
   /** What it is on the chain; the first that the version has. */
   steps: readonly Step[];
 };
 
-const ESCROW = {
+const ESCROW_ACTION = {
   fromRow: { blockchainIdentifier: "blockchainIdentifier" },
   hasNetwork: true,
 } as const;
 
-const step = (path: string, label: string, steps: readonly Step[], about: string): StepAction => ({
-  ...ESCROW,
+const createStepAction = (
+  path: string,
+  label: string,
+  steps: readonly Step[],
+  about: string,
+): StepAction => ({
+  ...ESCROW_ACTION,
   name: path.split("/").at(-1) ?? path,
   label,
-  about,
+  description: about,
   method: "POST",
   path,
   needs: "+PAY",
@@ -37,7 +42,7 @@ const step = (path: string, label: string, steps: readonly Step[], about: string
 const STEPS: Record<Side, readonly StepAction[]> = {
   payment: [
     {
-      ...step(
+      ...createStepAction(
         "/payment/submit-result",
         "Submit result",
         ["SubmitResult"],
@@ -53,7 +58,7 @@ const STEPS: Record<Side, readonly StepAction[]> = {
       ],
     },
     {
-      ...step(
+      ...createStepAction(
         "/payment/authorize-refund",
         "Authorise refund",
         ["AuthorizeRefund"],
@@ -61,7 +66,7 @@ const STEPS: Record<Side, readonly StepAction[]> = {
       ),
       isFinal: true,
     },
-    step(
+    createStepAction(
       "/payment/withdraw",
       "Withdraw now",
       ["Withdraw"],
@@ -69,20 +74,20 @@ const STEPS: Record<Side, readonly StepAction[]> = {
     ),
   ],
   purchase: [
-    step(
+    createStepAction(
       "/purchase/request-refund",
       "Request refund",
       ["SetRefundRequested"],
       "Asks for the money back. Without a result it can be collected once the seller's time is over; with one, the escrow is disputed.",
     ),
-    step(
+    createStepAction(
       "/purchase/cancel-refund-request",
       "Cancel refund request",
       ["UnSetRefundRequested"],
       "Takes the request back: the escrow is where it was before.",
     ),
     {
-      ...step(
+      ...createStepAction(
         "/purchase/cancel-refund-request",
         "Authorise withdrawal",
         ["AuthorizeWithdrawal"],
@@ -91,7 +96,7 @@ const STEPS: Record<Side, readonly StepAction[]> = {
       name: "authorize-withdrawal",
       isFinal: true,
     },
-    step(
+    createStepAction(
       "/purchase/withdraw-refund",
       "Collect refund now",
       ["WithdrawRefund"],
@@ -100,23 +105,23 @@ const STEPS: Record<Side, readonly StepAction[]> = {
   ],
 };
 
-const CANCEL: Action = {
-  ...ESCROW,
+const CANCEL_ACTION: Action = {
+  ...ESCROW_ACTION,
   name: "cancel",
   label: "Cancel purchase",
-  about: "Gives the purchase up before its funds are locked, and returns its charge.",
+  description: "Gives the purchase up before its funds are locked, and returns its charge.",
   method: "POST",
   path: "/purchase/cancel",
   needs: "+PAY",
   isFinal: true,
 };
 
-const recoveries = (side: Side): readonly Action[] => [
+const createRecoveryActions = (side: Side): readonly Action[] => [
   {
-    ...ESCROW,
+    ...ESCROW_ACTION,
     name: "retry",
     label: "Try again",
-    about: "Tries the failed step again now. Nothing is done twice.",
+    description: "Tries the failed step again now. Nothing is done twice.",
     method: "POST",
     path: `/${side}/retry`,
     needs: "+PAY",
@@ -124,7 +129,7 @@ const recoveries = (side: Side): readonly Action[] => [
   {
     name: "clear",
     label: "Clear error",
-    about:
+    description:
       "Clears the error and gives the failed step up. A lock continues until the purchase is cancelled.",
     method: "POST",
     path: `/${side}/error-state-recovery`,
@@ -143,26 +148,30 @@ export interface OfferedStep {
 }
 
 /** All that may be done with a record now or later: what recovers from an error, then its steps. */
-export function stepsOf(side: Side, row: EscrowRow): OfferedStep[] {
+export function listOfferedSteps(side: Side, row: EscrowRow): OfferedStep[] {
   const isWrong = row.NextAction.errorType !== null;
-  const recovering = (isWrong ? recoveries(side) : []).map((action) => ({
+  const recovering = (isWrong ? createRecoveryActions(side) : []).map((action) => ({
     action,
     notBefore: null,
     deadline: null,
   }));
-  return [...recovering, ...chainSteps(side, row)];
+  return [...recovering, ...listChainSteps(side, row)];
 }
 
 /** All actions on escrows of a side, for a test that holds them against the API. */
-export function allSteps(side: Side): readonly Action[] {
-  return [...recoveries(side), ...STEPS[side], ...(side === "purchase" ? [CANCEL] : [])];
+export function listAllActions(side: Side): readonly Action[] {
+  return [
+    ...createRecoveryActions(side),
+    ...STEPS[side],
+    ...(side === "purchase" ? [CANCEL_ACTION] : []),
+  ];
 }
 
 /** The steps out of a record's state, whether or not their time has come. */
-function chainSteps(side: Side, row: EscrowRow): OfferedStep[] {
+function listChainSteps(side: Side, row: EscrowRow): OfferedStep[] {
   const { onChainState } = row;
   const isUnderWay = /(Requested|Initiated)$/.test(row.NextAction.requestedAction);
-  if (onChainState === null || isUnderWay) return cancelOf(side, row);
+  if (onChainState === null || isUnderWay) return listCancelSteps(side, row);
   return STEPS[side].flatMap(({ steps: [step], ...action }) => {
     const rule = step && ruleOf(step, row.PaymentSource.paymentSourceType);
     const transition = transitionOf(rule, onChainState);
@@ -173,14 +182,16 @@ function chainSteps(side: Side, row: EscrowRow): OfferedStep[] {
     const deadline = boundOf(side, row, transition.deadline);
     // It could begin only after its end: never.
     if (deadline !== null && (notBefore ?? 0) >= deadline) return [];
-    return [{ action, notBefore, deadline: deadline === null ? null : deadline - LAST_MOMENT_MS }];
+    return [
+      { action, notBefore, deadline: deadline === null ? null : deadline - DEADLINE_MARGIN_MS },
+    ];
   });
 }
 
-function cancelOf(side: Side, row: EscrowRow): OfferedStep[] {
+function listCancelSteps(side: Side, row: EscrowRow): OfferedStep[] {
   const isUnlocked = side === "purchase" && row.onChainState === null;
   if (!isUnlocked || row.NextAction.requestedAction === "None") return [];
-  return [{ action: CANCEL, notBefore: null, deadline: null }];
+  return [{ action: CANCEL_ACTION, notBefore: null, deadline: null }];
 }
 
 /** Whether a step's time has come and is not over. */
@@ -188,9 +199,9 @@ export function isOpen({ notBefore, deadline }: OfferedStep, now: number): boole
   return (notBefore ?? 0) <= now && now < (deadline ?? Number.POSITIVE_INFINITY);
 }
 
-function boundOf(side: Side, row: EscrowRow, bound: Bound): number | null {
+function boundOf(side: Side, row: EscrowRow, bound: TimeBound): number | null {
   if (bound === null) return null;
-  if (bound !== "buyerCooldown" && bound !== "sellerCooldown") return timeOf(textAt(row, bound));
+  if (bound !== "buyerCooldown" && bound !== "sellerCooldown") return toEpochMs(textAt(row, bound));
   const isOurs = (bound === "buyerCooldown") === (side === "purchase");
-  return timeOf(textAt(row, isOurs ? "cooldownTime" : "cooldownTimeOtherParty"));
+  return toEpochMs(textAt(row, isOurs ? "cooldownTime" : "cooldownTimeOtherParty"));
 }

@@ -1,6 +1,6 @@
 /** What happened to an escrow, and the deadlines that are ahead, by time. */
-import { dateText, distanceText, timeOf, words } from "../../ui/format.ts";
-import { at, textAt } from "../../ui/path.ts";
+import { formatDate, formatRelativeTime, splitWords, toEpochMs } from "../../ui/format.ts";
+import { textAt, valueAt } from "../../ui/path.ts";
 import { Code } from "../../ui/value.tsx";
 import type { EscrowRow } from "./sides.ts";
 
@@ -11,7 +11,7 @@ const DEADLINES = [
   ["externalDisputeUnlockTime", "A dispute may be settled from here"],
 ] as const;
 
-interface Entry {
+interface TimelineEntry {
   time: number;
   what: string;
   note?: string;
@@ -20,38 +20,40 @@ interface Entry {
 }
 
 /** An escrow that is over has no deadline ahead. */
-function entriesOf(row: EscrowRow, now: number): Entry[] {
+function entriesOf(row: EscrowRow, now: number): TimelineEntry[] {
   const isOver =
     row.NextAction.requestedAction === "None" && /^$|Withdrawn$/.test(row.onChainState ?? "");
-  const list = (path: string) => (at(row, path) as unknown[] | undefined) ?? [];
-  const current = at(row, "CurrentTransaction");
-  const transactions = [...(current ? [current] : []), ...list("TransactionHistory")];
-  const entries: (Omit<Entry, "time"> & { time: number | null })[] = [
-    { time: timeOf(textAt(row, "createdAt")), what: "The record was made" },
+  const listAt = (path: string) => (valueAt(row, path) as unknown[] | undefined) ?? [];
+  const current = valueAt(row, "CurrentTransaction");
+  const transactions = [...(current ? [current] : []), ...listAt("TransactionHistory")];
+  const entries: (Omit<TimelineEntry, "time"> & { time: number | null })[] = [
+    { time: toEpochMs(textAt(row, "createdAt")), what: "The record was made" },
     ...transactions.map((one) => ({
-      time: Number(textAt(one, "blockTime")) * 1_000 || timeOf(textAt(one, "createdAt")),
-      what: words(textAt(one, "newOnChainState") || "Transaction"),
-      note: words(textAt(one, "status")),
+      time: Number(textAt(one, "blockTime")) * 1_000 || toEpochMs(textAt(one, "createdAt")),
+      what: splitWords(textAt(one, "newOnChainState") || "Transaction"),
+      note: splitWords(textAt(one, "status")),
       txHash: textAt(one, "txHash"),
       isBad: /Failed|RolledBack/.test(textAt(one, "status")),
     })),
-    ...list("ActionHistory").map((one) => ({
-      time: timeOf(textAt(one, "createdAt")),
-      what: words(textAt(one, "requestedAction")),
+    ...listAt("ActionHistory").map((one) => ({
+      time: toEpochMs(textAt(one, "createdAt")),
+      what: splitWords(textAt(one, "requestedAction")),
       note: textAt(one, "errorNote"),
       isBad: textAt(one, "errorType") !== "",
     })),
     {
-      time: timeOf(textAt(row, "nextActionLastChangedAt")),
-      what: words(row.NextAction.requestedAction),
+      time: toEpochMs(textAt(row, "nextActionLastChangedAt")),
+      what: splitWords(row.NextAction.requestedAction),
       note: row.NextAction.errorNote ?? "",
       isBad: row.NextAction.errorType !== null,
     },
-    ...DEADLINES.map(([path, what]) => ({ time: timeOf(textAt(row, path)), what })).filter(
+    ...DEADLINES.map(([path, what]) => ({ time: toEpochMs(textAt(row, path)), what })).filter(
       ({ time }) => !isOver || Number(time) < now,
     ),
   ];
-  return entries.filter((one): one is Entry => one.time !== null).sort((a, b) => a.time - b.time);
+  return entries
+    .filter((one): one is TimelineEntry => one.time !== null)
+    .sort((a, b) => a.time - b.time);
 }
 
 export function Timeline({ row, now }: { row: EscrowRow; now: number }) {
@@ -64,7 +66,7 @@ export function Timeline({ row, now }: { row: EscrowRow; now: number }) {
         >
           <div>{what}</div>
           <small>
-            {dateText(time)} ({distanceText(time, now)}){note && ` · ${note}`}
+            {formatDate(time)} ({formatRelativeTime(time, now)}){note && ` · ${note}`}
           </small>
           {txHash && (
             <div>

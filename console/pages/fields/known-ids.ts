@@ -3,22 +3,22 @@ import type { KnownIds } from "../../ui/resource.ts";
 
 export const PAYMENT_SOURCES: KnownIds = {
   path: "/payment-source",
-  rows: "PaymentSources",
-  at: "id",
-  label: ["paymentSourceType", "smartContractAddress"],
+  rowsMember: "PaymentSources",
+  idPath: "id",
+  labelPaths: ["paymentSourceType", "smartContractAddress"],
   hasNetwork: true,
-  needs: "User",
+  access: "User",
 };
 
 export const WALLETS: KnownIds = {
   path: "/wallet/list",
-  rows: "Wallets",
-  at: "id",
-  label: ["type", "note", "walletAddress"],
-  needs: "+PAY",
+  rowsMember: "Wallets",
+  idPath: "id",
+  labelPaths: ["type", "note", "walletAddress"],
+  access: "+PAY",
 };
 
-export const WALLET_KEYS: KnownIds = { ...WALLETS, at: "walletVkey" };
+export const WALLET_KEYS: KnownIds = { ...WALLETS, idPath: "walletVkey" };
 
 export const SELLING_WALLET_KEYS: KnownIds = {
   ...WALLET_KEYS,
@@ -27,52 +27,52 @@ export const SELLING_WALLET_KEYS: KnownIds = {
 
 export const UNITS: KnownIds = {
   path: "/units",
-  rows: "Units",
-  at: "unit",
-  label: ["ticker"],
+  rowsMember: "Units",
+  idPath: "unit",
+  labelPaths: ["ticker"],
   isWhole: true,
-  needs: "User",
+  access: "User",
 };
 
 export const ENDPOINTS: KnownIds = {
   path: "/webhooks",
-  rows: "Webhooks",
-  at: "id",
-  label: ["name", "url"],
+  rowsMember: "Webhooks",
+  idPath: "id",
+  labelPaths: ["name", "url"],
   query: { limit: "50" },
-  needs: "+PAY",
+  access: "+PAY",
 };
 
 export const EVM_WALLETS: KnownIds = {
   path: "/x402/wallets",
-  rows: "Wallets",
-  at: "id",
-  label: ["type", "note", "address"],
-  needs: "+PAY",
+  rowsMember: "Wallets",
+  idPath: "id",
+  labelPaths: ["type", "note", "address"],
+  access: "+PAY",
 };
 
 export const EVM_NETWORKS: KnownIds = {
   path: "/x402/networks/available",
-  rows: "Networks",
-  at: "caip2Id",
-  label: ["displayName"],
+  rowsMember: "Networks",
+  idPath: "caip2Id",
+  labelPaths: ["displayName"],
   isWhole: true,
-  needs: "User",
+  access: "User",
 };
 
 export const API_KEYS: KnownIds = {
   path: "/api-key",
-  rows: "ApiKeys",
-  at: "id",
-  label: ["name", "token"],
-  needs: "Admin",
+  rowsMember: "ApiKeys",
+  idPath: "id",
+  labelPaths: ["name", "token"],
+  access: "Admin",
 };
 
 export const BOT_VERSIONS: KnownIds = {
   path: "/v1/admin/worker-bots/versions",
-  rows: "versions",
-  at: "id",
-  label: ["name"],
+  rowsMember: "versions",
+  idPath: "id",
+  labelPaths: ["name"],
   query: { status: "Active" },
-  needs: "Admin",
+  access: "Admin",
 };

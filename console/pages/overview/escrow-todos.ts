@@ -1,21 +1,21 @@
 /** Escrows that need a person: what went wrong, what is disputed, and what has to be done in time. */
 import { call } from "../../api/request.ts";
-import { distanceText, timeOf, words } from "../../ui/format.ts";
+import { formatRelativeTime, splitWords, toEpochMs } from "../../ui/format.ts";
 import { textAt } from "../../ui/path.ts";
 import { network, pageHref } from "../../ui/route.ts";
 import { type EscrowRow, SIDES, type Side } from "../escrow/sides.ts";
-import type { Todo } from "./troubles.ts";
+import type { Todo } from "./todo-sources.ts";
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
-const MOST = "100";
+const LIST_LIMIT = "100";
 
-async function escrows(side: Side, query: Record<string, string>, signal: AbortSignal) {
+async function readEscrows(side: Side, query: Record<string, string>, signal: AbortSignal) {
   const data = await call<Record<string, EscrowRow[]>>(
     {
       method: "GET",
       path: `/${side}`,
-      query: { network: network.value, limit: MOST, ...query },
+      query: { network: network.value, limit: LIST_LIMIT, ...query },
     },
     signal,
   );
@@ -26,13 +26,13 @@ function errorOf({ NextAction: { errorType } }: EscrowRow): string {
   return errorType === null || errorType === "Unknown" ? "a person has to decide" : errorType;
 }
 
-const name = (row: EscrowRow) => textAt(row, "agentName") || row.id;
+const nameOf = (row: EscrowRow) => textAt(row, "agentName") || row.id;
 
-export async function needsPerson(side: Side, signal: AbortSignal): Promise<Todo[]> {
-  const rows = await escrows(side, { filterNeedsManualAction: "true" }, signal);
+export async function readManualActionTodos(side: Side, signal: AbortSignal): Promise<Todo[]> {
+  const rows = await readEscrows(side, { filterNeedsManualAction: "true" }, signal);
   return rows.map((row) => ({
     isBad: true,
-    what: `${side === "payment" ? "Payment" : "Purchase"} ${name(row)}: ${errorOf(row)}`,
+    what: `${side === "payment" ? "Payment" : "Purchase"} ${nameOf(row)}: ${errorOf(row)}`,
     todo: row.NextAction.errorNote ?? "Open it: what happens next, and what can be done, is there.",
     href: pageHref(side, row.id),
     same: `${row.blockchainIdentifier} ${row.NextAction.errorNote}`,
@@ -47,8 +47,8 @@ interface Dispute {
   Proposal: { state: string; missingSignatures: number } | null;
 }
 
-export async function disputes(signal: AbortSignal): Promise<Todo[]> {
-  const query = { network: network.value, limit: MOST };
+export async function readDisputeTodos(signal: AbortSignal): Promise<Todo[]> {
+  const query = { network: network.value, limit: LIST_LIMIT };
   const { Disputes } = await call<{ Disputes: Dispute[] }>(
     { method: "GET", path: "/dispute", query },
     signal,
@@ -60,14 +60,15 @@ export async function disputes(signal: AbortSignal): Promise<Todo[]> {
       what: isSigning
         ? `A dispute is not signed: ${kind.toLowerCase()} ${id} lacks ${Proposal.missingSignatures}`
         : `Dispute: ${kind.toLowerCase()} ${id}`,
-      todo: `${isSigning ? "Have administrators sign the proposal" : "Propose a split, or have either side give in"}. It may be settled ${soon(Number(settleFrom))}.`,
+      todo: `${isSigning ? "Have administrators sign the proposal" : "Propose a split, or have either side give in"}. It may be settled ${formatStartTime(Number(settleFrom))}.`,
       href: pageHref("disputes", "", { on: id }),
       same: `${blockchainIdentifier} disputed`,
     };
   });
 }
 
-const soon = (time: number) => (time > Date.now() ? distanceText(time, Date.now()) : "now");
+const formatStartTime = (time: number) =>
+  time > Date.now() ? formatRelativeTime(time, Date.now()) : "now";
 
 /** Of each side, what has to be done in a state, the time by which, and what comes of a missed one. */
 const DEADLINES = [
@@ -98,26 +99,27 @@ const DEADLINES = [
 ];
 
 /** Rounded down: within a minute the same is asked for, so that an unchanged answer is known again. */
-const minuteOf = (time: number) => new Date(Math.floor(time / MINUTE_MS) * MINUTE_MS).toISOString();
+const roundToMinute = (time: number) =>
+  new Date(Math.floor(time / MINUTE_MS) * MINUTE_MS).toISOString();
 
 /** Only what is due within the hour, or was missed, is asked for. */
-export async function deadlines(signal: AbortSignal): Promise<Todo[]> {
+export async function readDeadlineTodos(signal: AbortSignal): Promise<Todo[]> {
   const now = Date.now();
   const found = await Promise.all(
     DEADLINES.map(async ({ side, state, path, todo, missed }) => {
       const query = {
         filterOnChainState: state,
-        filterDeadlineFrom: missed === null ? minuteOf(now) : "",
-        filterDeadlineTo: minuteOf((todo === null ? now : now + HOUR_MS) + MINUTE_MS),
+        filterDeadlineFrom: missed === null ? roundToMinute(now) : "",
+        filterDeadlineTo: roundToMinute((todo === null ? now : now + HOUR_MS) + MINUTE_MS),
       };
-      const rows = await escrows(side, query, signal);
+      const rows = await readEscrows(side, query, signal);
       return rows.flatMap((row) => {
-        const time = timeOf(textAt(row, path));
+        const time = toEpochMs(textAt(row, path));
         if (time === null || time > now + HOUR_MS) return [];
         const [what, does] =
-          time < now ? ["missed its deadline", missed] : [distanceText(time, now), todo];
+          time < now ? ["missed its deadline", missed] : [formatRelativeTime(time, now), todo];
         if (does === null) return [];
-        const title = `${side === "payment" ? "Payment" : "Purchase"} ${name(row)}: ${what}`;
+        const title = `${side === "payment" ? "Payment" : "Purchase"} ${nameOf(row)}: ${what}`;
         const same = time < now ? { same: `${row.blockchainIdentifier} late` } : {};
         return [{ time, what: title, todo: does, href: pageHref(side, row.id), ...same }];
       });
@@ -138,14 +140,14 @@ interface Task {
 }
 
 /** Steps of managed wallets that need a person's decision, or whose deadline is near. */
-export async function tasks(signal: AbortSignal): Promise<Todo[]> {
-  const query = { network: network.value, limit: MOST };
+export async function readTaskTodos(signal: AbortSignal): Promise<Todo[]> {
+  const query = { network: network.value, limit: LIST_LIMIT };
   const { Tasks } = await call<{ Tasks: Task[] }>({ method: "GET", path: "/task", query }, signal);
   return Tasks.flatMap(({ id, kind, step, status, reason, deadline }) => {
-    const time = timeOf(deadline) ?? Number.POSITIVE_INFINITY;
+    const time = toEpochMs(deadline) ?? Number.POSITIVE_INFINITY;
     if (status === "NeedsPerson" || time > Date.now() + HOUR_MS) return [];
     const href = pageHref(kind.toLowerCase(), id);
-    const what = `${kind} ${id}: ${words(step)} ${distanceText(time, Date.now())}`;
+    const what = `${kind} ${id}: ${splitWords(step)} ${formatRelativeTime(time, Date.now())}`;
     return [{ what, todo: `It is not done yet: ${reason}.`, href }];
   });
 }

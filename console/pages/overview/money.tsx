@@ -1,17 +1,17 @@
 /** What escrows brought and cost, by unit, with what is still locked. */
-import { SELDOM_MS, useLive } from "../../api/live.ts";
+import { POLL_INTERVAL_MS, useLive } from "../../api/live.ts";
 import { call } from "../../api/request.ts";
-import { unitText } from "../../ui/format.ts";
+import { formatUnit } from "../../ui/format.ts";
 import { network } from "../../ui/route.ts";
 import { Amount } from "../../ui/value.tsx";
 
-interface Unit {
+interface UnitTotal {
   unit: string;
   gross: string;
   net: string;
 }
 
-type Books = Record<string, { Units: Unit[] } | undefined>;
+type Books = Record<string, { Units: UnitTotal[] } | undefined>;
 
 /** The figures that are shown, by the answer that has them. */
 const FIGURES = [
@@ -33,8 +33,8 @@ async function readMoney(signal: AbortSignal) {
   }));
 }
 
-export function Money() {
-  const live = useLive(`money ${network.value}`, readMoney, SELDOM_MS);
+export function MoneyTotals() {
+  const live = useLive(`money ${network.value}`, readMoney, POLL_INTERVAL_MS);
   return (
     <>
       <h2>Money since 2020</h2>
@@ -45,7 +45,7 @@ export function Money() {
             {units.length === 0 && <p class="none">Nothing.</p>}
             <ul>
               {units.map(({ unit, gross }) => (
-                <li key={unit} title={unitText(unit)}>
+                <li key={unit} title={formatUnit(unit)}>
                   <Amount amount={gross} unit={unit} />
                 </li>
               ))}

@@ -1,15 +1,20 @@
 /** What needs a person, first; then whether money moves. */
-import { OFTEN_MS, SELDOM_MS, useLive } from "../../api/live.ts";
+import { FAST_POLL_INTERVAL_MS, POLL_INTERVAL_MS, useLive } from "../../api/live.ts";
 import { call } from "../../api/request.ts";
-import { may } from "../../api/session.ts";
+import { hasAccess } from "../../api/session.ts";
 import { Problem } from "../../ui/action-dialog.tsx";
-import { spanText } from "../../ui/format.ts";
+import { formatDuration } from "../../ui/format.ts";
 import { network, pageHref } from "../../ui/route.ts";
-import { Reading } from "../../ui/status.tsx";
+import { LoadingIndicator } from "../../ui/status.tsx";
 import { clock } from "../../ui/value.tsx";
-import { deadlines, disputes, needsPerson, tasks } from "./escrow-todos.ts";
-import { Money } from "./money.tsx";
-import { onceEach, type Todo, TROUBLES, troublesOf } from "./troubles.ts";
+import {
+  readDeadlineTodos,
+  readDisputeTodos,
+  readManualActionTodos,
+  readTaskTodos,
+} from "./escrow-todos.ts";
+import { MoneyTotals } from "./money.tsx";
+import { deduplicateTodos, readTodos, TODO_SOURCES, type Todo } from "./todo-sources.ts";
 import { Volumes } from "./volumes.tsx";
 
 interface Health {
@@ -19,12 +24,12 @@ interface Health {
 }
 
 /** A part of the page. If a part cannot be read, its place shows the error, and the others stay. */
-interface Part {
+interface TodoPart {
   todos: Todo[];
   error: string | null;
 }
 
-async function part(name: string, read: Promise<Todo[]>): Promise<Part> {
+async function readTodoPart(name: string, read: Promise<Todo[]>): Promise<TodoPart> {
   try {
     return { todos: await read, error: null };
   } catch (error) {
@@ -32,32 +37,32 @@ async function part(name: string, read: Promise<Todo[]>): Promise<Part> {
   }
 }
 
-interface Found {
+interface TodoGroup {
   todos: Todo[];
   errors: string[];
 }
 
-async function together(parts: Promise<Part>[]): Promise<Found> {
+async function combineParts(parts: Promise<TodoPart>[]): Promise<TodoGroup> {
   const found = await Promise.all(parts);
   return {
-    todos: onceEach(found.flatMap(({ todos }) => todos)),
+    todos: deduplicateTodos(found.flatMap(({ todos }) => todos)),
     errors: found.flatMap(({ error }) => error ?? []),
   };
 }
 
-const readEscrows = (signal: AbortSignal) =>
-  together([
-    part("Payments", needsPerson("payment", signal)),
-    part("Purchases", needsPerson("purchase", signal)),
-    part("Tasks", tasks(signal)),
-    part("Disputes", disputes(signal)),
-    part("Deadlines", deadlines(signal)),
+const readEscrowTodos = (signal: AbortSignal) =>
+  combineParts([
+    readTodoPart("Payments", readManualActionTodos("payment", signal)),
+    readTodoPart("Purchases", readManualActionTodos("purchase", signal)),
+    readTodoPart("Tasks", readTaskTodos(signal)),
+    readTodoPart("Disputes", readDisputeTodos(signal)),
+    readTodoPart("Deadlines", readDeadlineTodos(signal)),
   ]);
 
-const readTroubles = (signal: AbortSignal) =>
-  together(
-    TROUBLES.filter(({ needs }) => may(needs)).map((trouble) =>
-      part(trouble.title, troublesOf(trouble, signal)),
+const readListTodos = (signal: AbortSignal) =>
+  combineParts(
+    TODO_SOURCES.filter(({ access: needs }) => hasAccess(needs)).map((trouble) =>
+      readTodoPart(trouble.title, readTodos(trouble, signal)),
     ),
   );
 
@@ -75,14 +80,14 @@ const HEALTH_TODOS: Record<string, string> = {
 
 /** Each part is shown as soon as it is there: what is slow keeps nobody from seeing the others. */
 export function Overview() {
-  const of = (name: string) => `${name} ${network.value}`;
+  const withNetwork = (name: string) => `${name} ${network.value}`;
   const health = useLive(
-    of("health"),
+    withNetwork("health"),
     (signal) => call<Health>({ method: "GET", path: "/health" }, signal),
-    OFTEN_MS,
+    FAST_POLL_INTERVAL_MS,
   );
-  const escrows = useLive(of("escrows"), readEscrows, OFTEN_MS * 2);
-  const troubles = useLive(of("troubles"), readTroubles, SELDOM_MS);
+  const escrows = useLive(withNetwork("escrows"), readEscrowTodos, FAST_POLL_INTERVAL_MS * 2);
+  const troubles = useLive(withNetwork("troubles"), readListTodos, POLL_INTERVAL_MS);
   const parts = [troubles, escrows].flatMap(({ data }) => data ?? []);
   const isWhole = health.data !== null && parts.length === 2;
   const sources = health.data?.sources.filter((one) => one.network === network.value) ?? [];
@@ -91,7 +96,7 @@ export function Overview() {
       <h1>Overview</h1>
       {health.error && <Problem problem={health.error} />}
       <h2>Needs a person</h2>
-      {!isWhole && !health.error && <Reading />}
+      {!isWhole && !health.error && <LoadingIndicator />}
       {parts
         .flatMap(({ errors }) => errors)
         .map((error) => (
@@ -100,7 +105,7 @@ export function Overview() {
       <Todos
         isWhole={isWhole}
         todos={[
-          ...(health.data?.reasons ?? []).map(healthTodo),
+          ...(health.data?.reasons ?? []).map(toHealthTodo),
           ...parts.flatMap(({ todos }) => todos),
         ]}
       />
@@ -109,7 +114,7 @@ export function Overview() {
       {(isWhole || health.error) && (
         <>
           <Volumes />
-          <Money />
+          <MoneyTotals />
         </>
       )}
     </>
@@ -121,7 +126,7 @@ const HEALTH_PAGES: Record<string, string> = {
   ENDPOINT_DISABLED: "webhooks",
 };
 
-function healthTodo({ kind, count }: Health["reasons"][number]): Todo {
+function toHealthTodo({ kind, count }: Health["reasons"][number]): Todo {
   return {
     isBad: true,
     what: `${kind}: ${count}`,
@@ -168,7 +173,7 @@ function Sources({ sources }: { sources: Health["sources"] }) {
         {sources.map(({ id, lastSyncAgeMs, error }) => (
           <li key={id}>
             <a href={pageHref("sources", "", { on: id })}>{id}</a>:{" "}
-            {lastSyncAgeMs === null ? "never read" : `read ${spanText(lastSyncAgeMs)} ago`}
+            {lastSyncAgeMs === null ? "never read" : `read ${formatDuration(lastSyncAgeMs)} ago`}
             {error && `: ${error}`}
           </li>
         ))}

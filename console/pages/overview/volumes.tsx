@@ -1,15 +1,15 @@
 /** How many escrows are in which state, of those that were made in a time. */
-import { SELDOM_MS, useLive } from "../../api/live.ts";
+import { POLL_INTERVAL_MS, useLive } from "../../api/live.ts";
 import { call } from "../../api/request.ts";
-import { words } from "../../ui/format.ts";
+import { splitWords } from "../../ui/format.ts";
 import { changeQuery, network, pageHref, route } from "../../ui/route.ts";
 import { SIDES, type Side } from "../escrow/sides.ts";
-import { type Day, Days } from "./days.tsx";
+import { DailyChart, type DayCount } from "./daily-chart.tsx";
 
 interface Counts {
   total: number;
   byState: { onChainState: string | null; count: number }[];
-  byDay: Day[];
+  byDay: DayCount[];
 }
 
 /** The chart has a bar for so many days, today the last. */
@@ -19,7 +19,7 @@ const PERIODS = { day: 1, week: 7, month: 30, all: null } as const;
 type Period = keyof typeof PERIODS;
 
 /** Rounded to the minute, so that an unchanged answer is known again. */
-function beginOf(period: Period): string {
+function startOfPeriod(period: Period): string {
   const days = PERIODS[period];
   if (days === null) return "";
   return new Date(Math.floor((Date.now() - days * DAY_MS) / 60_000) * 60_000).toISOString();
@@ -27,7 +27,7 @@ function beginOf(period: Period): string {
 
 function readCounts(period: Period, signal: AbortSignal) {
   const days = String(PERIODS[period] ?? MAX_DAYS);
-  const query = { network: network.value, createdFrom: beginOf(period), days };
+  const query = { network: network.value, createdFrom: startOfPeriod(period), days };
   return Promise.all(
     (["payment", "purchase"] as const).map(async (side) => ({
       side,
@@ -42,7 +42,7 @@ export function Volumes() {
   const live = useLive(
     `volumes ${network.value} ${period}`,
     (signal) => readCounts(period, signal),
-    SELDOM_MS,
+    POLL_INTERVAL_MS,
   );
   return (
     <>
@@ -55,7 +55,7 @@ export function Volumes() {
             aria-pressed={one === period}
             onClick={() => changeQuery({ period: one }, true)}
           >
-            {words(one)}
+            {splitWords(one)}
           </button>
         ))}
       </div>
@@ -79,7 +79,7 @@ function Chart({ side, counts: { total, byState, byDay } }: { side: Side; counts
       <h3>
         <a href={pageHref(side)}>{SIDES[side].title}</a>: {total}
       </h3>
-      <Days title={SIDES[side].title} days={byDay} />
+      <DailyChart title={SIDES[side].title} days={byDay} />
       <dl class="bars">
         {byState.map(({ onChainState, count }) => (
           <div key={onChainState ?? ""}>
@@ -88,7 +88,7 @@ function Chart({ side, counts: { total, byState, byDay } }: { side: Side; counts
                 "Nothing locked"
               ) : (
                 <a href={pageHref(side, "", { filterOnChainState: onChainState })}>
-                  {words(onChainState)}
+                  {splitWords(onChainState)}
                 </a>
               )}
             </dt>

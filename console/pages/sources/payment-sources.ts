@@ -4,15 +4,15 @@ import type { Field, Resource } from "../../ui/resource.ts";
 import { SOURCE_TYPES } from "../fields/choices.ts";
 import { drives } from "../fields/drives.ts";
 import { WALLETS } from "../fields/known-ids.ts";
-import { showBudget } from "./budget.ts";
+import { showBudgetAction } from "./budget.ts";
 
-const providerKey: Field = {
+const providerKeyField: Field = {
   name: "PaymentSourceConfig.rpcProviderApiKey",
   label: "Provider key",
   as: "secret",
 };
 
-const derived: readonly Field[] = [
+const derivedContractFields: readonly Field[] = [
   {
     name: "paymentSourceType",
     label: "Contract",
@@ -21,7 +21,7 @@ const derived: readonly Field[] = [
     initial: "Web3ChainV2",
     isRequired: true,
   },
-  { ...providerKey, isRequired: true },
+  { ...providerKeyField, isRequired: true },
   {
     name: "AdminWallets",
     label: "Administrators' addresses",
@@ -56,50 +56,51 @@ const derived: readonly Field[] = [
 export const paymentSources: Resource = {
   name: "payment",
   title: "Payment sources",
-  about:
+  description:
     "The contracts that are followed. One that lags shows its error: most often the provider's key or its quota.",
   path: "/payment-source-extended",
-  rows: "ExtendedPaymentSources",
+  rowsMember: "ExtendedPaymentSources",
   hasNetwork: true,
-  empty: "No contract is followed on this network. Create a payment source from its parameters.",
+  emptyText:
+    "No contract is followed on this network. Create a payment source from its parameters.",
   columns: [
-    { head: "Contract", at: "smartContractAddress" },
-    { head: "Type", at: "paymentSourceType" },
-    { head: "Drives", at: "drives", as: "tag" },
-    { head: "Read", at: "lastCheckedAt", as: "time" },
-    { head: "Reading its past", at: "syncInProgress", as: "flag" },
-    { head: "Error", at: "error" },
-    { head: "Purchasing", at: "PurchasingWallets", as: "count" },
-    { head: "Selling", at: "SellingWallets", as: "count" },
-    { head: "Funding", at: "FundingWallets", as: "count" },
+    { heading: "Contract", path: "smartContractAddress" },
+    { heading: "Type", path: "paymentSourceType" },
+    { heading: "Drives", path: "drives", as: "tag" },
+    { heading: "Read", path: "lastCheckedAt", as: "time" },
+    { heading: "Reading its past", path: "syncInProgress", as: "flag" },
+    { heading: "Error", path: "error" },
+    { heading: "Purchasing", path: "PurchasingWallets", as: "count" },
+    { heading: "Selling", path: "SellingWallets", as: "count" },
+    { heading: "Funding", path: "FundingWallets", as: "count" },
   ],
   creates: [
     {
       name: "create",
       label: "Create from parameters",
-      about:
+      description:
         "Derives the contract's address and policy from its parameters and follows it from its first transaction. The provider must show the contract's script; where it does not, follow a contract by its address and policy.",
       method: "POST",
       path: "/payment-source-extended",
       hasNetwork: true,
-      fields: derived,
+      fields: derivedContractFields,
       fixed: { "PaymentSourceConfig.rpcProvider": "Blockfrost" },
       shows: [
-        { head: "Contract", at: "smartContractAddress", as: "code" },
-        { head: "Policy", at: "policyId", as: "code" },
+        { heading: "Contract", path: "smartContractAddress", as: "code" },
+        { heading: "Policy", path: "policyId", as: "code" },
       ],
     },
     {
       name: "follow",
       label: "Follow a contract",
-      about: "Follows a contract that is there already, by its address and policy.",
+      description: "Follows a contract that is there already, by its address and policy.",
       method: "POST",
       path: "/payment-source-extended",
       hasNetwork: true,
       fields: [
         { name: "smartContractAddress", label: "Contract's address", isRequired: true },
         { name: "policyId", label: "Policy id", isRequired: true },
-        ...derived,
+        ...derivedContractFields,
       ],
       fixed: { "PaymentSourceConfig.rpcProvider": "Blockfrost" },
     },
@@ -108,17 +109,17 @@ export const paymentSources: Resource = {
     {
       name: "change",
       label: "Change",
-      about: "Changes what is done with this source's escrows, or the provider's key.",
+      description: "Changes what is done with this source's escrows, or the provider's key.",
       method: "PATCH",
       path: "/payment-source-extended",
-      fields: [drives, { ...providerKey, hint: "Left as it is when empty." }],
+      fields: [drives, { ...providerKeyField, hint: "Left as it is when empty." }],
       fromRow: { id: "id" },
     },
-    showBudget,
+    showBudgetAction,
     {
       name: "publish",
       label: "Publish reference script",
-      about:
+      description:
         "Puts the contract's script into an output that transactions refer to, which makes each of them cheaper. It takes a deposit, given back when it is withdrawn.",
       method: "POST",
       path: "/payment-source-extended/reference-script",
@@ -135,21 +136,21 @@ export const paymentSources: Resource = {
     {
       name: "script",
       label: "Show reference script",
-      about: "Shows the newest reference script of this source.",
+      description: "Shows the newest reference script of this source.",
       method: "GET",
       path: "/payment-source-extended/reference-script",
       fromRow: { id: "id" },
       shows: [
-        { head: "State", at: "state", as: "tag" },
-        { head: "Output", at: "output", as: "code" },
-        { head: "Deposit", at: "deposit", as: "native" },
-        { head: "Error", at: "error" },
+        { heading: "State", path: "state", as: "tag" },
+        { heading: "Output", path: "output", as: "code" },
+        { heading: "Deposit", path: "deposit", as: "native" },
+        { heading: "Error", path: "error" },
       ],
     },
     {
       name: "withdraw",
       label: "Withdraw reference script",
-      about: "Spends the output with the script and takes the deposit back.",
+      description: "Spends the output with the script and takes the deposit back.",
       method: "DELETE",
       path: "/payment-source-extended/reference-script",
       fromRow: { id: "id" },
@@ -158,7 +159,7 @@ export const paymentSources: Resource = {
     {
       name: "rewind",
       label: "Read again",
-      about:
+      description:
         "Reads the chain again after a transaction of the contract; empty: from the start. Records that are known do not change.",
       method: "PATCH",
       path: "/payment-source-extended",
@@ -174,7 +175,7 @@ export const paymentSources: Resource = {
     {
       name: "remove",
       label: "Remove",
-      about:
+      description:
         "Stops following the contract. With unfinished escrows it is refused, unless it is forced: then each of them gets an error, and nothing is built for it any more.",
       method: "DELETE",
       path: "/payment-source-extended",

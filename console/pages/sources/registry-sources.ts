@@ -1,26 +1,26 @@
 /** The policies whose tokens are agents. */
 import type { Resource } from "../../ui/resource.ts";
-import { showBudget } from "./budget.ts";
+import { showBudgetAction } from "./budget.ts";
 
 export const registrySources: Resource = {
   name: "registry",
   title: "Registry sources",
-  about: "The policies whose tokens are agents, which the registry is made of.",
+  description: "The policies whose tokens are agents, which the registry is made of.",
   path: "/registry-source",
-  rows: "sources",
-  empty: "The registry follows no policy yet.",
+  rowsMember: "sources",
+  emptyText: "The registry follows no policy yet.",
   columns: [
-    { head: "Policy", at: "policyId" },
-    { head: "Network", at: "network" },
-    { head: "Note", at: "note" },
-    { head: "Last token", at: "latestIdentifier", as: "code" },
-    { head: "Error", at: "error" },
+    { heading: "Policy", path: "policyId" },
+    { heading: "Network", path: "network" },
+    { heading: "Note", path: "note" },
+    { heading: "Last token", path: "latestIdentifier", as: "code" },
+    { heading: "Error", path: "error" },
   ],
   creates: [
     {
       name: "create",
       label: "Add policy",
-      about: "Follows a policy: each of its tokens becomes an agent of the registry.",
+      description: "Follows a policy: each of its tokens becomes an agent of the registry.",
       method: "POST",
       path: "/registry-source",
       hasNetwork: true,
@@ -36,7 +36,7 @@ export const registrySources: Resource = {
     {
       name: "change",
       label: "Change",
-      about: "Changes the note, or the provider's key.",
+      description: "Changes the note, or the provider's key.",
       method: "PATCH",
       path: "/registry-source",
       fields: [
@@ -50,11 +50,11 @@ export const registrySources: Resource = {
       ],
       fromRow: { id: "id" },
     },
-    showBudget,
+    showBudgetAction,
     {
       name: "remove",
       label: "Remove",
-      about: "Stops following the policy; its agents become Deregistered and then disappear.",
+      description: "Stops following the policy; its agents become Deregistered and then disappear.",
       method: "DELETE",
       path: "/registry-source",
       fromRow: { id: "id" },

@@ -7,6 +7,6 @@ import { unitNames } from "./units.ts";
 export const sources: Page = {
   name: "sources",
   title: "Sources",
-  needs: "Admin",
+  access: "Admin",
   tabs: [paymentSources, registrySources, unitNames],
 };

@@ -4,23 +4,23 @@ import type { Resource } from "../../ui/resource.ts";
 export const unitNames: Resource = {
   name: "units",
   title: "Units",
-  about:
+  description:
     "What tokens are called, and how many decimals they have. Amounts everywhere are shown by it.",
   path: "/units",
-  rows: "Units",
+  rowsMember: "Units",
   key: "unit",
   isWhole: true,
-  empty: "No unit is known.",
+  emptyText: "No unit is known.",
   columns: [
-    { head: "Ticker", at: "ticker" },
-    { head: "Unit", at: "unit", as: "code" },
-    { head: "Decimals", at: "decimals" },
+    { heading: "Ticker", path: "ticker" },
+    { heading: "Unit", path: "unit", as: "code" },
+    { heading: "Decimals", path: "decimals" },
   ],
   creates: [
     {
       name: "save",
       label: "Name a unit",
-      about: "Says what a token is called and how many decimals it has.",
+      description: "Says what a token is called and how many decimals it has.",
       method: "POST",
       path: "/units",
       fields: [
@@ -39,12 +39,12 @@ export const unitNames: Resource = {
     {
       name: "forget",
       label: "Forget",
-      about: "Forgets what the token is called: its amounts are shown in minor units.",
+      description: "Forgets what the token is called: its amounts are shown in minor units.",
       method: "DELETE",
       path: "/units",
       fromRow: { unit: "unit" },
       isFinal: true,
-      when: (row) => (row as { unit: string }).unit !== "",
+      isApplicable: (row) => (row as { unit: string }).unit !== "",
     },
   ],
 };

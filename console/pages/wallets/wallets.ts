@@ -6,20 +6,20 @@ import { PAYMENT_SOURCES, UNITS } from "../fields/known-ids.ts";
 import { transactions, transfers } from "./payments.ts";
 import { balanceRules } from "./rules.ts";
 
-const note: Field = { name: "note", label: "Note", from: "note" };
-const collectionAddress: Field = {
+const noteField: Field = { name: "note", label: "Note", from: "note" };
+const collectionAddressField: Field = {
   name: "collectionAddress",
   label: "Collection address",
   from: "collectionAddress",
   hint: "Where revenue or refunds go instead of to the wallet itself.",
 };
-const source: Field = {
+const sourceField: Field = {
   name: "paymentSourceId",
   label: "Payment source (id)",
   isRequired: true,
   known: PAYMENT_SOURCES,
 };
-const type: Field = {
+const typeField: Field = {
   name: "walletType",
   label: "Type",
   as: "choice",
@@ -27,105 +27,106 @@ const type: Field = {
   initial: "Selling",
   isRequired: true,
 };
-const unit: Field = {
+const unitField: Field = {
   name: "unit",
   label: "Unit",
   known: UNITS,
   hint: "Policy id and asset name in hex; empty for the native coin.",
 };
 
-const created: readonly Column[] = [
-  { head: "Mnemonic", at: "walletMnemonic", as: "secret" },
-  { head: "Address", at: "walletAddress", as: "code" },
+const createdWalletColumns: readonly Column[] = [
+  { heading: "Mnemonic", path: "walletMnemonic", as: "secret" },
+  { heading: "Address", path: "walletAddress", as: "code" },
 ];
 
-const removal = (walletType: string): Action => ({
+const createRemoveAction = (walletType: string): Action => ({
   name: `remove-${walletType.toLowerCase()}`,
   label: "Remove",
-  about:
+  description:
     "Takes the wallet from its payment source. With unfinished escrows it is refused, unless it is forced: then each of them gets an error, and nothing is built for it any more.",
   method: "PATCH",
   path: "/payment-source-extended",
   fields: [{ name: "force", label: "Force", as: "flag" }],
   fromRow: { id: "paymentSourceId", [`Remove${walletType}Wallets`]: [{ id: "id" }] },
   isFinal: true,
-  when: (row) => textAt(row, "type") === walletType,
+  isApplicable: (row) => textAt(row, "type") === walletType,
 });
 
 export const wallets: Page = {
   name: "wallets",
   title: "Wallets",
-  needs: "+PAY",
+  access: "+PAY",
   tabs: [
     {
       name: "wallets",
       title: "Wallets",
-      about:
+      description:
         "What the managed wallets hold, do and wait for. One that lacks something says what, and where to send it.",
       path: "/wallet/list",
-      rows: "Wallets",
-      empty: "There is no wallet yet. Add one to a payment source.",
+      rowsMember: "Wallets",
+      emptyText: "There is no wallet yet. Add one to a payment source.",
       filters: [
         { name: "walletType", label: "Type", as: "choice", choices: WALLET_TYPES },
         { name: "paymentSourceId", label: "Payment source (id)", known: PAYMENT_SOURCES },
         { name: "walletAddress", label: "Address" },
       ],
       columns: [
-        { head: "Note", at: "note" },
-        { head: "Type", at: "type" },
-        { head: "Address", at: "walletAddress", as: "code" },
-        { head: "Drives", at: "drives", as: "tag" },
-        { head: "Balance", at: "Balance", as: "funds" },
-        { head: "Outputs", at: "Outputs.count" },
-        { head: "Under way", at: "Transactions", as: "count" },
-        { head: "Waiting", at: "Waiting", as: "count" },
-        { head: "Held up", at: "HeldUp.reason" },
-        { head: "Lacks", at: "Missing", as: "funds" },
+        { heading: "Note", path: "note" },
+        { heading: "Type", path: "type" },
+        { heading: "Address", path: "walletAddress", as: "code" },
+        { heading: "Drives", path: "drives", as: "tag" },
+        { heading: "Balance", path: "Balance", as: "funds" },
+        { heading: "Outputs", path: "Outputs.count" },
+        { heading: "Under way", path: "Transactions", as: "count" },
+        { heading: "Waiting", path: "Waiting", as: "count" },
+        { heading: "Held up", path: "HeldUp.reason" },
+        { heading: "Lacks", path: "Missing", as: "funds" },
       ],
       creates: [
         {
           name: "create",
           label: "Create wallet",
-          about:
+          description:
             "Makes a new wallet for a payment source. Its mnemonic is shown once: write it down before you send funds to it.",
           method: "POST",
           path: "/wallet",
           hasNetwork: true,
-          fields: [source, type, note, collectionAddress, drives],
-          shows: created,
+          fields: [sourceField, typeField, noteField, collectionAddressField, drives],
+          shows: createdWalletColumns,
         },
         {
           name: "add",
           label: "Add wallet",
-          about: "Adds a wallet by its mnemonic. It is encrypted before it is stored.",
+          description: "Adds a wallet by its mnemonic. It is encrypted before it is stored.",
           method: "POST",
           path: "/wallet",
           hasNetwork: true,
           fields: [
-            source,
-            type,
+            sourceField,
+            typeField,
             { name: "walletMnemonic", label: "Mnemonic", as: "secret", isRequired: true },
-            note,
-            collectionAddress,
+            noteField,
+            collectionAddressField,
             drives,
           ],
-          shows: created.slice(1),
+          shows: createdWalletColumns.slice(1),
         },
       ],
       actions: [
         {
           name: "change",
           label: "Change",
-          about: "Changes what the wallet does, its note, or where its revenue or refunds go.",
+          description:
+            "Changes what the wallet does, its note, or where its revenue or refunds go.",
           method: "PATCH",
           path: "/wallet",
-          fields: [note, collectionAddress, drives],
+          fields: [noteField, collectionAddressField, drives],
           fromRow: { id: "id" },
         },
         {
           name: "transfer",
           label: "Transfer funds",
-          about: "Pays from this wallet to an address.",
+          description: "Pays from this wallet to an address.",
           method: "POST",
           path: "/wallet/transfer-funds",
           fields: [
@@ -144,11 +145,11 @@ export const wallets: Page = {
         {
           name: "low-balance",
           label: "Watch balance",
-          about: "Sends an event each time the balance falls below an amount.",
+          description: "Sends an event each time the balance falls below an amount.",
           method: "POST",
           path: "/wallet/low-balance",
           fields: [
-            unit,
+            unitField,
             {
               name: "thresholdAmount",
               label: "Below",
@@ -162,11 +163,11 @@ export const wallets: Page = {
         {
           name: "top-up",
           label: "Top up automatically",
-          about: "Has the Funding wallet of the same payment source fill this wallet up.",
+          description: "Has the Funding wallet of the same payment source fill this wallet up.",
           method: "POST",
           path: "/wallet/top-up",
           fields: [
-            unit,
+            unitField,
             {
               name: "below",
               label: "When below",
@@ -178,20 +179,20 @@ export const wallets: Page = {
             { name: "perDay", label: "Most a day", as: "amount", unitFrom: "unit" },
           ],
           fromRow: { walletId: "id" },
-          when: (row) => textAt(row, "type") !== "Funding",
+          isApplicable: (row) => textAt(row, "type") !== "Funding",
         },
         {
           name: "secret",
           label: "Show mnemonic",
-          about: "Shows the wallet's mnemonic. The audit log records who requested it.",
+          description: "Shows the wallet's mnemonic. The audit log records who requested it.",
           method: "GET",
           path: "/wallet",
           fromRow: { id: "id", walletType: "type" },
           fixed: { includeSecret: "true" },
           isFinal: true,
-          shows: [{ head: "Mnemonic", at: "Secret.mnemonic", as: "secret" }],
+          shows: [{ heading: "Mnemonic", path: "Secret.mnemonic", as: "secret" }],
         },
-        ...WALLET_TYPES.map(removal),
+        ...WALLET_TYPES.map(createRemoveAction),
       ],
       related: [
         {

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { FieldInput } from "../form.tsx";
 import type { Field } from "../resource.ts";
-import { changeQuery, FROM_START, route } from "../route.ts";
+import { changeQuery, LIST_START, route } from "../route.ts";
 
 /** Filters change the URL, and the URL the list. */
 export function Filters({ filters }: { filters: readonly Field[] }) {
@@ -17,15 +17,15 @@ export function Filters({ filters }: { filters: readonly Field[] }) {
   );
 }
 
-const TYPING_MS = 350;
+const TYPING_DELAY_MS = 350;
 
 function Filter({ field, value }: { field: Field; value: string }) {
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);
   useEffect(() => {
     if (typed === value) return;
-    const apply = () => changeQuery({ ...FROM_START, [field.name]: typed }, true);
-    const timer = setTimeout(apply, field.choices ? 0 : TYPING_MS);
+    const applyFilter = () => changeQuery({ ...LIST_START, [field.name]: typed }, true);
+    const timer = setTimeout(applyFilter, field.choices ? 0 : TYPING_DELAY_MS);
     return () => clearTimeout(timer);
   }, [typed]);
   const shown: Field = field.as === "choices" ? { ...field, as: "choice" } : field;
@@ -44,12 +44,12 @@ export function Pager({
   return (
     <nav class="pager" aria-label="Pages of the list">
       {!isFirst && (
-        <button type="button" onClick={() => changeQuery(FROM_START)}>
+        <button type="button" onClick={() => changeQuery(LIST_START)}>
           Newest
         </button>
       )}
       {older !== undefined && (
-        <button type="button" onClick={() => changeQuery({ ...FROM_START, ...older })}>
+        <button type="button" onClick={() => changeQuery({ ...LIST_START, ...older })}>
           Older
         </button>
       )}

@@ -1,11 +1,11 @@
 /** A page that is made of lists: one, or several as tabs. */
-import { may } from "../../api/session.ts";
+import { hasAccess } from "../../api/session.ts";
 import type { Page } from "../resource.ts";
 import { pageHref, route } from "../route.ts";
 import { ResourceList } from "./resource-list.tsx";
 
 export function ListPage({ page }: { page: Page }) {
-  const tabs = page.tabs.filter(({ needs }) => may(needs ?? page.needs));
+  const tabs = page.tabs.filter(({ needs }) => hasAccess(needs ?? page.access));
   const selected = tabs.find(({ name }) => name === route.value.query.tab) ?? tabs[0];
   return (
     <>

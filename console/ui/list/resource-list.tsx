@@ -2,25 +2,25 @@
 import type { ComponentChildren } from "preact";
 import { useLive } from "../../api/live.ts";
 import { type Call, call, urlOf } from "../../api/request.ts";
-import { may } from "../../api/session.ts";
+import { hasAccess } from "../../api/session.ts";
 import { ActionDialog, Problem } from "../action-dialog.tsx";
-import { put } from "../form.tsx";
-import { useOpened } from "../opened.ts";
+import { setAtPath } from "../form.tsx";
+import { useOpenedAction } from "../opened-action.ts";
 import { textAt } from "../path.ts";
 import type { Action, Related, Resource } from "../resource.ts";
 import { changeQuery, network, route } from "../route.ts";
-import { Reading } from "../status.tsx";
+import { LoadingIndicator } from "../status.tsx";
 import { PageLink } from "../value.tsx";
 import { Filters, Pager } from "./filters.tsx";
+import { RowDetails } from "./row-details.tsx";
 import { Table } from "./table.tsx";
-import { Whole } from "./whole.tsx";
 
-const PAGE_ROWS = 25;
+const PAGE_SIZE = 25;
 
 /** What a list asks the API for, by the parameters of the URL. */
-export function listCall(resource: Resource, query: Readonly<Record<string, string>>): Call {
+export function createListCall(resource: Resource, query: Readonly<Record<string, string>>): Call {
   const { method = "GET", path, hasNetwork, isWhole, fixed = {}, filters = [] } = resource;
-  const { pageRows = PAGE_ROWS } = resource;
+  const { pageRows = PAGE_SIZE } = resource;
   const asked: Record<string, string> = { ...fixed };
   if (hasNetwork) asked.network = network.value;
   if (!isWhole) asked.limit = String(pageRows);
@@ -33,7 +33,7 @@ export function listCall(resource: Resource, query: Readonly<Record<string, stri
   const body: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(asked)) {
     const isList = filters.some((one) => one.name === name && one.as === "choices");
-    put(body, name, name === "limit" ? Number(value) : isList ? [value] : value);
+    setAtPath(body, name, name === "limit" ? Number(value) : isList ? [value] : value);
   }
   return { method, path, body };
 }
@@ -59,25 +59,27 @@ export function ResourceList({ resource }: { resource: Resource }) {
     ({ name, isRequired, unlessGiven = name, initial }) =>
       isRequired && !(query[name] ?? initial) && !query[unlessGiven],
   );
-  const asked = listCall(resource, query);
+  const asked = createListCall(resource, query);
   const name = missing ? "" : `${urlOf(asked)} ${JSON.stringify(asked.body ?? "")}`;
   const live = useLive(name, async (signal) =>
-    missing ? [] : ((await call<Record<string, unknown[]>>(asked, signal))[resource.rows] ?? []),
+    missing
+      ? []
+      : ((await call<Record<string, unknown[]>>(asked, signal))[resource.rowsMember] ?? []),
   );
   const rows = live.data ?? [];
   const selected = rows.find((row) => keyOf(resource, row) === query.on) ?? null;
   const actions = [
     ...(resource.actions ?? []),
-    ...(selected === null ? [] : (resource.actionsOf?.(selected) ?? [])),
+    ...(selected === null ? [] : (resource.listRowActions?.(selected) ?? [])),
   ];
   const offered = [...creates, ...(selected === null ? [] : actions)].filter(isOffered(selected));
   const found = offered.find((one) => one.name === query.do);
-  const opened = useOpened(`${query.do} ${query.on ?? ""}`, found, selected);
+  const opened = useOpenedAction(`${query.do} ${query.on ?? ""}`, found, selected);
   const last = rows.at(-1);
 
   return (
     <>
-      <p class="about">{resource.about}</p>
+      <p class="about">{resource.description}</p>
       <div class="tools">
         {creates.filter(isOffered(null)).map((one) => (
           <ActionButton key={one.name} action={one} on={undefined} />
@@ -85,11 +87,11 @@ export function ResourceList({ resource }: { resource: Resource }) {
       </div>
       <Filters filters={filters} />
       {live.error && <Problem problem={live.error} />}
-      {live.data === null && live.error === null && <Reading />}
+      {live.data === null && live.error === null && <LoadingIndicator />}
       {missing && <p class="empty">Choose: {missing.label}.</p>}
       {selected !== null && (
-        <Whole
-          title={textAt(selected, columns[0]?.at ?? "") || keyOf(resource, selected)}
+        <RowDetails
+          title={textAt(selected, columns[0]?.path ?? "") || keyOf(resource, selected)}
           row={selected}
         >
           {actions.filter(isOffered(selected)).map((one) => (
@@ -98,27 +100,27 @@ export function ResourceList({ resource }: { resource: Resource }) {
           {related.map((one) => (
             <RelatedLink key={one.label} related={one} row={selected} />
           ))}
-        </Whole>
+        </RowDetails>
       )}
-      {live.data && rows.length === 0 && !missing && <p class="empty">{resource.empty}</p>}
+      {live.data && rows.length === 0 && !missing && <p class="empty">{resource.emptyText}</p>}
       {rows.length > 0 && (
         <Table
           title={resource.title}
           columns={columns}
           rows={rows}
           keyOf={(row) => keyOf(resource, row)}
-          open={(row, text) => (
-            <OpenLink id={keyOf(resource, row)} isOpen={row === selected}>
+          renderRowLink={(row, text) => (
+            <ToggleRowButton id={keyOf(resource, row)} isOpen={row === selected}>
               {text}
-            </OpenLink>
+            </ToggleRowButton>
           )}
         />
       )}
       {!resource.isWhole && (
         <Pager
           older={
-            last !== undefined && rows.length >= (resource.pageRows ?? PAGE_ROWS)
-              ? picked(last, cursorOf(resource))
+            last !== undefined && rows.length >= (resource.pageRows ?? PAGE_SIZE)
+              ? pickValues(last, cursorOf(resource))
               : undefined
           }
         />
@@ -143,7 +145,7 @@ function RelatedLink({ related, row }: { related: Related; row: unknown }) {
     <PageLink
       to={to}
       id={id === undefined ? "" : textAt(row, id)}
-      query={{ tab, ...picked(row, query) }}
+      query={{ tab, ...pickValues(row, query) }}
     >
       {label}
     </PageLink>
@@ -151,14 +153,14 @@ function RelatedLink({ related, row }: { related: Related; row: unknown }) {
 }
 
 /** Values of a row under other names. */
-function picked(row: unknown, from: Readonly<Record<string, string>>): Record<string, string> {
+function pickValues(row: unknown, from: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(from).map(([name, path]) => [name, textAt(row, path)]));
 }
 
 const isOffered =
   (row: unknown) =>
-  ({ needs = "Admin", when }: Action): boolean =>
-    may(needs) && (when === undefined || when(row));
+  ({ needs = "Admin", isApplicable: when }: Action): boolean =>
+    hasAccess(needs) && (when === undefined || when(row));
 
 function ActionButton({ action, on }: { action: Action; on: string | undefined }) {
   return (
@@ -172,7 +174,7 @@ function ActionButton({ action, on }: { action: Action; on: string | undefined }
   );
 }
 
-function OpenLink({
+function ToggleRowButton({
   id,
   isOpen,
   children,

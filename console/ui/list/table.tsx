@@ -1,7 +1,7 @@
 /** Rows as a table. */
 import type { ComponentChildren } from "preact";
-import { short } from "../format.ts";
-import { at } from "../path.ts";
+import { shortenId } from "../format.ts";
+import { valueAt } from "../path.ts";
 import type { Column } from "../resource.ts";
 import { PageLink, Value } from "../value.tsx";
 
@@ -11,20 +11,27 @@ interface TableProps<Row> {
   rows: readonly Row[];
   keyOf: (row: Row) => string;
   /** Makes the first cell something that opens the row. */
-  open: (row: Row, text: ComponentChildren) => ComponentChildren;
+  renderRowLink: (row: Row, text: ComponentChildren) => ComponentChildren;
   /** Rows that changed lately. */
-  isFresh?: (row: Row) => boolean;
+  isRecentlyChanged?: (row: Row) => boolean;
 }
 
 /** On a narrow screen each row is a card, whose cells are labelled by `data-label`. */
-export function Table<Row>({ title, columns, rows, keyOf, open, isFresh }: TableProps<Row>) {
+export function Table<Row>({
+  title,
+  columns,
+  rows,
+  keyOf,
+  renderRowLink: open,
+  isRecentlyChanged: isFresh,
+}: TableProps<Row>) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: those without a mouse scroll a wide table by it.
     <section class="scroll" aria-label={title} tabIndex={0}>
       <table>
         <thead>
           <tr>
-            {columns.map(({ head }) => (
+            {columns.map(({ heading: head }) => (
               <th key={head} scope="col">
                 {head}
               </th>
@@ -36,12 +43,12 @@ export function Table<Row>({ title, columns, rows, keyOf, open, isFresh }: Table
             <tr key={keyOf(row)} class={isFresh?.(row) ? "fresh" : ""}>
               {columns.map((column, i) => (
                 <td
-                  key={column.head}
-                  data-label={column.head}
-                  class={isEmpty(at(row, column.at)) ? "bare" : ""}
+                  key={column.heading}
+                  data-label={column.heading}
+                  class={isEmpty(valueAt(row, column.path)) ? "bare" : ""}
                 >
                   {i === 0 ? (
-                    open(row, <Name value={at(row, column.at)} fallback={keyOf(row)} />)
+                    open(row, <RowName value={valueAt(row, column.path)} fallback={keyOf(row)} />)
                   ) : (
                     <Cell column={column} row={row} />
                   )}
@@ -56,9 +63,9 @@ export function Table<Row>({ title, columns, rows, keyOf, open, isFresh }: Table
 }
 
 /** What a row is called; an identifier, which has no blanks, is shortened. */
-function Name({ value, fallback }: { value: unknown; fallback: string }) {
+function RowName({ value, fallback }: { value: unknown; fallback: string }) {
   const name = value === null || value === undefined || value === "" ? fallback : String(value);
-  return <>{name.includes(" ") || name.includes("/") ? name : short(name)}</>;
+  return <>{name.includes(" ") || name.includes("/") ? name : shortenId(name)}</>;
 }
 
 function isEmpty(value: unknown): boolean {
@@ -66,7 +73,7 @@ function isEmpty(value: unknown): boolean {
 }
 
 function Cell({ column, row }: { column: Column; row: unknown }) {
-  const value = at(row, column.at);
+  const value = valueAt(row, column.path);
   const shown = <Value kind={column.as} value={value} />;
   if (column.leadsTo === undefined || !value) return shown;
   return (

@@ -26,7 +26,7 @@ type V1 = Spend<typeof V1_LAYOUT>;
 
 const isDatum = isDatumOf(V1_LAYOUT);
 
-/** A function of the parameters, in the order of `escrowParameters`, and of the script context. */
+/** A function of the parameters, in the order of `encodeEscrowParameters`, and of the script context. */
 export const ESCROW_V1 = lambda((required: Term<Data>) =>
   lambda((administrators: Term<Data>) =>
     lambda((feeAddress: Term<Data>) =>

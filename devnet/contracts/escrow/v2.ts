@@ -51,7 +51,7 @@ type V2 = Spend<typeof V2_LAYOUT> & { continuing: Term<List<Data>> };
 const isDatum = isDatumOf(V2_LAYOUT);
 const MIN_SIGNATURE_BYTES = 16n;
 
-/** A function of the parameters, in the order of `escrowParameters`, and of the script context. */
+/** A function of the parameters, in the order of `encodeEscrowParameters`, and of the script context. */
 export const ESCROW_V2 = lambda((required: Term<Data>) =>
   lambda((administrators: Term<Data>) =>
     lambda((cooldownPeriod: Term<Data>) =>

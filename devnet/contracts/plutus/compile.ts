@@ -50,7 +50,7 @@ export function compile(
     bits.write(0, MORE_BITS);
   }
   bits.align();
-  return encodeBytes(bits.bytes());
+  return encodeBytes(bits.toBytes());
 }
 
 /** Writes a term inside of the definitions that it uses: `[(lam d0 [(lam d1 term) value1]) value0]`. */

@@ -2,14 +2,14 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, randomBytes, utf8ToBytes } from "@noble/hashes/utils.js";
 import {
-  identifierOfDatum,
   signIdentifier,
+  toBlockchainIdentifier,
 } from "../../../src/chain/contracts/blockchain-identifier.ts";
 import type { EscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
 import type { Funds, PaymentSourceType } from "../../../src/chain/network.ts";
 import type { Deployment } from "../../contracts/deployment.ts";
 import { contractOf } from "../../contracts/index.ts";
-import { add, fundsOf, sumOf } from "./value.ts";
+import { addAmount, sumToValue, toFunds } from "./value.ts";
 import type { Wallet } from "./wallets.ts";
 
 /** An escrow as one transaction left it. Never changed in place: a later state is a new one. */
@@ -103,15 +103,15 @@ export function draftEscrow(order: LockOrder, now: number): Omit<Escrow, "txHash
     seller.keys,
   );
   const datum = { ...unsigned, referenceKey, referenceSignature, ...order.datum };
-  const locked = sumOf(order.funds ?? TEN_COINS);
-  add(locked, "", collateral);
+  const locked = sumToValue(order.funds ?? TEN_COINS);
+  addAmount(locked, "", collateral);
   return {
     contract,
     seller,
     buyer,
-    identifier: identifierOfDatum(datum, contract.address),
+    identifier: toBlockchainIdentifier(datum, contract.address),
     datum,
-    funds: fundsOf(locked),
+    funds: toFunds(locked),
   };
 }
 

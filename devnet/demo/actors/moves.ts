@@ -2,8 +2,8 @@
 import { bytesToHex, randomBytes } from "@noble/hashes/utils.js";
 import type { EscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
 import {
+  encodeOwnReference,
   encodeRedeemer,
-  ownReferenceDatum,
   REDEEMERS,
 } from "../../../src/chain/contracts/redeemers.ts";
 import type { Funds } from "../../../src/chain/network.ts";
@@ -11,7 +11,7 @@ import { COOLDOWN_MS, FEE_PERMILLE, TERMS } from "../../contracts/terms.ts";
 import type { Escrow } from "./escrow.ts";
 import type { PlannedOutput } from "./plan.ts";
 import { settlementFields } from "./settlement.ts";
-import { fundsOf, sumOf } from "./value.ts";
+import { sumToValue, toFunds } from "./value.ts";
 import { ADMIN, type Wallet } from "./wallets.ts";
 
 interface ActionRules {
@@ -154,13 +154,13 @@ function feeOf({ unit, amount }: Funds): Funds {
 /** The buyer gets native coins only, the seller everything else. */
 function disputeShares({ escrow, buyerShare }: DemoMove): { toBuyer: Funds[]; toSeller: Funds[] } {
   const native = escrow.funds.find(({ unit }) => unit === "")?.amount ?? 0n;
-  const toBuyer = fundsOf(sumOf([{ unit: "", amount: buyerShare ?? native / 2n }]));
+  const toBuyer = toFunds(sumToValue([{ unit: "", amount: buyerShare ?? native / 2n }]));
   return { toBuyer, toSeller: minus(escrow.funds, toBuyer) };
 }
 
 function minus(funds: Funds[], less: Funds[]): Funds[] {
-  return fundsOf(
-    sumOf(
+  return toFunds(
+    sumToValue(
       funds,
       less.map(({ unit, amount }) => ({ unit, amount: -amount })),
     ),
@@ -169,7 +169,7 @@ function minus(funds: Funds[], less: Funds[]): Funds[] {
 
 function tagOf(escrow: Escrow): Uint8Array {
   const { txHash, index } = spentOutput(escrow);
-  return ownReferenceDatum(txHash, index);
+  return encodeOwnReference(txHash, index);
 }
 
 /** @throws when the escrow has been paid out. */

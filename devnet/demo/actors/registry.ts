@@ -1,7 +1,7 @@
 /** Registry tokens of agents: minted with their metadata, and burned. */
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import { encodeRedeemer } from "../../../src/chain/contracts/redeemers.ts";
-import { registryAssetName } from "../../../src/chain/contracts/registry-token.ts";
+import { computeRegistryAssetName } from "../../../src/chain/contracts/registry-token.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import type { Deployment } from "../../contracts/deployment.ts";
 import type { Chain } from "../../ledger/chain.ts";
@@ -172,7 +172,7 @@ function lawfulName(
   replaced: Token | undefined,
 ): string {
   if (type === "Web3ChainV2" && replaced) return nextVersion(replaced.assetName);
-  const name = registryAssetName(type, seed);
+  const name = computeRegistryAssetName(type, seed);
   if (position === 0) return name;
   const [nonce = 0, ...rest] = hexToBytes(name);
   return bytesToHex(Uint8Array.of((nonce + position) & 0xff, ...rest));

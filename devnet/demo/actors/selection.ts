@@ -3,7 +3,7 @@ import type { Funds } from "../../../src/chain/network.ts";
 import type { Chain } from "../../ledger/chain.ts";
 import type { AssetQuantity } from "../../ledger/transaction.ts";
 import { mintedFunds, type TransactionPlan } from "./plan.ts";
-import { add, sumOf, type Value } from "./value.ts";
+import { addAmount, sumToValue, type Value } from "./value.ts";
 import type { Wallet } from "./wallets.ts";
 
 export interface Input {
@@ -37,7 +37,7 @@ const MIN_CHANGE = 3_000_000n;
 export function walletOf(chain: Outputs, { address }: Wallet) {
   return chain
     .utxosAt(address)
-    .map(({ txHash, index, amount }) => ({ txHash, index, value: sumOf(amount.map(toFunds)) }))
+    .map(({ txHash, index, amount }) => ({ txHash, index, value: sumToValue(amount.map(toFunds)) }))
     .sort((a, b) => Number((b.value.get("") ?? 0n) - (a.value.get("") ?? 0n)));
 }
 
@@ -48,21 +48,22 @@ export function walletOf(chain: Outputs, { address }: Wallet) {
  */
 export function selectInputs(chain: Outputs, plan: TransactionPlan): Selection {
   const { payer, outputs = [], spends = [], mints = [] } = plan;
-  const rest = sumOf(...spends.map(({ funds }) => funds), mints.map(mintedFunds));
-  for (const { unit, amount } of outputs.flatMap(({ funds }) => funds)) add(rest, unit, -amount);
-  add(rest, "", -FEE_BOUND - MIN_CHANGE);
+  const rest = sumToValue(...spends.map(({ funds }) => funds), mints.map(mintedFunds));
+  for (const { unit, amount } of outputs.flatMap(({ funds }) => funds))
+    addAmount(rest, unit, -amount);
+  addAmount(rest, "", -FEE_BOUND - MIN_CHANGE);
 
   const wallet = walletOf(chain, payer);
   const selected = wallet.filter(({ value }, position) => {
     const helps = [...rest].some(([unit, amount]) => amount < 0n && value.has(unit));
     // The largest is taken in any case: a spend that pays for itself still needs a change output.
     if (position > 0 && !helps) return false;
-    for (const [unit, amount] of value) add(rest, unit, amount);
+    for (const [unit, amount] of value) addAmount(rest, unit, amount);
     return true;
   });
   const missing = [...rest].find(([, amount]) => amount < 0n);
   if (missing) throw new Error(`${payer.name} lacks ${-missing[1]} of "${missing[0]}"`);
-  add(rest, "", FEE_BOUND + MIN_CHANGE);
+  addAmount(rest, "", FEE_BOUND + MIN_CHANGE);
 
   const inputs = [...spends, ...selected].map(toInput).sort(byReference);
   if (spends.length + mints.length === 0) return { inputs, rest, collateral: null };

@@ -29,7 +29,14 @@ import {
   type Units,
 } from "./plan.ts";
 import { FEE_BOUND, type Input, type Outputs, type Selection, selectInputs } from "./selection.ts";
-import { add, encodeMultiAsset, encodeValue, fundsOf, sumOf, type Value } from "./value.ts";
+import {
+  addAmount,
+  encodeMultiAsset,
+  encodeValue,
+  sumToValue,
+  toFunds,
+  type Value,
+} from "./value.ts";
 import type { Wallet } from "./wallets.ts";
 
 /** With what a transaction is evaluated: it is of the size of what the evaluation finds. */
@@ -153,11 +160,11 @@ function transactionBody(
   const scripts = [...(plan.scripts ?? []), ...readsOf(plan).map(({ script }) => script)];
   const { from = null, to = null } = plan.validity ?? {};
   const { requiredSigners = signersOf(plan).map(({ vkey }) => vkey) } = plan;
-  const toPayer = (value: Value) => ({ address: payer.address, funds: fundsOf(value) });
+  const toPayer = (value: Value) => ({ address: payer.address, funds: toFunds(value) });
   const change = new Map(rest);
-  add(change, "", -fee);
+  addAmount(change, "", -fee);
   const returned = collateral && new Map(collateral.value);
-  if (returned) add(returned, "", -COLLATERAL);
+  if (returned) addAmount(returned, "", -COLLATERAL);
   return encodeFields({
     [BODY.inputs]: encodeSet(inputs.map(encodeReference)),
     [BODY.outputs]: encodeArray([...outputs, toPayer(change)].map(encodeOutput)),
@@ -165,7 +172,7 @@ function transactionBody(
     [BODY.validTo]: to === null ? null : encodeInt(BigInt(slotAt(to))),
     [BODY.auxiliaryDataHash]: auxiliary && encodeBytes(blake2b256(auxiliary)),
     [BODY.validFrom]: from === null ? null : encodeInt(BigInt(slotAt(from))),
-    [BODY.mint]: mints.length > 0 ? encodeMultiAsset(sumOf(mints.map(mintedFunds))) : null,
+    [BODY.mint]: mints.length > 0 ? encodeMultiAsset(sumToValue(mints.map(mintedFunds))) : null,
     [BODY.scriptDataHash]: redeemers && encodeBytes(scriptDataHash(plan, redeemers, scripts)),
     [BODY.collateral]: collateral && encodeSet([encodeReference(collateral.input)]),
     [BODY.requiredSigners]:
@@ -268,7 +275,7 @@ export function encodeOutput(output: PlannedOutput): Uint8Array {
   const script = referenceScript ? encodeScriptReference(referenceScript) : null;
   return encodeFields({
     [OUTPUT.address]: encodeBytes(addressToBytes(address)),
-    [OUTPUT.value]: encodeValue(sumOf(funds)),
+    [OUTPUT.value]: encodeValue(sumToValue(funds)),
     [OUTPUT.datum]: inline ?? byHash ?? null,
     [OUTPUT.scriptReference]: script && encodeEmbedded(script),
   });

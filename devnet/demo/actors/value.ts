@@ -1,8 +1,8 @@
 export {
-  add,
+  addAmount,
   encodeMultiAsset,
   encodeValue,
-  fundsOf,
-  sumOf,
+  sumToValue,
+  toFunds,
   type Value,
 } from "../../../src/chain/transaction/value.ts";

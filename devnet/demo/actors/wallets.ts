@@ -3,7 +3,7 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { entropyToMnemonic } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import { keysFromMnemonic, type WalletKeys } from "../../../src/chain/wallet-keys.ts";
+import { deriveWalletKeys, type WalletKeys } from "../../../src/chain/wallet-keys.ts";
 
 /** A wallet of the local chain. Its words are public: it must never hold anything of value. */
 export interface Wallet {
@@ -21,7 +21,7 @@ export interface Wallet {
 async function wallet(name: string): Promise<Wallet> {
   const entropy = sha256(utf8ToBytes(`local chain wallet ${name}`));
   const mnemonic = entropyToMnemonic(entropy, wordlist);
-  const keys = await keysFromMnemonic(mnemonic, "Preprod");
+  const keys = await deriveWalletKeys(mnemonic, "Preprod");
   return { name, mnemonic, keys, address: keys.address, vkey: keys.vkey };
 }
 

@@ -4,7 +4,7 @@ import lz from "lz-string";
 import { isPayloadOf, readCoseSign1, signCoseSign1, verifyCoseMessage } from "../cose.ts";
 import { bytesToHex, hexToBytes, isHex } from "../hex.ts";
 import type { Funds } from "../network.ts";
-import { keyHash, type WalletKeys } from "../wallet-keys.ts";
+import { hashKey, type WalletKeys } from "../wallet-keys.ts";
 import { type EscrowDatum, SELLER_NONCE_LENGTH } from "./escrow-datum.ts";
 
 /** The parts of a `blockchainIdentifier`; all but the address are lower-case hex. */
@@ -70,7 +70,7 @@ function isAddressLike(text: string): boolean {
 }
 
 /** The identifier of the escrow that a datum belongs to. */
-export function identifierOfDatum(datum: EscrowDatum, contractAddress: string): string {
+export function toBlockchainIdentifier(datum: EscrowDatum, contractAddress: string): string {
   return encodeBlockchainIdentifier({
     sellerId: sellerIdOf(datum),
     buyerNonce: datum.buyerNonce,
@@ -110,7 +110,7 @@ export interface TermsContext {
 }
 
 /** The canonical JSON text of the terms, and its SHA-256: the payload of the seller's signature. */
-export function signedTerms(
+export function encodeSignedTerms(
   terms: Terms,
   { contractAddress, requestedFunds, supportedPaymentSourceIndex }: TermsContext,
 ): { text: string; hash: Uint8Array } {
@@ -142,7 +142,7 @@ export function signIdentifier(
   context: TermsContext,
   keys: WalletKeys,
 ): { referenceSignature: string; referenceKey: string; blockchainIdentifier: string } {
-  const { signature, key } = signCoseSign1(signedTerms(terms, context).hash, keys);
+  const { signature, key } = signCoseSign1(encodeSignedTerms(terms, context).hash, keys);
   const blockchainIdentifier = encodeBlockchainIdentifier({
     sellerId: sellerIdOf(terms),
     buyerNonce: terms.buyerNonce,
@@ -175,7 +175,7 @@ export function verifySellerSignature(
   return verifyTerms(
     datum,
     { signature, key, sellerVkey },
-    possibleContexts(datum, contractAddress, lockedFunds, requestedFunds),
+    listPossibleContexts(datum, contractAddress, lockedFunds, requestedFunds),
   );
 }
 
@@ -203,9 +203,9 @@ export function verifyTerms(
     return { ok: false, reason: "the seller's nonce is not 32 bytes" };
   const cose = readCoseSign1({ signature, key });
   if (cose === null) return { ok: false, reason: "the seller's signature is not COSE" };
-  if (keyHash(cose.publicKey) !== sellerVkey)
+  if (hashKey(cose.publicKey) !== sellerVkey)
     return { ok: false, reason: "the signing key is not the seller's" };
-  const hashOf = (context: TermsContext) => signedTerms(terms, context).hash;
+  const hashOf = (context: TermsContext) => encodeSignedTerms(terms, context).hash;
   const signed = contexts.find((context) => isPayloadOf(cose, hashOf(context)));
   if (!signed) return { ok: false, reason: "the seller signed other terms" };
   return verifyCoseMessage(cose, hashOf(signed)) === "signed"
@@ -218,7 +218,7 @@ const PAYMENT_SOURCE_INDEXES = [undefined, ...Array.from({ length: 25 }, (_, ind
 /** Beyond this many assets not every order is tried. */
 const MAX_PERMUTED_ASSETS = 4;
 
-function possibleContexts(
+function listPossibleContexts(
   datum: EscrowDatum,
   contractAddress: string,
   lockedFunds: Funds[],
@@ -233,7 +233,7 @@ function possibleContexts(
   const orders = known
     ? [known]
     : price.length <= MAX_PERMUTED_ASSETS
-      ? permutations(price)
+      ? listPermutations(price)
       : [price];
   const indexes = datum.version === "Web3ChainV1" ? [undefined] : PAYMENT_SOURCE_INDEXES;
   return [null, ...orders].flatMap((requestedFunds) =>
@@ -245,19 +245,19 @@ function possibleContexts(
   );
 }
 
-function permutations<T>(items: T[]): T[][] {
+function listPermutations<T>(items: T[]): T[][] {
   if (items.length === 0) return [[]];
   return items.flatMap((item, i) =>
-    permutations(items.toSpliced(i, 1)).map((others) => [item, ...others]),
+    listPermutations(items.toSpliced(i, 1)).map((others) => [item, ...others]),
   );
 }
 
 /** Codes that are no entries: a character of 8 or of 16 bits follows, or the text ends. */
-const CODES = { character8: 0, character16: 1, end: 2 };
-const FIRST_ENTRY = 3;
+const LZ_CODES = { character8: 0, character16: 1, end: 2 };
+const FIRST_ENTRY_CODE = 3;
 
 /** A part of the text that a code repeats. */
-interface Entry {
+interface LzEntry {
   start: number;
   length: number;
 }
@@ -271,26 +271,26 @@ interface Entry {
  */
 export function decompressLz(bytes: Uint8Array, maxLength: number): string | null {
   const characters: string[] = [];
-  const entries: Entry[] = [];
-  const read = bitReader(bytes);
-  let previous: Entry | null = null;
+  const entries: LzEntry[] = [];
+  const read = createBitReader(bytes);
+  let previous: LzEntry | null = null;
   for (;;) {
     // As many bits as the largest code needs, which is that of `next`.
-    const code = read((entries.length + FIRST_ENTRY).toString(2).length);
+    const code = read((entries.length + FIRST_ENTRY_CODE).toString(2).length);
     if (code === null) return null;
-    if (code === CODES.end) return characters.join("");
+    if (code === LZ_CODES.end) return characters.join("");
     const start = characters.length;
     // Becomes an entry with this code: the previous part, and the first character of this one.
-    const next: Entry | null = previous && { start: previous.start, length: previous.length + 1 };
-    let entry: Entry | null | undefined;
-    if (code < FIRST_ENTRY) {
-      const character = read(code === CODES.character8 ? 8 : 16);
+    const next: LzEntry | null = previous && { start: previous.start, length: previous.length + 1 };
+    let entry: LzEntry | null | undefined;
+    if (code < FIRST_ENTRY_CODE) {
+      const character = read(code === LZ_CODES.character8 ? 8 : 16);
       if (character === null || start === maxLength) return null;
       characters.push(String.fromCharCode(character));
       entry = { start, length: 1 };
       entries.push(entry);
     } else {
-      const index = code - FIRST_ENTRY;
+      const index = code - FIRST_ENTRY_CODE;
       entry = index === entries.length ? next : entries[index];
       if (!entry || start + entry.length > maxLength) return null;
       // One by one: `next` ends with a character that is pushed here.
@@ -302,7 +302,7 @@ export function decompressLz(bytes: Uint8Array, maxLength: number): string | nul
 }
 
 /** Reads numbers whose lowest bit comes first from bytes whose highest bit comes first. */
-function bitReader(bytes: Uint8Array): (count: number) => number | null {
+function createBitReader(bytes: Uint8Array): (count: number) => number | null {
   let offset = 0;
   return (count) => {
     if (offset + count > bytes.length * 8) return null;

@@ -1,13 +1,13 @@
 import { parseAddress } from "../address.ts";
 import { bytesToHex } from "../hex.ts";
-import { scriptOfHash } from "../plutus/script.ts";
+import { parseScript } from "../plutus/script.ts";
 import { type Provider, ProviderError } from "../provider/provider.ts";
 import type { ScriptSource } from "../transaction/transaction-plan.ts";
 
 /** Contracts whose scripts an isolate keeps: more than a deployment has sources. */
-const MAX_SCRIPTS = 20;
+const MAX_CACHED_SCRIPTS = 20;
 /** By hash, which a script is checked against: it never changes. */
-const kept = new Map<string, ScriptSource>();
+const cachedScripts = new Map<string, ScriptSource>();
 
 /** A contract's script, as the chain shows it; it is asked for once. @throws ProviderError */
 export async function readContractScript(
@@ -15,14 +15,17 @@ export async function readContractScript(
   provider: Pick<Provider, "scriptCbor">,
 ): Promise<ScriptSource> {
   const hash = parseAddress(contractAddress)?.payment.hash ?? "";
-  const known = kept.get(hash) ?? (await askFor(hash, provider));
-  if (kept.size < MAX_SCRIPTS) kept.set(hash, known);
+  const known = cachedScripts.get(hash) ?? (await fetchScript(hash, provider));
+  if (cachedScripts.size < MAX_CACHED_SCRIPTS) cachedScripts.set(hash, known);
   return known;
 }
 
-async function askFor(hash: string, provider: Pick<Provider, "scriptCbor">): Promise<ScriptSource> {
+async function fetchScript(
+  hash: string,
+  provider: Pick<Provider, "scriptCbor">,
+): Promise<ScriptSource> {
   const shown = await provider.scriptCbor(hash);
-  const script = shown === null ? null : scriptOfHash(hash, shown);
+  const script = shown === null ? null : parseScript(hash, shown);
   if (script === null)
     throw new ProviderError(`provider: does not show the script ${hash} of the contract`);
   return { from: "witness", hash, cbor: bytesToHex(script) };

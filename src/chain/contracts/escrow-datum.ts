@@ -1,7 +1,7 @@
 import { formatAddress } from "../address.ts";
 import { bytesToHex, hexToBytes, isHex } from "../hex.ts";
 import type { Network, OnChainState, PaymentSourceType } from "../network.ts";
-import { addressOfPlutus, addressToPlutus, optionalAddressToPlutus } from "../plutus/address.ts";
+import { readPlutusAddress, toPlutusAddress, toPlutusOptionalAddress } from "../plutus/address.ts";
 import {
   decodePlutusData,
   encodePlutusData,
@@ -80,14 +80,14 @@ export function decodeEscrowDatum(
   context: EscrowDatumContext,
 ): DecodedEscrowDatum {
   try {
-    return { ok: true, datum: readDatum(decodePlutusData(bytesOf(cbor)), context) };
+    return { ok: true, datum: readDatum(decodePlutusData(toBytes(cbor)), context) };
   } catch (error) {
     if (error instanceof PlutusDataError) return { ok: false, reason: error.message };
     throw error;
   }
 }
 
-function bytesOf(cbor: Uint8Array | string): Uint8Array {
+function toBytes(cbor: Uint8Array | string): Uint8Array {
   if (typeof cbor !== "string") return cbor;
   if (!isHex(cbor)) throw new PlutusDataError("not hex");
   return hexToBytes(cbor);
@@ -97,9 +97,9 @@ function readDatum(
   data: PlutusData,
   { version, network, contractAddress }: EscrowDatumContext,
 ): EscrowDatum {
-  const fields = new Fields(expectConstr(data, "datum", 0).fields, network);
+  const fields = new DatumFieldReader(expectConstr(data, "datum", 0).fields, network);
   const datum = version === "Web3ChainV1" ? readV1(fields) : readV2(fields);
-  fields.end();
+  fields.expectEnd();
   if (version === "Web3ChainV2") {
     // Such an escrow could never pay out.
     const { buyer, seller, buyerReturnAddress, sellerReturnAddress } = datum;
@@ -109,12 +109,12 @@ function readDatum(
   return datum;
 }
 
-function readV1(fields: Fields): EscrowDatum {
-  const buyer = fields.party("buyer");
-  const seller = fields.party("seller");
-  const referenceKey = fields.bytes("reference key");
-  const referenceSignature = fields.bytes("reference signature");
-  const sellerId = fields.bytes("seller nonce");
+function readV1(fields: DatumFieldReader): EscrowDatum {
+  const buyer = fields.readParty("buyer");
+  const seller = fields.readParty("seller");
+  const referenceKey = fields.readBytes("reference key");
+  const referenceSignature = fields.readBytes("reference signature");
+  const sellerId = fields.readBytes("seller nonce");
   return {
     version: "Web3ChainV1",
     buyer: buyer.address,
@@ -126,19 +126,19 @@ function readV1(fields: Fields): EscrowDatum {
     referenceKey,
     referenceSignature,
     sellerNonce: sellerId.slice(0, SELLER_NONCE_LENGTH),
-    buyerNonce: fields.bytes("buyer nonce"),
+    buyerNonce: fields.readBytes("buyer nonce"),
     agentIdentifier: sellerId.slice(SELLER_NONCE_LENGTH) || null,
     ...readTerms(fields, 4),
   };
 }
 
-function readV2(fields: Fields): EscrowDatum {
-  const buyer = fields.party("buyer");
-  const buyerReturnAddress = fields.optionalAddress("buyer return address");
-  const seller = fields.party("seller");
-  const sellerReturnAddress = fields.optionalAddress("seller return address");
-  const referenceKey = fields.bytes("reference key");
-  const referenceSignature = fields.bytes("reference signature");
+function readV2(fields: DatumFieldReader): EscrowDatum {
+  const buyer = fields.readParty("buyer");
+  const buyerReturnAddress = fields.readOptionalAddress("buyer return address");
+  const seller = fields.readParty("seller");
+  const sellerReturnAddress = fields.readOptionalAddress("seller return address");
+  const referenceKey = fields.readBytes("reference key");
+  const referenceSignature = fields.readBytes("reference signature");
   if (referenceSignature.length < 2 * MIN_SIGNATURE_BYTES)
     throw new PlutusDataError(`reference signature: shorter than ${MIN_SIGNATURE_BYTES} bytes`);
   return {
@@ -151,26 +151,26 @@ function readV2(fields: Fields): EscrowDatum {
     sellerReturnAddress,
     referenceKey,
     referenceSignature,
-    sellerNonce: fields.bytes("seller nonce"),
-    buyerNonce: fields.bytes("buyer nonce"),
-    agentIdentifier: fields.bytes("agent identifier") || null,
+    sellerNonce: fields.readBytes("seller nonce"),
+    buyerNonce: fields.readBytes("buyer nonce"),
+    agentIdentifier: fields.readBytes("agent identifier") || null,
     ...readTerms(fields, DATUM_STATES.length),
   };
 }
 
 /** The fields that end both layouts. */
-function readTerms(fields: Fields, states: number) {
+function readTerms(fields: DatumFieldReader, states: number) {
   return {
-    collateralReturn: fields.amount("collateral"),
-    inputHash: fields.bytes("input hash"),
-    resultHash: fields.bytes("result hash", MAX_RESULT_BYTES),
-    payByTime: fields.amount("pay-by time"),
-    submitResultTime: fields.amount("submit-result time"),
-    unlockTime: fields.amount("unlock time"),
-    externalDisputeUnlockTime: fields.amount("external dispute unlock time"),
-    sellerCooldownTime: fields.natural("seller cooldown time"),
-    buyerCooldownTime: fields.natural("buyer cooldown time"),
-    state: fields.state(states),
+    collateralReturn: fields.readAmount("collateral"),
+    inputHash: fields.readBytes("input hash"),
+    resultHash: fields.readBytes("result hash", MAX_RESULT_BYTES),
+    payByTime: fields.readAmount("pay-by time"),
+    submitResultTime: fields.readAmount("submit-result time"),
+    unlockTime: fields.readAmount("unlock time"),
+    externalDisputeUnlockTime: fields.readAmount("external dispute unlock time"),
+    sellerCooldownTime: fields.readNatural("seller cooldown time"),
+    buyerCooldownTime: fields.readNatural("buyer cooldown time"),
+    state: fields.readState(states),
   };
 }
 
@@ -186,66 +186,66 @@ const MAX_RESULT_BYTES = 16_384;
 const MAX_INT64 = 2n ** 63n - 1n;
 
 /** Reads the fields of a datum in sequence. */
-class Fields {
+class DatumFieldReader {
   readonly #fields: PlutusData[];
   readonly #network: Network;
-  #next = 0;
+  #nextIndex = 0;
 
   constructor(fields: PlutusData[], network: Network) {
     this.#fields = fields;
     this.#network = network;
   }
 
-  end(): void {
-    if (this.#next < this.#fields.length)
-      throw new PlutusDataError(`${this.#fields.length} fields instead of ${this.#next}`);
+  expectEnd(): void {
+    if (this.#nextIndex < this.#fields.length)
+      throw new PlutusDataError(`${this.#fields.length} fields instead of ${this.#nextIndex}`);
   }
 
-  #take(name: string): PlutusData {
-    const field = this.#fields[this.#next++];
+  #readNext(name: string): PlutusData {
+    const field = this.#fields[this.#nextIndex++];
     if (field === undefined) throw new PlutusDataError(`${name}: missing`);
     return field;
   }
 
-  bytes(name: string, longest = MAX_FIELD_BYTES): string {
-    return bytesToHex(expectBytes(this.#take(name), name, longest));
+  readBytes(name: string, longest = MAX_FIELD_BYTES): string {
+    return bytesToHex(expectBytes(this.#readNext(name), name, longest));
   }
 
   /** A non-negative integer of any size. */
-  natural(name: string): bigint {
-    const value = this.#take(name);
+  readNatural(name: string): bigint {
+    const value = this.#readNext(name);
     if (typeof value !== "bigint") throw new PlutusDataError(`${name}: not an integer`);
     if (value < 0n) throw new PlutusDataError(`${name}: negative`);
     return value;
   }
 
-  amount(name: string): bigint {
-    const value = this.natural(name);
+  readAmount(name: string): bigint {
+    const value = this.readNatural(name);
     if (value > MAX_INT64) throw new PlutusDataError(`${name}: beyond 64 bits`);
     return value;
   }
 
   /** A buyer or seller. */
-  party(name: string): { address: string; vkey: string } {
-    const parts = addressOfPlutus(this.#take(name), name, this.#network);
+  readParty(name: string): { address: string; vkey: string } {
+    const parts = readPlutusAddress(this.#readNext(name), name, this.#network);
     return { address: formatAddress(parts), vkey: parts.payment.hash };
   }
 
-  optionalAddress(name: string): string | null {
-    const option = expectConstr(this.#take(name), name, 1);
+  readOptionalAddress(name: string): string | null {
+    const option = expectConstr(this.#readNext(name), name, 1);
     if (option.index === 1) {
       expectNoFields(option, name);
       return null;
     }
-    return formatAddress(addressOfPlutus(expectOneField(option, name), name, this.#network));
+    return formatAddress(readPlutusAddress(expectOneField(option, name), name, this.#network));
   }
 
-  state(known: number): DatumState {
-    const value = expectConstr(this.#take("state"), "state", known - 1);
+  readState(known: number): DatumState {
+    const value = expectConstr(this.#readNext("state"), "state", known - 1);
     expectNoFields(value, "state");
-    const state = DATUM_STATES[value.index];
-    if (state === undefined) throw new PlutusDataError("state: unknown");
-    return state;
+    const readState = DATUM_STATES[value.index];
+    if (readState === undefined) throw new PlutusDataError("state: unknown");
+    return readState;
   }
 }
 
@@ -260,10 +260,10 @@ export function encodeEscrowDatum(datum: EscrowDatum): Uint8Array {
     ? [datum.sellerNonce + (datum.agentIdentifier ?? ""), datum.buyerNonce]
     : [datum.sellerNonce, datum.buyerNonce, datum.agentIdentifier ?? ""];
   const fields: PlutusData[] = [
-    addressToPlutus(datum.buyer),
-    ...(isV1 ? [] : [optionalAddressToPlutus(datum.buyerReturnAddress)]),
-    addressToPlutus(datum.seller),
-    ...(isV1 ? [] : [optionalAddressToPlutus(datum.sellerReturnAddress)]),
+    toPlutusAddress(datum.buyer),
+    ...(isV1 ? [] : [toPlutusOptionalAddress(datum.buyerReturnAddress)]),
+    toPlutusAddress(datum.seller),
+    ...(isV1 ? [] : [toPlutusOptionalAddress(datum.sellerReturnAddress)]),
     hexToBytes(datum.referenceKey),
     hexToBytes(datum.referenceSignature),
     ...nonces.map(hexToBytes),

@@ -35,7 +35,7 @@ export function encodeRedeemer(index: number, fields: PlutusData[] = []): Uint8A
  *
  * @param txHash - 64 hex characters
  */
-export function ownReferenceDatum(txHash: string, index: number): Uint8Array {
+export function encodeOwnReference(txHash: string, index: number): Uint8Array {
   return encodePlutusData({ index: 0, fields: [hexToBytes(txHash), BigInt(index)] });
 }
 
@@ -45,7 +45,7 @@ export function ownReferenceDatum(txHash: string, index: number): Uint8Array {
  *
  * @param datum - inline datum, CBOR in hex
  */
-export function readOwnReference(datum: string): string | null {
+export function decodeOwnReference(datum: string): string | null {
   try {
     const { fields } = expectConstr(decodePlutusData(hexToBytes(datum)), "own reference", 0);
     const [txHash, index, ...rest] = fields;

@@ -2,7 +2,7 @@ import { blake2b } from "@noble/hashes/blake2.js";
 import { concatBytes } from "@noble/hashes/utils.js";
 import { bytesToHex, hexToBytes } from "../hex.ts";
 import type { PaymentSourceType } from "../network.ts";
-import { scriptHash } from "../plutus/script.ts";
+import { hashScript } from "../plutus/script.ts";
 import { encodeRedeemer } from "./redeemers.ts";
 
 /** Constructor numbers of the registry policies' redeemers; generation 2 has an update between. */
@@ -16,7 +16,7 @@ const FIRST_NONCE = 0x10;
 const FIRST_VERSION = [0, 0, 0];
 
 /** CBOR of the redeemer with which a registry policy lets a token be minted or burned. */
-export function registryRedeemer(type: PaymentSourceType, does: "mint" | "burn"): Uint8Array {
+export function encodeRegistryRedeemer(type: PaymentSourceType, does: "mint" | "burn"): Uint8Array {
   return encodeRedeemer(REDEEMERS[type][does]);
 }
 
@@ -27,7 +27,7 @@ export function registryRedeemer(type: PaymentSourceType, does: "mint" | "burn")
  * Generation 1: blake2b-256 of transaction id and output index (4 bytes, big-endian). Generation 2: a
  * nonce, blake2b-224 of the same, and the version 0 in three bytes.
  */
-export function registryAssetName(
+export function computeRegistryAssetName(
   type: PaymentSourceType,
   seed: { txHash: string; index: number },
 ): string {
@@ -41,5 +41,5 @@ export function registryAssetName(
 
 /** Whether bytes (hex, as witnesses carry them) are the Plutus V3 script of a policy. */
 export function isPolicyScript(policyId: string, scriptCbor: string): boolean {
-  return scriptHash(hexToBytes(scriptCbor)) === policyId;
+  return hashScript(hexToBytes(scriptCbor)) === policyId;
 }

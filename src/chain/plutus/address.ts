@@ -13,15 +13,19 @@ const HASH_LENGTH = 28;
  * @param name - of the field, for the error
  * @throws PlutusDataError when the data is not an address, or has a pointer
  */
-export function addressOfPlutus(data: PlutusData, name: string, network: Network): AddressParts {
+export function readPlutusAddress(data: PlutusData, name: string, network: Network): AddressParts {
   const { fields } = expectConstr(data, name, 0);
   const [payment, stake] = fields;
   if (payment === undefined || stake === undefined || fields.length > 2)
     throw new PlutusDataError(`${name}: ${fields.length} fields instead of two`);
-  return { network, payment: credential(payment, name), stake: stakeCredential(stake, name) };
+  return {
+    network,
+    payment: readCredential(payment, name),
+    stake: readStakeCredential(stake, name),
+  };
 }
 
-function credential(data: PlutusData, name: string): Credential {
+function readCredential(data: PlutusData, name: string): Credential {
   const value = expectConstr(data, name, 1);
   const hash = expectBytes(expectOneField(value, name), name, HASH_LENGTH);
   if (hash.length !== HASH_LENGTH)
@@ -29,14 +33,14 @@ function credential(data: PlutusData, name: string): Credential {
   return { kind: value.index === 0 ? "key" : "script", hash: bytesToHex(hash) };
 }
 
-function stakeCredential(data: PlutusData, name: string): Credential | null {
+function readStakeCredential(data: PlutusData, name: string): Credential | null {
   const option = expectConstr(data, name, 1);
   if (option.index === 1) {
     expectNoFields(option, name);
     return null;
   }
   // Constructor 0 holds the credential itself; 1 would be a pointer, which is obsolete.
-  return credential(
+  return readCredential(
     expectOneField(expectConstr(expectOneField(option, name), name, 0), name),
     name,
   );
@@ -44,13 +48,13 @@ function stakeCredential(data: PlutusData, name: string): Credential | null {
 
 const NONE: Constr = { index: 1, fields: [] };
 
-function some(data: PlutusData): Constr {
+function toSome(data: PlutusData): Constr {
   return { index: 0, fields: [data] };
 }
 
 /** `Option<Address>`. */
-export function optionalAddressToPlutus(address: string | null): Constr {
-  return address === null ? NONE : some(addressToPlutus(address));
+export function toPlutusOptionalAddress(address: string | null): Constr {
+  return address === null ? NONE : toSome(toPlutusAddress(address));
 }
 
 /**
@@ -58,12 +62,12 @@ export function optionalAddressToPlutus(address: string | null): Constr {
  *
  * @throws Error when the text is not a base or enterprise address.
  */
-export function addressToPlutus(address: string): Constr {
+export function toPlutusAddress(address: string): Constr {
   const parsed = parseAddress(address);
   if (parsed === null || formatAddress(parsed) !== parsed.bech32)
     throw new Error(`not a base or enterprise address: ${address}`);
   const { payment, stake } = parsed;
-  const stakeOption = stake === null ? NONE : some(some(encodeCredential(stake)));
+  const stakeOption = stake === null ? NONE : toSome(toSome(encodeCredential(stake)));
   return { index: 0, fields: [encodeCredential(payment), stakeOption] };
 }
 

@@ -1,13 +1,13 @@
 import { parseAddress } from "../address.ts";
 import { bytesToHex, hexToBytes } from "../hex.ts";
 import type { Network, PaymentSourceType } from "../network.ts";
-import { addressOfPlutus, addressToPlutus } from "./address.ts";
+import { readPlutusAddress, toPlutusAddress } from "./address.ts";
 import { decodePlutusData, encodePlutusData, type PlutusData, PlutusDataError } from "./data.ts";
 import { expectBytes } from "./fields.ts";
 import { replaceParameters, ScriptError } from "./script.ts";
 
 /** The parameters of an escrow contract, built into its script. */
-export interface EscrowTerms {
+export interface EscrowParameters {
   type: PaymentSourceType;
   /** Signatures of admins that settle a dispute. */
   requiredAdminSignatures: number;
@@ -20,44 +20,44 @@ export interface EscrowTerms {
 }
 
 /** The parameters of an escrow script, in order; Web3ChainV2 takes no fee. */
-export function escrowParameters(terms: EscrowTerms): PlutusData[] {
+export function encodeEscrowParameters(terms: EscrowParameters): PlutusData[] {
   const { requiredAdminSignatures, adminVkeys, fee, cooldownTime } = terms;
   return [
     BigInt(requiredAdminSignatures),
     adminVkeys.map(hexToBytes),
-    ...(fee ? [addressToPlutus(fee.receiver), BigInt(fee.permille)] : []),
+    ...(fee ? [toPlutusAddress(fee.receiver), BigInt(fee.permille)] : []),
     BigInt(cooldownTime),
   ];
 }
 
 /** The parameters of the registry policy of Web3ChainV1: the text of the escrow's address. */
-export function policyParameters(escrowAddress: string): PlutusData[] {
+export function encodePolicyParameters(escrowAddress: string): PlutusData[] {
   return [new TextEncoder().encode(escrowAddress)];
 }
 
 /** @throws PlutusDataError when it is something else */
-type Check = (data: PlutusData, network: Network) => void;
+type ParameterCheck = (data: PlutusData, network: Network) => void;
 
 /** Bytes of a key hash, and of the longest address in bech32. */
 const HASH_LENGTH = 28;
 const MAX_ADDRESS_BYTES = 128;
 
-const integer: Check = (data) => {
+const checkInteger: ParameterCheck = (data) => {
   if (typeof data !== "bigint") throw new PlutusDataError("parameter: not an integer");
 };
 
-const keyHashes: Check = (data) => {
+const checkKeyHashes: ParameterCheck = (data) => {
   if (!Array.isArray(data)) throw new PlutusDataError("parameter: not a list");
   for (const item of data)
     if (expectBytes(item, "parameter", HASH_LENGTH).length < HASH_LENGTH)
       throw new PlutusDataError(`parameter: not a hash of ${HASH_LENGTH} bytes`);
 };
 
-const address: Check = (data, network) => {
-  addressOfPlutus(data, "parameter", network);
+const checkAddress: ParameterCheck = (data, network) => {
+  readPlutusAddress(data, "parameter", network);
 };
 
-const contractAddress: Check = (data, network) => {
+const checkContractAddress: ParameterCheck = (data, network) => {
   const text = new TextDecoder().decode(expectBytes(data, "parameter", MAX_ADDRESS_BYTES));
   const parsed = parseAddress(text);
   if (parsed?.payment.kind !== "script" || parsed.network !== network)
@@ -65,10 +65,10 @@ const contractAddress: Check = (data, network) => {
 };
 
 /** The reader of each parameter of a contract. */
-const SHAPES: Record<PaymentSourceType | "policy", readonly Check[]> = {
-  Web3ChainV1: [integer, keyHashes, address, integer, integer],
-  Web3ChainV2: [integer, keyHashes, integer],
-  policy: [contractAddress],
+const PARAMETER_CHECKS: Record<PaymentSourceType | "policy", readonly ParameterCheck[]> = {
+  Web3ChainV1: [checkInteger, checkKeyHashes, checkAddress, checkInteger, checkInteger],
+  Web3ChainV2: [checkInteger, checkKeyHashes, checkInteger],
+  policy: [checkContractAddress],
 };
 
 /**
@@ -78,7 +78,7 @@ const SHAPES: Record<PaymentSourceType | "policy", readonly Check[]> = {
  * @param of - what both are
  * @throws ScriptError when the template does not have the parameters of such a contract
  */
-export function scriptLike(
+export function createScriptFromTemplate(
   template: Uint8Array,
   of: PaymentSourceType | "policy",
   network: Network,
@@ -88,7 +88,7 @@ export function scriptLike(
   let own: PlutusData[];
   try {
     own = replaced.map(decodePlutusData);
-    for (const [i, check] of SHAPES[of].entries()) {
+    for (const [i, check] of PARAMETER_CHECKS[of].entries()) {
       const data = own[i];
       if (data === undefined) throw new PlutusDataError(`only ${own.length} parameters`);
       check(data, network);

@@ -7,8 +7,8 @@ import {
   encodeInt,
   encodeMap,
   encodeTag,
-  integerOf,
   readCbor,
+  toInteger,
 } from "../cbor.ts";
 
 /** Constructor `index` (from 0) of a sum type, with its fields in order. */
@@ -32,8 +32,8 @@ export class PlutusDataError extends Error {
 /** Far deeper than any type we read; the ledger sets no limit. */
 const MAX_DEPTH = 128;
 
-const COMPACT = { tag: 121, count: 7 };
-const WIDE = { tag: 1280, count: 121 };
+const COMPACT_TAGS = { tag: 121, count: 7 };
+const WIDE_TAGS = { tag: 1280, count: 121 };
 const GENERAL_TAG = 102;
 
 /**
@@ -43,31 +43,31 @@ const GENERAL_TAG = 102;
  */
 export function decodePlutusData(bytes: Uint8Array): PlutusData {
   try {
-    return plutusDataOf(readCbor(bytes), 0);
+    return toPlutusData(readCbor(bytes), 0);
   } catch (error) {
     if (error instanceof CborError) throw new PlutusDataError(error.message, { cause: error });
     throw error;
   }
 }
 
-function plutusDataOf(node: CborNode, depth: number): PlutusData {
+function toPlutusData(node: CborNode, depth: number): PlutusData {
   if (depth > MAX_DEPTH) throw new PlutusDataError(`nested deeper than ${MAX_DEPTH}`);
   if (node.kind === "bytes") return node.value;
-  if (node.kind === "array") return node.items.map((item) => plutusDataOf(item, depth + 1));
+  if (node.kind === "array") return node.items.map((item) => toPlutusData(item, depth + 1));
   if (node.kind === "map")
     return {
       entries: node.entries.map(([key, value]) => [
-        plutusDataOf(key, depth + 1),
-        plutusDataOf(value, depth + 1),
+        toPlutusData(key, depth + 1),
+        toPlutusData(value, depth + 1),
       ]),
     };
-  const integer = integerOf(node);
+  const integer = toInteger(node);
   if (integer !== null) return integer;
-  const constr = constrOf(node);
+  const constr = readConstr(node);
   if (constr === null) throw new PlutusDataError(`not Plutus data at ${node.start}`);
   return {
     index: constr.index,
-    fields: constr.fields.map((field) => plutusDataOf(field, depth + 1)),
+    fields: constr.fields.map((field) => toPlutusData(field, depth + 1)),
   };
 }
 
@@ -76,12 +76,12 @@ function plutusDataOf(node: CborNode, depth: number): PlutusData {
  * 1280 to 1400 are 7 to 127. Tag 102 carries the number as the first of two items. Null when the node
  * is not a constructor.
  */
-export function constrOf(node: CborNode): { index: number; fields: CborNode[] } | null {
+export function readConstr(node: CborNode): { index: number; fields: CborNode[] } | null {
   if (node.kind !== "tag" || node.content.kind !== "array") return null;
   const { tag, content } = node;
   for (const [{ tag: first, count }, offset] of [
-    [COMPACT, 0],
-    [WIDE, COMPACT.count],
+    [COMPACT_TAGS, 0],
+    [WIDE_TAGS, COMPACT_TAGS.count],
   ] as const) {
     if (tag >= first && tag < first + count)
       return { index: tag - first + offset, fields: content.items };
@@ -106,9 +106,9 @@ export function encodePlutusData(data: PlutusData): Uint8Array {
       data.entries.map(([key, value]) => [encodePlutusData(key), encodePlutusData(value)]),
     );
   const fields = encodeList(data.fields);
-  if (data.index < COMPACT.count) return encodeTag(COMPACT.tag + data.index, fields);
-  const wide = data.index - COMPACT.count;
-  if (wide < WIDE.count) return encodeTag(WIDE.tag + wide, fields);
+  if (data.index < COMPACT_TAGS.count) return encodeTag(COMPACT_TAGS.tag + data.index, fields);
+  const wide = data.index - COMPACT_TAGS.count;
+  if (wide < WIDE_TAGS.count) return encodeTag(WIDE_TAGS.tag + wide, fields);
   return encodeTag(GENERAL_TAG, encodeArray([encodeInt(BigInt(data.index)), fields]));
 }
 

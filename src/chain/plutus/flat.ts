@@ -9,13 +9,13 @@ export class FlatError extends Error {
   override name = "FlatError";
 }
 
-const BYTE = 8;
+const BITS_PER_BYTE = 8;
 
 /** Reads bits, most significant first. */
 export class BitReader {
   readonly #bytes: Uint8Array;
   /** Bits read. */
-  #at = 0;
+  #position = 0;
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
@@ -24,12 +24,12 @@ export class BitReader {
   /** A reader of the same bits from here on. */
   fork(): BitReader {
     const other = new BitReader(this.#bytes);
-    other.#at = this.#at;
+    other.#position = this.#position;
     return other;
   }
 
   get isAtEnd(): boolean {
-    return this.#at === this.#bytes.length * BYTE;
+    return this.#position === this.#bytes.length * BITS_PER_BYTE;
   }
 
   /**
@@ -41,10 +41,10 @@ export class BitReader {
   read(count: number): number {
     let value = 0;
     for (let i = 0; i < count; i++) {
-      const byte = this.#bytes[this.#at >> 3];
+      const byte = this.#bytes[this.#position >> 3];
       if (byte === undefined) throw new FlatError("the program ends early");
-      value = (value << 1) | ((byte >> (7 - (this.#at & 7))) & 1);
-      this.#at++;
+      value = (value << 1) | ((byte >> (7 - (this.#position & 7))) & 1);
+      this.#position++;
     }
     return value;
   }
@@ -55,8 +55,8 @@ export class BitReader {
    * @throws FlatError when there is none
    */
   align(): void {
-    if (this.read(BYTE - (this.#at & 7)) !== 1)
-      throw new FlatError(`no padding before byte ${this.#at >> 3}`);
+    if (this.read(BITS_PER_BYTE - (this.#position & 7)) !== 1)
+      throw new FlatError(`no padding before byte ${this.#position >> 3}`);
   }
 }
 
@@ -64,28 +64,28 @@ export class BitReader {
 export class BitWriter {
   readonly #bytes: number[] = [];
   /** The partial byte, and how many bits it has. */
-  #begun = 0;
-  #count = 0;
+  #partialByte = 0;
+  #partialBitCount = 0;
 
   /** @param count - how many of the lowest bits of `value` */
   write(value: number, count: number): void {
     for (let i = count - 1; i >= 0; i--) {
-      this.#begun = (this.#begun << 1) | ((value >> i) & 1);
-      this.#count++;
-      if (this.#count < BYTE) continue;
-      this.#bytes.push(this.#begun);
-      this.#begun = 0;
-      this.#count = 0;
+      this.#partialByte = (this.#partialByte << 1) | ((value >> i) & 1);
+      this.#partialBitCount++;
+      if (this.#partialBitCount < BITS_PER_BYTE) continue;
+      this.#bytes.push(this.#partialByte);
+      this.#partialByte = 0;
+      this.#partialBitCount = 0;
     }
   }
 
   /** Pads to the end of a byte, by a whole byte at a boundary. */
   align(): void {
-    this.write(1, BYTE - this.#count);
+    this.write(1, BITS_PER_BYTE - this.#partialBitCount);
   }
 
   /** Every byte that is full. */
-  bytes(): Uint8Array {
+  toBytes(): Uint8Array {
     return Uint8Array.from(this.#bytes);
   }
 }
@@ -123,7 +123,7 @@ export const TYPE_BITS = 4;
 const DATA_HEAD = (TERM.constant << 6) | (1 << 5) | (TYPE.data << 1);
 const DATA_HEAD_BITS = TERM_BITS + 1 + TYPE_BITS + 1;
 /** Bytes. */
-const MAX_PIECE_BYTES = 255;
+const MAX_CHUNK_BYTES = 255;
 /** Tags in a type; a list of pairs of data takes seven. */
 const MAX_TYPE_TAGS = 32;
 
@@ -137,7 +137,7 @@ export function copyBits(from: BitReader, to: BitWriter, count: number): number 
 /** Copies a natural number: groups of seven bits, each after a bit that says whether more follow. */
 export function copyNatural(from: BitReader, to: BitWriter): void {
   let group: number;
-  do group = copyBits(from, to, BYTE);
+  do group = copyBits(from, to, BITS_PER_BYTE);
   while (group >= 0x80);
 }
 
@@ -211,13 +211,13 @@ function copyConstant(from: BitReader, to: BitWriter): void {
     if (tags.length > MAX_TYPE_TAGS) throw new FlatError("a constant's type is too long");
   }
   const left = tags.reverse();
-  const type = takeType(left);
+  const type = readType(left);
   if (left.length > 0) throw new FlatError("a constant has two types");
   copyValue(from, to, type);
 }
 
 /** Removes a type from the end of its tags, which are in reverse order. */
-function takeType(tags: number[]): ConstantType {
+function readType(tags: number[]): ConstantType {
   const tag = tags.pop();
   switch (tag) {
     case TYPE.integer:
@@ -232,9 +232,9 @@ function takeType(tags: number[]): ConstantType {
       return "boolean";
     case TYPE.application: {
       const applied = tags.pop();
-      if (applied === TYPE.list) return { list: takeType(tags) };
+      if (applied === TYPE.list) return { list: readType(tags) };
       if (applied === TYPE.application && tags.pop() === TYPE.pair)
-        return { pair: [takeType(tags), takeType(tags)] };
+        return { pair: [readType(tags), readType(tags)] };
     }
   }
   throw new FlatError("unknown type of a constant");
@@ -253,8 +253,12 @@ function copyValue(from: BitReader, to: BitWriter, type: ConstantType): void {
 function copyBytes(from: BitReader, to: BitWriter): void {
   from.align();
   to.align();
-  for (let left = copyBits(from, to, BYTE); left > 0; left = copyBits(from, to, BYTE))
-    for (; left > 0; left--) copyBits(from, to, BYTE);
+  for (
+    let left = copyBits(from, to, BITS_PER_BYTE);
+    left > 0;
+    left = copyBits(from, to, BITS_PER_BYTE)
+  )
+    for (; left > 0; left--) copyBits(from, to, BITS_PER_BYTE);
 }
 
 /**
@@ -267,8 +271,8 @@ export function readData(from: BitReader): Uint8Array {
   if (from.read(DATA_HEAD_BITS) !== DATA_HEAD) throw new FlatError("not a constant of Plutus data");
   from.align();
   const bytes: number[] = [];
-  for (let left = from.read(BYTE); left > 0; left = from.read(BYTE))
-    for (; left > 0; left--) bytes.push(from.read(BYTE));
+  for (let left = from.read(BITS_PER_BYTE); left > 0; left = from.read(BITS_PER_BYTE))
+    for (; left > 0; left--) bytes.push(from.read(BITS_PER_BYTE));
   return Uint8Array.from(bytes);
 }
 
@@ -281,17 +285,17 @@ export function writeData(to: BitWriter, cbor: Uint8Array): void {
 /** Writes a byte string as `copyBytes` reads it. */
 export function writeBytes(to: BitWriter, bytes: Uint8Array): void {
   to.align();
-  for (let at = 0; at < bytes.length; at += MAX_PIECE_BYTES) {
-    const piece = bytes.subarray(at, at + MAX_PIECE_BYTES);
-    to.write(piece.length, BYTE);
-    for (const byte of piece) to.write(byte, BYTE);
+  for (let at = 0; at < bytes.length; at += MAX_CHUNK_BYTES) {
+    const piece = bytes.subarray(at, at + MAX_CHUNK_BYTES);
+    to.write(piece.length, BITS_PER_BYTE);
+    for (const byte of piece) to.write(byte, BITS_PER_BYTE);
   }
-  to.write(0, BYTE);
+  to.write(0, BITS_PER_BYTE);
 }
 
 /** Writes a natural number as `copyNatural` reads it, the lowest bits first. */
 export function writeNatural(to: BitWriter, value: bigint): void {
   let left = value;
-  for (; left >= 0x80n; left >>= 7n) to.write(0x80 | Number(left & 0x7fn), BYTE);
-  to.write(Number(left), BYTE);
+  for (; left >= 0x80n; left >>= 7n) to.write(0x80 | Number(left & 0x7fn), BITS_PER_BYTE);
+  to.write(Number(left), BITS_PER_BYTE);
 }

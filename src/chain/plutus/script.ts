@@ -31,7 +31,7 @@ const MAX_SCRIPT_BYTES = 32 * 1024;
  *
  * @param script - the flat program as a CBOR byte string, as witnesses carry it
  */
-export function scriptHash(script: Uint8Array): string {
+export function hashScript(script: Uint8Array): string {
   return bytesToHex(blake2b(concatBytes(PLUTUS_V3, script), { dkLen: 28 }));
 }
 
@@ -42,15 +42,15 @@ export function scriptHash(script: Uint8Array): string {
  * @param shown - hex
  * @returns null when it is another script
  */
-export function scriptOfHash(hash: string, shown: string): Uint8Array | null {
+export function parseScript(hash: string, shown: string): Uint8Array | null {
   // A byte string's head takes up to nine bytes.
   if (shown.length > 2 * (MAX_SCRIPT_BYTES + 9)) return null;
   const bytes = hexToBytes(shown);
-  const inner = byteString(bytes);
-  return [bytes, inner].find((script) => script !== null && scriptHash(script) === hash) ?? null;
+  const inner = readByteString(bytes);
+  return [bytes, inner].find((script) => script !== null && hashScript(script) === hash) ?? null;
 }
 
-function byteString(cbor: Uint8Array): Uint8Array | null {
+function readByteString(cbor: Uint8Array): Uint8Array | null {
   try {
     const node = readCbor(cbor);
     return node.kind === "bytes" ? node.value : null;
@@ -61,8 +61,8 @@ function byteString(cbor: Uint8Array): Uint8Array | null {
 }
 
 /** Bits of the constructor number 0, and of the flag whether a list of terms continues. */
-const NUMBER_BITS = 8;
-const MORE_BITS = 1;
+const CONSTR_INDEX_BITS = 8;
+const CONTINUATION_BITS = 1;
 
 /**
  * Replaces a script's parameters by others. They stay in place, in one of the two forms that compilers
@@ -79,7 +79,7 @@ export function replaceParameters(
   script: Uint8Array,
   parameters: readonly Uint8Array[],
 ): { script: Uint8Array; replaced: Uint8Array[] } {
-  const program = byteString(script);
+  const program = readByteString(script);
   if (program === null || script.length > MAX_SCRIPT_BYTES)
     throw new ScriptError("not a script of a size that the ledger takes");
   const from = new BitReader(program);
@@ -99,19 +99,19 @@ export function replaceParameters(
     const outermost = copyBits(from, to, TERM_BITS);
     if (outermost === TERM.case) {
       expect(TERM.constr, TERM_BITS);
-      expect(0, NUMBER_BITS);
+      expect(0, CONSTR_INDEX_BITS);
       for (let own = countTerms(from) - parameters.length; own > 0; own--) {
-        expect(1, MORE_BITS);
+        expect(1, CONTINUATION_BITS);
         copyTerm(from, to);
       }
       for (const parameter of parameters) {
-        expect(1, MORE_BITS);
+        expect(1, CONTINUATION_BITS);
         replace(parameter);
       }
-      expect(0, MORE_BITS);
-      expect(1, MORE_BITS);
+      expect(0, CONTINUATION_BITS);
+      expect(1, CONTINUATION_BITS);
       copyTerm(from, to);
-      expect(0, MORE_BITS);
+      expect(0, CONTINUATION_BITS);
     } else if (outermost === TERM.application) {
       for (const _ of parameters.slice(1)) expect(TERM.application, TERM_BITS);
       copyTerm(from, to);
@@ -124,5 +124,5 @@ export function replaceParameters(
     throw error;
   }
   if (!from.isAtEnd) throw new ScriptError("bytes left over behind the program");
-  return { script: encodeBytes(to.bytes()), replaced };
+  return { script: encodeBytes(to.toBytes()), replaced };
 }

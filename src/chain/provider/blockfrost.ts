@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ChainClock } from "../chain-time.ts";
-import { getPage } from "./pages.ts";
+import { getPage } from "./get-page.ts";
 import {
   type AssetProvider,
   type Block,
@@ -9,10 +9,10 @@ import {
   type ProviderUtxo,
 } from "./provider.ts";
 import { createRequester, createSender, type Requester, type RequesterOptions } from "./request.ts";
-import { createTransactionCalls, UTXO, utxoOf } from "./transactions.ts";
+import { createTransactionCalls, toProviderUtxo, UTXO } from "./transactions.ts";
 
 /** How far the tip may be ahead of the wall clock, seconds: nodes take no block of more than a few. */
-const MAX_AHEAD_S = 300;
+const MAX_TIP_AHEAD_S = 300;
 
 /**
  * A provider with the Blockfrost HTTP API. Reads are retried on temporary failures; refusals (402,
@@ -35,16 +35,16 @@ export function createBlockfrost(
       const block = await get("/blocks/latest", BLOCK);
       if (block === null) throw new ProviderError("provider: has no block at all", { status: 404 });
       const ahead = block.time - Math.floor(now() / 1000);
-      if (clock === "wall" && ahead > MAX_AHEAD_S)
+      if (clock === "wall" && ahead > MAX_TIP_AHEAD_S)
         throw new ProviderError(`provider: its tip is ${ahead} s ahead of the time`, {
           status: 200,
         });
-      return blockOf(block);
+      return toBlock(block);
     },
 
     async block(heightOrHash) {
       const block = await get(`/blocks/${heightOrHash}`, BLOCK);
-      return block && blockOf(block);
+      return block && toBlock(block);
     },
 
     async addressTransactions(address, { from, page, count, order = "asc" }) {
@@ -86,10 +86,10 @@ export function createBlockfrost(
           hash: utxos.hash,
           inputs: utxos.inputs
             .filter(({ collateral, reference }) => !collateral && !reference)
-            .map((input) => outputOf(input, input.tx_hash)),
+            .map((input) => toTransactionUtxo(input, input.tx_hash)),
           outputs: utxos.outputs
             .filter(({ collateral }) => !collateral)
-            .map((output) => outputOf(output, utxos.hash)),
+            .map((output) => toTransactionUtxo(output, utxos.hash)),
         }
       );
     },
@@ -135,11 +135,11 @@ const TRANSACTION_UTXOS = z.object({
   outputs: z.array(TRANSACTION_OUTPUT),
 });
 
-function blockOf({ previous_block, ...block }: z.infer<typeof BLOCK>): Block {
+function toBlock({ previous_block, ...block }: z.infer<typeof BLOCK>): Block {
   return previous_block ? { ...block, previousHash: previous_block } : block;
 }
 
-function outputOf(utxo: z.infer<typeof TRANSACTION_OUTPUT>, txHash: string): ProviderUtxo {
+function toTransactionUtxo(utxo: z.infer<typeof TRANSACTION_OUTPUT>, txHash: string): ProviderUtxo {
   return {
     address: utxo.address,
     txHash,
@@ -183,7 +183,11 @@ function createAssetCalls(get: Requester): AssetProvider {
       const path = `/addresses/${encodeURIComponent(address)}/utxos`;
       const rows = await getPage(get, path, OUTPUTS, { page, count, order });
       return (
-        rows?.map((row) => ({ ...utxoOf(row), dataHash: row.data_hash, block: row.block })) ?? null
+        rows?.map((row) => ({
+          ...toProviderUtxo(row),
+          dataHash: row.data_hash,
+          block: row.block,
+        })) ?? null
       );
     },
   };

@@ -2,7 +2,7 @@ import {
   type BudgetState,
   CALL_CLASSES,
   type CallClass,
-  callsToday,
+  countCallsToday,
   leaseCalls,
   type Quota,
 } from "./budget.ts";
@@ -24,15 +24,20 @@ export interface BudgetReport extends Quota {
 }
 
 /** More than any burst. */
-const MANY = 1_000_000;
+const UNBOUNDED_CALLS = 1_000_000;
 /** No API key has this id. */
-const NOBODY = "";
+const UNUSED_KEY_ID = "";
 
 /** Asks the budget as each class would, and takes nothing. @param now - epoch milliseconds */
-export function reportOf(state: BudgetState, quota: Quota, now: number): BudgetReport {
-  const used = callsToday(state, now);
+export function createBudgetReport(state: BudgetState, quota: Quota, now: number): BudgetReport {
+  const used = countCallsToday(state, now);
   const classes = (Object.keys(CALL_CLASSES) as CallClass[]).map((by) => {
-    const { lease } = leaseCalls(state, quota, { calls: MANY, by, key: NOBODY }, now);
+    const { lease } = leaseCalls(
+      state,
+      quota,
+      { calls: UNBOUNDED_CALLS, by, key: UNUSED_KEY_ID },
+      now,
+    );
     return {
       class: by,
       usedToday: used[by] ?? 0,

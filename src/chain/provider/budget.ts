@@ -21,21 +21,21 @@ export type CallClass =
 
 interface ClassRules {
   /** Part of the burst that it never touches. */
-  leaves: number;
+  reservedBurstShare: number;
   /** Seconds whose calls are promised to it before they are back; 0: it has to ask again. */
-  aheadS: number;
+  maxAdvanceS: number;
   /** Part of the day's quota that it never touches. */
-  leavesOfDay: number;
+  reservedDayShare: number;
   /**
    * Part of the rest that all together may have used when the day begins, for it to get more. That
    * grows evenly to the whole rest when the day ends.
    */
-  headStart: number;
+  initialDayShare: number;
   /**
    * For callers: part of the burst that one API key may have at once. Of the day, all keys together
    * get at most half of what the other classes left. Null: not a caller's.
    */
-  perKey: number | null;
+  burstSharePerKey: number | null;
   /** The day's quota that it goes by where none is known; left out: none. */
   assumedPerDay?: number;
 }
@@ -44,25 +44,61 @@ interface ClassRules {
 const MIN_PLAN_CALLS = 50_000;
 
 export const CALL_CLASSES: Readonly<Record<CallClass, ClassRules>> = {
-  deadline: { leaves: 0, aheadS: 20, leavesOfDay: 0, headStart: 1, perKey: null },
-  sync: { leaves: 0.02, aheadS: 10, leavesOfDay: 0.01, headStart: 0.5, perKey: null },
-  wallet: { leaves: 0.25, aheadS: 0, leavesOfDay: 0.1, headStart: 0.25, perKey: null },
-  begunRead: { leaves: 0.5, aheadS: 0, leavesOfDay: 0.1, headStart: 0.05, perKey: 0.2 },
-  read: { leaves: 0.6, aheadS: 0, leavesOfDay: 0.1, headStart: 0.05, perKey: 0.1 },
+  deadline: {
+    reservedBurstShare: 0,
+    maxAdvanceS: 20,
+    reservedDayShare: 0,
+    initialDayShare: 1,
+    burstSharePerKey: null,
+  },
+  sync: {
+    reservedBurstShare: 0.02,
+    maxAdvanceS: 10,
+    reservedDayShare: 0.01,
+    initialDayShare: 0.5,
+    burstSharePerKey: null,
+  },
+  wallet: {
+    reservedBurstShare: 0.25,
+    maxAdvanceS: 0,
+    reservedDayShare: 0.1,
+    initialDayShare: 0.25,
+    burstSharePerKey: null,
+  },
+  begunRead: {
+    reservedBurstShare: 0.5,
+    maxAdvanceS: 0,
+    reservedDayShare: 0.1,
+    initialDayShare: 0.05,
+    burstSharePerKey: 0.2,
+  },
+  read: {
+    reservedBurstShare: 0.6,
+    maxAdvanceS: 0,
+    reservedDayShare: 0.1,
+    initialDayShare: 0.05,
+    burstSharePerKey: 0.1,
+  },
   idle: {
-    ...{ leaves: 0.7, aheadS: 0, leavesOfDay: 0.55, headStart: 0.05, perKey: null },
+    ...{
+      reservedBurstShare: 0.7,
+      maxAdvanceS: 0,
+      reservedDayShare: 0.55,
+      initialDayShare: 0.05,
+      burstSharePerKey: null,
+    },
     // What nobody waits for never uses up a plan of which nobody told us.
     assumedPerDay: MIN_PLAN_CALLS,
   },
 };
 
 /** Hosted providers allow a burst of fifty seconds' calls. */
-const BURST_S = 50;
+const BURST_DURATION_S = 50;
 /** Part of what comes back that is one API key's. */
-const KEY_PART = 0.2;
+const KEY_REFILL_SHARE = 0.2;
 /** With fewer calls left, leases are small, so that those who share a key take turns. */
-const SCARCE = 50;
-const SCARCE_LEASE = 10;
+const SCARCE_CALLS = 50;
+const MAX_SCARCE_LEASE = 10;
 const DAY_MS = 24 * 60 * 60_000;
 /** Even if a provider names a later time, it is asked again after a day. */
 const MAX_STOP_MS = DAY_MS;
@@ -111,14 +147,14 @@ export interface Lease {
 }
 
 /** The budget of a key that nobody has used. @param now - epoch milliseconds */
-export function fullBudget(quota: Quota, now: number): BudgetState {
+export function createBudget(quota: Quota, now: number): BudgetState {
   return {
     at: now,
-    calls: burstOf(quota),
+    calls: computeBurst(quota),
     promised: 0,
     stoppedUntil: 0,
     byKey: new Map(),
-    day: { number: dayOf(now), used: 0, byCallers: 0 },
+    day: { number: toDayNumber(now), used: 0, byCallers: 0 },
   };
 }
 
@@ -138,12 +174,12 @@ export function leaseCalls(
   const rules = CALL_CLASSES[request.by];
   const limits = [
     { free: now < state.stoppedUntil ? 0 : Number.POSITIVE_INFINITY, freeAt: state.stoppedUntil },
-    ofBurst(state, quota, rules),
-    ofKey(state, quota, rules, request.key),
-    ofDay(state, quota, rules),
+    computeBurstLimit(state, quota, rules),
+    computeKeyLimit(state, quota, rules, request.key),
+    computeDayLimit(state, quota, rules),
   ];
-  const here = Math.max(state.calls - burstOf(quota) * rules.leaves, 0);
-  const most = here < SCARCE ? SCARCE_LEASE : request.calls;
+  const here = Math.max(state.calls - computeBurst(quota) * rules.reservedBurstShare, 0);
+  const most = here < SCARCE_CALLS ? MAX_SCARCE_LEASE : request.calls;
   const free = Math.min(request.calls, most, ...limits.map((one) => one.free));
   const granted = Math.max(Math.floor(free), 0);
   if (granted === 0) {
@@ -153,8 +189,8 @@ export function leaseCalls(
     return { state, lease: { granted, waitMs: 0, retryAt } };
   }
   const promised = Math.max(granted - here, 0);
-  const taken = take(state, request, granted, promised);
-  const waitMs = promised > 0 ? Math.ceil(msOf(taken.promised, quota)) : 0;
+  const taken = recordGrant(state, request, granted, promised);
+  const waitMs = promised > 0 ? Math.ceil(computeRefillMs(taken.promised, quota)) : 0;
   return { state: taken, lease: { granted, waitMs, retryAt: null } };
 }
 
@@ -169,8 +205,8 @@ export function stopCalls(state: BudgetState, until: number, now: number): Budge
 }
 
 /** The calls granted in the UTC day of a time, by class. @param now - epoch milliseconds */
-export function callsToday({ day }: BudgetState, now: number): CallsByClass {
-  return day.number === dayOf(now) ? (day.byClass ?? {}) : {};
+export function countCallsToday({ day }: BudgetState, now: number): CallsByClass {
+  return day.number === toDayNumber(now) ? (day.byClass ?? {}) : {};
 }
 
 /** The state with what came back since. */
@@ -178,12 +214,12 @@ function refill(state: BudgetState, quota: Quota, now: number): BudgetState {
   const passedS = Math.max(now - state.at, 0) / 1000;
   const back = passedS * quota.callsPerSecond;
   const paid = Math.min(state.promised, back);
-  const ofKeys = passedS * callsPerKeySecond(quota);
-  const number = dayOf(now);
+  const ofKeys = passedS * computeKeyRefillRate(quota);
+  const number = toDayNumber(now);
   return {
     ...state,
     at: now,
-    calls: Math.min(burstOf(quota), state.calls + back - paid),
+    calls: Math.min(computeBurst(quota), state.calls + back - paid),
     promised: state.promised - paid,
     byKey: new Map(
       [...state.byKey]
@@ -194,14 +230,14 @@ function refill(state: BudgetState, quota: Quota, now: number): BudgetState {
   };
 }
 
-function take(
+function recordGrant(
   state: BudgetState,
   { by, key = "" }: CallRequest,
   granted: number,
   promised: number,
 ): BudgetState {
   const { byKey, day } = state;
-  const isCaller = CALL_CLASSES[by].perKey !== null;
+  const isCaller = CALL_CLASSES[by].burstSharePerKey !== null;
   return {
     ...state,
     calls: state.calls - (granted - promised),
@@ -222,24 +258,38 @@ interface Limit {
   freeAt: number;
 }
 
-function ofBurst(state: BudgetState, quota: Quota, { leaves, aheadS }: ClassRules): Limit {
-  const here = state.calls - burstOf(quota) * leaves;
+function computeBurstLimit(
+  state: BudgetState,
+  quota: Quota,
+  { reservedBurstShare: leaves, maxAdvanceS: aheadS }: ClassRules,
+): Limit {
+  const here = state.calls - computeBurst(quota) * leaves;
   const free = here + aheadS * quota.callsPerSecond - state.promised;
-  return { free, freeAt: state.at + msOf(1 - free, quota) };
+  return { free, freeAt: state.at + computeRefillMs(1 - free, quota) };
 }
 
 const UNLIMITED: Limit = { free: Number.POSITIVE_INFINITY, freeAt: 0 };
 
-function ofKey(state: BudgetState, quota: Quota, { perKey }: ClassRules, key = ""): Limit {
+function computeKeyLimit(
+  state: BudgetState,
+  quota: Quota,
+  { burstSharePerKey: perKey }: ClassRules,
+  key = "",
+): Limit {
   if (perKey === null) return UNLIMITED;
-  const free = burstOf(quota) * perKey - (state.byKey.get(key) ?? 0);
-  return { free, freeAt: state.at + ((1 - free) / callsPerKeySecond(quota)) * 1000 };
+  const free = computeBurst(quota) * perKey - (state.byKey.get(key) ?? 0);
+  return { free, freeAt: state.at + ((1 - free) / computeKeyRefillRate(quota)) * 1000 };
 }
 
-function ofDay(
+function computeDayLimit(
   { at, day }: BudgetState,
   quota: Quota,
-  { leavesOfDay, headStart, perKey, assumedPerDay }: ClassRules,
+  {
+    reservedDayShare: leavesOfDay,
+    initialDayShare: headStart,
+    burstSharePerKey: perKey,
+    assumedPerDay,
+  }: ClassRules,
 ): Limit {
   const callsPerDay = quota.callsPerDay ?? assumedPerDay;
   if (callsPerDay === undefined) return UNLIMITED;
@@ -255,20 +305,20 @@ function ofDay(
 }
 
 /** Milliseconds in which so many calls come back. */
-function msOf(calls: number, { callsPerSecond }: Quota): number {
+function computeRefillMs(calls: number, { callsPerSecond }: Quota): number {
   return (calls / callsPerSecond) * 1000;
 }
 
-function burstOf({ callsPerSecond }: Quota): number {
-  return callsPerSecond * BURST_S;
+function computeBurst({ callsPerSecond }: Quota): number {
+  return callsPerSecond * BURST_DURATION_S;
 }
 
 /** What one API key gets back in a second: no more than its part of an even day. */
-function callsPerKeySecond({ callsPerSecond, callsPerDay }: Quota): number {
+function computeKeyRefillRate({ callsPerSecond, callsPerDay }: Quota): number {
   const even = callsPerDay === null ? Number.POSITIVE_INFINITY : callsPerDay / (DAY_MS / 1000);
-  return Math.min(callsPerSecond, even) * KEY_PART;
+  return Math.min(callsPerSecond, even) * KEY_REFILL_SHARE;
 }
 
-function dayOf(now: number): number {
+function toDayNumber(now: number): number {
   return Math.floor(now / DAY_MS);
 }

@@ -1,14 +1,14 @@
 import * as z from "zod";
 import {
   type EvaluationObstacle,
+  EvaluationUnavailableError,
   type ExecutionUnits,
-  NotEvaluated,
   ProviderError,
-  ScriptFailed,
+  ScriptFailedError,
 } from "./provider.ts";
 import { parseJson, truncateMessage } from "./request.ts";
 
-const CALL = "provider: POST /utils/txs/evaluate/utxos";
+const CALL_NAME = "provider: POST /utils/txs/evaluate/utxos";
 
 const COUNT = z.int().nonnegative();
 const UNITS = z.object({ memory: COUNT, steps: COUNT });
@@ -17,7 +17,7 @@ const UNITS = z.object({ memory: COUNT, steps: COUNT });
  * The answer of Ogmios 5 (`EvaluateTx`, https://ogmios.dev/v5.6/api/), which the provider passes on. It
  * is a result, the reason for its absence, or a fault of the request.
  */
-const ANSWER = z.union([
+const RESPONSE_SCHEMA = z.union([
   z.object({ result: z.object({ EvaluationResult: z.record(z.string(), UNITS) }) }),
   z.object({ result: z.object({ EvaluationFailure: z.record(z.string(), z.unknown()) }) }),
   z.object({ type: z.literal("jsonwsp/fault"), fault: z.object({ string: z.string() }) }),
@@ -28,15 +28,16 @@ const ANSWER = z.union([
  *
  * @param status - 200 or 400. A 400 may contain the node's answer as text.
  * @returns the units of each redeemer, by purpose and index, such as `mint:0`
- * @throws ScriptFailed, NotEvaluated, ProviderError
+ * @throws ScriptFailed, EvaluationUnavailableError, ProviderError
  */
-export function evaluationOf(status: number, text: string): Map<string, ExecutionUnits> {
-  const json = status === 400 ? wrappedAnswer(text) : parseJson(text);
-  const parsed = ANSWER.safeParse(json);
-  if (!parsed.success) throw withoutAnswer(status, text);
+export function parseEvaluation(status: number, text: string): Map<string, ExecutionUnits> {
+  const json = status === 400 ? unwrapNodeResponse(text) : parseJson(text);
+  const parsed = RESPONSE_SCHEMA.safeParse(json);
+  if (!parsed.success) throw createMalformedResponseError(status, text);
   const answer = parsed.data;
-  if ("fault" in answer) throw malformed(answer.fault.string);
-  if ("EvaluationFailure" in answer.result) throw failureOf(answer.result.EvaluationFailure);
+  if ("fault" in answer) throw createMalformedRequestError(answer.fault.string);
+  if ("EvaluationFailure" in answer.result)
+    throw toEvaluationError(answer.result.EvaluationFailure);
   return new Map(
     Object.entries(answer.result.EvaluationResult).map(([name, { memory, steps }]) => [
       name,
@@ -46,22 +47,22 @@ export function evaluationOf(status: number, text: string): Map<string, Executio
 }
 
 /** The node's answer in the body of a 400, or in its message; undefined when there is none. */
-function wrappedAnswer(text: string): unknown {
+function unwrapNodeResponse(text: string): unknown {
   const body = parseJson(text);
-  if (ANSWER.safeParse(body).success) return body;
+  if (RESPONSE_SCHEMA.safeParse(body).success) return body;
   const error = z.object({ message: z.string() }).safeParse(body);
   return error.success ? parseJson(error.data.message) : undefined;
 }
 
-function withoutAnswer(status: number, text: string): ProviderError {
-  if (status === 400) return malformed(text);
+function createMalformedResponseError(status: number, text: string): ProviderError {
+  if (status === 400) return createMalformedRequestError(text);
   // It may come from a proxy, so it is not permanent.
-  return new ProviderError(`${CALL}: answer is malformed`, { status });
+  return new ProviderError(`${CALL_NAME}: answer is malformed`, { status });
 }
 
 /** A malformed request stays malformed when repeated. @param cause - the node's own words */
-function malformed(cause: string): ProviderError {
-  const message = `${CALL}: the node cannot interpret the transaction: the log has its words`;
+function createMalformedRequestError(cause: string): ProviderError {
+  const message = `${CALL_NAME}: the node cannot interpret the transaction: the log has its words`;
   return new ProviderError(message, {
     status: 400,
     permanent: true,
@@ -77,18 +78,20 @@ const OBSTACLES: Record<string, EvaluationObstacle> = {
 };
 
 /** Classifies a failure by its one member. An unknown kind says nothing about a script. */
-function failureOf(failure: Record<string, unknown>): Error {
+function toEvaluationError(failure: Record<string, unknown>): Error {
   const [[kind = "", detail] = []] = Object.entries(failure);
   const reason = JSON.stringify(failure);
   if (kind === "ScriptFailures")
-    return onlyUnknownInputs(detail)
-      ? new NotEvaluated("UnknownInput", reason)
-      : new ScriptFailed(reason, redeemersOf(detail));
+    return hasOnlyUnknownInputs(detail)
+      ? new EvaluationUnavailableError("UnknownInput", reason)
+      : new ScriptFailedError(reason, redeemersOf(detail));
   const obstacle = isUnknownInput(kind, detail) ? "UnknownInput" : OBSTACLES[kind];
-  if (obstacle !== undefined) return new NotEvaluated(obstacle, reason);
+  if (obstacle !== undefined) return new EvaluationUnavailableError(obstacle, reason);
   if (kind === "CannotCreateEvaluationContext" || kind === "IncompatibleEra")
-    return malformed(reason);
-  return new ProviderError(`${CALL}: the node gives no result`, { cause: truncateMessage(reason) });
+    return createMalformedRequestError(reason);
+  return new ProviderError(`${CALL_NAME}: the node gives no result`, {
+    cause: truncateMessage(reason),
+  });
 }
 
 function redeemersOf(failures: unknown): string[] {
@@ -97,7 +100,7 @@ function redeemersOf(failures: unknown): string[] {
 }
 
 /** Some nodes report an unknown input as its redeemer's failure. */
-function onlyUnknownInputs(failures: unknown): boolean {
+function hasOnlyUnknownInputs(failures: unknown): boolean {
   const parsed = z
     .record(z.string(), z.array(z.record(z.string(), z.unknown())))
     .safeParse(failures);
@@ -109,7 +112,7 @@ function onlyUnknownInputs(failures: unknown): boolean {
 }
 
 /** The ledger's error for an input that is not among its unspent outputs. */
-const UNKNOWN_INPUT = /unknown transaction input|missing from UTxO set/i;
+const UNKNOWN_INPUT_PATTERN = /unknown transaction input|missing from UTxO set/i;
 
 function isUnknownInput(kind: string, detail: unknown): boolean {
   if (kind === "unknownInputReferencedByRedeemer") return true;
@@ -117,6 +120,6 @@ function isUnknownInput(kind: string, detail: unknown): boolean {
   return (
     kind === "CannotCreateEvaluationContext" &&
     context.success &&
-    UNKNOWN_INPUT.test(context.data.reason)
+    UNKNOWN_INPUT_PATTERN.test(context.data.reason)
   );
 }

@@ -75,7 +75,7 @@ export interface TransactionProvider {
    *
    * @param additional - outputs that the node may not know yet
    * @returns what each redeemer used, by purpose and index, such as `mint:0`
-   * @throws ScriptFailed when one of them fails; NotEvaluated when the node could not run them;
+   * @throws ScriptFailed when one of them fails; EvaluationUnavailableError when the node could not run them;
    *   ProviderError, `permanent` when the node cannot interpret the transaction
    */
   evaluate(
@@ -133,8 +133,8 @@ export interface ProtocolParameters {
 }
 
 /** The node ran a transaction's scripts and rejected it: only another one can succeed. */
-export class ScriptFailed extends Error {
-  override name = "ScriptFailed";
+export class ScriptFailedError extends Error {
+  override name = "ScriptFailedError";
   /** The node's own words in full, for the log alone. */
   readonly detail: string;
   /** Those that failed, by purpose and index, such as `spend:0`; none when the node does not say. */
@@ -224,13 +224,13 @@ export class ProviderError extends Error {
 }
 
 /** A provider's answer was larger than any that is read: another one may be asked for less. */
-export class AnswerTooLarge extends ProviderError {
-  override name = "AnswerTooLarge";
+export class ResponseTooLargeError extends ProviderError {
+  override name = "ResponseTooLargeError";
 }
 
 /** The budget of the provider's key has no calls for this use now: the provider was not asked. */
-export class NoCallsLeft extends ProviderError {
-  override name = "NoCallsLeft";
+export class CallBudgetExhaustedError extends ProviderError {
+  override name = "CallBudgetExhaustedError";
 
   /** @param retryAt - epoch milliseconds */
   constructor(retryAt: number | null) {
@@ -248,20 +248,20 @@ export type EvaluationObstacle =
   | "NotSynced";
 
 /** The node could not run a transaction's scripts, which says nothing about them. */
-export class NotEvaluated extends ProviderError {
-  override name = "NotEvaluated";
+export class EvaluationUnavailableError extends ProviderError {
+  override name = "EvaluationUnavailableError";
   readonly obstacle: EvaluationObstacle;
   /** The node's own words in full, which may name an output; for the log alone. */
   readonly detail: string;
 
   constructor(obstacle: EvaluationObstacle, detail: string) {
-    super(`provider: its node cannot run the scripts: ${OBSTACLES[obstacle]}`);
+    super(`provider: its node cannot run the scripts: ${OBSTACLE_MESSAGES[obstacle]}`);
     this.obstacle = obstacle;
     this.detail = detail;
   }
 }
 
-const OBSTACLES: Record<EvaluationObstacle, string> = {
+const OBSTACLE_MESSAGES: Record<EvaluationObstacle, string> = {
   UnknownInput: "it does not know an output that the transaction spends or reads",
   AdditionalUtxoOverlap: "it knew an output already that it was told of",
   NotSynced: "it has not followed the chain far enough",
@@ -270,7 +270,7 @@ const OBSTACLES: Record<EvaluationObstacle, string> = {
 /** Leases calls and records refusals; see `durable-objects/provider-budget.ts`. */
 export interface CallBudget {
   /** Resolves when one call may be made; throws a `ProviderError` with `retryAt` when none may. */
-  take(): Promise<void>;
+  leaseCall(): Promise<void>;
   /** Reports a refusal (402, 418, 429): no user of the same key calls before `until`. */
-  refused(until: number): Promise<void>;
+  reportRefusal(until: number): Promise<void>;
 }

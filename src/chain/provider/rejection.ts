@@ -4,16 +4,16 @@ import type { AdditionalOutput } from "./provider.ts";
  * What a node says when what it knows of the chain does not fit: it may be late, or have the
  * transaction already. Nodes tell of the value as well then, since it sums up what they know.
  */
-const TEMPORARY_REJECTION =
+const TEMPORARY_REJECTION_PATTERN =
   /BadInputsUTxO|All inputs are spent|unknown (?:transaction )?input|OutsideValidityInterval|mempool/i;
 
 /** What a node says of the bytes themselves, whatever the chain looks like. */
-const PERMANENT_REJECTION =
+const PERMANENT_REJECTION_PATTERN =
   /FeeTooSmall|OutputTooSmall|BabbageOutputTooSmall|OutputTooBig|MaxTxSize|ValueNotConserved|Witness|ScriptDataHash|PPViewHashes|ExUnitsTooBig|InsufficientCollateral|PlutusFailure|ScriptWitnessNotValidating|ValidationTagMismatch|DeserialiseFailure|DecoderFailure|malformed/i;
 
 /** Whether a refusal ends the bytes: the same will be said of them again. */
 export function isPermanentRejection(refusal: string): boolean {
-  return !TEMPORARY_REJECTION.test(refusal) && PERMANENT_REJECTION.test(refusal);
+  return !TEMPORARY_REJECTION_PATTERN.test(refusal) && PERMANENT_REJECTION_PATTERN.test(refusal);
 }
 
 /**

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { abortAfter } from "../../timeout.ts";
-import { AnswerTooLarge, type CallBudget, ProviderError } from "./provider.ts";
+import { type CallBudget, ProviderError, ResponseTooLargeError } from "./provider.ts";
 
 export interface RequesterOptions {
   /** With its path prefix, such as `https://host/api/v0`. */
@@ -31,45 +31,46 @@ interface Payload {
 /** Posts to a path, once. `status` is 200 or 400: the caller interprets a 400. */
 export type Sender = (path: string, payload: Payload) => Promise<{ status: number; text: string }>;
 
-const TIMEOUT_MS = 8000;
+const DEFAULT_TIMEOUT_MS = 8000;
 /** One call and its retries; beyond this no further retry starts. */
-const ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 const RETRY_BUDGET_MS = 15_000;
-const FIRST_PAUSE_MS = 250;
+const INITIAL_RETRY_DELAY_MS = 250;
 /** The largest transaction stays far below. What is larger is asked for in parts, or done without. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 /** Checked here because a runtime that refuses a header quotes it in the error. */
-const HEADER_VALUE = /^[\x21-\x7e]*$/;
+const HEADER_VALUE_PATTERN = /^[\x21-\x7e]*$/;
 
 /** Of a transaction that was sent: the same bytes may be sent again later. */
-const MEMPOOL_FULL = 425;
+const MEMPOOL_FULL_STATUS = 425;
 
-const REFUSALS = [402, 418, 429] as const;
-type Refusal = (typeof REFUSALS)[number];
+const REFUSAL_STATUSES = [402, 418, 429] as const;
+type RefusalStatus = (typeof REFUSAL_STATUSES)[number];
 const DAY_MS = 24 * 60 * 60_000;
-const BAN_MS = 60 * 60_000;
-const RATE_LIMIT_MS = 10_000;
+const BAN_RETRY_DELAY_MS = 60 * 60_000;
+const RATE_LIMIT_RETRY_DELAY_MS = 10_000;
 
 /**
  * Makes the GET of a client, checked and bounded in time and size. It is retried with backoff when the
  * network or the service fails, and never when the service refuses.
  *
  * The returned function throws a ProviderError. It has `retryAt` when the provider refuses more calls
- * (402, 418, 429), and is an AnswerTooLarge for a body beyond the bound. It is `permanent` when a retry
+ * (402, 418, 429), and is an ResponseTooLargeError for a body beyond the bound. It is `permanent` when a retry
  * cannot help (another 4xx but 425, a redirect).
  */
 export function createRequester(options: RequesterOptions): Requester {
-  const { wait = pause, now = Date.now } = options;
+  const { wait = delay, now = Date.now } = options;
   return async (path, shape) => {
-    checkKey(options);
+    checkProviderKey(options);
     const started = now();
     for (let attempt = 1; ; attempt++) {
-      await options.budget?.take();
+      await options.budget?.leaseCall();
       const outcome = await callOnce(options, path);
-      if (outcome.ok) return outcome.text === null ? null : parse(path, outcome.text, shape);
-      if (attempt === ATTEMPTS || now() - started > RETRY_BUDGET_MS) throw outcome.error;
-      const longest = FIRST_PAUSE_MS * 2 ** attempt;
+      if (outcome.ok)
+        return outcome.text === null ? null : parseResponse(path, outcome.text, shape);
+      if (attempt === MAX_ATTEMPTS || now() - started > RETRY_BUDGET_MS) throw outcome.error;
+      const longest = INITIAL_RETRY_DELAY_MS * 2 ** attempt;
       await wait(longest / 2 + (Math.random() * longest) / 2);
     }
   };
@@ -83,8 +84,8 @@ export function createRequester(options: RequesterOptions): Requester {
  */
 export function createSender(options: RequesterOptions): Sender {
   return async (path, payload) => {
-    checkKey(options);
-    await options.budget?.take();
+    checkProviderKey(options);
+    await options.budget?.leaseCall();
     const outcome = await callOnce(options, path, payload);
     if (!outcome.ok) throw outcome.error;
     if (outcome.text !== null) return { status: outcome.status, text: outcome.text };
@@ -92,15 +93,15 @@ export function createSender(options: RequesterOptions): Sender {
   };
 }
 
-function checkKey({ projectId }: RequesterOptions): void {
-  if (!HEADER_VALUE.test(projectId))
+function checkProviderKey({ projectId }: RequesterOptions): void {
+  if (!HEADER_VALUE_PATTERN.test(projectId))
     throw new ProviderError("provider key: has characters that no header can carry", {
       permanent: true,
     });
 }
 
 /** `text` null: 404. Not ok: a temporary failure. A permanent one is thrown. */
-type Outcome =
+type CallOutcome =
   | { ok: true; status: number; text: string | null }
   | { ok: false; error: ProviderError };
 
@@ -108,8 +109,8 @@ async function callOnce(
   options: RequesterOptions,
   path: string,
   payload?: Payload,
-): Promise<Outcome> {
-  const { baseUrl, projectId, timeoutMs = TIMEOUT_MS } = options;
+): Promise<CallOutcome> {
+  const { baseUrl, projectId, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const call = `${payload ? "POST" : "GET"} ${path}`;
   const init = {
     method: payload ? "POST" : "GET",
@@ -138,41 +139,42 @@ async function callOnce(
     return { ok: false, error: new ProviderError(`provider: ${call}: ${problem}`, { cause }) };
   }
   const { status } = response;
-  if (text === null) throw new AnswerTooLarge(`provider: ${call}: answer is too large`, { status });
+  if (text === null)
+    throw new ResponseTooLargeError(`provider: ${call}: answer is too large`, { status });
   if (status === 200 || (payload && status === 400)) return { ok: true, status, text };
   if (status === 404) return { ok: true, status, text: null };
   const message = `provider: ${call}: status ${status}`;
-  const refusal = REFUSALS.find((one) => one === status);
-  if (refusal !== undefined) throw await refused(options, refusal, response, message);
-  if (status < 500 && status !== MEMPOOL_FULL)
+  const refusal = REFUSAL_STATUSES.find((one) => one === status);
+  if (refusal !== undefined) throw await reportRefusal(options, refusal, response, message);
+  if (status < 500 && status !== MEMPOOL_FULL_STATUS)
     throw new ProviderError(message, { status, permanent: true });
   return { ok: false, error: new ProviderError(message, { status }) };
 }
 
 /** Tells all users of the key, and returns when to retry. */
-async function refused(
+async function reportRefusal(
   { budget, now = Date.now }: RequesterOptions,
-  status: Refusal,
+  status: RefusalStatus,
   response: Response,
   message: string,
 ): Promise<ProviderError> {
   const at = now();
-  const retryAfter = retryAfterMs(response.headers.get("retry-after"), at);
+  const retryAfter = parseRetryAfter(response.headers.get("retry-after"), at);
   // One that names no time to come says nothing; and no header puts all work off for years.
-  const wait = Math.min(Math.max(retryAfter, RATE_LIMIT_MS), DAY_MS);
-  const retryAt = retryAfter > 0 ? at + wait : defaultRetryAt(status, at);
-  await budget?.refused(retryAt);
+  const wait = Math.min(Math.max(retryAfter, RATE_LIMIT_RETRY_DELAY_MS), DAY_MS);
+  const retryAt = retryAfter > 0 ? at + wait : computeDefaultRetryAt(status, at);
+  await budget?.reportRefusal(retryAt);
   return new ProviderError(message, { status, retryAt });
 }
 
-function defaultRetryAt(status: Refusal, now: number): number {
+function computeDefaultRetryAt(status: RefusalStatus, now: number): number {
   // The daily quota (402) is counted from midnight UTC.
   if (status === 402) return (Math.floor(now / DAY_MS) + 1) * DAY_MS;
-  return now + (status === 418 ? BAN_MS : RATE_LIMIT_MS);
+  return now + (status === 418 ? BAN_RETRY_DELAY_MS : RATE_LIMIT_RETRY_DELAY_MS);
 }
 
 /** `Retry-After` is a number of seconds or a date (RFC 9110 §10.2.3). 0: it is none of them. */
-function retryAfterMs(header: string | null, now: number): number {
+function parseRetryAfter(header: string | null, now: number): number {
   if (header === null) return 0;
   if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000;
   const date = Date.parse(header);
@@ -182,7 +184,7 @@ function retryAfterMs(header: string | null, now: number): number {
 /** The body; null when it is larger than any expected answer. */
 async function readText(response: Response): Promise<string | null> {
   if (response.body === null) return "";
-  if (tellsShortBody(response.headers)) return response.text();
+  if (hasShortBody(response.headers)) return response.text();
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   let [text, length] = ["", 0];
@@ -202,13 +204,13 @@ async function readText(response: Response): Promise<string | null> {
  * Whether a body tells beforehand that it is short enough: counting it part by part costs more than reading
  * it. A length is that of the compressed bytes where there is an encoding.
  */
-function tellsShortBody(headers: Headers): boolean {
+function hasShortBody(headers: Headers): boolean {
   const length = headers.get("content-length");
   return length !== null && Number(length) <= MAX_BODY_BYTES && !headers.has("content-encoding");
 }
 
 /** A wrong answer may be a proxy's, so it is not permanent; asking again at once will not help. */
-function parse<T>(path: string, text: string, shape: z.ZodType<T>): T {
+function parseResponse<T>(path: string, text: string, shape: z.ZodType<T>): T {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -222,20 +224,20 @@ function parse<T>(path: string, text: string, shape: z.ZodType<T>): T {
   throw new ProviderError(`provider: GET ${path}: ${where}: ${issue?.message}`, { status: 200 });
 }
 
-function pause(ms: number): Promise<void> {
+function delay(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 const MAX_MESSAGE_LENGTH = 1000;
 
-const ERROR = z.object({ message: z.string() });
+const ERROR_BODY = z.object({ message: z.string() });
 
 /**
  * The text of an error's body: its `message`, else all of it. It is as long as the answer: what it means may
  * stand at its end, behind all tokens of a wallet. Shorten what is kept of it.
  */
-export function errorMessageOf(text: string): string {
-  const parsed = ERROR.safeParse(parseJson(text));
+export function readErrorMessage(text: string): string {
+  const parsed = ERROR_BODY.safeParse(parseJson(text));
   return parsed.success ? parsed.data.message : text;
 }
 

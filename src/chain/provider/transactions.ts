@@ -1,20 +1,20 @@
 import * as z from "zod";
-import { evaluationOf } from "./evaluation.ts";
-import { getPage } from "./pages.ts";
+import { parseEvaluation } from "./evaluation.ts";
+import { getPage } from "./get-page.ts";
 import {
   type AdditionalOutput,
-  AnswerTooLarge,
   ProviderError,
   type ProviderUtxo,
+  ResponseTooLargeError,
   type TransactionProvider,
 } from "./provider.ts";
-import { errorMessageOf, type Requester, type Sender } from "./request.ts";
+import { type Requester, readErrorMessage, type Sender } from "./request.ts";
 
-const PAGE = 100;
+const PAGE_SIZE = 100;
 /** A wallet with more outputs uses only the newest ones, which include the change of its line. */
 const MAX_PAGES = 10;
 /** As many outputs of an address are listed at most. */
-export const MAX_UTXOS = PAGE * MAX_PAGES;
+export const MAX_UTXOS = PAGE_SIZE * MAX_PAGES;
 
 /** The provider's calls for building and sending transactions, over a client's GET and POST. */
 export function createTransactionCalls(get: Requester, send: Sender): TransactionProvider {
@@ -24,15 +24,17 @@ export function createTransactionCalls(get: Requester, send: Sender): Transactio
       const found = new Map<string, ProviderUtxo>();
       const path = `/addresses/${encodeURIComponent(address)}/utxos`;
       for (let page = 1; found.size < MAX_UTXOS && page <= 2 * MAX_PAGES; page++) {
-        const rows = (await getPage(get, path, UTXOS, { page, count: PAGE, order: "desc" })) ?? [];
-        for (const row of rows) found.set(`${row.tx_hash}#${row.output_index}`, utxoOf(row));
-        if (rows.length < PAGE) break;
+        const rows =
+          (await getPage(get, path, UTXOS, { page, count: PAGE_SIZE, order: "desc" })) ?? [];
+        for (const row of rows)
+          found.set(`${row.tx_hash}#${row.output_index}`, toProviderUtxo(row));
+        if (rows.length < PAGE_SIZE) break;
       }
       return [...found.values()];
     },
 
     async spenders(txHash) {
-      const found = await get(`/txs/${txHash}/utxos`, SPENDERS).catch(noneIfTooLarge);
+      const found = await get(`/txs/${txHash}/utxos`, SPENDERS).catch(nullIfTooLarge);
       return (
         found &&
         new Map(
@@ -54,9 +56,9 @@ export function createTransactionCalls(get: Requester, send: Sender): Transactio
       return {
         feePerByte: BigInt(found.min_fee_a),
         feeConstant: BigInt(found.min_fee_b),
-        priceMemory: decimalText(found.price_mem),
-        priceSteps: decimalText(found.price_step),
-        pricePerReferenceByte: decimalText(found.min_fee_ref_script_cost_per_byte),
+        priceMemory: toDecimalText(found.price_mem),
+        priceSteps: toDecimalText(found.price_step),
+        pricePerReferenceByte: toDecimalText(found.min_fee_ref_script_cost_per_byte),
         collateralPercent: BigInt(Math.ceil(found.collateral_percent)),
         maxCollateralInputs: found.max_collateral_inputs ?? 1,
         coinsPerByte: BigInt(found.coins_per_utxo_size),
@@ -69,11 +71,11 @@ export function createTransactionCalls(get: Requester, send: Sender): Transactio
 
     async evaluate(cbor, additional = []) {
       const path = "/utils/txs/evaluate/utxos";
-      const content = { cbor: hexOf(cbor), additionalUtxoSet: additional.map(additionalUtxo) };
+      const content = { cbor: toHex(cbor), additionalUtxoSet: additional.map(toOgmiosUtxo) };
       // Whole numbers of any size stand as text with an `n` until here.
       const body = JSON.stringify(content).replace(/"(\d+)n"/g, "$1");
       const { status, text } = await send(path, { type: "application/json", body });
-      return evaluationOf(status, text);
+      return parseEvaluation(status, text);
     },
 
     async submit(cbor) {
@@ -82,7 +84,7 @@ export function createTransactionCalls(get: Requester, send: Sender): Transactio
         type: "application/cbor",
         body: Uint8Array.from(cbor),
       });
-      if (status === 400) return { refused: errorMessageOf(text) };
+      if (status === 400) return { refused: readErrorMessage(text) };
       if (!/^"[0-9a-f]{64}"$/.test(text.trim()))
         throw new ProviderError(`provider: POST ${path}: answer is malformed`, { status });
       return null;
@@ -91,8 +93,8 @@ export function createTransactionCalls(get: Requester, send: Sender): Transactio
 }
 
 /** What nobody can read is not waited for: the list has what a transaction refers to, too. */
-function noneIfTooLarge(error: unknown): null {
-  if (error instanceof AnswerTooLarge) return null;
+function nullIfTooLarge(error: unknown): null {
+  if (error instanceof ResponseTooLargeError) return null;
   throw error;
 }
 
@@ -136,7 +138,7 @@ const PARAMETERS = z.object({
   cost_models_raw: z.object({ PlutusV3: z.array(z.int()).min(1) }),
 });
 
-export function utxoOf(row: z.infer<typeof UTXO>): ProviderUtxo {
+export function toProviderUtxo(row: z.infer<typeof UTXO>): ProviderUtxo {
   return {
     address: row.address,
     txHash: row.tx_hash,
@@ -148,7 +150,7 @@ export function utxoOf(row: z.infer<typeof UTXO>): ProviderUtxo {
 }
 
 /** A pair of an input and its output, as Ogmios 5 has it: assets by `policy.name`. */
-function additionalUtxo({ txHash, index, address, value }: AdditionalOutput) {
+function toOgmiosUtxo({ txHash, index, address, value }: AdditionalOutput) {
   const assets = [...value].flatMap(([unit, amount]) =>
     unit === "" ? [] : [[unit.replace(/^(.{56})(.+)$/, "$1.$2"), `${amount}n`] as const],
   );
@@ -162,11 +164,11 @@ function additionalUtxo({ txHash, index, address, value }: AdditionalOutput) {
 }
 
 /** The shortest decimal text of a positive number, never in exponent form. */
-function decimalText(value: number): string {
+function toDecimalText(value: number): string {
   const [digits = "", exponent = "0"] = String(value).split("e-");
   if (exponent === "0") return digits;
   const [whole = "", fraction = ""] = digits.split(".");
   return `0.${"0".repeat(Number(exponent) - whole.length)}${whole}${fraction}`;
 }
 
-const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
+const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");

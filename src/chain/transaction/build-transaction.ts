@@ -5,8 +5,8 @@
 import { bytesToHex } from "../hex.ts";
 import type { ExecutionUnits } from "../provider/provider.ts";
 import { signExtended, type WalletKeys } from "../wallet-keys.ts";
-import { encodeBody, encodeTransaction, hash256, inputsOf, redeemerNames } from "./encode.ts";
-import { minimumFee } from "./minimum-fee.ts";
+import { encodeBody, encodeTransaction, hash256, listInputs, nameRedeemers } from "./encode.ts";
+import { computeMinimumFee } from "./minimum-fee.ts";
 import type {
   OutputReference,
   Payment,
@@ -31,16 +31,16 @@ export interface BuiltTransaction {
 const MARGIN_PERCENT = 15n;
 
 /** How a wallet pays for a transaction with a certain fee, in native minor units. */
-export type PayFee = (fee: bigint) => Payment;
+export type InputSelector = (fee: bigint) => Payment;
 
 /** The transaction exceeds a ledger limit, whatever the wallet holds. */
-export class TransactionTooLarge extends Error {
-  override name = "TransactionTooLarge";
+export class TransactionTooLargeError extends Error {
+  override name = "TransactionTooLargeError";
 }
 
 /** Its scripts do more than those of one transaction may, wherever they are read from. */
-export class TooManyUnits extends TransactionTooLarge {
-  override name = "TooManyUnits";
+export class TooManyExecutionUnitsError extends TransactionTooLargeError {
+  override name = "TooManyExecutionUnitsError";
 }
 
 /**
@@ -48,14 +48,14 @@ export class TooManyUnits extends TransactionTooLarge {
  *
  * @param pay - called with growing fees until a fee covers the transaction
  * @param keys - of all signers, each once
- * @throws TransactionTooLarge; what `pay` throws
+ * @throws TransactionTooLargeError; what `pay` throws
  */
 export function buildTransaction(
   plan: TransactionPlan,
-  pay: PayFee,
+  pay: InputSelector,
   keys: readonly WalletKeys[],
 ): BuiltTransaction {
-  const { fee, payment, body } = balance(plan, pay, keys.length);
+  const { fee, payment, body } = balanceTransaction(plan, pay, keys.length);
   const hash = hash256(body);
   const witnesses = keys.map((one) => ({
     publicKey: one.paymentPublicKey,
@@ -65,7 +65,7 @@ export function buildTransaction(
     cbor: encodeTransaction(plan, payment, body, witnesses),
     hash: bytesToHex(hash),
     fee,
-    inputs: inputsOf(plan, payment),
+    inputs: listInputs(plan, payment),
     outputs: [...plan.outputs, ...payment.change],
     payment,
   };
@@ -79,15 +79,15 @@ export function buildTransaction(
  */
 export function buildUnsignedTransaction(
   plan: TransactionPlan,
-  pay: PayFee,
+  pay: InputSelector,
   signers: number,
 ): BuiltTransaction {
-  const { fee, payment, body } = balance(plan, pay, signers);
+  const { fee, payment, body } = balanceTransaction(plan, pay, signers);
   return {
     cbor: encodeTransaction(plan, payment, body, []),
     hash: bytesToHex(hash256(body)),
     fee,
-    inputs: inputsOf(plan, payment),
+    inputs: listInputs(plan, payment),
     outputs: [...plan.outputs, ...payment.change],
     payment,
   };
@@ -99,14 +99,14 @@ export interface Draft {
   /** All that it spends, and what is at stake. */
   inputs: OutputReference[];
   /** How a node names what runs a script; see `redeemerNames`. The keys are the plan's own objects. */
-  names: ReadonlyMap<object, string>;
+  redeemerNames: ReadonlyMap<object, string>;
   payment: Payment;
   /**
    * The plan with what its scripts used, as the node tells it, and a reserve.
    *
-   * @throws TransactionTooLarge when that is more than a transaction may use
+   * @throws TransactionTooLargeError when that is more than a transaction may use
    */
-  measured(used: ReadonlyMap<string, ExecutionUnits>): TransactionPlan;
+  withMeasuredUnits(used: ReadonlyMap<string, ExecutionUnits>): TransactionPlan;
 }
 
 /**
@@ -115,48 +115,52 @@ export interface Draft {
  * @param signers - how many sign
  * @throws as `buildTransaction`
  */
-export function draftTransaction(plan: TransactionPlan, pay: PayFee, signers: number): Draft {
-  const { payment, body } = balance(plan, pay, signers);
-  const names = redeemerNames(plan, payment);
+export function draftTransaction(
+  plan: TransactionPlan,
+  pay: InputSelector,
+  signers: number,
+): Draft {
+  const { payment, body } = balanceTransaction(plan, pay, signers);
+  const names = nameRedeemers(plan, payment);
   return {
-    cbor: encodeTransaction(plan, payment, body, unsigned(signers)),
-    inputs: [...inputsOf(plan, payment), ...(payment.collateral?.inputs ?? [])],
-    names,
+    cbor: encodeTransaction(plan, payment, body, createPlaceholderWitnesses(signers)),
+    inputs: [...listInputs(plan, payment), ...(payment.collateral?.inputs ?? [])],
+    redeemerNames: names,
     payment,
-    measured(used) {
+    withMeasuredUnits(used) {
       const percent = computeMargin([...used.values()], plan.parameters);
-      const measure = <Run extends { units: ExecutionUnits }>(run: Run): Run => {
+      const applyMeasuredUnits = <Run extends { units: ExecutionUnits }>(run: Run): Run => {
         const units = used.get(names.get(run) ?? "");
         return units ? { ...run, units: addMargin(units, percent) } : run;
       };
       return {
         ...plan,
-        scriptInputs: plan.scriptInputs.map(measure),
-        mints: plan.mints.map(measure),
+        scriptInputs: plan.scriptInputs.map(applyMeasuredUnits),
+        mints: plan.mints.map(applyMeasuredUnits),
       };
     },
   };
 }
 
 /** Raises the fee until it covers the transaction that includes it. */
-function balance(plan: TransactionPlan, pay: PayFee, signers: number) {
+function balanceTransaction(plan: TransactionPlan, pay: InputSelector, signers: number) {
   const { feeConstant, maxTransactionSize } = plan.parameters;
   for (let fee = feeConstant; ; ) {
     const payment = pay(fee);
     const body = encodeBody(plan, payment, fee);
-    const { length } = encodeTransaction(plan, payment, body, unsigned(signers));
+    const { length } = encodeTransaction(plan, payment, body, createPlaceholderWitnesses(signers));
     if (length > maxTransactionSize)
-      throw new TransactionTooLarge(
+      throw new TransactionTooLargeError(
         `the transaction has ${length} bytes, at most ${maxTransactionSize} are allowed`,
       );
-    const needed = minimumFee(plan, length);
+    const needed = computeMinimumFee(plan, length);
     if (needed <= fee) return { fee, payment, body };
     fee = needed;
   }
 }
 
 /** Signatures of the right length. Each differs: equal items of a set would be one. */
-function unsigned(signers: number) {
+function createPlaceholderWitnesses(signers: number) {
   return Array.from({ length: signers }, (_, i) => ({
     publicKey: new Uint8Array(32).fill(i),
     signature: new Uint8Array(64),
@@ -168,7 +172,7 @@ function unsigned(signers: number) {
  * measured ones, so the scripts may use a little more. The reserve is smaller where there is no room
  * for it.
  *
- * @throws TooManyUnits when they use more than a transaction may without any reserve
+ * @throws TooManyExecutionUnitsError when they use more than a transaction may without any reserve
  */
 export function computeMargin(
   used: readonly ExecutionUnits[],
@@ -177,7 +181,7 @@ export function computeMargin(
   const room = (["memory", "steps"] as const).map((unit) => {
     const total = used.reduce((sum, one) => sum + one[unit], 0n);
     if (total > maxUnits[unit])
-      throw new TooManyUnits(
+      throw new TooManyExecutionUnitsError(
         `the scripts of the transaction use ${total} units of ${unit}, at most ${maxUnits[unit]} are allowed`,
       );
     return total === 0n ? MARGIN_PERCENT : ((maxUnits[unit] - total) * 100n) / total;

@@ -1,10 +1,17 @@
 /** Reads transactions (CDDL of the Conway era and of those before it) from their exact bytes. */
 import { blake2b } from "@noble/hashes/blake2.js";
 import { AddressError, addressFromBytes } from "../address.ts";
-import { CborError, type CborNode, type CborNodeOf, integerOf, readCbor, SIMPLE } from "../cbor.ts";
+import {
+  CborError,
+  type CborNode,
+  type CborNodeOf,
+  readCbor,
+  SIMPLE_VALUES,
+  toInteger,
+} from "../cbor.ts";
 import { bytesToHex, hexToBytes, isHex } from "../hex.ts";
 import type { Funds } from "../network.ts";
-import { constrOf } from "../plutus/data.ts";
+import { readConstr } from "../plutus/data.ts";
 
 export interface ChainTransaction {
   /** Hex. blake2b-256 of the body's exact bytes. */
@@ -74,7 +81,7 @@ const TAG = { cborBytes: 24, auxiliaryData: 259 };
  */
 export function decodeTransaction(cbor: Uint8Array | string): ChainTransaction {
   try {
-    return read(bytesOf(cbor));
+    return readTransaction(toBytes(cbor));
   } catch (cause) {
     if (cause instanceof CborError || cause instanceof AddressError)
       throw new TransactionError(cause.message, { cause });
@@ -91,14 +98,14 @@ type Spending = Pick<
 /** That part of a transaction which cannot be read as a whole; null where not even that can be read. */
 export function decodeSpending(cbor: Uint8Array | string): Spending | null {
   try {
-    const bytes = bytesOf(cbor);
+    const bytes = toBytes(cbor);
     const [bodyNode, witnesses] = expectKind(readCbor(bytes), "array", "transaction").items;
     const body = expectKind(bodyNode, "map", "body");
     return {
-      hash: hashOf(body, bytes),
+      hash: hashNode(body, bytes),
       inputs: readInputs(body),
-      fee: readInteger(requiredField(body, BODY.fee, "fee"), "fee"),
-      ...callsOf(readRedeemers(expectKind(witnesses, "map", "witnesses")), bytes),
+      fee: readInteger(requireField(body, BODY.fee, "fee"), "fee"),
+      ...summarizeRedeemers(readRedeemers(expectKind(witnesses, "map", "witnesses")), bytes),
     };
   } catch (error) {
     if (error instanceof CborError || error instanceof TransactionError) return null;
@@ -112,13 +119,13 @@ export function outputAt(tx: ChainTransaction, index: number): ChainOutput | nul
   return index === tx.outputs.length ? tx.collateralReturn : null;
 }
 
-function bytesOf(cbor: Uint8Array | string): Uint8Array {
+function toBytes(cbor: Uint8Array | string): Uint8Array {
   if (typeof cbor !== "string") return cbor;
   if (!isHex(cbor)) throw new TransactionError("not hex");
   return hexToBytes(cbor);
 }
 
-function read(bytes: Uint8Array): ChainTransaction {
+function readTransaction(bytes: Uint8Array): ChainTransaction {
   const parts = expectKind(readCbor(bytes), "array", "transaction").items;
   const [bodyNode, witnesses] = parts;
   const auxiliary = parts.at(-1);
@@ -130,29 +137,29 @@ function read(bytes: Uint8Array): ChainTransaction {
   const redeemers = readRedeemers(witnesses);
   const collateralReturn = fieldAt(body, BODY.collateralReturn);
   return {
-    hash: hashOf(body, bytes),
+    hash: hashNode(body, bytes),
     inputs: readInputs(body),
-    outputs: itemsOf(requiredField(body, BODY.outputs, "outputs"), "outputs").map(readOutput),
+    outputs: itemsOf(requireField(body, BODY.outputs, "outputs"), "outputs").map(readOutput),
     collateralReturn: collateralReturn ? readOutput(collateralReturn) : null,
-    fee: readInteger(requiredField(body, BODY.fee, "fee"), "fee"),
-    validFrom: optionalSlot(body, BODY.validFrom, "validity start"),
-    validTo: validityEnd(body),
-    ...callsOf(redeemers, bytes),
-    mint: assetsOf(fieldAt(body, BODY.mint), "mint"),
+    fee: readInteger(requireField(body, BODY.fee, "fee"), "fee"),
+    validFrom: readOptionalSlot(body, BODY.validFrom, "validity start"),
+    validTo: readValidityEnd(body),
+    ...summarizeRedeemers(redeemers, bytes),
+    mint: readAssets(fieldAt(body, BODY.mint), "mint"),
     metadata: readMetadata(auxiliary, bytes),
     signers: readSigners(witnesses),
-    isValid: !(flag?.kind === "simple" && flag.value === SIMPLE.false),
+    isValid: !(flag?.kind === "simple" && flag.value === SIMPLE_VALUES.false),
   };
 }
 
-function hashOf({ start, end }: CborNode, bytes: Uint8Array): string {
+function hashNode({ start, end }: CborNode, bytes: Uint8Array): string {
   return bytesToHex(blake2b(bytes.subarray(start, end), { dkLen: 32 }));
 }
 
 function readInputs(body: CborNodeOf<"map">): ChainTransaction["inputs"] {
-  return itemsOf(requiredField(body, BODY.inputs, "inputs"), "inputs")
+  return itemsOf(requireField(body, BODY.inputs, "inputs"), "inputs")
     .map(readInput)
-    .sort(inOrder);
+    .sort(compareInputs);
 }
 
 function readInput(node: CborNode): { txHash: string; index: number } {
@@ -163,7 +170,7 @@ function readInput(node: CborNode): { txHash: string; index: number } {
   };
 }
 
-function inOrder(a: { txHash: string; index: number }, b: typeof a): number {
+function compareInputs(a: { txHash: string; index: number }, b: typeof a): number {
   if (a.txHash !== b.txHash) return a.txHash < b.txHash ? -1 : 1;
   return a.index - b.index;
 }
@@ -177,8 +184,8 @@ function readMapOutput(map: CborNodeOf<"map">): ChainOutput {
   const [kind, datum] = option ? expectKind(option, "array", "datum").items : [];
   const isInline = kind !== undefined && readInteger(kind, "datum") === DATUM_OPTION.inline;
   return {
-    address: readAddress(requiredField(map, OUTPUT.address, "address")),
-    funds: readValue(requiredField(map, OUTPUT.value, "value")),
+    address: readAddress(requireField(map, OUTPUT.address, "address")),
+    funds: readValue(requireField(map, OUTPUT.value, "value")),
     datum: isInline ? readInlineDatum(datum) : null,
     datumHash:
       kind && !isInline ? bytesToHex(expectKind(datum, "bytes", "datum hash").value) : null,
@@ -213,7 +220,7 @@ function readValue(node: CborNode | undefined): Funds[] {
   const [native, assets] = node.items;
   return [
     { unit: "", amount: readInteger(native, "value") },
-    ...assetsOf(assets, "value").map(({ policyId, assetName, quantity }) => ({
+    ...readAssets(assets, "value").map(({ policyId, assetName, quantity }) => ({
       unit: policyId + assetName,
       amount: quantity,
     })),
@@ -221,7 +228,7 @@ function readValue(node: CborNode | undefined): Funds[] {
 }
 
 /** `{policy id: {asset name: quantity}}`. */
-function assetsOf(node: CborNode | undefined, name: string): ChainTransaction["mint"] {
+function readAssets(node: CborNode | undefined, name: string): ChainTransaction["mint"] {
   if (node === undefined) return [];
   return expectKind(node, "map", name).entries.flatMap(([policy, assets]) =>
     expectKind(assets, "map", name).entries.map(([assetName, quantity]) => ({
@@ -238,7 +245,7 @@ interface Redeemer {
   data: CborNode;
 }
 
-function callsOf(
+function summarizeRedeemers(
   redeemers: Redeemer[],
   bytes: Uint8Array,
 ): Pick<Spending, "spendRedeemers" | "redeemerCount"> {
@@ -247,7 +254,7 @@ function callsOf(
       .filter(({ tag }) => tag === REDEEMER_TAG_SPEND)
       .map(({ index, data }) => ({
         inputIndex: index,
-        constructor: constrOf(data)?.index ?? null,
+        constructor: readConstr(data)?.index ?? null,
         data: bytes.subarray(data.start, data.end),
       })),
     redeemerCount: redeemers.length,
@@ -303,17 +310,17 @@ function readMetadata(auxiliary: CborNode, bytes: Uint8Array): Map<string, Uint8
   );
 }
 
-function optionalSlot(body: CborNodeOf<"map">, key: number, name: string): number | null {
+function readOptionalSlot(body: CborNodeOf<"map">, key: number, name: string): number | null {
   const node = fieldAt(body, key);
   return node === undefined ? null : readSmallInteger(node, name);
 }
 
 /** An end that no number holds is of a transaction that anybody could make, and is none. */
-function validityEnd(body: CborNodeOf<"map">): number | null {
+function readValidityEnd(body: CborNodeOf<"map">): number | null {
   const node = fieldAt(body, BODY.validTo);
   if (node !== undefined && readInteger(node, "validity end") > Number.MAX_SAFE_INTEGER)
     return null;
-  return optionalSlot(body, BODY.validTo, "validity end");
+  return readOptionalSlot(body, BODY.validTo, "validity end");
 }
 
 /** Tag of a set, around an array (CDDL of the Conway era). */
@@ -329,7 +336,7 @@ function fieldAt(map: CborNodeOf<"map">, key: number): CborNode | undefined {
   return map.entries.find(([node]) => node.kind === "int" && node.value === requested)?.[1];
 }
 
-function requiredField(map: CborNodeOf<"map">, key: number, name: string): CborNode {
+function requireField(map: CborNodeOf<"map">, key: number, name: string): CborNode {
   const node = fieldAt(map, key);
   if (node === undefined) throw new TransactionError(`${name}: missing`);
   return node;
@@ -351,7 +358,7 @@ function itemsOf(node: CborNode, name: string): CborNode[] {
 }
 
 function readInteger(node: CborNode | undefined, name: string): bigint {
-  const value = node === undefined ? null : integerOf(node);
+  const value = node === undefined ? null : toInteger(node);
   if (value === null) throw new TransactionError(`${name}: not an integer`);
   return value;
 }

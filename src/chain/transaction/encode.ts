@@ -17,14 +17,14 @@ import {
   compareOutputReferences,
   formatOutputReference,
   type Mint,
-  mintedValue,
   type OutputReference,
   type Payment,
   type PlannedOutput,
   type ScriptInput,
+  sumMints,
   type TransactionPlan,
 } from "./transaction-plan.ts";
-import { add, addAll, encodeMultiAsset, encodeValue, type Value } from "./value.ts";
+import { addAmount, addValue, encodeMultiAsset, encodeValue, type Value } from "./value.ts";
 
 const BODY = {
   inputs: 0,
@@ -61,9 +61,9 @@ export function encodeBody(plan: TransactionPlan, payment: Payment, fee: bigint)
   const referenced = [...plan.scriptInputs, ...plan.mints].flatMap(({ script }) =>
     script.from === "reference" ? [script.output] : [],
   );
-  const minted = mintedValue(plan.mints);
+  const minted = sumMints(plan.mints);
   return encodeFields({
-    [BODY.inputs]: encodeSet(inputsOf(plan, payment).map(encodeReference)),
+    [BODY.inputs]: encodeSet(listInputs(plan, payment).map(encodeReference)),
     [BODY.outputs]: encodeArray([...plan.outputs, ...payment.change].map(encodeOutput)),
     [BODY.fee]: encodeInt(fee),
     [BODY.validTo]: encodeInt(BigInt(validity.to)),
@@ -72,21 +72,21 @@ export function encodeBody(plan: TransactionPlan, payment: Payment, fee: bigint)
     }),
     [BODY.validFrom]: encodeInt(BigInt(validity.from)),
     ...(minted.size > 0 && { [BODY.mint]: encodeMultiAsset(minted) }),
-    ...(hasScripts(plan) && { [BODY.scriptDataHash]: encodeBytes(scriptDataHash(plan, payment)) }),
+    ...(hasScripts(plan) && { [BODY.scriptDataHash]: encodeBytes(hashScriptData(plan, payment)) }),
     ...(collateral && {
       [BODY.collateral]: encodeSet(
         collateral.inputs.toSorted(compareOutputReferences).map(encodeReference),
       ),
-      [BODY.collateralReturn]: encodeOutput(collateralReturn(collateral)),
+      [BODY.collateralReturn]: encodeOutput(createCollateralReturn(collateral)),
       [BODY.totalCollateral]: encodeInt(collateral.stake),
     }),
     ...(requiredSigners.length > 0 && {
       [BODY.requiredSigners]: encodeSet(
-        unique(requiredSigners).map((hash) => encodeBytes(hexToBytes(hash))),
+        sortUnique(requiredSigners).map((hash) => encodeBytes(hexToBytes(hash))),
       ),
     }),
     ...(referenced.length > 0 && {
-      [BODY.referenceInputs]: encodeSet(sortedOnce(referenced).map(encodeReference)),
+      [BODY.referenceInputs]: encodeSet(sortUniqueReferences(referenced).map(encodeReference)),
     }),
   });
 }
@@ -119,19 +119,19 @@ export function encodeTransaction(
       ),
     }),
   });
-  const auxiliaryData = plan.metadata.size > 0 ? encodeLabels(plan.metadata) : NULL;
+  const auxiliaryData = plan.metadata.size > 0 ? encodeLabels(plan.metadata) : CBOR_NULL;
   return encodeArray([body, witnessSet, encodeBoolean(true), auxiliaryData]);
 }
 
 /** The names under which a node tells what each script used: `spend:<index>`, `mint:<index>`. */
-export function redeemerNames(plan: TransactionPlan, payment: Payment): Map<object, string> {
+export function nameRedeemers(plan: TransactionPlan, payment: Payment): Map<object, string> {
   return new Map(
-    redeemersOf(plan, payment).map(({ run, purpose, index }) => [run, `${purpose}:${index}`]),
+    listRedeemers(plan, payment).map(({ run, purpose, index }) => [run, `${purpose}:${index}`]),
   );
 }
 
 /** All that is spent, in the ledger's order. */
-export function inputsOf(plan: TransactionPlan, payment: Payment): OutputReference[] {
+export function listInputs(plan: TransactionPlan, payment: Payment): OutputReference[] {
   return [...plan.scriptInputs, ...payment.inputs].sort(compareOutputReferences);
 }
 
@@ -142,8 +142,8 @@ interface Redeemer {
 }
 
 /** In the order of purpose and index, as the ledger writes the map. */
-function redeemersOf(plan: TransactionPlan, payment: Payment): Redeemer[] {
-  const inputs = inputsOf(plan, payment).map(formatOutputReference);
+function listRedeemers(plan: TransactionPlan, payment: Payment): Redeemer[] {
+  const inputs = listInputs(plan, payment).map(formatOutputReference);
   const spends = plan.scriptInputs.map((run) => ({
     run,
     purpose: "spend" as const,
@@ -158,7 +158,7 @@ function redeemersOf(plan: TransactionPlan, payment: Payment): Redeemer[] {
 /** `{[purpose, index]: [data, [memory, steps]]}`. */
 function encodeRedeemers(plan: TransactionPlan, payment: Payment): Uint8Array {
   return encodeMap(
-    redeemersOf(plan, payment).map(({ run: { redeemer, units }, purpose, index }) => [
+    listRedeemers(plan, payment).map(({ run: { redeemer, units }, purpose, index }) => [
       encodeArray([encodeInt(REDEEMER[purpose]), encodeInt(BigInt(index))]),
       encodeArray([redeemer, encodeArray([encodeInt(units.memory), encodeInt(units.steps)])]),
     ]),
@@ -166,17 +166,17 @@ function encodeRedeemers(plan: TransactionPlan, payment: Payment): Uint8Array {
 }
 
 /** Hash of redeemers, of no datums, and of the language views (Alonzo, `hashScriptIntegrity`). */
-function scriptDataHash(plan: TransactionPlan, payment: Payment): Uint8Array {
+function hashScriptData(plan: TransactionPlan, payment: Payment): Uint8Array {
   const costs = encodeArray(plan.parameters.plutusV3Costs.map(encodeInt));
   const views = encodeMap([[encodeInt(PLUTUS_V3.language), costs]]);
   return hash256(concatBytes(encodeRedeemers(plan, payment), views));
 }
 
 /** What a script's failure leaves of the collateral. */
-export function collateralReturn({ inputs, stake, address }: Collateral): PlannedOutput {
+export function createCollateralReturn({ inputs, stake, address }: Collateral): PlannedOutput {
   const value: Value = new Map();
-  for (const input of inputs) addAll(value, input.value);
-  add(value, "", -stake);
+  for (const input of inputs) addValue(value, input.value);
+  addAmount(value, "", -stake);
   return { address, value };
 }
 
@@ -204,11 +204,11 @@ function encodeFields(fields: Record<number, Uint8Array>): Uint8Array {
   );
 }
 
-const NULL = new Uint8Array([0xf6]);
+const CBOR_NULL = new Uint8Array([0xf6]);
 const hasScripts = ({ scriptInputs, mints }: TransactionPlan) =>
   scriptInputs.length + mints.length > 0;
-const unique = (texts: readonly string[]) => [...new Set(texts)].sort();
-const sortedOnce = (references: readonly OutputReference[]) =>
+const sortUnique = (texts: readonly string[]) => [...new Set(texts)].sort();
+const sortUniqueReferences = (references: readonly OutputReference[]) =>
   [...new Map(references.map((one) => [formatOutputReference(one), one])).values()].sort(
     compareOutputReferences,
   );

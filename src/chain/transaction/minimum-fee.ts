@@ -2,22 +2,26 @@ import type { ExecutionUnits, ProtocolParameters } from "../provider/provider.ts
 import type { TransactionPlan } from "./transaction-plan.ts";
 
 /** Reference scripts cost more per byte for each further stretch of this many bytes (Conway). */
-const STRETCH_BYTES = 25_600;
-const STRETCH_FACTOR = { numerator: 6n, denominator: 5n };
+const FEE_TIER_BYTES = 25_600;
+const FEE_TIER_MULTIPLIER = { numerator: 6n, denominator: 5n };
 
 /**
  * The least fee of a transaction (Conway's `minfee`), in native minor units.
  *
  * @param length - bytes of the signed transaction
  */
-export function minimumFee(plan: TransactionPlan, length: number): bigint {
+export function computeMinimumFee(plan: TransactionPlan, length: number): bigint {
   const { parameters } = plan;
   const size = parameters.feeConstant + parameters.feePerByte * BigInt(length);
-  return size + executionFee(totalUnits(plan), parameters) + referenceFee(plan);
+  return (
+    size +
+    computeExecutionFee(sumExecutionUnits(plan), parameters) +
+    computeReferenceScriptFee(plan)
+  );
 }
 
 /** What all scripts of a transaction may use. */
-export function totalUnits({ scriptInputs, mints }: TransactionPlan): ExecutionUnits {
+export function sumExecutionUnits({ scriptInputs, mints }: TransactionPlan): ExecutionUnits {
   return [...scriptInputs, ...mints].reduce(
     (sum, { units }) => ({ memory: sum.memory + units.memory, steps: sum.steps + units.steps }),
     { memory: 0n, steps: 0n },
@@ -25,12 +29,12 @@ export function totalUnits({ scriptInputs, mints }: TransactionPlan): ExecutionU
 }
 
 /** Rounded up, as the ledger rounds the sum of both. */
-function executionFee(
+function computeExecutionFee(
   { memory, steps }: ExecutionUnits,
   { priceMemory, priceSteps }: ProtocolParameters,
 ): bigint {
-  const memoryPrice = fraction(priceMemory);
-  const stepPrice = fraction(priceSteps);
+  const memoryPrice = parseFraction(priceMemory);
+  const stepPrice = parseFraction(priceSteps);
   const denominator = memoryPrice.denominator * stepPrice.denominator;
   const numerator =
     memory * memoryPrice.numerator * stepPrice.denominator +
@@ -39,7 +43,7 @@ function executionFee(
 }
 
 /** The fee for the scripts that are read from outputs, each once, rounded down (`tierRefScriptFee`). */
-function referenceFee({
+function computeReferenceScriptFee({
   scriptInputs,
   mints,
   parameters,
@@ -49,25 +53,25 @@ function referenceFee({
   for (const { script } of [...scriptInputs, ...mints])
     if (script.from === "reference") sizes.set(script.hash, script.size);
   let left = [...sizes.values()].reduce((sum, size) => sum + size, spentScriptBytes);
-  let price = fraction(parameters.pricePerReferenceByte);
+  let price = parseFraction(parameters.pricePerReferenceByte);
   let fee = { numerator: 0n, denominator: 1n };
   while (left > 0) {
-    const bytes = BigInt(Math.min(left, STRETCH_BYTES));
+    const bytes = BigInt(Math.min(left, FEE_TIER_BYTES));
     fee = {
       numerator: fee.numerator * price.denominator + bytes * price.numerator * fee.denominator,
       denominator: fee.denominator * price.denominator,
     };
     price = {
-      numerator: price.numerator * STRETCH_FACTOR.numerator,
-      denominator: price.denominator * STRETCH_FACTOR.denominator,
+      numerator: price.numerator * FEE_TIER_MULTIPLIER.numerator,
+      denominator: price.denominator * FEE_TIER_MULTIPLIER.denominator,
     };
-    left -= STRETCH_BYTES;
+    left -= FEE_TIER_BYTES;
   }
   return fee.numerator / fee.denominator;
 }
 
 /** Exact value of decimal text. */
-function fraction(text: string): { numerator: bigint; denominator: bigint } {
+function parseFraction(text: string): { numerator: bigint; denominator: bigint } {
   const [whole = "", decimals = ""] = text.split(".");
   return { numerator: BigInt(whole + decimals), denominator: 10n ** BigInt(decimals.length) };
 }

@@ -3,13 +3,13 @@ import { compareOutputReferences, type WalletOutput } from "./transaction-plan.t
 
 /** An output with less than this, or with more units than that, costs more than it brings. */
 const DUST_COIN = 2_000_000n;
-const DUST_UNITS = 10;
+const MAX_DUST_UNITS = 10;
 
 export const coinOf = ({ value }: WalletOutput) => value.get("") ?? 0n;
 export const hasTokens = ({ value }: WalletOutput) => value.size > 1;
 
 const isDust = (output: WalletOutput) =>
-  coinOf(output) < DUST_COIN || output.value.size > DUST_UNITS + 1;
+  coinOf(output) < DUST_COIN || output.value.size > MAX_DUST_UNITS + 1;
 
 /** Those with the most of a unit first. */
 export function compareAmounts(unit: string, a: WalletOutput, b: WalletOutput): number {
@@ -25,12 +25,12 @@ export function compareForSpending(a: WalletOutput, b: WalletOutput): number {
 }
 
 /** Outputs that one transaction merges. */
-const MAX_MERGED = 60;
+const MAX_MERGED_OUTPUTS = 60;
 
 /** Outputs of the native coin alone that can be merged for collateral, the largest first. */
-export function mergeableOutputs(outputs: readonly WalletOutput[]): WalletOutput[] {
+export function selectMergeableOutputs(outputs: readonly WalletOutput[]): WalletOutput[] {
   return outputs
     .filter((one) => !hasTokens(one))
     .toSorted(compareForSpending)
-    .slice(0, MAX_MERGED);
+    .slice(0, MAX_MERGED_OUTPUTS);
 }

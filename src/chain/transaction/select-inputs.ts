@@ -2,34 +2,34 @@ import { encodeBytes, encodeInt } from "../cbor.ts";
 import { hexToBytes } from "../hex.ts";
 import type { Funds } from "../network.ts";
 import type { ProtocolParameters, ProviderUtxo } from "../provider/provider.ts";
-import { assetOf, normalizeUnit } from "../unit.ts";
-import type { PayFee } from "./build-transaction.ts";
-import { collateralReturn, encodeOutput } from "./encode.ts";
+import { normalizeUnit, splitUnit } from "../unit.ts";
+import type { InputSelector } from "./build-transaction.ts";
+import { createCollateralReturn, encodeOutput } from "./encode.ts";
 import {
   coinOf,
   compareAmounts,
   compareForSpending,
   hasTokens,
-  mergeableOutputs,
+  selectMergeableOutputs,
 } from "./order-outputs.ts";
 import {
   formatOutputReference,
-  mintedValue,
   type PlannedOutput,
+  sumMints,
   type TransactionPlan,
   type WalletOutput,
 } from "./transaction-plan.ts";
-import { add, addAll, encodeValue, fundsOf, sumOf, type Value } from "./value.ts";
+import { addAmount, addValue, encodeValue, sumToValue, toFunds, type Value } from "./value.ts";
 
 /** A wallet cannot pay for the transaction. The message tells its owner how to fix it. */
 export class InsufficientFundsError extends Error {
   override name = "InsufficientFundsError";
   /** What has to be sent to the wallet: minor units of a unit. */
-  readonly missing: Funds;
+  readonly missingFunds: Funds;
 
   constructor(message: string, missing: Funds) {
     super(message);
-    this.missing = missing;
+    this.missingFunds = missing;
   }
 }
 
@@ -46,21 +46,21 @@ export class MissingCollateralError extends InsufficientFundsError {
 }
 
 /** Bytes that the ledger adds to an output's own (Babbage's `utxoEntrySizeWithoutVal`). */
-const OUTPUT_OVERHEAD = 160n;
+const OUTPUT_OVERHEAD_BYTES = 160n;
 /** Room for growth of the native amount's encoding. */
-const AMOUNT_GROWTH = 8n;
+const AMOUNT_GROWTH_BYTES = 8n;
 
 /**
  * The outputs of a wallet that a transaction can use. Those with a reference script are omitted:
  * spending one costs a fee by its size, and destroys what was placed there on purpose.
  */
-export function walletOutputs(utxos: readonly ProviderUtxo[]): WalletOutput[] {
+export function toWalletOutputs(utxos: readonly ProviderUtxo[]): WalletOutput[] {
   return utxos
     .filter(({ referenceScriptHash }) => referenceScriptHash === null)
     .map(({ txHash, outputIndex, amount }) => ({
       txHash,
       index: outputIndex,
-      value: sumOf(
+      value: sumToValue(
         amount.map(({ unit, quantity }) => ({
           unit: normalizeUnit(unit),
           amount: BigInt(quantity),
@@ -70,13 +70,19 @@ export function walletOutputs(utxos: readonly ProviderUtxo[]): WalletOutput[] {
 }
 
 /** The output that pays best: the largest with only the native coin, if there is one. */
-export function largestOf(outputs: readonly WalletOutput[]): WalletOutput | undefined {
+export function findLargestOutput(outputs: readonly WalletOutput[]): WalletOutput | undefined {
   return outputs.toSorted(compareForSpending)[0];
 }
 
 /** The least native coin that an output must hold (Babbage's `utxoCostPerByte`), in minor units. */
-export function minimumCoin(output: PlannedOutput, { coinsPerByte }: ProtocolParameters): bigint {
-  return coinsPerByte * (OUTPUT_OVERHEAD + BigInt(encodeOutput(output).length) + AMOUNT_GROWTH);
+export function computeMinimumCoin(
+  output: PlannedOutput,
+  { coinsPerByte }: ProtocolParameters,
+): bigint {
+  return (
+    coinsPerByte *
+    (OUTPUT_OVERHEAD_BYTES + BigInt(encodeOutput(output).length) + AMOUNT_GROWTH_BYTES)
+  );
 }
 
 /** A wallet that pays. */
@@ -112,45 +118,46 @@ const MIN_BESIDE_SPLIT = 20_000_000n;
  *
  * @throws InsufficientFundsError, when the payment is asked for
  */
-export function payFrom(wallet: PayingWallet, plan: TransactionPlan): PayFee {
+export function createInputSelector(wallet: PayingWallet, plan: TransactionPlan): InputSelector {
   const { address, outputs, mustSpend } = wallet;
   const { parameters } = plan;
-  const owed = owedBy(plan);
+  const owed = computeOwedValue(plan);
   const kept = wallet.collateral && formatOutputReference(wallet.collateral);
-  const latenessOf = (output: WalletOutput) => {
+  const spendingRankOf = (output: WalletOutput) => {
     const name = formatOutputReference(output);
     return name === kept ? 2 : wallet.last?.has(name) ? 1 : 0;
   };
   const sorted = outputs.toSorted(
-    (a, b) => latenessOf(a) - latenessOf(b) || compareForSpending(a, b),
+    (a, b) => spendingRankOf(a) - spendingRankOf(b) || compareForSpending(a, b),
   );
   // Anybody can send a wallet many outputs with next to nothing of what it pays with.
   const holdersOf = (unit: string) =>
     sorted
       .filter(({ value }) => value.has(unit))
-      .sort((a, b) => latenessOf(a) - latenessOf(b) || compareAmounts(unit, a, b));
+      .sort((a, b) => spendingRankOf(a) - spendingRankOf(b) || compareAmounts(unit, a, b));
   const runsScripts = plan.scriptInputs.length + plan.mints.length > 0;
   return (fee) => {
     const inputs = [...mustSpend];
     const isChosen = new Set(mustSpend.map(formatOutputReference));
     const left: Value = new Map();
-    for (const [unit, amount] of owed) add(left, unit, -amount);
-    add(left, "", -fee);
-    for (const { value } of inputs) addAll(left, value);
-    const missing = () => leastChange(address, left, parameters) - (left.get("") ?? 0n);
-    const take = (output: WalletOutput): void => {
+    for (const [unit, amount] of owed) addAmount(left, unit, -amount);
+    addAmount(left, "", -fee);
+    for (const { value } of inputs) addValue(left, value);
+    const missingCoin = () =>
+      computeMinimumChange(address, left, parameters) - (left.get("") ?? 0n);
+    const addInput = (output: WalletOutput): void => {
       if (isChosen.has(formatOutputReference(output))) return;
       isChosen.add(formatOutputReference(output));
       inputs.push(output);
-      addAll(left, output.value);
+      addValue(left, output.value);
     };
-    const lacks = (unit: string) => (left.get(unit) ?? 0n) < 0n;
-    for (const unit of [...left.keys()].filter((one) => one !== "" && lacks(one))) {
+    const isShortOf = (unit: string) => (left.get(unit) ?? 0n) < 0n;
+    for (const unit of [...left.keys()].filter((one) => one !== "" && isShortOf(one))) {
       for (const holder of holdersOf(unit)) {
-        if (!lacks(unit)) break;
-        take(holder);
+        if (!isShortOf(unit)) break;
+        addInput(holder);
       }
-      if (!lacks(unit)) continue;
+      if (!isShortOf(unit)) continue;
       const amount = -(left.get(unit) ?? 0n);
       throw new InsufficientFundsError(
         `the wallet ${address} does not hold the token ${unit}: ${amount} minor units are missing`,
@@ -158,25 +165,25 @@ export function payFrom(wallet: PayingWallet, plan: TransactionPlan): PayFee {
       );
     }
     for (const output of sorted) {
-      if (missing() <= 0n) break;
-      take(output);
+      if (missingCoin() <= 0n) break;
+      addInput(output);
     }
     const stake = (fee * parameters.collateralPercent + 99n) / 100n;
-    const atStake = runsScripts ? collateralFor(wallet, stake, parameters) : null;
+    const atStake = runsScripts ? selectCollateral(wallet, stake, parameters) : null;
     if (runsScripts && atStake === null)
-      throw withoutCollateral(
+      throw createMissingCollateralError(
         address,
-        missing(),
-        missing() <= 0n && isScattered(wallet, stake, parameters),
+        missingCoin(),
+        missingCoin() <= 0n && hasScatteredCollateral(wallet, stake, parameters),
       );
-    if (missing() > 0n)
+    if (missingCoin() > 0n)
       throw new InsufficientFundsError(
-        `the wallet lacks ${missing()} minor units of the native coin: send them to ${address}, then try again`,
-        { unit: "", amount: missing() },
+        `the wallet lacks ${missingCoin()} minor units of the native coin: send them to ${address}, then try again`,
+        { unit: "", amount: missingCoin() },
       );
     return {
       inputs,
-      change: changeOf(wallet, left, runsScripts && wallet.collateral === null, parameters),
+      change: planChange(wallet, left, runsScripts && wallet.collateral === null, parameters),
       collateral: atStake && { inputs: atStake, stake, address },
     };
   };
@@ -186,7 +193,7 @@ export function payFrom(wallet: PayingWallet, plan: TransactionPlan): PayFee {
  * Tokens that return to a wallet, as many in an output as the ledger allows, each with the least native coin
  * that it must hold. The coin's encoding grows with it, so the least beside all that is left covers any part.
  */
-function tokenOutputs(
+function planTokenOutputs(
   address: string,
   left: Value,
   parameters: ProtocolParameters,
@@ -194,19 +201,23 @@ function tokenOutputs(
   const coin = left.get("") ?? 0n;
   return splitTokens(left, parameters.maxValueSize).map((tokens) => ({
     tokens,
-    least: minimumCoin({ address, value: new Map([["", coin], ...tokens]) }, parameters),
+    least: computeMinimumCoin({ address, value: new Map([["", coin], ...tokens]) }, parameters),
   }));
 }
 
 /** The least native coin with which all that is left can return. */
-function leastChange(address: string, left: Value, parameters: ProtocolParameters): bigint {
-  const bundles = tokenOutputs(address, left, parameters);
-  if (bundles.length === 0) return minimumCoin({ address, value: left }, parameters);
+function computeMinimumChange(
+  address: string,
+  left: Value,
+  parameters: ProtocolParameters,
+): bigint {
+  const bundles = planTokenOutputs(address, left, parameters);
+  if (bundles.length === 0) return computeMinimumCoin({ address, value: left }, parameters);
   return bundles.reduce((sum, { least }) => sum + least, 0n);
 }
 
 /** What returns to the wallet; the last output is the one with the native coin. */
-function changeOf(
+function planChange(
   { address, splits = 0 }: PayingWallet,
   left: Value,
   wantsCollateral: boolean,
@@ -214,20 +225,20 @@ function changeOf(
 ): PlannedOutput[] {
   const change: PlannedOutput[] = [];
   let coin = left.get("") ?? 0n;
-  const split = (value: Value, atLeast: bigint): void => {
+  const addOutput = (value: Value, atLeast: bigint): void => {
     change.push({ address, value });
     coin -= atLeast;
   };
-  const bundles = tokenOutputs(address, left, parameters);
-  const alone = minimumCoin({ address, value: new Map([["", coin]]) }, parameters);
-  const isForAll = coin >= leastChange(address, left, parameters) + alone;
+  const bundles = planTokenOutputs(address, left, parameters);
+  const alone = computeMinimumCoin({ address, value: new Map([["", coin]]) }, parameters);
+  const isForAll = coin >= computeMinimumChange(address, left, parameters) + alone;
   const last = bundles.length > 0 && !isForAll ? bundles.pop() : undefined;
-  for (const { tokens, least } of bundles) split(new Map([["", least], ...tokens]), least);
+  for (const { tokens, least } of bundles) addOutput(new Map([["", least], ...tokens]), least);
   if (last) return [...change, { address, value: new Map([["", coin], ...last.tokens]) }];
   if (wantsCollateral && coin >= COLLATERAL_COIN + MIN_BESIDE_COLLATERAL)
-    split(new Map([["", COLLATERAL_COIN]]), COLLATERAL_COIN);
+    addOutput(new Map([["", COLLATERAL_COIN]]), COLLATERAL_COIN);
   for (let i = 0; i < splits && coin >= SPLIT_COIN + MIN_BESIDE_SPLIT; i++)
-    split(new Map([["", SPLIT_COIN]]), SPLIT_COIN);
+    addOutput(new Map([["", SPLIT_COIN]]), SPLIT_COIN);
   return [...change, { address, value: new Map([["", coin]]) }];
 }
 
@@ -237,11 +248,11 @@ export function isForCollateral({ value }: WalletOutput): boolean {
 }
 
 /** What a wallet has to bring: all outputs, less what scripts hold and what is minted. */
-function owedBy({ outputs, scriptInputs, mints }: TransactionPlan): Value {
+function computeOwedValue({ outputs, scriptInputs, mints }: TransactionPlan): Value {
   const owed: Value = new Map();
-  for (const { value } of outputs) addAll(owed, value);
-  for (const { value } of scriptInputs) addAll(owed, value, -1n);
-  addAll(owed, mintedValue(mints), -1n);
+  for (const { value } of outputs) addValue(owed, value);
+  for (const { value } of scriptInputs) addValue(owed, value, -1n);
+  addValue(owed, sumMints(mints), -1n);
   return owed;
 }
 
@@ -250,15 +261,15 @@ function owedBy({ outputs, scriptInputs, mints }: TransactionPlan): Value {
  * without tokens. Else as few of the largest outputs as are enough together; null: all of them are too
  * small.
  */
-function collateralFor(
+function selectCollateral(
   { address, outputs, collateral }: PayingWallet,
   stake: bigint,
   parameters: ProtocolParameters,
 ): readonly WalletOutput[] | null {
   const isEnough = (inputs: readonly WalletOutput[]) => {
-    const { value } = collateralReturn({ inputs, stake, address });
+    const { value } = createCollateralReturn({ inputs, stake, address });
     return (
-      (value.get("") ?? 0n) >= minimumCoin({ address, value }, parameters) &&
+      (value.get("") ?? 0n) >= computeMinimumCoin({ address, value }, parameters) &&
       encodeValue(value).length <= parameters.maxValueSize
     );
   };
@@ -280,18 +291,18 @@ function collateralFor(
 /** Native minor units beyond the fee of a transaction that merges so many. */
 const MERGE_COIN = 500_000n;
 
-function isScattered(
+function hasScatteredCollateral(
   { address, outputs }: PayingWallet,
   stake: bigint,
   parameters: ProtocolParameters,
 ): boolean {
-  const coin = mergeableOutputs(outputs).reduce((sum, one) => sum + coinOf(one), 0n);
-  const returned = minimumCoin({ address, value: new Map([["", coin]]) }, parameters);
+  const coin = selectMergeableOutputs(outputs).reduce((sum, one) => sum + coinOf(one), 0n);
+  const returned = computeMinimumCoin({ address, value: new Map([["", coin]]) }, parameters);
   return coin >= stake + returned + MERGE_COIN;
 }
 
 /** One output does for both, since what is kept for collateral may pay as well. @param missing - to pay with */
-function withoutCollateral(
+function createMissingCollateralError(
   address: string,
   missing: bigint,
   isScattered: boolean,
@@ -323,9 +334,9 @@ export function splitTokens(value: Value, most: number): Value[] {
   const bundles: Value[] = [];
   let [room, policy] = [0, ""];
   // Sorted, so that each policy is named in as few of them as possible.
-  for (const { unit, amount } of fundsOf(value)) {
+  for (const { unit, amount } of toFunds(value)) {
     if (unit === "") continue;
-    const { policyId, assetName } = assetOf(unit);
+    const { policyId, assetName } = splitUnit(unit);
     const own = encodeBytes(hexToBytes(assetName)).length + encodeInt(amount).length;
     const needed = own + (policyId === policy ? 0 : POLICY_BYTES);
     const isNew = bundles.length === 0 || needed > room;

@@ -106,7 +106,7 @@ export function compareOutputReferences(a: OutputReference, b: OutputReference):
 }
 
 /** The tokens of mints as a value; burned ones are negative. */
-export function mintedValue(mints: readonly Mint[]): Value {
+export function sumMints(mints: readonly Mint[]): Value {
   return new Map(
     mints.flatMap(({ script, tokens }) =>
       [...tokens].map(([assetName, quantity]) => [script.hash + assetName, quantity] as const),

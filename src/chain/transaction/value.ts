@@ -1,32 +1,32 @@
 import { encodeArray, encodeBytes, encodeInt, encodeMap } from "../cbor.ts";
 import { hexToBytes } from "../hex.ts";
 import type { Funds } from "../network.ts";
-import { assetOf } from "../unit.ts";
+import { splitUnit } from "../unit.ts";
 
 /** Minor units by unit; the native coin has the unit `""`. Only the native coin may be zero. */
 export type Value = Map<string, bigint>;
 
 /** The sum of all funds given. */
-export function sumOf(...funds: readonly (readonly Funds[])[]): Value {
+export function sumToValue(...funds: readonly (readonly Funds[])[]): Value {
   const value: Value = new Map();
-  for (const { unit, amount } of funds.flat()) add(value, unit, amount);
+  for (const { unit, amount } of funds.flat()) addAmount(value, unit, amount);
   return value;
 }
 
 /** Adds to one unit of a value in place. */
-export function add(value: Value, unit: string, amount: bigint): void {
+export function addAmount(value: Value, unit: string, amount: bigint): void {
   const sum = (value.get(unit) ?? 0n) + amount;
   if (sum === 0n && unit !== "") value.delete(unit);
   else value.set(unit, sum);
 }
 
 /** Adds a value to another in place, `times` it. */
-export function addAll(value: Value, other: Value, times = 1n): void {
-  for (const [unit, amount] of other) add(value, unit, amount * times);
+export function addValue(value: Value, other: Value, times = 1n): void {
+  for (const [unit, amount] of other) addAmount(value, unit, amount * times);
 }
 
 /** A value as funds, the native coin first. */
-export function fundsOf(value: Value): Funds[] {
+export function toFunds(value: Value): Funds[] {
   return [...value].map(([unit, amount]) => ({ unit, amount })).sort(byUnit);
 }
 
@@ -40,13 +40,13 @@ export function encodeValue(value: Value): Uint8Array {
 
 /** CBOR `{policy id: {asset name: quantity}}`. @throws UnitError */
 export function encodeMultiAsset(tokens: Value): Uint8Array {
-  const policies = Map.groupBy(fundsOf(tokens), ({ unit }) => assetOf(unit).policyId);
+  const policies = Map.groupBy(toFunds(tokens), ({ unit }) => splitUnit(unit).policyId);
   return encodeMap(
     [...policies].map(([policyId, assets]) => [
       encodeBytes(hexToBytes(policyId)),
       encodeMap(
         assets.map(({ unit, amount }) => [
-          encodeBytes(hexToBytes(assetOf(unit).assetName)),
+          encodeBytes(hexToBytes(splitUnit(unit).assetName)),
           encodeInt(amount),
         ]),
       ),

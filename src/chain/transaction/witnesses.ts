@@ -12,9 +12,9 @@ import {
 import { bytesToHex, hexToBytes, isHex } from "../hex.ts";
 import { hash256, type Witness } from "./encode.ts";
 
-const VKEYS = 0n;
+const VKEYS_KEY = 0n;
 const SET_TAG = 258;
-const LENGTH = { publicKey: 32, signature: 64 } as const;
+const BYTE_LENGTHS = { publicKey: 32, signature: 64 } as const;
 
 /** What a wallet answers when it is asked to sign a transaction. */
 export interface SignedWitnesses {
@@ -33,9 +33,9 @@ export interface SignedWitnesses {
 export function readWitnesses(hex: string): SignedWitnesses | null {
   if (!isHex(hex)) return null;
   const bytes = hexToBytes(hex);
-  const node = tryRead(bytes);
+  const node = tryReadCbor(bytes);
   const [body, set] = node?.kind === "array" ? node.items : [undefined, node];
-  const witnesses = set ? vkeysOf(set) : [];
+  const witnesses = set ? readVkeyWitnesses(set) : [];
   if (witnesses.length === 0) return null;
   return {
     witnesses,
@@ -52,34 +52,34 @@ export function addWitnesses(unsigned: Uint8Array, witnesses: readonly Witness[]
   const node = readCbor(unsigned);
   const [body, set, ...rest] = node.kind === "array" ? node.items : [];
   if (!body || set?.kind !== "map") throw new Error("not a transaction");
-  const exact = ({ start, end }: CborNode) => unsigned.subarray(start, end);
+  const sliceExactBytes = ({ start, end }: CborNode) => unsigned.subarray(start, end);
   const signed = witnesses.map(({ publicKey, signature }) =>
     encodeArray([encodeBytes(publicKey), encodeBytes(signature)]),
   );
   return encodeArray([
-    exact(body),
+    sliceExactBytes(body),
     encodeMap([
-      [encodeInt(VKEYS), encodeTag(SET_TAG, encodeArray(signed))],
-      ...set.entries.map(([key, value]) => [exact(key), exact(value)] as const),
+      [encodeInt(VKEYS_KEY), encodeTag(SET_TAG, encodeArray(signed))],
+      ...set.entries.map(([key, value]) => [sliceExactBytes(key), sliceExactBytes(value)] as const),
     ]),
-    ...rest.map(exact),
+    ...rest.map(sliceExactBytes),
   ]);
 }
 
-function vkeysOf(set: CborNode): Witness[] {
+function readVkeyWitnesses(set: CborNode): Witness[] {
   if (set.kind !== "map") return [];
-  const found = set.entries.find(([key]) => key.kind === "int" && key.value === VKEYS)?.[1];
+  const found = set.entries.find(([key]) => key.kind === "int" && key.value === VKEYS_KEY)?.[1];
   const list = found?.kind === "tag" && found.tag === SET_TAG ? found.content : found;
   if (list?.kind !== "array") return [];
   return list.items.flatMap((one) => {
     const [publicKey, signature] = one.kind === "array" ? one.items : [];
-    if (publicKey?.kind !== "bytes" || publicKey.value.length !== LENGTH.publicKey) return [];
-    if (signature?.kind !== "bytes" || signature.value.length !== LENGTH.signature) return [];
+    if (publicKey?.kind !== "bytes" || publicKey.value.length !== BYTE_LENGTHS.publicKey) return [];
+    if (signature?.kind !== "bytes" || signature.value.length !== BYTE_LENGTHS.signature) return [];
     return [{ publicKey: publicKey.value, signature: signature.value }];
   });
 }
 
-function tryRead(bytes: Uint8Array): CborNode | null {
+function tryReadCbor(bytes: Uint8Array): CborNode | null {
   try {
     return readCbor(bytes);
   } catch (error) {

@@ -1,20 +1,20 @@
 import { hexToBytes } from "../../chain/hex.ts";
 import type { Network } from "../../chain/network.ts";
 import { db, violates } from "../../db/client.ts";
-import { commitAudited } from "../../http/audit.ts";
+import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { putTasks, waitForTurn } from "../../wallets/queue/store.ts";
+import { createQueuedState, upsertTasks } from "../../wallets/queue/store.ts";
 import type { WalletTask } from "../../wallets/queue/tables.ts";
 import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
 import {
   type AdminSignature,
-  countAgreeing,
+  countGivenSignatures,
   readSignature,
   readWitnessSet,
 } from "./settlement-message.ts";
 import { type ProposalChange, readProposals, toTask, updateProposal } from "./store.ts";
-import { type ProposalRow, WAITING_STATES } from "./tables.ts";
+import { OPEN_PROPOSAL_STATES, type ProposalRow } from "./tables.ts";
 
 export interface SignatureRequest {
   network: Network;
@@ -25,7 +25,7 @@ export interface SignatureRequest {
   key?: string | undefined;
 }
 
-const ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 /**
  * Takes an administrator's signature of a proposal: whoever hands it in, it is the proof. With enough of
@@ -44,11 +44,11 @@ export async function addSignature(
     const [row] = await readProposals(database, [proposalId]);
     if (!row || row.network !== network)
       throw new ApiError(404, "proposalId: there is no such proposal");
-    const given = withSignatures(row, cose, now);
+    const given = computeSignatureChange(row, cose, now);
     if (given === null) return row;
     const { vkeys, isEnough, change, task } = given;
     try {
-      await commitAudited(
+      await commitWithAudit(
         c,
         database,
         {
@@ -57,11 +57,11 @@ export async function addSignature(
           detail: { vkeys },
           now,
         },
-        [updateProposal(database, row, change, now), ...putTasks(task ? [task] : [])],
+        [updateProposal(database, row, change, now), ...upsertTasks(task ? [task] : [])],
       );
     } catch (error) {
       if (!violates(error, "dispute_proposal.revision")) throw error;
-      if (attempt < ATTEMPTS) continue;
+      if (attempt < MAX_ATTEMPTS) continue;
       throw new ApiError(
         "changed_concurrently",
         "proposalId: the proposal changed at the same time. Try again.",
@@ -79,7 +79,7 @@ export async function addSignature(
  * @returns null when it has them already
  * @throws ApiError 400, 409
  */
-export function withSignatures(
+export function computeSignatureChange(
   row: ProposalRow,
   handed: Pick<SignatureRequest, "signature" | "key">,
   now: number,
@@ -95,17 +95,17 @@ export function withSignatures(
   const signed = JSON.parse(row.signatures) as AdminSignature[];
   const added = read.filter(({ vkey }) => !signed.some((one) => one.vkey === vkey));
   if (added.length === 0) return null;
-  if (!WAITING_STATES.includes(row.state))
+  if (!OPEN_PROPOSAL_STATES.includes(row.state))
     throw new ApiError("wrong_state", `proposalId: the proposal is ${row.state}`);
   const all = [...signed, ...added];
-  const isEnough = countAgreeing(administrators, all) >= row.required;
+  const isEnough = countGivenSignatures(administrators, all) >= row.required;
   const change = {
     signatures: JSON.stringify(all),
     // What is signed already is settled with the signatures that it has.
     ...(isEnough && { state: "SettleRequested" as const }),
   };
   const opens = isEnough && row.state !== "SettleRequested";
-  const task = opens ? toTask(row, waitForTurn(Math.max(now, row.opensAt)), now) : null;
+  const task = opens ? toTask(row, createQueuedState(Math.max(now, row.opensAt)), now) : null;
   return { vkeys: added.map(({ vkey }) => vkey), isEnough, change, task };
 }
 

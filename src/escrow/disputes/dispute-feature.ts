@@ -1,29 +1,33 @@
 import type { PaymentSourceType } from "../../chain/network.ts";
-import { TransactionTooLarge } from "../../chain/transaction/build-transaction.ts";
+import { TransactionTooLargeError } from "../../chain/transaction/build-transaction.ts";
 import type { WalletKeys } from "../../chain/wallet-keys.ts";
 import type { Database } from "../../db/client.ts";
-import { type Drives, drivesOf } from "../../sources/drives.ts";
+import { type AutomationMode, selectAutomationMode } from "../../sources/automation-mode.ts";
 import { progressOf } from "../../wallets/model/phases.ts";
 import type { TaskUpdate } from "../../wallets/model/wallet-transaction.ts";
 import { findEarliest } from "../../wallets/queue/backoff.ts";
-import { DeadlinePassedError, MissingInputError, NotYetError } from "../../wallets/queue/errors.ts";
+import {
+  DeadlinePassedError,
+  MissingInputError,
+  RetryLaterError,
+} from "../../wallets/queue/errors.ts";
 import type { WalletFeature } from "../../wallets/queue/feature.ts";
-import { countFailure, type TryOutcome } from "../../wallets/queue/outcome.ts";
-import { PENDING, type SourceWallet, waitForTurn } from "../../wallets/queue/store.ts";
+import { type AttemptOutcome, countFailure } from "../../wallets/queue/outcome.ts";
+import { createQueuedState, PENDING_STATE, type SourceWallet } from "../../wallets/queue/store.ts";
 import {
   createSubjectFeature,
   endWithoutSource,
   type SubjectOutcome,
   type SubjectPort,
 } from "../../wallets/queue/subject-feature.ts";
-import { StepImpossible } from "../model/read-escrow.ts";
-import type { LiveOutput } from "../model/record.ts";
+import type { LiveOutput } from "../model/escrow-record.ts";
+import { StepImpossibleError } from "../model/read-escrow.ts";
 import type { Split } from "../model/split.ts";
+import { buildSettlementPart } from "./build-settlement-part.ts";
 import type { AdminSignature } from "./settlement-message.ts";
-import { settlementPart } from "./settlement-part.ts";
-import { signedSettlement } from "./signed-settlement.ts";
+import { signSettlement } from "./sign-settlement.ts";
 import {
-  findWaitingProposals,
+  findOpenProposals,
   isUnspent,
   listReservedOutputs,
   type ProposalChange,
@@ -41,10 +45,10 @@ interface DisputeContext {
     network: ProposalRow["network"];
     type: PaymentSourceType;
     contractAddress: string;
-    drives: Drives;
+    drives: AutomationMode;
   };
   /** The wallets in use of the source. */
-  wallets: readonly { vkey: string; drives: Drives }[];
+  wallets: readonly { vkey: string; drives: AutomationMode }[];
   /** Payment key hash, hex. */
   vkey: string;
   /** The time on the chain as of a time of the wall clock, epoch milliseconds. */
@@ -52,9 +56,9 @@ interface DisputeContext {
 }
 
 /** Settlements that a run considers. */
-const MAX_OPEN = 1_000;
+const MAX_OPEN_SETTLEMENTS = 1_000;
 /** How long a settlement waits before it is looked at again whether its wallet may be driven. */
-const UNDRIVEN_MS = 60_000;
+const AUTOMATION_RECHECK_INTERVAL_MS = 60_000;
 
 /**
  * How a wallet settles disputes that enough administrators have decided, and pays the network for it. On
@@ -68,14 +72,14 @@ export function createDisputeFeature({
   chainTime,
 }: DisputeContext): WalletFeature {
   const { network } = source;
-  const feature = createSubjectFeature(db, portOf(db), { network, vkey, sourceId: source.id });
-  /** What a wallet may do can be changed while signatures are gathered. @throws NotYetError */
-  const requireDriven = (): void => {
+  const feature = createSubjectFeature(db, createPort(db), { network, vkey, sourceId: source.id });
+  /** What a wallet may do can be changed while signatures are gathered. @throws RetryLaterError */
+  const requireAutomatedWallet = (): void => {
     const wallet = wallets.find((one) => one.vkey === vkey);
-    if (wallet && drivesOf(source, wallet) === "nothing")
-      throw new NotYetError(
+    if (wallet && selectAutomationMode(source, wallet) === "nothing")
+      throw new RetryLaterError(
         "waits for its wallet or payment source: `drives` is `nothing`",
-        Date.now() + UNDRIVEN_MS,
+        Date.now() + AUTOMATION_RECHECK_INTERVAL_MS,
         "source",
       );
   };
@@ -85,7 +89,7 @@ export function createDisputeFeature({
    *
    * @throws MissingInputError
    */
-  const requireHeld = async (row: ProposalRow): Promise<void> => {
+  const requireUnspentOutput = async (row: ProposalRow): Promise<void> => {
     if (await isUnspent(db, row)) return;
     throw new MissingInputError("the escrow's output is not at the contract");
   };
@@ -94,9 +98,9 @@ export function createDisputeFeature({
     placement: "lanes",
     maxTasks: 1,
 
-    async due(now) {
-      const open = await feature.readOpen(MAX_OPEN);
-      if (open.length === 0) return { tasks: [], next: null };
+    async listDue(now) {
+      const open = await feature.readOpen(MAX_OPEN_SETTLEMENTS);
+      if (open.length === 0) return { tasks: [], nextDueAt: null };
       const latest = Math.max(now, await chainTime(now));
       // A chain that is ahead gets there as much earlier; a pause passes by the wall clock.
       const timed = open.map((row) => ({
@@ -113,31 +117,31 @@ export function createDisputeFeature({
             ...(expiresAt !== null && { deadline: expiresAt }),
             isReplaceable: true,
           })),
-        next: findEarliest(later),
+        nextDueAt: findEarliest(later),
       };
     },
 
-    reservedOutputs: async () => [...(await listReservedOutputs(db, network))],
+    listReservedOutputs: async () => [...(await listReservedOutputs(db, network))],
 
     ...(source.type === "Web3ChainV1" && {
-      async prebuilt({ id }: { id: string }, keys: WalletKeys) {
-        requireDriven();
-        await requireHeld(feature.rowOf(id));
-        return signedSettlement(feature.rowOf(id), keys);
+      async loadPrebuilt({ id }: { id: string }, keys: WalletKeys) {
+        requireAutomatedWallet();
+        await requireUnspentOutput(feature.requireRow(id));
+        return signSettlement(feature.requireRow(id), keys);
       },
     }),
 
     async buildPart({ id }, { provider, parameters }) {
-      requireDriven();
-      const row = feature.rowOf(id);
-      await requireHeld(row);
+      requireAutomatedWallet();
+      const row = feature.requireRow(id);
+      await requireUnspentOutput(row);
       const settlement = {
         source,
         output: JSON.parse(row.output) as LiveOutput,
         split: JSON.parse(row.split) as Split,
         signatures: JSON.parse(row.signatures) as AdminSignature[],
       };
-      return settlementPart(settlement, provider, parameters);
+      return buildSettlementPart(settlement, provider, parameters);
     },
   };
 }
@@ -148,20 +152,20 @@ export function endSettlementsWithoutSource(
   wallet: SourceWallet,
   now: number,
 ): Promise<void> {
-  return endWithoutSource(db, portOf(db), wallet, now);
+  return endWithoutSource(db, createPort(db), wallet, now);
 }
 
 /** A proposal, and whether another one waits in its place. */
-type Settlement = ProposalRow & { isReplaced: boolean };
-type Outcome = SubjectOutcome<ProposalChange>;
+type SettlementRow = ProposalRow & { isReplaced: boolean };
+type SettlementOutcome = SubjectOutcome<ProposalChange>;
 
-function portOf(db: Database): SubjectPort<Settlement, ProposalChange> {
+function createPort(db: Database): SubjectPort<SettlementRow, ProposalChange> {
   return {
     name: DISPUTE_FEATURE,
     revision: "dispute_proposal.revision",
     async read(ids) {
       const rows = await readProposals(db, ids);
-      const waiting = await findWaitingProposals(db, rows);
+      const waiting = await findOpenProposals(db, rows);
       return rows.map((row) => {
         const other = waiting.get(`${row.sourceId}:${utxoOf(row)}`);
         return { ...row, isReplaced: other !== undefined && other !== row.id };
@@ -170,60 +174,73 @@ function portOf(db: Database): SubjectPort<Settlement, ProposalChange> {
     update: (changed, now) =>
       changed.map(({ row, change }) => updateProposal(db, row, change, now)),
     hasSent: ({ txHash }) => txHash !== null,
-    afterUpdate: proposalAfterUpdate,
-    afterFailure: proposalAfterFailure,
-    giveUp: (_, reason) => toEnd("Failed", reason),
+    decideAfterUpdate: decideProposalOutcome,
+    decideAfterFailure: decideProposalFailure,
+    giveUp: (_, reason) => toEndedOutcome("Failed", reason),
   };
 }
 
-function proposalAfterUpdate(
-  row: Settlement,
+function decideProposalOutcome(
+  row: SettlementRow,
   { transaction: { hash, phase, error } }: TaskUpdate,
   now: number,
-): Outcome | null {
+): SettlementOutcome | null {
   const attempts = row.task?.attempts ?? 0;
   switch (progressOf(phase)) {
     case "UnderWay":
       return {
         change: { state: "SettleInitiated", txHash: hash, error: null },
-        task: { ...PENDING, attempts },
+        task: { ...PENDING_STATE, attempts },
       };
     case "Landed":
-      return { change: { state: "Settled", txHash: hash, error: null }, task: PENDING };
+      return { change: { state: "Settled", txHash: hash, error: null }, task: PENDING_STATE };
     case "Ended": {
       if (row.txHash !== hash) return null;
       const why = error ?? "the network did not accept the transaction";
       if (row.prepared !== null)
-        return toEnd(phase === "Expired" ? "Expired" : "Failed", `${why}: ${PROPOSE_AGAIN}`);
-      const outcome: TryOutcome =
+        return toEndedOutcome(
+          phase === "Expired" ? "Expired" : "Failed",
+          `${why}: ${PROPOSE_AGAIN_HINT}`,
+        );
+      const outcome: AttemptOutcome =
         phase === "Orphaned"
-          ? { task: { ...waitForTurn(now), attempts } }
+          ? { task: { ...createQueuedState(now), attempts } }
           : countFailure(attempts, why, now);
-      if ("givenUp" in outcome) return toEnd("Failed", outcome.givenUp);
+      if ("givenUp" in outcome) return toEndedOutcome("Failed", outcome.givenUp);
       // Of an output only one proposal waits: this one gives way to what was proposed meanwhile.
-      if (row.isReplaced) return toEnd("Replaced", null);
+      if (row.isReplaced) return toEndedOutcome("Replaced", null);
       return { change: { state: "SettleRequested" }, task: outcome.task };
     }
   }
 }
 
 /** What signatures were given for is over: another proposal needs new ones. */
-const PROPOSE_AGAIN = "propose and sign again";
+const PROPOSE_AGAIN_HINT = "propose and sign again";
 
-function proposalAfterFailure(row: Settlement, error: unknown, now: number): Outcome | null {
+function decideProposalFailure(
+  row: SettlementRow,
+  error: unknown,
+  now: number,
+): SettlementOutcome | null {
   if (error instanceof DeadlinePassedError)
-    return toEnd("Expired", `the signatures or the transaction came too late: ${PROPOSE_AGAIN}`);
-  if (error instanceof TransactionTooLarge || error instanceof StepImpossible)
-    return toEnd("Failed", error.message);
+    return toEndedOutcome(
+      "Expired",
+      `the signatures or the transaction came too late: ${PROPOSE_AGAIN_HINT}`,
+    );
+  if (error instanceof TransactionTooLargeError || error instanceof StepImpossibleError)
+    return toEndedOutcome("Failed", error.message);
   if (error instanceof MissingInputError) {
     const reason = "the escrow's output was spent by another transaction";
     const outcome = countFailure(row.task?.attempts ?? 0, reason, now);
-    return "task" in outcome ? outcome : toEnd("Failed", outcome.givenUp);
+    return "task" in outcome ? outcome : toEndedOutcome("Failed", outcome.givenUp);
   }
   return null;
 }
 
-const toEnd = (state: "Expired" | "Failed" | "Replaced", error: string | null): Outcome => ({
+const toEndedOutcome = (
+  state: "Expired" | "Failed" | "Replaced",
+  error: string | null,
+): SettlementOutcome => ({
   change: { state, error },
   task: null,
 });

@@ -2,11 +2,11 @@ import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import type { Caller } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
-import { type EscrowRecord, lockOf } from "../model/record.ts";
+import { type EscrowRecord, lockOf } from "../model/escrow-record.ts";
 import type { Split } from "../model/split.ts";
-import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../store/escrow-row.ts";
-import { type AdminSignature, countAgreeing } from "./settlement-message.ts";
-import { proposalsOf } from "./store.ts";
+import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
+import { type AdminSignature, countGivenSignatures } from "./settlement-message.ts";
+import { listProposals } from "./store.ts";
 import type { PreparedSettlement, ProposalRow } from "./tables.ts";
 
 interface DisputeQuery {
@@ -31,16 +31,16 @@ export async function listDisputes(database: Database, caller: Caller, query: Di
       : JSON.stringify(caller.scope.walletIds),
     query.limit,
   );
-  const records = rows.map(recordOfRow);
-  const proposals = await proposalsOf(
+  const records = rows.map(toEscrowRecord);
+  const proposals = await listProposals(
     database,
     records.map(({ identifierHash }) => identifierHash),
   );
   return records.map((record) => {
-    const isOf = ({ identifierHash, sourceId }: ProposalRow) =>
+    const isSameEscrow = ({ identifierHash, sourceId }: ProposalRow) =>
       identifierHash === record.identifierHash && sourceId === record.sourceId;
     const proposal = proposals.find(
-      (one) => isOf(one) && JSON.parse(one.output).utxo === record.state.utxo,
+      (one) => isSameEscrow(one) && JSON.parse(one.output).utxo === record.state.utxo,
     );
     return toDisputeResponse(record, proposal);
   });
@@ -76,14 +76,14 @@ export function toProposalResponse(row: ProposalRow) {
     updatedAt: isoTime(Math.max(row.updatedAt, row.task?.updatedAt ?? 0)),
     state: row.state,
     message: row.message,
-    unsignedTxCbor: unsignedOf(row),
+    unsignedTxCbor: unsignedTransactionOf(row),
     expiresAt: row.expiresAt === null ? null : String(row.expiresAt),
     BuyerFunds: [...split.buyer],
     SellerFunds: [...split.seller],
     Administrators: administrators,
     SignedBy: signed.map(({ vkey }) => vkey),
     requiredSignatures: row.required,
-    missingSignatures: Math.max(row.required - countAgreeing(administrators, signed), 0),
+    missingSignatures: Math.max(row.required - countGivenSignatures(administrators, signed), 0),
     settleFrom: String(row.opensAt),
     txHash: row.txHash,
     error: row.error ?? row.task?.reason ?? null,
@@ -91,7 +91,7 @@ export function toProposalResponse(row: ProposalRow) {
 }
 
 /** The transaction while there is something to sign: with its script it is long. */
-function unsignedOf({ prepared, state }: ProposalRow): string | null {
+function unsignedTransactionOf({ prepared, state }: ProposalRow): string | null {
   if (prepared === null || state !== "Collecting") return null;
   return (JSON.parse(prepared) as PreparedSettlement).unsigned;
 }

@@ -1,17 +1,21 @@
 import type { ChainTime } from "../../chain/chain-time.ts";
 import { bytesToHex } from "../../chain/hex.ts";
-import { NotEvaluated, type Provider, ScriptFailed } from "../../chain/provider/provider.ts";
-import { slotAt, slotFrom, timeOfSlot } from "../../chain/slots.ts";
+import {
+  EvaluationUnavailableError,
+  type Provider,
+  ScriptFailedError,
+} from "../../chain/provider/provider.ts";
+import { firstSlotAtOrAfter, slotAt, timeOfSlot } from "../../chain/slots.ts";
 import {
   buildUnsignedTransaction,
   draftTransaction,
-  TransactionTooLarge,
+  TransactionTooLargeError,
 } from "../../chain/transaction/build-transaction.ts";
-import { totalUnits } from "../../chain/transaction/minimum-fee.ts";
+import { sumExecutionUnits } from "../../chain/transaction/minimum-fee.ts";
 import {
+  createInputSelector,
   InsufficientFundsError,
-  payFrom,
-  walletOutputs,
+  toWalletOutputs,
 } from "../../chain/transaction/select-inputs.ts";
 import {
   formatOutputReference,
@@ -19,42 +23,42 @@ import {
   type WalletOutput,
 } from "../../chain/transaction/transaction-plan.ts";
 import type { Database } from "../../db/client.ts";
-import { open } from "../../db/sealed.ts";
+import { unseal } from "../../db/sealed.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { providerFor } from "../../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
+import { createProvider } from "../../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../../sources/source-row.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { MAX_FEE } from "../../wallets/spending/building/build-transaction.ts";
-import { toStoredFields } from "../../wallets/spending/building/compose.ts";
+import { toStoredFields } from "../../wallets/spending/building/compose-transaction.ts";
+import { listUnreservedOutputs } from "../../wallets/spending/list-unreserved-outputs.ts";
 import { serializeContent } from "../../wallets/spending/model/serialize-transaction.ts";
-import { readOpen } from "../../wallets/spending/store/transactions.ts";
+import { readOpenTransactions } from "../../wallets/spending/store/transactions.ts";
 import { readWallet, type WalletState } from "../../wallets/spending/store/wallet.ts";
-import { unreservedOutputs } from "../../wallets/spending/unreserved-outputs.ts";
-import type { LiveOutput } from "../model/record.ts";
+import type { LiveOutput } from "../model/escrow-record.ts";
 import type { Split } from "../model/split.ts";
-import { movingChainTime } from "../terms/times.ts";
-import { settlementPart } from "./settlement-part.ts";
+import { readLiveChainTime } from "../terms/escrow-times.ts";
+import { buildSettlementPart } from "./build-settlement-part.ts";
 import { listReservedOutputs } from "./store.ts";
 import { DISPUTE_FEATURE } from "./tables.ts";
 
 /** How long administrators have to sign. Nodes cannot place a later end (36 hours ahead) in time. */
-const VALID_SLOTS = 24 * 3600;
+const VALIDITY_SLOTS = 24 * 3600;
 /** How long before it can be settled a transaction is made, so that half its validity is left then. */
-const EARLIEST_MS = 12 * 3_600_000;
+const MAX_LEAD_TIME_MS = 12 * 3_600_000;
 /** Slots before now from which it is valid: allows for clock skew. */
-const VALID_BEFORE = 300;
+const CLOCK_SKEW_SLOTS = 300;
 /** Native minor units that are enough for its fee, its collateral and small parts. */
-const ENOUGH_COIN = 10_000_000n;
+const RECOMMENDED_OUTPUT_COINS = 10_000_000n;
 
 /** A settlement of Web3ChainV1, which administrators sign as a transaction. */
-export interface SettlementToSign {
+export interface UnsignedSettlement {
   /** Of the wallet that pays. */
   payer: WalletState;
   /** Name of the wallet's output that pays for it, and is its collateral. */
   reservedOutput: string;
   /** CBOR of the transaction without signatures, hex. */
-  unsigned: string;
+  unsignedCbor: string;
   /** See `contentOf`. */
   content: string;
   /** Hash of the transaction, which is what is signed, hex. */
@@ -78,7 +82,7 @@ export interface SettlementRequest {
   /** Wallets that may pay the network, the best first. */
   payers: readonly WalletRow[];
   /** Proposals whose place it takes: what they set aside is free. */
-  replaces: readonly string[];
+  replacedProposalIds: readonly string[];
 }
 
 /**
@@ -91,11 +95,11 @@ export async function prepareSettlement(
   c: AppContext,
   asked: SettlementRequest,
   now: number,
-): Promise<SettlementToSign> {
+): Promise<UnsignedSettlement> {
   const { source } = asked;
-  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
-  const provider = await providerFor(c.env, source.network, key, { caller: c.var.caller.id });
-  const time = await movingChainTime(c, provider, source.id, now, true);
+  const key = await unseal(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const provider = await createProvider(c.env, source.network, key, { caller: c.var.caller.id });
+  const time = await readLiveChainTime(c, provider, source.id, now, true);
   return buildSettlement(asked, provider, time, now);
 }
 
@@ -111,16 +115,16 @@ export async function buildSettlement(
   provider: Pick<Provider, "protocolParameters" | "scriptCbor" | "addressUtxos" | "evaluate">,
   time: ChainTime,
   now: number,
-): Promise<SettlementToSign> {
+): Promise<UnsignedSettlement> {
   const { database, source, output, split, opensAt, signers, payers } = asked;
   const { network } = source;
-  if (time.latest < opensAt - EARLIEST_MS)
+  if (time.latest < opensAt - MAX_LEAD_TIME_MS)
     throw new ApiError(
       "wrong_state",
-      `blockchainIdentifier: on Web3ChainV1, propose a settlement from ${new Date(opensAt - EARLIEST_MS).toISOString()} on, 12 hours before its earliest time`,
+      `blockchainIdentifier: on Web3ChainV1, propose a settlement from ${new Date(opensAt - MAX_LEAD_TIME_MS).toISOString()} on, 12 hours before its earliest time`,
     );
   const parameters = await provider.protocolParameters();
-  const part = await settlementPart(
+  const part = await buildSettlementPart(
     { source, output, split, signatures: [] },
     provider,
     parameters,
@@ -131,18 +135,21 @@ export async function buildSettlement(
     ...{ mints: [], outputs: part.outputs, metadata: part.metadata, parameters },
     requiredSigners: signers,
     validity: {
-      from: Math.max(slotAt(network, time.earliest) - VALID_BEFORE, slotFrom(network, opensAt)),
-      to: slotAt(network, time.latest) + VALID_SLOTS,
+      from: Math.max(
+        slotAt(network, time.earliest) - CLOCK_SKEW_SLOTS,
+        firstSlotAtOrAfter(network, opensAt),
+      ),
+      to: slotAt(network, time.latest) + VALIDITY_SLOTS,
     },
   };
-  const held = await listReservedOutputs(database, network, asked.replaces);
+  const held = await listReservedOutputs(database, network, asked.replacedProposalIds);
   for (const { vkey, address } of payers) {
-    const shown = walletOutputs(await provider.addressUtxos(address));
+    const shown = toWalletOutputs(await provider.addressUtxos(address));
     const payer = await readWallet(database, network, vkey);
-    const unreserved = unreservedOutputs(
+    const unreserved = listUnreservedOutputs(
       shown,
       payer,
-      await readOpen(database, network, vkey),
+      await readOpenTransactions(database, network, vkey),
       held,
     );
     const count = new Set([...signers, vkey]).size;
@@ -150,7 +157,7 @@ export async function buildSettlement(
       const pays = { address, outputs: [one], mustSpend: [one], collateral: one };
       const exact = await measurePlan(provider, plan, pays, count);
       if (exact === null) continue;
-      const built = buildUnsignedTransaction(exact, payFrom(pays, exact), count);
+      const built = buildUnsignedTransaction(exact, createInputSelector(pays, exact), count);
       if (built.fee > MAX_FEE)
         throw new ApiError(
           503,
@@ -161,7 +168,7 @@ export async function buildSettlement(
         ...{ phase: "Stored", sequence: 0, sourceId: source.id, lineIn: null },
         tasks: [{ feature: DISPUTE_FEATURE, id: asked.id, detail: part.detail }],
         isReplaceable: true,
-        memory: Number(totalUnits(exact).memory),
+        memory: Number(sumExecutionUnits(exact).memory),
         ...{ validFrom: exact.validity.from, validTo: exact.validity.to },
         ...{ blockHeight: null, blockHash: null, blockTime: null, overHeight: null, error: null },
         movedAt: now,
@@ -169,7 +176,7 @@ export async function buildSettlement(
       return {
         payer,
         reservedOutput: formatOutputReference(one),
-        unsigned: bytesToHex(built.cbor),
+        unsignedCbor: bytesToHex(built.cbor),
         content,
         hash: built.hash,
         expiresAt: timeOfSlot(network, exact.validity.to),
@@ -178,7 +185,7 @@ export async function buildSettlement(
   }
   throw new ApiError(
     "insufficient_balance",
-    `no wallet of the payment source has a free output for the network fee: send ${ENOUGH_COIN} minor units of the native coin in one output to ${payers[0]?.address}, then propose again`,
+    `no wallet of the payment source has a free output for the network fee: send ${RECOMMENDED_OUTPUT_COINS} minor units of the native coin in one output to ${payers[0]?.address}, then propose again`,
   );
 }
 
@@ -190,22 +197,22 @@ export async function buildSettlement(
 async function measurePlan(
   provider: Pick<Provider, "evaluate">,
   plan: TransactionPlan,
-  pays: Parameters<typeof payFrom>[0] & { mustSpend: readonly WalletOutput[] },
+  pays: Parameters<typeof createInputSelector>[0] & { mustSpend: readonly WalletOutput[] },
   signers: number,
 ): Promise<TransactionPlan | null> {
   try {
-    const draft = draftTransaction(plan, payFrom(pays, plan), signers);
-    return draft.measured(await provider.evaluate(draft.cbor));
+    const draft = draftTransaction(plan, createInputSelector(pays, plan), signers);
+    return draft.withMeasuredUnits(await provider.evaluate(draft.cbor));
   } catch (error) {
     if (error instanceof InsufficientFundsError) return null;
-    if (error instanceof TransactionTooLarge)
+    if (error instanceof TransactionTooLargeError)
       throw new ApiError(400, `BuyerFunds: ${error.message}`);
-    if (error instanceof ScriptFailed)
+    if (error instanceof ScriptFailedError)
       throw new ApiError(
         "wrong_state",
         `blockchainIdentifier: the contract refuses the settlement. Check that Signers has enough administrators.`,
       );
-    if (error instanceof NotEvaluated && error.obstacle === "UnknownInput")
+    if (error instanceof EvaluationUnavailableError && error.obstacle === "UnknownInput")
       throw new ApiError(
         "changed_concurrently",
         "blockchainIdentifier: another transaction has spent an input. Read the escrow, then propose again.",

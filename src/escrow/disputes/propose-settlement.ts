@@ -1,20 +1,20 @@
 import type { Network } from "../../chain/network.ts";
 import { type Database, db, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import { commitAudited } from "../../http/audit.ts";
+import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { activeSource } from "../../sources/active.ts";
-import { walletsOf } from "../../wallets/managed/find-wallet.ts";
-import { hashIdentifier } from "../model/record.ts";
-import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../store/escrow-row.ts";
-import { PREFERRED_FIRST } from "../store/predicates.ts";
+import { findActiveSource } from "../../sources/find-source.ts";
+import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
+import { hashIdentifier } from "../model/escrow-record.ts";
+import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
+import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
 import {
-  type Disputed,
-  makeProposal,
+  buildProposal,
+  type DisputedEscrow,
   type ProposalContext,
   type ProposalRequest,
-} from "./make-proposal.ts";
+} from "./build-proposal.ts";
 import type { ProposalRow } from "./tables.ts";
 
 /**
@@ -33,8 +33,8 @@ export async function proposeSettlement(
   const { caller, deadline } = c.var;
   const database = db(c.env, network, { writes: "idempotent", deadline });
   const core = db(c.env, undefined, { deadline });
-  const disputed = await disputedEscrow(database, network, blockchainIdentifier);
-  const source = await activeSource(core, disputed.records[0].sourceId);
+  const disputed = await loadDisputedEscrow(database, network, blockchainIdentifier);
+  const source = await findActiveSource(core, disputed.records[0].sourceId);
   if (!source) throw new ApiError(404, "blockchainIdentifier: the payment source was removed");
   const place: Omit<ProposalContext, "wallets"> = {
     ...{ id: newId(now), database, source, createdById: caller.id },
@@ -44,11 +44,11 @@ export async function proposeSettlement(
     },
   };
   for (let attempt = 1; ; attempt++) {
-    const wallets = await walletsOf(core, [source.id]);
-    const { row, statements } = await makeProposal({ ...place, wallets }, disputed, asked, now);
+    const wallets = await listActiveWallets(core, [source.id]);
+    const { row, statements } = await buildProposal({ ...place, wallets }, disputed, asked, now);
     const detail = { ...JSON.parse(row.split), utxo: disputed.output.utxo };
     try {
-      await commitAudited(
+      await commitWithAudit(
         c,
         database,
         { action: "dispute.propose", target: row.id, detail, now },
@@ -56,10 +56,10 @@ export async function proposeSettlement(
       );
       return row;
     } catch (error) {
-      const isOther = CHANGES.some((column) => violates(error, column));
+      const isOther = CONFLICT_COLUMNS.some((column) => violates(error, column));
       if (!isOther) throw error;
       // A wallet that is at work moves on while the transaction is built.
-      if (violates(error, "hot_wallet.version") && attempt < ATTEMPTS) continue;
+      if (violates(error, "hot_wallet.version") && attempt < MAX_ATTEMPTS) continue;
       throw new ApiError(
         "changed_concurrently",
         "blockchainIdentifier: another proposal came first, or the wallet is busy. Try again.",
@@ -68,8 +68,8 @@ export async function proposeSettlement(
   }
 }
 
-const ATTEMPTS = 5;
-const CHANGES = [
+const MAX_ATTEMPTS = 5;
+const CONFLICT_COLUMNS = [
   "dispute_proposal.revision",
   "dispute_proposal.source_id",
   "hot_wallet.version",
@@ -80,34 +80,35 @@ const CHANGES = [
  *
  * @throws ApiError 404, 409
  */
-export async function disputedEscrow(
+export async function loadDisputedEscrow(
   database: Database,
   network: Network,
   blockchainIdentifier: string,
-): Promise<Disputed> {
+): Promise<DisputedEscrow> {
   const rows = await database.all<EscrowRow>(
     `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
      WHERE identifier_hash = ?1 AND network = ?2 AND on_chain_state = 'Disputed'
-     ORDER BY ${PREFERRED_FIRST}`,
+     ORDER BY ${PREFERRED_FIRST_SQL}`,
     hashIdentifier(blockchainIdentifier),
     network,
   );
-  const all = rows.map(recordOfRow);
+  const all = rows.map(toEscrowRecord);
   const records = all.filter(({ sourceId }) => sourceId === all[0]?.sourceId);
   const [record, ...others] = records;
   const output = records.find((one) => one.output !== null)?.output;
-  if (!record || !output) throw await notDisputed(database, network, blockchainIdentifier);
+  if (!record || !output)
+    throw await createNotDisputedError(database, network, blockchainIdentifier);
   return { records: [record, ...others], output };
 }
 
-async function notDisputed(
+async function createNotDisputedError(
   database: Database,
   network: Network,
   blockchainIdentifier: string,
 ): Promise<ApiError> {
   const [found] = await database.all<{ state: string | null }>(
     `SELECT on_chain_state AS state FROM escrow INDEXED BY escrow_identifier
-     WHERE identifier_hash = ? AND network = ? ORDER BY ${PREFERRED_FIRST} LIMIT 1`,
+     WHERE identifier_hash = ? AND network = ? ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
     hashIdentifier(blockchainIdentifier),
     network,
   );

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { createRouter, serve } from "../../http/endpoint.ts";
-import { envelope } from "../../http/envelope.ts";
+import { toEnvelope } from "../../http/envelope.ts";
+import { network } from "../../http/openapi/chain-fields.ts";
 import { described } from "../../http/openapi/fields.ts";
-import { network } from "../../http/openapi/ledger.ts";
 import { page } from "../../http/openapi/parameters.ts";
-import { readSession, textAnswer } from "../../http/session.ts";
+import { createJsonResponse, openReadSession } from "../../http/session.ts";
 import { addSignature } from "./add-signature.ts";
 import { listDisputes, toProposalResponse as shown } from "./list-disputes.ts";
 import { proposeSettlement } from "./propose-settlement.ts";
@@ -44,9 +44,9 @@ export function disputeRoutes() {
     },
     async (c, { query }) => {
       const { caller } = c.var;
-      const session = readSession(c, query.network);
+      const session = openReadSession(c, query.network);
       const Disputes = await listDisputes(session, caller, query);
-      return textAnswer(c, JSON.stringify(envelope({ Disputes })), session);
+      return createJsonResponse(c, JSON.stringify(toEnvelope({ Disputes })), session);
     },
   );
 

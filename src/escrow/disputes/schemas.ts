@@ -1,25 +1,29 @@
 import * as z from "zod";
+import { funds, network, paymentSourceType, requestUnit } from "../../http/openapi/chain-fields.ts";
 import {
-  answerText,
-  CONTRACT_ADDRESS,
   described,
+  EXAMPLE_CONTRACT_ADDRESS,
+  EXAMPLE_TX_HASH,
+  EXAMPLE_WALLET_ADDRESS,
   hexText,
   named,
   recordId,
-  TX_HASH,
+  responseText,
   timestamp,
-  WALLET_ADDRESS,
 } from "../../http/openapi/fields.ts";
-import { funds, givenUnit, network, paymentSourceType } from "../../http/openapi/ledger.ts";
 import { text } from "../../http/openapi/parameters.ts";
-import { escrowKind, givenIdentifier, IDENTIFIER } from "../queries/next-schemas.ts";
+import {
+  EXAMPLE_BLOCKCHAIN_IDENTIFIER,
+  escrowKind,
+  givenIdentifier,
+} from "../queries/next-step-schemas.ts";
 import { PROPOSAL_STATES } from "./tables.ts";
 import { REVEAL_ACTION } from "./verify-reveal.ts";
 
-const VKEY = "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3";
+const EXAMPLE_VKEY = "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3";
 
 /** What a party gets. An escrow of more units than a transaction holds cannot be. */
-const part = (whose: string) =>
+const partyFunds = (whose: string) =>
   described(
     z
       .array(
@@ -32,7 +36,7 @@ const part = (whose: string) =>
             "Minor units of `unit`.",
             "6000000",
           ),
-          unit: givenUnit,
+          unit: requestUnit,
         }),
       )
       .max(100),
@@ -42,8 +46,8 @@ const part = (whose: string) =>
 export const proposalBody = z.object({
   network,
   blockchainIdentifier: givenIdentifier,
-  BuyerFunds: part("buyer"),
-  SellerFunds: part("seller"),
+  BuyerFunds: partyFunds("buyer"),
+  SellerFunds: partyFunds("seller"),
   Signers: described(
     z
       .array(z.string().regex(/^[0-9a-f]{56}$/, "must be 56 hexadecimal digits in lower case"))
@@ -51,7 +55,7 @@ export const proposalBody = z.object({
       .max(50)
       .optional(),
     "Web3ChainV1 only: payment key hashes of the administrators who sign. The transaction needs all their signatures. Omitted: the contract's first administrators, as many as must sign.",
-    [VKEY],
+    [EXAMPLE_VKEY],
   ),
 });
 
@@ -91,9 +95,9 @@ export const proposalResponse = named(
       "State of the proposal.",
       "Collecting",
     ),
-    message: answerText(
+    message: responseText(
       "What each administrator signs, in hex. Web3ChainV2: these 28 bytes. Web3ChainV1: the transaction hash, which a wallet shows.",
-      VKEY,
+      EXAMPLE_VKEY,
     ),
     unsignedTxCbor: described(
       z.string().nullable(),
@@ -108,23 +112,23 @@ export const proposalResponse = named(
     BuyerFunds: described(funds, "What the buyer gets."),
     SellerFunds: described(funds, "What the seller gets."),
     Administrators: described(
-      z.array(answerText("A payment key hash.", VKEY)),
+      z.array(responseText("A payment key hash.", EXAMPLE_VKEY)),
       "Administrators who can sign, each as often as it counts. Web3ChainV1: those in the transaction.",
     ),
     SignedBy: described(
-      z.array(answerText("A payment key hash.", VKEY)),
+      z.array(responseText("A payment key hash.", EXAMPLE_VKEY)),
       "Administrators who have signed.",
     ),
     requiredSignatures: described(z.int().min(1), "Number of required signatures.", 2),
     missingSignatures: described(z.int().min(0), "Number of missing signatures.", 1),
-    settleFrom: answerText(
+    settleFrom: responseText(
       "Earliest time to settle the dispute, in Unix milliseconds.",
       "1795375045147",
     ),
     txHash: described(
-      hexText(64, "", TX_HASH).nullable(),
+      hexText(64, "", EXAMPLE_TX_HASH).nullable(),
       "Hash of the settling transaction. Null: none yet.",
-      TX_HASH,
+      EXAMPLE_TX_HASH,
     ),
     error: described(
       z.string().nullable(),
@@ -143,15 +147,18 @@ export const disputeResponse = named(
     network,
     paymentSourceId: recordId("the payment source"),
     paymentSourceType,
-    blockchainIdentifier: answerText("Identifier of the escrow on the chain.", IDENTIFIER),
-    sellerAddress: answerText("Address that receives the seller's part.", WALLET_ADDRESS),
+    blockchainIdentifier: responseText(
+      "Identifier of the escrow on the chain.",
+      EXAMPLE_BLOCKCHAIN_IDENTIFIER,
+    ),
+    sellerAddress: responseText("Address that receives the seller's part.", EXAMPLE_WALLET_ADDRESS),
     buyerAddress: described(
       z.string().nullable(),
       "Address that receives the buyer's part. Null: unknown.",
-      CONTRACT_ADDRESS,
+      EXAMPLE_CONTRACT_ADDRESS,
     ),
-    resultHash: answerText("Hash of the result, in hex.", TX_HASH),
-    settleFrom: answerText(
+    resultHash: responseText("Hash of the result, in hex.", EXAMPLE_TX_HASH),
+    settleFrom: responseText(
       "Earliest time to settle the dispute, in Unix milliseconds.",
       "1795375045147",
     ),
@@ -171,7 +178,7 @@ export const revealBody = z.object({
     "Time until which the signature is valid, in Unix milliseconds; at most two hours ahead.",
     1795331845398,
   ),
-  walletAddress: described(text(), "Address of the administrator.", WALLET_ADDRESS),
+  walletAddress: described(text(), "Address of the administrator.", EXAMPLE_WALLET_ADDRESS),
   signature: described(
     text(7500),
     "COSE_Sign1 of the message, or of its blake2b-224 (CIP-30, CIP-8), in hex.",

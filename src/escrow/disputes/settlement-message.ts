@@ -10,8 +10,8 @@ import { bytesToHex, hexToBytes } from "../../chain/hex.ts";
 import { encodePlutusData } from "../../chain/plutus/data.ts";
 import type { OutputReference } from "../../chain/transaction/transaction-plan.ts";
 import { readWitnesses } from "../../chain/transaction/witnesses.ts";
-import { keyHash } from "../../chain/wallet-keys.ts";
-import { type Split, valueData } from "../model/split.ts";
+import { hashKey } from "../../chain/wallet-keys.ts";
+import { encodeFunds, type Split } from "../model/split.ts";
 
 /** An administrator's signature as the redeemer, or the transaction, carries it, hex. */
 export interface AdminSignature {
@@ -24,32 +24,35 @@ export interface AdminSignature {
 }
 
 /** How many of the required signatures were given: who has several places counts as often. */
-export function countAgreeing(
+export function countGivenSignatures(
   administrators: readonly string[],
   signed: readonly AdminSignature[],
 ) {
   return administrators.filter((vkey) => signed.some((one) => one.vkey === vkey)).length;
 }
 
-const DIGEST = { dkLen: 28 };
+const DIGEST_OPTIONS = { dkLen: 28 };
 /** The contract takes no longer ones. */
 const MAX_HEADER_BYTES = 256;
 
 /** The message that settles an escrow's output in a way, 28 bytes. */
-export function settlementMessage({ txHash, index }: OutputReference, split: Split): Uint8Array {
+export function buildSettlementMessage(
+  { txHash, index }: OutputReference,
+  split: Split,
+): Uint8Array {
   const own = { index: 0, fields: [hexToBytes(txHash), BigInt(index)] };
-  const fields = [own, valueData(split.buyer), valueData(split.seller)];
-  return blake2b(encodePlutusData({ index: 0, fields }), DIGEST);
+  const fields = [own, encodeFunds(split.buyer), encodeFunds(split.seller)];
+  return blake2b(encodePlutusData({ index: 0, fields }), DIGEST_OPTIONS);
 }
 
 /** CBOR of the redeemer that settles. */
-export function settlementRedeemer(
+export function encodeSettlementRedeemer(
   split: Split,
   signatures: readonly AdminSignature[],
 ): Uint8Array {
   return encodeRedeemer(REDEEMERS.WithdrawDisputed, [
-    valueData(split.buyer),
-    valueData(split.seller),
+    encodeFunds(split.buyer),
+    encodeFunds(split.seller),
     signatures.map(({ publicKey, headers, signature }) => ({
       index: 0,
       fields: [publicKey, headers, signature].map(hexToBytes),
@@ -74,7 +77,7 @@ export function readSignature(
   if (verifyCoseMessage(parts, message) !== "signed")
     return { problem: "does not sign the proposal's message" };
   return {
-    vkey: bytesToHex(blake2b(parts.publicKey, DIGEST)),
+    vkey: bytesToHex(blake2b(parts.publicKey, DIGEST_OPTIONS)),
     publicKey: bytesToHex(parts.publicKey),
     headers: bytesToHex(parts.headers),
     signature: bytesToHex(parts.signature),
@@ -105,7 +108,7 @@ export function readWitnessSet(
   const all = witnesses.map(({ publicKey, signature }) => ({
     publicKey,
     signature,
-    vkey: keyHash(publicKey),
+    vkey: hashKey(publicKey),
   }));
   const asked = all.filter(({ vkey }) => signers.includes(vkey));
   if (asked.length === 0)

@@ -1,11 +1,11 @@
 import { and, desc, eq, getTableColumns, sql } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { Database, Statement } from "../../db/client.ts";
-import { nextRevision } from "../../db/revision.ts";
+import { nextRevisionSql } from "../../db/revision.ts";
 import type { FindDueWallets } from "../../wallets/queue/due-wallets.ts";
-import { isTaskOf, putTasks, type TaskState } from "../../wallets/queue/store.ts";
+import { type TaskState, taskJoinCondition, upsertTasks } from "../../wallets/queue/store.ts";
 import { type WalletTask, walletTask } from "../../wallets/queue/tables.ts";
-import type { LiveOutput } from "../model/record.ts";
+import type { LiveOutput } from "../model/escrow-record.ts";
 import { DISPUTE_FEATURE, disputeProposal, type ProposalRow } from "./tables.ts";
 
 /** Columns that change during the life of a proposal. */
@@ -26,14 +26,18 @@ export function updateProposal(
 ): Statement {
   return db.orm
     .update(disputeProposal)
-    .set({ ...change, updatedAt: now, revision: nextRevision(disputeProposal.revision, revision) })
+    .set({
+      ...change,
+      updatedAt: now,
+      revision: nextRevisionSql(disputeProposal.revision, revision),
+    })
     .where(eq(disputeProposal.id, id))
     .toSQL();
 }
 
 /** Builds the statements that insert a proposal and open its task, if it has one. */
 export function insertProposal(db: Database, { task, ...row }: ProposalRow): Statement[] {
-  return [db.orm.insert(disputeProposal).values(row).toSQL(), ...putTasks(task ? [task] : [])];
+  return [db.orm.insert(disputeProposal).values(row).toSQL(), ...upsertTasks(task ? [task] : [])];
 }
 
 /** The task that settles a proposal. @param now - epoch milliseconds */
@@ -54,7 +58,7 @@ function selectProposals(db: Database) {
   return db.orm
     .select({ ...getTableColumns(disputeProposal), task: walletTask })
     .from(disputeProposal)
-    .leftJoin(walletTask, isTaskOf(disputeProposal.id, DISPUTE_FEATURE));
+    .leftJoin(walletTask, taskJoinCondition(disputeProposal.id, DISPUTE_FEATURE));
 }
 
 export async function readProposals(db: Database, ids: readonly string[]): Promise<ProposalRow[]> {
@@ -64,7 +68,7 @@ export async function readProposals(db: Database, ids: readonly string[]): Promi
 }
 
 /** The proposals of some escrows that no other took the place of, the newest first. */
-export async function proposalsOf(
+export async function listProposals(
   db: Database,
   identifierHashes: readonly string[],
 ): Promise<ProposalRow[]> {
@@ -80,7 +84,7 @@ export async function proposalsOf(
 }
 
 /** Those of some sources' outputs for which a proposal waits, as `<source>:<output>`, with its id. */
-export async function findWaitingProposals(
+export async function findOpenProposals(
   db: Database,
   rows: readonly Pick<ProposalRow, "sourceId" | "output">[],
 ): Promise<Map<string, string>> {

@@ -19,7 +19,7 @@ export const PROPOSAL_STATES = [
 export type ProposalState = (typeof PROPOSAL_STATES)[number];
 
 /** A proposal that waits, so that another one can take its place. */
-export const WAITING_STATES: readonly ProposalState[] = ["Collecting", "SettleRequested"];
+export const OPEN_PROPOSAL_STATES: readonly ProposalState[] = ["Collecting", "SettleRequested"];
 
 /**
  * Proposals to settle disputes, with the signatures of administrators. Of an escrow's output one stands.

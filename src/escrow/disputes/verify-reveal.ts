@@ -1,18 +1,18 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { canonicalJson } from "../../canonical-json.ts";
+import { toCanonicalJson } from "../../canonical-json.ts";
 import { parseAddress } from "../../chain/address.ts";
 import { readCoseSign1, verifyCoseMessage } from "../../chain/cose.ts";
-import { keyHash } from "../../chain/wallet-keys.ts";
+import { hashKey } from "../../chain/wallet-keys.ts";
 import { db } from "../../db/client.ts";
-import { networksOf } from "../../http/authenticate.ts";
+import { listPermittedNetworks } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { activeSource } from "../../sources/active.ts";
-import { type EscrowRecord, hashIdentifier } from "../model/record.ts";
-import { isWithinScope } from "../queries/within-scope.ts";
-import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../store/escrow-row.ts";
-import { PREFERRED_FIRST } from "../store/predicates.ts";
-import { administratorKeys } from "./administrators.ts";
+import { findActiveSource } from "../../sources/find-source.ts";
+import { type EscrowRecord, hashIdentifier } from "../model/escrow-record.ts";
+import { isWithinScope } from "../queries/scope-condition.ts";
+import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
+import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
+import { parseAdministratorKeys } from "./administrators.ts";
 
 export const REVEAL_ACTION = "RevealData";
 
@@ -50,12 +50,12 @@ export async function verifyReveal(
       400,
       `blockchainIdentifier: the payment is ${payment.state.onChainState ?? "not locked"}, not Disputed`,
     );
-  const source = await activeSource(db(c.env, undefined, c.var), payment.sourceId);
+  const source = await findActiveSource(db(c.env, undefined, c.var), payment.sourceId);
   if (!source) throw new ApiError(404, "blockchainIdentifier: the payment source was removed");
   const address = parseAddress(request.walletAddress);
   if (address?.network !== payment.network)
     throw new ApiError(400, `walletAddress: must be an address on ${payment.network}`);
-  const isAdministrator = administratorKeys(source).includes(address.payment.hash);
+  const isAdministrator = parseAdministratorKeys(source).includes(address.payment.hash);
   if (address.payment.kind !== "key" || !isAdministrator)
     throw new ApiError(
       400,
@@ -64,17 +64,17 @@ export async function verifyReveal(
   if (request.validUntil < now) throw new ApiError(400, "validUntil: the signature has expired");
   if (request.validUntil > now + MAX_VALIDITY_MS)
     throw new ApiError(400, "validUntil: must be at most two hours ahead");
-  const problem = problemOf(request, address.payment.hash);
+  const problem = findSignatureProblem(request, address.payment.hash);
   return { isValid: problem === null, problem };
 }
 
 /** What is wrong with the signature, for people; null: nothing. */
-function problemOf(request: RevealRequest, vkey: string): string | null {
+function findSignatureProblem(request: RevealRequest, vkey: string): string | null {
   const cose = readCoseSign1(request);
   if (cose === null) return "signature and key are not a COSE_Sign1 with its COSE_Key";
-  if (keyHash(cose.publicKey) !== vkey) return "the key is not the payment key of walletAddress";
+  if (hashKey(cose.publicKey) !== vkey) return "the key is not the payment key of walletAddress";
   const { action, blockchainIdentifier, validUntil } = request;
-  const message = utf8ToBytes(canonicalJson({ action, blockchainIdentifier, validUntil }));
+  const message = utf8ToBytes(toCanonicalJson({ action, blockchainIdentifier, validUntil }));
   const verdict = verifyCoseMessage(cose, message);
   if (verdict === "other message")
     return "the signature does not cover this action, blockchainIdentifier and validUntil";
@@ -83,14 +83,14 @@ function problemOf(request: RevealRequest, vkey: string): string | null {
 
 /** The payment, on whichever network of the key it is. @throws ApiError 404 */
 async function findPayment(c: AppContext, blockchainIdentifier: string): Promise<EscrowRecord> {
-  for (const network of networksOf(c.var.caller)) {
+  for (const network of listPermittedNetworks(c.var.caller)) {
     const [row] = await db(c.env, network, c.var).all<EscrowRow>(
       `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
-       WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2 ORDER BY ${PREFERRED_FIRST} LIMIT 1`,
+       WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2 ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
       hashIdentifier(blockchainIdentifier),
       network,
     );
-    const record = row && recordOfRow(row);
+    const record = row && toEscrowRecord(row);
     if (record && isWithinScope(c.var.caller.scope, record)) return record;
   }
   throw new ApiError(404, "blockchainIdentifier: there is no such payment");

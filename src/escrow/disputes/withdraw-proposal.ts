@@ -1,11 +1,11 @@
 import type { Network } from "../../chain/network.ts";
 import { db, violates } from "../../db/client.ts";
-import { commitAudited } from "../../http/audit.ts";
+import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { endTasks } from "../../wallets/queue/store.ts";
+import { deleteTasks } from "../../wallets/queue/store.ts";
 import { readProposals, updateProposal } from "./store.ts";
-import { DISPUTE_FEATURE, type ProposalRow, WAITING_STATES } from "./tables.ts";
+import { DISPUTE_FEATURE, OPEN_PROPOSAL_STATES, type ProposalRow } from "./tables.ts";
 
 /**
  * Takes a proposal back that is not on its way.
@@ -22,12 +22,12 @@ export async function withdrawProposal(
   const [row] = await readProposals(database, [proposalId]);
   if (!row || row.network !== network)
     throw new ApiError(404, "proposalId: there is no such proposal");
-  const change = withdrawal(row);
+  const change = computeWithdrawalChange(row);
   if (change === null) return row;
   try {
-    await commitAudited(c, database, { action: "dispute.withdraw", target: row.id, now }, [
+    await commitWithAudit(c, database, { action: "dispute.withdraw", target: row.id, now }, [
       updateProposal(database, row, change, now),
-      ...endTasks(DISPUTE_FEATURE, [row.id]),
+      ...deleteTasks(DISPUTE_FEATURE, [row.id]),
     ]);
   } catch (error) {
     if (!violates(error, "dispute_proposal.revision")) throw error;
@@ -44,9 +44,9 @@ export async function withdrawProposal(
  *
  * @throws ApiError 409: its settlement is on its way, or it has ended
  */
-export function withdrawal({ state }: Pick<ProposalRow, "state">) {
+export function computeWithdrawalChange({ state }: Pick<ProposalRow, "state">) {
   if (state === "Withdrawn") return null;
-  if (!WAITING_STATES.includes(state))
+  if (!OPEN_PROPOSAL_STATES.includes(state))
     throw new ApiError("wrong_state", `proposalId: the proposal is ${state}`);
   return { state: "Withdrawn", error: null } as const;
 }

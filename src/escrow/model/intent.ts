@@ -16,7 +16,7 @@ export const STEPS = [
 export type Step = (typeof STEPS)[number];
 
 /** The requester of automatic steps. */
-export const AUTOMATIC = "automatic";
+export const AUTOMATIC_REQUESTER = "automatic";
 
 /** A step that was asked for and is not done. */
 export interface Intent {
@@ -25,7 +25,7 @@ export interface Intent {
   step: Step;
   /** The result that `SubmitResult` carries, hex; null of other steps. */
   resultHash: string | null;
-  /** Id of the API key that asked for it; `AUTOMATIC`: a rule of the service. */
+  /** Id of the API key that asked for it; `AUTOMATIC_REQUESTER`: a rule of the service. */
   by: string;
   /** Epoch milliseconds. */
   since: number;
@@ -76,7 +76,7 @@ export interface Progress {
   expiredAt: number | null;
 }
 
-export const IDLE: Progress = {
+export const IDLE_PROGRESS: Progress = {
   intent: null,
   pendingTransaction: null,
   error: null,
@@ -101,7 +101,7 @@ export interface NextActionInput {
 }
 
 /** Why nothing is done for a record whose wallet or payment source was removed, and what to do about it. */
-export const WALLET_REMOVED =
+export const WALLET_REMOVED_NOTE =
   "Its wallet or payment source was removed, so the service does not act on it. Add the wallet again to go on";
 
 /** Whether a record is not finished and nothing is done for it, since its wallet or payment source was removed. */
@@ -124,8 +124,8 @@ export function nextActionOf(record: NextActionInput): NextAction {
   const { intent, error } = progress;
   const resultHash = intent?.resultHash ?? null;
   if (isAbandoned(record)) {
-    const errorNote = error ? `${WALLET_REMOVED}; also: ${error.note}` : WALLET_REMOVED;
-    return { requestedAction: NEEDS_PERSON, errorType: "Unknown", errorNote, resultHash };
+    const errorNote = error ? `${WALLET_REMOVED_NOTE}; also: ${error.note}` : WALLET_REMOVED_NOTE;
+    return { requestedAction: MANUAL_ACTION, errorType: "Unknown", errorNote, resultHash };
   }
   return {
     requestedAction: actionOf(state.onChainState, progress),
@@ -135,13 +135,13 @@ export function nextActionOf(record: NextActionInput): NextAction {
   };
 }
 
-const NEEDS_PERSON = "WaitingForManualAction";
+const MANUAL_ACTION = "WaitingForManualAction";
 
 function actionOf(
   state: OnChainState | null,
   { intent, pendingTransaction, error, expiredAt }: Progress,
 ): string {
-  if (error?.isManual) return NEEDS_PERSON;
+  if (error?.isManual) return MANUAL_ACTION;
   if (intent) return `${intent.step}${pendingTransaction ? "Initiated" : "Requested"}`;
   return isTerminal(state) || expiredAt !== null ? "None" : "WaitingForExternalAction";
 }

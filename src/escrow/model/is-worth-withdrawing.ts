@@ -1,9 +1,9 @@
 import { MIN_COLLATERAL } from "../../chain/amounts.ts";
 import type { PaymentSourceType } from "../../chain/network.ts";
-import type { LiveOutput } from "./record.ts";
+import type { LiveOutput } from "./escrow-record.ts";
 
 /** What is said of a withdrawal that is not worth it. */
-export const NOT_WORTH_WITHDRAWING =
+export const NOT_WORTH_WITHDRAWING_NOTE =
   "the withdrawal would cost more than it pays, so it is not automatic";
 
 /** The network's fee for a separate withdrawal with an attached script, native minor units. */

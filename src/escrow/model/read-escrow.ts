@@ -4,9 +4,9 @@ import {
   type OutputReference,
   parseOutputReference,
 } from "../../chain/transaction/transaction-plan.ts";
-import { sumOf, type Value } from "../../chain/transaction/value.ts";
+import { sumToValue, type Value } from "../../chain/transaction/value.ts";
 import { TaskError } from "../../task-error.ts";
-import { type EscrowRecord, type LiveOutput, storedFunds } from "./record.ts";
+import { type EscrowRecord, type LiveOutput, toStoredFunds } from "./escrow-record.ts";
 
 /** An escrow as the chain has it: the output that holds the funds, and what its datum says. */
 export interface Escrow extends OutputReference {
@@ -15,14 +15,14 @@ export interface Escrow extends OutputReference {
 }
 
 /** A step cannot be done, now or ever. The message tells the record's owner why. */
-export class StepImpossible extends TaskError {
-  override name = "StepImpossible";
+export class StepImpossibleError extends TaskError {
+  override name = "StepImpossibleError";
 }
 
 /**
  * Reads the output that holds a record's funds.
  *
- * @throws StepImpossible when it is no escrow
+ * @throws StepImpossibleError when it is no escrow
  */
 export function readEscrow(
   { utxo, value, datum: cbor }: LiveOutput,
@@ -30,23 +30,24 @@ export function readEscrow(
 ): Escrow {
   const { sourceType: version, network, contractAddress } = record;
   const decoded = decodeEscrowDatum(cbor, { version, network, contractAddress });
-  if (!decoded.ok) throw new StepImpossible(`the escrow's datum cannot be read: ${decoded.reason}`);
+  if (!decoded.ok)
+    throw new StepImpossibleError(`the escrow's datum cannot be read: ${decoded.reason}`);
   return {
     ...parseOutputReference(utxo),
-    value: sumOf(value.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) }))),
+    value: sumToValue(value.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) }))),
     datum: decoded.datum,
   };
 }
 
 /** An output as a record keeps it while it holds the funds. */
-export function liveOutput(
+export function toLiveOutput(
   txHash: string,
   { index, output }: { index: number; output: Pick<ChainOutput, "funds" | "datum"> },
 ): LiveOutput | null {
   if (output.datum === null) return null;
   return {
     utxo: `${txHash}#${index}`,
-    value: output.funds.map(storedFunds),
+    value: output.funds.map(toStoredFunds),
     datum: output.datum,
   };
 }

@@ -9,8 +9,8 @@ import {
   type PlutusMap,
 } from "../../chain/plutus/data.ts";
 import { expectBytes, expectConstr, expectEntries } from "../../chain/plutus/fields.ts";
-import { assetOf } from "../../chain/unit.ts";
-import type { StoredFunds } from "./record.ts";
+import { splitUnit } from "../../chain/unit.ts";
+import type { StoredFunds } from "./escrow-record.ts";
 
 /** How an escrow's funds are divided. */
 export interface Split {
@@ -32,7 +32,7 @@ export function readSplit(redeemer: Uint8Array): Split | null {
     );
     const [buyer, seller] = fields;
     if (buyer === undefined || seller === undefined) return null;
-    return { buyer: fundsIn(buyer), seller: fundsIn(seller) };
+    return { buyer: decodeFunds(buyer), seller: decodeFunds(seller) };
   } catch (error) {
     if (error instanceof PlutusDataError) return null;
     throw error;
@@ -44,17 +44,17 @@ export function readSplit(redeemer: Uint8Array): Split | null {
  *
  * @throws UnitError
  */
-export function valueData(funds: readonly StoredFunds[]): PlutusMap {
+export function encodeFunds(funds: readonly StoredFunds[]): PlutusMap {
   const sorted = funds
     .filter(({ amount }) => BigInt(amount) !== 0n)
     .toSorted((a, b) => (a.unit < b.unit ? -1 : 1));
-  const policies = Map.groupBy(sorted, ({ unit }) => assetOf(unit).policyId);
+  const policies = Map.groupBy(sorted, ({ unit }) => splitUnit(unit).policyId);
   return {
     entries: [...policies].map(([policyId, assets]) => [
       hexToBytes(policyId),
       {
         entries: assets.map(({ unit, amount }) => [
-          hexToBytes(assetOf(unit).assetName),
+          hexToBytes(splitUnit(unit).assetName),
           BigInt(amount),
         ]),
       },
@@ -62,8 +62,8 @@ export function valueData(funds: readonly StoredFunds[]): PlutusMap {
   };
 }
 
-/** The reverse of `valueData`. */
-function fundsIn(data: PlutusData): StoredFunds[] {
+/** The reverse of `encodeFunds`. */
+function decodeFunds(data: PlutusData): StoredFunds[] {
   return expectEntries(data, "value").flatMap(([policyId, assets]) =>
     expectEntries(assets, "value").map(([name, amount]) => {
       if (typeof amount !== "bigint") throw new PlutusDataError("value: not an amount");

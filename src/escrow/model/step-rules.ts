@@ -7,7 +7,7 @@ import type { Step } from "./intent.ts";
 export type Party = "buyer" | "seller";
 
 /** A time of an escrow: `null` binds nothing. */
-export type Bound =
+export type TimeBound =
   | "payByTime"
   | "submitResultTime"
   | "unlockTime"
@@ -22,14 +22,14 @@ interface Transition {
   /** Null: the escrow ends. */
   to: DatumState | null;
   /** The transaction's validity begins at this time or later. */
-  notBefore: Bound;
+  notBefore: TimeBound;
   /** It ends before this time. */
-  deadline: Bound;
+  deadline: TimeBound;
 }
 
 export interface StepRule {
   /** Whose key signs. */
-  by: Party;
+  signer: Party;
   /** Constructor number; null of a lock, which spends no escrow. */
   redeemer: number | null;
   /** What becomes of the result; left out: it stays. */
@@ -38,34 +38,39 @@ export interface StepRule {
   transitions: readonly Transition[];
 }
 
-type Moves = readonly (readonly [from: OnChainState | null, to: DatumState | null])[];
-type Times = Pick<Transition, "notBefore" | "deadline">;
+type StateChanges = readonly (readonly [from: OnChainState | null, to: DatumState | null])[];
+type TransitionBounds = Pick<Transition, "notBefore" | "deadline">;
 
-const within = ({ notBefore, deadline }: Times, ...moves: Moves): Transition[] =>
-  moves.map(([from, to]) => ({ from, to, notBefore, deadline }));
+const createTransitions = (
+  { notBefore, deadline }: TransitionBounds,
+  ...moves: StateChanges
+): Transition[] => moves.map(([from, to]) => ({ from, to, notBefore, deadline }));
 
-const AT_ONCE: Times = { notBefore: null, deadline: null };
-const from = (notBefore: Bound): Times => ({ notBefore, deadline: null });
+const UNBOUNDED: TransitionBounds = { notBefore: null, deadline: null };
+const boundFrom = (notBefore: TimeBound): TransitionBounds => ({ notBefore, deadline: null });
 
-type Rules = Partial<Record<Step, StepRule>>;
+type StepRules = Partial<Record<Step, StepRule>>;
 
-const OF_BOTH: Rules = {
+const COMMON_RULES: StepRules = {
   FundsLocking: {
-    by: "buyer",
+    signer: "buyer",
     redeemer: null,
-    transitions: within({ notBefore: null, deadline: "payByTime" }, [null, "FundsLocked"]),
+    transitions: createTransitions({ notBefore: null, deadline: "payByTime" }, [
+      null,
+      "FundsLocked",
+    ]),
   },
   SubmitResult: {
-    by: "seller",
+    signer: "seller",
     redeemer: REDEEMERS.SubmitResult,
     result: "given",
     transitions: [
-      ...within(
+      ...createTransitions(
         { notBefore: "sellerCooldown", deadline: "submitResultTime" },
         ["FundsLocked", "ResultSubmitted"],
         ["RefundRequested", "Disputed"],
       ),
-      ...within(
+      ...createTransitions(
         { notBefore: "sellerCooldown", deadline: "externalDisputeUnlockTime" },
         ["ResultSubmitted", "ResultSubmitted"],
         ["Disputed", "Disputed"],
@@ -73,9 +78,9 @@ const OF_BOTH: Rules = {
     ],
   },
   SetRefundRequested: {
-    by: "buyer",
+    signer: "buyer",
     redeemer: REDEEMERS.SetRefundRequested,
-    transitions: within(
+    transitions: createTransitions(
       { notBefore: "buyerCooldown", deadline: "unlockTime" },
       ["FundsLocked", "RefundRequested"],
       ["ResultSubmitted", "Disputed"],
@@ -84,51 +89,58 @@ const OF_BOTH: Rules = {
   },
 };
 
-const WITHDRAW: StepRule = {
-  by: "seller",
+const WITHDRAW_RULE: StepRule = {
+  signer: "seller",
   redeemer: REDEEMERS.Withdraw,
-  transitions: within(from("unlockTime"), ["ResultSubmitted", null]),
+  transitions: createTransitions(boundFrom("unlockTime"), ["ResultSubmitted", null]),
 };
-const WITHDRAW_REFUND: StepRule = {
-  by: "buyer",
+const WITHDRAW_REFUND_RULE: StepRule = {
+  signer: "buyer",
   redeemer: REDEEMERS.WithdrawRefund,
-  transitions: within(from("submitResultTime"), ["FundsLocked", null], ["RefundRequested", null]),
+  transitions: createTransitions(
+    boundFrom("submitResultTime"),
+    ["FundsLocked", null],
+    ["RefundRequested", null],
+  ),
 };
 
-const RULES: Record<PaymentSourceType, Rules> = {
+const STEP_RULES: Record<PaymentSourceType, StepRules> = {
   Web3ChainV1: {
-    ...OF_BOTH,
+    ...COMMON_RULES,
     UnSetRefundRequested: {
-      by: "buyer",
+      signer: "buyer",
       redeemer: REDEEMERS.UnSetRefundRequested,
-      transitions: within(
-        from("buyerCooldown"),
+      transitions: createTransitions(
+        boundFrom("buyerCooldown"),
         ["RefundRequested", "FundsLocked"],
         ["Disputed", "ResultSubmitted"],
       ),
     },
     AuthorizeRefund: {
-      by: "seller",
+      signer: "seller",
       redeemer: REDEEMERS.AuthorizeRefund,
       result: "cleared",
-      transitions: within(from("sellerCooldown"), ["Disputed", "RefundRequested"]),
+      transitions: createTransitions(boundFrom("sellerCooldown"), ["Disputed", "RefundRequested"]),
     },
-    Withdraw: WITHDRAW,
-    WithdrawRefund: WITHDRAW_REFUND,
+    Withdraw: WITHDRAW_RULE,
+    WithdrawRefund: WITHDRAW_REFUND_RULE,
   },
   Web3ChainV2: {
-    ...OF_BOTH,
+    ...COMMON_RULES,
     AuthorizeWithdrawal: {
-      by: "buyer",
+      signer: "buyer",
       redeemer: REDEEMERS.AuthorizeWithdrawal,
-      transitions: within(from("buyerCooldown"), ["Disputed", "WithdrawAuthorized"]),
+      transitions: createTransitions(boundFrom("buyerCooldown"), [
+        "Disputed",
+        "WithdrawAuthorized",
+      ]),
     },
     AuthorizeRefund: {
-      by: "seller",
+      signer: "seller",
       redeemer: REDEEMERS.AuthorizeRefund,
       result: "cleared",
-      transitions: within(
-        from("sellerCooldown"),
+      transitions: createTransitions(
+        boundFrom("sellerCooldown"),
         ["FundsLocked", "RefundAuthorized"],
         ["ResultSubmitted", "RefundAuthorized"],
         ["RefundRequested", "RefundAuthorized"],
@@ -136,28 +148,34 @@ const RULES: Record<PaymentSourceType, Rules> = {
       ),
     },
     Withdraw: {
-      ...WITHDRAW,
-      transitions: [...WITHDRAW.transitions, ...within(AT_ONCE, ["WithdrawAuthorized", null])],
+      ...WITHDRAW_RULE,
+      transitions: [
+        ...WITHDRAW_RULE.transitions,
+        ...createTransitions(UNBOUNDED, ["WithdrawAuthorized", null]),
+      ],
     },
     WithdrawRefund: {
-      ...WITHDRAW_REFUND,
-      transitions: [...WITHDRAW_REFUND.transitions, ...within(AT_ONCE, ["RefundAuthorized", null])],
+      ...WITHDRAW_REFUND_RULE,
+      transitions: [
+        ...WITHDRAW_REFUND_RULE.transitions,
+        ...createTransitions(UNBOUNDED, ["RefundAuthorized", null]),
+      ],
     },
   },
 };
 
 /** The rule of a step; undefined where the contract's version has no such step. */
 export function ruleOf(step: Step, type: PaymentSourceType): StepRule | undefined {
-  return RULES[type][step];
+  return STEP_RULES[type][step];
 }
 
 /** The steps that have to be done before a time of the escrow's, by the state that they are taken in. */
-export function timedSteps(): {
+export function listTimedSteps(): {
   step: Step;
   from: OnChainState;
-  deadline: Exclude<Bound, null>;
+  deadline: Exclude<TimeBound, null>;
 }[] {
-  return Object.entries(OF_BOTH).flatMap(([step, { transitions }]) =>
+  return Object.entries(COMMON_RULES).flatMap(([step, { transitions }]) =>
     transitions.flatMap(({ from, deadline }) =>
       from === null || deadline === null ? [] : [{ step: step as Step, from, deadline }],
     ),
@@ -166,7 +184,7 @@ export function timedSteps(): {
 
 /** All steps that a party of a version's escrows may take. */
 export function rulesOf(type: PaymentSourceType): StepRule[] {
-  return Object.values(RULES[type]);
+  return Object.values(STEP_RULES[type]);
 }
 
 /** What a step does out of a state; undefined: it is not possible there. */

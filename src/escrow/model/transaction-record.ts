@@ -18,7 +18,7 @@ export type TransactionStatus = (typeof TRANSACTION_STATUSES)[number];
  * Where a row of `escrow_transaction` says so instead: it locked something else than was asked for. It is kept
  * so that a rollback takes back what that left on the record, and is not among the record's transactions.
  */
-export const MISMATCHED = "Mismatch";
+export const MISMATCH_STATUS = "Mismatch";
 
 /** A transaction as the interface shows it (`CurrentTransaction`, `TransactionHistory`). */
 export interface TransactionRecord {

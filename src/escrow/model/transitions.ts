@@ -39,7 +39,7 @@ export type PaymentErrorType = (typeof PAYMENT_ERROR_TYPES)[number];
 export const PURCHASE_ERROR_TYPES = ["NetworkError", "InsufficientFunds", "Unknown"] as const;
 export type PurchaseErrorType = (typeof PURCHASE_ERROR_TYPES)[number];
 
-export interface NextStep<Action> {
+export interface TransitionResult<Action> {
   action: Action;
   /** What the operator is told; null: no error. With a note the error type is `Unknown`. */
   error: string | null;
@@ -53,7 +53,7 @@ export interface NextStep<Action> {
  *   WithdrawAuthorized · RefundAuthorized · Withdrawn · RefundWithdrawn · DisputedWithdrawn
  *
  * A cell is `=` (the action stays), `ext` (WaitingForExternalAction), `end` (None), or `req` (an
- * initiated action did not happen: requested again). Otherwise it is one of `NOTES`, and an
+ * initiated action did not happen: requested again). Otherwise it is one of `TRANSITION_NOTES`, and an
  * operator must act (WaitingForManualAction). `req/e6` requests again and leaves the note.
  */
 const PAYMENT_TABLE: Record<PaymentAction, string> = {
@@ -90,7 +90,7 @@ const PURCHASE_TABLE: Record<PurchaseAction, string> = {
  * What happened, and what a person can do about it. A note about funds or a datum may be followed by a
  * colon and the reason.
  */
-const NOTES: Readonly<Record<string, string>> = {
+const TRANSITION_NOTES: Readonly<Record<string, string>> = {
   e1: "The escrow moved on the chain after this record was finished. Check its transactions, then clear the error to go on from the new state",
   e2: "Funds or datum on the chain differ from the agreed terms, and no step was due. The service will not act on this escrow. Check its output, then clear the error",
   e3: "Another party moved the escrow, so the next step is impossible. Check its transactions, then clear the error to go on from the new state",
@@ -106,8 +106,11 @@ const NOTES: Readonly<Record<string, string>> = {
  *
  * @throws RangeError when there is no such payment action.
  */
-export function nextPaymentAction(action: string, newState: OnChainState): NextStep<PaymentAction> {
-  return nextStep(PAYMENT_ACTIONS, PAYMENT_TABLE, action, newState);
+export function lookUpNextPaymentAction(
+  action: string,
+  newState: OnChainState,
+): TransitionResult<PaymentAction> {
+  return lookUpTransition(PAYMENT_ACTIONS, PAYMENT_TABLE, action, newState);
 }
 
 /**
@@ -115,25 +118,25 @@ export function nextPaymentAction(action: string, newState: OnChainState): NextS
  *
  * @throws RangeError when there is no such purchase action.
  */
-export function nextPurchaseAction(
+export function lookUpNextPurchaseAction(
   action: string,
   newState: OnChainState,
-): NextStep<PurchaseAction> {
-  return nextStep(PURCHASE_ACTIONS, PURCHASE_TABLE, action, newState);
+): TransitionResult<PurchaseAction> {
+  return lookUpTransition(PURCHASE_ACTIONS, PURCHASE_TABLE, action, newState);
 }
 
 type CommonAction = PaymentAction & PurchaseAction;
 
-function nextStep<Action extends string>(
+function lookUpTransition<Action extends string>(
   actions: readonly Action[],
   table: Record<Action, string>,
   current: string,
   newState: OnChainState,
-): NextStep<Action | CommonAction> {
-  const action = named(actions, current);
+): TransitionResult<Action | CommonAction> {
+  const action = requireAction(actions, current);
   const cell = table[action].split(" ")[ON_CHAIN_STATES.indexOf(newState)] ?? "";
   const [step = "", note = step] = cell.split("/");
-  const error = NOTES[note] ?? null;
+  const error = TRANSITION_NOTES[note] ?? null;
   switch (step) {
     case "=":
       return { action, error };
@@ -142,13 +145,13 @@ function nextStep<Action extends string>(
     case "end":
       return { action: "None", error };
     case "req":
-      return { action: named(actions, action.replace(/Initiated$/, "Requested")), error };
+      return { action: requireAction(actions, action.replace(/Initiated$/, "Requested")), error };
     default:
       return { action: "WaitingForManualAction", error };
   }
 }
 
-function named<Action extends string>(actions: readonly Action[], name: string): Action {
+function requireAction<Action extends string>(actions: readonly Action[], name: string): Action {
   const action = actions.find((one) => one === name);
   if (action === undefined) throw new RangeError(`unknown action: ${name}`);
   return action;
@@ -162,7 +165,7 @@ function named<Action extends string>(actions: readonly Action[], name: string):
  * @param next - state of the continuing output. Null: none.
  * @param amountsMatch - whether that output still holds the agreed funds.
  */
-export function stateAfter(
+export function computeStateAfterSpend(
   redeemer: number,
   next: { state: OnChainState; resultHash: string | null } | null,
   amountsMatch: boolean,
@@ -199,7 +202,7 @@ export function endsEscrow(redeemer: number | null): boolean {
 }
 
 /** Who pays the fee of a step: the party that takes it; an administrator's is charged to no party. */
-export function feePayer(redeemer: number): "seller" | "buyer" | null {
+export function findFeePayer(redeemer: number): "seller" | "buyer" | null {
   switch (redeemer) {
     case REDEEMERS.Withdraw:
     case REDEEMERS.SubmitResult:

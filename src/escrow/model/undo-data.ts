@@ -1,5 +1,5 @@
+import type { ChainState, EscrowRecord } from "./escrow-record.ts";
 import type { Intent, RecordError } from "./intent.ts";
-import type { ChainState, EscrowRecord } from "./record.ts";
 
 /** How to undo what a transaction did to a record's progress. */
 export interface ProgressUndo {
@@ -12,7 +12,7 @@ export interface ProgressUndo {
   expiredAt: number | null;
 }
 
-export const NOTHING_TO_UNDO: ProgressUndo = {
+export const EMPTY_PROGRESS_UNDO: ProgressUndo = {
   endedIntent: null,
   error: null,
   isErrorCleared: false,

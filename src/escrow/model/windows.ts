@@ -1,24 +1,24 @@
 /** When the contract allows which step. */
 import type { OnChainState, PaymentSourceType } from "../../chain/network.ts";
+import type { EscrowRecord } from "./escrow-record.ts";
 import type { Step } from "./intent.ts";
-import type { EscrowRecord } from "./record.ts";
-import { type Bound, type Party, ruleOf, rulesOf, transitionOf } from "./step-rules.ts";
+import { type Party, ruleOf, rulesOf, type TimeBound, transitionOf } from "./step-rules.ts";
 
 /** The end of the year 9999, epoch milliseconds: no date is printed beyond, and nothing waits longer. */
-export const LAST_TIME = Date.UTC(10_000, 0, 1) - 1;
+export const MAX_TIMESTAMP_MS = Date.UTC(10_000, 0, 1) - 1;
 
 /** When a step may be done, epoch milliseconds of the chain; null: nothing binds it. */
-export interface Window {
+export interface StepWindow {
   /** The lower bound of the validity is at or after it. */
   notBefore: number | null;
   /** The upper bound of the validity is before it. */
   deadline: number | null;
 }
 
-type Timed = Pick<EscrowRecord, "sourceType" | "terms" | "state">;
+type TimedRecord = Pick<EscrowRecord, "sourceType" | "terms" | "state">;
 
 /** A time of a record, epoch milliseconds; one beyond what a number holds is some later time. */
-function timeOf({ terms, state }: Timed, bound: Bound): number | null {
+function timeOf({ terms, state }: TimedRecord, bound: TimeBound): number | null {
   return bound === null ? null : Number({ ...terms, ...state }[bound]);
 }
 
@@ -32,7 +32,7 @@ export function isStepPossible(
 }
 
 /** The state that a step leads to; null: it is not possible there. */
-export function stateAfterStep(
+export function computeStateAfterStep(
   step: Step,
   state: OnChainState | null,
   type: PaymentSourceType,
@@ -46,7 +46,7 @@ export function stateAfterStep(
  * When a step is possible in a record's state. Null: never. The state does not allow it, or it
  * could begin only after its end or after the year 9999.
  */
-export function windowOf(record: Timed, step: Step): Window | null {
+export function windowOf(record: TimedRecord, step: Step): StepWindow | null {
   const rule = ruleOf(step, record.sourceType);
   const transition = transitionOf(rule, record.state.onChainState);
   if (transition === undefined) return null;
@@ -54,12 +54,12 @@ export function windowOf(record: Timed, step: Step): Window | null {
   const notBefore = timeOf(record, transition.notBefore) || null;
   const deadline = timeOf(record, transition.deadline);
   const earliest = notBefore ?? 0;
-  const isNever = earliest > LAST_TIME || (deadline !== null && earliest >= deadline);
+  const isNever = earliest > MAX_TIMESTAMP_MS || (deadline !== null && earliest >= deadline);
   return isNever ? null : { notBefore, deadline };
 }
 
 /** When a step cannot be done any more, whatever state returns; null: it always may be. */
-export function lastDeadline(record: Timed, step: Step): number | null {
+export function findLastDeadline(record: TimedRecord, step: Step): number | null {
   const deadlines = (ruleOf(step, record.sourceType)?.transitions ?? []).map(({ deadline }) =>
     timeOf(record, deadline),
   );
@@ -75,17 +75,17 @@ export function lastDeadline(record: Timed, step: Step): number | null {
  * @param from - epoch milliseconds of the chain, like `to`
  */
 export function canBeOvertaken(
-  record: Timed,
+  record: TimedRecord,
   by: Party,
   { from, to }: { from: number; to: number },
 ): boolean {
   const { onChainState } = record.state;
   if (onChainState === null) return false;
-  const isOpen = (notBefore: Bound, deadline: Bound) =>
+  const isOpen = (notBefore: TimeBound, deadline: TimeBound) =>
     (timeOf(record, notBefore) ?? 0) < to && (timeOf(record, deadline) ?? to) > from;
   if (onChainState === "Disputed" && isOpen("externalDisputeUnlockTime", null)) return true;
   return rulesOf(record.sourceType)
-    .filter((rule) => rule.by !== by)
+    .filter((rule) => rule.signer !== by)
     .flatMap((rule) => transitionOf(rule, onChainState) ?? [])
     .some(({ notBefore, deadline }) => isOpen(notBefore, deadline));
 }

@@ -9,29 +9,34 @@ import {
 } from "../../chain/contracts/blockchain-identifier.ts";
 import { SELLER_NONCE_LENGTH } from "../../chain/contracts/escrow-datum.ts";
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
-import { sumOf, type Value } from "../../chain/transaction/value.ts";
+import { sumToValue, type Value } from "../../chain/transaction/value.ts";
 import type { Database } from "../../db/client.ts";
-import { open } from "../../db/sealed.ts";
-import { mayUse } from "../../http/authenticate.ts";
+import { unseal } from "../../db/sealed.ts";
+import { mayUseWallet } from "../../http/authenticate.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { AgentProfile } from "../../registry/entries/profile.ts";
 import type { SellerWallet } from "../../registry/token-holder.ts";
-import { drivesOf } from "../../sources/drives.ts";
-import { providerFor } from "../../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
-import { walletsOf } from "../../wallets/managed/find-wallet.ts";
-import { permitAddress } from "../../wallets/managed/permit-address.ts";
+import { selectAutomationMode } from "../../sources/automation-mode.ts";
+import { createProvider } from "../../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../../sources/source-row.ts";
+import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
+import { requirePermittedAddress } from "../../wallets/managed/require-permitted-address.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
-import { fundsOf, type StoredFunds, sumFunds } from "../model/record.ts";
-import { findHolder, findProfile, sourcesOfPolicy } from "../terms/find-agent.ts";
-import { offerOf, type Price, priceOf } from "../terms/offer.ts";
-import { payableAddress } from "../terms/return-address.ts";
-import { checkTimes, type EscrowTimes, timeOfMovingChain, timeWarnings } from "../terms/times.ts";
+import { fundsOf, type StoredFunds, sumFunds } from "../model/escrow-record.ts";
+import {
+  checkTimes,
+  collectTimeWarnings,
+  type EscrowTimes,
+  readLatestLiveTime,
+} from "../terms/escrow-times.ts";
+import { findHolder, findProfile, listSourcesOfPolicy } from "../terms/find-agent.ts";
+import { type Price, resolvePrice, selectOffer } from "../terms/offer.ts";
+import { requirePayableAddress } from "../terms/return-address.ts";
 import type { PurchaseBody } from "./schemas.ts";
 
 /** A quote that passed every check. */
-export interface AcceptedQuote extends Payers {
+export interface AcceptedQuote extends PayingSource {
   body: PurchaseBody;
   identifier: QuotedIdentifier;
   holder: SellerWallet;
@@ -60,12 +65,18 @@ export async function acceptQuote(
 ): Promise<AcceptedQuote> {
   const { network, agentIdentifier, supportedPaymentSourceIndex: index } = body;
   const identifier = readIdentifier(body);
-  const payers = await payersOf(database, c.var.caller, network, agentIdentifier, identifier);
+  const payers = await loadPayingSource(
+    database,
+    c.var.caller,
+    network,
+    agentIdentifier,
+    identifier,
+  );
   const { source } = payers;
-  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
-  const provider = await providerFor(c.env, network, key, { caller: c.var.caller.id });
+  const key = await unseal(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const provider = await createProvider(c.env, network, key, { caller: c.var.caller.id });
   const times = timesOf(body);
-  checkTimes(times, await timeOfMovingChain(c, provider, source.id, now));
+  checkTimes(times, await readLatestLiveTime(c, provider, source.id, now));
   await requireCredits(database, c.var.caller, operation);
 
   const holder = await findHolder(provider, source, agentIdentifier);
@@ -75,7 +86,7 @@ export async function acceptQuote(
   // Sellers of older versions sign no position: theirs is the first on this ledger.
   const first = profile.paymentSources?.findIndex(({ isOnLedger }) => isOnLedger) ?? -1;
   const position = index ?? (first < 0 ? undefined : first);
-  const offer = offerOf(profile, {
+  const offer = selectOffer(profile, {
     type: source.type,
     network,
     ...(source.type === "Web3ChainV2" && position !== undefined && { index: position }),
@@ -85,26 +96,26 @@ export async function acceptQuote(
       400,
       "supportedPaymentSourceIndex: the agent's payment source has another contract than blockchainIdentifier",
     );
-  const price = agreedPrice(offer.pricing, body.Amounts);
+  const price = requireAgreedPrice(offer.pricing, body.Amounts);
   const accepted = { ...payers, body, identifier, holder, times, price };
-  const terms = checkSigned(accepted);
-  refuseUndriven(payers);
+  const terms = verifySignedTerms(accepted);
+  requireAutomatedWallets(payers);
   await requireSpending(database, c.var.caller, network, sumFunds(price.funds));
-  const buyerReturnAddress = buyerAddress(c, accepted);
-  refuseOnePayee(payers, buyerReturnAddress, terms);
+  const buyerReturnAddress = resolveBuyerAddress(c, accepted);
+  refuseSharedPayee(payers, buyerReturnAddress, terms);
   return {
     ...accepted,
     agentName: profile.name,
     buyerReturnAddress,
     sellerReturnAddress: terms.sellerReturnAddress,
     terms,
-    warnings: timeWarnings(times),
+    warnings: collectTimeWarnings(times),
   };
 }
 
-type Signed = Pick<
+type UnverifiedQuote = Pick<
   AcceptedQuote,
-  "source" | "driven" | "body" | "identifier" | "holder" | "times" | "price"
+  "source" | "automatedWallets" | "body" | "identifier" | "holder" | "times" | "price"
 >;
 
 /**
@@ -112,7 +123,7 @@ type Signed = Pick<
  *
  * @throws ApiError 400
  */
-function checkSigned(quote: Signed): Terms {
+function verifySignedTerms(quote: UnverifiedQuote): Terms {
   const { source, body, identifier, holder, price } = quote;
   if (identifier.buyerNonce !== body.identifierFromPurchaser)
     throw new ApiError(
@@ -124,7 +135,7 @@ function checkSigned(quote: Signed): Terms {
   const sellerReturnAddress =
     body.sellerReturnAddress === null
       ? null
-      : payableAddress(
+      : requirePayableAddress(
           source.network,
           "sellerReturnAddress",
           body.sellerReturnAddress,
@@ -144,7 +155,7 @@ function checkSigned(quote: Signed): Terms {
 }
 
 function signedTermsOf(
-  { source, body, identifier, holder, times }: Signed,
+  { source, body, identifier, holder, times }: UnverifiedQuote,
   sellerReturnAddress: string | null,
 ): Terms {
   return {
@@ -163,14 +174,22 @@ function signedTermsOf(
 }
 
 /** @throws ApiError 400, 403 */
-function buyerAddress(c: AppContext, { source, driven, body }: Signed): string | null {
+function resolveBuyerAddress(
+  c: AppContext,
+  { source, automatedWallets, body }: UnverifiedQuote,
+): string | null {
   if (body.buyerReturnAddress === null) return null;
-  const address = payableAddress(source.network, FIELD, body.buyerReturnAddress, source.type);
-  permitAddress(c.var.caller, FIELD, address, driven);
+  const address = requirePayableAddress(
+    source.network,
+    BUYER_ADDRESS_FIELD,
+    body.buyerReturnAddress,
+    source.type,
+  );
+  requirePermittedAddress(c.var.caller, BUYER_ADDRESS_FIELD, address, automatedWallets);
   return address;
 }
 
-const FIELD = "buyerReturnAddress";
+const BUYER_ADDRESS_FIELD = "buyerReturnAddress";
 
 /**
  * Checks that the parties are paid at different addresses. A contract of Web3ChainV2 checks each party's part
@@ -178,14 +197,18 @@ const FIELD = "buyerReturnAddress";
  *
  * @throws ApiError 400
  */
-function refuseOnePayee({ source, driven }: Payers, buyer: string | null, terms: Terms): void {
+function refuseSharedPayee(
+  { source, automatedWallets }: PayingSource,
+  buyer: string | null,
+  terms: Terms,
+): void {
   if (source.type === "Web3ChainV1") return;
   const seller = terms.sellerReturnAddress ?? terms.seller;
-  const buyers = buyer === null ? driven.map(({ address }) => address) : [buyer];
+  const buyers = buyer === null ? automatedWallets.map(({ address }) => address) : [buyer];
   if (buyers.includes(seller))
     throw new ApiError(
       400,
-      `${FIELD}: must differ from the seller's address ${seller}, where one output would count for both`,
+      `${BUYER_ADDRESS_FIELD}: must differ from the seller's address ${seller}, where one output would count for both`,
     );
 }
 
@@ -205,32 +228,38 @@ function timesOf(body: PurchaseBody): EscrowTimes {
  * @param amounts - `Amounts` of the request
  * @throws ApiError 400
  */
-function agreedPrice(pricing: AgentProfile["pricing"], amounts: StoredFunds[] | null): Price {
-  if (pricing.type !== "Fixed") return priceOf(pricing, amounts, "Amounts");
-  const price = priceOf(pricing, null);
-  if (amounts !== null && !isSame(sumOf(amounts.map(fundsOf)), sumOf(price.funds.map(fundsOf))))
+function requireAgreedPrice(
+  pricing: AgentProfile["pricing"],
+  amounts: StoredFunds[] | null,
+): Price {
+  if (pricing.type !== "Fixed") return resolvePrice(pricing, amounts, "Amounts");
+  const price = resolvePrice(pricing, null);
+  if (
+    amounts !== null &&
+    !isSameValue(sumToValue(amounts.map(fundsOf)), sumToValue(price.funds.map(fundsOf)))
+  )
     throw new ApiError(
       400,
-      `Amounts: must be the agent's fixed price: ${price.funds.map(shown).join(", ")}`,
+      `Amounts: must be the agent's fixed price: ${price.funds.map(formatFunds).join(", ")}`,
     );
   return price;
 }
 
-function isSame(one: Value, other: Value): boolean {
+function isSameValue(one: Value, other: Value): boolean {
   return one.size === other.size && [...one].every(([unit, sum]) => other.get(unit) === sum);
 }
 
-function shown({ unit, amount }: StoredFunds): string {
+function formatFunds({ unit, amount }: StoredFunds): string {
   return `${amount} of ${unit === "" ? "the native coin" : unit}`;
 }
 
 /** Which contract a purchase is locked at, and who may pay it. */
-interface Payers {
+interface PayingSource {
   source: SourceRow;
   /** Its purchasing wallets. */
   wallets: WalletRow[];
-  /** Those that begin something new; none where `refuseUndriven` says why. */
-  driven: WalletRow[];
+  /** Those that begin something new; none where `requireAutomatedWallets` says why. */
+  automatedWallets: WalletRow[];
 }
 
 /**
@@ -239,14 +268,14 @@ interface Payers {
  *
  * @throws ApiError 404
  */
-async function payersOf(
+async function loadPayingSource(
   database: Database,
   { scope }: Caller,
   network: Network,
   agentIdentifier: string,
   { type, contractAddress }: QuotedIdentifier,
-): Promise<Payers> {
-  const all = await sourcesOfPolicy(database, network, agentIdentifier);
+): Promise<PayingSource> {
+  const all = await listSourcesOfPolicy(database, network, agentIdentifier);
   const sources = all.filter(
     (source) =>
       source.type === type &&
@@ -258,17 +287,19 @@ async function payersOf(
       `agentIdentifier: no payment source of ${type} has this agent's policy${contractAddress === null ? "" : " and the contract of blockchainIdentifier"}`,
     );
   const ids = sources.map(({ id }) => id);
-  const buyers = (await walletsOf(database, ids)).filter(
-    ({ id, role }) => role === "Purchasing" && mayUse(scope, id),
+  const buyers = (await listActiveWallets(database, ids)).filter(
+    ({ id, role }) => role === "Purchasing" && mayUseWallet(scope, id),
   );
   const payers = sources
     .map((source) => {
       const wallets = buyers.filter(({ sourceId }) => sourceId === source.id);
-      const driven = wallets.filter((wallet) => drivesOf(source, wallet) === "all");
-      return { source, wallets, driven };
+      const automatedWallets = wallets.filter(
+        (wallet) => selectAutomationMode(source, wallet) === "all",
+      );
+      return { source, wallets, automatedWallets };
     })
     .filter(({ wallets }) => wallets.length > 0);
-  const found = payers.find(({ driven }) => driven.length > 0) ?? payers[0];
+  const found = payers.find(({ automatedWallets }) => automatedWallets.length > 0) ?? payers[0];
   if (!found)
     throw new ApiError(
       404,
@@ -278,8 +309,8 @@ async function payersOf(
 }
 
 /** @throws ApiError 503 */
-function refuseUndriven({ source, driven }: Payers): void {
-  if (driven.length > 0) return;
+function requireAutomatedWallets({ source, automatedWallets }: PayingSource): void {
+  if (automatedWallets.length > 0) return;
   throw new ApiError(
     503,
     source.drives === "all"

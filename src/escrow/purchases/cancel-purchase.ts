@@ -1,12 +1,12 @@
 import type * as z from "zod";
 import { type Database, db, violates } from "../../db/client.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
-import { commitAudited } from "../../http/audit.ts";
+import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { type EscrowRecord, hashIdentifier, isUnlocked } from "../model/record.ts";
-import { listPage } from "../queries/list-page.ts";
-import { isWithinScope } from "../queries/within-scope.ts";
+import { type EscrowRecord, hashIdentifier, isUnlocked } from "../model/escrow-record.ts";
+import { readListPage } from "../queries/list-page.ts";
+import { isWithinScope } from "../queries/scope-condition.ts";
 import { ChangeSet } from "../store/change-set.ts";
 import { loadRecords } from "../store/load-records.ts";
 import { writeChanges } from "../store/write-changes.ts";
@@ -14,7 +14,7 @@ import { returnCharges } from "./charges.ts";
 import type { CancelBody, cancelledPurchase } from "./schemas.ts";
 
 /** Decisions in a row while other requests change the purchase. */
-const ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 /**
  * Gives a purchase up before its funds are locked: nothing is built for it any more. A transaction that
@@ -30,18 +30,18 @@ export async function cancelPurchase(
 ): Promise<z.input<typeof cancelledPurchase>> {
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   for (let attempt = 1; ; attempt++) {
-    const record = await findRequested(c, database, network, blockchainIdentifier);
-    refuseOthers(c, record);
-    refuseLocked(record);
+    const record = await findRequestedPurchase(c, database, network, blockchainIdentifier);
+    requireOwner(c, record);
+    requireUnlocked(record);
     try {
-      if (record.progress.expiredAt === null) await giveUp(c, database, record, now);
+      if (record.progress.expiredAt === null) await cancelRecord(c, database, record, now);
       await returnCharges(database, network, record.id);
       const viewed = { viewer: c.var.caller, env: c.env };
       const query = { network, id: record.id, limit: 1, includeHistory: false, ...viewed };
-      return JSON.parse(await listPage(database, "purchase", query));
+      return JSON.parse(await readListPage(database, "purchase", query));
     } catch (error) {
       if (!violates(error, "escrow.revision")) throw error;
-      if (attempt === ATTEMPTS)
+      if (attempt === MAX_ATTEMPTS)
         throw new ApiError(
           "changed_concurrently",
           "blockchainIdentifier: the purchase changed at the same time. Try again.",
@@ -56,7 +56,7 @@ export async function cancelPurchase(
  *
  * @throws ApiError 404
  */
-async function findRequested(
+async function findRequestedPurchase(
   c: AppContext,
   database: Database,
   network: string,
@@ -75,7 +75,7 @@ async function findRequested(
 }
 
 /** @throws ApiError 403 */
-function refuseOthers(c: AppContext, { requestedById }: EscrowRecord): void {
+function requireOwner(c: AppContext, { requestedById }: EscrowRecord): void {
   const { caller } = c.var;
   if (caller.permission !== "Admin" && caller.id !== requestedById)
     throw new ApiError(
@@ -85,7 +85,7 @@ function refuseOthers(c: AppContext, { requestedById }: EscrowRecord): void {
 }
 
 /** @throws ApiError 409 */
-function refuseLocked({ state, progress }: EscrowRecord): void {
+function requireUnlocked({ state, progress }: EscrowRecord): void {
   if (isUnlocked({ state, progress })) return;
   throw new ApiError(
     "wrong_state",
@@ -93,7 +93,7 @@ function refuseLocked({ state, progress }: EscrowRecord): void {
   );
 }
 
-async function giveUp(
+async function cancelRecord(
   c: AppContext,
   database: Database,
   record: EscrowRecord,
@@ -109,7 +109,7 @@ async function giveUp(
     error: null,
     expiredAt: now,
   });
-  await commitAudited(
+  await commitWithAudit(
     c,
     database,
     { action: "purchase.cancel", target: id, detail: { network }, now },

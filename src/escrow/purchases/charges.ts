@@ -1,12 +1,12 @@
-import { COSTS, refundCredits } from "../../api-keys/credits.ts";
+import { CREDIT_COSTS, refundCredits } from "../../api-keys/credits.ts";
 import { chargeSpending, refundSpending } from "../../api-keys/spending-limits.ts";
 import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, statement, violates } from "../../db/client.ts";
 import type { Caller } from "../../http/context.ts";
-import { type EscrowRecord, type StoredFunds, sumFunds } from "../model/record.ts";
+import { type EscrowRecord, type StoredFunds, sumFunds } from "../model/escrow-record.ts";
 
 /** Purchases whose charges one run returns. */
-const MAX_RETURNED = 100;
+const MAX_RETURNED_CHARGES = 100;
 
 /**
  * Charges a purchase's price to its key's spending limits, and notes what the batch took, which is what can be
@@ -26,7 +26,7 @@ export function chargePurchase(
          is_spent = ?3 AND spending_limits IS NOT NULL
        FROM api_key WHERE api_key.id = ?4 AND record_id = ?1`,
       id,
-      caller.usageLimited ? COSTS.purchase : 0,
+      caller.usageLimited ? CREDIT_COSTS.purchase : 0,
       Number(spent.length > 0),
       caller.id,
     ),
@@ -39,7 +39,7 @@ export function chargePurchase(
 }
 
 /** What a purchase has cost its key. */
-interface Charged {
+interface ChargeRow {
   credits: number | null;
   /** Whether its price was charged. */
   isSpent: number | null;
@@ -58,9 +58,9 @@ export async function returnCharges(
   network: Network,
   only?: string,
 ): Promise<void> {
-  const due = await findReturnableCharges(database, network, MAX_RETURNED, only);
+  const due = await findReturnableCharges(database, network, MAX_RETURNED_CHARGES, only);
   for (const { id, requestedById } of due) {
-    const [row] = await database.all<Charged>(
+    const [row] = await database.all<ChargeRow>(
       `SELECT credits, is_spent AS isSpent, terms->'funds' AS funds
        FROM escrow_request JOIN escrow ON id = record_id WHERE record_id = ?`,
       id,
@@ -69,7 +69,7 @@ export async function returnCharges(
     try {
       await database.batch([
         markChargesReturned([id]),
-        refundCredits(requestedById, row?.credits ?? 0, ALWAYS),
+        refundCredits(requestedById, row?.credits ?? 0, TRUE_CONDITION),
         ...refundSpending(requestedById, network, price),
       ]);
     } catch (error) {
@@ -79,10 +79,10 @@ export async function returnCharges(
   }
 }
 
-const ALWAYS = { sql: "TRUE", params: [] };
+const TRUE_CONDITION = { sql: "TRUE", params: [] };
 
 /** That nothing of a purchase was locked, and nothing can be any more. */
-const ENDED_UNLOCKED = `charge = 'held' AND expired_at IS NOT NULL
+const RETURNABLE_CONDITION = `charge = 'held' AND expired_at IS NOT NULL
   AND coalesce(on_chain_state, 'FundsOrDatumInvalid') = 'FundsOrDatumInvalid'
   AND intent IS NULL AND pending_transaction IS NULL AND NOT EXISTS (
     SELECT 1 FROM escrow_transaction AS made
@@ -102,7 +102,7 @@ export function findReturnableCharges(
 ): Promise<{ id: string; requestedById: string }[]> {
   return database.all(
     `SELECT id, requested_by_id AS requestedById FROM escrow
-     WHERE network = ?1 AND ${ENDED_UNLOCKED} AND (?2 IS NULL OR id = ?2) ORDER BY id LIMIT ?3`,
+     WHERE network = ?1 AND ${RETURNABLE_CONDITION} AND (?2 IS NULL OR id = ?2) ORDER BY id LIMIT ?3`,
     network,
     only,
     limit,
@@ -115,7 +115,7 @@ export function findReturnableCharges(
  */
 export function markChargesReturned(ids: readonly string[]): Statement {
   return statement(
-    `UPDATE escrow SET charge = 'returned', revision = iif(${ENDED_UNLOCKED}, revision + 1, NULL)
+    `UPDATE escrow SET charge = 'returned', revision = iif(${RETURNABLE_CONDITION}, revision + 1, NULL)
      WHERE id IN (SELECT value FROM json_each(?))`,
     JSON.stringify(ids),
   );

@@ -4,19 +4,19 @@ import { type Database, db, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { idempotently, type Remember } from "../../http/idempotency.ts";
+import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
+import { type EscrowRecord, hashIdentifier } from "../model/escrow-record.ts";
 import type { Intent } from "../model/intent.ts";
-import { type EscrowRecord, hashIdentifier } from "../model/record.ts";
-import { listPage } from "../queries/list-page.ts";
-import { PREFERRED_FIRST } from "../store/predicates.ts";
+import { readListPage } from "../queries/list-page.ts";
+import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
 import {
+  buildRecord,
   type CreatedRecord,
-  createdRecordResponse,
   createRecord,
-  newRecord,
-} from "../terms/make-record.ts";
-import { storedTimes } from "../terms/times.ts";
+  loadCreatedRecordResponse,
+} from "../terms/create-record.ts";
+import { toStoredTimes } from "../terms/escrow-times.ts";
 import { type AcceptedQuote, acceptQuote } from "./accept-quote.ts";
 import { chargePurchase } from "./charges.ts";
 import type { PurchaseBody, PurchaseResponse } from "./schemas.ts";
@@ -35,25 +35,27 @@ export async function requestPurchase(
 ): Promise<PurchaseResponse> {
   const { network } = body;
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
-  const purchase = await idempotently(c, database, now, async (remember) => {
-    await refuseExisting(c, database, body);
+  const purchase = await runIdempotently(c, database, now, async (remember) => {
+    await refuseExistingPurchase(c, database, body);
     try {
       const quote = await acceptQuote(c, database, body, { operation: "purchase", now });
       return await createPurchase(c, database, quote, now, remember);
     } catch (error) {
-      throw isOutOfCredits(error) || isSpendingExceeded(error) ? insufficientFunds() : error;
+      throw isOutOfCredits(error) || isSpendingExceeded(error)
+        ? createInsufficientFundsError()
+        : error;
     }
   });
-  return createdRecordResponse<PurchaseResponse>(database, purchase);
+  return loadCreatedRecordResponse<PurchaseResponse>(database, purchase);
 }
 
 /** Clients of marketplaces wait for funds at exactly this text, and take any other 4xx as final. */
-function insufficientFunds(): ApiError {
+function createInsufficientFundsError(): ApiError {
   return new ApiError("insufficient_funds", "Insufficient funds");
 }
 
 /** What a purchase is written from. */
-type WrittenQuote = Omit<AcceptedQuote, "identifier" | "terms" | "wallets">;
+type PurchaseQuote = Omit<AcceptedQuote, "identifier" | "terms" | "wallets">;
 
 /**
  * Writes the purchase of a checked quote with its charges, and wakes the wallets.
@@ -64,19 +66,19 @@ type WrittenQuote = Omit<AcceptedQuote, "identifier" | "terms" | "wallets">;
 export async function createPurchase(
   c: AppContext,
   database: Database,
-  quote: WrittenQuote,
+  quote: PurchaseQuote,
   now: number,
-  remember: Remember,
+  remember: StoreResponse,
 ): Promise<CreatedRecord> {
-  const { body, source, driven } = quote;
-  const record = recordOf(quote, c.var.caller, now);
+  const { body, source, automatedWallets: driven } = quote;
+  const record = buildPurchaseRecord(quote, c.var.caller, now);
   const purchase = await createRecord(
     c,
     database,
     {
       record,
       metadata: body.metadata,
-      more: { Warnings: quote.warnings },
+      responseFields: { Warnings: quote.warnings },
       operation: "purchase",
       detail: { network: source.network, agentIdentifier: body.agentIdentifier },
       now,
@@ -84,7 +86,7 @@ export async function createPurchase(
     remember,
     chargePurchase(c.var.caller, record),
   ).catch(async (error: unknown) => {
-    if (isTaken(error)) await refuseExisting(c, database, body);
+    if (isDuplicatePurchase(error)) await refuseExistingPurchase(c, database, body);
     throw error;
   });
   const { requestId } = c.var;
@@ -93,12 +95,12 @@ export async function createPurchase(
 }
 
 /** Another request, or a lock that a cursor read, has made the purchase meanwhile. */
-function isTaken(error: unknown): boolean {
+function isDuplicatePurchase(error: unknown): boolean {
   return violates(error, "escrow_request.purchase_of") || violates(error, "escrow.identifier_hash");
 }
 
-function recordOf(
-  quote: WrittenQuote,
+function buildPurchaseRecord(
+  quote: PurchaseQuote,
   { id: requestedById, scope }: Caller,
   now: number,
 ): EscrowRecord {
@@ -106,12 +108,12 @@ function recordOf(
   const { body, source, holder, times, price } = quote;
   const terms: EscrowRecord["terms"] = {
     isRequested: true,
-    ...(isLimited && { walletIds: quote.driven.map(({ id }) => id) }),
+    ...(isLimited && { walletIds: quote.automatedWallets.map(({ id }) => id) }),
     agentIdentifier: body.agentIdentifier,
     agentName: quote.agentName,
     pricingType: price.pricingType,
     inputHash: body.inputHash,
-    ...storedTimes(times),
+    ...toStoredTimes(times),
     // Known as soon as a wallet locks.
     collateralReturn: null,
     buyer: null,
@@ -137,7 +139,7 @@ function recordOf(
     progress: { intent, pendingTransaction: null, error: null, expiredAt: null },
     wallet: null,
   };
-  return newRecord(source, fields, now);
+  return buildRecord(source, fields, now);
 }
 
 /**
@@ -146,7 +148,7 @@ function recordOf(
  * @throws ApiError 409 with the purchase's `id`. Its owner and Admins also get the purchase as
  *   `object`, if the API key may use its wallets.
  */
-export async function refuseExisting(
+export async function refuseExistingPurchase(
   c: AppContext,
   database: Database,
   { network, blockchainIdentifier }: Pick<PurchaseBody, "network" | "blockchainIdentifier">,
@@ -154,7 +156,7 @@ export async function refuseExisting(
   const [row] = await database.all<{ id: string; requestedById: string }>(
     `SELECT id, requested_by_id AS requestedById FROM escrow INDEXED BY escrow_identifier
      WHERE identifier_hash = ? AND side = 'purchase' AND network = ?
-     ORDER BY ${PREFERRED_FIRST} LIMIT 1`,
+     ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
     hashIdentifier(blockchainIdentifier),
     network,
   );
@@ -169,7 +171,7 @@ export async function refuseExisting(
     viewer: caller,
     env: c.env,
   };
-  const object = isShown ? await listPage(database, "purchase", query) : "";
+  const object = isShown ? await readListPage(database, "purchase", query) : "";
   throw new ApiError("already_exists", "blockchainIdentifier: already has a purchase", {
     beside: {
       id: row.id,

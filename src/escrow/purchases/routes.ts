@@ -5,7 +5,7 @@ import {
   cancelBody,
   cancelledPurchase,
   newPurchaseRecord,
-  PURCHASE_EXISTS,
+  PURCHASE_EXISTS_ERROR,
   purchaseBody,
   verifiedQuote,
 } from "./schemas.ts";
@@ -17,7 +17,7 @@ const PROVIDER_ERRORS = {
   503: "The chain provider accepts no calls or shows no new blocks, or no source or wallet makes new purchases.",
   504: "The chain provider did not answer in time.",
 };
-const EXISTS =
+const PURCHASE_EXISTS_DESCRIPTION =
   "The identifier already has a purchase. The body names its `id`; for the owner and Admins, `object` is the purchase.";
 
 /** What a buyer asks of quotes. */
@@ -45,8 +45,8 @@ export function purchaseRoutes() {
       body: purchaseBody,
       idempotent: true,
       data: newPurchaseRecord,
-      errors: { ...PROVIDER_ERRORS, 409: EXISTS },
-      beside: { 409: PURCHASE_EXISTS },
+      errors: { ...PROVIDER_ERRORS, 409: PURCHASE_EXISTS_DESCRIPTION },
+      beside: { 409: PURCHASE_EXISTS_ERROR },
     },
     (c, { body }) => requestPurchase(c, body, Date.now()),
   );
@@ -73,9 +73,9 @@ export function purchaseRoutes() {
       errors: {
         ...PROVIDER_ERRORS,
         402: "The API key has no usage credits left.",
-        409: EXISTS,
+        409: PURCHASE_EXISTS_DESCRIPTION,
       },
-      beside: { 409: PURCHASE_EXISTS },
+      beside: { 409: PURCHASE_EXISTS_ERROR },
     },
     (c, { body }) => verifyQuote(c, body, Date.now()),
   );

@@ -1,17 +1,17 @@
 import * as z from "zod";
+import { actingWallet, bech32Address, funds, network } from "../../http/openapi/chain-fields.ts";
 import {
-  AGENT_IDENTIFIER,
-  answerText,
-  CONTRACT_ADDRESS,
   described,
+  EXAMPLE_AGENT_IDENTIFIER,
+  EXAMPLE_CONTRACT_ADDRESS,
+  EXAMPLE_TX_HASH,
+  EXAMPLE_WALLET_ADDRESS,
   minorUnits,
   named,
   recordId,
-  TX_HASH,
-  WALLET_ADDRESS,
+  responseText,
 } from "../../http/openapi/fields.ts";
-import { bech32Address, funds, network, ownWallet } from "../../http/openapi/ledger.ts";
-import { givenIdentifier } from "../queries/next-schemas.ts";
+import { givenIdentifier } from "../queries/next-step-schemas.ts";
 import { pricingType, purchaseRecord, recordPaymentSource } from "../queries/record-schemas.ts";
 import { requestedFunds, sharedTerms, warnings } from "../terms/schemas.ts";
 
@@ -35,7 +35,7 @@ export const purchaseBody = z.object({
       .regex(/^[0-9a-fA-F]{56}$/, "must be hex of 28 bytes")
       .transform((hex) => hex.toLowerCase()),
     "Payment key hash of the seller, in hex.",
-    TX_HASH.slice(0, 56),
+    EXAMPLE_TX_HASH.slice(0, 56),
   ),
   payByTime: signedTime("Latest time to lock the funds", "1795330045147"),
   submitResultTime: signedTime("Latest time to submit the result", "1795331845147"),
@@ -48,17 +48,17 @@ export const purchaseBody = z.object({
   smartContractAddress: described(
     z.string().max(250).default(""),
     "Address of the contract. On Web3ChainV2, it must be the contract in `blockchainIdentifier`.",
-    CONTRACT_ADDRESS,
+    EXAMPLE_CONTRACT_ADDRESS,
   ),
   buyerReturnAddress: described(
     bech32Address().nullable().default(null),
     "Address that receives a refund: a purchasing wallet's own or its `collectionAddress`; any address for Admins. Omitted: the `collectionAddress` of the wallet that pays. On Web3ChainV2, it must differ from the address that pays the seller.",
-    WALLET_ADDRESS,
+    EXAMPLE_WALLET_ADDRESS,
   ),
   sellerReturnAddress: described(
     bech32Address().nullable().default(null),
     "`sellerReturnAddress` of the quote. On Web3ChainV2, the seller signed it.",
-    WALLET_ADDRESS,
+    EXAMPLE_WALLET_ADDRESS,
   ),
   paymentForceLayer: described(
     z.null("must be null: escrows are on the chain itself").default(null),
@@ -76,7 +76,7 @@ export const newPurchaseRecord = named(
 
 export type PurchaseResponse = z.input<typeof newPurchaseRecord>;
 
-const cost = named(
+const purchaseCost = named(
   "PurchaseCost",
   "Locked funds and costs of a purchase, without network fees.",
   z.object({
@@ -88,22 +88,25 @@ const cost = named(
     usageCredits: described(z.int(), "Credits that `POST /purchase` costs a limited key.", 1),
   }),
 );
-export type CostResponse = z.input<typeof cost>;
+export type CostResponse = z.input<typeof purchaseCost>;
 
 export const verifiedQuote = named(
   "VerifiedQuote",
   "A quote that passed every check of a purchase.",
   z.object({
-    agentIdentifier: answerText("Policy id and asset name of the agent, in hex.", AGENT_IDENTIFIER),
-    agentName: answerText("Name of the agent in its token.", "Translator"),
+    agentIdentifier: responseText(
+      "Policy id and asset name of the agent, in hex.",
+      EXAMPLE_AGENT_IDENTIFIER,
+    ),
+    agentName: responseText("Name of the agent in its token.", "Translator"),
     pricingType,
     PaidFunds: described(funds, "The price."),
     SellerWallet: described(
-      ownWallet,
+      actingWallet,
       "Wallet that holds the agent's token and receives its payments.",
     ),
     PaymentSource: described(recordPaymentSource, "Payment source of the purchase."),
-    Cost: described(cost, "Cost of the purchase."),
+    Cost: described(purchaseCost, "Cost of the purchase."),
     Warnings: warnings,
   }),
 );
@@ -114,7 +117,7 @@ export type CancelBody = z.output<typeof cancelBody>;
 export const cancelledPurchase = purchaseRecord;
 
 /** What the 409 of POST /purchase has beside the error. */
-export const PURCHASE_EXISTS = {
+export const PURCHASE_EXISTS_ERROR = {
   name: "PurchaseExistsError",
   members: {
     id: recordId("the purchase"),

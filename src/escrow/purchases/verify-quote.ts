@@ -1,12 +1,12 @@
-import { COSTS } from "../../api-keys/credits.ts";
-import { chargeCall } from "../../api-keys/run-charged.ts";
+import { CREDIT_COSTS } from "../../api-keys/credits.ts";
+import { chargeCall } from "../../api-keys/run-with-charge.ts";
 import { db } from "../../db/client.ts";
 import type { AppContext } from "../../http/context.ts";
-import { sumFunds } from "../model/record.ts";
-import { datumOfQuote } from "../terms/datum-of-quote.ts";
-import { estimate } from "../terms/estimate.ts";
+import { sumFunds } from "../model/escrow-record.ts";
+import { buildQuoteDatum } from "../terms/build-quote-datum.ts";
+import { estimateCosts } from "../terms/estimate-costs.ts";
 import { type AcceptedQuote, acceptQuote } from "./accept-quote.ts";
-import { refuseExisting } from "./request-purchase.ts";
+import { refuseExistingPurchase } from "./request-purchase.ts";
 import type { CostResponse, PurchaseBody, VerifiedQuoteResponse } from "./schemas.ts";
 
 /**
@@ -22,7 +22,7 @@ export async function verifyQuote(
 ): Promise<VerifiedQuoteResponse> {
   const { network } = body;
   const database = db(c.env, network, { deadline: c.var.deadline });
-  await refuseExisting(c, database, body);
+  await refuseExistingPurchase(c, database, body);
   const quote = await acceptQuote(c, database, body, { operation: "purchase-verify", now });
   await chargeCall(c, "purchase-verify");
   const { source, holder, price } = quote;
@@ -45,7 +45,13 @@ export async function verifyQuote(
 }
 
 /** What a purchase binds and costs, before network fees. */
-function costOf({ source, driven, price, terms, ...quote }: AcceptedQuote): CostResponse {
+function costOf({
+  source,
+  automatedWallets: driven,
+  price,
+  terms,
+  ...quote
+}: AcceptedQuote): CostResponse {
   const [payer] = driven;
   const { signature, key } = quote.identifier;
   const funds = sumFunds(price.funds);
@@ -55,8 +61,8 @@ function costOf({ source, driven, price, terms, ...quote }: AcceptedQuote): Cost
     vkey: payer?.vkey ?? quote.holder.vkey,
     returnAddress: quote.buyerReturnAddress,
   };
-  const datum = datumOfQuote(terms, { signature, key, sellerVkey: quote.holder.vkey }, buyer);
-  const { minimumNativeLock } = estimate(funds, datum, source.feeRatePermille);
+  const datum = buildQuoteDatum(terms, { signature, key, sellerVkey: quote.holder.vkey }, buyer);
+  const { minimumNativeLock } = estimateCosts(funds, datum, source.feeRatePermille);
   const native = funds.find(({ unit }) => unit === "")?.amount ?? 0n;
   const tokens = funds.filter(({ unit }) => unit !== "");
   return {
@@ -65,6 +71,6 @@ function costOf({ source, driven, price, terms, ...quote }: AcceptedQuote): Cost
       amount: String(amount),
     })),
     collateralReturnMinorUnit: String(minimumNativeLock - native),
-    usageCredits: COSTS.purchase,
+    usageCredits: CREDIT_COSTS.purchase,
   };
 }

@@ -1,8 +1,8 @@
 import { PAYMENT_SOURCE_TYPES, type PaymentSourceType } from "../../chain/network.ts";
 import { firstIdAt } from "../../db/id.ts";
-import type { Side } from "../model/record.ts";
+import type { Side } from "../model/escrow-record.ts";
 import type { Viewer } from "./diff-page.ts";
-import { withinScope } from "./within-scope.ts";
+import { buildScopeCondition } from "./scope-condition.ts";
 
 /** The types that a query asks for: SQL has an arm for each, since its indexes begin with one. */
 export function typesOf({
@@ -14,7 +14,7 @@ export function typesOf({
 }
 
 /** When records were made, epoch milliseconds: the first included, the last not. */
-interface MadeBetween {
+interface CreationPeriod {
   createdFrom?: number | undefined;
   createdTo?: number | undefined;
 }
@@ -29,34 +29,34 @@ export class Conditions {
   }
 
   /** Adds a condition, unless its value is left out. */
-  where(condition: string, value: unknown): void {
-    if (value !== undefined) this.conditions.push(`${condition} ${this.parameter(value)}`);
+  addCondition(condition: string, value: unknown): void {
+    if (value !== undefined) this.conditions.push(`${condition} ${this.addParameter(value)}`);
   }
 
   /** Leaves out what a caller may not see. */
-  only(viewer: Viewer | undefined): void {
-    const condition = withinScope(viewer?.scope, (ids) => this.parameter(ids));
+  restrictToViewer(viewer: Viewer | undefined): void {
+    const condition = buildScopeCondition(viewer?.scope, (ids) => this.addParameter(ids));
     if (condition !== null) this.conditions.push(condition);
   }
 
   /** Only records made in a time: their ids begin with it. */
-  made({ createdFrom, createdTo }: MadeBetween): void {
-    this.where("id >=", createdFrom === undefined ? undefined : firstIdAt(createdFrom));
-    this.where("id <", createdTo === undefined ? undefined : firstIdAt(createdTo));
+  restrictToCreationPeriod({ createdFrom, createdTo }: CreationPeriod): void {
+    this.addCondition("id >=", createdFrom === undefined ? undefined : firstIdAt(createdFrom));
+    this.addCondition("id <", createdTo === undefined ? undefined : firstIdAt(createdTo));
   }
 
-  parameter(value: unknown): string {
+  addParameter(value: unknown): string {
     this.params.push(value);
     return `?${this.params.length}`;
   }
 
   /** SQL with its parameters numbered among the others. */
-  splice(sql: string, params: unknown[]): string {
-    const numbered = params.map((value) => this.parameter(value));
+  bindParameters(sql: string, params: unknown[]): string {
+    const numbered = params.map((value) => this.addParameter(value));
     return sql.replaceAll("?", () => numbered.shift() ?? "NULL");
   }
 
-  sql(): string {
+  toSql(): string {
     return this.conditions.join(" AND ");
   }
 }

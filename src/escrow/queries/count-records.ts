@@ -2,19 +2,19 @@ import type * as z from "zod";
 import { ON_CHAIN_STATES } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";
-import type { Side } from "../model/record.ts";
-import { NEEDS_PERSON } from "../store/predicates.ts";
+import type { Side } from "../model/escrow-record.ts";
+import { NEEDS_PERSON_CONDITION } from "../store/predicates.ts";
 import { Conditions, typesOf } from "./conditions.ts";
 import type { Viewer } from "./diff-page.ts";
-import type { counted, countQuery } from "./query-schemas.ts";
+import type { countQuery, recordCounts } from "./query-schemas.ts";
 
 type CountQuery = Omit<z.output<typeof countQuery>, "days"> & { viewer?: Viewer };
-type Counts = z.input<typeof counted>;
-type ByState = Counts["byState"];
-type State = ByState[number]["onChainState"];
+type Counts = z.input<typeof recordCounts>;
+type CountsByState = Counts["byState"];
+type State = CountsByState[number]["onChainState"];
 
 /** Each state, and none. */
-const COUNTED = [null, ...ON_CHAIN_STATES].map((state) => ({
+const STATE_COUNTERS = [null, ...ON_CHAIN_STATES].map((state) => ({
   state,
   name: state ?? "none",
   sql: state === null ? "on_chain_state IS NULL" : `on_chain_state = '${state}'`,
@@ -27,15 +27,15 @@ export async function countRecords(
   query: CountQuery,
 ): Promise<Omit<Counts, "byDay">> {
   const found = new Conditions(side, query.network);
-  narrow(found, query);
-  found.made(query);
+  addFilters(found, query);
+  found.restrictToCreationPeriod(query);
   // One pass, where GROUP BY would sort what it reads.
   const [row = {}] = await db.all<Record<string, number>>(
-    `SELECT ${COUNTED.map(({ name, sql }) => `count(*) FILTER (WHERE ${sql}) AS "${name}"`).join(", ")}
-     FROM escrow WHERE ${found.sql()}`,
+    `SELECT ${STATE_COUNTERS.map(({ name, sql }) => `count(*) FILTER (WHERE ${sql}) AS "${name}"`).join(", ")}
+     FROM escrow WHERE ${found.toSql()}`,
     ...found.params,
   );
-  const byState = COUNTED.map(({ state, name }) => ({
+  const byState = STATE_COUNTERS.map(({ state, name }) => ({
     onChainState: state,
     count: row[name] ?? 0,
   })).filter(({ count }) => count > 0);
@@ -64,17 +64,17 @@ export async function countByDay(
     return { day, from: firstIdAt(from), to: firstIdAt(from + DAY_MS) };
   });
   const found = new Conditions(side, query.network);
-  narrow(found, query);
+  addFilters(found, query);
   const [inDays = "", ofTypes = "", inStates = ""] = [
     days,
     typesOf(query),
-    COUNTED.map(({ state }) => state),
-  ].map((list) => found.parameter(JSON.stringify(list)));
+    STATE_COUNTERS.map(({ state }) => state),
+  ].map((list) => found.addParameter(JSON.stringify(list)));
   // Added up here: GROUP BY would sort what it reads.
   const rows = await db.all<{ day: string; state: State; n: number }>(
     `SELECT days.value->>'day' AS day, states.value AS state,
        (SELECT count(*) FROM escrow INDEXED BY escrow_state_newest
-        WHERE ${found.sql()} AND on_chain_state IS states.value AND source_type = types.value
+        WHERE ${found.toSql()} AND on_chain_state IS states.value AND source_type = types.value
           AND escrow.id >= days.value->>'from' AND escrow.id < days.value->>'to') AS n
      FROM json_each(${inDays}) AS days, json_each(${inStates}) AS states,
        json_each(${ofTypes}) AS types`,
@@ -82,7 +82,7 @@ export async function countByDay(
   );
   return days.map(({ day }) => {
     const ofDay = rows.filter((row) => row.day === day);
-    const byState = COUNTED.map(({ state }) => ({
+    const byState = STATE_COUNTERS.map(({ state }) => ({
       onChainState: state,
       count: ofDay.filter((row) => row.state === state).reduce((sum, { n }) => sum + n, 0),
     }));
@@ -90,13 +90,13 @@ export async function countByDay(
   });
 }
 
-function narrow(found: Conditions, query: CountQuery): void {
-  found.where("contract_address =", query.filterSmartContractAddress);
-  found.where("source_type =", query.filterPaymentSourceType);
-  if (query.filterNeedsManualAction) found.conditions.push(NEEDS_PERSON);
-  found.only(query.viewer);
+function addFilters(found: Conditions, query: CountQuery): void {
+  found.addCondition("contract_address =", query.filterSmartContractAddress);
+  found.addCondition("source_type =", query.filterPaymentSourceType);
+  if (query.filterNeedsManualAction) found.conditions.push(NEEDS_PERSON_CONDITION);
+  found.restrictToViewer(query.viewer);
 }
 
-function withTotal(byState: ByState) {
+function withTotal(byState: CountsByState) {
   return { total: byState.reduce((sum, { count }) => sum + count, 0), byState };
 }

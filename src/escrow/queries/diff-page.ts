@@ -2,20 +2,20 @@ import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import { PAYMENT_SOURCE_TYPES } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import type { Caller } from "../../http/context.ts";
-import type { Side } from "../model/record.ts";
-import { MISMATCHED } from "../model/transaction-record.ts";
+import type { Side } from "../model/escrow-record.ts";
+import { MISMATCH_STATUS } from "../model/transaction-record.ts";
 import {
   type AutomaticSettings,
-  BLOCKERS,
+  BLOCKERS_SQL,
   type Blockers,
-  disabledSteps,
+  findDisabledSteps,
 } from "../store/blockers.ts";
-import { DOC_OR_OUTDATED, renderOutdated } from "../store/outdated-documents.ts";
-import { withConfirmations, withHistories, withMetadata } from "../store/render.ts";
-import { rowsOf, withinScope } from "./within-scope.ts";
+import { DOC_OR_OUTDATED_SQL, renderOutdated } from "../store/outdated-documents.ts";
+import { withConfirmations, withHistories, withMetadata } from "../store/render-record.ts";
+import { buildPageRowsSql, buildScopeCondition } from "./scope-condition.ts";
 
 /** The change stamp that a diff is ordered by. */
-export type Stamp = "chain_changed_at" | "action_changed_at" | "changed_at";
+export type StampColumn = "chain_changed_at" | "action_changed_at" | "changed_at";
 
 export interface DiffQuery {
   network: Network;
@@ -42,10 +42,10 @@ export type Viewer = Pick<Caller, "id" | "permission" | "scope">;
  *
  * @returns JSON text of the records, comma separated
  */
-export function diffPage(
+export function readDiffPage(
   db: Database,
   side: Side,
-  stamp: Stamp,
+  stamp: StampColumn,
   query: DiffQuery,
 ): Promise<string> {
   const from =
@@ -68,13 +68,13 @@ export function diffPage(
   const scope = query.viewer?.scope;
   const conditions = [
     contract === undefined ? null : `contract_address = ${parameter(contract)}`,
-    withinScope(scope, parameter),
+    buildScopeCondition(scope, parameter),
   ].map((condition) => (condition === null ? "" : `AND ${condition}`));
   const arms = types.map((type) => {
     const where = `side = ?1 AND network = ?2 AND source_type = ${parameter(type)}
       ${conditions.join(" ")} AND (${stamp}, id) >= (?3, ?4)`;
-    const rows = rowsOf(scope, parameter, { where, by: stamp, limit: "?5" });
-    return `SELECT ${pageColumns(query)}, ${stamp} AS stamp FROM ${rows}`;
+    const rows = buildPageRowsSql(scope, parameter, { where, orderBy: stamp, limit: "?5" });
+    return `SELECT ${buildPageColumnsSql(query)}, ${stamp} AS stamp FROM ${rows}`;
   });
   return readPage(
     db,
@@ -86,42 +86,43 @@ export function diffPage(
 }
 
 /** Columns of a page. With histories, also the columns that the histories need. */
-export function pageColumns({ includeHistory }: Pick<DiffQuery, "includeHistory">): string {
+export function buildPageColumnsSql({ includeHistory }: Pick<DiffQuery, "includeHistory">): string {
   const shown =
     "coalesce(pending_transaction->'transaction', state->'transaction')->>'id' AS shown";
-  return `id, ${DOC_OR_OUTDATED}, due_at${includeHistory ? `, ${shown}` : ""}`;
+  return `id, ${DOC_OR_OUTDATED_SQL}, due_at${includeHistory ? `, ${shown}` : ""}`;
 }
 
 /**
  * Maximum entries of a history in a response. A party may take thousands of steps. A text in D1 has
  * at most two megabytes, and an entry has about 1,500 bytes.
  */
-const MAX_HISTORY = 1_000;
+const MAX_HISTORY_ENTRIES = 1_000;
 
 /** Between the entries of a history as it is read. No entry contains a line break. */
-const NEXT_ENTRY = ",\n";
+const ENTRY_SEPARATOR = ",\n";
 
 /** An entry is longer than this: a shorter text need not be counted through. */
 const MIN_ENTRY_LENGTH = 50;
 
 /** SQL of a record's histories, newest first, each with one entry more than are shown. */
-const HISTORIES = `,
-  (SELECT group_concat(doc, '${NEXT_ENTRY}') FROM (
+const HISTORIES_SQL = `,
+  (SELECT group_concat(doc, '${ENTRY_SEPARATOR}') FROM (
      SELECT doc FROM escrow_transaction WHERE record_id = page.id AND id IS NOT page.shown
-       AND status <> '${MISMATCHED}'
-     ORDER BY id DESC LIMIT ${MAX_HISTORY + 1})) AS transactions,
-  (SELECT group_concat(doc, '${NEXT_ENTRY}') FROM (
+       AND status <> '${MISMATCH_STATUS}'
+     ORDER BY id DESC LIMIT ${MAX_HISTORY_ENTRIES + 1})) AS transactions,
+  (SELECT group_concat(doc, '${ENTRY_SEPARATOR}') FROM (
      SELECT doc FROM escrow_action WHERE record_id = page.id
-     ORDER BY id DESC LIMIT ${MAX_HISTORY + 1})) AS actions`;
+     ORDER BY id DESC LIMIT ${MAX_HISTORY_ENTRIES + 1})) AS actions`;
 
 /** The entries that are shown, and whether there are more. */
-function visibleEntries(text: string | null = null): { shown: string; isTruncated: boolean } {
+function truncateEntries(text: string | null = null): { shown: string; isTruncated: boolean } {
   if (text === null) return { shown: "", isTruncated: false };
-  if (text.length <= MAX_HISTORY * MIN_ENTRY_LENGTH) return { shown: text, isTruncated: false };
-  const entries = text.split(NEXT_ENTRY);
-  const isTruncated = entries.length > MAX_HISTORY;
+  if (text.length <= MAX_HISTORY_ENTRIES * MIN_ENTRY_LENGTH)
+    return { shown: text, isTruncated: false };
+  const entries = text.split(ENTRY_SEPARATOR);
+  const isTruncated = entries.length > MAX_HISTORY_ENTRIES;
   return {
-    shown: isTruncated ? entries.slice(0, MAX_HISTORY).join(NEXT_ENTRY) : text,
+    shown: isTruncated ? entries.slice(0, MAX_HISTORY_ENTRIES).join(ENTRY_SEPARATOR) : text,
     isTruncated,
   };
 }
@@ -134,7 +135,7 @@ export async function readPage(...page: Parameters<typeof readRecords>): Promise
 /**
  * Reads the records of a page from stored text. Only rows of another version of `render.ts` are rendered.
  *
- * @param page - SQL of `pageColumns` in order; ?1 is the side and ?2 the network.
+ * @param page - SQL of `buildPageColumnsSql` in order; ?1 is the side and ?2 the network.
  * @returns JSON text of each record.
  */
 export async function readRecords(
@@ -155,18 +156,18 @@ export async function readRecords(
     transactions?: string | null;
     actions?: string | null;
   }>(
-    `SELECT page.id, page.doc, page.outdated, ${metadataFor(options.viewer, params.length + 1)},
-       (SELECT height FROM chain_tip WHERE network = ?2) AS tip, iif(page.due_at IS NULL, NULL, ${BLOCKERS}) AS holds${options.includeHistory ? HISTORIES : ""}
+    `SELECT page.id, page.doc, page.outdated, ${buildMetadataSql(options.viewer, params.length + 1)},
+       (SELECT height FROM chain_tip WHERE network = ?2) AS tip, iif(page.due_at IS NULL, NULL, ${BLOCKERS_SQL}) AS holds${options.includeHistory ? HISTORIES_SQL : ""}
      FROM (${page}) AS page`,
     ...params,
     ...(options.viewer ? [options.viewer.id] : []),
   );
   // The same in every row that waits.
   const found = JSON.parse(rows.find((row) => row.holds !== null)?.holds ?? "{}") as Blockers;
-  const holds = { ...found, ...disabledSteps(options.env) };
+  const holds = { ...found, ...findDisabledSteps(options.env) };
   return rows.map(({ doc, outdated, metadata, tip, ...histories }) => {
-    const transactions = visibleEntries(histories.transactions);
-    const actions = visibleEntries(histories.actions);
+    const transactions = truncateEntries(histories.transactions);
+    const actions = truncateEntries(histories.actions);
     const shown = withMetadata(doc ?? renderOutdated(outdated ?? "[]"), metadata);
     const text = withHistories(shown, side, {
       transactions: transactions.shown,
@@ -183,7 +184,7 @@ export async function readRecords(
  *
  * @param position - of the viewer's id among the parameters
  */
-function metadataFor(viewer: Viewer | undefined, position: number): string {
+function buildMetadataSql(viewer: Viewer | undefined, position: number): string {
   if (!viewer) return "NULL AS metadata";
   const isAlwaysShown = viewer.permission === "Admin" || Boolean(viewer.scope?.walletIds);
   return `(SELECT metadata FROM escrow_request WHERE record_id = page.id AND

@@ -2,15 +2,15 @@ import type * as z from "zod";
 import { ON_CHAIN_STATES } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
-import { hashIdentifier, type Side } from "../model/record.ts";
-import { NEEDS_PERSON } from "../store/predicates.ts";
+import { hashIdentifier, type Side } from "../model/escrow-record.ts";
+import { NEEDS_PERSON_CONDITION } from "../store/predicates.ts";
 import { Conditions, typesOf } from "./conditions.ts";
-import { type DiffQuery, pageColumns, readPage, type Viewer } from "./diff-page.ts";
+import { buildPageColumnsSql, type DiffQuery, readPage, type Viewer } from "./diff-page.ts";
 import type { listQuery } from "./query-schemas.ts";
-import { rowsOf } from "./within-scope.ts";
+import { buildPageRowsSql } from "./scope-condition.ts";
 
 /** A search looks at so many of the newest records that the other filters leave, of each type. */
-const SEARCHED = 5_000;
+const MAX_SEARCHED_RECORDS = 5_000;
 
 /** What a page asks for; a filter that is left out leaves nothing out. */
 export type ListQuery = Pick<z.output<typeof listQuery>, "network" | "limit" | "includeHistory"> &
@@ -21,17 +21,17 @@ export type ListQuery = Pick<z.output<typeof listQuery>, "network" | "limit" | "
  *
  * @returns JSON text of the records, comma separated
  */
-export function listPage(
+export function readListPage(
   db: Database,
   side: Side,
   query: ListQuery & Pick<DiffQuery, "env">,
 ): Promise<string> {
-  const { sql, params } = listStatement(side, query, pageColumns(query));
+  const { sql, params } = buildListSql(side, query, buildPageColumnsSql(query));
   return readPage(db, side, query, sql, params);
 }
 
 /**
- * SQL of a page of a list. As in `diffPage`, an arm per type walks one index from where the page
+ * SQL of a page of a list. As in `readDiffPage`, an arm per type walks one index from where the page
  * begins. Each filter has an index that ends in the id, so a page reads no more rows than it
  * returns. With two filters, or for a key that is bound to wallets, one index finds the rows. The
  * other filter is checked for each row. A search reads a bounded number of rows.
@@ -39,44 +39,46 @@ export function listPage(
  * @param columns - SQL of the selected columns, the id among them
  * @returns with ?1 for the side and ?2 for the network
  */
-export function listStatement(side: Side, query: ListQuery, columns: string): SqlExpression {
+export function buildListSql(side: Side, query: ListQuery, columns: string): SqlExpression {
   const found = new Conditions(side, query.network);
-  found.where("id =", query.id);
-  found.where(
+  found.addCondition("id =", query.id);
+  found.addCondition(
     "identifier_hash =",
     query.blockchainIdentifier && hashIdentifier(query.blockchainIdentifier),
   );
-  found.where("on_chain_state =", query.filterOnChainState);
-  found.where("contract_address =", query.filterSmartContractAddress);
-  found.where("terms->>'agentIdentifier' =", query.filterAgentIdentifier);
-  found.where("error_type =", query.filterErrorType);
+  found.addCondition("on_chain_state =", query.filterOnChainState);
+  found.addCondition("contract_address =", query.filterSmartContractAddress);
+  found.addCondition("terms->>'agentIdentifier' =", query.filterAgentIdentifier);
+  found.addCondition("error_type =", query.filterErrorType);
   const needsPerson = query.filterNeedsManualAction || query.filterErrorType !== undefined;
-  if (needsPerson) found.conditions.push(NEEDS_PERSON);
-  found.only(query.viewer);
-  found.made(query);
-  found.where("id <", query.cursorId);
-  const parameter = (value: unknown) => found.parameter(value);
+  if (needsPerson) found.conditions.push(NEEDS_PERSON_CONDITION);
+  found.restrictToViewer(query.viewer);
+  found.restrictToCreationPeriod(query);
+  found.addCondition("id <", query.cursorId);
+  const parameter = (value: unknown) => found.addParameter(value);
   const limit = parameter(query.limit);
-  const all = found.sql();
-  const looked = lookedFor(query).map(({ sql, params }) => found.splice(sql, params));
+  const all = found.toSql();
+  const looked = buildUnindexedConditions(query).map(({ sql, params }) =>
+    found.bindParameters(sql, params),
+  );
   // Of these there are few: then their wallets are looked at, whatever the key is bound to.
   const isOfFew = needsPerson || (query.id ?? query.blockchainIdentifier) !== undefined;
   // Otherwise SQLite would scan all ids in order rather than sort the one row that matches.
   const table =
     query.blockchainIdentifier === undefined ? "escrow" : "escrow INDEXED BY escrow_identifier";
   const newest = {
-    by: "id",
-    descending: true,
-    limit: looked.length > 0 ? `${SEARCHED}` : limit,
+    orderBy: "id",
+    isDescending: true,
+    limit: looked.length > 0 ? `${MAX_SEARCHED_RECORDS}` : limit,
   } as const;
   const arms = typesOf(query).map((type) => {
     const where = `${all} AND source_type = ${parameter(type)}`;
     const rows = isOfFew
       ? `${table} WHERE ${where}`
-      : rowsOf(query.viewer?.scope, parameter, { where, ...newest });
+      : buildPageRowsSql(query.viewer?.scope, parameter, { where, ...newest });
     if (looked.length === 0) return `SELECT ${columns} FROM ${rows}`;
     return `SELECT ${columns} FROM ${rows} AND id >= coalesce(
-      (SELECT id FROM ${rows} ORDER BY id DESC LIMIT 1 OFFSET ${SEARCHED - 1}), '') AND ${looked.join(" AND ")}`;
+      (SELECT id FROM ${rows} ORDER BY id DESC LIMIT 1 OFFSET ${MAX_SEARCHED_RECORDS - 1}), '') AND ${looked.join(" AND ")}`;
   });
   return {
     sql: `${arms.join(" UNION ALL ")} ORDER BY id DESC LIMIT ${limit}`,
@@ -85,7 +87,11 @@ export function listStatement(side: Side, query: ListQuery, columns: string): Sq
 }
 
 /** An amount of the price, in minor units of the native coin unless another unit is named. */
-function hasAmount({ filterUnit, filterAmountFrom, filterAmountTo }: ListQuery): SqlExpression[] {
+function buildAmountConditions({
+  filterUnit,
+  filterAmountFrom,
+  filterAmountTo,
+}: ListQuery): SqlExpression[] {
   if ((filterUnit ?? filterAmountFrom ?? filterAmountTo) === undefined) return [];
   const amount = "CAST(value->>'amount' AS INTEGER)";
   const conditions = [
@@ -103,11 +109,14 @@ function hasAmount({ filterUnit, filterAmountFrom, filterAmountTo }: ListQuery):
 }
 
 /** What no index finds: it is looked for in a bounded number of rows. */
-function lookedFor(query: ListQuery): SqlExpression[] {
+function buildUnindexedConditions(query: ListQuery): SqlExpression[] {
   const { searchQuery, filterRequestedAction: action, filterWalletVkey: vkey } = query;
   const { filterDeadlineFrom, filterDeadlineTo } = query;
-  const all = [...hasAmount(query), ...hasDeadline(filterDeadlineFrom, filterDeadlineTo)];
-  if (searchQuery !== undefined) all.push(matchesText(searchQuery));
+  const all = [
+    ...buildAmountConditions(query),
+    ...buildDeadlineConditions(filterDeadlineFrom, filterDeadlineTo),
+  ];
+  if (searchQuery !== undefined) all.push(buildTextCondition(searchQuery));
   if (action) all.push({ sql: "requested_action = ?", params: [action] });
   if (vkey) all.push({ sql: "wallet->>'vkey' = ?", params: [vkey] });
   return all;
@@ -118,15 +127,18 @@ function lookedFor(query: ListQuery): SqlExpression[] {
  * milliseconds as text of any length; null: there is no such time. Unlike the stored `deadline` it
  * exists also when we owe nothing.
  */
-const STATE_DEADLINE = `CASE
+const STATE_DEADLINE_SQL = `CASE
   WHEN on_chain_state IS NULL THEN iif(expired_at IS NULL, terms->>'payByTime', NULL)
   WHEN on_chain_state IN ('FundsLocked', 'RefundRequested') THEN terms->>'submitResultTime'
   WHEN on_chain_state = 'ResultSubmitted' THEN terms->>'unlockTime'
   WHEN on_chain_state = 'Disputed' THEN terms->>'externalDisputeUnlockTime' END`;
 
 /** SQL conditions that this time lies between two, epoch milliseconds: the first included, the last not. */
-function hasDeadline(from: number | undefined, to: number | undefined): SqlExpression[] {
-  const at = `CAST(${STATE_DEADLINE} AS REAL)`;
+function buildDeadlineConditions(
+  from: number | undefined,
+  to: number | undefined,
+): SqlExpression[] {
+  const at = `CAST(${STATE_DEADLINE_SQL} AS REAL)`;
   return [
     ...(from === undefined ? [] : [{ sql: `${at} >= ?`, params: [from] }]),
     ...(to === undefined ? [] : [{ sql: `${at} < ?`, params: [to] }]),
@@ -134,11 +146,11 @@ function hasDeadline(from: number | undefined, to: number | undefined): SqlExpre
 }
 
 /** Decimals of the coin in whose whole units an amount is searched for. */
-const DECIMALS = 6;
-const AMOUNT = new RegExp(`^(\\d{1,12})(?:\\.(\\d{0,${DECIMALS}}))?$`);
+const COIN_DECIMALS = 6;
+const AMOUNT_PATTERN = new RegExp(`^(\\d{1,12})(?:\\.(\\d{0,${COIN_DECIMALS}}))?$`);
 
 /** Texts of a record that are searched, as SQL on a row of `escrow`. */
-const TEXTS = [
+const SEARCHED_COLUMNS = [
   "id",
   "terms->>'agentIdentifier'",
   "terms->>'agentName'",
@@ -151,15 +163,15 @@ const TEXTS = [
  * SQL that a row of `escrow` contains a text, in upper or lower case. The text is a part of one of
  * its texts or of its state's name, or the beginning of an amount.
  */
-function matchesText(query: string): SqlExpression {
+function buildTextCondition(query: string): SqlExpression {
   const text = query.toLowerCase();
   const name = text.replaceAll(" ", "");
   const states =
     name === "" ? [] : ON_CHAIN_STATES.filter((state) => state.toLowerCase().includes(name));
-  const range = amountsFrom(text);
+  const range = parseAmountRange(text);
   return {
     sql: `(${[
-      ...TEXTS.map((column) => `instr(lower(${column}), ?) > 0`),
+      ...SEARCHED_COLUMNS.map((column) => `instr(lower(${column}), ?) > 0`),
       "on_chain_state IN (SELECT value FROM json_each(?))",
       ...(range
         ? [
@@ -170,7 +182,7 @@ function matchesText(query: string): SqlExpression {
         : []),
     ].join(" OR ")})`,
     params: [
-      ...TEXTS.map(() => text),
+      ...SEARCHED_COLUMNS.map(() => text),
       JSON.stringify(states),
       ...(range ? [String(range.from), String(range.to)] : []),
     ],
@@ -178,11 +190,11 @@ function matchesText(query: string): SqlExpression {
 }
 
 /** Amounts, in minor units, whose whole coins begin like a number: `1.5` is 1.5 up to below 1.6. */
-function amountsFrom(text: string): { from: bigint; to: bigint } | null {
-  const match = AMOUNT.exec(text);
+function parseAmountRange(text: string): { from: bigint; to: bigint } | null {
+  const match = AMOUNT_PATTERN.exec(text);
   if (!match) return null;
   const [, whole = "0", fraction = ""] = match;
-  const step = 10n ** BigInt(DECIMALS - fraction.length);
+  const step = 10n ** BigInt(COIN_DECIMALS - fraction.length);
   const from = BigInt(whole + fraction) * step;
   return { from, to: from + step };
 }

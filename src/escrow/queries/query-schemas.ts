@@ -1,14 +1,19 @@
 /** What reads of payments and purchases take. */
 import * as z from "zod";
 import {
-  AGENT_IDENTIFIER,
-  CONTRACT_ADDRESS,
+  network,
+  onChainState,
+  paymentSourceType,
+  requestUnit,
+} from "../../http/openapi/chain-fields.ts";
+import {
   described,
+  EXAMPLE_AGENT_IDENTIFIER,
+  EXAMPLE_CONTRACT_ADDRESS,
   named,
-  shownAs,
+  setDocumentSchema,
   timestamp,
 } from "../../http/openapi/fields.ts";
-import { givenUnit, network, onChainState, paymentSourceType } from "../../http/openapi/ledger.ts";
 import {
   diffCursor,
   flag,
@@ -19,14 +24,14 @@ import {
   wholeNumber,
 } from "../../http/openapi/parameters.ts";
 import {
+  EXAMPLE_BLOCKCHAIN_IDENTIFIER,
   givenIdentifier,
-  IDENTIFIER,
   paymentActionName,
   purchaseActionName,
   purchaseErrorType,
   requestedAction,
   stepName,
-} from "./next-schemas.ts";
+} from "./next-step-schemas.ts";
 import { paymentRecord, purchaseRecord } from "./record-schemas.ts";
 
 const includeHistory = described(
@@ -34,11 +39,11 @@ const includeHistory = described(
   "Whether to include the transaction and status history: the newest 1,000 entries of each.",
 );
 
-const filters = {
+const recordFilters = {
   filterSmartContractAddress: described(
     text().optional(),
     "Only records of the contract with this address.",
-    CONTRACT_ADDRESS,
+    EXAMPLE_CONTRACT_ADDRESS,
   ),
   filterPaymentSourceType: described(
     paymentSourceType.optional(),
@@ -54,7 +59,7 @@ export const diffQuery = z.object({
     "Stamp from which to return changes. Omitted: all changes.",
   ),
   network,
-  ...filters,
+  ...recordFilters,
   includeHistory,
 });
 
@@ -64,12 +69,12 @@ const filterNeedsManualAction = described(
 );
 
 /** What lists and counts are narrowed to beside that. */
-const narrowing = {
+const creationFilters = {
   createdFrom: described(time().optional(), "Only records created at or after this time."),
   createdTo: described(time().optional(), "Only records created before this time."),
 };
 
-const BOUNDED_SEARCH =
+const BOUNDED_SEARCH_NOTE =
   "Searches the newest 5,000 records of each type that the other filters leave.";
 
 const amountBound = (which: string) =>
@@ -78,25 +83,25 @@ const amountBound = (which: string) =>
       .string()
       .regex(/^\d{1,18}$/, "must be a whole number below 10^18")
       .optional(),
-    `Only records with a price of ${which} this amount of \`filterUnit\`, in minor units. Without a unit: of the native coin. ${BOUNDED_SEARCH}`,
+    `Only records with a price of ${which} this amount of \`filterUnit\`, in minor units. Without a unit: of the native coin. ${BOUNDED_SEARCH_NOTE}`,
     "10000000",
   );
 
 const deadlineBound = (when: string) =>
   described(
     time().optional(),
-    `Only records with their next time limit ${when}. The limit is \`payByTime\` before a lock, \`submitResultTime\` in FundsLocked and RefundRequested, \`unlockTime\` in ResultSubmitted, \`externalDisputeUnlockTime\` in Disputed. ${BOUNDED_SEARCH}`,
+    `Only records with their next time limit ${when}. The limit is \`payByTime\` before a lock, \`submitResultTime\` in FundsLocked and RefundRequested, \`unlockTime\` in ResultSubmitted, \`externalDisputeUnlockTime\` in Disputed. ${BOUNDED_SEARCH_NOTE}`,
   );
 
 export const listQuery = z.object({
   ...page,
-  ...narrowing,
+  ...creationFilters,
   network,
   id: described(text().optional(), "Only the record with this id.", "01m80ye14arhma0jvpxvf6nc73"),
   blockchainIdentifier: described(
     text(8000).optional(),
     "Only the record of this escrow.",
-    IDENTIFIER,
+    EXAMPLE_BLOCKCHAIN_IDENTIFIER,
   ),
   filterOnChainState: described(
     onChainState.optional(),
@@ -111,12 +116,12 @@ export const listQuery = z.object({
       .transform((hex) => hex.toLowerCase())
       .optional(),
     "Only records of this agent: policy id and asset name in hex.",
-    AGENT_IDENTIFIER,
+    EXAMPLE_AGENT_IDENTIFIER,
   ),
   filterNeedsManualAction,
   filterRequestedAction: described(
     requestedAction.optional(),
-    `Only records whose next action is this. ${BOUNDED_SEARCH}`,
+    `Only records whose next action is this. ${BOUNDED_SEARCH_NOTE}`,
     "WaitingForManualAction",
   ),
   filterErrorType: described(
@@ -130,12 +135,12 @@ export const listQuery = z.object({
       .regex(/^[0-9a-fA-F]{56}$/, "must be hex of 28 bytes")
       .transform((hex) => hex.toLowerCase())
       .optional(),
-    `Only records of this service's wallet with this payment key hash. ${BOUNDED_SEARCH}`,
+    `Only records of this service's wallet with this payment key hash. ${BOUNDED_SEARCH_NOTE}`,
     "ec27d0f26c6ffc649cb0b2c66fe1fb03ce5ff3203c950e2a83680386",
   ),
   filterUnit: described(
-    givenUnit.optional(),
-    `Only records whose price has an amount of this unit: empty for the native coin, else policy id and asset name in hex. ${BOUNDED_SEARCH}`,
+    requestUnit.optional(),
+    `Only records whose price has an amount of this unit: empty for the native coin, else policy id and asset name in hex. ${BOUNDED_SEARCH_NOTE}`,
     "",
   ),
   filterAmountFrom: amountBound("at least"),
@@ -147,14 +152,14 @@ export const listQuery = z.object({
     "Only records with this text, in any case, in id, agent, agent name, input hash, transaction, wallet address or state. Digits also match the beginning of an amount in whole coins. Searches the newest 5,000 records of each type that the other filters leave.",
     "Translator",
   ),
-  ...filters,
+  ...recordFilters,
   includeHistory,
 });
 
 export const countQuery = z.object({
   network,
-  ...narrowing,
-  ...filters,
+  ...creationFilters,
+  ...recordFilters,
   filterNeedsManualAction,
   days: described(
     wholeNumber({ min: 0, max: 31, default: 0 }),
@@ -163,7 +168,7 @@ export const countQuery = z.object({
   ),
 });
 
-const countedFields = {
+const countFields = {
   total: described(z.int().min(0), "Number of records.", 12),
   byState: described(
     z.array(
@@ -180,8 +185,8 @@ const countedFields = {
   ),
 };
 
-export const counted = z.object({
-  ...countedFields,
+export const recordCounts = z.object({
+  ...countFields,
   byDay: described(
     z.array(
       named(
@@ -189,7 +194,7 @@ export const counted = z.object({
         "Number of records created on a day.",
         z.object({
           day: described(z.iso.date(), "The day in UTC.", "2026-11-22"),
-          ...countedFields,
+          ...countFields,
         }),
       ),
     ),
@@ -209,7 +214,7 @@ const resolveFields = {
   filterSmartContractAddress: described(
     text().nullable().default(null),
     "Only records of the contract with this address.",
-    CONTRACT_ADDRESS,
+    EXAMPLE_CONTRACT_ADDRESS,
   ),
   includeHistory: described(
     z
@@ -222,7 +227,7 @@ const resolveFields = {
   ),
 };
 
-export const resolveBody = shownAs(
+export const resolveBody = setDocumentSchema(
   z
     .object({
       ...resolveFields,

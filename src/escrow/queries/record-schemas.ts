@@ -1,29 +1,35 @@
 /** Payments and purchases, as both sides see them. */
 import * as z from "zod";
 import {
-  answerText,
-  CONTRACT_ADDRESS,
-  described,
-  hexText,
-  minorUnits,
-  named,
-  recordId,
-  TX_HASH,
-  timestamp,
-  walletAddress,
-  walletVkey,
-} from "../../http/openapi/fields.ts";
-import {
   blockFields,
   funds,
   network,
   onChainState,
   paymentSourceType,
-} from "../../http/openapi/ledger.ts";
+} from "../../http/openapi/chain-fields.ts";
+import {
+  described,
+  EXAMPLE_CONTRACT_ADDRESS,
+  EXAMPLE_TX_HASH,
+  hexText,
+  minorUnits,
+  named,
+  recordId,
+  responseText,
+  timestamp,
+  walletAddress,
+  walletVkey,
+} from "../../http/openapi/fields.ts";
 import { TRANSACTION_STATUSES } from "../model/transaction-record.ts";
-import { AGENT, IDENTIFIER, next, paymentAction, purchaseAction } from "./next-schemas.ts";
+import {
+  EXAMPLE_BLOCKCHAIN_IDENTIFIER,
+  EXAMPLE_ESCROW_AGENT_IDENTIFIER,
+  nextStep,
+  paymentAction,
+  purchaseAction,
+} from "./next-step-schemas.ts";
 
-const HASH = "c96c6d5be8d08a12e7b5cdc1b207fa6b2430974c86803d8891675e76fd992c20";
+const EXAMPLE_HASH = "c96c6d5be8d08a12e7b5cdc1b207fa6b2430974c86803d8891675e76fd992c20";
 
 /** A time of an escrow: decimal text of Unix milliseconds. */
 function escrowTime(what: string, example: string) {
@@ -31,8 +37,12 @@ function escrowTime(what: string, example: string) {
 }
 
 /** 32 bytes in hex, or nothing yet. */
-function hash(what: string) {
-  return described(z.string().regex(/^([0-9a-f]{2})*$/), `${what}, in hex. Empty: none.`, HASH);
+function hashText(what: string) {
+  return described(
+    z.string().regex(/^([0-9a-f]{2})*$/),
+    `${what}, in hex. Empty: none.`,
+    EXAMPLE_HASH,
+  );
 }
 
 const transaction = named(
@@ -42,7 +52,7 @@ const transaction = named(
     id: recordId("this entry", "01m80ye14a00rx03e40b26dfrc"),
     createdAt: timestamp("Time of discovery."),
     updatedAt: timestamp("Time of the last change."),
-    txHash: hexText(64, "Hash of the transaction.", TX_HASH),
+    txHash: hexText(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
     status: described(
       named(
         "TransactionStatus",
@@ -91,20 +101,30 @@ export const recordPaymentSource = named(
     id: recordId("the payment source", "01m80ydypnk4jnwav628wda9nd"),
     network,
     paymentSourceType,
-    smartContractAddress: answerText("Address of the contract, in bech32.", CONTRACT_ADDRESS),
-    policyId: hexText(56, "Policy of the agents' tokens.", AGENT.slice(0, 56)),
+    smartContractAddress: responseText(
+      "Address of the contract, in bech32.",
+      EXAMPLE_CONTRACT_ADDRESS,
+    ),
+    policyId: hexText(
+      56,
+      "Policy of the agents' tokens.",
+      EXAMPLE_ESCROW_AGENT_IDENTIFIER.slice(0, 56),
+    ),
   }),
 );
 
-const common = {
+const commonFields = {
   id: recordId("the record"),
   createdAt: timestamp("Time of creation."),
   updatedAt: timestamp("Time of the last change."),
-  blockchainIdentifier: answerText(
+  blockchainIdentifier: responseText(
     "Identifier of the escrow on the chain: both sides' identifiers and the seller's signature, compressed.",
-    IDENTIFIER,
+    EXAMPLE_BLOCKCHAIN_IDENTIFIER,
   ),
-  agentIdentifier: answerText("Policy id and asset name of the agent, in hex.", AGENT),
+  agentIdentifier: responseText(
+    "Policy id and asset name of the agent, in hex.",
+    EXAMPLE_ESCROW_AGENT_IDENTIFIER,
+  ),
   agentName: described(
     z.string().nullable(),
     "Name of the agent in its token at the time of the request. Null: unknown.",
@@ -161,10 +181,10 @@ const common = {
     "Unix milliseconds before which the other side may not act.",
     0,
   ),
-  inputHash: hash("Hash of the job's input"),
-  resultHash: hash("Hash of the job's result"),
+  inputHash: hashText("Hash of the job's input"),
+  resultHash: hashText("Hash of the job's result"),
   Next: described(
-    next,
+    nextStep,
     "Next step of this service for the record, with its times and what it waits for.",
   ),
   expiredAt: described(
@@ -222,7 +242,7 @@ export const paymentRecord = named(
   "Payment",
   "An escrow from the seller's side.",
   z.object({
-    ...common,
+    ...commonFields,
     NextAction: described(
       named(
         "PaymentNextAction",
@@ -230,7 +250,7 @@ export const paymentRecord = named(
         z.object({
           ...paymentAction,
           resultHash: described(
-            hexText(64, "", HASH).nullable(),
+            hexText(64, "", EXAMPLE_HASH).nullable(),
             "Hash of the result that is being submitted. Null: none.",
           ),
         }),
@@ -247,7 +267,7 @@ export const purchaseRecord = named(
   "Purchase",
   "An escrow from the buyer's side.",
   z.object({
-    ...common,
+    ...commonFields,
     NextAction: described(
       named("PurchaseNextAction", "Next action of a purchase.", z.object(purchaseAction)),
       "Next action.",

@@ -2,12 +2,12 @@ import type * as z from "zod";
 import { db } from "../../db/client.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { readSession, textAnswer } from "../../http/session.ts";
-import { hashIdentifier, type Side } from "../model/record.ts";
-import { PREFERRED_FIRST } from "../store/predicates.ts";
-import { pageColumns, readRecords } from "./diff-page.ts";
+import { createJsonResponse, openReadSession } from "../../http/session.ts";
+import { hashIdentifier, type Side } from "../model/escrow-record.ts";
+import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
+import { buildPageColumnsSql, readRecords } from "./diff-page.ts";
 import type { resolveBody } from "./query-schemas.ts";
-import { withinScope } from "./within-scope.ts";
+import { buildScopeCondition } from "./scope-condition.ts";
 
 /**
  * Returns the record of one identifier, or a list of the records of many identifiers. Of several
@@ -26,23 +26,23 @@ export async function resolveIdentifiers(
   const { network, blockchainIdentifier, blockchainIdentifiers } = body;
   const identifiers = new Set(blockchainIdentifiers ?? [blockchainIdentifier ?? ""]);
   const hashes = [...identifiers].map(hashIdentifier);
-  const replica = readSession(c, network);
+  const replica = openReadSession(c, network);
   const read = (session: typeof replica) => {
     const { filterSmartContractAddress: contract, includeHistory } = body;
     const params = [side, network, JSON.stringify(hashes)];
     const parameter = (value: string) => `?${params.push(value)}`;
     const conditions = [
       contract === null ? null : `contract_address = ${parameter(contract)}`,
-      withinScope(c.var.caller.scope, parameter),
+      buildScopeCondition(c.var.caller.scope, parameter),
     ].map((condition) => (condition === null ? "" : `AND ${condition}`));
     return readRecords(
       session,
       side,
       { includeHistory, viewer: c.var.caller, env: c.env },
-      `SELECT ${pageColumns(body)} FROM (SELECT key AS place, value AS hash FROM json_each(?3))
+      `SELECT ${buildPageColumnsSql(body)} FROM (SELECT key AS place, value AS hash FROM json_each(?3))
        CROSS JOIN escrow INDEXED BY escrow_identifier
        WHERE identifier_hash = hash AND side = ?1 AND network = ?2 ${conditions.join(" ")}
-       ORDER BY place, ${PREFERRED_FIRST}`,
+       ORDER BY place, ${PREFERRED_FIRST_SQL}`,
       params,
     );
   };
@@ -54,10 +54,10 @@ export async function resolveIdentifiers(
   }
   if (blockchainIdentifiers !== undefined) {
     const text = `{"status":"success","data":{"${list}":[${records.join(",")}]}}`;
-    return textAnswer(c, text, session);
+    return createJsonResponse(c, text, session);
   }
   const [record] = records;
   if (record === undefined)
     throw new ApiError(404, `blockchainIdentifier: there is no such ${side}`);
-  return textAnswer(c, `{"status":"success","data":${record}}`, session);
+  return createJsonResponse(c, `{"status":"success","data":${record}}`, session);
 }

@@ -2,20 +2,20 @@ import * as z from "zod";
 import { createRouter, serve } from "../../http/endpoint.ts";
 import type { SuccessStatus } from "../../http/envelope.ts";
 import { described } from "../../http/openapi/fields.ts";
-import { diffPaging } from "../../http/openapi/parameters.ts";
-import { readSession, textAnswer } from "../../http/session.ts";
-import type { Side } from "../model/record.ts";
+import { describeDiffPaging } from "../../http/openapi/parameters.ts";
+import { createJsonResponse, openReadSession } from "../../http/session.ts";
+import type { Side } from "../model/escrow-record.ts";
 import { countByDay, countRecords } from "./count-records.ts";
-import { diffPage, type Stamp } from "./diff-page.ts";
-import { listPage } from "./list-page.ts";
+import { readDiffPage, type StampColumn } from "./diff-page.ts";
+import { readListPage } from "./list-page.ts";
 import {
-  counted,
   countQuery,
   diffQuery,
   listQuery,
   nearDeadline,
   paymentChange,
   purchaseChange,
+  recordCounts,
   resolveBody,
 } from "./query-schemas.ts";
 import { paymentRecord, purchaseRecord } from "./record-schemas.ts";
@@ -38,41 +38,41 @@ const SIDES = {
   },
 } as const satisfies Record<Side, object>;
 
-interface Diff {
+interface DiffRoute {
   path: string;
-  stamp: Stamp;
+  stamp: StampColumn;
   /** The field of a record that shows the stamp. */
-  shownAs: string;
-  what: string;
+  stampField: string;
+  subject: string;
   /** Follows `diffPurchases` or `diffPayments` in the operation's id. */
-  by: string;
+  operationSuffix: string;
   status: Record<Side, SuccessStatus>;
 }
 
-const DIFFS: Diff[] = [
+const DIFF_ROUTES: DiffRoute[] = [
   {
     path: "/diff/onchain-state-or-result",
     stamp: "chain_changed_at",
-    by: "ByOnChainStateOrResult",
+    operationSuffix: "ByOnChainStateOrResult",
     status: { purchase: "success", payment: "Success" },
-    shownAs: "onChainStateOrResultLastChangedAt",
-    what: "on-chain state or result hash",
+    stampField: "onChainStateOrResultLastChangedAt",
+    subject: "on-chain state or result hash",
   },
   {
     path: "/diff/next-action",
     stamp: "action_changed_at",
-    by: "ByNextAction",
+    operationSuffix: "ByNextAction",
     status: { purchase: "success", payment: "success" },
-    shownAs: "nextActionLastChangedAt",
-    what: "next action",
+    stampField: "nextActionLastChangedAt",
+    subject: "next action",
   },
   {
     path: "/diff",
     stamp: "changed_at",
-    by: "",
+    operationSuffix: "",
     status: { purchase: "success", payment: "success" },
-    shownAs: "nextActionOrOnChainStateOrResultLastChangedAt",
-    what: "next action, on-chain state or result hash",
+    stampField: "nextActionOrOnChainStateOrResultLastChangedAt",
+    subject: "next action, on-chain state or result hash",
   },
 ];
 
@@ -98,7 +98,14 @@ export function escrowRoutes() {
       },
     );
 
-    for (const { path, stamp, shownAs, what, by, status } of DIFFS) {
+    for (const {
+      path,
+      stamp,
+      stampField: shownAs,
+      subject: what,
+      operationSuffix: by,
+      status,
+    } of DIFF_ROUTES) {
       serve(
         router,
         {
@@ -111,19 +118,23 @@ export function escrowRoutes() {
           scope: "wallets",
           tag,
           summary: `Returns ${tag.toLowerCase()} whose ${what} changed since lastUpdate`,
-          description: diffPaging(shownAs, "lastUpdate", side === "purchase" ? "at" : "after"),
+          description: describeDiffPaging(
+            shownAs,
+            "lastUpdate",
+            side === "purchase" ? "at" : "after",
+          ),
           query: diffQuery,
           data,
           status: status[side],
         },
         async (c, { query }) => {
-          const session = readSession(c, query.network);
-          const records = await diffPage(session, side, stamp, {
+          const session = openReadSession(c, query.network);
+          const records = await readDiffPage(session, side, stamp, {
             ...query,
             viewer: c.var.caller,
             env: c.env,
           });
-          return textAnswer(
+          return createJsonResponse(
             c,
             `{"status":"${status[side]}","data":{"${list}":[${records}]}}`,
             session,
@@ -148,13 +159,17 @@ export function escrowRoutes() {
         data,
       },
       async (c, { query }) => {
-        const session = readSession(c, query.network);
-        const records = await listPage(session, side, {
+        const session = openReadSession(c, query.network);
+        const records = await readListPage(session, side, {
           ...query,
           viewer: c.var.caller,
           env: c.env,
         });
-        return textAnswer(c, `{"status":"success","data":{"${list}":[${records}]}}`, session);
+        return createJsonResponse(
+          c,
+          `{"status":"success","data":{"${list}":[${records}]}}`,
+          session,
+        );
       },
     );
 
@@ -170,17 +185,17 @@ export function escrowRoutes() {
         tag,
         summary: `Counts ${tag.toLowerCase()}`,
         query: countQuery,
-        data: counted,
+        data: recordCounts,
       },
       async (c, { query }) => {
-        const session = readSession(c, query.network);
+        const session = openReadSession(c, query.network);
         const filters = { ...query, viewer: c.var.caller };
         const [counts, byDay] = await Promise.all([
           countRecords(session, side, filters),
           countByDay(session, side, filters, Date.now()),
         ]);
         const data = { ...counts, byDay };
-        return textAnswer(c, JSON.stringify({ status: "success", data }), session);
+        return createJsonResponse(c, JSON.stringify({ status: "success", data }), session);
       },
     );
 

@@ -1,43 +1,43 @@
 import { parseAddress } from "../../chain/address.ts";
-import { chainTime } from "../../chain/chain-time.ts";
+import { computeChainTime } from "../../chain/chain-time.ts";
 import { bytesToHex } from "../../chain/hex.ts";
 import type { Network } from "../../chain/network.ts";
 import type { ProtocolParameters } from "../../chain/provider/provider.ts";
-import { slotAt, slotFrom } from "../../chain/slots.ts";
+import { firstSlotAtOrAfter, slotAt } from "../../chain/slots.ts";
 import {
   buildUnsignedTransaction,
-  TransactionTooLarge,
+  TransactionTooLargeError,
 } from "../../chain/transaction/build-transaction.ts";
 import {
+  createInputSelector,
   InsufficientFundsError,
-  payFrom,
-  walletOutputs,
+  toWalletOutputs,
 } from "../../chain/transaction/select-inputs.ts";
 import type { TransactionPlan } from "../../chain/transaction/transaction-plan.ts";
 import { type Database, db } from "../../db/client.ts";
-import { open } from "../../db/sealed.ts";
-import { mayUse } from "../../http/authenticate.ts";
+import { unseal } from "../../db/sealed.ts";
+import { mayUseWallet } from "../../http/authenticate.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { activeSource } from "../../sources/active.ts";
-import { chainClock } from "../../sources/chain-clock.ts";
-import { providerFor } from "../../sources/provider.ts";
-import { providerKeyPlace } from "../../sources/record.ts";
+import { resolveChainClock } from "../../sources/chain-clock.ts";
+import { findActiveSource } from "../../sources/find-source.ts";
+import { createProvider } from "../../sources/provider.ts";
+import { providerKeyPlace } from "../../sources/source-row.ts";
 import { findWallet } from "../../wallets/managed/find-wallet.ts";
+import { type EscrowRecord, hashIdentifier, payeeOf } from "../model/escrow-record.ts";
 import { nextActionOf } from "../model/intent.ts";
-import { type EscrowRecord, hashIdentifier, payeeOf } from "../model/record.ts";
-import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../store/escrow-row.ts";
-import { PREFERRED_FIRST } from "../store/predicates.ts";
-import { type Buyer, lockedFunds, lockPart } from "../terms/lock-part.ts";
-import { payableFunds } from "../terms/offer.ts";
-import { timeOfMovingChain } from "../terms/times.ts";
-import { refuseUndriven } from "./request-quote.ts";
+import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
+import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
+import { type Buyer, buildLockPart, computeLockedFunds } from "../terms/build-lock-part.ts";
+import { readLatestLiveTime } from "../terms/escrow-times.ts";
+import { requirePayableFunds } from "../terms/offer.ts";
+import { requireAutomatedWallet } from "./request-quote.ts";
 
 /** What is needed before pay-by to sign, send and reach a block. */
-const MIN_BEFORE_PAY_BY_MS = 2 * 60_000;
+const MIN_LEAD_TIME_MS = 2 * 60_000;
 /** Slots (seconds) before and after now in which the lock is valid: somebody has to sign it. */
-const VALID_BEFORE = 300;
-const VALID_AFTER = 30 * 60;
+const CLOCK_SKEW_SLOTS = 300;
+const VALIDITY_SLOTS = 30 * 60;
 
 /** A lock that waits for its signature. */
 export interface UnsignedLock {
@@ -59,52 +59,54 @@ export async function buildUnsignedLock(
   now: number,
 ): Promise<UnsignedLock> {
   const { network } = body;
-  const buyer = buyerAt(network, body.buyerAddress);
+  const buyer = parseBuyer(network, body.buyerAddress);
   const database = db(c.env, network, { deadline: c.var.deadline });
   const record = await findPayment(c.var.caller, database, network, body.blockchainIdentifier);
-  refuseUnlessWaiting(record);
-  refuseSeller(record, buyer);
-  payableFunds(record.terms.funds, "blockchainIdentifier");
+  requireUnlockedPayment(record);
+  refuseSellerAddress(record, buyer);
+  requirePayableFunds(record.terms.funds, "blockchainIdentifier");
   const core = db(c.env, undefined, { deadline: c.var.deadline });
-  const source = await activeSource(core, record.sourceId);
+  const source = await findActiveSource(core, record.sourceId);
   const seller = await findWallet(core, network, record.terms.sellerVkey, "Selling");
   if (!source || !seller)
     throw new ApiError(409, "blockchainIdentifier: the payment source or the wallet was removed");
-  refuseUndriven(source, seller);
+  requireAutomatedWallet(source, seller);
 
-  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
-  const provider = await providerFor(c.env, network, key, { caller: c.var.caller.id });
-  refuseTooLate(record, await timeOfMovingChain(c, provider, source.id, now));
+  const key = await unseal(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const provider = await createProvider(c.env, network, key, { caller: c.var.caller.id });
+  requireTimeToLock(record, await readLatestLiveTime(c, provider, source.id, now));
   const [parameters, utxos, tip, clock] = await Promise.all([
     provider.protocolParameters(),
     provider.addressUtxos(buyer.address),
     provider.latestBlock(),
-    chainClock(c.env, c.var.deadline),
+    resolveChainClock(c.env, c.var.deadline),
   ]);
-  const time = chainTime(clock, tip.time, now);
-  const plan = planOf(record, buyer, parameters, {
-    from: slotAt(network, time.earliest) - VALID_BEFORE,
+  const time = computeChainTime(clock, tip.time, now);
+  const plan = buildPlan(record, buyer, parameters, {
+    from: slotAt(network, time.earliest) - CLOCK_SKEW_SLOTS,
     to: Math.min(
-      slotAt(network, time.latest) + VALID_AFTER,
-      slotFrom(network, Number(record.terms.payByTime)) - 1,
+      slotAt(network, time.latest) + VALIDITY_SLOTS,
+      firstSlotAtOrAfter(network, Number(record.terms.payByTime)) - 1,
     ),
   });
   const wallet = {
     address: buyer.address,
-    outputs: walletOutputs(utxos),
+    outputs: toWalletOutputs(utxos),
     mustSpend: [],
     collateral: null,
   };
   try {
-    const { cbor } = buildUnsignedTransaction(plan, payFrom(wallet, plan), 1);
+    const { cbor } = buildUnsignedTransaction(plan, createInputSelector(wallet, plan), 1);
     return {
       unsignedTxCbor: bytesToHex(cbor),
-      collateralReturnMinorUnit: String(lockedFunds(record, buyer, parameters).collateralReturn),
+      collateralReturnMinorUnit: String(
+        computeLockedFunds(record, buyer, parameters).collateralReturn,
+      ),
     };
   } catch (error) {
     if (error instanceof InsufficientFundsError)
       throw new ApiError("insufficient_balance", `buyerAddress: ${error.message}`);
-    if (error instanceof TransactionTooLarge)
+    if (error instanceof TransactionTooLargeError)
       throw new ApiError(
         400,
         "buyerAddress: has too many outputs for one transaction. Combine them first.",
@@ -114,7 +116,7 @@ export async function buildUnsignedLock(
 }
 
 /** @throws ApiError 400: the contract pays back to a key, and one signature is paid for */
-function buyerAt(network: Network, text: string): Buyer {
+function parseBuyer(network: Network, text: string): Buyer {
   const parsed = parseAddress(text);
   if (parsed?.network !== network)
     throw new ApiError(400, `buyerAddress: must be an address on ${network}`);
@@ -137,12 +139,12 @@ async function findPayment(
   const [row] = await database.all<EscrowRow>(
     `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
      WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2
-     ORDER BY ${PREFERRED_FIRST} LIMIT 1`,
+     ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
     hashIdentifier(blockchainIdentifier),
     network,
   );
-  const record = row && recordOfRow(row);
-  if (!record?.wallet || !mayUse(scope, record.wallet.id))
+  const record = row && toEscrowRecord(row);
+  if (!record?.wallet || !mayUseWallet(scope, record.wallet.id))
     throw new ApiError(
       404,
       "blockchainIdentifier: there is no such payment of a wallet that the API key may use",
@@ -151,7 +153,7 @@ async function findPayment(
 }
 
 /** @throws ApiError 409 */
-function refuseUnlessWaiting(record: EscrowRecord): void {
+function requireUnlockedPayment(record: EscrowRecord): void {
   const { terms, state } = record;
   const { requestedAction } = nextActionOf(record);
   const isWaiting = state.onChainState === null && requestedAction === "WaitingForExternalAction";
@@ -168,14 +170,14 @@ function refuseUnlessWaiting(record: EscrowRecord): void {
  *
  * @throws ApiError 400
  */
-function refuseSeller(record: EscrowRecord, { address }: Buyer): void {
+function refuseSellerAddress(record: EscrowRecord, { address }: Buyer): void {
   if (record.sourceType === "Web3ChainV1" || address !== payeeOf(record, "seller")) return;
   throw new ApiError(400, "buyerAddress: must differ from the seller's payout address");
 }
 
 /** @throws ApiError 409 */
-function refuseTooLate({ terms }: EscrowRecord, now: number): void {
-  const last = Number(terms.payByTime) - MIN_BEFORE_PAY_BY_MS;
+function requireTimeToLock({ terms }: EscrowRecord, now: number): void {
+  const last = Number(terms.payByTime) - MIN_LEAD_TIME_MS;
   if (now > last)
     throw new ApiError(
       409,
@@ -183,13 +185,13 @@ function refuseTooLate({ terms }: EscrowRecord, now: number): void {
     );
 }
 
-function planOf(
+function buildPlan(
   record: EscrowRecord,
   buyer: Buyer,
   parameters: ProtocolParameters,
   validity: TransactionPlan["validity"],
 ): TransactionPlan {
-  const { outputs, metadata } = lockPart(record, buyer, parameters);
+  const { outputs, metadata } = buildLockPart(record, buyer, parameters);
   return {
     ...{ scriptInputs: [], mints: [], outputs, requiredSigners: [] },
     ...{ metadata, validity, parameters },

@@ -2,38 +2,38 @@ import type * as z from "zod";
 import { requireCredits, throwIfOutOfCredits } from "../../api-keys/credits.ts";
 import type { Funds } from "../../chain/network.ts";
 import { type Database, db } from "../../db/client.ts";
-import { open } from "../../db/sealed.ts";
+import { unseal } from "../../db/sealed.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { idempotently, type Remember } from "../../http/idempotency.ts";
+import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import type { SellerWallet } from "../../registry/token-holder.ts";
-import { drivesOf } from "../../sources/drives.ts";
-import { providerFor } from "../../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
+import { selectAutomationMode } from "../../sources/automation-mode.ts";
+import { createProvider } from "../../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../../sources/source-row.ts";
 import {
   findScopedWallet,
   type ManagedWallet,
-  walletInUse,
+  requireActiveWallet,
 } from "../../wallets/managed/find-wallet.ts";
 import { openKeys } from "../../wallets/managed/open-keys.ts";
-import { IDLE } from "../model/intent.ts";
-import type { EscrowRecord } from "../model/record.ts";
-import { findAgent, sourcesOfAgent } from "../terms/find-agent.ts";
+import type { EscrowRecord } from "../model/escrow-record.ts";
+import { IDLE_PROGRESS } from "../model/intent.ts";
 import {
+  buildRecord,
   type CreatedRecord,
-  createdRecordResponse,
   createRecord,
-  newRecord,
-} from "../terms/make-record.ts";
-import { offerOf, priceOf } from "../terms/offer.ts";
-import { returnAddressOf } from "../terms/return-address.ts";
+  loadCreatedRecordResponse,
+} from "../terms/create-record.ts";
 import {
   checkTimes,
-  latestTime,
-  storedTimes,
-  timeWarnings,
+  collectTimeWarnings,
+  readLatestTime,
+  toStoredTimes,
   withDefaultTimes,
-} from "../terms/times.ts";
+} from "../terms/escrow-times.ts";
+import { findAgent, listSourcesOfAgent } from "../terms/find-agent.ts";
+import { resolvePrice, selectOffer } from "../terms/offer.ts";
+import { resolveReturnAddress } from "../terms/return-address.ts";
 import type { QuoteBody, quoteRecord } from "./schemas.ts";
 import { type SignedQuote, signQuote } from "./sign-quote.ts";
 
@@ -51,11 +51,11 @@ export async function requestQuote(
 ): Promise<QuoteResponse> {
   const { network } = body;
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
-  const quote = await idempotently(c, database, now, async (remember) => {
+  const quote = await runIdempotently(c, database, now, async (remember) => {
     const { quote, warnings } = await prepareQuote(c, database, body, now);
     return writeQuote(c, database, { quote, warnings, metadata: body.metadata, now }, remember);
   });
-  return createdRecordResponse<QuoteResponse>(database, quote);
+  return loadCreatedRecordResponse<QuoteResponse>(database, quote);
 }
 
 /** All checks in their order, and the seller's signature at their end. */
@@ -66,17 +66,26 @@ async function prepareQuote(
   now: number,
 ): Promise<{ quote: SignedQuote; warnings: string[] }> {
   const { network, agentIdentifier, supportedPaymentSourceIndex: index } = body;
-  const sources = await sourcesOfAgent(database, network, agentIdentifier, body.paymentSourceType);
+  const sources = await listSourcesOfAgent(
+    database,
+    network,
+    agentIdentifier,
+    body.paymentSourceType,
+  );
   const [anySource] = sources;
-  const key = await open(c.env, providerKeyPlace(anySource.id), anySource.rpcProviderApiKey);
-  const provider = await providerFor(c.env, network, key, { caller: c.var.caller.id });
+  const key = await unseal(c.env, providerKeyPlace(anySource.id), anySource.rpcProviderApiKey);
+  const provider = await createProvider(c.env, network, key, { caller: c.var.caller.id });
   const times = withDefaultTimes(body);
-  checkTimes(times, await latestTime(c, provider, now));
+  checkTimes(times, await readLatestTime(c, provider, now));
   await requireCredits(database, c.var.caller, "payment");
 
   const agent = await findAgent(database, provider, anySource, agentIdentifier, now);
   const { type } = anySource;
-  const offer = offerOf(agent.profile, { type, network, ...(index !== undefined && { index }) });
+  const offer = selectOffer(agent.profile, {
+    type,
+    network,
+    ...(index !== undefined && { index }),
+  });
   const payable =
     offer.contractAddress === null
       ? sources
@@ -86,15 +95,15 @@ async function prepareQuote(
       404,
       "supportedPaymentSourceIndex: no payment source has the contract that the agent lists here",
     );
-  const price = priceOf(offer.pricing, body.RequestedFunds);
-  const { wallet, source } = await sellerOf(database, c.var.caller, payable, agent.holder);
-  const sellerReturnAddress = returnAddressOf(c.var.caller, body.sellerReturnAddress, {
+  const price = resolvePrice(offer.pricing, body.RequestedFunds);
+  const { wallet, source } = await findSellingWallet(database, c.var.caller, payable, agent.holder);
+  const sellerReturnAddress = resolveReturnAddress(c.var.caller, body.sellerReturnAddress, {
     wallet,
     type,
   });
-  refuseUndriven(source, wallet);
+  requireAutomatedWallet(source, wallet);
 
-  const row = await walletInUse(database, wallet.id, "agentIdentifier");
+  const row = await requireActiveWallet(database, wallet.id, "agentIdentifier");
   const quote = signQuote(
     {
       source,
@@ -111,7 +120,10 @@ async function prepareQuote(
     },
     await openKeys(c.env, row),
   );
-  return { quote, warnings: [...addressWarnings(agent.holder, wallet), ...timeWarnings(times)] };
+  return {
+    quote,
+    warnings: [...collectAddressWarnings(agent.holder, wallet), ...collectTimeWarnings(times)],
+  };
 }
 
 /**
@@ -119,7 +131,7 @@ async function prepareQuote(
  *
  * @throws ApiError 404
  */
-async function sellerOf(
+async function findSellingWallet(
   database: Database,
   caller: Caller,
   sources: readonly SourceRow[],
@@ -141,8 +153,8 @@ async function sellerOf(
  *
  * @throws ApiError 503
  */
-export function refuseUndriven(source: SourceRow, wallet: ManagedWallet): void {
-  if (drivesOf(source, wallet) === "all") return;
+export function requireAutomatedWallet(source: SourceRow, wallet: ManagedWallet): void {
+  if (selectAutomationMode(source, wallet) === "all") return;
   const [what, which] =
     source.drives === "all" ? ["selling wallet", wallet] : (["payment source", source] as const);
   throw new ApiError(
@@ -152,7 +164,7 @@ export function refuseUndriven(source: SourceRow, wallet: ManagedWallet): void {
   );
 }
 
-function addressWarnings(holder: SellerWallet, wallet: ManagedWallet): string[] {
+function collectAddressWarnings(holder: SellerWallet, wallet: ManagedWallet): string[] {
   if (holder.address === wallet.address) return [];
   return [
     "agentIdentifier: the token is at another address of the selling wallet's key. The quote names that address.",
@@ -175,7 +187,7 @@ function writeQuote(
     metadata,
     now,
   }: { quote: SignedQuote; warnings: string[]; metadata: string | null; now: number },
-  remember: Remember,
+  remember: StoreResponse,
 ): Promise<CreatedRecord> {
   const { source, agentIdentifier, wallet } = quote;
   const more = { Estimate: toEstimateResponse(quote), Warnings: warnings };
@@ -183,9 +195,9 @@ function writeQuote(
     c,
     database,
     {
-      record: recordOf(quote, c.var.caller.id, now),
+      record: buildPaymentRecord(quote, c.var.caller.id, now),
       metadata,
-      more,
+      responseFields: more,
       operation: "payment",
       detail: { network: source.network, agentIdentifier, wallet: wallet.id },
       now,
@@ -194,7 +206,7 @@ function writeQuote(
   ).catch(throwIfOutOfCredits);
 }
 
-function recordOf(quote: SignedQuote, requestedById: string, now: number): EscrowRecord {
+function buildPaymentRecord(quote: SignedQuote, requestedById: string, now: number): EscrowRecord {
   const { source, wallet, holder, times, price, blockchainIdentifier } = quote;
   const terms: EscrowRecord["terms"] = {
     isRequested: true,
@@ -202,7 +214,7 @@ function recordOf(quote: SignedQuote, requestedById: string, now: number): Escro
     agentName: quote.agentName,
     pricingType: price.pricingType,
     inputHash: quote.inputHash,
-    ...storedTimes(times),
+    ...toStoredTimes(times),
     collateralReturn: null,
     buyer: null,
     buyerVkey: null,
@@ -217,10 +229,10 @@ function recordOf(quote: SignedQuote, requestedById: string, now: number): Escro
     blockchainIdentifier,
     requestedById,
     terms,
-    progress: IDLE,
+    progress: IDLE_PROGRESS,
     wallet: { id: wallet.id, vkey: wallet.vkey, address: wallet.address },
   };
-  return newRecord(source, fields, now);
+  return buildRecord(source, fields, now);
 }
 
 function toEstimateResponse({ estimate }: SignedQuote): QuoteResponse["Estimate"] {

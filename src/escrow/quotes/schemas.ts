@@ -1,14 +1,14 @@
 import * as z from "zod";
+import { bech32Address, funds, network, unit } from "../../http/openapi/chain-fields.ts";
 import {
-  answerText,
   described,
+  EXAMPLE_WALLET_ADDRESS,
   minorUnits,
   named,
-  WALLET_ADDRESS,
+  responseText,
 } from "../../http/openapi/fields.ts";
-import { bech32Address, funds, network, unit } from "../../http/openapi/ledger.ts";
 import { time } from "../../http/openapi/parameters.ts";
-import { givenIdentifier } from "../queries/next-schemas.ts";
+import { givenIdentifier } from "../queries/next-step-schemas.ts";
 import { paymentRecord } from "../queries/record-schemas.ts";
 import { requestedFunds, sharedTerms, warnings } from "../terms/schemas.ts";
 
@@ -41,14 +41,14 @@ export const quoteBody = z.object({
   sellerReturnAddress: described(
     bech32Address().nullable().default(null),
     "Address that receives revenue: the selling wallet's own or its `collectionAddress`; any address for Admins. Omitted: its `collectionAddress`.",
-    WALLET_ADDRESS,
+    EXAMPLE_WALLET_ADDRESS,
   ),
 });
 
 export type QuoteBody = z.output<typeof quoteBody>;
 
 /** An amount that may be below zero. */
-const net = z.array(
+const netFunds = z.array(
   named(
     "NetFunds",
     "Net amount of one asset.",
@@ -76,7 +76,7 @@ export const quoteRecord = named(
             "Native coin that the buyer must lock, in minor units. The part beyond the price returns to the buyer.",
           ),
           protocolFee: described(funds, "Fee of the contract, which the seller pays."),
-          expectedNet: described(net, "Funds that the seller keeps."),
+          expectedNet: described(netFunds, "Funds that the seller keeps."),
         }),
       ),
       "Estimated funds and costs of the escrow, without network fees.",
@@ -91,12 +91,12 @@ export const unsignedLockBody = z.object({
   buyerAddress: described(
     bech32Address().min(58).max(120),
     "Address of the wallet that pays, with a payment key, in bech32. On Web3ChainV2, it must differ from the seller's payout address.",
-    WALLET_ADDRESS,
+    EXAMPLE_WALLET_ADDRESS,
   ),
 });
 
 export const unsignedLock = z.object({
-  unsignedTxCbor: answerText("Unsigned transaction, as CBOR in hex.", "84a400818258"),
+  unsignedTxCbor: responseText("Unsigned transaction, as CBOR in hex.", "84a400818258"),
   collateralReturnMinorUnit: minorUnits(
     "Native coin locked besides the price and returned at the end, in minor units.",
     "0",

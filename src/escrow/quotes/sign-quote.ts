@@ -3,16 +3,16 @@ import { SELLER_NONCE_LENGTH } from "../../chain/contracts/escrow-datum.ts";
 import { bytesToHex } from "../../chain/hex.ts";
 import type { WalletKeys } from "../../chain/wallet-keys.ts";
 import type { SellerWallet } from "../../registry/token-holder.ts";
-import type { SourceRow } from "../../sources/record.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
 import type { ManagedWallet } from "../../wallets/managed/find-wallet.ts";
-import { fundsOf, sumFunds } from "../model/record.ts";
-import { datumOfQuote } from "../terms/datum-of-quote.ts";
-import { type Estimate, estimate } from "../terms/estimate.ts";
+import { fundsOf, sumFunds } from "../model/escrow-record.ts";
+import { buildQuoteDatum } from "../terms/build-quote-datum.ts";
+import type { EscrowTimes } from "../terms/escrow-times.ts";
+import { type Estimate, estimateCosts } from "../terms/estimate-costs.ts";
 import type { Price } from "../terms/offer.ts";
-import type { EscrowTimes } from "../terms/times.ts";
 
 /** What a seller offers for one job. */
-export interface Offered {
+export interface QuoteOffer {
   source: SourceRow;
   wallet: ManagedWallet;
   /** Where the agent's token is: this address is signed, since a buyer's service will look there. */
@@ -29,7 +29,7 @@ export interface Offered {
 }
 
 /** An offer with the seller's signature. */
-export interface SignedQuote extends Offered {
+export interface SignedQuote extends QuoteOffer {
   blockchainIdentifier: string;
   estimate: Estimate;
 }
@@ -38,7 +38,7 @@ export interface SignedQuote extends Offered {
  * Signs an offer with the payment key of the selling wallet, under a new nonce. The signature covers a
  * dynamic price in its order and digits. It does not cover a fixed price, which the registry has.
  */
-export function signQuote(offered: Offered, keys: WalletKeys): SignedQuote {
+export function signQuote(offered: QuoteOffer, keys: WalletKeys): SignedQuote {
   const { source, holder, price, times } = offered;
   const requestedFunds = price.pricingType === "Dynamic" ? price.funds.map(fundsOf) : null;
   const terms = {
@@ -46,7 +46,7 @@ export function signQuote(offered: Offered, keys: WalletKeys): SignedQuote {
     inputHash: offered.inputHash,
     agentIdentifier: offered.agentIdentifier,
     buyerNonce: offered.buyerNonce,
-    sellerNonce: newNonce(),
+    sellerNonce: createNonce(),
     payByTime: BigInt(times.payByTime),
     submitResultTime: BigInt(times.submitResultTime),
     unlockTime: BigInt(times.unlockTime),
@@ -67,14 +67,14 @@ export function signQuote(offered: Offered, keys: WalletKeys): SignedQuote {
   const { referenceSignature: signature, referenceKey: key, blockchainIdentifier } = signed;
   // No buyer is known: an address of the usual length stands in.
   const buyer = { address: keys.address, vkey: keys.vkey, returnAddress: null };
-  const datum = datumOfQuote(terms, { signature, key, sellerVkey: keys.vkey }, buyer);
+  const datum = buildQuoteDatum(terms, { signature, key, sellerVkey: keys.vkey }, buyer);
   return {
     ...offered,
     blockchainIdentifier,
-    estimate: estimate(sumFunds(price.funds), datum, source.feeRatePermille),
+    estimate: estimateCosts(sumFunds(price.funds), datum, source.feeRatePermille),
   };
 }
 
-function newNonce(): string {
+function createNonce(): string {
   return bytesToHex(crypto.getRandomValues(new Uint8Array(SELLER_NONCE_LENGTH / 2)));
 }

@@ -2,32 +2,38 @@
 
 import type { Network } from "../../chain/network.ts";
 import { type Database, db, violates } from "../../db/client.ts";
-import { open } from "../../db/sealed.ts";
+import { unseal } from "../../db/sealed.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
-import { type AuditEntry, commitAudited } from "../../http/audit.ts";
+import { type AuditEntry, commitWithAudit } from "../../http/audit.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import type { Remember } from "../../http/idempotency.ts";
+import type { StoreResponse } from "../../http/idempotency.ts";
 import { readTip } from "../../indexer/chain-tip.ts";
-import { activeSource } from "../../sources/active.ts";
-import { drivesOf } from "../../sources/drives.ts";
-import { providerFor } from "../../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
-import { walletsOf } from "../../wallets/managed/find-wallet.ts";
+import { selectAutomationMode } from "../../sources/automation-mode.ts";
+import { findActiveSource } from "../../sources/find-source.ts";
+import { createProvider } from "../../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../../sources/source-row.ts";
+import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
 import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
+import { isFeeReceiverMissing, UNKNOWN_FEE_RECEIVER_NOTE } from "../model/build-payouts.ts";
+import type { EscrowRecord, Side } from "../model/escrow-record.ts";
 import type { Progress, Step } from "../model/intent.ts";
-import { FEE_TO_NOBODY, owesFeeToNobody } from "../model/payouts.ts";
-import type { EscrowRecord, Side } from "../model/record.ts";
 import type { DiffQuery } from "../queries/diff-page.ts";
-import { listPage } from "../queries/list-page.ts";
+import { readListPage } from "../queries/list-page.ts";
 import { ChangeSet } from "../store/change-set.ts";
-import { render, STAMP, withConfirmations, withHistories, withMetadata } from "../store/render.ts";
+import {
+  renderRecord,
+  STAMP_MARK,
+  withConfirmations,
+  withHistories,
+  withMetadata,
+} from "../store/render-record.ts";
 import { writeChanges } from "../store/write-changes.ts";
-import { movingChainTime } from "../terms/times.ts";
-import { endsEscrow, validateTiming } from "./validate-step.ts";
+import { readLiveChainTime } from "../terms/escrow-times.ts";
+import { isFinalStep, validateTiming } from "./validate-step.ts";
 
 /** Decisions in a row while other writers change the record. */
-const ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 /** Repeats a decision up to three times while other writers change the record. @throws ApiError 409 */
 export async function retryOnConflict<T>(decide: () => Promise<T>, side: Side): Promise<T> {
@@ -36,7 +42,7 @@ export async function retryOnConflict<T>(decide: () => Promise<T>, side: Side): 
       return await decide();
     } catch (error) {
       if (!violates(error, "escrow.revision")) throw error;
-      if (attempt === ATTEMPTS)
+      if (attempt === MAX_ATTEMPTS)
         throw new ApiError(
           "changed_concurrently",
           `blockchainIdentifier: the ${side} changed at the same time. Try again.`,
@@ -48,10 +54,10 @@ export async function retryOnConflict<T>(decide: () => Promise<T>, side: Side): 
 export async function respondWithChange<Shown>(
   c: AppContext,
   database: Database,
-  changed: ChangeMade,
+  changed: ChangeResult,
 ): Promise<Shown> {
   // Before the wallet moves the record on.
-  const shown = await changeResponse<Shown>(
+  const shown = await loadChangeResponse<Shown>(
     database,
     { viewer: c.var.caller, env: c.env },
     changed,
@@ -66,7 +72,7 @@ export async function respondWithChange<Shown>(
   return shown;
 }
 
-export function wrongState(reason: string): ApiError {
+export function createWrongStateError(reason: string): ApiError {
   return new ApiError("wrong_state", `blockchainIdentifier: ${reason}`);
 }
 
@@ -76,13 +82,13 @@ export function wrongState(reason: string): ApiError {
  *
  * @param warnings - shown beside the record
  */
-export async function leaveUnchanged(
+export async function storeNoChange(
   database: Database,
   record: EscrowRecord,
-  remember: Remember,
+  remember: StoreResponse,
   warnings: readonly string[] = [],
-): Promise<ChangeMade> {
-  const answer = { ...describeUnchanged(record), warnings };
+): Promise<ChangeResult> {
+  const answer = { ...createNoChangeResult(record), warnings };
   const statements = await remember(answer);
   if (statements.length > 0) await database.batch(statements);
   return answer;
@@ -95,15 +101,15 @@ export async function changeProgress(
   record: EscrowRecord,
   progress: Progress,
   audited: Omit<AuditEntry, "target">,
-  remember: Remember,
+  remember: StoreResponse,
   warnings: readonly string[] = [],
-): Promise<ChangeMade> {
+): Promise<ChangeResult> {
   const { id, network, sourceId } = record;
   const tipHeight = (await readTip(database, network)) ?? 0;
   const changes = new ChangeSet([record], audited.now, tipHeight);
   changes.setProgress(record, progress);
-  const changed = { ...describeChange(changes, record, tipHeight), warnings };
-  await commitAudited(c, database, { ...audited, target: id }, [
+  const changed = { ...createChangeResult(changes, record, tipHeight), warnings };
+  await commitWithAudit(c, database, { ...audited, target: id }, [
     ...(await remember(changed)),
     ...writeChanges(changes, { sourceId, network }),
   ]);
@@ -116,38 +122,39 @@ export async function changeProgress(
  * @param name - what the step is called in messages
  * @throws ApiError 409, 503; ProviderError
  */
-export async function refuseUnlessPossible(
+export async function requirePossibleStep(
   c: AppContext,
   record: EscrowRecord,
   name: string,
   step: Step,
   now: number,
 ): Promise<void> {
-  const source = await drivenSource(c, record, step);
-  if (step === "Withdraw" && owesFeeToNobody(source)) throw wrongState(FEE_TO_NOBODY);
-  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
-  const provider = await providerFor(c.env, source.network, key, { caller: c.var.caller.id });
-  const time = await movingChainTime(c, provider, source.id, now, endsEscrow(step));
+  const source = await loadAutomatedSource(c, record, step);
+  if (step === "Withdraw" && isFeeReceiverMissing(source))
+    throw createWrongStateError(UNKNOWN_FEE_RECEIVER_NOTE);
+  const key = await unseal(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const provider = await createProvider(c.env, source.network, key, { caller: c.var.caller.id });
+  const time = await readLiveChainTime(c, provider, source.id, now, isFinalStep(step));
   const reason = validateTiming(record, name, step, time);
-  if (reason !== null) throw wrongState(reason);
+  if (reason !== null) throw createWrongStateError(reason);
 }
 
 /** The payment source of a record whose wallet acts for it. @throws ApiError 409, 503 */
-async function drivenSource(
+async function loadAutomatedSource(
   c: AppContext,
   { sourceId, wallet }: EscrowRecord,
   step: Step,
 ): Promise<SourceRow> {
   const core = db(c.env, undefined, { deadline: c.var.deadline });
-  const source = await activeSource(core, sourceId);
+  const source = await findActiveSource(core, sourceId);
   if (source === null)
-    throw wrongState("the payment source was removed, so the service takes no step");
+    throw createWrongStateError("the payment source was removed, so the service takes no step");
   // A purchase that is not begun has none yet.
-  const wallets = wallet === null ? [] : await walletsOf(core, [source.id]);
+  const wallets = wallet === null ? [] : await listActiveWallets(core, [source.id]);
   const own = wallets.find(({ vkey }) => vkey === wallet?.vkey);
   if (wallet !== null && own === undefined)
-    throw wrongState("the wallet was removed. Add the wallet again first.");
-  const drives = own ? drivesOf(source, own) : source.drives;
+    throw createWrongStateError("the wallet was removed. Add the wallet again first.");
+  const drives = own ? selectAutomationMode(source, own) : source.drives;
   if (drives === "nothing" || (step === "FundsLocking" && drives !== "all")) {
     const ofSource = source.drives === drives || own === undefined;
     const [what, { id }] = ofSource ? ["payment source", source] : ["wallet", own];
@@ -159,7 +166,7 @@ async function drivenSource(
 }
 
 /** A change as it is remembered for repeats: JSON throughout. */
-interface ChangeMade {
+interface ChangeResult {
   id: string;
   side: Side;
   network: Network;
@@ -179,15 +186,22 @@ interface ChangeMade {
 }
 
 /** A record that was left as it is. */
-function describeUnchanged({ id, side, network, wallet }: EscrowRecord): ChangeMade {
+function createNoChangeResult({ id, side, network, wallet }: EscrowRecord): ChangeResult {
   return { id, side, network, vkey: wallet?.vkey ?? null, made: null };
 }
 
 /** A record that a change set, which is not written yet, changes. */
-function describeChange(changes: ChangeSet, record: EscrowRecord, tipHeight: number): ChangeMade {
+function createChangeResult(
+  changes: ChangeSet,
+  record: EscrowRecord,
+  tipHeight: number,
+): ChangeResult {
   const { id, sequence } = record;
-  const doc = withConfirmations(render(record, changes.records.get(id)?.moved), tipHeight);
-  return { ...describeUnchanged(record), made: { sequence, at: changes.now, doc } };
+  const doc = withConfirmations(
+    renderRecord(record, changes.records.get(id)?.changedStamps),
+    tipHeight,
+  );
+  return { ...createNoChangeResult(record), made: { sequence, at: changes.now, doc } };
 }
 
 /**
@@ -195,14 +209,14 @@ function describeChange(changes: ChangeSet, record: EscrowRecord, tipHeight: num
  * exact stamp is unknown, and the time of the change replaces it. That is some milliseconds earlier
  * if many changes happen at once.
  */
-async function changeResponse<Shown>(
+async function loadChangeResponse<Shown>(
   database: Database,
   reading: { viewer: Caller } & Pick<DiffQuery, "env">,
-  { id, side, network, made }: ChangeMade,
+  { id, side, network, made }: ChangeResult,
 ): Promise<Shown> {
   if (made === null) {
     const query = { network, id, limit: 1, includeHistory: false, ...reading };
-    return JSON.parse(await listPage(database, side, query)) as Shown;
+    return JSON.parse(await readListPage(database, side, query)) as Shown;
   }
   const [row] = await database.all<{ stamp: number; sequence: number; metadata: string | null }>(
     `SELECT action_changed_at AS stamp, sequence,
@@ -212,5 +226,5 @@ async function changeResponse<Shown>(
   );
   const stamp = row?.sequence === made.sequence ? row.stamp : made.at;
   const doc = withHistories(withMetadata(made.doc, row?.metadata ?? null), side);
-  return JSON.parse(doc.replaceAll(STAMP, new Date(stamp).toISOString())) as Shown;
+  return JSON.parse(doc.replaceAll(STAMP_MARK, new Date(stamp).toISOString())) as Shown;
 }

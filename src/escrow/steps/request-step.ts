@@ -2,22 +2,22 @@ import { type Database, db } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import type { Env } from "../../env.ts";
 import type { AppContext } from "../../http/context.ts";
-import { idempotently } from "../../http/idempotency.ts";
-import { activeSource } from "../../sources/active.ts";
-import { publishedScripts } from "../../wallets/reference-scripts/store.ts";
-import { tooManyTokens } from "../model/ending-memory.ts";
+import { runIdempotently } from "../../http/idempotency.ts";
+import { findActiveSource } from "../../sources/find-source.ts";
+import { listPublishedScripts } from "../../wallets/reference-scripts/store.ts";
+import { type EscrowRecord, lockOf } from "../model/escrow-record.ts";
 import type { Intent } from "../model/intent.ts";
-import { type EscrowRecord, lockOf } from "../model/record.ts";
-import { isTooLargeWithScript } from "../model/size.ts";
+import { isTooLargeWithScript } from "../model/output-size.ts";
+import { explainTooManyTokens } from "../model/payout-memory.ts";
 import {
   changeProgress,
-  leaveUnchanged,
-  refuseUnlessPossible,
+  createWrongStateError,
+  requirePossibleStep,
   respondWithChange,
   retryOnConflict,
-  wrongState,
+  storeNoChange,
 } from "./change-record.ts";
-import { findOwnRecord, type NamedEscrow } from "./find-own.ts";
+import { type EscrowReference, findOwnRecord } from "./find-own-record.ts";
 import { API_STEPS, type ApiStepName, type StepRequest, validateStep } from "./validate-step.ts";
 
 /**
@@ -31,20 +31,20 @@ import { API_STEPS, type ApiStepName, type StepRequest, validateStep } from "./v
 export async function requestStep<Shown>(
   c: AppContext,
   request: StepRequest,
-  { network, blockchainIdentifier }: Omit<NamedEscrow, "side">,
+  { network, blockchainIdentifier }: Omit<EscrowReference, "side">,
   now: number,
 ): Promise<Shown & { Warnings: string[] }> {
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const named = { side: API_STEPS[request.name].side, network, blockchainIdentifier };
-  const changed = await idempotently(c, database, now, (remember) =>
+  const changed = await runIdempotently(c, database, now, (remember) =>
     retryOnConflict(async () => {
-      const { record, newest } = await findOwnRecord(database, c.var.caller, named);
+      const { record, newestStep: newest } = await findOwnRecord(database, c.var.caller, named);
       const verdict = validateStep(record, request, newest);
-      const warnings = await sizeWarnings(c.env, database, record, request.name);
-      if (verdict.is === "done") return leaveUnchanged(database, record, remember, warnings);
-      if (verdict.is === "refused") throw wrongState(verdict.reason);
+      const warnings = await collectSizeWarnings(c.env, database, record, request.name);
+      if (verdict.is === "done") return storeNoChange(database, record, remember, warnings);
+      if (verdict.is === "refused") throw createWrongStateError(verdict.reason);
       const { step } = verdict;
-      await refuseUnlessPossible(c, record, request.name, step, now);
+      await requirePossibleStep(c, record, request.name, step, now);
       const { resultHash } = request;
       const intent: Intent = { id: newId(now), step, resultHash, by: c.var.caller.id, since: now };
       const progress = { ...record.progress, intent, pendingTransaction: null, error: null };
@@ -62,43 +62,47 @@ export async function requestStep<Shown>(
  *
  * @param name - what messages call the step
  */
-async function sizeWarnings(
+async function collectSizeWarnings(
   env: Env,
   database: Database,
   record: EscrowRecord,
   name: ApiStepName,
 ): Promise<string[]> {
   return [
-    ...(await scriptWarnings(env, database, record, name)),
-    ...(name === "submit-result" ? await tokenWarnings(env, record, name) : []),
+    ...(await collectScriptWarnings(env, database, record, name)),
+    ...(name === "submit-result" ? await collectTokenWarnings(env, record, name) : []),
   ];
 }
 
 /** A fee rate that takes a part of each token. */
-const WHOLE_PERMILLE = 1000;
+const FULL_FEE_PERMILLE = 1000;
 
 /** A result is submitted for the withdrawal that comes after it. */
-async function tokenWarnings(env: Env, record: EscrowRecord, name: ApiStepName): Promise<string[]> {
+async function collectTokenWarnings(
+  env: Env,
+  record: EscrowRecord,
+  name: ApiStepName,
+): Promise<string[]> {
   const { output, sourceId, sourceType: type } = record;
   const lock = lockOf(record);
   if (output === null || lock === null) return [];
-  const noteAt = (feeRatePermille: number) =>
-    tooManyTokens("payment", output.value, { ...lock, type, feeRatePermille });
-  if (noteAt(WHOLE_PERMILLE) === null) return [];
-  const source = await activeSource(db(env), sourceId);
-  const note = source && noteAt(source.feeRatePermille);
+  const explainAtFeeRate = (feeRatePermille: number) =>
+    explainTooManyTokens("payment", output.value, { ...lock, type, feeRatePermille });
+  if (explainAtFeeRate(FULL_FEE_PERMILLE) === null) return [];
+  const source = await findActiveSource(db(env), sourceId);
+  const note = source && explainAtFeeRate(source.feeRatePermille);
   return note ? [`${name}: ${note}`] : [];
 }
 
 /** A transaction may have no room beside the contract's script. One that is on the chain takes no room. */
-async function scriptWarnings(
+async function collectScriptWarnings(
   env: Pick<Env, "AUTO_REFERENCE_SCRIPT">,
   database: Database,
   record: EscrowRecord,
   name: string,
 ): Promise<string[]> {
   if (!isTooLargeWithScript(record)) return [];
-  const { size } = await publishedScripts(database, record.sourceId);
+  const { size } = await listPublishedScripts(database, record.sourceId);
   if (size > 0) return [];
   const publishing =
     env.AUTO_REFERENCE_SCRIPT === "false"

@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { createRouter, serve } from "../../http/endpoint.ts";
-import { valueName } from "../../http/names/table.ts";
-import { described, named, TX_HASH } from "../../http/openapi/fields.ts";
-import { network } from "../../http/openapi/ledger.ts";
+import { toWireValueName } from "../../http/names/wire-names.ts";
+import { network } from "../../http/openapi/chain-fields.ts";
+import { described, EXAMPLE_TX_HASH, named } from "../../http/openapi/fields.ts";
 import { time } from "../../http/openapi/parameters.ts";
-import { givenIdentifier } from "../queries/next-schemas.ts";
+import { givenIdentifier } from "../queries/next-step-schemas.ts";
 import { paymentRecord, purchaseRecord } from "../queries/record-schemas.ts";
-import { recover } from "./recover.ts";
+import { recoverRecord } from "./recover-record.ts";
 import { requestStep } from "./request-step.ts";
 import type { ApiStepName } from "./validate-step.ts";
 
@@ -19,7 +19,7 @@ const resultBody = stepBody.extend({
       .regex(/^[0-9a-fA-F]{64}$/, "must be hex of 32 bytes")
       .transform((hex) => hex.toLowerCase()),
     "Hash of the job's result: 32 bytes in hex, stored in lower case.",
-    TX_HASH,
+    EXAMPLE_TX_HASH,
   ),
 });
 
@@ -37,32 +37,37 @@ const recoveryBody = stepBody.extend({
 });
 
 /** What it means to cancel a refund request where that cannot be taken back. */
-export const FINAL_CANCEL =
+export const FINAL_CANCEL_WARNING =
   "cancel-refund-request: on Web3ChainV2, this authorizes the withdrawal: the seller gets the funds at once, which is final";
 
-const warnings = (what: string, example: string) => described(z.array(z.string()), what, [example]);
+const warningList = (what: string, example: string) =>
+  described(z.array(z.string()), what, [example]);
 
-const TOO_LARGE =
+const EXAMPLE_SIZE_WARNING =
   "request-refund: the escrow is so large that the step may need the contract's script on the chain; a wallet of the payment source publishes it within minutes";
-const OF_A_STEP = "Risks of the step, such as an escrow that the other party has made too large.";
+const STEP_WARNINGS_DESCRIPTION =
+  "Risks of the step, such as an escrow that the other party has made too large.";
 
 const paymentStep = named(
   "PaymentStep",
   "A payment with a newly requested step.",
-  paymentRecord.extend({ Warnings: warnings(OF_A_STEP, TOO_LARGE) }),
+  paymentRecord.extend({ Warnings: warningList(STEP_WARNINGS_DESCRIPTION, EXAMPLE_SIZE_WARNING) }),
 );
 
 const purchaseStep = named(
   "PurchaseStep",
   "A purchase with a newly requested step.",
-  purchaseRecord.extend({ Warnings: warnings(OF_A_STEP, TOO_LARGE) }),
+  purchaseRecord.extend({ Warnings: warningList(STEP_WARNINGS_DESCRIPTION, EXAMPLE_SIZE_WARNING) }),
 );
 
 const cancelledRefund = named(
   "CancelledRefundRequest",
   "A purchase whose refund request is being cancelled.",
   purchaseRecord.extend({
-    Warnings: warnings(`${OF_A_STEP} On Web3ChainV2, also the effect of cancelling.`, FINAL_CANCEL),
+    Warnings: warningList(
+      `${STEP_WARNINGS_DESCRIPTION} On Web3ChainV2, also the effect of cancelling.`,
+      FINAL_CANCEL_WARNING,
+    ),
   }),
 );
 
@@ -78,17 +83,17 @@ const errorsOf = (what: string) => ({
   503: "The chain provider accepts no calls or shows no new blocks, or the wallet's or source's `drives` is `nothing`.",
   504: "The chain provider did not answer in time.",
 });
-const WAITS =
+const ASYNC_STEP_DESCRIPTION =
   "The response does not wait for the chain: the record changes when the wallet's transaction is in a block. A repeated request for a pending or finished step returns the record and does nothing.";
 
-interface Declared {
+interface StepRoute {
   name: ApiStepName;
   operationId: string;
   summary: string;
   description: string;
 }
 
-const OF_PAYMENTS: Declared[] = [
+const PAYMENT_STEP_ROUTES: StepRoute[] = [
   {
     name: "authorize-refund",
     operationId: "authorizeRefund",
@@ -105,7 +110,7 @@ const OF_PAYMENTS: Declared[] = [
   },
 ];
 
-const OF_PURCHASES: Declared[] = [
+const PURCHASE_STEP_ROUTES: StepRoute[] = [
   {
     name: "request-refund",
     operationId: "requestRefund",
@@ -136,7 +141,7 @@ export function stepRoutes() {
       scope: "wallets",
       tag: "Payments",
       summary: "Submits the result hash to the chain",
-      description: `Allowed until 2 minutes before \`submitResultTime\`. After a first result, another hash can replace it until \`externalDisputeUnlockTime\`. ${WAITS}`,
+      description: `Allowed until 2 minutes before \`submitResultTime\`. After a first result, another hash can replace it until \`externalDisputeUnlockTime\`. ${ASYNC_STEP_DESCRIPTION}`,
       body: resultBody,
       idempotent: true,
       data: paymentStep,
@@ -146,7 +151,7 @@ export function stepRoutes() {
       requestStep<PaymentResponse>(c, { name: "submit-result", resultHash }, escrow, Date.now()),
   );
 
-  for (const { name, description, ...declared } of OF_PAYMENTS)
+  for (const { name, description, ...declared } of PAYMENT_STEP_ROUTES)
     serve(
       router,
       {
@@ -156,7 +161,7 @@ export function stepRoutes() {
         access: "+PAY",
         scope: "wallets",
         tag: "Payments",
-        description: `${description} ${WAITS}`,
+        description: `${description} ${ASYNC_STEP_DESCRIPTION}`,
         body: stepBody,
         idempotent: true,
         data: paymentStep,
@@ -166,7 +171,7 @@ export function stepRoutes() {
         requestStep<PaymentResponse>(c, { name, resultHash: null }, body, Date.now()),
     );
 
-  for (const { name, description, ...declared } of OF_PURCHASES)
+  for (const { name, description, ...declared } of PURCHASE_STEP_ROUTES)
     serve(
       router,
       {
@@ -176,7 +181,7 @@ export function stepRoutes() {
         access: "+PAY",
         scope: "wallets",
         tag: "Purchases",
-        description: `${description} ${WAITS}`,
+        description: `${description} ${ASYNC_STEP_DESCRIPTION}`,
         body: stepBody,
         idempotent: true,
         data: purchaseStep,
@@ -196,7 +201,7 @@ export function stepRoutes() {
       scope: "wallets",
       tag: "Purchases",
       summary: "Cancels a refund request; on Web3ChainV2, pays the seller",
-      description: `On Web3ChainV1, the escrow returns to its earlier state. On Web3ChainV2, this ends a dispute by authorizing the withdrawal, **which is final**. There, a request from before the result cannot be cancelled. ${WAITS}`,
+      description: `On Web3ChainV1, the escrow returns to its earlier state. On Web3ChainV2, this ends a dispute by authorizing the withdrawal, **which is final**. There, a request from before the result cannot be cancelled. ${ASYNC_STEP_DESCRIPTION}`,
       body: stepBody,
       idempotent: true,
       data: cancelledRefund,
@@ -205,8 +210,11 @@ export function stepRoutes() {
     async (c, { body }): Promise<z.input<typeof cancelledRefund>> => {
       const step = { name: "cancel-refund-request", resultHash: null } as const;
       const shown = await requestStep<PurchaseResponse>(c, step, body, Date.now());
-      const isFinal = shown.PaymentSource.paymentSourceType === valueName("Web3ChainV2");
-      return { ...shown, Warnings: [...(isFinal ? [FINAL_CANCEL] : []), ...shown.Warnings] };
+      const isFinal = shown.PaymentSource.paymentSourceType === toWireValueName("Web3ChainV2");
+      return {
+        ...shown,
+        Warnings: [...(isFinal ? [FINAL_CANCEL_WARNING] : []), ...shown.Warnings],
+      };
     },
   );
 
@@ -234,7 +242,7 @@ export function stepRoutes() {
         body: recoveryBody,
       },
       (c, { body: { updatedAt, retryPreviousAction: isRetried, ...escrow } }) =>
-        recover<RecordResponse>(c, { side, ...escrow }, { isRetried, updatedAt }, Date.now()),
+        recoverRecord<RecordResponse>(c, { side, ...escrow }, { isRetried, updatedAt }, Date.now()),
     );
 
     serve(
@@ -249,7 +257,7 @@ export function stepRoutes() {
         body: stepBody,
       },
       (c, { body }) =>
-        recover<RecordResponse>(
+        recoverRecord<RecordResponse>(
           c,
           { side, ...body },
           { isRetried: true, updatedAt: null },

@@ -3,19 +3,19 @@
  * joined when a waiting record is shown. Like `confirmations`, it has a placeholder in the stored
  * text.
  */
-import { automaticSteps } from "../../env.ts";
+import { readAutomaticSteps } from "../../env.ts";
 import type { ReasonCode } from "../../reason-codes.ts";
-import type { Next } from "../model/next-of.ts";
-import type { EscrowRecord } from "../model/record.ts";
+import type { EscrowRecord } from "../model/escrow-record.ts";
+import type { NextStep } from "../model/find-next-step.ts";
 
 /** Around a placeholder; see `render.ts`. */
-const MARK = "\u0003";
+const BLOCKER_MARK = "\u0003";
 
 /** Why something is blocked. */
 interface BlockerReason {
   code: ReasonCode;
   /** For people. */
-  reason: string;
+  toBlockerReason: string;
 }
 
 /**
@@ -25,14 +25,14 @@ interface BlockerReason {
 export type Blockers = Readonly<Record<string, BlockerReason | null>>;
 
 /** The deployment's variables that turn off automatic steps. */
-export type AutomaticSettings = Parameters<typeof automaticSteps>[0];
+export type AutomaticSettings = Parameters<typeof readAutomaticSteps>[0];
 
 /** Automatic steps that the deployment turns off, by side. */
-export function disabledSteps(env: AutomaticSettings): Blockers {
-  const { payments, refunds } = automaticSteps(env);
+export function findDisabledSteps(env: AutomaticSettings): Blockers {
+  const { payments, refunds } = readAutomaticSteps(env);
   const reason = (variable: keyof AutomaticSettings): BlockerReason => ({
     code: "person",
-    reason: `a request, since ${variable} is off`,
+    toBlockerReason: `a request, since ${variable} is off`,
   });
   return {
     ...(!payments && { "automatic payment": reason("AUTO_WITHDRAW_PAYMENTS") }),
@@ -41,10 +41,11 @@ export function disabledSteps(env: AutomaticSettings): Blockers {
 }
 
 /** Of purchases that no wallet was chosen for yet: those that have one wait for it alone. */
-const NOBODY_BUYS = "waits for a purchasing wallet of its payment source: none has the drives all";
+const NO_BUYER_REASON =
+  "waits for a purchasing wallet of its payment source: none has the drives all";
 
 /** SQL of `Blockers` of the network ?2 as JSON: one value for a whole page. Few wallets and sources are blocked. */
-export const BLOCKERS = `(SELECT json_group_object(
+export const BLOCKERS_SQL = `(SELECT json_group_object(
     name, json(iif(reason IS NULL, NULL, json_object('code', code, 'reason', reason)))) FROM (
     SELECT 'held ' || vkey AS name, blocker_code AS code, blocker AS reason FROM hot_wallet
     WHERE network = ?2 AND blocker IS NOT NULL
@@ -54,7 +55,7 @@ export const BLOCKERS = `(SELECT json_group_object(
       'waits for its wallet, whose drives is ' || drives
     FROM managed_wallet WHERE network = ?2 AND drives <> 'all' AND deleted_at IS NULL
     UNION ALL SELECT iif(drives = 'all', 'unbought', drives) || ' ' || id, 'source',
-      iif(drives = 'all', '${NOBODY_BUYS}', 'waits for its payment source, whose drives is ' || drives)
+      iif(drives = 'all', '${NO_BUYER_REASON}', 'waits for its payment source, whose drives is ' || drives)
     FROM payment_source WHERE network = ?2 AND deleted_at IS NULL AND (drives <> 'all' OR NOT EXISTS (
       SELECT 1 FROM managed_wallet WHERE source_id = payment_source.id AND role = 'Purchasing'
         AND drives = 'all' AND deleted_at IS NULL))
@@ -68,37 +69,37 @@ export const BLOCKERS = `(SELECT json_group_object(
 type BlockedRecord = Pick<EscrowRecord, "side" | "sourceId" | "wallet">;
 
 /** The text of `Next.waitsFor` and `Next.code`, JSON or a placeholder for both. */
-export function renderWaitsFor(record: BlockedRecord, next: Next): string {
-  const { waitsFor, code, isOurTurn } = next;
-  if (!isOurTurn) return reasonFields(waitsFor, code);
-  return `${MARK}${blockerNames(record, next).join(",")}${MARK}`;
+export function renderWaitsFor(record: BlockedRecord, next: NextStep): string {
+  const { toCounterpartyStep: waitsFor, code, isOurTurn } = next;
+  if (!isOurTurn) return renderReasonFields(waitsFor, code);
+  return `${BLOCKER_MARK}${collectBlockerNames(record, next).join(",")}${BLOCKER_MARK}`;
 }
 
 /** Fills in what is waited for: the first that applies; null where nothing is held up. */
-export function withBlockers(text: string, holds: Blockers): string {
-  return fillPlaceholders(text, MARK, (names) => {
-    const blocker = firstOf(holds, names.split(","));
-    return reasonFields(blocker?.reason ?? null, blocker?.code ?? null);
+export function fillBlockers(text: string, holds: Blockers): string {
+  return fillPlaceholders(text, BLOCKER_MARK, (names) => {
+    const blocker = findFirstReason(holds, names.split(","));
+    return renderReasonFields(blocker?.toBlockerReason ?? null, blocker?.code ?? null);
   });
 }
 
 /** Finds what blocks a record whose next step is this service's turn. */
 export function findRecordBlocker(
   record: BlockedRecord,
-  next: Next,
+  next: NextStep,
   holds: Blockers,
 ): BlockerReason | null {
-  return next.isOurTurn ? firstOf(holds, blockerNames(record, next)) : null;
+  return next.isOurTurn ? findFirstReason(holds, collectBlockerNames(record, next)) : null;
 }
 
-function reasonFields(waitsFor: string | null, code: ReasonCode | null): string {
+function renderReasonFields(waitsFor: string | null, code: ReasonCode | null): string {
   return `${JSON.stringify(waitsFor)},"code":${JSON.stringify(code)}`;
 }
 
 /** What may block a record, most specific first. */
-function blockerNames(
+function collectBlockerNames(
   { side, sourceId, wallet }: BlockedRecord,
-  { step, comesByItself }: Next,
+  { step, isAutomatic: comesByItself }: NextStep,
 ): string[] {
   const isLock = step === "FundsLocking";
   const undriven = isLock ? ["nothing", "finish"] : ["nothing"];
@@ -113,7 +114,7 @@ function blockerNames(
   ];
 }
 
-function firstOf(holds: Blockers, names: readonly string[]): BlockerReason | null {
+function findFirstReason(holds: Blockers, names: readonly string[]): BlockerReason | null {
   const reasons = names.map((name) => reasonOf(holds, name));
   return reasons.find((reason) => reason !== null) ?? null;
 }

@@ -1,9 +1,10 @@
 import type { OnChainState } from "../../chain/network.ts";
 import type { AddressTransaction } from "../../chain/provider/provider.ts";
-import { ascendingIds } from "../../db/id.ts";
+import { createIdGenerator } from "../../db/id.ts";
 import type { RecordEvent } from "../../events/outbox.ts";
 import type { PricingType } from "../../registry/entries/pricing.ts";
-import type { Deadline } from "../model/due-at.ts";
+import type { Deadline } from "../model/compute-due-at.ts";
+import type { ChainState, EscrowRecord, LiveOutput, Side } from "../model/escrow-record.ts";
 import {
   type Intent,
   type NextAction,
@@ -11,15 +12,18 @@ import {
   type Progress,
   type RecordError,
 } from "../model/intent.ts";
-import type { ChainState, EscrowRecord, LiveOutput, Side } from "../model/record.ts";
-import { MISMATCHED, type TransactionRecord } from "../model/transaction-record.ts";
-import { NOTHING_TO_UNDO, type ProgressUndo, stringifyUndoData } from "../model/undo-data.ts";
-import { inBlock, type StoredTransaction, type TransactionChange } from "./escrow-row.ts";
-import { type ChangeKind, type EventExtras, recordEvent } from "./record-event.ts";
-import { type MovedStamps, renderPastAction } from "./render.ts";
+import { MISMATCH_STATUS, type TransactionRecord } from "../model/transaction-record.ts";
+import { EMPTY_PROGRESS_UNDO, type ProgressUndo, stringifyUndoData } from "../model/undo-data.ts";
+import {
+  type StoredTransaction,
+  type TransactionChange,
+  toConfirmedTransaction,
+} from "./escrow-row.ts";
+import { type ChangeKind, createRecordEvent, type EventExtras } from "./record-event.ts";
+import { type ChangedStamps, renderPastAction } from "./render-record.ts";
 
 /** What becomes of a record. */
-type Change = Pick<EscrowRecord, "state" | "output" | "progress" | "isWalletRemoved">;
+type ChangedFields = Pick<EscrowRecord, "state" | "output" | "progress" | "isWalletRemoved">;
 
 /** What a transaction of the chain makes of a record. */
 export interface ChainStep {
@@ -30,7 +34,7 @@ export interface ChainStep {
 }
 
 /** What a change set knows beside its records. */
-interface Known {
+interface ChangeSetContext {
   /** By agent identifier, as far as known. */
   pricing?: ReadonlyMap<string, PricingType>;
   /**
@@ -45,7 +49,7 @@ interface Known {
 /** A record that this batch writes, and which of its stamps move. */
 interface RecordChange {
   record: EscrowRecord;
-  moved: MovedStamps;
+  changedStamps: ChangedStamps;
 }
 
 /**
@@ -62,7 +66,7 @@ export class ChangeSet {
   /** Purchases that were over when their lock came, by id. */
   readonly lockedAfterEnd: string[] = [];
   /** Characters of the records' new states: each is written about five times. */
-  stateText = 0;
+  stateTextLength = 0;
 
   readonly now: number;
   /** By agent identifier, as far as known. */
@@ -71,58 +75,63 @@ export class ChangeSet {
   /** Histories are shown in the order of their ids. */
   readonly #newId: () => string;
   readonly #index: RecordIndex;
-  readonly #others: RecordIndex;
-  readonly #stored: ReadonlyMap<string, StoredTransaction>;
+  readonly #outOfScope: RecordIndex;
+  readonly #storedTransactions: ReadonlyMap<string, StoredTransaction>;
 
   /**
    * @param records - the stored records that the transactions may touch
    * @param now - epoch milliseconds
    */
-  constructor(records: EscrowRecord[], now: number, tipHeight: number, known: Known = {}) {
+  constructor(
+    records: EscrowRecord[],
+    now: number,
+    tipHeight: number,
+    known: ChangeSetContext = {},
+  ) {
     const { pricing = new Map(), others = [], stored = [] } = known;
     this.now = now;
     this.pricing = pricing;
     this.#tipHeight = tipHeight;
-    this.#newId = ascendingIds(now);
+    this.#newId = createIdGenerator(now);
     this.#index = new RecordIndex(records);
-    this.#others = new RecordIndex(others);
-    this.#stored = new Map(
-      stored.map((one) => [rowName(one.recordId, one.transaction.txHash), one]),
+    this.#outOfScope = new RecordIndex(others);
+    this.#storedTransactions = new Map(
+      stored.map((one) => [transactionKeyOf(one.recordId, one.transaction.txHash), one]),
     );
   }
 
   /** The records whose funds are in an output (`hash#index`): none, one, or one of each side. */
-  holding(utxo: string): EscrowRecord[] {
-    return this.#index.holding(utxo);
+  findByUtxo(utxo: string): EscrowRecord[] {
+    return this.#index.findByUtxo(utxo);
   }
 
   /** The record with an identifier, if there is one. */
-  find(side: Side, identifierHash: string): EscrowRecord | undefined {
-    return this.#index.find(side, identifierHash);
+  findByIdentifier(side: Side, identifierHash: string): EscrowRecord | undefined {
+    return this.#index.findByIdentifier(side, identifierHash);
   }
 
   /** Whether an identifier is that of a record which is outside the scope of this run. */
   isOutsideScope(side: Side, identifierHash: string): boolean {
-    return this.#others.find(side, identifierHash) !== undefined;
+    return this.#outOfScope.findByIdentifier(side, identifierHash) !== undefined;
   }
 
   /** What was stored of a record's transaction before this run. */
-  stored({ id }: EscrowRecord, txHash: string): StoredTransaction | undefined {
-    return this.#stored.get(rowName(id, txHash));
+  findStoredTransaction({ id }: EscrowRecord, txHash: string): StoredTransaction | undefined {
+    return this.#storedTransactions.get(transactionKeyOf(id, txHash));
   }
 
   /** Moves a record to what it is after a transaction of the chain. */
   advance(record: EscrowRecord, step: ChainStep, at: AddressTransaction, fees: string): void {
     const { progress } = record;
-    const transaction = this.#apply(record, "Confirmed", {
+    const transaction = this.#applyTransaction(record, "Confirmed", {
       ...{ at, fees, undo: step.undo },
       newOnChainState: step.state.onChainState,
     });
     const state = { ...step.state, transaction };
-    this.stateText += JSON.stringify([state, step.output]).length;
-    this.#keepAction(record, { state, progress: step.progress }, at.txHash);
+    this.stateTextLength += JSON.stringify([state, step.output]).length;
+    this.#recordPastAction(record, { state, progress: step.progress }, at.txHash);
     record.lastCheckedAt = this.now;
-    this.#change(record, { state, output: step.output, progress: step.progress });
+    this.#changeRecord(record, { state, output: step.output, progress: step.progress });
     const open = progress.pendingTransaction?.transaction;
     if (open && open.txHash !== at.txHash && step.progress.pendingTransaction === null)
       this.writeTransaction(record, { ...open, status: "RolledBack" }, progress.intent);
@@ -138,18 +147,18 @@ export class ChangeSet {
     at: AddressTransaction,
     fees: string,
   ): void {
-    const undo = { ...NOTHING_TO_UNDO, error: record.progress.error };
-    this.#apply(record, MISMATCHED, { at, fees, undo, newOnChainState: null });
+    const undo = { ...EMPTY_PROGRESS_UNDO, error: record.progress.error };
+    this.#applyTransaction(record, MISMATCH_STATUS, { at, fees, undo, newOnChainState: null });
     const state = { ...record.state, hadMismatch: true as const };
     const progress = { ...record.progress, error };
-    this.#keepAction(record, { state, progress }, at.txHash);
-    this.#change(record, { ...record, state, progress });
+    this.#recordPastAction(record, { state, progress }, at.txHash);
+    this.#changeRecord(record, { ...record, state, progress });
   }
 
   /** Takes a record back to what it was; the rows of its transactions are written elsewhere. */
-  rewind(record: EscrowRecord, change: Change): void {
+  rewind(record: EscrowRecord, change: ChangedFields): void {
     record.lastCheckedAt = this.now;
-    this.#change(record, change);
+    this.#changeRecord(record, change);
   }
 
   /**
@@ -158,14 +167,14 @@ export class ChangeSet {
    * @param state - a new state that moves no stamp. Default: the present state.
    */
   setProgress(record: EscrowRecord, progress: Progress, state: ChainState = record.state): void {
-    this.#keepAction(record, { state, progress }, null);
-    this.#change(record, { ...record, state, progress });
+    this.#recordPastAction(record, { state, progress }, null);
+    this.#changeRecord(record, { ...record, state, progress });
   }
 
   /** Notes that the wallet that acts for a record, or its payment source, was removed, or is back. */
   setWalletRemoved(record: EscrowRecord, isWalletRemoved: boolean): void {
-    this.#keepAction(record, { ...record, isWalletRemoved }, null);
-    this.#change(record, { ...record, isWalletRemoved });
+    this.#recordPastAction(record, { ...record, isWalletRemoved }, null);
+    this.#changeRecord(record, { ...record, isWalletRemoved });
   }
 
   /**
@@ -173,13 +182,15 @@ export class ChangeSet {
    *
    * @param near - tell of it now
    */
-  warn(record: EscrowRecord, deadline: Deadline | null, near: boolean): void {
-    if (deadline !== null) record.lastDeadlineWarning = deadline.at;
-    this.#change(record, record);
+  recordDeadlineWarning(record: EscrowRecord, deadline: Deadline | null, near: boolean): void {
+    if (deadline !== null) record.lastDeadlineWarning = deadline.time;
+    this.#changeRecord(record, record);
     const known = this.records.get(record.id);
     if (!known || !near || deadline === null) return;
-    const { step, at } = deadline;
-    this.#emit(known, "DEADLINE_NEAR", { Deadline: { step, time: new Date(at).toISOString() } });
+    const { step, time: at } = deadline;
+    this.#emitEvent(known, "DEADLINE_NEAR", {
+      Deadline: { step, time: new Date(at).toISOString() },
+    });
   }
 
   /** Writes a transaction of the service that is in no block. The record's revision guards it. */
@@ -193,13 +204,13 @@ export class ChangeSet {
       transaction: { ...transaction, updatedAt: this.now },
       status: transaction.status,
       intent,
-      applied: null,
+      inclusion: null,
     });
-    this.#change(record, record);
+    this.#changeRecord(record, record);
   }
 
   /** Creates a transaction of the service for a record. */
-  newTransaction({ state }: EscrowRecord, txHash: string): TransactionRecord {
+  createTransaction({ state }: EscrowRecord, txHash: string): TransactionRecord {
     return {
       id: this.#newId(),
       createdAt: this.now,
@@ -215,7 +226,7 @@ export class ChangeSet {
   }
 
   /** The row of a transaction that is in a block, with what the record was before it. */
-  #apply(
+  #applyTransaction(
     record: EscrowRecord,
     status: TransactionChange["status"],
     applied: {
@@ -226,36 +237,48 @@ export class ChangeSet {
     },
   ): TransactionRecord {
     const { at, undo, ...shown } = applied;
-    const stored = this.stored(record, at.txHash);
-    const { id = this.#newId(), createdAt = this.now } = stored?.transaction ?? {};
+    const findStoredTransaction = this.findStoredTransaction(record, at.txHash);
+    const { id = this.#newId(), createdAt = this.now } = findStoredTransaction?.transaction ?? {};
     const previousOnChainState = record.state.onChainState;
-    const transaction = inBlock({ id, createdAt, previousOnChainState, ...shown }, at, this.now);
+    const transaction = toConfirmedTransaction(
+      { id, createdAt, previousOnChainState, ...shown },
+      at,
+      this.now,
+    );
     this.transactions.push({
-      ...{ recordId: record.id, transaction, status, intent: stored?.intent ?? null },
-      applied: { txIndex: at.txIndex, undoData: stringifyUndoData(record, undo) },
+      ...{
+        recordId: record.id,
+        transaction,
+        status,
+        intent: findStoredTransaction?.intent ?? null,
+      },
+      inclusion: { txIndex: at.txIndex, undoData: stringifyUndoData(record, undo) },
     });
     return transaction;
   }
 
   /** Puts a record into what it is now: moves the stamps and emits the events that follow. */
-  #change(record: EscrowRecord, change: Change): void {
+  #changeRecord(record: EscrowRecord, change: ChangedFields): void {
     const before = record.state;
     const next = { ...record, ...change };
     const { state } = next;
     const isNew = record.revision < 0 && !this.records.has(record.id);
     const was = nextActionOf(record);
     const is = nextActionOf(next);
-    const step: MovedStamps = {
+    const step: ChangedStamps = {
       chain:
         isNew ||
         before.onChainState !== state.onChainState ||
         before.resultHash !== state.resultHash,
       action: isNew || !isSameAction(was, is),
     };
-    const known = this.records.get(record.id) ?? { record, moved: { chain: false, action: false } };
-    known.moved = {
-      chain: known.moved.chain || step.chain,
-      action: known.moved.action || step.action,
+    const known = this.records.get(record.id) ?? {
+      record,
+      changedStamps: { chain: false, action: false },
+    };
+    known.changedStamps = {
+      chain: known.changedStamps.chain || step.chain,
+      action: known.changedStamps.action || step.action,
     };
     this.#index.remove(record);
     Object.assign(record, change, { updatedAt: this.now });
@@ -269,10 +292,10 @@ export class ChangeSet {
     const failed = is.errorType !== null && is.errorType !== was.errorType;
     const recovered = is.errorType === null && was.errorType !== null;
     if (step.chain || was.requestedAction !== is.requestedAction || recovered)
-      this.#emit(known, "ON_CHAIN_STATUS_CHANGED", { previous });
+      this.#emitEvent(known, "ON_CHAIN_STATUS_CHANGED", { previous });
     const invalid =
       state.onChainState === "FundsOrDatumInvalid" && before.onChainState !== "FundsOrDatumInvalid";
-    if (failed || invalid) this.#emit(known, "ON_ERROR", { previous });
+    if (failed || invalid) this.#emitEvent(known, "ON_ERROR", { previous });
   }
 
   /**
@@ -280,7 +303,11 @@ export class ChangeSet {
    *
    * @param txHash - the transaction that ended it, and undoes that with itself
    */
-  #keepAction(record: EscrowRecord, next: Omit<Change, "output">, txHash: string | null) {
+  #recordPastAction(
+    record: EscrowRecord,
+    next: Omit<ChangedFields, "output">,
+    txHash: string | null,
+  ) {
     if (record.side !== "purchase") return;
     const was = nextActionOf(record);
     if (isSameAction(was, nextActionOf({ ...record, ...next }))) return;
@@ -290,10 +317,14 @@ export class ChangeSet {
   }
 
   /** @param beside - shown with the record */
-  #emit({ record, moved }: RecordChange, what: ChangeKind, beside: EventExtras): void {
+  #emitEvent(
+    { record, changedStamps: moved }: RecordChange,
+    what: ChangeKind,
+    beside: EventExtras,
+  ): void {
     record.sequence++;
-    const event = recordEvent(record, what, beside, {
-      moved,
+    const event = createRecordEvent(record, what, beside, {
+      changedStamps: moved,
       tipHeight: this.#tipHeight,
       id: this.#newId(),
       stampIndex: [...this.records.keys()].indexOf(record.id),
@@ -302,7 +333,7 @@ export class ChangeSet {
   }
 }
 
-function rowName(recordId: string, txHash: string): string {
+function transactionKeyOf(recordId: string, txHash: string): string {
   return `${recordId}:${txHash}`;
 }
 
@@ -324,29 +355,29 @@ class RecordIndex {
   }
 
   /** The records whose funds are in an output (`hash#index`): none, one, or one of each side. */
-  holding(utxo: string): EscrowRecord[] {
+  findByUtxo(utxo: string): EscrowRecord[] {
     return this.#byUtxo.get(utxo) ?? [];
   }
 
   /** The record with an identifier, if there is one. */
-  find(side: Side, identifierHash: string): EscrowRecord | undefined {
-    return this.#byIdentifier.get(keyOf(side, identifierHash));
+  findByIdentifier(side: Side, identifierHash: string): EscrowRecord | undefined {
+    return this.#byIdentifier.get(identifierKeyOf(side, identifierHash));
   }
 
   add(record: EscrowRecord): void {
-    this.#byIdentifier.set(keyOf(record.side, record.identifierHash), record);
+    this.#byIdentifier.set(identifierKeyOf(record.side, record.identifierHash), record);
     const { utxo } = record.state;
-    if (utxo !== null) this.#byUtxo.set(utxo, [...this.holding(utxo), record]);
+    if (utxo !== null) this.#byUtxo.set(utxo, [...this.findByUtxo(utxo), record]);
   }
 
   /** Before its output changes: `add` finds it a new place. */
   remove({ id, state: { utxo } }: EscrowRecord): void {
     if (utxo === null) return;
-    const others = this.holding(utxo).filter((one) => one.id !== id);
+    const others = this.findByUtxo(utxo).filter((one) => one.id !== id);
     this.#byUtxo.set(utxo, others);
   }
 }
 
-function keyOf(side: Side, identifierHash: string): string {
+function identifierKeyOf(side: Side, identifierHash: string): string {
   return `${side}:${identifierHash}`;
 }

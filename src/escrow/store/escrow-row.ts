@@ -1,9 +1,9 @@
 import { getTableColumns } from "drizzle-orm";
 import type { AddressTransaction } from "../../chain/provider/provider.ts";
+import type { ChainState, EscrowRecord, Terms } from "../model/escrow-record.ts";
 import { type Intent, nextActionOf } from "../model/intent.ts";
-import type { ChainState, EscrowRecord, Terms } from "../model/record.ts";
 import type {
-  MISMATCHED,
+  MISMATCH_STATUS,
   TransactionRecord,
   TransactionStatus,
 } from "../model/transaction-record.ts";
@@ -21,7 +21,7 @@ type DerivedColumn =
   | "dueAt"
   | "deadline";
 
-const DERIVED: ReadonlySet<string> = new Set<DerivedColumn>([
+const DERIVED_COLUMNS: ReadonlySet<string> = new Set<DerivedColumn>([
   "onChainState",
   "utxo",
   "docVersion",
@@ -52,12 +52,12 @@ export type StoredRecord = EscrowRecord &
 
 /** The columns of `EscrowRow`, for SELECT. */
 export const ESCROW_COLUMNS = Object.entries(getTableColumns(escrow))
-  .filter(([key]) => !DERIVED.has(key))
+  .filter(([key]) => !DERIVED_COLUMNS.has(key))
   .map(([key, { name }]) => (key === name ? name : `${name} AS ${key}`))
   .join(", ");
 
 /** The record of a row: its plain columns as they are, and the others parsed. */
-export function recordOfRow({
+export function toEscrowRecord({
   intent,
   pendingTransaction,
   error,
@@ -69,20 +69,20 @@ export function recordOfRow({
     ...row,
     terms: JSON.parse(row.terms) as Terms,
     state: JSON.parse(row.state) as ChainState,
-    output: parsed(row.output),
+    output: parseJson(row.output),
     progress: {
-      intent: parsed(intent),
-      pendingTransaction: parsed(pendingTransaction),
-      error: parsed(error),
+      intent: parseJson(intent),
+      pendingTransaction: parseJson(pendingTransaction),
+      error: parseJson(error),
       expiredAt,
     },
-    wallet: parsed(row.wallet),
+    wallet: parseJson(row.wallet),
     isWalletRemoved: walletRemoved !== null,
   };
 }
 
 /** The columns of `terms`, `state`, what is wanted and what follows from that: JSON text, or filtered by. */
-export function columnsOf(record: EscrowRecord) {
+export function toColumns(record: EscrowRecord) {
   const { terms, state, wallet, progress, output } = record;
   const { requestedAction, errorType } = nextActionOf(record);
   return {
@@ -100,7 +100,7 @@ export function columnsOf(record: EscrowRecord) {
   };
 }
 
-function parsed<Value>(json: string | null): Value | null {
+function parseJson<Value>(json: string | null): Value | null {
   return json === null ? null : (JSON.parse(json) as Value);
 }
 
@@ -108,11 +108,11 @@ function parsed<Value>(json: string | null): Value | null {
 export interface TransactionChange {
   recordId: string;
   transaction: TransactionRecord;
-  status: TransactionStatus | typeof MISMATCHED;
+  status: TransactionStatus | typeof MISMATCH_STATUS;
   /** What it was made for; null: it is not ours. */
   intent: Intent | null;
   /** Once it is in a block: its place there, and `storedBefore` of the record. */
-  applied: { txIndex: number; undoData: string } | null;
+  inclusion: { txIndex: number; undoData: string } | null;
 }
 
 /** A row of `escrow_transaction` as it was read. */
@@ -123,7 +123,7 @@ export interface StoredTransaction {
 }
 
 /** A transaction as a block that was applied has it. */
-export function inBlock(
+export function toConfirmedTransaction(
   transaction: Pick<
     TransactionRecord,
     "id" | "createdAt" | "fees" | "previousOnChainState" | "newOnChainState"

@@ -1,18 +1,18 @@
 import type { Database } from "../../db/client.ts";
+import type { EscrowRecord } from "../model/escrow-record.ts";
 import type { Intent } from "../model/intent.ts";
-import type { EscrowRecord } from "../model/record.ts";
 import type { TransactionRecord } from "../model/transaction-record.ts";
 import {
   ESCROW_COLUMNS,
   type EscrowRow,
-  recordOfRow,
   type StoredTransaction,
+  toEscrowRecord,
 } from "./escrow-row.ts";
 
 /** Records as they are stored, and what is stored of some transactions of theirs. */
-export interface KnownRecords {
+export interface LoadedRecords {
   records: EscrowRecord[];
-  stored: StoredTransaction[];
+  storedTransactions: StoredTransaction[];
 }
 
 /**
@@ -26,7 +26,7 @@ export async function loadRecords(
   txHashes: readonly string[],
   ids: string,
   ...params: unknown[]
-): Promise<KnownRecords> {
+): Promise<LoadedRecords> {
   const rows = await db.all<EscrowRow & { transactions: string | null }>(
     `SELECT ${ESCROW_COLUMNS}, (SELECT json_group_array(json_array(json(fields), json(intent)))
          FROM escrow_transaction
@@ -36,8 +36,8 @@ export async function loadRecords(
     ...params,
   );
   return {
-    records: rows.map(({ transactions: _, ...row }) => recordOfRow(row)),
-    stored: rows.flatMap(({ id, transactions }) =>
+    records: rows.map(({ transactions: _, ...row }) => toEscrowRecord(row)),
+    storedTransactions: rows.flatMap(({ id, transactions }) =>
       (JSON.parse(transactions ?? "[]") as [TransactionRecord, Intent | null][]).map(
         ([transaction, intent]) => ({ recordId: id, transaction, intent }),
       ),

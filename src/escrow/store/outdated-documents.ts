@@ -1,10 +1,10 @@
-import { jsonRow, parseJsonRow } from "../../db/json-row.ts";
-import type { Documents } from "../../db/render-outdated.ts";
-import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "./escrow-row.ts";
-import { DOC_VERSION, render } from "./render.ts";
+import { jsonRowSql, parseJsonRow } from "../../db/json-row.ts";
+import type { DocumentTable } from "../../db/render-outdated.ts";
+import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "./escrow-row.ts";
+import { DOC_VERSION, renderRecord } from "./render-record.ts";
 
 /** The documents of payments and purchases, for the job that renders outdated ones again. */
-export const ESCROW_DOCUMENTS: Documents = {
+export const ESCROW_DOCUMENTS: DocumentTable = {
   table: "escrow",
   version: DOC_VERSION,
   columns: ESCROW_COLUMNS,
@@ -16,10 +16,10 @@ export const ESCROW_DOCUMENTS: Documents = {
  * that it is rendered from. Both come from one read, so that a record is shown at the place that the
  * page gives it.
  */
-export const DOC_OR_OUTDATED = `iif(doc_version = ${DOC_VERSION}, doc, NULL) AS doc,
-  iif(doc_version = ${DOC_VERSION}, NULL, ${jsonRow(ESCROW_COLUMNS)}) AS outdated`;
+export const DOC_OR_OUTDATED_SQL = `iif(doc_version = ${DOC_VERSION}, doc, NULL) AS doc,
+  iif(doc_version = ${DOC_VERSION}, NULL, ${jsonRowSql(ESCROW_COLUMNS)}) AS outdated`;
 
 /** Renders a row that another version wrote; until the job has passed, each read does so. */
 export function renderOutdated(row: string): string {
-  return render(recordOfRow(parseJsonRow<EscrowRow>(ESCROW_COLUMNS, row)));
+  return renderRecord(toEscrowRecord(parseJsonRow<EscrowRow>(ESCROW_COLUMNS, row)));
 }

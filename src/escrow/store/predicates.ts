@@ -2,44 +2,44 @@
  * SQL on a row of `escrow`, which partial indexes and indexes of expressions repeat. A query uses such an
  * index only where it has exactly the same text, so both take it from here.
  */
-import { MISMATCHED } from "../model/transaction-record.ts";
+import { MISMATCH_STATUS } from "../model/transaction-record.ts";
 
 /** Index `escrow_billed`: payments whose seller has withdrawn, or can withdraw, the funds. */
-export const BILLABLE = `side = 'payment' AND on_chain_state IN ('Withdrawn', 'ResultSubmitted', 'DisputedWithdrawn')`;
+export const BILLABLE_CONDITION = `side = 'payment' AND on_chain_state IN ('Withdrawn', 'ResultSubmitted', 'DisputedWithdrawn')`;
 
 /**
  * When a payment became billable, epoch milliseconds: the block time of its withdrawal, or the time
  * from which a submitted result can be withdrawn. Never when sync applied it.
  */
-export const BILLABLE_AT = `(CASE on_chain_state WHEN 'ResultSubmitted' THEN CAST(terms->>'unlockTime' AS INTEGER) ELSE (state->'transaction'->>'blockTime') * 1000 END)`;
+export const BILLABLE_AT_SQL = `(CASE on_chain_state WHEN 'ResultSubmitted' THEN CAST(terms->>'unlockTime' AS INTEGER) ELSE (state->'transaction'->>'blockTime') * 1000 END)`;
 
 /** Payment key hash of the buyer, as its lock names it. */
-export const BUYER_VKEY = "(state->'lock'->>'buyerVkey')";
+export const BUYER_VKEY_SQL = "(state->'lock'->>'buyerVkey')";
 
 /** Indexes `escrow_wallet_…`: id of the wallet that acts for the record; null: none was assigned yet. */
-export const ACTING_WALLET = "(wallet->>'id')";
+export const ACTING_WALLET_ID_SQL = "(wallet->>'id')";
 
 /** Index `escrow_needs_person`: something went wrong, or a person has to decide. */
-export const NEEDS_PERSON = "error_type IS NOT NULL";
+export const NEEDS_PERSON_CONDITION = "error_type IS NOT NULL";
 
 /** Indexes `escrow_ended` and `escrow_agent_ended`: the funds were paid out. */
-export const ENDED = `on_chain_state IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn')`;
+export const ENDED_CONDITION = `on_chain_state IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn')`;
 
 /** Block time of the newest transaction, Unix seconds; of an escrow that ended, of the one that ended it. */
-export const MOVED_AT = `(state->'transaction'->>'blockTime')`;
+export const BLOCK_TIME_SQL = `(state->'transaction'->>'blockTime')`;
 
 /** Index `escrow_intent`: a step was requested and is not done. */
-export const HAS_INTENT = "intent IS NOT NULL";
+export const HAS_INTENT_CONDITION = "intent IS NOT NULL";
 
 /** Index `escrow_unfinished`: funds may still be locked, or are locked. */
-export const UNFINISHED = `CASE WHEN on_chain_state IS NULL THEN expired_at IS NULL
+export const UNFINISHED_CONDITION = `CASE WHEN on_chain_state IS NULL THEN expired_at IS NULL
   ELSE on_chain_state NOT IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn') END`;
 
 /** Index `escrow_bulky`: the output that holds the funds is larger than nearly all, of about 4,000 bytes. */
-export const BULKY = "length(output) > 8000";
+export const LARGE_OUTPUT_CONDITION = "length(output) > 8000";
 
 /** The payment source was removed. There are few sources. */
-export const IS_OF_REMOVED =
+export const SOURCE_REMOVED_CONDITION =
   "source_id IN (SELECT removed.id FROM payment_source AS removed WHERE removed.deleted_at IS NOT NULL)";
 
 /**
@@ -48,7 +48,7 @@ export const IS_OF_REMOVED =
  * identifier of Web3ChainV1 does not name its contract, so anybody can lock a copy at another one.
  * A payment source that was removed and added again has a second record of each escrow.
  */
-export const PREFERRED_FIRST = `${IS_OF_REMOVED}, terms->>'isRequested' IS NULL, id DESC`;
+export const PREFERRED_FIRST_SQL = `${SOURCE_REMOVED_CONDITION}, terms->>'isRequested' IS NULL, id DESC`;
 
 /** On a row of `escrow_transaction`: a block that was applied has the transaction. */
-export const IS_APPLIED = `status IN ('Confirmed', '${MISMATCHED}')`;
+export const APPLIED_CONDITION = `status IN ('Confirmed', '${MISMATCH_STATUS}')`;

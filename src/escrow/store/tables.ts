@@ -8,18 +8,18 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
-import { MISMATCHED, TRANSACTION_STATUSES } from "../model/transaction-record.ts";
+import { MISMATCH_STATUS, TRANSACTION_STATUSES } from "../model/transaction-record.ts";
 import {
-  ACTING_WALLET,
-  BILLABLE,
-  BILLABLE_AT,
-  BULKY,
-  BUYER_VKEY,
-  ENDED,
-  HAS_INTENT,
-  MOVED_AT,
-  NEEDS_PERSON,
-  UNFINISHED,
+  ACTING_WALLET_ID_SQL,
+  BILLABLE_AT_SQL,
+  BILLABLE_CONDITION,
+  BLOCK_TIME_SQL,
+  BUYER_VKEY_SQL,
+  ENDED_CONDITION,
+  HAS_INTENT_CONDITION,
+  LARGE_OUTPUT_CONDITION,
+  NEEDS_PERSON_CONDITION,
+  UNFINISHED_CONDITION,
 } from "./predicates.ts";
 
 /**
@@ -86,7 +86,7 @@ export const escrow = sqliteTable(
     expiredAt: integer("expired_at"),
     /** What became of the charge for a purchase; null: it was not charged. */
     charge: text("charge", { enum: ["held", "returned"] }),
-    /** `WalletName` as JSON: the wallet that acts for the record; null: none was chosen yet. */
+    /** `WalletReference` as JSON: the wallet that acts for the record; null: none was chosen yet. */
     wallet: text("wallet"),
     /** 1: that wallet, or the payment source, was removed; written by who removes it or adds it again. */
     walletRemoved: integer("wallet_removed"),
@@ -98,7 +98,7 @@ export const escrow = sqliteTable(
     lastDeadlineWarning: integer("last_deadline_warning"),
   },
   (table) => {
-    const page = (name: string, stamp: AnySQLiteColumn) => [
+    const createPageIndexes = (name: string, stamp: AnySQLiteColumn) => [
       index(`escrow_${name}`).on(table.side, table.network, table.sourceType, stamp, table.id),
       index(`escrow_contract_${name}`).on(
         table.side,
@@ -110,7 +110,7 @@ export const escrow = sqliteTable(
       ),
       // For keys that are bound to wallets.
       index(`escrow_wallet_${name}`).on(
-        sql.raw(ACTING_WALLET),
+        sql.raw(ACTING_WALLET_ID_SQL),
         table.side,
         table.network,
         table.sourceType,
@@ -119,9 +119,9 @@ export const escrow = sqliteTable(
       ),
     ];
     return [
-      ...page("chain_changed", table.chainChangedAt),
-      ...page("action_changed", table.actionChangedAt),
-      ...page("changed", table.changedAt),
+      ...createPageIndexes("chain_changed", table.chainChangedAt),
+      ...createPageIndexes("action_changed", table.actionChangedAt),
+      ...createPageIndexes("changed", table.changedAt),
       // For the lists, newest first: all records of a side, of a contract, in a state, or of a wallet.
       index("escrow_newest").on(table.side, table.network, table.sourceType, table.id),
       index("escrow_contract_newest").on(
@@ -139,7 +139,7 @@ export const escrow = sqliteTable(
         table.id,
       ),
       index("escrow_wallet_newest").on(
-        sql.raw(ACTING_WALLET),
+        sql.raw(ACTING_WALLET_ID_SQL),
         table.side,
         table.network,
         table.sourceType,
@@ -154,7 +154,7 @@ export const escrow = sqliteTable(
       ),
       index("escrow_needs_person")
         .on(table.side, table.network, table.sourceType, table.id)
-        .where(sql.raw(NEEDS_PERSON)),
+        .where(sql.raw(NEEDS_PERSON_CONDITION)),
       uniqueIndex("escrow_identifier").on(table.identifierHash, table.side, table.sourceId),
       index("escrow_utxo").on(table.sourceId, table.utxo),
       // Records with a pending transaction.
@@ -163,7 +163,7 @@ export const escrow = sqliteTable(
         .on(table.network, sql`wallet->>'vkey'`, table.dueAt)
         .where(sql`due_at IS NOT NULL`),
       // What is waiting or under way, newest first.
-      index("escrow_intent").on(table.network, table.id).where(sql.raw(HAS_INTENT)),
+      index("escrow_intent").on(table.network, table.id).where(sql.raw(HAS_INTENT_CONDITION)),
       // Deadlines that come near.
       index("escrow_deadline").on(table.sourceId, table.deadline).where(sql`deadline IS NOT NULL`),
       // What was asked for and is not locked: it expires.
@@ -175,20 +175,24 @@ export const escrow = sqliteTable(
         .on(table.network, table.id)
         .where(sql`charge = 'held' AND expired_at IS NOT NULL`),
       // Few: those whose next step may be too large with the contract's script in it.
-      index("escrow_bulky").on(table.network, table.sourceId).where(sql.raw(BULKY)),
+      index("escrow_bulky")
+        .on(table.network, table.sourceId)
+        .where(sql.raw(LARGE_OUTPUT_CONDITION)),
       // What the removal of a wallet or a source asks for.
-      index("escrow_unfinished").on(table.sourceId).where(sql.raw(UNFINISHED)),
+      index("escrow_unfinished").on(table.sourceId).where(sql.raw(UNFINISHED_CONDITION)),
       // What a wallet that is added again goes on with.
       index("escrow_wallet_removed").on(table.sourceId).where(sql`wallet_removed IS NOT NULL`),
       // For the books: escrows by the block time of what ended them, of all agents or of one.
-      index("escrow_ended").on(table.side, table.network, sql.raw(MOVED_AT)).where(sql.raw(ENDED)),
+      index("escrow_ended")
+        .on(table.side, table.network, sql.raw(BLOCK_TIME_SQL))
+        .where(sql.raw(ENDED_CONDITION)),
       index("escrow_agent_ended")
-        .on(table.side, table.network, sql`terms->>'agentIdentifier'`, sql.raw(MOVED_AT))
-        .where(sql.raw(ENDED)),
+        .on(table.side, table.network, sql`terms->>'agentIdentifier'`, sql.raw(BLOCK_TIME_SQL))
+        .where(sql.raw(ENDED_CONDITION)),
       // For the monthly invoice: a buyer's payments that became billable in a month.
       index("escrow_billed")
-        .on(table.network, sql.raw(BUYER_VKEY), sql.raw(BILLABLE_AT))
-        .where(sql.raw(BILLABLE)),
+        .on(table.network, sql.raw(BUYER_VKEY_SQL), sql.raw(BILLABLE_AT_SQL))
+        .where(sql.raw(BILLABLE_CONDITION)),
     ];
   },
 );
@@ -205,7 +209,7 @@ export const escrowTransaction = sqliteTable(
     /** Never changes. */
     id: text("id").notNull(),
     sourceId: text("source_id").notNull(),
-    status: text("status", { enum: [...TRANSACTION_STATUSES, MISMATCHED] }).notNull(),
+    status: text("status", { enum: [...TRANSACTION_STATUSES, MISMATCH_STATUS] }).notNull(),
     /** Null until it is in a block that was applied, like the next two. */
     blockHeight: integer("block_height"),
     txIndex: integer("tx_index"),

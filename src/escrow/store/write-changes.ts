@@ -1,12 +1,12 @@
 import { getTableColumns } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import { type Statement, statement } from "../../db/client.ts";
-import { isoText, reserveStamps, type SqlExpression, stamp } from "../../db/clock.ts";
+import { isoTimeSql, reserveStamps, type SqlExpression, stampSql } from "../../db/clock.ts";
 import { writeEvents } from "../../events/outbox.ts";
-import { dueAt, unwarnedDeadline } from "../model/due-at.ts";
+import { computeDueAt, findUnwarnedDeadline } from "../model/compute-due-at.ts";
 import type { ChangeSet } from "./change-set.ts";
-import { columnsOf } from "./escrow-row.ts";
-import { DOC_VERSION, render, renderTransaction, STAMP } from "./render.ts";
+import { toColumns } from "./escrow-row.ts";
+import { DOC_VERSION, renderRecord, renderTransaction, STAMP_MARK } from "./render-record.ts";
 import { escrow } from "./tables.ts";
 
 /**
@@ -19,31 +19,35 @@ export function writeChanges(
 ): Statement[] {
   const count = changes.records.size;
   if (count === 0) return [];
-  const stampOf = (index: string) => stamp("escrow", network, count, index);
+  const stampOf = (index: string) => stampSql("escrow", network, count, index);
   return [
     reserveStamps("escrow", network, count, changes.now),
     ...writeRecords(changes, stampOf("(value->>'stampIndex')")),
     ...writeTransactions(changes, sourceId),
     ...writePastActions(changes),
     ...restoreCharges(changes.lockedAfterEnd),
-    ...portions(changes.events).flatMap((events) =>
-      writeEvents(events, { network, sourceId, now: changes.now, placeholder: STAMP }, stampOf),
+    ...chunkRows(changes.events).flatMap((events) =>
+      writeEvents(
+        events,
+        { network, sourceId, now: changes.now, placeholder: STAMP_MARK },
+        stampOf,
+      ),
     ),
   ];
 }
 
 /** D1 takes two megabytes in one parameter, and a party may make a record of tens of kilobytes. */
-const MAX_PARAMETER = 1_000_000;
+const MAX_PARAMETER_BYTES = 1_000_000;
 
 /** JSON arrays of the rows, each short enough for one parameter: D1 counts its bytes, in UTF-8. */
-function portions(rows: object[]): string[] {
+function chunkRows(rows: object[]): string[] {
   const parts: string[][] = [];
-  let bytes = MAX_PARAMETER;
+  let bytes = MAX_PARAMETER_BYTES;
   for (const row of rows) {
     // Rows are large, so each becomes text once.
     const text = JSON.stringify(row);
     const more = Buffer.byteLength(text);
-    if (bytes + more > MAX_PARAMETER) {
+    if (bytes + more > MAX_PARAMETER_BYTES) {
       parts.push([]);
       bytes = 0;
     }
@@ -54,7 +58,7 @@ function portions(rows: object[]): string[] {
 }
 
 /** Columns that a later write of a record leaves as they are. */
-const FIXED: ReadonlySet<string> = new Set([
+const IMMUTABLE_COLUMNS: ReadonlySet<string> = new Set([
   "id",
   "side",
   "network",
@@ -69,67 +73,75 @@ const FIXED: ReadonlySet<string> = new Set([
 ]);
 
 /** SQL of columns that are not what the row's JSON has by their name; `at` is the stamp of the write. */
-const COMPUTED: Record<string, string> = {
+const COMPUTED_COLUMNS: Record<string, string> = {
   chainChangedAt: "iif(v->>'movesChain', at, v->>'chainChangedAt')",
   actionChangedAt: "iif(v->>'movesAction', at, v->>'actionChangedAt')",
   changedAt: "iif(v->>'movesAny', at, v->>'changedAt')",
   docVersion: String(DOC_VERSION),
-  doc: `replace(v->>'doc', ?, ${isoText("at")})`,
+  doc: `replace(v->>'doc', ?, ${isoTimeSql("at")})`,
 };
 
 /** The columns that a write sets. Other statements set the charge of a purchase. */
-const WRITTEN = Object.entries(getTableColumns(escrow)).filter(([key]) => key !== "charge");
+const WRITTEN_COLUMNS = Object.entries(getTableColumns(escrow)).filter(([key]) => key !== "charge");
 
-const INSERT_INTO = `INSERT INTO escrow (${WRITTEN.map(([, { name }]) => name).join(", ")})`;
-const SELECT = WRITTEN.map(([key]) => COMPUTED[key] ?? `v->>'${key}'`).join(", ");
-const UPDATE = WRITTEN.filter(([key]) => !FIXED.has(key) && key !== "revision")
+const INSERT_SQL = `INSERT INTO escrow (${WRITTEN_COLUMNS.map(([, { name }]) => name).join(", ")})`;
+const SELECT_SQL = WRITTEN_COLUMNS.map(([key]) => COMPUTED_COLUMNS[key] ?? `v->>'${key}'`).join(
+  ", ",
+);
+const UPDATE_SQL = WRITTEN_COLUMNS.filter(
+  ([key]) => !IMMUTABLE_COLUMNS.has(key) && key !== "revision",
+)
   .map(([, { name }]) => `${name} = excluded.${name}`)
   .join(", ");
 
 function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
-  const rows = [...changes.records.values()].map(({ record, moved }, stampIndex) => ({
-    ...record,
-    ...columnsOf(record),
-    stampIndex,
-    onChainState: record.state.onChainState,
-    utxo: record.state.utxo,
-    dueAt: dueAt(record),
-    deadline: unwarnedDeadline(record),
-    revision: record.revision + 1,
-    movesChain: moved.chain,
-    movesAction: moved.action,
-    movesAny: moved.chain || moved.action,
-    doc: render(record, moved),
-  }));
+  const rows = [...changes.records.values()].map(
+    ({ record, changedStamps: moved }, stampIndex) => ({
+      ...record,
+      ...toColumns(record),
+      stampIndex,
+      onChainState: record.state.onChainState,
+      utxo: record.state.utxo,
+      dueAt: computeDueAt(record),
+      deadline: findUnwarnedDeadline(record),
+      revision: record.revision + 1,
+      movesChain: moved.chain,
+      movesAction: moved.action,
+      movesAny: moved.chain || moved.action,
+      doc: renderRecord(record, moved),
+    }),
+  );
   // Materialized: otherwise each column writes out all of its row's JSON once more.
-  return portions(rows).map((part) =>
+  return chunkRows(rows).map((part) =>
     statement(
-      `${INSERT_INTO}
+      `${INSERT_SQL}
        WITH item AS MATERIALIZED (SELECT value AS v, ${at.sql} AS at FROM json_each(?))
-       SELECT ${SELECT} FROM item WHERE true
+       SELECT ${SELECT_SQL} FROM item WHERE true
        ON CONFLICT (id) DO UPDATE SET
-         revision = iif(escrow.revision = excluded.revision - 1, excluded.revision, NULL), ${UPDATE}`,
+         revision = iif(escrow.revision = excluded.revision - 1, excluded.revision, NULL), ${UPDATE_SQL}`,
       ...at.params,
       part,
-      STAMP,
+      STAMP_MARK,
     ),
   );
 }
 
 function writeTransactions(changes: ChangeSet, sourceId: string): Statement[] {
-  const rows = changes.transactions.map(({ recordId, transaction, status, intent, applied }) => ({
-    recordId,
-    txHash: transaction.txHash,
-    id: transaction.id,
-    status,
-    blockHeight: transaction.blockHeight,
-    txIndex: applied?.txIndex ?? null,
-    undoData: applied?.undoData ?? null,
-    fields: JSON.stringify(transaction),
-    doc: renderTransaction(transaction),
-    intent: intent && JSON.stringify(intent),
-  }));
-  return portions(rows).map((part) =>
+  const rows = changes.transactions.map(
+    ({ recordId, transaction, status, intent, inclusion: applied }) => ({
+      recordId,
+      txHash: transaction.txHash,
+      id: transaction.id,
+      status,
+      blockHeight: transaction.blockHeight,
+      txIndex: applied?.txIndex ?? null,
+      undoData: applied?.undoData ?? null,
+      fields: JSON.stringify(transaction),
+      doc: renderTransaction(transaction),
+      intent: intent && JSON.stringify(intent),
+    }),
+  );
+  return chunkRows(rows).map((part) =>
     statement(
       `INSERT INTO escrow_transaction (record_id, tx_hash, id, source_id, status, block_height,
          tx_index, undo_data, fields, doc, intent)
@@ -147,7 +159,7 @@ function writeTransactions(changes: ChangeSet, sourceId: string): Statement[] {
 }
 
 function writePastActions({ pastActions }: ChangeSet): Statement[] {
-  return portions(pastActions).map((part) =>
+  return chunkRows(pastActions).map((part) =>
     statement(
       `INSERT INTO escrow_action (record_id, id, tx_hash, doc)
        SELECT value->>'recordId', value->>'id', value->>'txHash', value->>'doc' FROM json_each(?)`,
@@ -157,7 +169,7 @@ function writePastActions({ pastActions }: ChangeSet): Statement[] {
 }
 
 /** Of the locked purchases, whose ids are the parameter, those whose charge was given back. */
-const GIVEN_BACK = "escrow.id IN (SELECT value FROM json_each(?)) AND charge = 'returned'";
+const RETURNED_CONDITION = "escrow.id IN (SELECT value FROM json_each(?)) AND charge = 'returned'";
 
 /**
  * Charges purchases again if their charge was refunded before their lock landed. A restored
@@ -175,7 +187,7 @@ export function restoreCharges(ids: readonly string[]): Statement[] {
            - sum(credits) OVER (PARTITION BY api_key.id ORDER BY record_id) AS room
          FROM escrow JOIN escrow_request ON record_id = escrow.id
            JOIN api_key ON api_key.id = escrow.requested_by_id
-         WHERE ${GIVEN_BACK} AND credits > 0) AS again
+         WHERE ${RETURNED_CONDITION} AND credits > 0) AS again
        WHERE record_id = again.id`,
       listed,
     ),
@@ -183,7 +195,7 @@ export function restoreCharges(ids: readonly string[]): Statement[] {
       `UPDATE api_key SET accumulated_usage_credits = accumulated_usage_credits + again.credits
        FROM (SELECT escrow.requested_by_id AS key_id, sum(credits) AS credits
          FROM escrow JOIN escrow_request ON record_id = escrow.id
-         WHERE ${GIVEN_BACK} AND credits > 0 GROUP BY 1) AS again
+         WHERE ${RETURNED_CONDITION} AND credits > 0 GROUP BY 1) AS again
        WHERE api_key.id = again.key_id`,
       listed,
     ),
@@ -192,11 +204,11 @@ export function restoreCharges(ids: readonly string[]): Statement[] {
        FROM (SELECT escrow.requested_by_id AS key_id, escrow.network AS network,
            fund.value->>'unit' AS unit, sum(CAST(fund.value->>'amount' AS INTEGER)) AS amount
          FROM escrow JOIN escrow_request ON record_id = escrow.id, json_each(terms->'funds') AS fund
-         WHERE ${GIVEN_BACK} AND is_spent = 1 GROUP BY 1, 2, 3) AS again
+         WHERE ${RETURNED_CONDITION} AND is_spent = 1 GROUP BY 1, 2, 3) AS again
        WHERE key_spending.api_key_id = again.key_id AND key_spending.network = again.network
          AND key_spending.unit = again.unit`,
       listed,
     ),
-    statement(`UPDATE escrow SET charge = 'held' WHERE ${GIVEN_BACK}`, listed),
+    statement(`UPDATE escrow SET charge = 'held' WHERE ${RETURNED_CONDITION}`, listed),
   ];
 }

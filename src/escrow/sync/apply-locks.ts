@@ -5,32 +5,32 @@ import type { Funds } from "../../chain/network.ts";
 import { formatOutputReference } from "../../chain/transaction/transaction-plan.ts";
 import { newId } from "../../db/id.ts";
 import { log } from "../../log.ts";
-import { IDLE, type RecordError } from "../model/intent.ts";
-import { progressAfter } from "../model/intent-after.ts";
-import { liveOutput } from "../model/read-escrow.ts";
+import { advanceProgress } from "../model/advance-progress.ts";
 import {
   addNote,
-  cooldownText,
   type EscrowRecord,
+  formatCooldown,
   fundsOf,
   isUnlocked,
   type Lock,
   type Side,
-  storedFunds,
   type Terms,
-  UNLOCKED,
-  type WalletName,
-} from "../model/record.ts";
+  toStoredFunds,
+  UNLOCKED_STATE,
+  type WalletReference,
+} from "../model/escrow-record.ts";
+import { IDLE_PROGRESS, type RecordError } from "../model/intent.ts";
+import { toLiveOutput } from "../model/read-escrow.ts";
 import type { ChangeSet } from "../store/change-set.ts";
-import { findMismatches } from "./deviations.ts";
 import {
+  type ContractTransaction,
   type EscrowOutput,
   type EscrowSource,
-  type ReadTransaction,
   roleOf,
   type SourceWallet,
 } from "./escrow-source.ts";
-import { feeShares } from "./fee-shares.ts";
+import { computeFeeShares } from "./fee-shares.ts";
+import { findMismatches } from "./find-mismatches.ts";
 import { noteTooManyTokens } from "./note-too-many-tokens.ts";
 
 /**
@@ -42,11 +42,11 @@ import { noteTooManyTokens } from "./note-too-many-tokens.ts";
 export async function applyLocks(
   changes: ChangeSet,
   source: EscrowSource,
-  read: ReadTransaction,
+  read: ContractTransaction,
   outputs: EscrowOutput[],
 ): Promise<void> {
   const deviating = new Map<EscrowRecord, string[]>();
-  let shares: Awaited<ReturnType<typeof feeShares>> | null = null;
+  let shares: Awaited<ReturnType<typeof computeFeeShares>> | null = null;
   for (const lock of outputs) {
     const sides = findOwnSides(changes, source, lock);
     if (sides.length === 0) continue;
@@ -55,45 +55,51 @@ export async function applyLocks(
     const open = sides.filter(({ side }) => {
       // A repeated identifier never touches the first record; one whose lock was rolled back waits.
       if (changes.isOutsideScope(side, identifierHash)) return false;
-      const known = changes.find(side, identifierHash);
+      const known = changes.findByIdentifier(side, identifierHash);
       return known === undefined || isUnlocked(known);
     });
     const buyer = sides.find(({ side }) => side === "purchase");
     if (buyer)
       await noteSecondLock(changes, read, lock, buyer.wallet.vkey, (agreed) =>
-        forgeable(source, read, lock, agreed),
+        explainForgeableLock(source, read, lock, agreed),
       );
     if (open.length === 0) continue;
 
     const requestedTerms = open
-      .map(({ side }) => changes.find(side, identifierHash)?.terms)
+      .map(({ side }) => changes.findByIdentifier(side, identifierHash)?.terms)
       .find((terms) => terms?.isRequested);
-    const rejection = await forgeable(source, read, lock, requestedTerms?.funds.map(fundsOf));
+    const rejection = await explainForgeableLock(
+      source,
+      read,
+      lock,
+      requestedTerms?.funds.map(fundsOf),
+    );
     if (rejection) {
       changes.ignoredLocks++;
       log("warn", "sync.lock_ignored", { tx: read.tx.hash, index: lock.index, reason: rejection });
       continue;
     }
-    shares ??= await feeShares(source.network, read, new Set());
+    shares ??= await computeFeeShares(source.network, read, new Set());
     const fee =
       shares.get(formatOutputReference({ txHash: read.tx.hash, index: lock.index })) ?? 0n;
     for (const { side, wallet } of open) {
       const terms = termsOf(lock, changes.pricing);
       const record =
-        changes.find(side, identifierHash) ??
-        newRecord(changes.now, source, side, { identifier, identifierHash, wallet, terms });
+        changes.findByIdentifier(side, identifierHash) ??
+        createLockRecord(changes.now, source, side, { identifier, identifierHash, wallet, terms });
       const isRequested = record.terms.isRequested === true;
-      if (!isRequested) Object.assign(record, { terms, wallet: walletNameOf(wallet) });
+      if (!isRequested) Object.assign(record, { terms, wallet: toWalletReference(wallet) });
       const faults = [
-        ...faultsOf(read, lock),
+        ...findFaults(read, lock),
         ...(isRequested ? findMismatches(record, lock) : []),
       ];
-      const isOurs = (changes.stored(record, read.at.txHash)?.intent ?? null) !== null;
+      const isOurs =
+        (changes.findStoredTransaction(record, read.at.txHash)?.intent ?? null) !== null;
       if (isRequested && !isOurs && faults.length > 0) {
         deviating.set(record, faults);
         continue;
       }
-      record.wallet ??= walletNameOf(wallet);
+      record.wallet ??= toWalletReference(wallet);
       lockRecord(changes, record, read, lock, { source, faults, fee });
     }
   }
@@ -107,9 +113,9 @@ export async function applyLocks(
  * buyer the transaction. Otherwise anyone could fill our tables at the price of a transaction. The
  * payer is not checked, because a transaction may spend and read any number of outputs.
  */
-async function forgeable(
+async function explainForgeableLock(
   source: EscrowSource,
-  read: ReadTransaction,
+  read: ContractTransaction,
   { datum, output }: EscrowOutput,
   requestedFunds: Funds[] | undefined,
 ): Promise<string | null> {
@@ -124,13 +130,13 @@ async function forgeable(
   if (!read.tx.signers.includes(datum.buyerVkey)) return "not signed by the buyer";
 
   // The next step of an escrow that was not recorded looks like a lock; the spent datum shows that.
-  const spent = [...(await read.spentDatums()).values()];
+  const spent = [...(await read.loadSpentDatums()).values()];
   const continued = spent.some((one) => one?.referenceSignature === datum.referenceSignature);
   return continued ? "continues an escrow whose lock was not recorded" : null;
 }
 
 /** What is wrong with a genuine lock; each sentence ends up in `errorNote`. */
-function faultsOf({ at }: ReadTransaction, { datum, output }: EscrowOutput): string[] {
+function findFaults({ at }: ContractTransaction, { datum, output }: EscrowOutput): string[] {
   const { collateralReturn } = datum;
   const nativeAmount = output.funds.find(({ unit }) => unit === "")?.amount ?? 0n;
   const faults: [boolean, string][] = [
@@ -155,11 +161,11 @@ function faultsOf({ at }: ReadTransaction, { datum, output }: EscrowOutput): str
 function noteMismatch(
   changes: ChangeSet,
   record: EscrowRecord,
-  { tx, at }: ReadTransaction,
+  { tx, at }: ContractTransaction,
   faults: string[],
 ): void {
   // A cursor that was moved back reads it again.
-  if (changes.stored(record, tx.hash)?.transaction.status === "Confirmed") return;
+  if (changes.findStoredTransaction(record, tx.hash)?.transaction.status === "Confirmed") return;
   const { error } = record.progress;
   const noted = {
     isManual: error?.isManual ?? false,
@@ -176,19 +182,19 @@ function noteMismatch(
 function lockRecord(
   changes: ChangeSet,
   record: EscrowRecord,
-  read: ReadTransaction,
+  read: ContractTransaction,
   lock: EscrowOutput,
   { source, faults, fee }: { source: EscrowSource; faults: string[]; fee: bigint },
 ): void {
   const onChainState = faults.length === 0 ? "FundsLocked" : "FundsOrDatumInvalid";
   const { txHash } = read.at;
   const utxo = `${txHash}#${lock.index}`;
-  const after = progressAfter(record, {
+  const after = advanceProgress(record, {
     txHash,
     onChainState,
     resultHash: lock.datum.resultHash,
     utxo,
-    madeFor: changes.stored(record, txHash)?.intent ?? null,
+    transactionIntent: changes.findStoredTransaction(record, txHash)?.intent ?? null,
     ...(faults.length > 0 && { reason: faults.join("; ") }),
   });
   if (after.undo.expiredAt !== null && onChainState === "FundsLocked")
@@ -197,16 +203,16 @@ function lockRecord(
     record,
     {
       state: {
-        ...UNLOCKED,
+        ...UNLOCKED_STATE,
         onChainState,
         resultHash: lock.datum.resultHash,
-        buyerCooldown: cooldownText(lock.datum.buyerCooldownTime),
-        sellerCooldown: cooldownText(lock.datum.sellerCooldownTime),
+        buyerCooldown: formatCooldown(lock.datum.buyerCooldownTime),
+        sellerCooldown: formatCooldown(lock.datum.sellerCooldownTime),
         buyerFees: String(fee),
-        lock: lockedBy(lock.datum),
+        lock: toLock(lock.datum),
         utxo,
       },
-      output: liveOutput(txHash, lock),
+      output: toLiveOutput(txHash, lock),
       ...noteTooManyTokens(record, source, lock, txHash, after),
     },
     read.at,
@@ -214,7 +220,7 @@ function lockRecord(
   );
 }
 
-function newRecord(
+function createLockRecord(
   now: number,
   source: EscrowSource,
   side: Side,
@@ -232,11 +238,11 @@ function newRecord(
     identifierHash: known.identifierHash,
     requestedById: known.wallet.createdById,
     terms: known.terms,
-    state: UNLOCKED,
+    state: UNLOCKED_STATE,
     output: null,
     lastDeadlineWarning: null,
-    progress: IDLE,
-    wallet: walletNameOf(known.wallet),
+    progress: IDLE_PROGRESS,
+    wallet: toWalletReference(known.wallet),
     createdAt: now,
     updatedAt: now,
     lastCheckedAt: null,
@@ -251,7 +257,7 @@ function newRecord(
 function termsOf({ datum, output }: EscrowOutput, pricing: ChangeSet["pricing"]): Terms {
   const agentIdentifier = datum.agentIdentifier ?? "";
   return {
-    ...lockedBy(datum),
+    ...toLock(datum),
     agentIdentifier,
     pricingType: pricing.get(agentIdentifier) ?? "Fixed",
     inputHash: datum.inputHash,
@@ -261,11 +267,11 @@ function termsOf({ datum, output }: EscrowOutput, pricing: ChangeSet["pricing"])
     externalDisputeUnlockTime: String(datum.externalDisputeUnlockTime),
     seller: datum.seller,
     sellerVkey: datum.sellerVkey,
-    funds: withoutCollateral(datum, output.funds).map(storedFunds),
+    funds: subtractCollateral(datum, output.funds).map(toStoredFunds),
   };
 }
 
-function lockedBy(datum: EscrowDatum): Lock {
+function toLock(datum: EscrowDatum): Lock {
   return {
     buyer: datum.buyer,
     buyerVkey: datum.buyerVkey,
@@ -275,12 +281,12 @@ function lockedBy(datum: EscrowDatum): Lock {
   };
 }
 
-function walletNameOf({ id, vkey, address }: OwnWallet): WalletName {
+function toWalletReference({ id, vkey, address }: OwnWallet): WalletReference {
   return { id, vkey, address };
 }
 
 /** What was locked less the collateral, which goes back to the buyer in the end. */
-function withoutCollateral(datum: EscrowDatum, funds: Funds[]): Funds[] {
+function subtractCollateral(datum: EscrowDatum, funds: Funds[]): Funds[] {
   return funds
     .map(({ unit, amount }) => ({
       unit,
@@ -305,17 +311,17 @@ function findOwnSides(
     const role = roleOf(side);
     const vkey = side === "payment" ? datum.sellerVkey : datum.buyerVkey;
     const inUse = source.wallets.find((wallet) => wallet.role === role && wallet.vkey === vkey);
-    const wallet = inUse ?? removedWallet(changes, source, { side, vkey, identifierHash });
+    const wallet = inUse ?? findRemovedWallet(changes, source, { side, vkey, identifierHash });
     return wallet === null ? [] : [{ side, wallet }];
   });
 }
 
-function removedWallet(
+function findRemovedWallet(
   changes: ChangeSet,
-  { isReadFor = () => true }: EscrowSource,
+  { isWalletInScope: isReadFor = () => true }: EscrowSource,
   { side, vkey, identifierHash }: { side: Side; vkey: string; identifierHash: string },
 ): OwnWallet | null {
-  const { terms, wallet, requestedById } = changes.find(side, identifierHash) ?? {};
+  const { terms, wallet, requestedById } = changes.findByIdentifier(side, identifierHash) ?? {};
   if (!terms?.isRequested || !requestedById || wallet?.vkey !== vkey) return null;
   return isReadFor({ role: roleOf(side), vkey }) ? { ...wallet, createdById: requestedById } : null;
 }
@@ -329,12 +335,12 @@ function removedWallet(
  */
 async function noteSecondLock(
   changes: ChangeSet,
-  read: ReadTransaction,
+  read: ContractTransaction,
   { identifierHash, index }: EscrowOutput,
   payer: string,
   rejection: (agreed: Funds[] | undefined) => Promise<string | null>,
 ): Promise<void> {
-  const record = changes.find("purchase", identifierHash);
+  const record = changes.findByIdentifier("purchase", identifierHash);
   if (!record || isUnlocked(record) || changes.isOutsideScope("purchase", identifierHash)) return;
   if (isKnown(changes, record, read.at.txHash)) return;
   if (!read.tx.signers.includes(payer)) return;
@@ -354,7 +360,7 @@ async function noteSecondLock(
 /** Whether the record has that transaction, or tells of it: a cursor that was moved back reads it again. */
 function isKnown(changes: ChangeSet, record: EscrowRecord, txHash: string): boolean {
   const { state, progress } = record;
-  const { status } = changes.stored(record, txHash)?.transaction ?? {};
+  const { status } = changes.findStoredTransaction(record, txHash)?.transaction ?? {};
   if (status === "Confirmed" || state.transaction?.txHash === txHash) return true;
   return progress.error?.note.includes(txHash) ?? false;
 }

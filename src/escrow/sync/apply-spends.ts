@@ -1,19 +1,23 @@
-import { amountsMatch } from "../../chain/amounts.ts";
+import { hasAgreedAmounts } from "../../chain/amounts.ts";
 import { decodeBlockchainIdentifier } from "../../chain/contracts/blockchain-identifier.ts";
 import type { EscrowDatum } from "../../chain/contracts/escrow-datum.ts";
 import type { OnChainState } from "../../chain/network.ts";
 import { log } from "../../log.ts";
-import { progressAfter } from "../model/intent-after.ts";
-import { liveOutput } from "../model/read-escrow.ts";
-import { cooldownText, type EscrowRecord, lockOf } from "../model/record.ts";
-import { endsEscrow, feePayer, stateAfter } from "../model/transitions.ts";
+import { advanceProgress } from "../model/advance-progress.ts";
+import { type EscrowRecord, formatCooldown, lockOf } from "../model/escrow-record.ts";
+import { toLiveOutput } from "../model/read-escrow.ts";
+import { computeStateAfterSpend, endsEscrow, findFeePayer } from "../model/transitions.ts";
 import type { ChangeSet } from "../store/change-set.ts";
-import { identify } from "./escrow-outputs.ts";
-import type { EscrowOutput, EscrowSource, Lookback, ReadTransaction } from "./escrow-source.ts";
-import { feeShares } from "./fee-shares.ts";
-import { findRecordsWithMissedSteps, type SpentOutput, spentOutputs } from "./missed-steps.ts";
+import { identifyEscrow } from "./escrow-outputs.ts";
+import type { ContractTransaction, EscrowOutput, EscrowSource, Lookback } from "./escrow-source.ts";
+import { computeFeeShares } from "./fee-shares.ts";
+import {
+  extractSpentOutputs,
+  findRecordsWithMissedSteps,
+  type SpentOutput,
+} from "./missed-steps.ts";
 import { noteTooManyTokens } from "./note-too-many-tokens.ts";
-import { readSettled } from "./settled-by.ts";
+import { readSettledFunds } from "./read-settled-funds.ts";
 
 /** A script input of the transaction with the records whose funds it held. */
 interface Spend extends SpentOutput {
@@ -21,11 +25,11 @@ interface Spend extends SpentOutput {
 }
 
 /** The state that a spend leads to, or why it cannot be determined. */
-type Step = ReadStep | { fault: string };
+type SpendResult = ResolvedStep | { fault: string };
 
-interface ReadStep {
+interface ResolvedStep {
   onChainState: OnChainState;
-  payer: ReturnType<typeof feePayer>;
+  payer: ReturnType<typeof findFeePayer>;
   /** The output that continues the escrow; null when it ends. */
   output: EscrowOutput | null;
 }
@@ -40,7 +44,7 @@ interface ReadStep {
 export async function applySpends(
   changes: ChangeSet,
   source: EscrowSource,
-  read: ReadTransaction,
+  read: ContractTransaction,
   lookback: Lookback | null,
 ): Promise<Set<EscrowOutput>> {
   const continuing = new Set<EscrowOutput>();
@@ -49,7 +53,7 @@ export async function applySpends(
     spends.flatMap(({ outpoint, records }) => (records.length > 0 ? [outpoint] : [])),
   );
   if (known.size === 0) return continuing;
-  const shares = await feeShares(source.network, read, known);
+  const shares = await computeFeeShares(source.network, read, known);
   for (const { outpoint, redeemer, records } of spends) {
     const first = records[0];
     if (first === undefined) continue;
@@ -60,7 +64,7 @@ export async function applySpends(
     if (output) continuing.add(output);
     const share = shares.get(outpoint) ?? 0n;
     for (const record of records) {
-      const step = stepOf(record, redeemer, output ?? null);
+      const step = resolveSpend(record, redeemer, output ?? null);
       if ("fault" in step) applyLoss(changes, read, record, step.fault);
       else await applyStep(changes, read, record, step, { source, outpoint, share });
     }
@@ -72,23 +76,23 @@ export async function applySpends(
 async function findSpends(
   changes: ChangeSet,
   source: EscrowSource,
-  read: ReadTransaction,
+  read: ContractTransaction,
   lookback: Lookback | null,
 ): Promise<Spend[]> {
-  const spends = spentOutputs(read).map(
-    (spent): Spend => ({ ...spent, records: changes.holding(spent.outpoint) }),
+  const spends = extractSpentOutputs(read).map(
+    (spent): Spend => ({ ...spent, records: changes.findByUtxo(spent.outpoint) }),
   );
   const known = spends.filter(({ records }) => records.length > 0).length;
   const askProvider = known < spends.length && (known > 0 || lookback !== null);
   if (!askProvider) return spends;
 
-  const datums = await read.spentDatums();
+  const datums = await read.loadSpentDatums();
   const ours = spends.filter(({ outpoint }) => datums.has(outpoint));
   if (lookback !== null)
     for (const spend of ours)
       if (spend.records.length === 0) {
         const datum = datums.get(spend.outpoint) ?? null;
-        const open = datum === null ? [] : openRecords(changes, source, read, datum);
+        const open = datum === null ? [] : findOpenRecords(changes, source, read, datum);
         spend.records = await findRecordsWithMissedSteps(
           open,
           source.id,
@@ -101,15 +105,15 @@ async function findSpends(
 }
 
 /** The records that a spent datum may belong to, if steps of theirs were skipped. */
-function openRecords(
+function findOpenRecords(
   changes: ChangeSet,
   source: EscrowSource,
-  { at }: ReadTransaction,
+  { at }: ContractTransaction,
   datum: EscrowDatum,
 ): EscrowRecord[] {
-  const { identifierHash } = identify(source, datum);
+  const { identifierHash } = identifyEscrow(source, datum);
   return (["payment", "purchase"] as const).flatMap((side) => {
-    const record = changes.find(side, identifierHash);
+    const record = changes.findByIdentifier(side, identifierHash);
     if (record === undefined || record.state.utxo === null) return [];
     const { terms, state } = record;
     // The identifier does not name the parties, so a third party's copy can have others.
@@ -120,7 +124,11 @@ function openRecords(
   });
 }
 
-function stepOf(record: EscrowRecord, redeemer: number | null, output: EscrowOutput | null): Step {
+function resolveSpend(
+  record: EscrowRecord,
+  redeemer: number | null,
+  output: EscrowOutput | null,
+): SpendResult {
   if (redeemer === null) return { fault: "its redeemer is unreadable" };
   const next = endsEscrow(redeemer) ? null : output;
   const lock = lockOf(record);
@@ -132,9 +140,9 @@ function stepOf(record: EscrowRecord, redeemer: number | null, output: EscrowOut
     return { fault: "a return address was changed" };
   const expected = record.terms.funds.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) }));
   const matches =
-    next === null || amountsMatch(expected, next.output.funds, next.datum.collateralReturn);
-  const onChainState = stateAfter(redeemer, next?.datum ?? null, matches);
-  if (onChainState !== null) return { onChainState, payer: feePayer(redeemer), output: next };
+    next === null || hasAgreedAmounts(expected, next.output.funds, next.datum.collateralReturn);
+  const onChainState = computeStateAfterSpend(redeemer, next?.datum ?? null, matches);
+  if (onChainState !== null) return { onChainState, payer: findFeePayer(redeemer), output: next };
   return {
     fault: next === null ? "no output continues the escrow" : `there is no redeemer ${redeemer}`,
   };
@@ -142,29 +150,35 @@ function stepOf(record: EscrowRecord, redeemer: number | null, output: EscrowOut
 
 async function applyStep(
   changes: ChangeSet,
-  read: ReadTransaction,
+  read: ContractTransaction,
   record: EscrowRecord,
-  { onChainState, payer, output }: ReadStep,
+  { onChainState, payer, output }: ResolvedStep,
   { source, outpoint, share }: { source: EscrowSource; outpoint: string; share: bigint },
 ): Promise<void> {
   const { state } = record;
   const { txHash } = read.at;
   const datum = output?.datum ?? null;
-  const settled = await readSettled(record, source, read, { onChainState, outpoint });
+  const settled = await readSettledFunds(record, source, read, { onChainState, outpoint });
   const disputed = onChainState === "DisputedWithdrawn" ? settled : null;
   const utxo = output ? `${txHash}#${output.index}` : null;
   // A new datum replaces the result, also by none.
   const resultHash = datum ? datum.resultHash : state.resultHash;
-  const madeFor = changes.stored(record, txHash)?.intent ?? null;
-  const after = progressAfter(record, { txHash, onChainState, resultHash, utxo, madeFor });
+  const madeFor = changes.findStoredTransaction(record, txHash)?.intent ?? null;
+  const after = advanceProgress(record, {
+    txHash,
+    onChainState,
+    resultHash,
+    utxo,
+    transactionIntent: madeFor,
+  });
   changes.advance(
     record,
     {
       state: {
         onChainState,
         resultHash,
-        buyerCooldown: cooldownText(datum?.buyerCooldownTime ?? 0n),
-        sellerCooldown: cooldownText(datum?.sellerCooldownTime ?? 0n),
+        buyerCooldown: formatCooldown(datum?.buyerCooldownTime ?? 0n),
+        sellerCooldown: formatCooldown(datum?.sellerCooldownTime ?? 0n),
         buyerFees: String(BigInt(state.buyerFees) + (payer === "buyer" ? share : 0n)),
         sellerFees: String(BigInt(state.sellerFees) + (payer === "seller" ? share : 0n)),
         withdrawnForSeller: disputed?.seller ?? [],
@@ -173,7 +187,7 @@ async function applyStep(
         lock: state.lock,
         utxo,
       },
-      output: output && liveOutput(txHash, output),
+      output: output && toLiveOutput(txHash, output),
       ...noteTooManyTokens(record, source, output, txHash, after),
     },
     read.at,
@@ -184,7 +198,7 @@ async function applyStep(
 /** The funds cannot be followed any further, so the record must not show them as locked. */
 function applyLoss(
   changes: ChangeSet,
-  read: ReadTransaction,
+  read: ContractTransaction,
   record: EscrowRecord,
   reason: string,
 ): void {
@@ -196,12 +210,12 @@ function applyLoss(
     {
       state: { ...record.state, onChainState, utxo: null },
       output: null,
-      ...progressAfter(record, {
+      ...advanceProgress(record, {
         txHash,
         onChainState,
         resultHash: record.state.resultHash,
         utxo: null,
-        madeFor: changes.stored(record, txHash)?.intent ?? null,
+        transactionIntent: changes.findStoredTransaction(record, txHash)?.intent ?? null,
         reason,
       }),
     },

@@ -3,7 +3,7 @@ import type { Database } from "../../db/client.ts";
 import type { Cursor, FollowerTables } from "../../indexer/cursor.ts";
 import type { Position } from "../../indexer/position.ts";
 import type { Backfill } from "../../sources/cursor.ts";
-import { IS_APPLIED } from "../store/predicates.ts";
+import { APPLIED_CONDITION } from "../store/predicates.ts";
 
 export const ESCROW_TABLES: FollowerTables = {
   cursor: "source_cursor",
@@ -11,7 +11,7 @@ export const ESCROW_TABLES: FollowerTables = {
   hasLease: true,
   steps: {
     table: "escrow_transaction",
-    where: IS_APPLIED,
+    where: APPLIED_CONDITION,
     blockTime: "fields->>'blockTime'",
   },
 };
@@ -20,7 +20,7 @@ export const ESCROW_TABLES: FollowerTables = {
 export interface EscrowCursor extends Cursor {
   network: Network;
   /** Whether every transaction of the contract up to the cursor was read. */
-  complete: boolean;
+  isComplete: boolean;
   /** The past of wallets that were added later; absent when all of it was read. */
   backfill?: Backfill;
 }
@@ -45,7 +45,7 @@ export async function readCursor(db: Database, sourceId: string): Promise<Escrow
     network: row.network,
     version: row.version,
     recent: JSON.parse(row.recent) as Position[],
-    complete: row.complete === 1,
+    isComplete: row.complete === 1,
     tipHash: row.tip_hash,
     ...(row.backfill !== null && { backfill: JSON.parse(row.backfill) as Backfill }),
   };

@@ -4,7 +4,7 @@ import type { AddressTransaction } from "../../chain/provider/provider.ts";
 import type { ChainOutput, ChainTransaction } from "../../chain/transaction/decode-transaction.ts";
 import type { OutputReference } from "../../chain/transaction/transaction-plan.ts";
 import type { WalletRole } from "../../wallets/managed/tables.ts";
-import type { Side } from "../model/record.ts";
+import type { Side } from "../model/escrow-record.ts";
 
 /** One of our wallets, in the role it plays for a source. */
 export interface SourceWallet {
@@ -38,7 +38,7 @@ export interface EscrowSource {
    * Whether what is read is read for a wallet, also for one that is not in use any more: another run may
    * read for it. Left out: for any.
    */
-  isReadFor?(wallet: Pick<SourceWallet, "role" | "vkey">): boolean;
+  isWalletInScope?(wallet: Pick<SourceWallet, "role" | "vkey">): boolean;
 }
 
 /** What an output held that is spent. */
@@ -57,7 +57,7 @@ export interface EarlierTransaction {
    * The datums of the outputs at the contract that it spends, by outpoint (`hash#index`); null where one
    * does not read as an escrow. Needs `spent` for each input that runs a script.
    */
-  spentDatums(): Promise<Map<string, EscrowDatum | null>>;
+  loadSpentDatums(): Promise<Map<string, EscrowDatum | null>>;
 }
 
 /** An output of the contract whose datum reads as an escrow. */
@@ -71,12 +71,12 @@ export interface EscrowOutput {
 }
 
 /** A transaction of the contract, read. */
-export interface ReadTransaction extends EarlierTransaction {
+export interface ContractTransaction extends EarlierTransaction {
   at: AddressTransaction;
   /** Its escrow outputs; none when it failed phase 2. */
   outputs: EscrowOutput[];
   /** A transaction whose outputs it spends, or one before that. */
-  earlier(txHash: string): Promise<EarlierTransaction>;
+  loadEarlier(txHash: string): Promise<EarlierTransaction>;
 }
 
 /** How far a transaction may look back for steps that were skipped. */
@@ -86,5 +86,5 @@ export interface Lookback {
   /** Epoch milliseconds. */
   now(): number;
   /** Whether the transaction may be left to a run that has more time: else the operator is told. */
-  mayWait: boolean;
+  isDeferrable: boolean;
 }

@@ -6,7 +6,7 @@ import {
   formatOutputReference,
   type OutputReference,
 } from "../../chain/transaction/transaction-plan.ts";
-import type { ReadTransaction, SpentFunds } from "./escrow-source.ts";
+import type { ContractTransaction, SpentFunds } from "./escrow-source.ts";
 
 /**
  * Splits a transaction's fee among outputs, native minor units by output name. The escrows that the
@@ -15,19 +15,19 @@ import type { ReadTransaction, SpentFunds } from "./escrow-source.ts";
  *
  * @param known - names of spent outputs that hold escrows, for which no provider call is needed
  */
-export async function feeShares(
+export async function computeFeeShares(
   network: Network,
-  read: Pick<ReadTransaction, "tx" | "spent">,
+  read: Pick<ContractTransaction, "tx" | "spent">,
   known: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, bigint>> {
   const { tx, spent } = read;
-  const isSpent = async (input: OutputReference) =>
+  const isEscrowInput = async (input: OutputReference) =>
     known.has(formatOutputReference(input)) || isEscrow(network, await spent(input));
   const inputs: string[] = [];
   // Only a script's output has a redeemer.
   for (const { inputIndex } of tx.spendRedeemers) {
     const input = tx.inputs[inputIndex];
-    if (input && (await isSpent(input))) inputs.push(formatOutputReference(input));
+    if (input && (await isEscrowInput(input))) inputs.push(formatOutputReference(input));
   }
   const outputs = tx.outputs.flatMap((output, index) =>
     isEscrow(network, output) ? [formatOutputReference({ txHash: tx.hash, index })] : [],

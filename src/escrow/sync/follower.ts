@@ -1,31 +1,36 @@
 import type { AddressTransaction, Block, Provider } from "../../chain/provider/provider.ts";
 import type { Database } from "../../db/client.ts";
 import { raiseTip, resetTip } from "../../indexer/chain-tip.ts";
-import { LEASE_MS } from "../../indexer/cursor.ts";
+import { LEASE_TTL_MS } from "../../indexer/cursor.ts";
 import { requirePosition } from "../../indexer/find-fork.ts";
 import type { Follower, PassContext } from "../../indexer/follower.ts";
 import { isAfter, type Position } from "../../indexer/position.ts";
-import { type PricingType, pricingTypes } from "../../registry/entries/pricing.ts";
-import { type Backfill, walletName } from "../../sources/cursor.ts";
-import { type EscrowRecord, isUnlocked } from "../model/record.ts";
+import { loadPricingTypes, type PricingType } from "../../registry/entries/pricing.ts";
+import { type Backfill, toWalletRoleKey } from "../../sources/cursor.ts";
+import { type EscrowRecord, isUnlocked } from "../model/escrow-record.ts";
 import { ChangeSet } from "../store/change-set.ts";
-import { type KnownRecords, loadRecords } from "../store/load-records.ts";
+import { type LoadedRecords, loadRecords } from "../store/load-records.ts";
 import { applyLocks } from "./apply-locks.ts";
 import { applySpends } from "./apply-spends.ts";
-import { type CursorMove, commit } from "./commit.ts";
+import { type CursorUpdate, commitChanges } from "./commit-changes.ts";
 import { ESCROW_TABLES, type EscrowCursor } from "./cursor.ts";
-import { identify } from "./escrow-outputs.ts";
+import { identifyEscrow } from "./escrow-outputs.ts";
 import {
+  type ContractTransaction,
   type EscrowSource,
   type Lookback,
-  type ReadTransaction,
   roleOf,
   type SourceWallet,
 } from "./escrow-source.ts";
-import { listAbove, listContract, positionAt, positionOf } from "./list-contract.ts";
-import { LookbackTooLong } from "./missed-steps.ts";
+import {
+  listAbove,
+  listContractTransactions,
+  toCheckpointPosition,
+  toPosition,
+} from "./list-contract-transactions.ts";
+import { LookbackTimeoutError } from "./missed-steps.ts";
 import { OwnTransactions } from "./own-transactions.ts";
-import { transactionReader } from "./transaction-reader.ts";
+import { createTransactionReader } from "./transaction-reader.ts";
 import { undoSteps } from "./undo-steps.ts";
 
 /** What a pass over a payment source works with. */
@@ -39,48 +44,52 @@ export interface SyncContext extends PassContext {
 }
 
 /** What follows the transactions of a payment contract. */
-export type EscrowFollower = Follower<Position, AddressTransaction, ReadTransaction, ChangeSet>;
+export type EscrowFollower = Follower<Position, AddressTransaction, ContractTransaction, ChangeSet>;
 
 /** A batch ends once it writes this many records or steps: about a megabyte of text. */
 const MAX_RECORDS = 80;
 const MAX_STEPS = 120;
 /** A party may put a result of 16 KiB into a step, so the text of such steps counts as well. */
-const MAX_STATE_TEXT = 500_000;
+const MAX_STATE_TEXT_LENGTH = 500_000;
 /** A lock that is ignored writes nothing, but checking it may take tens of milliseconds of CPU time. */
-const MAX_IGNORED = 100;
+const MAX_IGNORED_LOCKS = 100;
 /** Time for reading the skipped transactions that one transaction depends on. */
-const LOOKBACK_MS = 5_000;
+const LOOKBACK_TIMEOUT_MS = 5_000;
 
 /** Follows what is new of a contract. */
-export function followNew(context: SyncContext, cursor: EscrowCursor): EscrowFollower {
+export function followNewTransactions(context: SyncContext, cursor: EscrowCursor): EscrowFollower {
   const { db, provider, source, threshold, now } = context;
   const { contractAddress, network } = source;
-  const { sourceId, complete } = cursor;
+  const { sourceId, isComplete: complete } = cursor;
   const own = new OwnTransactions(db, provider);
   return {
     ...context,
-    ...folding(context, cursor, "new"),
+    ...createFoldSteps(context, cursor, "new"),
     tables: ESCROW_TABLES,
     cursor,
     maxReads: Number.POSITIVE_INFINITY,
     parallelReads: 5,
     rollbackEvent: "sync.rollback",
     async list(recent, tip) {
-      const listed = await listContract(provider, contractAddress, sourceId, recent);
+      const listed = await listContractTransactions(provider, contractAddress, sourceId, recent);
       const deep = listed.filter(({ blockHeight }) => blockHeight <= tip.height - threshold + 1);
-      await own.find(deep, tip);
+      await own.loadListed(deep, tip);
       return deep;
     },
-    read: transactionReader(provider, own, source, complete),
-    positionOf: ({ at }) => positionOf(at),
-    blockOf: ({ at }) => requirePosition(own, positionOf(at)),
+    read: createTransactionReader(provider, own, source, complete),
+    positionOf: ({ at }) => toPosition(at),
+    blockOf: ({ at }) => requirePosition(own, toPosition(at)),
     async commit(changes, recent, more) {
-      const move = { recent, leaseUntil: now() + LEASE_MS, ...pastUpTo(cursor, recent.at(-1)) };
-      await commit(db, cursor, changes, move, more);
+      const move = {
+        recent,
+        leaseUntil: now() + LEASE_TTL_MS,
+        ...limitBackfill(cursor, recent.at(-1)),
+      };
+      await commitChanges(db, cursor, changes, move, more);
     },
     recordTip: ({ height }) => [raiseTip(network, height)],
     listAbove: (checkpoint) => listAbove(provider, contractAddress, checkpoint),
-    positionAt,
+    positionAt: toCheckpointPosition,
     async undo(above, tip) {
       const { statements, ...undone } = await undoSteps(db, sourceId, above, tip.height, now());
       return { ...undone, statements: [...statements, resetTip(network, tip.height)] };
@@ -94,7 +103,7 @@ export function followNew(context: SyncContext, cursor: EscrowCursor): EscrowFol
  *
  * @param live - the follower of new blocks, with the cursor
  */
-export function followPast(
+export function followBackfill(
   context: SyncContext,
   cursor: EscrowCursor,
   live: EscrowFollower,
@@ -102,15 +111,15 @@ export function followPast(
 ): EscrowFollower {
   return {
     ...live,
-    ...folding(context, cursor, "past"),
+    ...createFoldSteps(context, cursor, "past"),
     cursor: { ...cursor, recent: position === null ? [] : [position] },
     async commit(changes, recent) {
       const done = recent.at(-1) ?? null;
       const end = cursor.recent.at(-1);
       const isPart = end !== undefined && isAfter(end, done);
-      await commit(context.db, cursor, changes, {
+      await commitChanges(context.db, cursor, changes, {
         recent: cursor.recent,
-        leaseUntil: isPart ? context.now() + LEASE_MS : null,
+        leaseUntil: isPart ? context.now() + LEASE_TTL_MS : null,
         backfill: isPart ? { wallets, position: done } : null,
       });
     },
@@ -118,16 +127,21 @@ export function followPast(
 }
 
 /** How a run of transactions is folded: of the wallets that a part of the history is read for. */
-function folding(
+function createFoldSteps(
   { db, source, now }: SyncContext,
   cursor: EscrowCursor,
   part: "past" | "new",
 ): Pick<EscrowFollower, "load" | "apply" | "isFull"> {
-  const { complete } = cursor;
+  const { isComplete: complete } = cursor;
   const scope = scopeOf(source, cursor, part);
   return {
     async load(reads, tip) {
-      const { records, stored } = await loadKnown(db, source, reads, complete);
+      const { records, storedTransactions: stored } = await loadKnownRecords(
+        db,
+        source,
+        reads,
+        complete,
+      );
       const pricing = await loadPricing(db, scope.source, reads);
       const others = records.filter((record) => !scope.has(record));
       const known = { pricing, others, stored };
@@ -135,27 +149,30 @@ function folding(
     },
     async apply(changes, read, deadline) {
       const isFirst = deadline === null;
-      const until = Math.min(now() + LOOKBACK_MS, deadline ?? Number.POSITIVE_INFINITY);
-      const lookback = complete ? null : { until, now, mayWait: !isFirst };
+      const until = Math.min(now() + LOOKBACK_TIMEOUT_MS, deadline ?? Number.POSITIVE_INFINITY);
+      const lookback = complete ? null : { until, now, isDeferrable: !isFirst };
       try {
         await applyTransaction(changes, scope.source, read, lookback);
         return true;
       } catch (error) {
         // The next run begins with it, and so has the full time for it.
-        if (error instanceof LookbackTooLong) return false;
+        if (error instanceof LookbackTimeoutError) return false;
         throw error;
       }
     },
-    isFull: ({ records, transactions, stateText, ignoredLocks }) =>
+    isFull: ({ records, transactions, stateTextLength: stateText, ignoredLocks }) =>
       records.size >= MAX_RECORDS ||
       transactions.length >= MAX_STEPS ||
-      stateText >= MAX_STATE_TEXT ||
-      ignoredLocks >= MAX_IGNORED,
+      stateText >= MAX_STATE_TEXT_LENGTH ||
+      ignoredLocks >= MAX_IGNORED_LOCKS,
   };
 }
 
 /** Where steps were undone, the past of added wallets was undone with the rest. */
-function pastUpTo({ backfill }: EscrowCursor, end: Position | null = null): Partial<CursorMove> {
+function limitBackfill(
+  { backfill }: EscrowCursor,
+  end: Position | null = null,
+): Partial<CursorUpdate> {
   if (!backfill?.position || !isAfter(backfill.position, end)) return {};
   return { backfill: { ...backfill, position: end } };
 }
@@ -165,12 +182,12 @@ function pastUpTo({ backfill }: EscrowCursor, end: Position | null = null): Part
  * A transaction that failed phase 2 moved only its collateral.
  *
  * @param lookback - null: the contract's whole history was read
- * @throws LookbackTooLong if the transaction has to wait; the change set is unchanged
+ * @throws LookbackTimeoutError if the transaction has to wait; the change set is unchanged
  */
 export async function applyTransaction(
   changes: ChangeSet,
   source: EscrowSource,
-  read: ReadTransaction,
+  read: ContractTransaction,
   lookback: Lookback | null,
 ): Promise<void> {
   if (!read.tx.isValid) return;
@@ -184,7 +201,7 @@ export async function applyTransaction(
 }
 
 /** The escrows that a run applies: each record is moved by one of the two, so in order. */
-interface Scope {
+interface SyncScope {
   /** The source with the wallets in scope alone. */
   source: EscrowSource;
   /**
@@ -202,12 +219,12 @@ function scopeOf(
   source: EscrowSource,
   { backfill }: Pick<EscrowCursor, "backfill">,
   part: "past" | "new",
-): Scope {
+): SyncScope {
   const waiting = new Set(backfill?.wallets);
   const isReadFor = (wallet: Pick<SourceWallet, "role" | "vkey">) =>
-    waiting.has(walletName(wallet)) === (part === "past");
+    waiting.has(toWalletRoleKey(wallet)) === (part === "past");
   return {
-    source: { ...source, wallets: source.wallets.filter(isReadFor), isReadFor },
+    source: { ...source, wallets: source.wallets.filter(isReadFor), isWalletInScope: isReadFor },
     has: ({ side, wallet, state, progress }) =>
       isUnlocked({ state, progress }) ||
       wallet === null ||
@@ -222,12 +239,12 @@ function scopeOf(
  * @param complete - false when past transactions were skipped. Then the spent outputs may differ
  *   from the stored outputs, and the provider is asked for their datums.
  */
-export async function loadKnown(
+export async function loadKnownRecords(
   db: Pick<Database, "all">,
   source: EscrowSource,
-  reads: ReadTransaction[],
+  reads: ContractTransaction[],
   complete: boolean,
-): Promise<KnownRecords> {
+): Promise<LoadedRecords> {
   const valid = reads.filter(({ tx }) => tx.isValid);
   const utxos = valid.flatMap(({ tx }) =>
     tx.spendRedeemers.flatMap(({ inputIndex }) => {
@@ -238,9 +255,9 @@ export async function loadKnown(
   const hashes = valid.flatMap(({ outputs }) => outputs.map((output) => output.identifierHash));
   if (!complete)
     for (const read of valid.filter(({ tx }) => tx.spendRedeemers.length > 0))
-      for (const datum of (await read.spentDatums()).values())
-        if (datum !== null) hashes.push(identify(source, datum).identifierHash);
-  if (utxos.length + hashes.length === 0) return { records: [], stored: [] };
+      for (const datum of (await read.loadSpentDatums()).values())
+        if (datum !== null) hashes.push(identifyEscrow(source, datum).identifierHash);
+  if (utxos.length + hashes.length === 0) return { records: [], storedTransactions: [] };
   return loadRecords(
     db,
     valid.map(({ tx }) => tx.hash),
@@ -258,7 +275,7 @@ export async function loadKnown(
 async function loadPricing(
   db: Database,
   source: EscrowSource,
-  reads: ReadTransaction[],
+  reads: ContractTransaction[],
 ): Promise<Map<string, PricingType>> {
   const ours = new Set(source.wallets.map(({ vkey }) => vkey));
   const agents = reads.flatMap(({ outputs }) =>
@@ -267,5 +284,5 @@ async function loadPricing(
       return (isOurs && datum.agentIdentifier) || [];
     }),
   );
-  return pricingTypes(db, source.network, agents);
+  return loadPricingTypes(db, source.network, agents);
 }

@@ -1,8 +1,8 @@
 import { decodeBlockchainIdentifier } from "../../chain/contracts/blockchain-identifier.ts";
 import { logAnomaly } from "../../indexer/report-failure.ts";
-import type { EscrowRecord } from "../model/record.ts";
+import type { EscrowRecord } from "../model/escrow-record.ts";
 import { endsEscrow } from "../model/transitions.ts";
-import type { EarlierTransaction, Lookback, ReadTransaction } from "./escrow-source.ts";
+import type { ContractTransaction, EarlierTransaction, Lookback } from "./escrow-source.ts";
 
 /** A script input of a transaction. */
 export interface SpentOutput {
@@ -11,19 +11,21 @@ export interface SpentOutput {
   /** Constructor number; null when the redeemer is no constructor. */
   redeemer: number | null;
   /** The redeemer, CBOR. */
-  data: Uint8Array;
+  redeemerCbor: Uint8Array;
 }
 
 /** There was no time to look back as far as a transaction asks for. It may wait for a later run. */
-export class LookbackTooLong extends Error {
-  override name = "LookbackTooLong";
+export class LookbackTimeoutError extends Error {
+  override name = "LookbackTimeoutError";
 }
 
 /** The script inputs of a transaction, in canonical order. */
-export function spentOutputs({ tx }: EarlierTransaction): SpentOutput[] {
+export function extractSpentOutputs({ tx }: EarlierTransaction): SpentOutput[] {
   return tx.spendRedeemers.flatMap(({ inputIndex, constructor: redeemer, data }) => {
     const input = tx.inputs[inputIndex];
-    return input ? [{ outpoint: `${input.txHash}#${input.index}`, redeemer, data }] : [];
+    return input
+      ? [{ outpoint: `${input.txHash}#${input.index}`, redeemer, redeemerCbor: data }]
+      : [];
   });
 }
 
@@ -36,45 +38,45 @@ export function spentOutputs({ tx }: EarlierTransaction): SpentOutput[] {
  * record's output, the service logs it and changes no record.
  *
  * @param outpoint - the spent output, `hash#index`
- * @throws LookbackTooLong when the time is over and the transaction may wait
+ * @throws LookbackTimeoutError when the time is over and the transaction may wait
  */
 export async function findRecordsWithMissedSteps(
   records: EscrowRecord[],
   sourceId: string,
-  read: ReadTransaction,
+  read: ContractTransaction,
   outpoint: string,
-  { until, now, mayWait }: Lookback,
+  { until, now, isDeferrable: mayWait }: Lookback,
 ): Promise<EscrowRecord[]> {
   const [first] = records;
   if (first === undefined) return [];
   const signature = decodeBlockchainIdentifier(first.blockchainIdentifier)?.signature;
   const found: EscrowRecord[] = [];
-  const tell = (reason: string) =>
+  const logGap = (reason: string) =>
     logAnomaly("gap", { source: sourceId, tx: read.tx.hash, record: first.id, reason });
   let at: string | null = outpoint;
   for (let steps = 0; found.length < records.length; steps++) {
     if (now() >= until) {
-      if (mayWait) throw new LookbackTooLong();
-      tell(`the sync missed ${steps} steps, too many to read in time`);
+      if (mayWait) throw new LookbackTimeoutError();
+      logGap(`the sync missed ${steps} steps, too many to read in time`);
       return found;
     }
-    at = await outputBefore(read, at, signature);
+    at = await findPreviousOutput(read, at, signature);
     if (at === null) break;
     found.push(...records.filter(({ state }) => state.utxo === at));
   }
-  if (found.length === 0) tell("does not descend from the output that holds the funds");
+  if (found.length === 0) logGap("does not descend from the output that holds the funds");
   return found;
 }
 
 /** The output of the same escrow that an output continues; null when it continues none. */
-async function outputBefore(
-  read: ReadTransaction,
+async function findPreviousOutput(
+  read: ContractTransaction,
   outpoint: string,
   signature: string | undefined,
 ): Promise<string | null> {
-  const transaction = await read.earlier(outpoint.split("#")[0] ?? "");
-  const datums = await transaction.spentDatums();
-  const before = spentOutputs(transaction).find(({ outpoint: input, redeemer }) => {
+  const transaction = await read.loadEarlier(outpoint.split("#")[0] ?? "");
+  const datums = await transaction.loadSpentDatums();
+  const before = extractSpentOutputs(transaction).find(({ outpoint: input, redeemer }) => {
     return datums.get(input)?.referenceSignature === signature && !endsEscrow(redeemer);
   });
   return before?.outpoint ?? null;

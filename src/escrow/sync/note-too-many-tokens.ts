@@ -1,6 +1,6 @@
-import { tooManyTokens } from "../model/ending-memory.ts";
+import { type EscrowRecord, toStoredFunds } from "../model/escrow-record.ts";
 import type { Progress } from "../model/intent.ts";
-import { type EscrowRecord, storedFunds } from "../model/record.ts";
+import { explainTooManyTokens } from "../model/payout-memory.ts";
 import type { ProgressUndo } from "../model/undo-data.ts";
 import type { EscrowOutput, EscrowSource } from "./escrow-source.ts";
 
@@ -21,7 +21,7 @@ export function noteTooManyTokens(
   if (output === null || progress.error !== null) return after;
   const { sellerReturnAddress, buyerReturnAddress } = output.datum;
   const terms = { ...source, sellerReturnAddress, buyerReturnAddress };
-  const note = tooManyTokens(record.side, output.output.funds.map(storedFunds), terms);
+  const note = explainTooManyTokens(record.side, output.output.funds.map(toStoredFunds), terms);
   if (note === null) return after;
   return {
     progress: { ...progress, error: { isManual: false, type: "Unknown", note, txHash } },

@@ -7,11 +7,11 @@ import {
 } from "../../chain/provider/provider.ts";
 import { formatOutputReference } from "../../chain/transaction/transaction-plan.ts";
 import type { Database } from "../../db/client.ts";
-import { ProviderBehind } from "../../indexer/checkpoints.ts";
+import { ProviderBehindError } from "../../indexer/checkpoints.ts";
 import { isInChain, type Phase } from "../../wallets/model/phases.ts";
-import { creatorOf } from "../../wallets/model/wallet-transaction.ts";
+import { txHashOf } from "../../wallets/model/wallet-transaction.ts";
 
-interface OwnRow {
+interface OwnTransactionRow {
   hash: string;
   phase: Phase;
   /** Base64. */
@@ -42,9 +42,9 @@ interface OwnRow {
 export class OwnTransactions {
   readonly #db: Pick<Database, "all">;
   readonly #provider: Pick<Provider, "transaction">;
-  #rows: ReadonlyMap<string, OwnRow> = new Map();
-  #proven: ReadonlySet<string> = new Set();
-  readonly #places = new Map<string, TransactionPosition>();
+  #rows: ReadonlyMap<string, OwnTransactionRow> = new Map();
+  #validHashes: ReadonlySet<string> = new Set();
+  readonly #positions = new Map<string, TransactionPosition>();
 
   constructor(db: Pick<Database, "all">, provider: Pick<Provider, "transaction">) {
     this.#db = db;
@@ -56,9 +56,9 @@ export class OwnTransactions {
    *
    * @param tip - read before they were listed
    */
-  async find(listed: readonly AddressTransaction[], tip: Block): Promise<void> {
+  async loadListed(listed: readonly AddressTransaction[], tip: Block): Promise<void> {
     if (listed.length === 0) return;
-    const rows = await this.#db.all<OwnRow>(
+    const rows = await this.#db.all<OwnTransactionRow>(
       `SELECT hash, phase, cbor, content->'inputs' AS inputs,
          content->>'$.collateral.returned.index' AS returned, block_height AS blockHeight,
          block_hash AS blockHash, block_time AS blockTime
@@ -69,44 +69,47 @@ export class OwnTransactions {
     this.#rows = new Map(rows.map((row) => [row.hash, row]));
     for (const at of listed) {
       const row = this.#rows.get(at.txHash);
-      const place = row && placeOf(row, at, tip);
-      if (place) this.#places.set(at.txHash, place);
+      const place = row && findBlockPosition(row, at, tip);
+      if (place) this.#positions.set(at.txHash, place);
     }
     const names = rows.flatMap(({ inputs }) => JSON.parse(inputs) as string[]);
-    const spent = Map.groupBy(names, creatorOf);
-    this.#proven = new Set(
-      rows.filter((row) => isInChain(row.phase) || isSpentFrom(row, spent)).map(({ hash }) => hash),
+    const spent = Map.groupBy(names, txHashOf);
+    this.#validHashes = new Set(
+      rows
+        .filter((row) => isInChain(row.phase) || isAnyOutputSpent(row, spent))
+        .map(({ hash }) => hash),
     );
   }
 
   /**
    * The bytes of one that did what it says, hex; null: it is not ours, or the provider has to be asked.
    *
-   * @throws ProviderError, ProviderBehind
+   * @throws ProviderError, ProviderBehindError
    */
   async cborOf(hash: string): Promise<string | null> {
     const row = this.#rows.get(hash);
     if (row === undefined) return null;
-    if (!this.#proven.has(hash) && !(await this.#isValid(hash))) return null;
+    if (!this.#validHashes.has(hash) && !(await this.#isValid(hash))) return null;
     return Buffer.from(row.cbor, "base64").toString("hex");
   }
 
   /** Where a transaction stands, from what is known in this pass, or from the provider. */
   async transaction(hash: string): Promise<TransactionPosition | null> {
-    return this.#places.get(hash) ?? this.#provider.transaction(hash);
+    return this.#positions.get(hash) ?? this.#provider.transaction(hash);
   }
 
   async #isValid(hash: string): Promise<boolean> {
     const place = await this.#provider.transaction(hash);
-    if (place === null) throw new ProviderBehind(`provider: does not have transaction ${hash}`);
-    this.#places.set(hash, place);
+    if (place === null)
+      throw new ProviderBehindError(`provider: does not have transaction ${hash}`);
+    this.#positions.set(hash, place);
     return place.validContract;
   }
 }
 
 /** Where the wallet has seen one that is listed there, if the tip tells that its block stands. */
-function placeOf(
-  { hash, phase, blockHeight, blockHash, blockTime }: OwnRow,
+function findBlockPosition(
+  { hash, phase, blockHeight, blockHash, blockTime }: OwnTransactionRow,
   listed: AddressTransaction,
   tip: Block,
 ): TransactionPosition | null {
@@ -119,8 +122,8 @@ function placeOf(
 }
 
 /** Whether one of the outputs is spent that a transaction makes when its scripts do not fail. */
-function isSpentFrom(
-  { hash, returned }: OwnRow,
+function isAnyOutputSpent(
+  { hash, returned }: OwnTransactionRow,
   spent: ReadonlyMap<string, readonly string[]>,
 ): boolean {
   const rest = returned === null ? null : formatOutputReference({ txHash: hash, index: returned });

@@ -1,17 +1,22 @@
 import type { Block } from "../../chain/provider/provider.ts";
 import { violates } from "../../db/client.ts";
-import { ProviderBehind } from "../../indexer/checkpoints.ts";
+import { ProviderBehindError } from "../../indexer/checkpoints.ts";
 import { isAfter } from "../../indexer/position.ts";
 import { applyPending, runPass } from "../../indexer/run-pass.ts";
 import { log } from "../../log.ts";
-import { deadlineOf } from "../model/due-at.ts";
+import { deadlineOf } from "../model/compute-due-at.ts";
 import { ChangeSet } from "../store/change-set.ts";
-import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../store/escrow-row.ts";
+import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
 import { writeChanges } from "../store/write-changes.ts";
 import type { EscrowCursor } from "./cursor.ts";
-import { expireUnlocked } from "./expire.ts";
-import { type EscrowFollower, followNew, followPast, type SyncContext } from "./follower.ts";
-import { positionOf } from "./list-contract.ts";
+import { expireUnlocked } from "./expire-records.ts";
+import {
+  type EscrowFollower,
+  followBackfill,
+  followNewTransactions,
+  type SyncContext,
+} from "./follower.ts";
+import { toPosition } from "./list-contract-transactions.ts";
 
 /**
  * One pass over a source. It reads new blocks, then the past of wallets that were added later. Then
@@ -28,21 +33,21 @@ export async function syncSource(
   cursor: EscrowCursor,
   deadline: number,
 ): Promise<boolean> {
-  const live = followNew(context, cursor);
+  const live = followNewTransactions(context, cursor);
   const [reached = 0] = cursor.recent.at(-1) ?? [];
   const { tip: known, provider } = context;
   // What was read since has come further.
   const tip = known && known.height >= reached ? known : await provider.latestBlock();
   return (
     (await runPass(live, tip, deadline)) ||
-    (await applyPast(context, cursor, live, tip, deadline)) ||
+    (await applyBackfill(context, cursor, live, tip, deadline)) ||
     (await expireUnlocked(context, tip)) ||
     (await warnOfDeadlines(context, tip))
   );
 }
 
 /** @returns whether there is more to do */
-async function applyPast(
+async function applyBackfill(
   context: SyncContext,
   cursor: EscrowCursor,
   live: EscrowFollower,
@@ -50,23 +55,23 @@ async function applyPast(
   deadline: number,
 ): Promise<boolean> {
   for (let { backfill } = cursor; backfill; { backfill } = cursor) {
-    const past = followPast(context, cursor, live, backfill);
+    const past = followBackfill(context, cursor, live, backfill);
     const end = cursor.recent.at(-1);
     if (end === undefined || !isAfter(end, backfill.position)) {
       await past.commit(new ChangeSet([], context.now(), tip.height), cursor.recent, [], []);
       return false;
     }
     const listed = await past.list(past.cursor.recent, tip);
-    const pending = listed.filter((row) => !isAfter(positionOf(row), end));
+    const pending = listed.filter((row) => !isAfter(toPosition(row), end));
     if (pending.length === 0)
-      throw new ProviderBehind(`provider: does not list transaction ${end[2]} any more`);
+      throw new ProviderBehindError(`provider: does not list transaction ${end[2]} any more`);
     if ((await applyPending(past, tip, pending, deadline)) === "late") return true;
   }
   return false;
 }
 
 /** Records of one batch. */
-const AT_ONCE = 80;
+const BATCH_SIZE = 80;
 
 /**
  * Sends an event for each near deadline of the service, once, by the chain's time. Deadlines that passed
@@ -81,24 +86,24 @@ async function warnOfDeadlines(context: SyncContext, tip: Block): Promise<boolea
   const rows = await db.all<EscrowRow>(
     `SELECT ${ESCROW_COLUMNS} FROM escrow
      WHERE source_id = ? AND deadline IS NOT NULL AND deadline <= ?
-     ORDER BY deadline LIMIT ${AT_ONCE}`,
+     ORDER BY deadline LIMIT ${BATCH_SIZE}`,
     source.id,
     time + warnBeforeMs,
   );
   if (rows.length === 0) return false;
-  const records = rows.map(recordOfRow);
+  const records = rows.map(toEscrowRecord);
   const changes = new ChangeSet(records, now(), tip.height);
   for (const record of records) {
     const deadline = deadlineOf(record);
     // A version that knows no deadlines may have moved the record since.
-    const isReached = deadline !== null && deadline.at <= time + warnBeforeMs;
-    const isNear = deadline !== null && isReached && deadline.at > time;
-    changes.warn(record, isReached ? deadline : null, isNear);
+    const isReached = deadline !== null && deadline.time <= time + warnBeforeMs;
+    const isNear = deadline !== null && isReached && deadline.time > time;
+    changes.recordDeadlineWarning(record, isReached ? deadline : null, isNear);
     if (isNear)
       log("warn", "sync.deadline_near", {
         record: record.id,
         step: deadline.step,
-        deadline: new Date(deadline.at).toISOString(),
+        deadline: new Date(deadline.time).toISOString(),
       });
   }
   try {
@@ -109,5 +114,5 @@ async function warnOfDeadlines(context: SyncContext, tip: Block): Promise<boolea
     throw error;
   }
   await onCommit();
-  return rows.length === AT_ONCE;
+  return rows.length === BATCH_SIZE;
 }

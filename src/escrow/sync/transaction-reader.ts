@@ -1,26 +1,26 @@
 import {
   type AddressTransaction,
-  AnswerTooLarge,
   type Provider,
+  ResponseTooLargeError,
 } from "../../chain/provider/provider.ts";
 import { outputAt } from "../../chain/transaction/decode-transaction.ts";
 import type { OutputReference } from "../../chain/transaction/transaction-plan.ts";
-import { ProviderBehind } from "../../indexer/checkpoints.ts";
-import { decodeOrList, fundsOfList } from "../../indexer/decode.ts";
-import { escrowOutputs, spentDatums } from "./escrow-outputs.ts";
+import { ProviderBehindError } from "../../indexer/checkpoints.ts";
+import { decodeWithFallback, toFunds } from "../../indexer/decode-provider-transaction.ts";
+import { decodeEscrowOutputs, loadSpentDatums } from "./escrow-outputs.ts";
 import type {
+  ContractTransaction,
   EarlierTransaction,
   EscrowSource,
-  ReadTransaction,
   SpentFunds,
 } from "./escrow-source.ts";
 import type { OwnTransactions } from "./own-transactions.ts";
 
 /** As many transactions are kept that made what others spend, so that a long pass needs no more room. */
-const MAX_READS = 200;
+const MAX_CACHED_READS = 200;
 
 /** Reads a transaction; null when the provider does not have it. */
-type ReadByHash = (txHash: string) => Promise<EarlierTransaction | null>;
+type TransactionLoader = (txHash: string) => Promise<EarlierTransaction | null>;
 
 /**
  * Reads transactions of a contract for one pass. Many escrows may come from one earlier
@@ -31,35 +31,35 @@ type ReadByHash = (txHash: string) => Promise<EarlierTransaction | null>;
  * large to read.
  *
  * @param own - the service's own transactions among them
- * @param complete - false when past transactions were skipped. Then `loadKnown` needs the spent
+ * @param complete - false when past transactions were skipped. Then `loadKnownRecords` needs the spent
  *   outputs as well, and they are read here, within the time limit.
  */
-export function transactionReader(
+export function createTransactionReader(
   provider: Pick<Provider, "transaction" | "transactionCbor" | "transactionUtxos">,
   own: Pick<OwnTransactions, "cborOf">,
   source: EscrowSource,
   complete: boolean,
-): (at: AddressTransaction) => Promise<ReadTransaction> {
-  const reads = new Map<string, ReturnType<ReadByHash>>();
-  const readByHash: ReadByHash = async (txHash) => {
+): (at: AddressTransaction) => Promise<ContractTransaction> {
+  const reads = new Map<string, ReturnType<TransactionLoader>>();
+  const readByHash: TransactionLoader = async (txHash) => {
     const cbor = (await own.cborOf(txHash)) ?? (await provider.transactionCbor(txHash));
     if (cbor === null) return null;
-    const tx = await decodeOrList(provider, source.id, txHash, cbor);
-    const spent = (input: OutputReference) => readSpent(provider, readOnce, txHash, input);
-    let datums: ReturnType<typeof spentDatums> | null = null;
+    const tx = await decodeWithFallback(provider, source.id, txHash, cbor);
+    const spent = (input: OutputReference) => readSpentOutput(provider, readOnce, txHash, input);
+    let datums: ReturnType<typeof loadSpentDatums> | null = null;
     return {
       ...{ tx, spent },
-      async spentDatums() {
-        datums ??= spentDatums(source, { tx, spent });
+      async loadSpentDatums() {
+        datums ??= loadSpentDatums(source, { tx, spent });
         return datums;
       },
     };
   };
-  const readOnce: ReadByHash = async (txHash) => {
+  const readOnce: TransactionLoader = async (txHash) => {
     const read = reads.get(txHash) ?? readByHash(txHash);
     reads.set(txHash, read);
     const [oldest] = reads.keys();
-    if (reads.size > MAX_READS && oldest !== undefined) reads.delete(oldest);
+    if (reads.size > MAX_CACHED_READS && oldest !== undefined) reads.delete(oldest);
     try {
       return await read;
     } catch (error) {
@@ -67,16 +67,22 @@ export function transactionReader(
       throw error;
     }
   };
-  const required = (read: EarlierTransaction | null, txHash: string) => {
-    if (read === null) throw new ProviderBehind(`provider: does not have transaction ${txHash}`);
+  const requireTransaction = (read: EarlierTransaction | null, txHash: string) => {
+    if (read === null)
+      throw new ProviderBehindError(`provider: does not have transaction ${txHash}`);
     return read;
   };
-  const earlier = async (txHash: string) => required(await readOnce(txHash), txHash);
+  const earlier = async (txHash: string) => requireTransaction(await readOnce(txHash), txHash);
   return async (at) => {
-    const read = required(await readByHash(at.txHash), at.txHash);
+    const read = requireTransaction(await readByHash(at.txHash), at.txHash);
     const { tx } = read;
-    if (!complete && tx.isValid) await read.spentDatums();
-    return { at, ...read, outputs: tx.isValid ? escrowOutputs(source, tx) : [], earlier };
+    if (!complete && tx.isValid) await read.loadSpentDatums();
+    return {
+      at,
+      ...read,
+      outputs: tx.isValid ? decodeEscrowOutputs(source, tx) : [],
+      loadEarlier: earlier,
+    };
   };
 }
 
@@ -84,9 +90,9 @@ export function transactionReader(
  * A spent output. The outputs of a chain's genesis have no transaction with bytes. They are looked
  * up in the provider's list, if it can be read.
  */
-async function readSpent(
+async function readSpentOutput(
   provider: Pick<Provider, "transactionUtxos">,
-  readOnce: ReadByHash,
+  readOnce: TransactionLoader,
   spender: string,
   { txHash, index }: OutputReference,
 ): Promise<SpentFunds | null> {
@@ -96,9 +102,9 @@ async function readSpent(
     const { inputs = [] } = (await provider.transactionUtxos(spender)) ?? {};
     const input = inputs.find((one) => one.txHash === txHash && one.outputIndex === index);
     if (input === undefined) return null;
-    return { address: input.address, funds: fundsOfList(input.amount), datum: input.inlineDatum };
+    return { address: input.address, funds: toFunds(input.amount), datum: input.inlineDatum };
   } catch (error) {
-    if (error instanceof AnswerTooLarge) return null;
+    if (error instanceof ResponseTooLargeError) return null;
     throw error;
   }
 }

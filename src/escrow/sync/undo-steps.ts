@@ -1,21 +1,21 @@
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import type { UndoneSteps } from "../../indexer/follower.ts";
 import {
-  findEnded,
-  HAS_ENDED,
+  findEndedHashes,
+  HAS_ENDED_CONDITION,
   reopenTransactions,
 } from "../../wallets/spending/store/transactions.ts";
+import { revertProgress } from "../model/advance-progress.ts";
 import type { Intent } from "../model/intent.ts";
-import { progressBefore } from "../model/intent-after.ts";
-import { MISMATCHED, type TransactionRecord } from "../model/transaction-record.ts";
+import { MISMATCH_STATUS, type TransactionRecord } from "../model/transaction-record.ts";
 import { parseUndoData } from "../model/undo-data.ts";
 import { ChangeSet } from "../store/change-set.ts";
-import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../store/escrow-row.ts";
-import { IS_APPLIED } from "../store/predicates.ts";
-import { type UndoneTransaction, undoStatements } from "./commit.ts";
+import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
+import { APPLIED_CONDITION } from "../store/predicates.ts";
+import { buildUndoStatements, type UndoneTransaction } from "./commit-changes.ts";
 
 /** Steps undone per batch. */
-const CHUNK = 100;
+const CHUNK_SIZE = 100;
 
 /**
  * Undoes the steps above a height, newest first, so that each record returns to its state before them.
@@ -28,19 +28,19 @@ export async function undoSteps(
   tipHeight: number,
   now: number,
 ): Promise<UndoneSteps<ChangeSet>> {
-  const rows = await db.all<UndoneRow>(
+  const rows = await db.all<UndoneStepRow>(
     `SELECT ${ESCROW_COLUMNS}, undo_data, fields, made_for, status FROM
        (SELECT record_id, undo_data, fields, intent AS made_for, status, block_height, tx_index
         FROM escrow_transaction
-        WHERE source_id = ? AND block_height > ? AND ${IS_APPLIED}
-        ORDER BY block_height DESC, tx_index DESC LIMIT ${CHUNK})
+        WHERE source_id = ? AND block_height > ? AND ${APPLIED_CONDITION}
+        ORDER BY block_height DESC, tx_index DESC LIMIT ${CHUNK_SIZE})
      JOIN escrow ON id = record_id
      ORDER BY block_height DESC, tx_index DESC`,
     sourceId,
     above,
   );
   // The wallet may have found out earlier that it is not there any more.
-  const ended = await findEnded(
+  const ended = await findEndedHashes(
     db,
     rows.flatMap(({ made_for, fields }) =>
       made_for === null ? [] : (JSON.parse(fields) as TransactionRecord).txHash,
@@ -50,7 +50,7 @@ export async function undoSteps(
   const undone: UndoneTransaction[] = [];
   const ours: string[] = [];
   for (const { undo_data, fields, made_for, status, ...row } of rows) {
-    const record = changes.records.get(row.id)?.record ?? recordOfRow(row);
+    const record = changes.records.get(row.id)?.record ?? toEscrowRecord(row);
     const undoData = parseUndoData(undo_data);
     const transaction: TransactionRecord = {
       ...(JSON.parse(fields) as TransactionRecord),
@@ -60,22 +60,22 @@ export async function undoSteps(
     const madeFor = made_for === null ? null : (JSON.parse(made_for) as Intent);
     const mayCome = madeFor !== null && !ended.has(transaction.txHash);
     if (mayCome) ours.push(transaction.txHash);
-    const progress = progressBefore(record.progress, { transaction, madeFor, undoData, mayCome });
+    const progress = revertProgress(record.progress, { transaction, madeFor, undoData, mayCome });
     // That it ended with nothing but deviating locks is still so while another one stands.
     const { onChainState } = undoData.state.hadMismatch ? record.state : undoData.state;
-    const state = status === MISMATCHED ? { ...undoData.state, onChainState } : undoData.state;
+    const state = status === MISMATCH_STATUS ? { ...undoData.state, onChainState } : undoData.state;
     changes.rewind(record, { state, output: null, progress });
     undone.push({ recordId: row.id, transaction });
   }
   return {
     changes,
-    statements: [...undoStatements(undone), ...reopened(ours, now)],
-    isLast: rows.length < CHUNK,
+    statements: [...buildUndoStatements(undone), ...buildReopenStatements(ours, now)],
+    isLast: rows.length < CHUNK_SIZE,
   };
 }
 
 /** A row of `escrow`, and of its transaction that is undone. */
-interface UndoneRow extends EscrowRow {
+interface UndoneStepRow extends EscrowRow {
   undo_data: string;
   fields: string;
   made_for: string | null;
@@ -83,14 +83,14 @@ interface UndoneRow extends EscrowRow {
 }
 
 /** Aborts the batch when one of them has ended meanwhile: nobody would tell its record. */
-function reopened(txHashes: string[], now: number): Statement[] {
+function buildReopenStatements(txHashes: string[], now: number): Statement[] {
   if (txHashes.length === 0) return [];
   const hashes = statement("SELECT value FROM json_each(?)", JSON.stringify(txHashes));
   return [
     statement(
       `UPDATE escrow SET revision = NULL WHERE id IN (
          SELECT record_id FROM escrow_transaction JOIN wallet_transaction ON hash = tx_hash
-         WHERE hash IN (${hashes.sql}) AND ${HAS_ENDED})`,
+         WHERE hash IN (${hashes.sql}) AND ${HAS_ENDED_CONDITION})`,
       ...hashes.params,
     ),
     ...reopenTransactions(hashes, now),

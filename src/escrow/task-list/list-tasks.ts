@@ -2,14 +2,14 @@ import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import type { KeyScope } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
+import type { EscrowRecord } from "../model/escrow-record.ts";
+import { findNextStep, type NextStep } from "../model/find-next-step.ts";
 import { type Intent, isPaused, nextActionOf } from "../model/intent.ts";
-import { type Next, nextOf } from "../model/next-of.ts";
-import type { EscrowRecord } from "../model/record.ts";
 import { windowOf } from "../model/windows.ts";
-import { withinScope } from "../queries/within-scope.ts";
-import { BLOCKERS, type Blockers, findRecordBlocker } from "../store/blockers.ts";
-import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../store/escrow-row.ts";
-import { HAS_INTENT } from "../store/predicates.ts";
+import { buildScopeCondition } from "../queries/scope-condition.ts";
+import { BLOCKERS_SQL, type Blockers, findRecordBlocker } from "../store/blockers.ts";
+import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
+import { HAS_INTENT_CONDITION } from "../store/predicates.ts";
 
 export const TASK_STATUSES = ["Waiting", "UnderWay", "NeedsPerson"] as const;
 type TaskStatus = (typeof TASK_STATUSES)[number];
@@ -31,10 +31,10 @@ export interface TaskQuery {
 export async function listTasks(database: Database, query: TaskQuery, now: number) {
   const { network, cursorId, limit } = query;
   const params: unknown[] = [limit, network, cursorId ?? null];
-  const permitted = withinScope(query.scope, (ids) => `?${params.push(ids)}`);
+  const permitted = buildScopeCondition(query.scope, (ids) => `?${params.push(ids)}`);
   const rows = await database.all<EscrowRow & { holds: string }>(
-    `SELECT ${ESCROW_COLUMNS}, ${BLOCKERS} AS holds FROM escrow INDEXED BY escrow_intent
-     WHERE network = ?2 AND ${HAS_INTENT} AND (?3 IS NULL OR id < ?3)
+    `SELECT ${ESCROW_COLUMNS}, ${BLOCKERS_SQL} AS holds FROM escrow INDEXED BY escrow_intent
+     WHERE network = ?2 AND ${HAS_INTENT_CONDITION} AND (?3 IS NULL OR id < ?3)
        ${permitted === null ? "" : `AND ${permitted}`}
      ORDER BY id DESC LIMIT ?1`,
     ...params,
@@ -42,7 +42,7 @@ export async function listTasks(database: Database, query: TaskQuery, now: numbe
   // The same in every row.
   const holds = JSON.parse(rows[0]?.holds ?? "{}") as Blockers;
   return rows.flatMap(({ holds: _, ...row }) => {
-    const record = recordOfRow(row);
+    const record = toEscrowRecord(row);
     const { intent } = record.progress;
     return intent === null ? [] : [toTaskResponse(record, intent, holds, now)];
   });
@@ -53,7 +53,7 @@ function toTaskResponse(record: EscrowRecord, intent: Intent, holds: Blockers, n
   const window = windowOf(record, intent.step);
   const [notBefore, deadline] = [window?.notBefore ?? null, window?.deadline ?? null];
   const status = statusOf(record);
-  const next = nextOf(record);
+  const next = findNextStep(record);
   const blocker = findRecordBlocker(record, next, holds);
   const isEarly = notBefore !== null && notBefore > now;
   return {
@@ -66,12 +66,17 @@ function toTaskResponse(record: EscrowRecord, intent: Intent, holds: Blockers, n
     reasonCode: next.code ?? blocker?.code ?? (isEarly ? "chain" : "turn"),
     reason:
       nextActionOf(record).errorNote ??
-      describeWait(status, next, blocker?.reason ?? null, isEarly ? notBefore : null),
+      describeTaskReason(
+        status,
+        next,
+        blocker?.toBlockerReason ?? null,
+        isEarly ? notBefore : null,
+      ),
     since: isoTime(intent.since),
     requestedById: intent.by,
-    notBefore: printed(notBefore),
-    deadline: printed(deadline),
-    nextTryAt: pendingTransaction || intent.tryAt === undefined ? null : printed(intent.tryAt),
+    notBefore: formatTime(notBefore),
+    deadline: formatTime(deadline),
+    nextTryAt: pendingTransaction || intent.tryAt === undefined ? null : formatTime(intent.tryAt),
     failedTries: intent.failures ?? 0,
     txHash: pendingTransaction?.transaction.txHash ?? null,
     walletId: record.wallet?.id ?? null,
@@ -89,9 +94,9 @@ function statusOf(record: EscrowRecord): TaskStatus {
  *
  * @param opensAt - when the contract allows the task, epoch milliseconds; null: it does now
  */
-function describeWait(
+function describeTaskReason(
   status: TaskStatus,
-  { isOurTurn, waitsFor }: Next,
+  { isOurTurn, toCounterpartyStep: waitsFor }: NextStep,
   blocker: string | null,
   opensAt: number | null,
 ): string {
@@ -103,9 +108,9 @@ function describeWait(
 }
 
 /** `windowOf` gives no time that cannot be printed as a start, but an end may be any. */
-function printed(milliseconds: number | null): string | null {
-  return milliseconds === null || milliseconds > LAST_TIME ? null : isoTime(milliseconds);
+function formatTime(milliseconds: number | null): string | null {
+  return milliseconds === null || milliseconds > MAX_TIMESTAMP_MS ? null : isoTime(milliseconds);
 }
 
 /** The end of the year 9999. */
-const LAST_TIME = Date.UTC(10_000, 0, 1) - 1;
+const MAX_TIMESTAMP_MS = Date.UTC(10_000, 0, 1) - 1;

@@ -1,22 +1,26 @@
 import * as z from "zod";
 import { createRouter, serve } from "../../http/endpoint.ts";
-import { envelope } from "../../http/envelope.ts";
+import { toEnvelope } from "../../http/envelope.ts";
+import { network, reasonCode } from "../../http/openapi/chain-fields.ts";
 import {
-  answerText,
   described,
+  EXAMPLE_TX_HASH,
   hexText,
   named,
   recordId,
-  TX_HASH,
+  responseText,
   timestamp,
 } from "../../http/openapi/fields.ts";
-import { network, reasonCode } from "../../http/openapi/ledger.ts";
 import { page } from "../../http/openapi/parameters.ts";
-import { readSession, textAnswer } from "../../http/session.ts";
-import { escrowKind, IDENTIFIER, stepName } from "../queries/next-schemas.ts";
+import { createJsonResponse, openReadSession } from "../../http/session.ts";
+import {
+  EXAMPLE_BLOCKCHAIN_IDENTIFIER,
+  escrowKind,
+  stepName,
+} from "../queries/next-step-schemas.ts";
 import { listTasks, TASK_STATUSES } from "./list-tasks.ts";
 
-const maybeTime = (what: string) => described(timestamp("").nullable(), what);
+const optionalTime = (what: string) => described(timestamp("").nullable(), what);
 
 const task = named(
   "Task",
@@ -25,7 +29,10 @@ const task = named(
     id: recordId("the payment or purchase, which has one task at a time"),
     kind: described(escrowKind, "Kind of the record.", "Payment"),
     network,
-    blockchainIdentifier: answerText("Identifier of the escrow on the chain.", IDENTIFIER),
+    blockchainIdentifier: responseText(
+      "Identifier of the escrow on the chain.",
+      EXAMPLE_BLOCKCHAIN_IDENTIFIER,
+    ),
     step: described(
       stepName,
       "Step to take. `requestedAction` begins with its name.",
@@ -37,17 +44,17 @@ const task = named(
       "Waiting",
     ),
     reasonCode: described(reasonCode, "What the task waits for.", "turn"),
-    reason: answerText("Explanation for people.", "waits for its wallet's turn"),
+    reason: responseText("Explanation for people.", "waits for its wallet's turn"),
     since: timestamp("Time of the request."),
     requestedById: recordId("the API key that requested the step, or `automatic`"),
-    notBefore: maybeTime("When the contract begins to allow the step. Null: no limit."),
-    deadline: maybeTime("When the contract ceases to allow the step. Null: no limit."),
-    nextTryAt: maybeTime("Time of the next try after a failure. Null: no failure."),
+    notBefore: optionalTime("When the contract begins to allow the step. Null: no limit."),
+    deadline: optionalTime("When the contract ceases to allow the step. Null: no limit."),
+    nextTryAt: optionalTime("Time of the next try after a failure. Null: no failure."),
     failedTries: described(z.int().min(0), "Number of failed tries.", 0),
     txHash: described(
-      hexText(64, "", TX_HASH).nullable(),
+      hexText(64, "", EXAMPLE_TX_HASH).nullable(),
       "Hash of the pending transaction. Null: none.",
-      TX_HASH,
+      EXAMPLE_TX_HASH,
     ),
     walletId: described(
       z.string().nullable(),
@@ -55,9 +62,9 @@ const task = named(
       "01m80ydypnk4jnwav628wda9nd",
     ),
     resultHash: described(
-      hexText(64, "", TX_HASH).nullable(),
+      hexText(64, "", EXAMPLE_TX_HASH).nullable(),
       "Hash of the result to submit. Null: another step.",
-      TX_HASH,
+      EXAMPLE_TX_HASH,
     ),
   }),
 );
@@ -82,9 +89,9 @@ export function taskRoutes() {
     },
     async (c, { query }) => {
       const { caller } = c.var;
-      const session = readSession(c, query.network);
+      const session = openReadSession(c, query.network);
       const Tasks = await listTasks(session, { ...query, scope: caller.scope }, Date.now());
-      return textAnswer(c, JSON.stringify(envelope({ Tasks })), session);
+      return createJsonResponse(c, JSON.stringify(toEnvelope({ Tasks })), session);
     },
   );
   return router;

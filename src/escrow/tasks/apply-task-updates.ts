@@ -3,23 +3,23 @@ import { type Database, type Statement, statement } from "../../db/client.ts";
 import { readTip } from "../../indexer/chain-tip.ts";
 import { type Phase, progressOf } from "../../wallets/model/phases.ts";
 import type { TaskUpdate } from "../../wallets/model/wallet-transaction.ts";
+import type { EscrowRecord, WalletReference } from "../model/escrow-record.ts";
 import { type Intent, isPaused } from "../model/intent.ts";
-import type { EscrowRecord, WalletName } from "../model/record.ts";
 import type { TransactionStatus } from "../model/transaction-record.ts";
 import { ChangeSet } from "../store/change-set.ts";
 import { loadRecords } from "../store/load-records.ts";
 import { writeChanges } from "../store/write-changes.ts";
-import { retryIntent } from "./retry.ts";
+import { retryIntent } from "./retry-intent.ts";
 import { parseTaskId } from "./task-id.ts";
 
 /** After this many collaterals a step is left to a person. */
 const MAX_LOST_COLLATERALS = 2;
-const NOT_TAKEN = "the network did not accept the transaction";
+const NOT_ACCEPTED_REASON = "the network did not accept the transaction";
 
 /** What a transaction of a wallet moves. */
 interface RecordUpdate {
   record: EscrowRecord;
-  wantId: string;
+  intentId: string;
   /** The escrow's output that its part spends; left out of a lock. */
   spends: string | null | undefined;
   txHash: string;
@@ -42,13 +42,13 @@ interface RecordUpdate {
 export async function applyTaskUpdates(
   db: Pick<Database, "all">,
   network: Network,
-  wallet: WalletName | null,
+  wallet: WalletReference | null,
   all: readonly TaskUpdate[],
   now: number,
 ): Promise<Statement[]> {
   const updates = all.filter(({ transaction }) => progressOf(transaction.phase) !== "Landed");
   if (updates.length === 0) return [];
-  const { records, stored } = await loadRecords(
+  const { records, storedTransactions: stored } = await loadRecords(
     db,
     updates.map(({ transaction }) => transaction.hash),
     "SELECT value FROM json_each(?2)",
@@ -59,21 +59,29 @@ export async function applyTaskUpdates(
   return [...bySource].flatMap(([sourceId, found]) => {
     const changes = new ChangeSet(found, now, tipHeight, { stored });
     const isWanted = updates.every((update) => {
-      const { recordId, wantId } = parseTaskId(update.task.id);
+      const { recordId, intentId: wantId } = parseTaskId(update.task.id);
       const record = found.find(({ id }) => id === recordId);
       if (record === undefined) return true;
       const { hash: txHash, phase, error: reason } = update.transaction;
       const { spends } = update.task.detail;
-      return applyUpdate(changes, { record, wantId, spends, txHash, phase, reason }, wallet);
+      return applyUpdate(
+        changes,
+        { record, intentId: wantId, spends, txHash, phase, reason },
+        wallet,
+      );
     });
-    return isWanted ? writeChanges(changes, { sourceId, network }) : [abort(found)];
+    return isWanted ? writeChanges(changes, { sourceId, network }) : [buildAbortStatement(found)];
   });
 }
 
 /** @returns whether the batch may be written */
-function applyUpdate(changes: ChangeSet, told: RecordUpdate, wallet: WalletName | null): boolean {
+function applyUpdate(
+  changes: ChangeSet,
+  told: RecordUpdate,
+  wallet: WalletReference | null,
+): boolean {
   const { record, txHash, phase } = told;
-  const stored = changes.stored(record, txHash);
+  const stored = changes.findStoredTransaction(record, txHash);
   switch (progressOf(phase)) {
     case "UnderWay":
       if (stored !== undefined) return restartIntent(changes, told);
@@ -88,20 +96,27 @@ function applyUpdate(changes: ChangeSet, told: RecordUpdate, wallet: WalletName 
 }
 
 /** A new transaction was stored. */
-function startIntent(changes: ChangeSet, told: RecordUpdate, wallet: WalletName | null): boolean {
-  const { record, wantId, txHash, spends = record.state.utxo } = told;
+function startIntent(
+  changes: ChangeSet,
+  told: RecordUpdate,
+  wallet: WalletReference | null,
+): boolean {
+  const { record, intentId: wantId, txHash, spends = record.state.utxo } = told;
   const { intent, pendingTransaction } = record.progress;
   if (intent?.id !== wantId || pendingTransaction !== null || isPaused(record)) return false;
   if (spends !== record.state.utxo) return false;
   record.wallet ??= wallet;
-  start(changes, record, intent, changes.newTransaction(record, txHash));
+  setPendingTransaction(changes, record, intent, changes.createTransaction(record, txHash));
   return true;
 }
 
 /** One that had ended for us is in a block all the same, or was sent again. */
-function restartIntent(changes: ChangeSet, { record, wantId, txHash }: RecordUpdate): boolean {
+function restartIntent(
+  changes: ChangeSet,
+  { record, intentId: wantId, txHash }: RecordUpdate,
+): boolean {
   const { intent, pendingTransaction } = record.progress;
-  const transaction = changes.stored(record, txHash)?.transaction;
+  const transaction = changes.findStoredTransaction(record, txHash)?.transaction;
   const mayCome = transaction !== undefined && transaction.status !== "Confirmed";
   if (!mayCome || intent?.id !== wantId) return true;
   if (pendingTransaction !== null && pendingTransaction.transaction.txHash !== txHash)
@@ -110,11 +125,11 @@ function restartIntent(changes: ChangeSet, { record, wantId, txHash }: RecordUpd
       { ...pendingTransaction.transaction, status: "RolledBack" },
       intent,
     );
-  start(changes, record, intent, { ...transaction, ...NOT_IN_BLOCK });
+  setPendingTransaction(changes, record, intent, { ...transaction, ...PENDING_FIELDS });
   return true;
 }
 
-const NOT_IN_BLOCK = {
+const PENDING_FIELDS = {
   status: "Pending",
   fees: null,
   blockHeight: null,
@@ -122,11 +137,11 @@ const NOT_IN_BLOCK = {
   newOnChainState: null,
 } as const;
 
-function start(
+function setPendingTransaction(
   changes: ChangeSet,
   record: EscrowRecord,
   intent: Intent,
-  transaction: ReturnType<ChangeSet["newTransaction"]>,
+  transaction: ReturnType<ChangeSet["createTransaction"]>,
 ): void {
   changes.writeTransaction(record, transaction, intent);
   const { error } = record.progress;
@@ -139,7 +154,7 @@ function start(
 
 /** The transaction will not do it: what is wanted is wanted still. */
 function endTransaction(changes: ChangeSet, { record, txHash, phase, reason }: RecordUpdate): void {
-  const stored = changes.stored(record, txHash);
+  const stored = changes.findStoredTransaction(record, txHash);
   const { intent, pendingTransaction, error } = record.progress;
   if (stored === undefined || stored.transaction.status === "Confirmed") return;
   changes.writeTransaction(
@@ -160,13 +175,13 @@ function endTransaction(changes: ChangeSet, { record, txHash, phase, reason }: R
     return;
   }
   const lost = (intent.lostCollaterals ?? 0) + (phase === "Failed" ? 1 : 0);
-  const tried = retryIntent(progress, reason ?? NOT_TAKEN, changes.now);
+  const tried = retryIntent(progress, reason ?? NOT_ACCEPTED_REASON, changes.now);
   changes.setProgress(record, {
     ...tried,
     intent: tried.intent && { ...tried.intent, ...(lost > 0 && { lostCollaterals: lost }) },
     error:
       phase === "Failed" && lost >= MAX_LOST_COLLATERALS
-        ? collateralLost(lost)
+        ? createCollateralLostError(lost)
         : (tried.error ?? error),
   });
 }
@@ -175,13 +190,13 @@ function statusOf(phase: Phase): TransactionStatus {
   return phase === "Expired" ? "FailedViaTimeout" : "RolledBack";
 }
 
-function collateralLost(times: number) {
+function createCollateralLostError(times: number) {
   const note = `The contract refused this step in a block ${times} times, and the network took the collateral. Retry the step, or clear the error to give the step up`;
   return { isManual: true, type: "Unknown", note, txHash: null };
 }
 
 /** Fails the batch as if the records had been changed meanwhile. */
-function abort(records: EscrowRecord[]): Statement {
+function buildAbortStatement(records: EscrowRecord[]): Statement {
   const ids = JSON.stringify(records.map(({ id }) => id));
   return statement(
     "UPDATE escrow SET revision = NULL WHERE id IN (SELECT value FROM json_each(?))",

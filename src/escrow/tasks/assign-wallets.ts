@@ -1,11 +1,11 @@
 /** Which wallet locks which purchase: pure. */
-import { addAll, type Value } from "../../chain/transaction/value.ts";
-import type { EscrowRecord, WalletName } from "../model/record.ts";
+import { addValue, type Value } from "../../chain/transaction/value.ts";
+import type { EscrowRecord, WalletReference } from "../model/escrow-record.ts";
 
 /** A purchasing wallet, and what it has left by unit. */
 export interface WalletFunds {
-  wallet: WalletName;
-  free: Value;
+  wallet: WalletReference;
+  availableFunds: Value;
 }
 
 /** A purchase, and what its lock takes. */
@@ -16,14 +16,14 @@ export interface FundingNeed {
 
 /** What a wallet lacks for a purchase, minor units by unit. */
 export interface Shortage {
-  wallet: WalletName;
+  wallet: WalletReference;
   missing: Value;
   /** Whether it has to be one output, which a failed script would take. */
   isCollateral?: boolean;
 }
 
 export type Assignment = { record: EscrowRecord } & (
-  | { wallet: WalletName }
+  | { wallet: WalletReference }
   /** No wallet has enough: the one that lacks least; null: the purchase may use none. */
   | { short: Shortage | null }
 );
@@ -32,7 +32,10 @@ export type Assignment = { record: EscrowRecord } & (
 const FEE_RESERVE = 2_000_000n;
 
 /** Whether a purchase may be locked by a wallet. */
-export function mayUse({ terms }: Pick<EscrowRecord, "terms">, wallet: WalletName): boolean {
+export function mayLockWith(
+  { terms }: Pick<EscrowRecord, "terms">,
+  wallet: WalletReference,
+): boolean {
   const { walletIds, buyer } = terms;
   return (
     (walletIds === undefined || walletIds.includes(wallet.id)) &&
@@ -48,18 +51,18 @@ export function assignWallets(
   bids: readonly FundingNeed[],
   pursers: readonly WalletFunds[],
 ): Assignment[] {
-  const left = pursers.map(({ wallet, free }) => ({ wallet, free: new Map(free) }));
+  const left = pursers.map(({ wallet, availableFunds: free }) => ({ wallet, free: new Map(free) }));
   return bids.map(({ record, amounts: takes }): Assignment => {
     const needs: Value = new Map(takes);
     needs.set("", (takes.get("") ?? 0n) + FEE_RESERVE);
-    const allowed = left.filter(({ wallet }) => mayUse(record, wallet));
+    const allowed = left.filter(({ wallet }) => mayLockWith(record, wallet));
     const enough = allowed.filter(({ free }) => computeMissing(free, needs).size === 0);
-    const [fullest] = enough.toSorted((a, b) => compare(b.free, a.free, needs));
+    const [fullest] = enough.toSorted((a, b) => compareFunds(b.free, a.free, needs));
     if (fullest) {
-      addAll(fullest.free, takes, -1n);
+      addValue(fullest.free, takes, -1n);
       return { record, wallet: fullest.wallet };
     }
-    const [nearest] = allowed.toSorted((a, b) => compare(b.free, a.free, needs));
+    const [nearest] = allowed.toSorted((a, b) => compareFunds(b.free, a.free, needs));
     const short = nearest
       ? { wallet: nearest.wallet, missing: computeMissing(nearest.free, needs) }
       : null;
@@ -77,7 +80,7 @@ function computeMissing(free: Value, needs: Value): Value {
 }
 
 /** By what is needed: tokens first, since they are scarcer than the native coin. */
-function compare(a: Value, b: Value, needs: Value): number {
+function compareFunds(a: Value, b: Value, needs: Value): number {
   const units = [...needs.keys()].toSorted((one, other) => (one < other ? 1 : -1));
   for (const unit of units) {
     const [mine, theirs] = [a.get(unit) ?? 0n, b.get(unit) ?? 0n];

@@ -2,8 +2,8 @@ import type { Network } from "../../chain/network.ts";
 import { type Database, violates } from "../../db/client.ts";
 import { readTip } from "../../indexer/chain-tip.ts";
 import { StaleWalletError } from "../../wallets/queue/errors.ts";
+import type { EscrowRecord, WalletReference } from "../model/escrow-record.ts";
 import type { Progress } from "../model/intent.ts";
-import type { EscrowRecord, WalletName } from "../model/record.ts";
 import { ChangeSet } from "../store/change-set.ts";
 import { loadRecords } from "../store/load-records.ts";
 import { writeChanges } from "../store/write-changes.ts";
@@ -12,7 +12,7 @@ import { writeChanges } from "../store/write-changes.ts";
 export interface TaskChange {
   /** Left out: the same as before, as with the next two. */
   progress?: Progress;
-  wallet?: WalletName | null;
+  wallet?: WalletReference | null;
   isWalletRemoved?: boolean;
 }
 
@@ -31,7 +31,7 @@ export async function changeRecords(
   now: number,
   decide: (record: EscrowRecord) => TaskChange | null,
 ): Promise<{ records: EscrowRecord[]; hasEvents: boolean }> {
-  const records = await recordsById(database, ids);
+  const records = await loadRecordsById(database, ids);
   const tipHeight = (await readTip(database, network)) ?? 0;
   let hasEvents = false;
   for (const [sourceId, found] of Map.groupBy(records, (record) => record.sourceId)) {
@@ -46,14 +46,14 @@ export async function changeRecords(
     }
     const statements = writeChanges(changes, { sourceId, network });
     if (statements.length === 0) continue;
-    await database.batch(statements).catch(throwStale);
+    await database.batch(statements).catch(throwIfStale);
     for (const { record } of changes.records.values()) record.revision++;
     hasEvents ||= changes.events.length > 0;
   }
   return { records, hasEvents };
 }
 
-export async function recordsById(
+export async function loadRecordsById(
   database: Pick<Database, "all">,
   ids: readonly string[],
 ): Promise<EscrowRecord[]> {
@@ -62,7 +62,7 @@ export async function recordsById(
   return (await loadRecords(database, [], selected, JSON.stringify(ids))).records;
 }
 
-function throwStale(error: unknown): never {
+function throwIfStale(error: unknown): never {
   if (violates(error, "escrow.revision"))
     throw new StaleWalletError("a record was changed meanwhile");
   throw error;

@@ -1,9 +1,9 @@
 /** Records for which wallets have something to do: `due_at`, which is computed whenever one is written. */
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
-import type { EscrowRecord } from "../model/record.ts";
-import { timedSteps } from "../model/step-rules.ts";
-import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../store/escrow-row.ts";
+import type { EscrowRecord } from "../model/escrow-record.ts";
+import { listTimedSteps } from "../model/step-rules.ts";
+import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
 
 type Reader = Pick<Database, "all">;
 
@@ -18,7 +18,7 @@ export interface SourceWallet {
 /** Locks stand on a wallet's line, all other steps on its lanes. */
 export type EscrowTaskKind = "lock" | "step";
 
-const OF_KIND: Record<EscrowTaskKind, string> = {
+const KIND_CONDITIONS: Record<EscrowTaskKind, string> = {
   lock: "coalesce(intent->>'step', '') = 'FundsLocking'",
   step: "coalesce(intent->>'step', '') <> 'FundsLocking'",
 };
@@ -29,7 +29,7 @@ export interface AutomaticSteps {
   refunds: boolean;
 }
 
-const OF_WALLET = `network = ? AND wallet->>'vkey' = ? AND due_at IS NOT NULL AND due_at <= ?
+const DUE_FOR_WALLET_CONDITION = `network = ? AND wallet->>'vkey' = ? AND due_at IS NOT NULL AND due_at <= ?
   AND source_id = ?`;
 
 /**
@@ -37,14 +37,14 @@ const OF_WALLET = `network = ? AND wallet->>'vkey' = ? AND due_at IS NOT NULL AN
  *
  * @param now - epoch milliseconds
  */
-export async function dueLocks(
+export async function listDueLocks(
   database: Reader,
   { network, vkey, sourceId }: SourceWallet,
   now: number,
   limit: number,
 ): Promise<EscrowRecord[]> {
   const rows = await database.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE ${OF_WALLET} AND ${OF_KIND.lock}
+    `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE ${DUE_FOR_WALLET_CONDITION} AND ${KIND_CONDITIONS.lock}
      ORDER BY due_at, id LIMIT ?`,
     network,
     vkey,
@@ -52,11 +52,11 @@ export async function dueLocks(
     sourceId,
     limit,
   );
-  return rows.map(recordOfRow);
+  return rows.map(toEscrowRecord);
 }
 
 /** By when what is wanted has to be done, epoch milliseconds of the chain; null: whenever. */
-const DEADLINE = `CASE ${timedSteps()
+const DEADLINE_SQL = `CASE ${listTimedSteps()
   .map(
     ({ step, from, deadline }) =>
       `WHEN intent->>'step' = '${step}' AND on_chain_state = '${from}'
@@ -78,7 +78,7 @@ export interface StepTimes {
  * Selects the records of which a wallet takes a step, most urgent first. Records whose automatic step is not
  * decided yet come last.
  */
-export async function dueSteps(
+export async function listDueSteps(
   database: Reader,
   { network, vkey, sourceId }: SourceWallet,
   { now, latest, urgentBefore }: StepTimes,
@@ -88,9 +88,9 @@ export async function dueSteps(
   // Whole rows are read of those alone that are chosen.
   const rows = await database.all<EscrowRow>(
     `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE id IN (
-       SELECT id FROM escrow WHERE ${OF_WALLET} AND ${OF_KIND.step}
+       SELECT id FROM escrow WHERE ${DUE_FOR_WALLET_CONDITION} AND ${KIND_CONDITIONS.step}
          AND iif(intent IS NULL, iif(side = 'payment', ?, ?), coalesce(intent->>'tryAt', 0) <= ?)
-       ORDER BY intent IS NULL, coalesce(${DEADLINE}, ?), intent->>'since', due_at, id LIMIT ?)`,
+       ORDER BY intent IS NULL, coalesce(${DEADLINE_SQL}, ?), intent->>'since', due_at, id LIMIT ?)`,
     network,
     vkey,
     latest,
@@ -101,11 +101,11 @@ export async function dueSteps(
     urgentBefore,
     limit,
   );
-  return rows.map(recordOfRow);
+  return rows.map(toEscrowRecord);
 }
 
 /** When a wallet's next record of a kind is due, epoch milliseconds; null: none is. */
-export async function nextDue(
+export async function findNextDueTime(
   database: Reader,
   { network, vkey, sourceId }: SourceWallet,
   kind: EscrowTaskKind,
@@ -114,7 +114,7 @@ export async function nextDue(
   const [row] = await database.all<{ next: number | null }>(
     `SELECT min(due_at) AS next FROM escrow
      WHERE network = ? AND wallet->>'vkey' = ? AND due_at IS NOT NULL AND due_at > ?
-       AND source_id = ? AND ${OF_KIND[kind]}`,
+       AND source_id = ? AND ${KIND_CONDITIONS[kind]}`,
     network,
     vkey,
     now,
@@ -124,7 +124,7 @@ export async function nextDue(
 }
 
 /** Purchases of a source that shall be locked, and for which no wallet was chosen yet. */
-export async function listUnassigned(
+export async function listUnassignedPurchases(
   database: Reader,
   { network, sourceId }: Pick<SourceWallet, "network" | "sourceId">,
   now: number,
@@ -133,18 +133,18 @@ export async function listUnassigned(
   const rows = await database.all<EscrowRow>(
     `SELECT ${ESCROW_COLUMNS} FROM escrow
      WHERE network = ? AND wallet->>'vkey' IS NULL AND due_at IS NOT NULL AND due_at <= ?
-       AND source_id = ? AND ${OF_KIND.lock}
+       AND source_id = ? AND ${KIND_CONDITIONS.lock}
      ORDER BY due_at, id LIMIT ?`,
     network,
     now,
     sourceId,
     limit,
   );
-  return rows.map(recordOfRow);
+  return rows.map(toEscrowRecord);
 }
 
 /** Purchases that wallets were chosen for, and that are in no transaction yet. */
-export async function listAssigned(
+export async function listAssignedPurchases(
   database: Reader,
   network: Network,
   vkeys: readonly string[],
@@ -152,15 +152,15 @@ export async function listAssigned(
   const rows = await database.all<EscrowRow>(
     `SELECT ${ESCROW_COLUMNS} FROM escrow
      WHERE network = ? AND wallet->>'vkey' IN (SELECT value FROM json_each(?))
-       AND due_at IS NOT NULL AND ${OF_KIND.lock}`,
+       AND due_at IS NOT NULL AND ${KIND_CONDITIONS.lock}`,
     network,
     JSON.stringify(vkeys),
   );
-  return rows.map(recordOfRow);
+  return rows.map(toEscrowRecord);
 }
 
 /** Selects the records for which the service has ever stored a transaction. */
-export async function filterTried(
+export async function filterAttemptedRecords(
   database: Reader,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
@@ -173,7 +173,7 @@ export async function filterTried(
 }
 
 /** The record that a wallet has to do something for next, of whatever source. */
-export async function nextRecord(
+export async function findNextDueRecord(
   database: Reader,
   network: Network,
   vkey: string,

@@ -1,14 +1,14 @@
 import { formatOutputReference } from "../../chain/transaction/transaction-plan.ts";
-import { drivesOf } from "../../sources/drives.ts";
+import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { IDLE_WALLET, readSnapshots } from "../../wallets/details/wallet-snapshot.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import type { WalletFeature } from "../../wallets/queue/feature.ts";
-import { OutputView, ownOutputs } from "../../wallets/spending/context/output-view.ts";
+import { deriveOwnOutputs, OutputView } from "../../wallets/spending/context/output-view.ts";
 import type { FeatureContext } from "../../wallets/spending/feature-queue.ts";
 import { listReservedOutputs } from "../disputes/store.ts";
-import type { WalletName } from "../model/record.ts";
+import type { WalletReference } from "../model/escrow-record.ts";
 import { createLockFeature } from "./lock-feature.ts";
-import { createWatchingFeature } from "./record-updates.ts";
+import { createRemovedWalletFeature } from "./record-updates.ts";
 import { createStepFeature } from "./step-feature.ts";
 import { LOCK_FEATURE, STEP_FEATURE } from "./task-id.ts";
 
@@ -19,27 +19,32 @@ export function createEscrowFeatures(context: FeatureContext): WalletFeature[] {
   const row = wallets.find(({ vkey }) => vkey === context.vkey);
   if (row === undefined)
     return [
-      createWatchingFeature(STEP_FEATURE, "lanes", context),
-      createWatchingFeature(LOCK_FEATURE, "line", context),
+      createRemovedWalletFeature(STEP_FEATURE, "lanes", context),
+      createRemovedWalletFeature(LOCK_FEATURE, "line", context),
     ];
-  const ports = { database, source, wallet: nameOf(row), drives: drivesOf(source, row) };
+  const ports = {
+    database,
+    source,
+    wallet: toWalletReference(row),
+    drives: selectAutomationMode(source, row),
+  };
   const { collectionAddress } = row;
   const steps = createStepFeature({
     ...ports,
     collectionAddress,
-    automatic: context.automatic,
+    automatic: context.automaticSteps,
     chainTime: context.chainTime,
   });
   if (row.role !== "Purchasing") return [steps];
   const buyers = wallets
-    .filter((one) => one.role === "Purchasing" && drivesOf(source, one) === "all")
-    .map(nameOf);
+    .filter((one) => one.role === "Purchasing" && selectAutomationMode(source, one) === "all")
+    .map(toWalletReference);
   return [
     steps,
     createLockFeature({
       ...ports,
       buyers,
-      async outputsOf({ vkey, address }) {
+      async loadSpendableOutputs({ vkey, address }) {
         const view = context.views.get(vkey) ?? new OutputView();
         context.views.set(vkey, view);
         const shown = await view.read(deadlineProvider, address, Date.now());
@@ -49,13 +54,17 @@ export function createEscrowFeatures(context: FeatureContext): WalletFeature[] {
         ]);
         const { open, spentElsewhere } = snapshots.get(vkey) ?? IDLE_WALLET;
         const foreignSpends = new Set(spentElsewhere.map(({ output }) => output));
-        const own = ownOutputs(shown, open, foreignSpends);
+        const own = deriveOwnOutputs(shown, open, foreignSpends);
         return own.filter((one) => !reserved.has(formatOutputReference(one)));
       },
-      parameters: () => deadlineProvider.protocolParameters(),
-      wake: (vkey) => context.wake(network, vkey),
+      loadParameters: () => deadlineProvider.protocolParameters(),
+      wakeWallet: (vkey) => context.wake(network, vkey),
     }),
   ];
 }
 
-const nameOf = ({ id, vkey, address }: WalletRow): WalletName => ({ id, vkey, address });
+const toWalletReference = ({ id, vkey, address }: WalletRow): WalletReference => ({
+  id,
+  vkey,
+  address,
+});

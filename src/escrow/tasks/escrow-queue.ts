@@ -6,23 +6,23 @@ import type {
   WaitingCount,
 } from "../../wallets/spending/feature-queue.ts";
 import {
-  IS_AT_WORK,
-  MANY_FAILURES,
-  MAX_COUNTED,
-  OVERDUE_MS,
-  UNTRIED,
+  IS_ACTIVE_CONDITION,
+  MAX_COUNTED_ROWS,
+  MAX_OVERDUE_MS,
+  MIN_STUCK_ATTEMPTS,
+  UNTRIED_REASON,
 } from "../../wallets/spending/task-queue.ts";
-import { endEscrowsWithoutSource, findNextEscrowTask } from "./next-task.ts";
-import { listWaitingEscrows } from "./waiting-escrows.ts";
-import { walletsWithEscrows } from "./wallets-with-escrows.ts";
+import { endEscrowsWithoutSource, findNextEscrowTask } from "./find-next-escrow-task.ts";
+import { listWaitingEscrows } from "./list-waiting-escrows.ts";
+import { createDueWalletFinder } from "./wallets-with-escrows.ts";
 
 /** Longer than the longest pause between two tries, so that a failed task is found between them. */
-const PAUSED_MS = 6 * 60_000;
+const MAX_RETRY_DELAY_MS = 6 * 60_000;
 
 /** Locks and steps of escrows in the queue of wallets. Their tasks are on the escrows' records. */
 export const escrowQueue: FeatureQueue = {
   listWaiting: listWaitingEscrows,
-  findDueWallets: (clock) => walletsWithEscrows(clock),
+  findDueWallets: (clock) => createDueWalletFinder(clock),
   async findNext(database, core, { network, vkey }) {
     const next = await findNextEscrowTask(database, core, network, vkey);
     if (!next) return null;
@@ -42,7 +42,7 @@ export const escrowQueue: FeatureQueue = {
       `SELECT ifnull(intent->>'reasonCode', iif(error IS NULL, 'turn', 'failing')) AS reason,
          count(*) AS count, min(since) AS oldest
        FROM (SELECT error, intent, due_at, ifnull(intent->>'since', due_at) AS since FROM escrow
-             WHERE network = ? AND due_at IS NOT NULL LIMIT ${MAX_COUNTED})
+             WHERE network = ? AND due_at IS NOT NULL LIMIT ${MAX_COUNTED_ROWS})
        WHERE due_at <= ? OR (intent IS NOT NULL AND error IS NOT NULL)
        GROUP BY reason`,
       network,
@@ -64,17 +64,17 @@ function listStuckEscrows(
 ): Promise<StuckTasks[]> {
   return database.all(
     `SELECT vkey, min(sourceId) AS sourceId, count(*) AS waiting,
-       ifnull(max(note), '${UNTRIED}') AS reason
+       ifnull(max(note), '${UNTRIED_REASON}') AS reason
      FROM (SELECT wallet->>'vkey' AS vkey, source_id AS sourceId, due_at, error->>'type' AS type,
              error->>'note' AS note, ifnull(intent->>'failures', 0) AS failures
            FROM escrow
            WHERE network = ?1 AND due_at IS NOT NULL AND due_at <= ?3 AND intent IS NOT NULL
-           LIMIT ${MAX_COUNTED})
-     WHERE failures >= ${MANY_FAILURES} OR type = 'InsufficientFunds'
-       OR (due_at <= ?2 AND NOT ${IS_AT_WORK})
+           LIMIT ${MAX_COUNTED_ROWS})
+     WHERE failures >= ${MIN_STUCK_ATTEMPTS} OR type = 'InsufficientFunds'
+       OR (due_at <= ?2 AND NOT ${IS_ACTIVE_CONDITION})
      GROUP BY vkey, iif(vkey IS NULL, sourceId, NULL)`,
     network,
-    now - OVERDUE_MS,
-    now + PAUSED_MS,
+    now - MAX_OVERDUE_MS,
+    now + MAX_RETRY_DELAY_MS,
   );
 }

@@ -1,9 +1,9 @@
 import type { ProtocolParameters } from "../../chain/provider/provider.ts";
 import type { WalletOutput } from "../../chain/transaction/transaction-plan.ts";
 import type { Database } from "../../db/client.ts";
-import type { Drives } from "../../sources/drives.ts";
-import type { SourceRow } from "../../sources/record.ts";
-import type { WalletName } from "../model/record.ts";
+import type { AutomationMode } from "../../sources/automation-mode.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
+import type { WalletReference } from "../model/escrow-record.ts";
 import type { AutomaticSteps } from "./due-records.ts";
 
 /** A wallet as it works for the escrows of a payment source. */
@@ -20,8 +20,8 @@ export interface EscrowPorts {
     | "feeRatePermille"
     | "feeReceiverAddress"
   >;
-  wallet: WalletName;
-  drives: Drives;
+  wallet: WalletReference;
+  drives: AutomationMode;
 }
 
 export interface StepPorts extends EscrowPorts {
@@ -41,11 +41,11 @@ export interface StepPorts extends EscrowPorts {
 /** What deals purchases to the purchasing wallets of a source. */
 export interface LockPorts extends EscrowPorts {
   /** The purchasing wallets of the source that may lock, this one included. */
-  buyers: readonly WalletName[];
+  buyers: readonly WalletReference[];
   /** What a wallet can spend, as far as is known. @throws ProviderError */
-  outputsOf(wallet: WalletName): Promise<readonly WalletOutput[]>;
+  loadSpendableOutputs(wallet: WalletReference): Promise<readonly WalletOutput[]>;
   /** @throws ProviderError */
-  parameters(): Promise<ProtocolParameters>;
+  loadParameters(): Promise<ProtocolParameters>;
   /** Wakes another wallet. */
-  wake(vkey: string): Promise<void>;
+  wakeWallet(vkey: string): Promise<void>;
 }

@@ -1,37 +1,43 @@
 import { type ProtocolParameters, ProviderError } from "../../chain/provider/provider.ts";
-import { addAll, type Value } from "../../chain/transaction/value.ts";
+import { addValue, type Value } from "../../chain/transaction/value.ts";
 import type { TaskFailure, WalletFeature } from "../../wallets/queue/feature.ts";
-import { actOnEach, type ItemError, mapEach } from "../../wallets/queue/isolate.ts";
-import { StepImpossible } from "../model/read-escrow.ts";
-import type { EscrowRecord, WalletName } from "../model/record.ts";
-import { lockedFunds, lockPart } from "../terms/lock-part.ts";
+import { actOnEach, type ItemError, mapEach } from "../../wallets/queue/isolate-failures.ts";
+import type { EscrowRecord, WalletReference } from "../model/escrow-record.ts";
+import { StepImpossibleError } from "../model/read-escrow.ts";
+import { buildLockPart, computeLockedFunds } from "../terms/build-lock-part.ts";
 import {
   type Assignment,
   assignWallets,
   describeShortage,
   type FundingNeed,
-  mayUse,
+  mayLockWith,
   type WalletFunds,
 } from "./assign-wallets.ts";
-import { changeRecords, recordsById } from "./change-records.ts";
-import { dueLocks, filterTried, listAssigned, listUnassigned, nextDue } from "./due-records.ts";
+import { changeRecords, loadRecordsById } from "./change-records.ts";
+import {
+  filterAttemptedRecords,
+  findNextDueTime,
+  listAssignedPurchases,
+  listDueLocks,
+  listUnassignedPurchases,
+} from "./due-records.ts";
 import type { LockPorts } from "./feature-ports.ts";
-import { progressAfterFailure } from "./progress-after-failure.ts";
+import { computeProgressAfterFailure } from "./progress-after-failure.ts";
 import { createRecordUpdates } from "./record-updates.ts";
-import { toRecordError } from "./retry.ts";
+import { toRecordError } from "./retry-intent.ts";
 import { LOCK_FEATURE, parseTaskId, taskIdOf } from "./task-id.ts";
 
 /** Locks that a transaction makes: about what it has room for. */
 const MAX_LOCKS = 20;
 /** Purchases that are dealt at once. */
-const MAX_ASSIGNED = 100;
+const MAX_ASSIGNED_PURCHASES = 100;
 /** A purchase waits so long for others to share its transaction: after the newest, and at the most. */
-const QUIET_MS = 250;
-const MAX_QUIET_MS = 1_000;
+const BATCH_DELAY_MS = 250;
+const MAX_BATCH_DELAY_MS = 1_000;
 /** How long before its pay-by time a purchase is not locked any more. */
-const LAST_START_MS = 120_000;
+const MIN_LEAD_TIME_MS = 120_000;
 /** How often it is looked whether a wallet has got what a purchase needs. */
-const SHORT_MS = 30_000;
+const FUNDS_RECHECK_INTERVAL_MS = 30_000;
 
 /**
  * What a purchasing wallet does for the purchases of a payment source: it locks their funds. Whichever
@@ -51,13 +57,13 @@ export function createLockFeature(ports: LockPorts): WalletFeature {
     placement: "line",
     maxTasks: MAX_LOCKS,
 
-    async due(now, limit) {
-      if (drives !== "all") return { tasks: [], next: null };
+    async listDue(now, limit) {
+      if (drives !== "all") return { tasks: [], nextDueAt: null };
       const { hasEvents, failures } = await assignPurchases(ports, now);
       if (hasEvents) onEvents();
-      const due = await dueLocks(database, mine, now, limit);
-      const quietUntil = endOfQuiet(due, limit);
-      if (quietUntil > now) return { tasks: [], next: quietUntil, failures };
+      const due = await listDueLocks(database, mine, now, limit);
+      const quietUntil = computeBatchStart(due, limit);
+      if (quietUntil > now) return { tasks: [], nextDueAt: quietUntil, failures };
       for (const record of due) records.set(record.id, record);
       return {
         tasks: due.flatMap((record) => {
@@ -65,10 +71,10 @@ export function createLockFeature(ports: LockPorts): WalletFeature {
           const deadline = Number(record.terms.payByTime);
           if (intent === null) return [];
           const isAlone = (intent.failures ?? 0) > 0;
-          const lastStart = deadline - LAST_START_MS;
+          const lastStart = deadline - MIN_LEAD_TIME_MS;
           return [{ id: taskIdOf(record, intent), deadline, lastStart, isAlone }];
         }),
-        next: await nextDue(database, mine, "lock", now),
+        nextDueAt: await findNextDueTime(database, mine, "lock", now),
         failures,
       };
     },
@@ -76,13 +82,13 @@ export function createLockFeature(ports: LockPorts): WalletFeature {
     async buildPart({ id }, { parameters }) {
       const record = records.get(parseTaskId(id).recordId);
       if (record === undefined) throw new Error(`purchase ${id} was not read`);
-      return lockPart(record, wallet, parameters);
+      return buildLockPart(record, wallet, parameters);
     },
 
     async onFailure(tasks, error, now) {
       await recordUpdates.onFailure(tasks, error, now);
       if (ports.buyers.length > 1)
-        await releaseUnfunded(
+        await releaseUnfundedPurchases(
           ports,
           tasks.map(({ id }) => parseTaskId(id).recordId),
           now,
@@ -92,10 +98,10 @@ export function createLockFeature(ports: LockPorts): WalletFeature {
 }
 
 /** When those that wait need not wait for others any more, epoch milliseconds. */
-function endOfQuiet(due: readonly EscrowRecord[], limit: number): number {
+function computeBatchStart(due: readonly EscrowRecord[], limit: number): number {
   const asked = due.flatMap(({ progress: { intent } }) => (intent === null ? [] : [intent.since]));
   if (asked.length === 0 || asked.length >= limit) return 0;
-  return Math.min(Math.max(...asked) + QUIET_MS, Math.min(...asked) + MAX_QUIET_MS);
+  return Math.min(Math.max(...asked) + BATCH_DELAY_MS, Math.min(...asked) + MAX_BATCH_DELAY_MS);
 }
 
 /** @returns whether there are events to be sent, and the purchases for which it throws */
@@ -105,14 +111,14 @@ async function assignPurchases(
 ): Promise<{ hasEvents: boolean; failures: TaskFailure[] }> {
   const { database, source, buyers } = ports;
   const { network } = source;
-  const waiting = await listUnassigned(
+  const waiting = await listUnassignedPurchases(
     database,
     { network, sourceId: source.id },
     now,
-    MAX_ASSIGNED,
+    MAX_ASSIGNED_PURCHASES,
   );
   if (waiting.length === 0 || buyers.length === 0) return { hasEvents: false, failures: [] };
-  const { all, errors } = await assignAll(ports, waiting);
+  const { assignments: all, errors } = await assignAll(ports, waiting);
   const dealt = new Map(all.map((one) => [one.record.id, one]));
   let hasEvents = false;
   const unwritten = await actOnEach([...dealt.keys()], async (ids) => {
@@ -122,8 +128,8 @@ async function assignPurchases(
       if (!one || record.wallet !== null || progress.intent === null) return null;
       if ("wallet" in one) return { progress, wallet: one.wallet };
       if ("error" in one)
-        return { progress: progressAfterFailure(record, ports.wallet, one.error, now) };
-      return { progress: waitingForFunds(record, one.short, now) };
+        return { progress: computeProgressAfterFailure(record, ports.wallet, one.error, now) };
+      return { progress: delayForFunds(record, one.short, now) };
     });
     hasEvents ||= changed.hasEvents;
   });
@@ -131,7 +137,7 @@ async function assignPurchases(
     [...dealt.values()].flatMap((one) => ("wallet" in one ? one.wallet.vkey : [])),
   );
   others.delete(ports.wallet.vkey);
-  for (const vkey of others) await ports.wake(vkey);
+  for (const vkey of others) await ports.wakeWallet(vkey);
   const failed = [
     ...errors.map(({ item, error }) => ({ id: item.id, error })),
     ...unwritten.map(({ item, error }) => ({ id: item, error })),
@@ -145,7 +151,7 @@ async function assignPurchases(
 }
 
 /** The provider did not say what the wallets hold. */
-interface Unassigned {
+interface FailedAssignment {
   record: EscrowRecord;
   error: ProviderError;
 }
@@ -154,50 +160,56 @@ interface Unassigned {
 async function assignAll(
   ports: LockPorts,
   waiting: readonly EscrowRecord[],
-): Promise<{ all: (Assignment | Unassigned)[]; errors: ItemError<EscrowRecord>[] }> {
+): Promise<{ assignments: (Assignment | FailedAssignment)[]; errors: ItemError<EscrowRecord>[] }> {
   const { buyers } = ports;
-  const withChoice = waiting.filter((record) => allowed(record, buyers).length > 1);
+  const withChoice = waiting.filter((record) => eligibleWalletsOf(record, buyers).length > 1);
   const simple = waiting
     .filter((record) => !withChoice.includes(record))
     .map((record): Assignment => {
-      const [only] = allowed(record, buyers);
+      const [only] = eligibleWalletsOf(record, buyers);
       return only ? { record, wallet: only } : { record, short: null };
     });
-  if (withChoice.length === 0) return { all: simple, errors: [] };
+  if (withChoice.length === 0) return { assignments: simple, errors: [] };
   try {
-    const { bids, errors } = await computeNeeds(ports, withChoice);
-    return { all: [...simple, ...assignWallets(bids, await readWalletFunds(ports))], errors };
+    const { needs: bids, errors } = await computeNeeds(ports, withChoice);
+    return {
+      assignments: [...simple, ...assignWallets(bids, await readWalletFunds(ports))],
+      errors,
+    };
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
-    return { all: [...simple, ...withChoice.map((record) => ({ record, error }))], errors: [] };
+    return {
+      assignments: [...simple, ...withChoice.map((record) => ({ record, error }))],
+      errors: [],
+    };
   }
 }
 
-const allowed = (record: EscrowRecord, buyers: readonly WalletName[]) =>
-  buyers.filter((one) => mayUse(record, one));
+const eligibleWalletsOf = (record: EscrowRecord, buyers: readonly WalletReference[]) =>
+  buyers.filter((one) => mayLockWith(record, one));
 
 async function computeNeeds(
   ports: LockPorts,
   waiting: readonly EscrowRecord[],
-): Promise<{ bids: FundingNeed[]; errors: ItemError<EscrowRecord>[] }> {
-  const parameters = await ports.parameters();
+): Promise<{ needs: FundingNeed[]; errors: ItemError<EscrowRecord>[] }> {
+  const parameters = await ports.loadParameters();
   const { results, errors } = mapEach(waiting, (record) =>
     computeNeed(record, ports.wallet, parameters),
   );
-  return { bids: results.map(({ item, result }) => ({ record: item, amounts: result })), errors };
+  return { needs: results.map(({ item, result }) => ({ record: item, amounts: result })), errors };
 }
 
 /** It is the same for each wallet: their addresses are of one kind. */
 function computeNeed(
   record: EscrowRecord,
-  wallet: WalletName,
+  wallet: WalletReference,
   parameters: ProtocolParameters,
 ): Value {
   try {
-    return lockedFunds(record, wallet, parameters).value;
+    return computeLockedFunds(record, wallet, parameters).value;
   } catch (error) {
     // The wallet that it is dealt to ends it.
-    if (error instanceof StepImpossible) return new Map();
+    if (error instanceof StepImpossibleError) return new Map();
     throw error;
   }
 }
@@ -207,22 +219,22 @@ async function readWalletFunds(ports: LockPorts): Promise<WalletFunds[]> {
   const { database, source, buyers } = ports;
   const vkeys = buyers.map(({ vkey }) => vkey);
   // One that throws is never locked: its wallet takes it out.
-  const { bids: before } = await computeNeeds(
+  const { needs: before } = await computeNeeds(
     ports,
-    await listAssigned(database, source.network, vkeys),
+    await listAssignedPurchases(database, source.network, vkeys),
   );
   return Promise.all(
     buyers.map(async (wallet): Promise<WalletFunds> => {
       const free: Value = new Map();
-      for (const { value } of await ports.outputsOf(wallet)) addAll(free, value);
+      for (const { value } of await ports.loadSpendableOutputs(wallet)) addValue(free, value);
       for (const { record, amounts: takes } of before)
-        if (record.wallet?.vkey === wallet.vkey) addAll(free, takes, -1n);
-      return { wallet, free };
+        if (record.wallet?.vkey === wallet.vkey) addValue(free, takes, -1n);
+      return { wallet, availableFunds: free };
     }),
   );
 }
 
-function waitingForFunds(
+function delayForFunds(
   { progress }: EscrowRecord,
   short: Extract<Assignment, { short: unknown }>["short"],
   now: number,
@@ -233,7 +245,11 @@ function waitingForFunds(
     : "no purchasing wallet may lock the funds";
   return {
     ...progress,
-    intent: intent && { ...intent, tryAt: now + SHORT_MS, reasonCode: "funds" as const },
+    intent: intent && {
+      ...intent,
+      tryAt: now + FUNDS_RECHECK_INTERVAL_MS,
+      reasonCode: "funds" as const,
+    },
     error: toRecordError(note, "InsufficientFunds"),
   };
 }
@@ -242,15 +258,15 @@ function waitingForFunds(
  * Takes purchases that a wallet is too short for back to be dealt again. From its first transaction on a
  * purchase stays with its wallet, which alone can keep it from being locked twice.
  */
-async function releaseUnfunded(
+async function releaseUnfundedPurchases(
   { database, source }: LockPorts,
   ids: readonly string[],
   now: number,
 ): Promise<void> {
-  const short = (await recordsById(database, ids)).filter(
+  const short = (await loadRecordsById(database, ids)).filter(
     ({ progress }) => progress.error?.type === "InsufficientFunds",
   );
-  const tried = await filterTried(
+  const tried = await filterAttemptedRecords(
     database,
     short.map(({ id }) => id),
   );

@@ -1,25 +1,25 @@
 import type { TaskUpdate } from "../../wallets/model/wallet-transaction.ts";
 import { describeError, WalletRemovedError } from "../../wallets/queue/errors.ts";
 import type { Task, WalletFeature } from "../../wallets/queue/feature.ts";
+import type { EscrowRecord } from "../model/escrow-record.ts";
 import { isPaused } from "../model/intent.ts";
-import type { EscrowRecord } from "../model/record.ts";
 import { applyTaskUpdates } from "./apply-task-updates.ts";
-import { changeRecords, recordsById, type TaskChange } from "./change-records.ts";
+import { changeRecords, loadRecordsById, type TaskChange } from "./change-records.ts";
 import type { EscrowPorts } from "./feature-ports.ts";
-import { progressAfterFailure } from "./progress-after-failure.ts";
-import { toRecordError } from "./retry.ts";
+import { computeProgressAfterFailure } from "./progress-after-failure.ts";
+import { toRecordError } from "./retry-intent.ts";
 import { NO_INTENT, parseTaskId } from "./task-id.ts";
 
 type RecordUpdates = Pick<
   WalletFeature,
-  "revision" | "stillWanted" | "onTransaction" | "onFailure" | "onUpdateFailure" | "hasEvents"
+  "revision" | "filterCurrent" | "onTransaction" | "onFailure" | "onUpdateFailure" | "hasEvents"
 >;
 
 /**
  * The work of a wallet that its payment source has removed. It begins nothing, and updates records
  * of pending transactions.
  */
-export function createWatchingFeature(
+export function createRemovedWalletFeature(
   name: string,
   placement: WalletFeature["placement"],
   { database, source: { network } }: Pick<EscrowPorts, "database" | "source">,
@@ -29,7 +29,7 @@ export function createWatchingFeature(
     name,
     placement,
     revision: "escrow.revision",
-    due: async () => ({ tasks: [], next: null }),
+    listDue: async () => ({ tasks: [], nextDueAt: null }),
     buildPart: () =>
       Promise.reject(new WalletRemovedError("the payment source no longer has the wallet")),
     async onTransaction(updates, now) {
@@ -38,7 +38,7 @@ export function createWatchingFeature(
     },
     onFailure: async () => {},
     async onUpdateFailure(tasks, message, now) {
-      const hasEvents = await noteOnEscrows(database, network, tasks, message, now);
+      const hasEvents = await addNoteToRecords(database, network, tasks, message, now);
       hasWrittenEvents ||= hasEvents;
     },
     hasEvents: () => hasWrittenEvents,
@@ -56,8 +56,8 @@ export function createRecordUpdates(
 ): RecordUpdates & { onEvents(): void } {
   const { network } = source;
   let hasWrittenEvents = false;
-  const isSame = (task: Task, now: readonly EscrowRecord[]) => {
-    const { recordId, wantId } = parseTaskId(task.id);
+  const isTaskCurrent = (task: Task, now: readonly EscrowRecord[]) => {
+    const { recordId, intentId: wantId } = parseTaskId(task.id);
     const record = now.find(({ id }) => id === recordId);
     if (record === undefined) return false;
     const { intent, pendingTransaction } = record.progress;
@@ -71,12 +71,12 @@ export function createRecordUpdates(
   return {
     revision: "escrow.revision",
 
-    async stillWanted(tasks) {
-      const now = await recordsById(
+    async filterCurrent(tasks) {
+      const now = await loadRecordsById(
         database,
         tasks.map(({ id }) => parseTaskId(id).recordId),
       );
-      return tasks.filter((task) => isSame(task, now));
+      return tasks.filter((task) => isTaskCurrent(task, now));
     },
 
     async onTransaction(updates: readonly TaskUpdate[], now) {
@@ -86,21 +86,21 @@ export function createRecordUpdates(
 
     async onFailure(tasks, error, now) {
       const wants = new Map(
-        tasks.map(({ id }) => [parseTaskId(id).recordId, parseTaskId(id).wantId]),
+        tasks.map(({ id }) => [parseTaskId(id).recordId, parseTaskId(id).intentId]),
       );
       const ids = [...wants.keys()];
       const { hasEvents } = await changeRecords(database, network, ids, now, (record) => {
         const { intent, pendingTransaction } = record.progress;
         if ((intent ?? NO_INTENT).id !== wants.get(record.id) || pendingTransaction !== null)
           return null;
-        if (intent === null) return withNote(record, describeError(error));
-        return { progress: progressAfterFailure(record, wallet, error, now) };
+        if (intent === null) return toNoteChange(record, describeError(error));
+        return { progress: computeProgressAfterFailure(record, wallet, error, now) };
       });
       hasWrittenEvents ||= hasEvents;
     },
 
     async onUpdateFailure(tasks, message, now) {
-      const hasEvents = await noteOnEscrows(database, network, tasks, message, now);
+      const hasEvents = await addNoteToRecords(database, network, tasks, message, now);
       hasWrittenEvents ||= hasEvents;
     },
 
@@ -113,7 +113,7 @@ export function createRecordUpdates(
 }
 
 /** Has records show a message as their error. @returns whether there are events to be sent */
-async function noteOnEscrows(
+async function addNoteToRecords(
   database: EscrowPorts["database"],
   network: EscrowPorts["source"]["network"],
   tasks: readonly Pick<Task, "id">[],
@@ -122,13 +122,13 @@ async function noteOnEscrows(
 ): Promise<boolean> {
   const ids = tasks.map(({ id }) => parseTaskId(id).recordId);
   const { hasEvents } = await changeRecords(database, network, ids, now, (record) =>
-    withNote(record, message),
+    toNoteChange(record, message),
   );
   return hasEvents;
 }
 
 /** A record with a message as its error; null: it shows the same, or a person has to see to another. */
-function withNote({ progress }: EscrowRecord, message: string): TaskChange | null {
+function toNoteChange({ progress }: EscrowRecord, message: string): TaskChange | null {
   const isShown = progress.error?.isManual || progress.error?.note === message;
   return isShown ? null : { progress: { ...progress, error: toRecordError(message) } };
 }

@@ -3,35 +3,40 @@ import { timeOfSlot } from "../../chain/slots.ts";
 import { outputAt } from "../../chain/transaction/decode-transaction.ts";
 import type { ScriptSource } from "../../chain/transaction/transaction-plan.ts";
 import { newId } from "../../db/id.ts";
-import { decodeOrList } from "../../indexer/decode.ts";
-import { EarlierMayLandError } from "../../wallets/queue/errors.ts";
+import { decodeWithFallback } from "../../indexer/decode-provider-transaction.ts";
+import { PriorTransactionPendingError } from "../../wallets/queue/errors.ts";
 import type { BuildContext, Task, WalletFeature } from "../../wallets/queue/feature.ts";
-import { actOnEach, mapEach } from "../../wallets/queue/isolate.ts";
-import { automaticStep, waitsUntil } from "../model/due-at.ts";
-import { AUTOMATIC, type Intent, isPaused } from "../model/intent.ts";
-import { isWorthWithdrawing, NOT_WORTH_WITHDRAWING } from "../model/is-worth-withdrawing.ts";
-import { type Escrow, liveOutput, readEscrow, StepImpossible } from "../model/read-escrow.ts";
-import type { EscrowRecord, LiveOutput } from "../model/record.ts";
+import { actOnEach, mapEach } from "../../wallets/queue/isolate-failures.ts";
+import { computeIntentExpiry, findAutomaticStep } from "../model/compute-due-at.ts";
+import type { EscrowRecord, LiveOutput } from "../model/escrow-record.ts";
+import { AUTOMATIC_REQUESTER, type Intent, isPaused } from "../model/intent.ts";
+import { isWorthWithdrawing, NOT_WORTH_WITHDRAWING_NOTE } from "../model/is-worth-withdrawing.ts";
+import {
+  type Escrow,
+  readEscrow,
+  StepImpossibleError,
+  toLiveOutput,
+} from "../model/read-escrow.ts";
 import { ruleOf } from "../model/step-rules.ts";
 import { canBeOvertaken, isStepPossible, windowOf } from "../model/windows.ts";
-import { stepPart } from "../steps/step-part.ts";
-import { changeRecords, recordsById } from "./change-records.ts";
-import { dueSteps, nextDue } from "./due-records.ts";
+import { buildStepPart } from "../steps/build-step-part.ts";
+import { changeRecords, loadRecordsById } from "./change-records.ts";
+import { findNextDueTime, listDueSteps } from "./due-records.ts";
 import type { StepPorts } from "./feature-ports.ts";
 import { createRecordUpdates } from "./record-updates.ts";
-import { endIntent, toRecordError } from "./retry.ts";
+import { endIntent, toRecordError } from "./retry-intent.ts";
 import { NO_INTENT, parseTaskId, STEP_FEATURE, taskIdOf } from "./task-id.ts";
 
 /** Records that are considered at once. */
-const MAX_DUE = 60;
+const MAX_DUE_RECORDS = 60;
 /** Steps that are considered for one transaction: as many as go together on Web3ChainV2. */
-const MAX_STEPS_TOGETHER = 5;
+const MAX_STEPS_PER_TRANSACTION = 5;
 /** How long before its deadline a step is not begun any more. */
-const LAST_START_MS = 60_000;
+const MIN_LEAD_TIME_MS = 60_000;
 /** For how long a transaction may wait for a block, and be overtaken. */
-const VALID_MS = 330_000;
+const VALIDITY_MS = 330_000;
 /** How urgent a step without a deadline is: as if it had one so far ahead. */
-const PATIENCE_MS = 10 * 60_000;
+const DEFAULT_DEADLINE_MS = 10 * 60_000;
 
 /**
  * Creates the feature that takes requested and automatic steps of a payment source's locked escrows.
@@ -49,27 +54,27 @@ export function createStepFeature(ports: StepPorts): WalletFeature {
     ...recordUpdates,
     name: STEP_FEATURE,
     placement: "lanes",
-    maxTasks: MAX_STEPS_TOGETHER,
+    maxTasks: MAX_STEPS_PER_TRANSACTION,
 
-    async due(now, limit) {
-      if (drives === "nothing") return { tasks: [], next: null };
+    async listDue(now, limit) {
+      if (drives === "nothing") return { tasks: [], nextDueAt: null };
       const chain = await ports.chainTime(now);
       // What is due by the chain, and what was put off by the wall clock.
       const latest = Math.max(now, chain);
-      const times = { now, latest, urgentBefore: chain + PATIENCE_MS };
-      const due = await dueSteps(database, mine, times, MAX_DUE, ports.automatic);
-      const readyOf = (some: readonly EscrowRecord[]) =>
-        mapEach(some, (record) => (canBegin(record) ? taskOf(record, chain) : null));
-      const first = readyOf(due);
+      const times = { now, latest, urgentBefore: chain + DEFAULT_DEADLINE_MS };
+      const due = await listDueSteps(database, mine, times, MAX_DUE_RECORDS, ports.automatic);
+      const toReadyTasks = (some: readonly EscrowRecord[]) =>
+        mapEach(some, (record) => (canBegin(record) ? toTask(record, chain) : null));
+      const first = toReadyTasks(due);
       const undecided = first.results.flatMap(({ item, result }) => (result ? [] : [item]));
       const ids = undecided.map(({ id }) => id);
       const unwritten = await actOnEach(ids, async (some) => {
         const { hasEvents } = await changeRecords(database, network, some, now, (record) =>
-          decide(record, ports, chain),
+          decideChange(record, ports, chain),
         );
         if (hasEvents) onEvents();
       });
-      const second = readyOf(await recordsById(database, ids));
+      const second = toReadyTasks(await loadRecordsById(database, ids));
       const ready = [...first.results, ...second.results];
       for (const { item, result } of ready) if (result) records.set(item.id, item);
       const tasks = ready.flatMap(({ result }) => result ?? []);
@@ -79,14 +84,14 @@ export function createStepFeature(ports: StepPorts): WalletFeature {
           undecided.filter(({ id }) => id === item).map((record) => ({ item: record, error })),
         ),
       ];
-      const next = await nextDue(database, mine, "step", latest);
+      const next = await findNextDueTime(database, mine, "step", latest);
       return {
         tasks: tasks
           .toSorted((a, b) => a.urgency - b.urgency || a.since - b.since)
           .slice(0, limit)
           .map(({ urgency: _, since: __, ...task }) => task),
         // A chain that is ahead gets there as much earlier.
-        next: next && next - (latest - now),
+        nextDueAt: next && next - (latest - now),
         failures: errors.map(({ item, error }) => ({
           task: { id: taskIdOf(item, item.progress.intent ?? NO_INTENT) },
           error,
@@ -99,9 +104,9 @@ export function createStepFeature(ports: StepPorts): WalletFeature {
       const intent = record?.progress.intent;
       if (!record || !intent) throw new Error(`the record of ${id} was not read`);
       script ??= await readContractScript(source.contractAddress, context.provider);
-      const escrow = await liveEscrow(record, context.provider);
+      const escrow = await loadEscrow(record, context.provider);
       const { parameters, validity } = context;
-      const part = stepPart(escrow, intent, {
+      const part = buildStepPart(escrow, intent, {
         contract: { ...source, address: source.contractAddress },
         script,
         wallet,
@@ -113,7 +118,7 @@ export function createStepFeature(ports: StepPorts): WalletFeature {
     },
 
     // The records say no more that something is under way: the sync has seen before that it is displaced.
-    async spentByOthers(tasks, outputs) {
+    async selectForeignSpent(tasks, outputs) {
       const rows = await database.all<{ output: string }>(
         `SELECT DISTINCT undo_data->>'$.state.utxo' AS output FROM escrow_transaction
          WHERE record_id IN (SELECT value FROM json_each(?))
@@ -140,21 +145,21 @@ function canBegin(record: EscrowRecord): boolean {
 }
 
 /** @param now - on the chain, epoch milliseconds */
-function taskOf(record: EscrowRecord, now: number): Task & { urgency: number; since: number } {
+function toTask(record: EscrowRecord, now: number): Task & { urgency: number; since: number } {
   const intent = record.progress.intent as Intent;
   const { notBefore, deadline } = windowOf(record, intent.step) ?? {
     notBefore: null,
     deadline: null,
   };
-  const by = ruleOf(intent.step, record.sourceType)?.by ?? "seller";
+  const by = ruleOf(intent.step, record.sourceType)?.signer ?? "seller";
   return {
     id: taskIdOf(record, intent),
     ...(notBefore !== null && { notBefore }),
-    ...(deadline !== null && { deadline, lastStart: deadline - LAST_START_MS }),
-    isReplaceable: canBeOvertaken(record, by, { from: now, to: now + VALID_MS }),
+    ...(deadline !== null && { deadline, lastStart: deadline - MIN_LEAD_TIME_MS }),
+    isReplaceable: canBeOvertaken(record, by, { from: now, to: now + VALIDITY_MS }),
     isAlone: (intent.failures ?? 0) > 0,
-    ...(intent.by === AUTOMATIC && { isAutomatic: true }),
-    urgency: deadline ?? now + PATIENCE_MS,
+    ...(intent.by === AUTOMATIC_REQUESTER && { isAutomatic: true }),
+    urgency: deadline ?? now + DEFAULT_DEADLINE_MS,
     since: intent.since,
   };
 }
@@ -165,29 +170,36 @@ function taskOf(record: EscrowRecord, now: number): Task & { urgency: number; si
  *
  * @param now - on the chain, epoch milliseconds
  */
-function decide(record: EscrowRecord, { automatic, source }: StepPorts, now: number) {
+function decideChange(record: EscrowRecord, { automatic, source }: StepPorts, now: number) {
   const { progress, side, state, sourceType } = record;
   const { intent, pendingTransaction } = progress;
   if (pendingTransaction !== null || isPaused(record)) return null;
   if (intent !== null) {
     const waits = !isStepPossible(intent.step, state.onChainState, sourceType);
-    if (waits && waitsUntil(record, intent) > now) return null;
-    if (waits && intent.by === AUTOMATIC) return { progress: { ...progress, intent: null } };
+    if (waits && computeIntentExpiry(record, intent) > now) return null;
+    if (waits && intent.by === AUTOMATIC_REQUESTER)
+      return { progress: { ...progress, intent: null } };
     return {
       progress: endIntent(progress, `${intent.step} is no longer possible: its deadline is over`),
     };
   }
-  const step = automaticStep(record);
+  const step = findAutomaticStep(record);
   const isOn = side === "payment" ? automatic.payments : automatic.refunds;
   const window = step && windowOf(record, step);
   if (!step || !isOn || !window || (window.notBefore ?? 0) > now) return null;
   const collateral = BigInt(state.lock?.collateralReturn ?? 0);
   const value = record.output?.value;
   if (step === "Withdraw" && value && !isWorthWithdrawing({ value, collateral }, source)) {
-    return { progress: { ...progress, error: toRecordError(NOT_WORTH_WITHDRAWING) } };
+    return { progress: { ...progress, error: toRecordError(NOT_WORTH_WITHDRAWING_NOTE) } };
   }
   const at = Date.now();
-  const asked: Intent = { id: newId(at), step, resultHash: null, by: AUTOMATIC, since: at };
+  const asked: Intent = {
+    id: newId(at),
+    step,
+    resultHash: null,
+    by: AUTOMATIC_REQUESTER,
+    since: at,
+  };
   return { progress: { ...progress, intent: asked } };
 }
 
@@ -197,23 +209,24 @@ function payoutAddressOf({ side, terms }: EscrowRecord): string | null {
 }
 
 /** After a rollback the record does not know what the output holds, and the chain is asked. */
-async function liveEscrow(
+async function loadEscrow(
   record: EscrowRecord,
   provider: BuildContext["provider"],
 ): Promise<Escrow> {
-  return readEscrow(record.output ?? (await outputOf(record, provider)), record);
+  return readEscrow(record.output ?? (await loadLiveOutput(record, provider)), record);
 }
 
-async function outputOf(
+async function loadLiveOutput(
   { sourceId, state: { utxo } }: EscrowRecord,
   provider: BuildContext["provider"],
 ): Promise<LiveOutput> {
   const [hash = "", index = ""] = utxo?.split("#") ?? [];
   const cbor = await provider.transactionCbor(hash);
-  const made = cbor && (await decodeOrList(provider, sourceId, hash, cbor));
+  const made = cbor && (await decodeWithFallback(provider, sourceId, hash, cbor));
   const output = made && outputAt(made, Number(index));
-  if (!output) throw new EarlierMayLandError("the provider does not show the escrow's output");
-  const live = liveOutput(hash, { index: Number(index), output });
-  if (live === null) throw new StepImpossible("the escrow has no datum");
+  if (!output)
+    throw new PriorTransactionPendingError("the provider does not show the escrow's output");
+  const live = toLiveOutput(hash, { index: Number(index), output });
+  if (live === null) throw new StepImpossibleError("the escrow has no datum");
   return live;
 }

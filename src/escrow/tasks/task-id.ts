@@ -1,5 +1,5 @@
+import type { EscrowRecord } from "../model/escrow-record.ts";
 import type { Intent } from "../model/intent.ts";
-import type { EscrowRecord } from "../model/record.ts";
 
 /** Name the features in wallets' transactions. */
 export const LOCK_FEATURE = "lock";
@@ -14,7 +14,7 @@ export function taskIdOf({ id }: Pick<EscrowRecord, "id">, intent: Pick<Intent, 
 export const NO_INTENT: Pick<Intent, "id"> = { id: "" };
 
 /** The record and the want that a task is about. */
-export function parseTaskId(taskId: string): { recordId: string; wantId: string } {
+export function parseTaskId(taskId: string): { recordId: string; intentId: string } {
   const [recordId = "", wantId = ""] = taskId.split(":");
-  return { recordId, wantId };
+  return { recordId, intentId: wantId };
 }

@@ -2,21 +2,21 @@ import { and, asc, eq, isNull } from "drizzle-orm";
 import type { ChainClock } from "../../chain/chain-time.ts";
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
-import { type Drives, drivesOf } from "../../sources/drives.ts";
+import { type AutomationMode, selectAutomationMode } from "../../sources/automation-mode.ts";
 import { paymentSource } from "../../sources/tables.ts";
 import { managedWallet, type WalletRole } from "../../wallets/managed/tables.ts";
 import type { FindDueWallets } from "../../wallets/queue/due-wallets.ts";
 
-interface DrivenWallet {
+interface AutomatedWallet {
   network: Network;
   vkey: string;
   sourceId: string;
   role: WalletRole;
-  drives: Drives;
+  drives: AutomationMode;
 }
 
 /** The wallets in use of followed payment sources that do anything, the oldest first. */
-async function drivenWallets(core: Database): Promise<DrivenWallet[]> {
+async function listAutomatedWallets(core: Database): Promise<AutomatedWallet[]> {
   const rows = await core.orm
     .select({ wallet: managedWallet, source: paymentSource })
     .from(managedWallet)
@@ -26,14 +26,14 @@ async function drivenWallets(core: Database): Promise<DrivenWallet[]> {
   return rows
     .map(({ wallet: { network, vkey, sourceId, role, drives }, source }) => ({
       ...{ network, vkey, sourceId, role },
-      drives: drivesOf(source, { drives }),
+      drives: selectAutomationMode(source, { drives }),
     }))
     .filter(({ drives }) => drives !== "nothing");
 }
 
 /** What is due before the next run of the cron: the wallets, once woken, set their alarms to the moment. */
-const AHEAD_MS = 60_000;
-const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
+const LOOKAHEAD_MS = 60_000;
+const MAX_DUE_AT = Number.MAX_SAFE_INTEGER;
 
 /**
  * Finds wallets with records that are due within a minute.
@@ -41,16 +41,16 @@ const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
  * @param clock - on another clock, all wallets with records count as due
  * @param sourceId - only this payment source
  */
-export function walletsWithEscrows(
+export function createDueWalletFinder(
   clock: ChainClock,
   sourceId: string | null = null,
 ): FindDueWallets {
   return (database, now) =>
-    walletsDueBy(database, clock === "wall" ? now + AHEAD_MS : FAR_FUTURE, sourceId);
+    findWalletsDueBy(database, clock === "wall" ? now + LOOKAHEAD_MS : MAX_DUE_AT, sourceId);
 }
 
 /** @param time - epoch milliseconds */
-async function walletsDueBy(
+async function findWalletsDueBy(
   database: Database,
   time: number,
   ofSource: string | null,
@@ -64,7 +64,7 @@ async function walletsDueBy(
     ofSource,
   );
   if (due.length === 0) return [];
-  const driven = await drivenWallets(database);
+  const driven = await listAutomatedWallets(database);
   return due.flatMap(({ network, vkey, sourceId }) => {
     const found = driven.find((one) =>
       vkey === null
@@ -75,4 +75,4 @@ async function walletsDueBy(
   });
 }
 
-const isBuyer = ({ role, drives }: DrivenWallet) => role === "Purchasing" && drives === "all";
+const isBuyer = ({ role, drives }: AutomatedWallet) => role === "Purchasing" && drives === "all";

@@ -4,9 +4,9 @@ import type { Provider } from "../../chain/provider/provider.ts";
 import type { Database } from "../../db/client.ts";
 import { ApiError } from "../../http/errors.ts";
 import { type AgentProfile, readProfile } from "../../registry/entries/profile.ts";
-import { freshProfile } from "../../registry/entries/read-entries.ts";
-import { type SellerWallet, sellerWallet } from "../../registry/token-holder.ts";
-import type { SourceRow } from "../../sources/record.ts";
+import { loadFreshProfile } from "../../registry/entries/read-entries.ts";
+import { findSellerWallet, type SellerWallet } from "../../registry/token-holder.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
 import { paymentSource } from "../../sources/tables.ts";
 
 /** What a quote has to know of an agent. */
@@ -42,7 +42,7 @@ export async function findHolder(
   { id, network }: AgentSource,
   agentIdentifier: string,
 ): Promise<SellerWallet> {
-  const holder = await sellerWallet(provider, id, network, agentIdentifier);
+  const holder = await findSellerWallet(provider, id, network, agentIdentifier);
   if (holder === null)
     throw new ApiError(404, "agentIdentifier: no wallet holds this agent's token");
   return holder;
@@ -56,7 +56,7 @@ export async function findProfile(
   agentIdentifier: string,
   now: number,
 ): Promise<AgentProfile> {
-  const known = await freshProfile(database, network, agentIdentifier, now);
+  const known = await loadFreshProfile(database, network, agentIdentifier, now);
   if (known !== null) return known;
   const asset = await provider.assetMetadata(agentIdentifier);
   const read = readProfile(asset?.onchainMetadata ?? undefined);
@@ -66,10 +66,10 @@ export async function findProfile(
 }
 
 /** Length of a policy id in hex: an agent identifier begins with it. */
-const POLICY_LENGTH = 56;
+const POLICY_ID_LENGTH = 56;
 
 /** The followed payment sources of an agent's policy, oldest first. */
-export function sourcesOfPolicy(
+export function listSourcesOfPolicy(
   core: Database,
   network: Network,
   agentIdentifier: string,
@@ -80,7 +80,7 @@ export function sourcesOfPolicy(
     .where(
       and(
         eq(paymentSource.network, network),
-        eq(paymentSource.policyId, agentIdentifier.slice(0, POLICY_LENGTH)),
+        eq(paymentSource.policyId, agentIdentifier.slice(0, POLICY_ID_LENGTH)),
         isNull(paymentSource.deletedAt),
       ),
     )
@@ -92,13 +92,13 @@ export function sourcesOfPolicy(
  *
  * @throws ApiError 404 when there is none, 400 when none is of the given type
  */
-export async function sourcesOfAgent(
+export async function listSourcesOfAgent(
   core: Database,
   network: Network,
   agentIdentifier: string,
   type?: PaymentSourceType,
 ): Promise<readonly [SourceRow, ...SourceRow[]]> {
-  const rows = await sourcesOfPolicy(core, network, agentIdentifier);
+  const rows = await listSourcesOfPolicy(core, network, agentIdentifier);
   const [oldest] = rows;
   if (!oldest)
     throw new ApiError(404, "agentIdentifier: no payment source has this agent's policy");

@@ -1,9 +1,9 @@
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
-import { parseUnit, quotedUnit } from "../../chain/unit.ts";
+import { parseUnit, quoteUnit } from "../../chain/unit.ts";
 import { ApiError } from "../../http/errors.ts";
-import { isSoldElsewhere } from "../../registry/entries/pricing.ts";
+import { isSoldOnOtherChains } from "../../registry/entries/pricing.ts";
 import type { AgentProfile } from "../../registry/entries/profile.ts";
-import type { StoredFunds } from "../model/record.ts";
+import type { StoredFunds } from "../model/escrow-record.ts";
 
 /** How an agent's token says it is paid. */
 export interface Offer {
@@ -18,29 +18,29 @@ export interface Offer {
  *
  * @throws ApiError 400
  */
-export function offerOf(
+export function selectOffer(
   profile: AgentProfile,
   { type, network, index }: { type: PaymentSourceType; network: Network; index?: number },
 ): Offer {
-  const refuse = (why: string) => new ApiError(400, `supportedPaymentSourceIndex: ${why}`);
+  const toFieldError = (why: string) => new ApiError(400, `supportedPaymentSourceIndex: ${why}`);
   if (type === "Web3ChainV1") {
-    if (index !== undefined) throw refuse("must be omitted for an agent of Web3ChainV1");
+    if (index !== undefined) throw toFieldError("must be omitted for an agent of Web3ChainV1");
     return { contractAddress: null, pricing: profile.pricing };
   }
-  if (isSoldElsewhere(profile))
+  if (isSoldOnOtherChains(profile))
     throw new ApiError(
       400,
       "agentIdentifier: the agent is sold on other chains only. Pay it over x402.",
     );
-  if (index === undefined) throw refuse("is required for an agent of Web3ChainV2");
+  if (index === undefined) throw toFieldError("is required for an agent of Web3ChainV2");
   const listed = profile.paymentSources?.[index];
-  if (!listed) throw refuse("the agent lists no payment source at this position");
-  if (!listed.isOnLedger) throw refuse("the agent's payment source is on another chain");
+  if (!listed) throw toFieldError("the agent lists no payment source at this position");
+  if (!listed.isOnLedger) throw toFieldError("the agent's payment source is on another chain");
   if (listed.network !== network)
-    throw refuse(`the agent's payment source is not on the network ${network}`);
+    throw toFieldError(`the agent's payment source is not on the network ${network}`);
   if (listed.type !== "Web3ChainV2" || listed.contractAddress === null)
-    throw refuse("the agent's payment source is not a contract of Web3ChainV2");
-  if (listed.pricing === null) throw refuse("the agent's payment source has no price");
+    throw toFieldError("the agent's payment source is not a contract of Web3ChainV2");
+  if (listed.pricing === null) throw toFieldError("the agent's payment source has no price");
   return { contractAddress: listed.contractAddress, pricing: listed.pricing };
 }
 
@@ -60,7 +60,7 @@ const MAX_AMOUNT = 2n ** 63n - 1n;
  * @param field - where it says so
  * @throws ApiError 400
  */
-export function priceOf(
+export function resolvePrice(
   { type, amounts }: AgentProfile["pricing"],
   requested: StoredFunds[] | null,
   field = "RequestedFunds",
@@ -68,7 +68,7 @@ export function priceOf(
   if (type === "Fixed") {
     if (requested !== null)
       throw new ApiError(400, `${field}: must be omitted, since the agent's price is fixed`);
-    return { pricingType: type, funds: payableFunds(amounts, "agentIdentifier") };
+    return { pricingType: type, funds: requirePayableFunds(amounts, "agentIdentifier") };
   }
   if (type !== "Dynamic") throw new ApiError(400, "agentIdentifier: the agent accepts no payments");
   if (requested === null || requested.length === 0)
@@ -90,13 +90,13 @@ export function priceOf(
  * @param field - of the request, for the message
  * @throws ApiError 400
  */
-export function payableFunds(funds: readonly StoredFunds[], field: string): StoredFunds[] {
+export function requirePayableFunds(funds: readonly StoredFunds[], field: string): StoredFunds[] {
   return funds.map(({ unit: minted, amount }) => {
     const unit = parseUnit(minted);
     if (unit !== null) return { unit, amount };
     throw new ApiError(
       400,
-      `${field}: the price is in ${quotedUnit(minted)}, which is no unit of the ledger. Ask the seller to register the agent with another price.`,
+      `${field}: the price is in ${quoteUnit(minted)}, which is no unit of the ledger. Ask the seller to register the agent with another price.`,
     );
   });
 }

@@ -2,9 +2,9 @@ import { parseAddress } from "../../chain/address.ts";
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import type { Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { addressOn } from "../../sources/checks.ts";
+import { requireAddress } from "../../sources/validate-request.ts";
 import type { ManagedWallet } from "../../wallets/managed/find-wallet.ts";
-import { permitAddress } from "../../wallets/managed/permit-address.ts";
+import { requirePermittedAddress } from "../../wallets/managed/require-permitted-address.ts";
 
 /**
  * Where a seller's revenue goes: to the given address, else to the wallet's `collectionAddress`.
@@ -12,7 +12,7 @@ import { permitAddress } from "../../wallets/managed/permit-address.ts";
  * @returns null: to the selling wallet itself
  * @throws ApiError 400, 403
  */
-export function returnAddressOf(
+export function resolveReturnAddress(
   caller: Caller,
   given: string | null,
   { wallet, type }: { wallet: ManagedWallet; type: PaymentSourceType },
@@ -20,8 +20,8 @@ export function returnAddressOf(
   const { collectionAddress, network } = wallet;
   const field = "sellerReturnAddress";
   if (given !== null) {
-    const address = payableAddress(network, field, given, type);
-    permitAddress(caller, field, address, [wallet]);
+    const address = requirePayableAddress(network, field, given, type);
+    requirePermittedAddress(caller, field, address, [wallet]);
     return address;
   }
   if (collectionAddress !== null && !isPayable(collectionAddress, type))
@@ -37,13 +37,13 @@ export function returnAddressOf(
  *
  * @throws ApiError 400
  */
-export function payableAddress(
+export function requirePayableAddress(
   network: Network,
   field: string,
   text: string,
   type: PaymentSourceType,
 ): string {
-  const address = addressOn(network, field, text);
+  const address = requireAddress(network, field, text);
   if (!isPayable(address, type)) throw new ApiError(400, `${field}: must have a payment key`);
   return address;
 }

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { answerText, described, named, TX_HASH } from "../../http/openapi/fields.ts";
 import {
-  givenAgentIdentifier,
-  givenUnit,
   network,
   paymentSourceType,
-} from "../../http/openapi/ledger.ts";
+  requestAgentIdentifier,
+  requestUnit,
+} from "../../http/openapi/chain-fields.ts";
+import { described, EXAMPLE_TX_HASH, named, responseText } from "../../http/openapi/fields.ts";
 
 /** As it is signed: digits in another form would be another text. */
 const positiveAmount = z
@@ -21,7 +21,7 @@ export const requestedFunds = z
       "A requested amount.",
       z.object({
         amount: described(positiveAmount, "Minor units of `unit`.", "10000000"),
-        unit: givenUnit,
+        unit: requestUnit,
       }),
     ),
   )
@@ -30,7 +30,7 @@ export const requestedFunds = z
 /** What a quote and the purchase of it both say. */
 export const sharedTerms = {
   network,
-  agentIdentifier: givenAgentIdentifier,
+  agentIdentifier: requestAgentIdentifier,
   inputHash: described(
     z
       .string()
@@ -38,7 +38,7 @@ export const sharedTerms = {
       .min(2)
       .max(250),
     "Hash of the job's input, in lower-case hex.",
-    TX_HASH,
+    EXAMPLE_TX_HASH,
   ),
   identifierFromPurchaser: described(
     z.string().regex(/^(?:[0-9a-f]{2}){7,13}$/, "must be lower-case hex of 7 to 13 bytes"),
@@ -68,7 +68,7 @@ export const sharedTerms = {
 };
 
 export const warnings = described(
-  z.array(answerText("A sentence.")),
+  z.array(responseText("A sentence.")),
   "Warnings about values that are allowed but not advisable.",
   ["unlockTime: is less than 45 minutes after submitResultTime"],
 );

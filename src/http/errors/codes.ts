@@ -1,7 +1,7 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 
 /** An error as docs/errors.md and the page `/docs/errors` list it. */
-interface DescribedError {
+interface ErrorDescription {
   status: ContentfulStatusCode;
   /** What has happened. */
   meaning: string;
@@ -184,21 +184,21 @@ export const ERROR_CODES = {
     meaning: "A dependency did not answer in time.",
     remedy: "Wait for the seconds in `Retry-After`.",
   },
-} as const satisfies Record<string, DescribedError>;
+} as const satisfies Record<string, ErrorDescription>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 export type ErrorStatus = (typeof ERROR_CODES)[ErrorCode]["status"];
 
 /** The codes of a status, the general one first. */
-export function codesOf(status: number): ErrorCode[] {
+export function listCodes(status: number): ErrorCode[] {
   return (Object.keys(ERROR_CODES) as ErrorCode[]).filter(
     (code) => ERROR_CODES[code].status === status,
   );
 }
 
 /** The code of an error of which only the status is known. */
-export function generalCode(status: ErrorStatus): ErrorCode {
-  const [code] = codesOf(status);
+export function generalCodeOf(status: ErrorStatus): ErrorCode {
+  const [code] = listCodes(status);
   if (code === undefined) throw new RangeError(`no error has the status ${status}`);
   return code;
 }

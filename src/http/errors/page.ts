@@ -4,10 +4,10 @@ import { ERROR_CODES } from "./codes.ts";
 export const ERRORS_PATH = "/docs/errors";
 
 /** The page at `ERRORS_PATH`. Its texts are this code's own, so nothing is escaped but backquotes. */
-export function errorsPage(): string {
+export function renderErrorsPage(): string {
   const sections = Object.entries(ERROR_CODES).map(
     ([code, { status, meaning, remedy }]) =>
-      `<h2 id="${code}">${code}</h2>\n<p><b>${status}</b> ${marked(meaning)}</p>\n<p>${marked(remedy)}</p>`,
+      `<h2 id="${code}">${code}</h2>\n<p><b>${status}</b> ${markCode(meaning)}</p>\n<p>${markCode(remedy)}</p>`,
   );
   return `<!doctype html>
 <html lang="en">
@@ -29,6 +29,6 @@ ${sections.join("\n")}
 }
 
 /** Text with its backquoted words as code. */
-function marked(text: string): string {
+function markCode(text: string): string {
   return text.replace(/`([^`]+)`/g, "<code>$1</code>");
 }

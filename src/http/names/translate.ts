@@ -1,5 +1,11 @@
 import type * as z from "zod";
-import { fieldName, otherFieldName, ownValueName, SAYS_OTHER_NAMES, valueName } from "./table.ts";
+import {
+  toExternalFieldName,
+  toInternalValueName,
+  toWireFieldName,
+  toWireValueName,
+  USES_EXTERNAL_NAMES,
+} from "./wire-names.ts";
 
 /** How fields and values are renamed, where a schema says that they are ours. */
 interface Renaming {
@@ -12,24 +18,24 @@ interface Renaming {
  * A request's input with the names of the interface, whichever spelling it came in. A field that is
  * there in both is taken as the interface calls it.
  */
-export function inOwnNames(schema: z.ZodType, value: unknown): unknown {
-  return renamed(schema, value, {
-    field: (name) => ({ from: otherFieldName(name), to: name }),
-    value: ownValueName,
+export function toInternalNames(schema: z.ZodType, value: unknown): unknown {
+  return translateValue(schema, value, {
+    field: (name) => ({ from: toExternalFieldName(name), to: name }),
+    value: toInternalValueName,
   });
 }
 
 /** An answer with the names of this deployment. */
-export function inWireNames(schema: z.ZodType, value: unknown): unknown {
-  if (!SAYS_OTHER_NAMES) return value;
-  return renamed(schema, value, {
-    field: (name) => ({ from: name, to: fieldName(name) }),
-    value: valueName,
+export function toWireNames(schema: z.ZodType, value: unknown): unknown {
+  if (!USES_EXTERNAL_NAMES) return value;
+  return translateValue(schema, value, {
+    field: (name) => ({ from: name, to: toWireFieldName(name) }),
+    value: toWireValueName,
   });
 }
 
 /** The parts of a schema's definition by which a value is walked. */
-type Definition = {
+type SchemaDefinition = {
   type: string;
   innerType?: z.ZodType;
   in?: z.ZodType;
@@ -46,12 +52,12 @@ type Definition = {
  * Walks a value along its schema. Only values of an enumeration or literal are renamed, and only fields
  * that an object of the schema has. Free text stays unchanged.
  */
-function renamed(schema: z.ZodType, value: unknown, renaming: Renaming): unknown {
-  const definition = schema._zod.def as unknown as Definition;
-  const walk = (inner: z.ZodType, part: unknown = value) => renamed(inner, part, renaming);
+function translateValue(schema: z.ZodType, value: unknown, renaming: Renaming): unknown {
+  const definition = schema._zod.def as unknown as SchemaDefinition;
+  const walk = (inner: z.ZodType, part: unknown = value) => translateValue(inner, part, renaming);
   switch (definition.type) {
     case "object":
-      return isObject(value) ? renamedObject(definition.shape ?? {}, value, renaming) : value;
+      return isObject(value) ? translateObject(definition.shape ?? {}, value, renaming) : value;
     case "array":
       return Array.isArray(value)
         ? value.map((item) => (definition.element ? walk(definition.element, item) : item))
@@ -67,12 +73,12 @@ function renamed(schema: z.ZodType, value: unknown, renaming: Renaming): unknown
     case "union":
       return (definition.options ?? []).reduce<unknown>((part, one) => walk(one, part), value);
     case "enum":
-      return renamedValue(Object.values(definition.entries ?? {}), value, renaming);
+      return translateEnumValue(Object.values(definition.entries ?? {}), value, renaming);
     case "literal":
-      return renamedValue(definition.values ?? [], value, renaming);
+      return translateEnumValue(definition.values ?? [], value, renaming);
     case "pipe": {
       const { in: first, out } = definition;
-      const kind = (first?._zod.def as unknown as Definition | undefined)?.type;
+      const kind = (first?._zod.def as unknown as SchemaDefinition | undefined)?.type;
       const from = kind === "transform" ? out : first;
       return from ? walk(from) : value;
     }
@@ -81,7 +87,7 @@ function renamed(schema: z.ZodType, value: unknown, renaming: Renaming): unknown
   }
 }
 
-function renamedObject(
+function translateObject(
   shape: Record<string, z.ZodType>,
   value: Record<string, unknown>,
   renaming: Renaming,
@@ -91,14 +97,18 @@ function renamedObject(
     const { from, to } = renaming.field(name);
     const given = fields.has(name) ? name : from;
     if (!fields.has(given)) continue;
-    const part = renamed(schema, fields.get(given), renaming);
+    const part = translateValue(schema, fields.get(given), renaming);
     if (given !== to) fields.delete(given);
     fields.set(to, part);
   }
   return Object.fromEntries(fields);
 }
 
-function renamedValue(known: readonly unknown[], value: unknown, renaming: Renaming): unknown {
+function translateEnumValue(
+  known: readonly unknown[],
+  value: unknown,
+  renaming: Renaming,
+): unknown {
   if (typeof value !== "string") return value;
   const name = renaming.value(value);
   // Of the two names, the schema has ours.

@@ -30,21 +30,24 @@ export function named<Schema extends z.ZodType>(
   return schema.meta({ id: name, description });
 }
 
-const forms = new WeakMap<z.ZodType, z.ZodType>();
+const documentSchemas = new WeakMap<z.ZodType, z.ZodType>();
 
 /**
  * Has a body shown in another form, where its own checks say more than JSON Schema can read.
  *
  * @param form - accepts nothing that the schema refuses
  */
-export function shownAs<Schema extends z.ZodType>(schema: Schema, form: z.ZodType): Schema {
-  forms.set(schema, form);
+export function setDocumentSchema<Schema extends z.ZodType>(
+  schema: Schema,
+  form: z.ZodType,
+): Schema {
+  documentSchemas.set(schema, form);
   return schema;
 }
 
 /** What the document shows of a schema. */
-export function formOf(schema: z.ZodType): z.ZodType {
-  return forms.get(schema) ?? schema;
+export function documentSchemaOf(schema: z.ZodType): z.ZodType {
+  return documentSchemas.get(schema) ?? schema;
 }
 
 /** An id in an answer. */
@@ -58,7 +61,7 @@ export function timestamp(what: string, example = "2026-11-22T06:17:26.922Z") {
 }
 
 /** A text in an answer. */
-export function answerText(what: string, ...examples: string[]) {
+export function responseText(what: string, ...examples: string[]) {
   return described(z.string(), what, ...examples);
 }
 
@@ -82,12 +85,13 @@ export function walletVkey(
 
 /** A ledger address in an answer. */
 export function walletAddress(of: string) {
-  return answerText(`Address of ${of}, in bech32.`, WALLET_ADDRESS);
+  return responseText(`Address of ${of}, in bech32.`, EXAMPLE_WALLET_ADDRESS);
 }
 
-export const WALLET_ADDRESS =
+export const EXAMPLE_WALLET_ADDRESS =
   "addr_test1qryczw0v4qz2x35qdvuk9vnnypgpkvlwv623nk3c6xmefvl6f9ju6lpktya0uaazv6dqgj6cf6lnqa43uvq8fduucmhstwghng";
-export const CONTRACT_ADDRESS = "addr_test1wqvh9y2msxdze3vmqzmp0kakghmauns2qhgyqyllcsyvmjgwksgqr";
-export const POLICY_ID = "ed0c3e1d73f9a32dc36448e3130024a9d4decffc129706f8beed4e90";
-export const AGENT_IDENTIFIER = `${POLICY_ID}969d0864855709947883f115da01ab9d57124cf9558222434adce2ca618e17ed`;
-export const TX_HASH = "3f731af5f69a5b886f59b3fecbb81677febc206f30bf954701f461d8647348cd";
+export const EXAMPLE_CONTRACT_ADDRESS =
+  "addr_test1wqvh9y2msxdze3vmqzmp0kakghmauns2qhgyqyllcsyvmjgwksgqr";
+export const EXAMPLE_POLICY_ID = "ed0c3e1d73f9a32dc36448e3130024a9d4decffc129706f8beed4e90";
+export const EXAMPLE_AGENT_IDENTIFIER = `${EXAMPLE_POLICY_ID}969d0864855709947883f115da01ab9d57124cf9558222434adce2ca618e17ed`;
+export const EXAMPLE_TX_HASH = "3f731af5f69a5b886f59b3fecbb81677febc206f30bf954701f461d8647348cd";

@@ -1,12 +1,12 @@
 import type { JsonSchema } from "./json-schema.ts";
 
-const REQUEST_ID = "01m80ye05tw8d5k11en0zccppg";
-const BOOKMARK = "00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683";
+const EXAMPLE_REQUEST_ID = "01m80ye05tw8d5k11en0zccppg";
+const EXAMPLE_BOOKMARK = "00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683";
 /** What a header's value can be anywhere: spaces at its ends are cut on the way. */
-const PRINTABLE = "^[!-~]([ -~]*[!-~])?$";
-const ETAG = 'W/"9f86d081884c7d659a2feaa0c55ad015"';
+const PRINTABLE_PATTERN = "^[!-~]([ -~]*[!-~])?$";
+const EXAMPLE_ETAG = 'W/"9f86d081884c7d659a2feaa0c55ad015"';
 
-interface Header {
+interface HeaderDescription {
   description: string;
   schema: JsonSchema;
   example: string | number;
@@ -17,7 +17,7 @@ export const RESPONSE_HEADERS = {
   "X-Request-Id": {
     description: "Identifies the request in logs, the audit log and `error.requestId`.",
     schema: { type: "string", pattern: "^[0-9a-z]{26}$" },
-    example: REQUEST_ID,
+    example: EXAMPLE_REQUEST_ID,
   },
   "X-Ignored-Fields": {
     description:
@@ -50,7 +50,7 @@ export const RESPONSE_HEADERS = {
     description:
       "Age of the response's data. A later request with this bookmark gets data at least as new.",
     schema: { type: "string" },
-    example: BOOKMARK,
+    example: EXAMPLE_BOOKMARK,
   },
   Link: {
     description:
@@ -63,14 +63,14 @@ export const RESPONSE_HEADERS = {
     description:
       "Version of the body. With this value in `If-None-Match`, an unchanged response is a 304 without a body.",
     schema: { type: "string", pattern: '^W/"[0-9a-f]{32}"$' },
-    example: ETAG,
+    example: EXAMPLE_ETAG,
   },
-} as const satisfies Record<string, Header>;
+} as const satisfies Record<string, HeaderDescription>;
 
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
 
 /** References to headers, for an answer. */
-export function headers(...names: ResponseHeader[]): Record<string, JsonSchema> {
+export function referResponseHeaders(...names: ResponseHeader[]): Record<string, JsonSchema> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
@@ -81,7 +81,7 @@ export const REQUEST_HEADERS = {
     in: "header",
     description:
       "Makes the request safe to repeat. Within 24 hours, the same request with the same key gets the first response; another request gets 422.",
-    schema: { type: "string", pattern: PRINTABLE, minLength: 1, maxLength: 255 },
+    schema: { type: "string", pattern: PRINTABLE_PATTERN, minLength: 1, maxLength: 255 },
     example: "order-2026-11-22-0001",
   },
   Bookmark: {
@@ -90,18 +90,18 @@ export const REQUEST_HEADERS = {
     description:
       "The `x-d1-bookmark` of an earlier response. This response then has data at least as new.",
     schema: { type: "string", pattern: "^[0-9a-f]{1,16}(-[0-9a-f]{1,64}){1,5}$" },
-    example: BOOKMARK,
+    example: EXAMPLE_BOOKMARK,
   },
   IfNoneMatch: {
     name: "If-None-Match",
     in: "header",
     description: "The `ETag` of an earlier response. An unchanged response is a 304.",
-    schema: { type: "string", pattern: PRINTABLE },
-    example: ETAG,
+    schema: { type: "string", pattern: PRINTABLE_PATTERN },
+    example: EXAMPLE_ETAG,
   },
 } as const;
 
 /** A reference to a header of requests, as a parameter. */
-export function requestHeader(name: keyof typeof REQUEST_HEADERS): JsonSchema {
+export function referRequestHeader(name: keyof typeof REQUEST_HEADERS): JsonSchema {
   return { $ref: `#/components/parameters/${name}` };
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { formOf } from "./fields.ts";
+import { documentSchemaOf } from "./fields.ts";
 
 /** A schema of JSON Schema 2020-12, which OpenAPI 3.1 is built on. */
 export type JsonSchema = { [keyword: string]: unknown };
@@ -11,26 +11,30 @@ declare module "zod" {
   }
 }
 
-const PREFIX = "#/components/schemas/";
+const SCHEMA_REF_PREFIX = "#/components/schemas/";
 
 /**
  * Renders zod schemas as JSON Schemas, of what is sent: transformed values are shown as they arrive.
  * A schema with an `id` becomes a component and is referred to.
  */
-export function schemaRenderer() {
+export function createSchemaRenderer() {
   const components = new Map<string, JsonSchema>();
 
   const render = (declared: z.ZodType): JsonSchema => {
-    const schema = formOf(declared);
-    const { $schema: _, $defs = {}, ...root } = z.toJSONSchema(schema, { io: "input", override });
+    const schema = documentSchemaOf(declared);
+    const {
+      $schema: _,
+      $defs = {},
+      ...root
+    } = z.toJSONSchema(schema, { io: "input", override: overrideSchema });
     for (const [name, component] of Object.entries($defs)) {
-      const rendered = withReferences(component);
+      const rendered = rewriteReferences(component);
       const known = components.get(name);
       if (known && JSON.stringify(known) !== JSON.stringify(rendered))
         throw new Error(`two different schemas have the name ${name}`);
       components.set(name, rendered);
     }
-    return withReferences(root);
+    return rewriteReferences(root);
   };
 
   return {
@@ -41,15 +45,15 @@ export function schemaRenderer() {
       if (typeof rendered.$ref === "string" && Object.keys(rendered).length === 1) return rendered;
       if (components.has(name)) throw new Error(`two schemas have the name ${name}`);
       components.set(name, rendered);
-      return { $ref: PREFIX + name };
+      return { $ref: SCHEMA_REF_PREFIX + name };
     },
     /** All components so far, by name in alphabetical order. */
     components: () => Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
   };
 }
 
-function withReferences(schema: object): JsonSchema {
-  return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', `"${PREFIX}`));
+function rewriteReferences(schema: object): JsonSchema {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', `"${SCHEMA_REF_PREFIX}`));
 }
 
 /** Examples of a schema, or of the one that it makes optional, nullable or gives a default. */
@@ -61,7 +65,7 @@ function examplesOf(schema: z.core.$ZodType): unknown[] | undefined {
 }
 
 /** Corrects the schema that zod writes. */
-function override({
+function overrideSchema({
   zodSchema,
   jsonSchema,
 }: {

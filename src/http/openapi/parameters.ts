@@ -51,7 +51,7 @@ export function cursorId(max = 250) {
 export const page = { limit: limit(), cursorId: cursorId() };
 
 /** The same where clients send `take` for `limit`, as the service that they come from has it. */
-export const pageOrTake = {
+export const pageWithTake = {
   ...page,
   take: numberText(1, 100)
     .optional()
@@ -69,7 +69,7 @@ export const pageOrTake = {
  * @param since - the parameter that takes the stamp
  * @param begins - where a page without a cursor begins
  */
-export function diffPaging(stamp: string, since: string, begins: "at" | "after"): string {
+export function describeDiffPaging(stamp: string, since: string, begins: "at" | "after"): string {
   const [sign, without] =
     begins === "at"
       ? [">=", "Items with that stamp come again, and a client with `limit` 1 makes no progress"]
@@ -124,7 +124,8 @@ export function time(byDefault?: string) {
         .meta({ wire: { type: "string", format: "date-time", default: byDefault } });
 }
 
-const ISO_8601 = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2})(:\d{2})?(\.\d+)?(Z|[+-]\d{2}:?\d{2}))?$/i;
+const ISO_8601_PATTERN =
+  /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2})(:\d{2})?(\.\d+)?(Z|[+-]\d{2}:?\d{2}))?$/i;
 
 /**
  * Epoch milliseconds of an ISO 8601 time with zone `Z` or an offset, or of a bare date (midnight
@@ -132,7 +133,7 @@ const ISO_8601 = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2})(:\d{2})?(\.\d+)?(Z|[+-]\
  */
 export function parseTime(text: string): number | null {
   // An unencoded `+` in a query string arrives as a space.
-  const match = ISO_8601.exec(text.replace(/ (\d{2}:?\d{2})$/, "+$1"));
+  const match = ISO_8601_PATTERN.exec(text.replace(/ (\d{2}:?\d{2})$/, "+$1"));
   if (!match) return null;
   const [, day = "", minutes = "00:00", seconds = ":00", fraction = "", zone = "Z"] = match;
   const milliseconds = `.${fraction.slice(1, 4).padEnd(3, "0")}`;

@@ -1,5 +1,5 @@
 /** Formats of our own in the document, where a schema cannot say what is right. */
-export const FORMATS: Readonly<Record<string, string>> = {
+export const FORMAT_DESCRIPTIONS: Readonly<Record<string, string>> = {
   "at-most-six-decimals": "A number with at most six decimals.",
   "bech32-address": "A bech32 address on the request's network, of the kind that the field names.",
   "bip39-mnemonic": "Words of the English BIP-39 list, with a valid checksum.",
@@ -17,7 +17,7 @@ export const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /** What the document says before its paths. */
-export const OVERVIEW = `Escrow payments for agent services on the chain, a registry of agents, x402 payments on EVM
+export const API_DESCRIPTION = `Escrow payments for agent services on the chain, a registry of agents, x402 payments on EVM
 chains, invoices and webhooks.
 
 **Requests.** The service reads bodies as JSON, whatever their content type. Under \`/api/v1\` it ignores unknown
@@ -48,12 +48,12 @@ GET alone.
 
 **Formats.** These formats state what a pattern cannot:
 
-${Object.entries(FORMATS)
+${Object.entries(FORMAT_DESCRIPTIONS)
   .map(([name, text]) => `* \`${name}\`: ${text}`)
   .join("\n")}`;
 
 /** What each feature is, in the order in which the reference lists them. */
-export const TAGS = {
+export const TAG_DESCRIPTIONS = {
   Payments: "The seller's side of escrows: funds that buyers lock for this service's agents.",
   Purchases: "The buyer's side of escrows: funds that this service's wallets lock for agents.",
   Registry: "Agents found on the chain, with their availability and prices.",
@@ -78,4 +78,4 @@ export const TAGS = {
 } as const;
 
 /** The features that an endpoint can belong to. */
-export type Tag = keyof typeof TAGS;
+export type Tag = keyof typeof TAG_DESCRIPTIONS;

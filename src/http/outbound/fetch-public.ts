@@ -6,7 +6,7 @@ import { isPublicAddress, isPublicName } from "./public-address.ts";
 export class PublicFetchError extends Error {
   override name = "PublicFetchError";
   /**
-   * `refused`: the URL is not allowed. `unresolved`: the resolver did not resolve the name. In
+   * `createRefusal`: the URL is not allowed. `unresolved`: the resolver did not resolve the name. In
    * either case no request was sent.
    */
   readonly reason: "refused" | "unresolved" | "timeout" | "too-large" | "unreachable";
@@ -28,19 +28,19 @@ interface PublicUrlRules {
 /**
  * Checks a user-supplied URL: scheme, default port, a public host name, no user or password.
  *
- * @throws PublicFetchError `refused`
+ * @throws PublicFetchError `createRefusal`
  */
 export function checkPublicUrl(text: string, rules: PublicUrlRules = {}): URL {
-  const refused = (why: string) => new PublicFetchError("refused", why);
-  if (!URL.canParse(text)) throw refused("must be a URL");
+  const createRefusal = (why: string) => new PublicFetchError("refused", why);
+  if (!URL.canParse(text)) throw createRefusal("must be a URL");
   const url = new URL(text);
-  if (url.username || url.password) throw refused("must not hold a user or a password");
+  if (url.username || url.password) throw createRefusal("must not hold a user or a password");
   if (isAllowedLoopback(url, rules.loopbackOrigins ?? [])) return url;
   if (url.protocol !== "https:" && !(rules.allowHttp && url.protocol === "http:"))
-    throw refused(rules.allowHttp ? "must be an http or https URL" : "must be an https URL");
+    throw createRefusal(rules.allowHttp ? "must be an http or https URL" : "must be an https URL");
   // The parser drops the scheme's default port.
-  if (url.port !== "") throw refused("must use the default port");
-  if (!isPublicName(url.hostname)) throw refused("must have a public host name");
+  if (url.port !== "") throw createRefusal("must use the default port");
+  if (!isPublicName(url.hostname)) throw createRefusal("must have a public host name");
   return url;
 }
 
@@ -67,7 +67,7 @@ interface PublicTargetRules extends PublicUrlRules {
  * addresses. The name may change afterwards: a stored URL is checked again by each `fetchPublic`.
  *
  * @param signal - aborts the DNS query
- * @throws PublicFetchError `refused`; `unresolved`; `unreachable` for a name without an address
+ * @throws PublicFetchError `createRefusal`; `unresolved`; `unreachable` for a name without an address
  */
 export async function checkPublicTarget(
   text: string,
@@ -76,7 +76,8 @@ export async function checkPublicTarget(
 ): Promise<URL> {
   const url = checkPublicUrl(text, rules);
   if (isAllowedLoopback(url, rules.loopbackOrigins ?? [])) return url;
-  const resolve = rules.resolve ?? dnsOverHttps(rules.resolverUrl ?? DEFAULT_RESOLVER_URL);
+  const resolve =
+    rules.resolve ?? createDnsOverHttpsResolver(rules.resolverUrl ?? DEFAULT_RESOLVER_URL);
   const addresses = await resolve(url.hostname, signal).catch((error: unknown) => {
     throw new PublicFetchError("unresolved", "the name resolver did not answer", error);
   });
@@ -113,10 +114,10 @@ interface PublicResponse {
  * @throws PublicFetchError
  */
 export function fetchPublic(text: string, options: PublicFetchOptions): Promise<PublicResponse> {
-  return abortAfter(options.timeoutMs, (signal) => fetchUntil(text, options, signal));
+  return abortAfter(options.timeoutMs, (signal) => fetchWithSignal(text, options, signal));
 }
 
-async function fetchUntil(
+async function fetchWithSignal(
   text: string,
   options: PublicFetchOptions,
   signal: AbortSignal,
@@ -130,7 +131,7 @@ async function fetchUntil(
       signal,
       ...(options.body !== undefined && { body: options.body }),
     });
-    const body = await readUpTo(response, options.maxBytes);
+    const body = await readBoundedBody(response, options.maxBytes);
     return { status: response.status, headers: response.headers, body };
   } catch (error) {
     if (error instanceof PublicFetchError) throw error;
@@ -140,7 +141,7 @@ async function fetchUntil(
   }
 }
 
-async function readUpTo(response: Response, maxBytes: number): Promise<Uint8Array> {
+async function readBoundedBody(response: Response, maxBytes: number): Promise<Uint8Array> {
   if (maxBytes === 0) {
     // Frees the connection; a body that has already failed has done so too.
     await response.body?.cancel().catch(() => undefined);
@@ -160,13 +161,13 @@ const DEFAULT_RESOLVER_URL = "https://cloudflare-dns.com/dns-query";
 
 /** Record types (RFC 1035, RFC 3596). */
 const ADDRESS_TYPES = { A: 1, AAAA: 28 } as const;
-const NO_ERROR = 0;
+const RCODE_NO_ERROR = 0;
 /** A message of DNS has at most 64 KiB; its JSON text is a few times as long. */
-const MAX_ANSWER_BYTES = 512 * 1024;
-const NO_SUCH_NAME = 3;
+const MAX_DNS_RESPONSE_BYTES = 512 * 1024;
+const RCODE_NAME_ERROR = 3;
 
 /** The JSON form common to public resolvers; it lists aliases along with the addresses. */
-const ANSWER = z.object({
+const DNS_RESPONSE = z.object({
   Status: z.int(),
   Answer: z.array(z.object({ type: z.int(), data: z.string() })).optional(),
 });
@@ -176,16 +177,16 @@ const ANSWER = z.object({
  *
  * @param url - of the resolver, such as `DEFAULT_RESOLVER_URL`
  */
-function dnsOverHttps(url: string): Resolver {
+function createDnsOverHttpsResolver(url: string): Resolver {
   return async (hostname, signal) => {
     const found = await Promise.all(
-      (["A", "AAAA"] as const).map((type) => query(url, hostname, type, signal)),
+      (["A", "AAAA"] as const).map((type) => queryDns(url, hostname, type, signal)),
     );
     return found.flat();
   };
 }
 
-async function query(
+async function queryDns(
   url: string,
   hostname: string,
   type: keyof typeof ADDRESS_TYPES,
@@ -203,11 +204,12 @@ async function query(
     await response.body?.cancel();
     throw new Error(`the resolver answered ${response.status}`);
   }
-  const body = await readBody(response, MAX_ANSWER_BYTES);
-  if (body === null) throw new Error(`the resolver answered more than ${MAX_ANSWER_BYTES} bytes`);
-  const { Status, Answer = [] } = ANSWER.parse(JSON.parse(new TextDecoder().decode(body)));
-  if (Status === NO_SUCH_NAME) return [];
-  if (Status !== NO_ERROR) throw new Error(`the resolver answered with code ${Status}`);
+  const body = await readBody(response, MAX_DNS_RESPONSE_BYTES);
+  if (body === null)
+    throw new Error(`the resolver answered more than ${MAX_DNS_RESPONSE_BYTES} bytes`);
+  const { Status, Answer = [] } = DNS_RESPONSE.parse(JSON.parse(new TextDecoder().decode(body)));
+  if (Status === RCODE_NAME_ERROR) return [];
+  if (Status !== RCODE_NO_ERROR) throw new Error(`the resolver answered with code ${Status}`);
   return Answer.flatMap((record) => (record.type === ADDRESS_TYPES[type] ? [record.data] : []));
 }
 

@@ -6,7 +6,7 @@ import { hasMainnetSource } from "../../db/mainnet-sources.ts";
  *
  * @param deadline - epoch milliseconds
  */
-export async function loopbackOrigins(
+export async function listLoopbackOrigins(
   env: { DB: D1Database; LOOPBACK_ORIGINS?: string },
   deadline: number,
 ): Promise<string[]> {

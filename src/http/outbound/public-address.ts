@@ -43,7 +43,7 @@ const RESERVED_UNICAST = ipaddr.IPv6.parseCIDR("3fff::/16");
  * @param address - dotted IPv4, or IPv6 without brackets
  */
 export function isPublicAddress(address: string): boolean {
-  const parsed = parse(address);
+  const parsed = parseIpAddress(address);
   if (parsed?.range() !== "unicast") return false;
   return (
     parsed instanceof ipaddr.IPv4 ||
@@ -58,12 +58,12 @@ export function isPublicAddress(address: string): boolean {
  * @param address - as in `isPublicAddress`
  */
 export function subscriberOf(address: string): string {
-  const parsed = parse(address);
+  const parsed = parseIpAddress(address);
   return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(":") : address;
 }
 
 /** Null for whatever is not plainly an address: a part in octal or hex, fewer parts, a zone. */
-function parse(address: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
+function parseIpAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   if (ipaddr.IPv4.isValidFourPartDecimal(address)) return ipaddr.IPv4.parse(address);
   const isPlain = ipaddr.IPv6.isValid(address) && !address.includes("%");
   return isPlain ? ipaddr.IPv6.parse(address) : null;

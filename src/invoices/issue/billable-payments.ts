@@ -1,7 +1,11 @@
 import type { Network } from "../../chain/network.ts";
 import { type Statement, statement } from "../../db/client.ts";
-import type { StoredFunds } from "../../escrow/model/record.ts";
-import { BILLABLE, BILLABLE_AT, BUYER_VKEY } from "../../escrow/store/predicates.ts";
+import type { StoredFunds } from "../../escrow/model/escrow-record.ts";
+import {
+  BILLABLE_AT_SQL,
+  BILLABLE_CONDITION,
+  BUYER_VKEY_SQL,
+} from "../../escrow/store/predicates.ts";
 import type { BillablePayment } from "../model/invoice-lines.ts";
 import { formatDay, type Month } from "../model/month.ts";
 
@@ -9,7 +13,7 @@ import { formatDay, type Month } from "../model/month.ts";
 export const MAX_PAYMENTS = 20_000;
 
 /** Most payments that a document lists: it must fit in a row. */
-export const MAX_LISTED = 2_000;
+export const MAX_LISTED_PAYMENTS = 2_000;
 
 /** What one buyer bought in a month, of one seller or of all. */
 export interface BillingScope {
@@ -23,7 +27,7 @@ export interface BillingScope {
 }
 
 /** A payment that has become billable, and its billing state. */
-export interface Billable extends BillablePayment {
+export interface BillablePaymentRecord extends BillablePayment {
   /** The same for each record of one payment: a source that was created again makes another. */
   identity: string;
   sellerVkey: string;
@@ -34,14 +38,14 @@ export interface Billable extends BillablePayment {
 }
 
 /** The seller's revenue: the price, or in a dispute the share that the admins awarded. */
-const FUNDS = `iif(on_chain_state = 'DisputedWithdrawn', state->'withdrawnForSeller', terms->'funds')`;
+const REVENUE_SQL = `iif(on_chain_state = 'DisputedWithdrawn', state->'withdrawnForSeller', terms->'funds')`;
 
 /**
  * The columns of `BillableRow` but for `baseId`. An identifier of Web3ChainV1 does not name its
  * contract, so the identity does.
  */
 export const BILLABLE_COLUMNS = `escrow.id, terms->>'agentIdentifier' AS agentIdentifier,
-  terms->>'sellerVkey' AS sellerVkey, ${BILLABLE_AT} AS billableAt, ${FUNDS} AS funds,
+  terms->>'sellerVkey' AS sellerVkey, ${BILLABLE_AT_SQL} AS billableAt, ${REVENUE_SQL} AS funds,
   CAST(terms->>'unlockTime' AS INTEGER) AS unlockTime, state->'transaction'->>'txHash' AS txHash,
   escrow.contract_address || '#' || escrow.identifier_hash AS identity`;
 
@@ -65,25 +69,25 @@ export interface BillableRow {
  * withdrawn yet when its source was removed is left out, since its outcome is unknown. `?1` is the
  * network, `?4` the times at which its sources were removed (JSON: epoch milliseconds by id).
  */
-const IS_BILLED = `${BILLABLE} AND escrow.network = ?1
+const BILLABLE_RECORD_CONDITION = `${BILLABLE_CONDITION} AND escrow.network = ?1
   AND NOT EXISTS (SELECT 1 FROM escrow AS newer INDEXED BY escrow_identifier
     WHERE newer.identifier_hash = escrow.identifier_hash AND newer.side = 'payment'
       AND newer.network = escrow.network AND newer.contract_address = escrow.contract_address
       AND newer.id > escrow.id)
   AND (on_chain_state <> 'ResultSubmitted' OR NOT EXISTS (SELECT 1 FROM json_each(?4) AS removed
-    WHERE removed.key = source_id AND removed.value < ${BILLABLE_AT}))
-  AND EXISTS (SELECT 1 FROM json_each(${FUNDS}) AS one
+    WHERE removed.key = source_id AND removed.value < ${BILLABLE_AT_SQL}))
+  AND EXISTS (SELECT 1 FROM json_each(${REVENUE_SQL}) AS one
     WHERE CAST(one.value->>'amount' AS REAL) > 0)`;
 
 /** Such a row that became billable from `?2` on and before `?3`, and is on no invoice. */
-export const IS_UNINVOICED = `${IS_BILLED} AND ${BILLABLE_AT} >= ?2 AND ${BILLABLE_AT} < ?3
+export const UNINVOICED_CONDITION = `${BILLABLE_RECORD_CONDITION} AND ${BILLABLE_AT_SQL} >= ?2 AND ${BILLABLE_AT_SQL} < ?3
   AND NOT EXISTS (SELECT 1 FROM invoiced_payment
     WHERE invoiced_payment.identifier_hash = escrow.identifier_hash
       AND invoiced_payment.network = escrow.network
       AND invoiced_payment.contract_address = escrow.contract_address)`;
 
 /**
- * The parameters `?1` to `?4` of `IS_UNINVOICED` for a month.
+ * The parameters `?1` to `?4` of `UNINVOICED_CONDITION` for a month.
  *
  * @param removed - removal times of the network's sources, epoch milliseconds by id
  * @param now - epoch milliseconds; later payments are omitted
@@ -102,14 +106,14 @@ export function toUninvoicedParams(
  * are on no invoice, and the payments on its invoice. Oldest first, at most one more than an invoice
  * covers. Rows: `BillableRow`. Parameters: see `toUninvoicedParams`.
  */
-export function selectBillable(
+export function selectBillablePayments(
   { network, buyerVkey, sellerVkey, sellerVkeys, month }: BillingScope,
   removed: Readonly<Record<string, number>>,
   now: number,
 ): Statement {
   return statement(
     `SELECT ${BILLABLE_COLUMNS}, NULL AS baseId FROM escrow INDEXED BY escrow_billed
-     WHERE ${IS_UNINVOICED} AND ${BUYER_VKEY} = ?5
+     WHERE ${UNINVOICED_CONDITION} AND ${BUYER_VKEY_SQL} = ?5
        AND (?6 IS NULL OR terms->>'sellerVkey' = ?6)
        AND (?8 IS NULL OR terms->>'sellerVkey' IN (SELECT value FROM json_each(?8)))
      UNION ALL
@@ -118,7 +122,7 @@ export function selectBillable(
        JOIN escrow INDEXED BY escrow_identifier
          ON escrow.identifier_hash = invoiced_payment.identifier_hash
          AND escrow.contract_address = invoiced_payment.contract_address
-     WHERE ${IS_BILLED} AND invoice_base.network = ?1 AND buyer_vkey = ?5 AND month = ?7
+     WHERE ${BILLABLE_RECORD_CONDITION} AND invoice_base.network = ?1 AND buyer_vkey = ?5 AND month = ?7
        AND (?6 IS NULL OR seller_vkey = ?6)
        AND (?8 IS NULL OR seller_vkey IN (SELECT value FROM json_each(?8))) AND invoiced_payment.network = ?1
      ORDER BY billableAt, identity LIMIT ${MAX_PAYMENTS + 1}`,
@@ -135,7 +139,7 @@ export function selectBillable(
  *
  * @param month - the billing month, which may precede the withdrawal
  */
-export function toBillable(row: BillableRow, month: Month): Billable {
+export function toBillablePayment(row: BillableRow, month: Month): BillablePaymentRecord {
   const funds = (JSON.parse(row.funds) as StoredFunds[]).filter(
     ({ amount }) => BigInt(amount) > 0n,
   );
@@ -151,7 +155,7 @@ export function toBillable(row: BillableRow, month: Month): Billable {
  *
  * @param recordIds - one record of each payment
  */
-export function coverPayments(baseId: string, recordIds: readonly string[]): Statement[] {
+export function updateInvoicedPayments(baseId: string, recordIds: readonly string[]): Statement[] {
   const ids = JSON.stringify(recordIds);
   const covered = `SELECT identifier_hash, network, contract_address FROM escrow
     WHERE id IN (SELECT value FROM json_each(?2))`;

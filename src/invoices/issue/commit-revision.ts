@@ -1,19 +1,23 @@
-import { charge, throwIfOutOfCredits } from "../../api-keys/credits.ts";
+import { chargeOperation, throwIfOutOfCredits } from "../../api-keys/credits.ts";
 import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import { commitAudited } from "../../http/audit.ts";
+import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
-import type { Remember } from "../../http/idempotency.ts";
+import type { StoreResponse } from "../../http/idempotency.ts";
 import {
   findCancellationReasons,
   type InvoiceContent,
   toCancellation,
 } from "../model/invoice-content.ts";
 import { formatDay } from "../model/month.ts";
-import { type Billable, type BillingScope, coverPayments } from "./billable-payments.ts";
 import {
-  computeSellerMark,
+  type BillablePaymentRecord,
+  type BillingScope,
+  updateInvoicedPayments,
+} from "./billable-payments.ts";
+import {
+  computeSellerCode,
   DOCUMENT_COLUMNS,
   type DocumentRow,
   type IssuedDocument,
@@ -33,13 +37,13 @@ export interface InvoiceBase {
   version: number;
   sellerVkey: string;
   /** The current invoice. */
-  active: IssuedDocument;
+  currentInvoice: IssuedDocument;
   /** How many payments it covers. */
   covered: number;
 }
 
 /** A row of `selectBases`. */
-export type InvoiceBaseRow = DocumentRow & Omit<InvoiceBase, "id" | "active">;
+export type InvoiceBaseRow = DocumentRow & Omit<InvoiceBase, "id" | "currentInvoice">;
 
 /** The bases of a buyer's month, those of all sellers or of one. Rows: `InvoiceBaseRow`. */
 export function selectBases({ network, buyerVkey, sellerVkey, month }: BillingScope): Statement {
@@ -65,7 +69,13 @@ export function toInvoiceBase({
   covered,
   ...document
 }: InvoiceBaseRow): InvoiceBase {
-  return { id: document.baseId, version, sellerVkey, covered, active: toDocument(document) };
+  return {
+    id: document.baseId,
+    version,
+    sellerVkey,
+    covered,
+    currentInvoice: toDocument(document),
+  };
 }
 
 /** A revision to be issued. */
@@ -76,7 +86,7 @@ export interface Revision {
   /** Of its number. */
   prefix: string | null;
   /** What it covers, read together with the base. */
-  payments: readonly Billable[];
+  payments: readonly BillablePaymentRecord[];
   fingerprint: string;
 }
 
@@ -91,7 +101,7 @@ export async function commitRevision(
   c: AppContext,
   database: Database,
   revision: Revision,
-  remember: Remember,
+  remember: StoreResponse,
   now: number,
 ): Promise<IssuedRevision | "stale"> {
   const { network, base, content, prefix, payments, fingerprint } = revision;
@@ -104,7 +114,7 @@ export async function commitRevision(
   const common = { baseId, network, prefix, createdById: c.var.caller.id, now };
   const documents: Statement[] = [];
   if (base !== null && issued.cancellationId !== null) {
-    const { active } = base;
+    const { currentInvoice: active } = base;
     const coversOthers =
       payments.length !== base.covered || payments.some((payment) => payment.baseId !== base.id);
     const reasons = findCancellationReasons(active.content, content, coversOthers);
@@ -124,14 +134,14 @@ export async function commitRevision(
       ...common,
       id: issued.invoiceId,
       kind: "Invoice",
-      revision: (base?.active.revision ?? 0) + 1,
+      revision: (base?.currentInvoice.revision ?? 0) + 1,
       content,
       fingerprint,
     }),
   );
   const detail = { base: baseId, month, cancellation: issued.cancellationId };
   try {
-    await commitAudited(
+    await commitWithAudit(
       c,
       database,
       { action: "invoice.issue", target: issued.invoiceId, detail, now },
@@ -151,11 +161,11 @@ export async function commitRevision(
           now,
         ),
         ...documents,
-        ...coverPayments(
+        ...updateInvoicedPayments(
           baseId,
           payments.map(({ id }) => id),
         ),
-        ...charge(c.var.caller, "invoice-monthly"),
+        ...chargeOperation(c.var.caller, "invoice-monthly"),
       ],
     );
   } catch (error) {
@@ -189,7 +199,7 @@ function insertDocument(document: NewDocument): Statement[] {
   const { network, content, prefix } = document;
   const { sellerVkey } = content;
   const year = Number(content.issueDate.slice(0, 4));
-  const start = `${prefix === null ? "" : `${prefix}-`}${year}-${computeSellerMark(network, sellerVkey)}-`;
+  const start = `${prefix === null ? "" : `${prefix}-`}${year}-${computeSellerCode(network, sellerVkey)}-`;
   return [
     statement(
       `INSERT INTO invoice_series (network, seller_vkey, year, last) VALUES (?, ?, ?, 1)

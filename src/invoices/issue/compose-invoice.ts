@@ -18,9 +18,9 @@ import { formatDay } from "../model/month.ts";
 import { nullIfBlank } from "../model/printable-text.ts";
 import type { BillingRequest } from "../model/schemas.ts";
 import { formatAgentIdentifier } from "../model/token-names.ts";
-import { selectVocabulary } from "../pdf/texts.ts";
+import { selectVocabulary } from "../pdf/vocabulary.ts";
 import type { UsedRate } from "../rates/rates.ts";
-import { MAX_LISTED, MAX_PAYMENTS } from "./billable-payments.ts";
+import { MAX_LISTED_PAYMENTS, MAX_PAYMENTS } from "./billable-payments.ts";
 
 /** Most lines of a document: they must fit in a row. */
 const MAX_LINES = 1_000;
@@ -38,7 +38,7 @@ export function requireVatNumbers({ vatRate, reverseCharge, Seller, Buyer }: Bil
 }
 
 /** @throws ApiError 409 when there is too much for one document */
-export function selectItems(payments: readonly BillablePayment[]): Item[] {
+export function toInvoiceItems(payments: readonly BillablePayment[]): Item[] {
   const most = `An invoice has at most ${MAX_LINES} lines for ${MAX_PAYMENTS} payments`;
   if (payments.length > MAX_PAYMENTS)
     throw new ApiError(409, `${most}; this month has more payments`);
@@ -65,7 +65,7 @@ export function composeInvoice(
   const { Invoice: options, Seller, Buyer, invoiceCurrency: currency } = request;
   const vatRate = request.reverseCharge ? "0" : String(request.vatRate);
   const rateOf = (unit: string) => rates.get(unit)?.rate ?? "0";
-  const nameOf = ({ agentIdentifier, part: { part, of } }: Item) => {
+  const formatItemName = ({ agentIdentifier, part: { part, of } }: Item) => {
     const mark =
       formatAgentIdentifier(agentIdentifier) || selectVocabulary(options.language).unregistered;
     const registered = names.get(agentIdentifier);
@@ -73,7 +73,12 @@ export function composeInvoice(
     const share = of > 1 ? ` (${part}/${of})` : "";
     return `${options.itemNamePrefix}${name}${options.itemNameSuffix}${share}`;
   };
-  const { lines, totals } = priceItems(items, { currency, vatRate, rateOf, nameOf });
+  const { lines, totals } = priceItems(items, {
+    currency,
+    vatRate,
+    rateOf,
+    nameOf: formatItemName,
+  });
   const payments = listCoveredPayments(items);
   const units = [...new Set(items.map(({ unit }) => unit))];
   return {
@@ -89,7 +94,7 @@ export function composeInvoice(
     texts: Object.fromEntries(
       TEXT_FIELDS.map((field) => [field, nullIfBlank(options[field])]),
     ) as InvoiceContent["texts"],
-    tax: { category: taxCategory(request), rate: vatRate },
+    tax: { category: toTaxCategory(request), rate: vatRate },
     lines,
     totals,
     conversions: units.map((unit) => ({
@@ -99,12 +104,12 @@ export function composeInvoice(
       source: rates.get(unit)?.source ?? null,
       ...(Object.hasOwn(request.decimals, unit) && { decimals: request.decimals[unit] ?? 0 }),
     })),
-    ...(payments.length <= MAX_LISTED && { payments }),
+    ...(payments.length <= MAX_LISTED_PAYMENTS && { payments }),
     cancels: null,
   };
 }
 
-function taxCategory({ reverseCharge, vatRate, Seller }: BillingRequest): TaxCategory {
+function toTaxCategory({ reverseCharge, vatRate, Seller }: BillingRequest): TaxCategory {
   if (reverseCharge) return "AE";
   if (vatRate > 0) return "S";
   return Seller.vatNumber?.trim() ? "Z" : "O";

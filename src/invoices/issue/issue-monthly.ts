@@ -3,10 +3,10 @@ import type { Network } from "../../chain/network.ts";
 import { type Database, db } from "../../db/client.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { idempotently, type Remember } from "../../http/idempotency.ts";
-import { registeredNames } from "../../registry/entries/read-entries.ts";
-import { removedSources } from "../../sources/active.ts";
-import { scopedVkeys } from "../../wallets/managed/find-wallet.ts";
+import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
+import { loadRegisteredNames } from "../../registry/entries/read-entries.ts";
+import { listRemovedSources } from "../../sources/find-source.ts";
+import { listScopedVkeys } from "../../wallets/managed/find-wallet.ts";
 import { type Conversion, computeFingerprint } from "../model/invoice-content.ts";
 import { parseMonth } from "../model/month.ts";
 import { findUnprintable, nullIfBlank } from "../model/printable-text.ts";
@@ -14,15 +14,15 @@ import type { BillingRequest } from "../model/schemas.ts";
 import { shortenName } from "../model/token-names.ts";
 import { loadFonts } from "../pdf/fonts.ts";
 import { findMissingGlyph, requireGlyphs } from "../pdf/glyphs.ts";
-import { buildInvoiceXml, findXmlObstacle } from "../pdf/invoice-xml.ts";
+import { buildInvoiceXml, findXmlOmissionReason } from "../pdf/invoice-xml.ts";
 import { findRates } from "../rates/rates.ts";
 import { requirePlausibleRates } from "../rates/require-plausible-rates.ts";
 import {
-  type Billable,
+  type BillablePaymentRecord,
   type BillableRow,
   type BillingScope,
-  selectBillable,
-  toBillable,
+  selectBillablePayments,
+  toBillablePayment,
 } from "./billable-payments.ts";
 import {
   commitRevision,
@@ -36,9 +36,9 @@ import {
   composeInvoice,
   listPrintedFields,
   requireVatNumbers,
-  selectItems,
+  toInvoiceItems,
 } from "./compose-invoice.ts";
-import { findDocument, type IssuedDocument, readPdf } from "./issued-document.ts";
+import { findDocument, type IssuedDocument, loadOrRenderPdf } from "./issued-document.ts";
 
 /** The result of a request. */
 export interface MonthlyInvoice {
@@ -55,7 +55,7 @@ export interface MonthlyInvoice {
 }
 
 /** Attempts at a month that is issued concurrently; each loser finds the winner's invoice. */
-const ATTEMPTS = 8;
+const MAX_ISSUE_ATTEMPTS = 8;
 
 /**
  * The invoice of a buyer's month: the current one when nothing has changed since. Otherwise a new
@@ -66,7 +66,7 @@ const ATTEMPTS = 8;
  * @throws ApiError 400, 402, 403 (another key's invoice would change), 404 (nothing to bill), 409
  *   (several sellers, too much for one document)
  */
-export async function issueMonthly(
+export async function issueMonthlyInvoice(
   c: AppContext,
   network: Network,
   request: BillingRequest,
@@ -82,16 +82,16 @@ export async function issueMonthly(
     network,
     buyerVkey: request.buyerWalletVkey.toLowerCase(),
     sellerVkey: request.sellerWalletVkey?.toLowerCase() ?? null,
-    sellerVkeys: await scopedVkeys(core, c.var.caller, network),
+    sellerVkeys: await listScopedVkeys(core, c.var.caller, network),
     month,
   };
-  const issued = await idempotently<IssuedRevision>(c, database, now, async (remember) => {
-    const removed = await removedSources(core, network);
+  const issued = await runIdempotently<IssuedRevision>(c, database, now, async (remember) => {
+    const removed = await listRemovedSources(core, network);
     const work = { database, core, purchases, removed, request, remember, now };
     for (let attempt = 1; ; attempt++) {
       const result = await issueOnce(c, work);
       if (result !== "stale") return result;
-      if (attempt === ATTEMPTS)
+      if (attempt === MAX_ISSUE_ATTEMPTS)
         throw new ApiError(
           503,
           "Too many requests change this invoice at the same time. Try again.",
@@ -99,21 +99,21 @@ export async function issueMonthly(
         );
     }
   });
-  const paper = async (id: string) => {
+  const loadDocumentWithPdf = async (id: string) => {
     const document = await findDocument(database, id);
     if (document === null) throw new Error(`invoice document ${id} is gone`);
-    return { document, pdf: await readPdf(database, document) };
+    return { document, pdf: await loadOrRenderPdf(database, document) };
   };
-  const invoice = await paper(issued.invoiceId);
+  const invoice = await loadDocumentWithPdf(issued.invoiceId);
   const { content } = invoice.document;
   const answer = {
     invoice: invoice.pdf,
     xml: buildXml(invoice.document),
-    xmlOmitted: findXmlObstacle(content),
+    xmlOmitted: findXmlOmissionReason(content),
     Conversions: content.conversions,
   };
   if (issued.cancellationId === null) return answer;
-  const { pdf, document } = await paper(issued.cancellationId);
+  const { pdf, document } = await loadDocumentWithPdf(issued.cancellationId);
   return { ...answer, cancellationInvoice: pdf, cancellationXml: buildXml(document) };
 }
 
@@ -129,7 +129,7 @@ async function readPrintableNames(
 ): Promise<Map<string, string>> {
   const fonts = await loadFonts();
   const names = new Map<string, string>();
-  for (const [agent, name] of await registeredNames(database, network, agents)) {
+  for (const [agent, name] of await loadRegisteredNames(database, network, agents)) {
     const isPrinted =
       findUnprintable(name) === null && (await findMissingGlyph(name, fonts)) === null;
     if (isPrinted) names.set(agent, shortenName(name));
@@ -137,25 +137,25 @@ async function readPrintableNames(
   return names;
 }
 
-interface Attempt {
+interface IssueContext {
   database: Database;
   core: Database;
   purchases: BillingScope;
   /** When sources of the network were removed, epoch milliseconds by id. */
   removed: Readonly<Record<string, number>>;
   request: BillingRequest;
-  remember: Remember;
+  remember: StoreResponse;
   now: number;
 }
 
-async function issueOnce(c: AppContext, attempt: Attempt): Promise<IssuedRevision | "stale"> {
+async function issueOnce(c: AppContext, attempt: IssueContext): Promise<IssuedRevision | "stale"> {
   const { database, core, purchases, request, remember, now } = attempt;
   const { network, month } = purchases;
-  const { base, payments, sellerVkey } = await readPurchases(attempt);
+  const { base, payments, sellerVkey } = await loadBillingState(attempt);
   // The current invoice is free, and only the rates decide whether it is still current.
   if (base === null) await requireCredits(core, c.var.caller, "invoice-monthly");
 
-  const items = selectItems(payments);
+  const items = toInvoiceItems(payments);
   const rates = await findRates(
     c.env,
     core,
@@ -173,9 +173,9 @@ async function issueOnce(c: AppContext, attempt: Attempt): Promise<IssuedRevisio
   const naming = { issueDate: date, prefix, ofItems: [itemNamePrefix, itemNameSuffix] as const };
   const identities = payments.map(({ identity }) => identity);
   const fingerprint = computeFingerprint(content, naming, identities);
-  if (base?.active.fingerprint === fingerprint && !request.forceRegenerate)
-    return { invoiceId: base.active.id, cancellationId: null };
-  if (base !== null && !canChange(c.var.caller, base.active))
+  if (base?.currentInvoice.fingerprint === fingerprint && !request.forceRegenerate)
+    return { invoiceId: base.currentInvoice.id, cancellationId: null };
+  if (base !== null && !canChange(c.var.caller, base.currentInvoice))
     throw new ApiError(
       "not_owner",
       "Another API key requested the current invoice. Use that key or an Admin key to change it.",
@@ -184,7 +184,7 @@ async function issueOnce(c: AppContext, attempt: Attempt): Promise<IssuedRevisio
   // Before anything is issued: what is refused, or cannot be rendered, gets no number.
   if (!request.confirmRate) {
     const lookUp = { env: c.env, core, now, deadline: c.var.deadline };
-    await requirePlausibleRates(lookUp, content, month, base?.active.content ?? null);
+    await requirePlausibleRates(lookUp, content, month, base?.currentInvoice.content ?? null);
   }
   await requireGlyphs(listPrintedFields(request, content), await loadFonts());
   const revision = { network, base, content, prefix, payments, fingerprint };
@@ -201,19 +201,19 @@ function canChange({ id, permission }: Caller, { createdById }: IssuedDocument):
  *
  * @throws ApiError 404, 409
  */
-async function readPurchases({ database, purchases, removed, now }: Attempt): Promise<{
+async function loadBillingState({ database, purchases, removed, now }: IssueContext): Promise<{
   base: InvoiceBase | null;
-  payments: Billable[];
+  payments: BillablePaymentRecord[];
   sellerVkey: string;
 }> {
   const [bases, billable] = await database.batch([
     selectBases(purchases),
-    selectBillable(purchases, removed, now),
+    selectBillablePayments(purchases, removed, now),
   ]);
   const payments = ((billable?.results ?? []) as BillableRow[]).map((row) =>
-    toBillable(row, purchases.month),
+    toBillablePayment(row, purchases.month),
   );
-  const sellerVkey = findOnlySeller(payments);
+  const sellerVkey = requireSingleSeller(payments);
   const row = ((bases?.results ?? []) as InvoiceBaseRow[]).find(
     (one) => one.sellerVkey === sellerVkey,
   );
@@ -221,7 +221,7 @@ async function readPurchases({ database, purchases, removed, now }: Attempt): Pr
 }
 
 /** @throws ApiError 404, 409 */
-function findOnlySeller(payments: readonly Billable[]): string {
+function requireSingleSeller(payments: readonly BillablePaymentRecord[]): string {
   const [first, ...others] = new Set(payments.map(({ sellerVkey }) => sellerVkey));
   if (first === undefined)
     throw new ApiError(404, "No payments are billable for this month and wallet. Check both.");

@@ -50,7 +50,10 @@ export async function findDocument(database: Database, id: string): Promise<Issu
  *
  * @param database - with `writes: "idempotent"`
  */
-export async function readPdf(database: Database, document: IssuedDocument): Promise<string> {
+export async function loadOrRenderPdf(
+  database: Database,
+  document: IssuedDocument,
+): Promise<string> {
   if (document.pdf !== null) return document.pdf;
   const { renderPdf } = await import("../pdf/render-pdf.ts");
   const bytes = await renderPdf(document.number, document.content, await loadFonts());
@@ -64,7 +67,7 @@ export async function readPdf(database: Database, document: IssuedDocument): Pro
 }
 
 /** Identifies a seller's wallet in its numbers: two wallets of a company must not share them. */
-export function computeSellerMark(network: Network, sellerVkey: string): string {
+export function computeSellerCode(network: Network, sellerVkey: string): string {
   const mark = createHash("sha256").update(`${network}:${sellerVkey}`).digest("hex");
   return mark.slice(0, 6).toUpperCase();
 }

@@ -1,23 +1,28 @@
 import type * as z from "zod";
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
-import { withinScope } from "../../escrow/queries/within-scope.ts";
-import { BUYER_VKEY } from "../../escrow/store/predicates.ts";
+import { buildScopeCondition } from "../../escrow/queries/scope-condition.ts";
+import { BUYER_VKEY_SQL } from "../../escrow/store/predicates.ts";
 import type { Caller } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import type { InvoiceContent } from "../model/invoice-content.ts";
 import { parseMonth } from "../model/month.ts";
 import type { invoiceRecord, uninvoicedPayment } from "../model/response-schemas.ts";
-import type { listQuery, missingQuery } from "../model/schemas.ts";
-import { findXmlObstacle } from "../pdf/invoice-xml.ts";
+import type { listQuery, uninvoicedQuery } from "../model/schemas.ts";
+import { findXmlOmissionReason } from "../pdf/invoice-xml.ts";
 import {
   BILLABLE_COLUMNS,
   type BillableRow,
-  IS_UNINVOICED,
-  toBillable,
+  toBillablePayment,
   toUninvoicedParams,
+  UNINVOICED_CONDITION,
 } from "./billable-payments.ts";
-import { DOCUMENT_COLUMNS, type DocumentRow, readPdf, toDocument } from "./issued-document.ts";
+import {
+  DOCUMENT_COLUMNS,
+  type DocumentRow,
+  loadOrRenderPdf,
+  toDocument,
+} from "./issued-document.ts";
 
 /**
  * Documents of a month, newest first: the current invoice of each base, or all documents of one
@@ -40,7 +45,7 @@ export async function listInvoices(
     where.push(`${condition} ?${params.length}`);
   };
   if (query.invoiceBaseId !== undefined) filter("invoice_base.id =", query.invoiceBaseId);
-  else where.push("kind = 'Invoice'", `NOT ${IS_CANCELLED}`);
+  else where.push("kind = 'Invoice'", `NOT ${CANCELLED_CONDITION}`);
   if (caller.permission !== "Admin") filter("created_by_id =", caller.id);
   if (sellerVkeys !== null) {
     params.push(JSON.stringify(sellerVkeys));
@@ -52,7 +57,7 @@ export async function listInvoices(
     DocumentRow & { month: string; buyerVkey: string; sellerVkey: string; isCancelled: number }
   >(
     `SELECT ${DOCUMENT_COLUMNS}, month, buyer_vkey AS buyerVkey,
-       invoice_base.seller_vkey AS sellerVkey, ${IS_CANCELLED} AS isCancelled
+       invoice_base.seller_vkey AS sellerVkey, ${CANCELLED_CONDITION} AS isCancelled
        ${query.includePdf ? ", pdf" : ""}
      FROM invoice_base JOIN invoice_document ON invoice_document.base_id = invoice_base.id
      WHERE ${where.join(" AND ")}
@@ -89,9 +94,9 @@ export async function listInvoices(
       Items: content.lines.map(({ subject: bought, ...line }) => ({ ...line, ...bought })),
       Conversions: content.conversions,
       CoveredPayments: toCoveredPayments(content),
-      xmlOmitted: findXmlObstacle(content),
+      xmlOmitted: findXmlOmissionReason(content),
       Cancels: content.cancels,
-      ...(query.includePdf && { pdf: await readPdf(database, document) }),
+      ...(query.includePdf && { pdf: await loadOrRenderPdf(database, document) }),
     });
   }
   return records;
@@ -116,7 +121,7 @@ function toCoveredPayments({
 }
 
 /** A later revision replaces it; a cancellation itself is never cancelled. */
-const IS_CANCELLED = `(kind = 'Invoice' AND EXISTS (SELECT 1 FROM invoice_document AS later
+const CANCELLED_CONDITION = `(kind = 'Invoice' AND EXISTS (SELECT 1 FROM invoice_document AS later
   WHERE later.base_id = invoice_document.base_id AND later.kind = 'Cancellation'
     AND later.revision = invoice_document.revision))`;
 
@@ -126,10 +131,10 @@ const IS_CANCELLED = `(kind = 'Invoice' AND EXISTS (SELECT 1 FROM invoice_docume
  * @param removed - removal times of the network's sources, epoch milliseconds by id
  * @param now - epoch milliseconds; later payments are omitted
  */
-export async function listUninvoiced(
+export async function listUninvoicedPayments(
   database: Database,
   { scope }: Pick<Caller, "scope">,
-  query: z.output<typeof missingQuery>,
+  query: z.output<typeof uninvoicedQuery>,
   removed: Readonly<Record<string, number>>,
   now: number,
 ): Promise<z.input<typeof uninvoicedPayment>[]> {
@@ -141,7 +146,7 @@ export async function listUninvoiced(
     params.push(value);
     return `AND ${condition} ?${params.length}`;
   };
-  const permitted = withinScope(scope, (ids) => `?${params.push(ids)}`);
+  const permitted = buildScopeCondition(scope, (ids) => `?${params.push(ids)}`);
   const rows = await database.all<
     BillableRow & {
       blockchainIdentifier: string;
@@ -153,10 +158,10 @@ export async function listUninvoiced(
   >(
     `SELECT ${BILLABLE_COLUMNS}, NULL AS baseId, blockchain_identifier AS blockchainIdentifier,
        on_chain_state AS onChainState, escrow.created_at AS createdAt,
-       ${BUYER_VKEY} AS buyerVkey
+       ${BUYER_VKEY_SQL} AS buyerVkey
      FROM escrow ${query.buyerWalletVkey === undefined ? "" : "INDEXED BY escrow_billed"}
-     WHERE ${IS_UNINVOICED} ${permitted === null ? "" : `AND ${permitted}`}
-       ${filter(`${BUYER_VKEY} =`, query.buyerWalletVkey?.toLowerCase())}
+     WHERE ${UNINVOICED_CONDITION} ${permitted === null ? "" : `AND ${permitted}`}
+       ${filter(`${BUYER_VKEY_SQL} =`, query.buyerWalletVkey?.toLowerCase())}
        ${filter("escrow.id <", query.cursorId)}
      ORDER BY escrow.id DESC LIMIT ?${params.push(query.limit)}`,
     ...params,
@@ -169,6 +174,6 @@ export async function listUninvoiced(
     billableAt: isoTime(row.billableAt),
     buyerWalletVkey: row.buyerVkey,
     sellerWalletVkey: row.sellerVkey,
-    Funds: toBillable(row, month).funds.map(({ unit, amount }) => ({ unit, amount })),
+    Funds: toBillablePayment(row, month).funds.map(({ unit, amount }) => ({ unit, amount })),
   }));
 }

@@ -1,11 +1,11 @@
 import type { Currency } from "./currencies.ts";
 
 /** Codes that have a name but are not countries of ISO 3166-1. */
-const NO_COUNTRIES = ["AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN"];
-const NOT_ASSIGNED = /^(A?A|Q[M-Z]|X[A-Z]|ZZ)$/;
+const NON_COUNTRY_CODES = ["AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN"];
+const UNASSIGNED_CODE_PATTERN = /^(A?A|Q[M-Z]|X[A-Z]|ZZ)$/;
 
 /** ISO 3166-1 alpha-2 codes by name, in English and German, lower-case; made when first needed. */
-let codes: Map<string, string> | null = null;
+let codesByName: Map<string, string> | null = null;
 
 function listCodesByName(): Map<string, string> {
   const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
@@ -14,7 +14,7 @@ function listCodesByName(): Map<string, string> {
   );
   const found = new Map<string, string>();
   for (const code of letters.flatMap((first) => letters.map((second) => first + second))) {
-    if (NO_COUNTRIES.includes(code) || NOT_ASSIGNED.test(code)) continue;
+    if (NON_COUNTRY_CODES.includes(code) || UNASSIGNED_CODE_PATTERN.test(code)) continue;
     // A former country is an alias of its successor.
     if (new Intl.Locale(`und-${code}`).region !== code) continue;
     for (const names of languages) {
@@ -30,13 +30,13 @@ function listCodesByName(): Map<string, string> {
 /** Codes that the European Union uses for VAT in place of the ISO code; XI is Northern Ireland. */
 const VAT_CODES: Readonly<Record<string, string>> = { EL: "GR", XI: "GB" };
 /** Other codes that a country is commonly given by. */
-const COMMON_CODES: Readonly<Record<string, string>> = { ...VAT_CODES, UK: "GB" };
+const CODE_ALIASES: Readonly<Record<string, string>> = { ...VAT_CODES, UK: "GB" };
 
 /** The ISO 3166-1 alpha-2 code of a country, given that or its name in English or German. */
 export function findCountryCode(country: string): string | null {
-  codes ??= listCodesByName();
+  codesByName ??= listCodesByName();
   const text = country.trim();
-  return codes.get(text.toLowerCase()) ?? COMMON_CODES[text.toUpperCase()] ?? null;
+  return codesByName.get(text.toLowerCase()) ?? CODE_ALIASES[text.toUpperCase()] ?? null;
 }
 
 /**

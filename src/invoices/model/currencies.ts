@@ -4,13 +4,13 @@
  */
 
 // biome-ignore format: a table
-const WITHOUT_MINOR_UNIT = [
+const ZERO_DECIMAL_CURRENCIES = [
   "bif", "clp", "djf", "gnf", "isk", "jpy", "kmf", "krw", "pyg", "rwf", "ugx", "vnd", "vuv",
   "xaf", "xof", "xpf",
 ] as const;
 
 // biome-ignore format: a table
-const TWO_DIGITS = [
+const TWO_DECIMAL_CURRENCIES = [
   "aed", "afn", "all", "amd", "aoa", "ars", "aud", "awg", "azn", "bam", "bbd", "bdt", "bgn",
   "bmd", "bnd", "bob", "brl", "bsd", "btn", "bwp", "byn", "bzd", "cad", "cdf", "chf", "cny",
   "cop", "crc", "cup", "cve", "czk", "dkk", "dop", "dzd", "egp", "ern", "etb", "eur", "fjd",
@@ -24,21 +24,21 @@ const TWO_DIGITS = [
   "zar", "zmw", "zwg",
 ] as const;
 
-const THREE_DIGITS = ["bhd", "iqd", "jod", "kwd", "lyd", "omr", "tnd"] as const;
+const THREE_DECIMAL_CURRENCIES = ["bhd", "iqd", "jod", "kwd", "lyd", "omr", "tnd"] as const;
 
 export type Currency =
-  | (typeof WITHOUT_MINOR_UNIT)[number]
-  | (typeof TWO_DIGITS)[number]
-  | (typeof THREE_DIGITS)[number];
+  | (typeof ZERO_DECIMAL_CURRENCIES)[number]
+  | (typeof TWO_DECIMAL_CURRENCIES)[number]
+  | (typeof THREE_DECIMAL_CURRENCIES)[number];
 
-const withDigits = (codes: readonly Currency[], digits: number) =>
+const pairWithDigits = (codes: readonly Currency[], digits: number) =>
   codes.map((code): [Currency, number] => [code, digits]);
 
 /** Currencies an invoice can be made out in, with the digits of their minor unit. */
-export const CURRENCIES = Object.fromEntries([
-  ...withDigits(WITHOUT_MINOR_UNIT, 0),
-  ...withDigits(TWO_DIGITS, 2),
-  ...withDigits(THREE_DIGITS, 3),
+export const MINOR_UNIT_DIGITS = Object.fromEntries([
+  ...pairWithDigits(ZERO_DECIMAL_CURRENCIES, 0),
+  ...pairWithDigits(TWO_DECIMAL_CURRENCIES, 2),
+  ...pairWithDigits(THREE_DECIMAL_CURRENCIES, 3),
 ]) as Record<Currency, number>;
 
-export const CURRENCY_CODES = Object.keys(CURRENCIES).sort() as [Currency, ...Currency[]];
+export const CURRENCY_CODES = Object.keys(MINOR_UNIT_DIGITS).sort() as [Currency, ...Currency[]];

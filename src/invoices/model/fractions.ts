@@ -12,7 +12,7 @@ export interface Fraction {
 /** Decimals of a rounded net unit price: quantity × price then gives the line. */
 export const PRICE_DIGITS = 10;
 
-const DECIMAL = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i;
+const DECIMAL_PATTERN = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i;
 
 /**
  * Reads a non-negative decimal: `0.19`, `4.5e-7` (the shortest text of a JSON number).
@@ -20,7 +20,7 @@ const DECIMAL = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i;
  * @throws RangeError when the text is anything else
  */
 export function parseDecimal(text: string): Fraction {
-  const match = DECIMAL.exec(text);
+  const match = DECIMAL_PATTERN.exec(text);
   if (!match) throw new RangeError(`not a decimal: ${text}`);
   const [, whole = "", fraction = "", exponent = "0"] = match;
   const scale = fraction.length - Number(exponent);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../../canonical-json.ts";
+import { toCanonicalJson } from "../../canonical-json.ts";
 import type { Currency } from "./currencies.ts";
 import type { CoveredPayment, PricedLine, Totals } from "./invoice-lines.ts";
 import { nullIfBlank } from "./printable-text.ts";
@@ -100,7 +100,7 @@ export function computeFingerprint(
 ): string {
   const lines = content.lines.map(toBilledFields);
   const inputs = { ...content, lines, issueDate, prefix, ofItems, payments: [...payments].sort() };
-  return createHash("sha256").update(canonicalJson(inputs)).digest("hex");
+  return createHash("sha256").update(toCanonicalJson(inputs)).digest("hex");
 }
 
 /** What a line bills, whatever it is called. */
@@ -118,14 +118,14 @@ export function findCancellationReasons(
   b: InvoiceContent,
   coversOthers: boolean,
 ): CancellationReason[] {
-  const differ = (x: unknown, y: unknown) => canonicalJson(x) !== canonicalJson(y);
-  const amounts = ({ currency, tax, lines, conversions }: InvoiceContent) => ({
+  const differ = (x: unknown, y: unknown) => toCanonicalJson(x) !== toCanonicalJson(y);
+  const toComparedAmounts = ({ currency, tax, lines, conversions }: InvoiceContent) => ({
     currency,
     tax,
     lines: lines.map(toBilledFields),
     conversions,
   });
-  const wording = ({ texts, language, format, lines }: InvoiceContent) => ({
+  const toComparedTexts = ({ texts, language, format, lines }: InvoiceContent) => ({
     texts,
     language,
     format,
@@ -133,10 +133,10 @@ export function findCancellationReasons(
   });
   const found: CancellationReason[] = [];
   if (coversOthers) found.push("payments");
-  else if (differ(amounts(a), amounts(b))) found.push("items");
+  else if (differ(toComparedAmounts(a), toComparedAmounts(b))) found.push("items");
   if (differ(a.seller, b.seller)) found.push("seller");
   if (differ(a.buyer, b.buyer)) found.push("buyer");
-  if (differ(wording(a), wording(b))) found.push("texts");
+  if (differ(toComparedTexts(a), toComparedTexts(b))) found.push("texts");
   return found.length === 0 ? ["requested"] : found;
 }
 

@@ -1,5 +1,5 @@
-import type { StoredFunds } from "../../escrow/model/record.ts";
-import { CURRENCIES, type Currency } from "./currencies.ts";
+import type { StoredFunds } from "../../escrow/model/escrow-record.ts";
+import { type Currency, MINOR_UNIT_DIGITS } from "./currencies.ts";
 import {
   add,
   addOne,
@@ -156,7 +156,7 @@ export function priceItems(
   items: readonly Item[],
   { currency, vatRate, rateOf, nameOf }: Pricing,
 ): { lines: PricedLine[]; totals: Totals } {
-  const digits = CURRENCIES[currency];
+  const digits = MINOR_UNIT_DIGITS[currency];
   const vat = parseDecimal(vatRate);
   let net = 0n;
   let exact = toFraction(0n);

@@ -6,7 +6,7 @@ import { text } from "../../http/openapi/parameters.ts";
  * lines. Format characters show bidirectional text in another order, or have no width and do not show
  * at all. The remaining classes are no characters.
  */
-const NOT_PRINTED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]|\u034f/u;
+const UNPRINTABLE_CHARACTER = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]|\u034f/u;
 
 /** A character as messages name it, `U+000A`. */
 export function formatCodePoint(character: string): string {
@@ -15,7 +15,7 @@ export function formatCodePoint(character: string): string {
 
 /** The first character of a text that must not be in a line of print; null: there is none. */
 export function findUnprintable(text: string): string | null {
-  return NOT_PRINTED.exec(text)?.[0] ?? null;
+  return UNPRINTABLE_CHARACTER.exec(text)?.[0] ?? null;
 }
 
 /** A text; null when it is none, or nothing but white space. */

@@ -1,28 +1,28 @@
 import * as z from "zod";
+import { funds, network, unit } from "../../http/openapi/chain-fields.ts";
 import {
-  AGENT_IDENTIFIER,
-  answerText,
   described,
+  EXAMPLE_AGENT_IDENTIFIER,
+  EXAMPLE_TX_HASH,
   named,
   recordId,
-  TX_HASH,
+  responseText,
   timestamp,
   walletVkey,
 } from "../../http/openapi/fields.ts";
-import { funds, network, unit } from "../../http/openapi/ledger.ts";
 import {
-  BUYER,
   buyer,
   currencyResponse,
+  EXAMPLE_BUYER_VKEY,
+  EXAMPLE_SELLER_VKEY,
   month,
-  rateSource,
+  rateSourceText,
   reverseCharge,
   reverseChargeText,
-  SELLER,
   seller,
 } from "./schemas.ts";
 
-const PDF = "JVBERi0xLjcKJcOkw7zDtsOfCjIgMCBvYmoK";
+const EXAMPLE_PDF = "JVBERi0xLjcKJcOkw7zDtsOfCjIgMCBvYmoK";
 
 /** A decimal in an answer. */
 function decimal(what: string, example: string) {
@@ -48,39 +48,39 @@ const xmlOmitted = described(
   "Reason why the PDF contains no machine-readable invoice. Null: the PDF contains one.",
   null,
 );
-const XML = '<?xml version="1.0" encoding="UTF-8"?>…';
+const EXAMPLE_XML = '<?xml version="1.0" encoding="UTF-8"?>…';
 
 export const issuedInvoice = z.object({
-  invoice: answerText("PDF in base64.", PDF),
+  invoice: responseText("PDF in base64.", EXAMPLE_PDF),
   cancellationInvoice: described(
     z.string().optional(),
     "PDF in base64: the cancellation of the replaced invoice. Omitted without a cancellation.",
-    PDF,
+    EXAMPLE_PDF,
   ),
   xml: described(
     z.string().nullable(),
     "The EN 16931 invoice that the PDF contains as `factur-x.xml`. Null: see `xmlOmitted`.",
-    XML,
+    EXAMPLE_XML,
   ),
   xmlOmitted,
   cancellationXml: described(
     z.string().nullable().optional(),
     "The EN 16931 invoice of the cancellation. Null: none.",
-    XML,
+    EXAMPLE_XML,
   ),
   Conversions: conversions,
 });
 
-const walletOf = (of: string, example: string) => walletVkey(`the ${of}'s wallet`, example);
+const walletVkeyOf = (of: string, example: string) => walletVkey(`the ${of}'s wallet`, example);
 
 const identifierText = "Identifier of the paid agent. May be empty.";
 
 const item = z.object({
-  name: answerText("Name of the item.", "Agent: Steady translator"),
+  name: responseText("Name of the item.", "Agent: Steady translator"),
   quantity: decimal("The number of jobs", "1"),
   unitPrice: decimal("Price of one job, without VAT", "3.7815126050"),
   net: decimal("Price of all, without VAT", "3.78"),
-  agentIdentifier: described(z.string(), identifierText, AGENT_IDENTIFIER),
+  agentIdentifier: described(z.string(), identifierText, EXAMPLE_AGENT_IDENTIFIER),
   unit: described(z.string(), "Unit of the payment for each job.", ""),
   amount: described(z.string(), "Amount of the unit for each job.", "10000000"),
   parts: described(
@@ -94,13 +94,13 @@ const item = z.object({
 
 const coveredPayment = z.object({
   line: described(z.int().min(1), "Number of the first line that bills the payment, from 1.", 1),
-  date: answerText("Day on which the payment became billable, `YYYY-MM-DD`.", "2026-11-02"),
+  date: responseText("Day on which the payment became billable, `YYYY-MM-DD`.", "2026-11-02"),
   txHash: described(
     z.string().nullable(),
     "The last transaction of the payment when it was billed, hex.",
-    TX_HASH,
+    EXAMPLE_TX_HASH,
   ),
-  agentIdentifier: answerText(identifierText, AGENT_IDENTIFIER),
+  agentIdentifier: responseText(identifierText, EXAMPLE_AGENT_IDENTIFIER),
   Funds: described(
     z.array(
       z.object({
@@ -124,14 +124,17 @@ export const invoiceRecord = named(
       "Invoice",
     ),
     revisionNumber: described(z.int().min(1), "Number of the revision of the base, from 1.", 1),
-    invoiceNumber: answerText("Invoice number, without gaps per seller and year.", "AG-2026-0001"),
+    invoiceNumber: responseText(
+      "Invoice number, without gaps per seller and year.",
+      "AG-2026-0001",
+    ),
     isCancelled: described(z.boolean(), "Whether another document cancels this document.", false),
     createdAt: timestamp("Time of issue."),
     network,
     month,
-    invoiceDate: answerText("Date of issue, `YYYY-MM-DD`.", "2026-11-30"),
-    buyerWalletVkey: walletOf("buyer", BUYER),
-    sellerWalletVkey: walletOf("seller", SELLER),
+    invoiceDate: responseText("Date of issue, `YYYY-MM-DD`.", "2026-11-30"),
+    buyerWalletVkey: walletVkeyOf("buyer", EXAMPLE_BUYER_VKEY),
+    sellerWalletVkey: walletVkeyOf("seller", EXAMPLE_SELLER_VKEY),
     invoiceCurrency: currencyResponse,
     vatRate: decimal("VAT as a fraction", "0.19"),
     reverseCharge: described(reverseCharge, reverseChargeText, false),
@@ -155,10 +158,10 @@ export const invoiceRecord = named(
     Cancels: described(
       z
         .object({
-          number: answerText("Number of the cancelled invoice.", "AG-2026-0001"),
-          issueDate: answerText("Date of issue of the cancelled invoice.", "2026-11-30"),
+          number: responseText("Number of the cancelled invoice.", "AG-2026-0001"),
+          issueDate: responseText("Date of issue of the cancelled invoice.", "2026-11-30"),
           reasons: described(
-            z.array(answerText("A reason.", "the buyer changed")),
+            z.array(responseText("A reason.", "the buyer changed")),
             "Reasons of the cancellation.",
           ),
         })
@@ -168,7 +171,7 @@ export const invoiceRecord = named(
     pdf: described(
       z.string().nullable().optional(),
       "PDF in base64. Omitted without `includePdf`.",
-      PDF,
+      EXAMPLE_PDF,
     ),
   }),
 );
@@ -178,15 +181,15 @@ export const uninvoicedPayment = named(
   "A payment that is on no invoice.",
   z.object({
     id: recordId("the payment"),
-    blockchainIdentifier: answerText(
+    blockchainIdentifier: responseText(
       "Identifier of the escrow on the chain.",
       "030160a608c0cc0ac0ec",
     ),
-    onChainState: answerText("State of the escrow on the chain.", "Withdrawn"),
+    onChainState: responseText("State of the escrow on the chain.", "Withdrawn"),
     createdAt: timestamp("Time at which the payment was created."),
     billableAt: timestamp("Time at which the payment became billable."),
-    buyerWalletVkey: walletOf("buyer", BUYER),
-    sellerWalletVkey: walletOf("seller", SELLER),
+    buyerWalletVkey: walletVkeyOf("buyer", EXAMPLE_BUYER_VKEY),
+    sellerWalletVkey: walletVkeyOf("seller", EXAMPLE_SELLER_VKEY),
     Funds: described(funds, "Billed amounts."),
   }),
 );
@@ -199,7 +202,7 @@ export const rateRecord = named(
     currency: currencyResponse,
     month,
     rate: decimal("Currency per smallest unit", "0.00000045"),
-    source: answerText(rateSource, "ECB"),
+    source: responseText(rateSourceText, "ECB"),
     updatedAt: timestamp("Time of storage."),
   }),
 );

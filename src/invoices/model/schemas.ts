@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { CANONICAL_UNIT_PATTERN, normalizeUnit } from "../../chain/unit.ts";
-import { described, named, WALLET_ADDRESS } from "../../http/openapi/fields.ts";
-import { givenUnit, network, unitKey } from "../../http/openapi/ledger.ts";
+import { network, requestUnit, unitKey } from "../../http/openapi/chain-fields.ts";
+import { described, EXAMPLE_WALLET_ADDRESS, named } from "../../http/openapi/fields.ts";
 import { flag, page, text } from "../../http/openapi/parameters.ts";
 import { CURRENCY_CODES } from "./currencies.ts";
 import { toPlainDecimal } from "./fractions.ts";
@@ -10,8 +10,8 @@ import { parseMonth } from "./month.ts";
 import { optionalEmail, optionalText, requiredText } from "./printable-text.ts";
 import { RETRIEVE_ACTION } from "./verify-buyer.ts";
 
-export const BUYER = "751ae084d032d89cd03a9bc0bef32f80c0f5f42b15bf50df84181b30";
-export const SELLER = "1c7c886d2fdf5eddbefe6eec00e4428a2949079d3a5061cf11b55cdd";
+export const EXAMPLE_BUYER_VKEY = "751ae084d032d89cd03a9bc0bef32f80c0f5f42b15bf50df84181b30";
+export const EXAMPLE_SELLER_VKEY = "1c7c886d2fdf5eddbefe6eec00e4428a2949079d3a5061cf11b55cdd";
 
 const currencyCode = named(
   "Currency",
@@ -79,7 +79,7 @@ const partyFields = {
 /** The members of a party that the buyer's signature covers. */
 export const PARTY_FIELDS = Object.keys(partyFields);
 
-const aName = { type: "string", pattern: "\\S" };
+const nonBlankName = { type: "string", pattern: "\\S" };
 
 const party = named(
   "Party",
@@ -91,15 +91,15 @@ const party = named(
     })
     .meta({
       anyOf: [
-        { properties: { companyName: aName }, required: ["companyName"] },
-        { properties: { name: aName }, required: ["name"] },
+        { properties: { companyName: nonBlankName }, required: ["companyName"] },
+        { properties: { name: nonBlankName }, required: ["name"] },
       ],
     }),
 );
 export const seller = described(party, "The seller.");
 export const buyer = described(party, "The buyer.");
 
-const SENTENCE = "Thank you for your order.";
+const EXAMPLE_SENTENCE = "Thank you for your order.";
 
 const language = named("InvoiceLanguage", "A language of invoices.", z.enum(LANGUAGES));
 
@@ -115,9 +115,9 @@ const invoiceTexts = z.object({
     " (monthly)",
   ),
   title: described(optionalText(100).optional(), "Title of the invoice.", "Invoice"),
-  description: described(optionalText(1000).optional(), "Text under the title.", SENTENCE),
-  greeting: described(optionalText(1000).optional(), "Text before the items.", SENTENCE),
-  closing: described(optionalText(1000).optional(), "Text after the items.", SENTENCE),
+  description: described(optionalText(1000).optional(), "Text under the title.", EXAMPLE_SENTENCE),
+  greeting: described(optionalText(1000).optional(), "Text before the items.", EXAMPLE_SENTENCE),
+  closing: described(optionalText(1000).optional(), "Text after the items.", EXAMPLE_SENTENCE),
   signature: described(
     optionalText(1000).optional(),
     "Name under the closing.",
@@ -153,11 +153,13 @@ export const reverseCharge = z.boolean();
 export const reverseChargeText = "Whether the buyer owes the VAT.";
 
 /** The document has one spelling of each unit: two spellings of one unit are not allowed together. */
-const unitName = unitKey.meta({ wire: { type: "string", pattern: CANONICAL_UNIT_PATTERN.source } });
+const canonicalUnit = unitKey.meta({
+  wire: { type: "string", pattern: CANONICAL_UNIT_PATTERN.source },
+});
 
 /** Values by unit; each unit may be named once. */
-function byUnit<Value>(value: z.ZodType<Value>) {
-  return z.record(unitName, value).transform((given, problems) => {
+function recordByUnit<Value>(value: z.ZodType<Value>) {
+  return z.record(canonicalUnit, value).transform((given, problems) => {
     const values = new Map<string, Value>();
     for (const [key, one] of Object.entries(given)) {
       const unit = normalizeUnit(key);
@@ -174,22 +176,26 @@ const decimals = z.int().min(0).max(30);
 const MIN_RATE = 1e-30;
 const rateNumber = z.number().positive().min(MIN_RATE).max(1e12);
 
-const billing = {
-  buyerWalletVkey: described(keyHash, "Payment key hash of the buyer's wallet.", BUYER),
+const billingFields = {
+  buyerWalletVkey: described(
+    keyHash,
+    "Payment key hash of the buyer's wallet.",
+    EXAMPLE_BUYER_VKEY,
+  ),
   sellerWalletVkey: described(
     keyHash.optional(),
     "Payment key hash of the seller's wallet; needed when the buyer bought from several sellers in the month.",
-    SELLER,
+    EXAMPLE_SELLER_VKEY,
   ),
   month,
   invoiceCurrency: currency,
   CurrencyConversion: described(
-    byUnit(rateNumber).default({}),
+    recordByUnit(rateNumber).default({}),
     "Rates by unit, in the invoice currency. A rate is per smallest unit, or per whole coin of a unit in `decimals`. The empty text is the native coin.",
     { "": 4.5e-7 },
   ),
   decimals: described(
-    byUnit(decimals).default({}),
+    recordByUnit(decimals).default({}),
     "Decimals of a whole coin, by unit. The `CurrencyConversion` rate of such a unit is per whole coin, and the invoice shows whole coins.",
     {},
   ),
@@ -234,7 +240,7 @@ export const monthlyBody = z.object({
   walletAddress: described(
     text(500).meta({ format: "bech32-address" }),
     "Address of the buyer's wallet, in bech32.",
-    WALLET_ADDRESS,
+    EXAMPLE_WALLET_ADDRESS,
   ),
   validUntil: described(
     z.int().min(0),
@@ -242,10 +248,10 @@ export const monthlyBody = z.object({
     1795331845398,
   ),
   action: described(z.literal(RETRIEVE_ACTION), "The signed action.", RETRIEVE_ACTION),
-  ...billing,
+  ...billingFields,
 });
 
-export const internalBody = z.object({ network, ...billing });
+export const internalBody = z.object({ network, ...billingFields });
 
 /** The fields of both requests about the invoice itself. */
 export type BillingRequest = Omit<z.output<typeof internalBody>, "network">;
@@ -262,31 +268,31 @@ export const listQuery = z.object({
   includePdf: described(flag(false), "Whether to include the PDFs."),
 });
 
-export const missingQuery = z.object({
+export const uninvoicedQuery = z.object({
   ...page,
   network,
   month,
   buyerWalletVkey: described(
     keyHash.optional(),
     "Only payments of the buyer's wallet with this payment key hash.",
-    BUYER,
+    EXAMPLE_BUYER_VKEY,
   ),
 });
 
 /** A decimal with a non-zero digit; as small as `MIN_RATE`. */
-const RATE = /^(?=.*[1-9])\d{1,15}(\.\d{1,30})?$/;
-const RATE_FORM = "must be a decimal above zero, as a number or as text with at most 30 decimals";
+const RATE_PATTERN = /^(?=.*[1-9])\d{1,15}(\.\d{1,30})?$/;
+const RATE_ERROR = "must be a decimal above zero, as a number or as text with at most 30 decimals";
 const rateText = "Currency per smallest unit, or per whole coin with `decimals`";
-export const rateSource = "Source of the rate.";
+export const rateSourceText = "Source of the rate.";
 
 export const rateBody = z.object({
-  unit: givenUnit,
+  unit: requestUnit,
   currency,
   month,
   rate: described(
     z
-      .union([rateNumber.transform(String), z.string().regex(RATE, RATE_FORM)], {
-        error: ({ input }) => (input === undefined ? "is required" : RATE_FORM),
+      .union([rateNumber.transform(String), z.string().regex(RATE_PATTERN, RATE_ERROR)], {
+        error: ({ input }) => (input === undefined ? "is required" : RATE_ERROR),
       })
       .transform(toPlainDecimal),
     `${rateText}, as a number or as decimal text.`,
@@ -302,7 +308,7 @@ export const rateBody = z.object({
     "Whether to accept a rate that differs from the replaced rate or the previous rate by a factor of 100 or more.",
     false,
   ),
-  source: described(requiredText(100), rateSource, "ECB"),
+  source: described(requiredText(100), rateSourceText, "ECB"),
 });
 
 export const ratesQuery = z.object({

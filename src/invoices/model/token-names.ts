@@ -3,7 +3,7 @@ export function describeUnit(unit: string): string {
   return unit === "" ? "the native coin" : `the unit ${JSON.stringify(unit)}`;
 }
 
-const POLICY_DIGITS = 56;
+const POLICY_ID_LENGTH = 56;
 
 /**
  * The printed form of a token: its plain-text name, and the ends of its policy id.
@@ -12,8 +12,8 @@ const POLICY_DIGITS = 56;
  */
 export function formatUnit(unit: string): string {
   if (!/^[0-9a-f]{56,120}$/.test(unit)) return unit;
-  const name = Buffer.from(unit.slice(POLICY_DIGITS), "hex").toString("latin1");
-  const policy = `${unit.slice(0, 6)}…${unit.slice(POLICY_DIGITS - 6, POLICY_DIGITS)}`;
+  const name = Buffer.from(unit.slice(POLICY_ID_LENGTH), "hex").toString("latin1");
+  const policy = `${unit.slice(0, 6)}…${unit.slice(POLICY_ID_LENGTH - 6, POLICY_ID_LENGTH)}`;
   return /^[\x21-\x7e]+$/.test(name) ? `${name} (${policy})` : policy;
 }
 

@@ -1,13 +1,13 @@
 /** Proof that the buyer asks for its own invoices: a signature of its wallet's payment key. */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
-import { canonicalJson } from "../../canonical-json.ts";
+import { toCanonicalJson } from "../../canonical-json.ts";
 import { addressToBytes, type ParsedAddress, parseAddress } from "../../chain/address.ts";
 import { readCoseSign1, verifyCoseMessage } from "../../chain/cose.ts";
 import { isSignedBy } from "../../chain/ed25519.ts";
 import { isHex } from "../../chain/hex.ts";
 import type { Network } from "../../chain/network.ts";
-import { keyHash } from "../../chain/wallet-keys.ts";
+import { hashKey } from "../../chain/wallet-keys.ts";
 import { ApiError } from "../../http/errors.ts";
 
 export const RETRIEVE_ACTION = "RetrieveMonthlyInvoices";
@@ -43,8 +43,8 @@ export function buildSignedMessage(
   buyer: object,
 ): string {
   const { action, validUntil, buyerWalletVkey, month } = request;
-  const inner = canonicalJson({ Buyer: buyer, buyerWalletVkey, month });
-  return canonicalJson({ action, hash: bytesToHex(sha256(utf8ToBytes(inner))), validUntil });
+  const inner = toCanonicalJson({ Buyer: buyer, buyerWalletVkey, month });
+  return toCanonicalJson({ action, hash: bytesToHex(sha256(utf8ToBytes(inner))), validUntil });
 }
 
 /**
@@ -70,28 +70,32 @@ export function verifyBuyer(request: SignedRequest, buyer: object, now: number):
     throw new ApiError(400, "walletAddress: is not an address of buyerWalletVkey");
 
   const message = utf8ToBytes(buildSignedMessage(request, buyer));
-  const isBare = isHexOf(64, request.signature) && isHexOf(32, request.key);
-  if (isBare) verifyBare(request, message);
-  else verifyCose(request, message, address);
+  const isBare = isHexOfLength(64, request.signature) && isHexOfLength(32, request.key);
+  if (isBare) verifyBareSignature(request, message);
+  else verifyCoseSignature(request, message, address);
   return address.network;
 }
 
-function verifyBare(request: SignedRequest, message: Uint8Array): void {
+function verifyBareSignature(request: SignedRequest, message: Uint8Array): void {
   const publicKey = hexToBytes(request.key);
-  requireKey(request.buyerWalletVkey, publicKey);
+  requirePaymentKey(request.buyerWalletVkey, publicKey);
   const signature = hexToBytes(request.signature);
   if (!isSignedBy(publicKey, message, signature))
     throw new ApiError(400, "signature: does not match the key and this request");
 }
 
-function verifyCose(request: SignedRequest, message: Uint8Array, address: ParsedAddress): void {
+function verifyCoseSignature(
+  request: SignedRequest,
+  message: Uint8Array,
+  address: ParsedAddress,
+): void {
   const cose = readCoseSign1(request);
   if (cose === null)
     throw new ApiError(
       400,
       "signature: signature and key must be COSE_Sign1 and COSE_Key, or 64 and 32 bytes, in hex",
     );
-  requireKey(request.buyerWalletVkey, cose.publicKey);
+  requirePaymentKey(request.buyerWalletVkey, cose.publicKey);
   if (cose.address === null)
     throw new ApiError(400, "signature: the protected headers must name the address");
   if (bytesToHex(cose.address) !== bytesToHex(addressToBytes(address.bech32)))
@@ -105,11 +109,11 @@ function verifyCose(request: SignedRequest, message: Uint8Array, address: Parsed
   if (verdict !== "signed") throw new ApiError(400, "signature: does not match the key");
 }
 
-function requireKey(vkey: string, publicKey: Uint8Array): void {
-  if (keyHash(publicKey) !== vkey.toLowerCase())
+function requirePaymentKey(vkey: string, publicKey: Uint8Array): void {
+  if (hashKey(publicKey) !== vkey.toLowerCase())
     throw new ApiError(400, "key: is not the payment key of buyerWalletVkey");
 }
 
-function isHexOf(bytes: number, text: string): boolean {
+function isHexOfLength(bytes: number, text: string): boolean {
   return text.length === 2 * bytes && isHex(text);
 }

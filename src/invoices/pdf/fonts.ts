@@ -6,15 +6,15 @@ export interface FontFiles {
   bold: Uint8Array;
 }
 
-let bundled: Promise<FontFiles> | null = null;
+let bundledFonts: Promise<FontFiles> | null = null;
 
 /** The fonts bundled with the Worker: Noto Sans, which has Latin, Greek and Cyrillic. */
 export function loadFonts(): Promise<FontFiles> {
-  bundled ??= load();
-  return bundled;
+  bundledFonts ??= importFonts();
+  return bundledFonts;
 }
 
-async function load(): Promise<FontFiles> {
+async function importFonts(): Promise<FontFiles> {
   const [regular, bold] = await Promise.all([
     import("@expo-google-fonts/noto-sans/400Regular/NotoSans_400Regular.ttf"),
     import("@expo-google-fonts/noto-sans/700Bold/NotoSans_700Bold.ttf"),

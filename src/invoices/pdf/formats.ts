@@ -20,7 +20,7 @@ export interface Formats {
 const LOCALES: Record<Language, string> = { "en-us": "en-US", "en-gb": "en-GB", de: "de-DE" };
 
 /** Its sign is in none of our fonts. */
-const UNSIGNED: Currency = "thb";
+const CURRENCY_WITHOUT_SYMBOL: Currency = "thb";
 
 /**
  * @param digits - of the currency's minor unit
@@ -33,7 +33,7 @@ export function createFormats(
   digits: number,
 ): Formats {
   const locale = LOCALES[format];
-  const number = (options: Intl.NumberFormatOptions) => {
+  const createNumberFormat = (options: Intl.NumberFormatOptions) => {
     const formatter = new Intl.NumberFormat(locale, options);
     // Decimal text is formatted exactly; a JavaScript number would not be.
     return (text: string) => formatter.format(text as `${number}`);
@@ -44,16 +44,16 @@ export function createFormats(
   };
   const monthOf = date(LOCALES[language], { month: "long", year: "numeric" });
   return {
-    money: number({
+    money: createNumberFormat({
       style: "currency",
       currency: currency.toUpperCase(),
-      currencyDisplay: currency === UNSIGNED ? "code" : "symbol",
+      currencyDisplay: currency === CURRENCY_WITHOUT_SYMBOL ? "code" : "symbol",
       minimumFractionDigits: digits,
       maximumFractionDigits: 10,
     }),
-    count: number({ maximumFractionDigits: 0 }),
-    decimal: number({ maximumFractionDigits: 100 }),
-    percent: number({ style: "percent", maximumFractionDigits: 4 }),
+    count: createNumberFormat({ maximumFractionDigits: 0 }),
+    decimal: createNumberFormat({ maximumFractionDigits: 100 }),
+    percent: createNumberFormat({ style: "percent", maximumFractionDigits: 4 }),
     date: date(locale, { day: "numeric", month: "short", year: "numeric" }),
     month: (month) => monthOf(`${month}-01`),
   };

@@ -16,7 +16,8 @@ export function toPrintable(text: string): string {
  * Text that is correct with glyphs simply in sequence. Other scripts need shaping, and so do marks that
  * compose with no letter, even in these scripts.
  */
-const SET_PLAINLY = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]$/u;
+const SIMPLE_SCRIPT_CHARACTER =
+  /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]$/u;
 const MARK_OR_INVISIBLE = /^[\p{M}\p{Cc}\p{Cf}]$/u;
 
 /**
@@ -46,21 +47,23 @@ export async function findMissingGlyph(text: string, fonts: FontFiles): Promise<
     const code = character.codePointAt(0) ?? 0;
     const isSet =
       character === "\n" ||
-      (SET_PLAINLY.test(character) && !MARK_OR_INVISIBLE.test(character) && known.has(code));
+      (SIMPLE_SCRIPT_CHARACTER.test(character) &&
+        !MARK_OR_INVISIBLE.test(character) &&
+        known.has(code));
     if (!isSet) return character;
   }
   return null;
 }
 
-let cached: { font: Uint8Array; characters: Set<number> } | null = null;
+let cachedCharacterSet: { font: Uint8Array; characters: Set<number> } | null = null;
 
 /** The code points of a font; both faces have the same. */
 async function readCharacterSet(font: Uint8Array): Promise<Set<number>> {
-  if (cached?.font !== font) {
+  if (cachedCharacterSet?.font !== font) {
     const fontkit = await loadFontkit();
     const parsed = fontkit.create(font as Parameters<typeof fontkit.create>[0]);
     if (!("characterSet" in parsed)) throw new Error("a font collection is no font");
-    cached = { font, characters: new Set(parsed.characterSet) };
+    cachedCharacterSet = { font, characters: new Set(parsed.characterSet) };
   }
-  return cached.characters;
+  return cachedCharacterSet.characters;
 }

@@ -24,15 +24,15 @@ import {
 import type { CoveredPayment } from "../model/invoice-lines.ts";
 import { formatDay, formatLastDay, type Month, parseMonth } from "../model/month.ts";
 import { toPrintable } from "./glyphs.ts";
-import { selectVocabulary } from "./texts.ts";
+import { selectVocabulary } from "./vocabulary.ts";
 
 const PROFILE = "urn:cen.eu:en16931:2017";
 /** UNTDID 1001: commercial invoice; corrected invoice, whose amounts are negative. */
 const TYPE_CODES = { invoice: "380", cancellation: "384" };
 /** UN/ECE Recommendation 20: one. */
-const PIECES = "C62";
+const UNIT_CODE_ONE = "C62";
 /** UNTDID 4461: mutually defined; the escrow has paid. */
-const PAYMENT_MEANS = "ZZZ";
+const PAYMENT_MEANS_CODE = "ZZZ";
 /** CEF VATEX code list. */
 const EXEMPTION_CODES: Partial<Record<TaxCategory, string>> = {
   AE: "VATEX-EU-AE",
@@ -45,7 +45,7 @@ const EXEMPTION_CODES: Partial<Record<TaxCategory, string>> = {
  * VAT must be charged in the currency of the seller's country, since we have no rate for another
  * currency (Art. 230 of Directive 2006/112/EC).
  */
-export function findXmlObstacle({
+export function findXmlOmissionReason({
   seller,
   buyer,
   tax,
@@ -55,7 +55,7 @@ export function findXmlObstacle({
   for (const [field, { country, vatNumber }] of Object.entries({ Seller: seller, Buyer: buyer })) {
     if (findCountryCode(country) === null)
       return `${field}.country: is neither an ISO 3166-1 code nor the English or German name of a country`;
-    if (showsVatIds(tax) && vatNumber && !hasVatPrefix(vatNumber))
+    if (hasVatIds(tax) && vatNumber && !hasVatPrefix(vatNumber))
       return `${field}.vatNumber: does not begin with the letters of a country`;
   }
   const due = findTaxCurrency(findCountryCode(seller.country) ?? "", month);
@@ -67,7 +67,7 @@ export function findXmlObstacle({
 }
 
 /**
- * The XML of an invoice, or null for the reason that `findXmlObstacle` gives.
+ * The XML of an invoice, or null for the reason that `findXmlOmissionReason` gives.
  *
  * @param number - of the paper
  */
@@ -78,31 +78,35 @@ export function buildInvoiceXml(number: string, content: InvoiceContent): string
     buyer: findCountryCode(buyer.country),
   };
   const month = parseMonth(content.month);
-  if (findXmlObstacle(content) !== null) return null;
+  if (findXmlOmissionReason(content) !== null) return null;
   if (countries.seller === null || countries.buyer === null || month === null) return null;
 
   const { buyerReference } = content.texts;
-  const showVatId = showsVatIds(tax);
+  const showVatId = hasVatIds(tax);
   return [
     `<?xml version="1.0" encoding="UTF-8"?>`,
     `<rsm:CrossIndustryInvoice xmlns:rsm="${NAMESPACE}CrossIndustryInvoice:100" xmlns:ram="${NAMESPACE}ReusableAggregateBusinessInformationEntity:100" xmlns:udt="${NAMESPACE}UnqualifiedDataType:100" xmlns:qdt="${NAMESPACE}QualifiedDataType:100">`,
-    element("rsm:ExchangedDocumentContext", [
-      element("ram:GuidelineSpecifiedDocumentContextParameter", [text("ram:ID", PROFILE)]),
+    buildElement("rsm:ExchangedDocumentContext", [
+      buildElement("ram:GuidelineSpecifiedDocumentContextParameter", [
+        buildTextElement("ram:ID", PROFILE),
+      ]),
     ]),
-    element("rsm:ExchangedDocument", [
-      text("ram:ID", number),
-      text("ram:TypeCode", cancels ? TYPE_CODES.cancellation : TYPE_CODES.invoice),
-      element("ram:IssueDateTime", [date("udt", content.issueDate)]),
+    buildElement("rsm:ExchangedDocument", [
+      buildTextElement("ram:ID", number),
+      buildTextElement("ram:TypeCode", cancels ? TYPE_CODES.cancellation : TYPE_CODES.invoice),
+      buildElement("ram:IssueDateTime", [buildDate("udt", content.issueDate)]),
     ]),
-    element("rsm:SupplyChainTradeTransaction", [
-      ...lineItems(content),
-      element("ram:ApplicableHeaderTradeAgreement", [
-        ...(buyerReference ? [text("ram:BuyerReference", toPrintable(buyerReference))] : []),
-        party("Seller", seller, countries.seller, content.sellerVkey, showVatId),
-        party("Buyer", buyer, countries.buyer, content.buyerVkey, showVatId),
+    buildElement("rsm:SupplyChainTradeTransaction", [
+      ...buildLineItems(content),
+      buildElement("ram:ApplicableHeaderTradeAgreement", [
+        ...(buyerReference
+          ? [buildTextElement("ram:BuyerReference", toPrintable(buyerReference))]
+          : []),
+        buildParty("Seller", seller, countries.seller, content.sellerVkey, showVatId),
+        buildParty("Buyer", buyer, countries.buyer, content.buyerVkey, showVatId),
       ]),
       "<ram:ApplicableHeaderTradeDelivery/>",
-      settlement(content, month),
+      buildSettlement(content, month),
     ]),
     "</rsm:CrossIndustryInvoice>",
     "",
@@ -110,71 +114,73 @@ export function buildInvoiceXml(number: string, content: InvoiceContent): string
 }
 
 /** The rules for "outside the scope of VAT" forbid the ids (BR-O-02). */
-function showsVatIds({ category }: InvoiceContent["tax"]): boolean {
+function hasVatIds({ category }: InvoiceContent["tax"]): boolean {
   return category !== "O";
 }
 
 const NAMESPACE = "urn:un:unece:uncefact:data:standard:";
 
-function lineItems(content: InvoiceContent): string[] {
+function buildLineItems(content: InvoiceContent): string[] {
   const sign = signOf(content);
   const payments = Map.groupBy(content.payments ?? [], ({ line }) => line);
   return content.lines.map(({ name, quantity, unitPrice, net, subject: bought }, index) =>
-    element("ram:IncludedSupplyChainTradeLineItem", [
-      element("ram:AssociatedDocumentLineDocument", [
-        text("ram:LineID", String(index + 1)),
-        ...lineNote(payments.get(index + 1) ?? []),
+    buildElement("ram:IncludedSupplyChainTradeLineItem", [
+      buildElement("ram:AssociatedDocumentLineDocument", [
+        buildTextElement("ram:LineID", String(index + 1)),
+        ...buildLineNote(payments.get(index + 1) ?? []),
       ]),
-      element("ram:SpecifiedTradeProduct", [text("ram:Name", toPrintable(name))]),
-      element("ram:SpecifiedLineTradeAgreement", [
-        element("ram:NetPriceProductTradePrice", [text("ram:ChargeAmount", unitPrice)]),
-      ]),
-      element("ram:SpecifiedLineTradeDelivery", [
-        `<ram:BilledQuantity unitCode="${PIECES}">${sign(quantity)}</ram:BilledQuantity>`,
-      ]),
-      element("ram:SpecifiedLineTradeSettlement", [
-        element("ram:ApplicableTradeTax", [
-          text("ram:TypeCode", "VAT"),
-          text("ram:CategoryCode", content.tax.category),
-          ...ratePercent(content),
+      buildElement("ram:SpecifiedTradeProduct", [buildTextElement("ram:Name", toPrintable(name))]),
+      buildElement("ram:SpecifiedLineTradeAgreement", [
+        buildElement("ram:NetPriceProductTradePrice", [
+          buildTextElement("ram:ChargeAmount", unitPrice),
         ]),
-        period(bought.from, bought.to),
-        element("ram:SpecifiedTradeSettlementLineMonetarySummation", [
-          text("ram:LineTotalAmount", sign(net)),
+      ]),
+      buildElement("ram:SpecifiedLineTradeDelivery", [
+        `<ram:BilledQuantity unitCode="${UNIT_CODE_ONE}">${sign(quantity)}</ram:BilledQuantity>`,
+      ]),
+      buildElement("ram:SpecifiedLineTradeSettlement", [
+        buildElement("ram:ApplicableTradeTax", [
+          buildTextElement("ram:TypeCode", "VAT"),
+          buildTextElement("ram:CategoryCode", content.tax.category),
+          ...buildRatePercent(content),
         ]),
-        ...(bought.agentIdentifier ? [agentReference(bought.agentIdentifier)] : []),
+        buildPeriod(bought.from, bought.to),
+        buildElement("ram:SpecifiedTradeSettlementLineMonetarySummation", [
+          buildTextElement("ram:LineTotalAmount", sign(net)),
+        ]),
+        ...(bought.agentIdentifier ? [buildAgentReference(bought.agentIdentifier)] : []),
       ]),
     ]),
   );
 }
 
 /** Most transactions that a line's note names: the annex of the PDF has them all. */
-const MAX_NOTED = 100;
+const MAX_NOTED_TRANSACTIONS = 100;
 
 /** BT-127: the transactions of the payments that the line bills. */
-function lineNote(payments: readonly CoveredPayment[]): string[] {
+function buildLineNote(payments: readonly CoveredPayment[]): string[] {
   const hashes = payments.flatMap(({ day, txHash }) => (txHash ? [`${day} ${txHash}`] : []));
-  if (hashes.length === 0 || hashes.length > MAX_NOTED) return [];
-  return [element("ram:IncludedNote", [text("ram:Content", hashes.join("; "))])];
+  if (hashes.length === 0 || hashes.length > MAX_NOTED_TRANSACTIONS) return [];
+  return [buildElement("ram:IncludedNote", [buildTextElement("ram:Content", hashes.join("; "))])];
 }
 
 /** BT-128, the object that a line is for: 130 is an invoice data sheet of UNTDID 1001. */
-function agentReference(agentIdentifier: string): string {
-  return element("ram:AdditionalReferencedDocument", [
-    text("ram:IssuerAssignedID", agentIdentifier),
-    text("ram:TypeCode", "130"),
+function buildAgentReference(agentIdentifier: string): string {
+  return buildElement("ram:AdditionalReferencedDocument", [
+    buildTextElement("ram:IssuerAssignedID", agentIdentifier),
+    buildTextElement("ram:TypeCode", "130"),
   ]);
 }
 
 /** From a day to a day, both of them in it. */
-function period(from: string, to: string): string {
-  return element("ram:BillingSpecifiedPeriod", [
-    element("ram:StartDateTime", [date("udt", from)]),
-    element("ram:EndDateTime", [date("udt", to)]),
+function buildPeriod(from: string, to: string): string {
+  return buildElement("ram:BillingSpecifiedPeriod", [
+    buildElement("ram:StartDateTime", [buildDate("udt", from)]),
+    buildElement("ram:EndDateTime", [buildDate("udt", to)]),
   ]);
 }
 
-function party(
+function buildParty(
   role: "Seller" | "Buyer",
   of: Party,
   country: string,
@@ -182,27 +188,27 @@ function party(
   showVatId: boolean,
 ): string {
   const vatNumber = of.vatNumber?.trim();
-  return element(`ram:${role}TradeParty`, [
+  return buildElement(`ram:${role}TradeParty`, [
     // BT-29, BT-46: the key of the wallet identifies the party even without a VAT id (BR-CO-26).
-    text("ram:ID", vkey),
-    text("ram:Name", toPrintable(findPartyName(of))),
-    ...contact(of),
-    element("ram:PostalTradeAddress", [
-      text("ram:PostcodeCode", toPrintable(of.zipCode)),
-      text("ram:LineOne", toPrintable(`${of.street} ${of.streetNumber}`)),
-      text("ram:CityName", toPrintable(of.city)),
-      text("ram:CountryID", country),
+    buildTextElement("ram:ID", vkey),
+    buildTextElement("ram:Name", toPrintable(findPartyName(of))),
+    ...buildContact(of),
+    buildElement("ram:PostalTradeAddress", [
+      buildTextElement("ram:PostcodeCode", toPrintable(of.zipCode)),
+      buildTextElement("ram:LineOne", toPrintable(`${of.street} ${of.streetNumber}`)),
+      buildTextElement("ram:CityName", toPrintable(of.city)),
+      buildTextElement("ram:CountryID", country),
     ]),
     ...(of.email
       ? [
-          element("ram:URIUniversalCommunication", [
+          buildElement("ram:URIUniversalCommunication", [
             `<ram:URIID schemeID="EM">${escapeXml(of.email)}</ram:URIID>`,
           ]),
         ]
       : []),
     ...(showVatId && vatNumber
       ? [
-          element("ram:SpecifiedTaxRegistration", [
+          buildElement("ram:SpecifiedTaxRegistration", [
             `<ram:ID schemeID="VA">${escapeXml(vatNumber.toUpperCase())}</ram:ID>`,
           ]),
         ]
@@ -211,60 +217,64 @@ function party(
 }
 
 /** The contact of a party (BG-6, BG-9). XRechnung requires all three fields of the seller. */
-function contact({ name, phone, email }: Party): string[] {
+function buildContact({ name, phone, email }: Party): string[] {
   const fields = [
-    ...(name ? [text("ram:PersonName", toPrintable(name))] : []),
+    ...(name ? [buildTextElement("ram:PersonName", toPrintable(name))] : []),
     ...(phone
       ? [
-          element("ram:TelephoneUniversalCommunication", [
-            text("ram:CompleteNumber", toPrintable(phone)),
+          buildElement("ram:TelephoneUniversalCommunication", [
+            buildTextElement("ram:CompleteNumber", toPrintable(phone)),
           ]),
         ]
       : []),
-    ...(email ? [element("ram:EmailURIUniversalCommunication", [text("ram:URIID", email)])] : []),
+    ...(email
+      ? [buildElement("ram:EmailURIUniversalCommunication", [buildTextElement("ram:URIID", email)])]
+      : []),
   ];
-  return fields.length === 0 ? [] : [element("ram:DefinedTradeContact", fields)];
+  return fields.length === 0 ? [] : [buildElement("ram:DefinedTradeContact", fields)];
 }
 
-function settlement(content: InvoiceContent, month: Month): string {
+function buildSettlement(content: InvoiceContent, month: Month): string {
   const { tax, totals, cancels, language } = content;
   const currency = content.currency.toUpperCase();
   const sign = signOf(content);
   const words = selectVocabulary(language);
   const reason = tax.category === "AE" ? words.reverseCharge : words.outsideScope;
   const code = EXEMPTION_CODES[tax.category];
-  return element("ram:ApplicableHeaderTradeSettlement", [
-    text("ram:InvoiceCurrencyCode", currency),
-    element("ram:SpecifiedTradeSettlementPaymentMeans", [
-      text("ram:TypeCode", PAYMENT_MEANS),
-      text("ram:Information", words.paid),
+  return buildElement("ram:ApplicableHeaderTradeSettlement", [
+    buildTextElement("ram:InvoiceCurrencyCode", currency),
+    buildElement("ram:SpecifiedTradeSettlementPaymentMeans", [
+      buildTextElement("ram:TypeCode", PAYMENT_MEANS_CODE),
+      buildTextElement("ram:Information", words.paid),
     ]),
-    element("ram:ApplicableTradeTax", [
-      text("ram:CalculatedAmount", sign(totals.vat)),
-      text("ram:TypeCode", "VAT"),
-      ...(code === undefined ? [] : [text("ram:ExemptionReason", reason)]),
-      text("ram:BasisAmount", sign(totals.net)),
-      text("ram:CategoryCode", tax.category),
-      ...(code === undefined ? [] : [text("ram:ExemptionReasonCode", code)]),
-      ...ratePercent(content),
+    buildElement("ram:ApplicableTradeTax", [
+      buildTextElement("ram:CalculatedAmount", sign(totals.vat)),
+      buildTextElement("ram:TypeCode", "VAT"),
+      ...(code === undefined ? [] : [buildTextElement("ram:ExemptionReason", reason)]),
+      buildTextElement("ram:BasisAmount", sign(totals.net)),
+      buildTextElement("ram:CategoryCode", tax.category),
+      ...(code === undefined ? [] : [buildTextElement("ram:ExemptionReasonCode", code)]),
+      ...buildRatePercent(content),
     ]),
-    period(formatDay(month.start), formatLastDay(month)),
-    element("ram:SpecifiedTradeSettlementHeaderMonetarySummation", [
-      text("ram:LineTotalAmount", sign(totals.net)),
-      text("ram:TaxBasisTotalAmount", sign(totals.net)),
+    buildPeriod(formatDay(month.start), formatLastDay(month)),
+    buildElement("ram:SpecifiedTradeSettlementHeaderMonetarySummation", [
+      buildTextElement("ram:LineTotalAmount", sign(totals.net)),
+      buildTextElement("ram:TaxBasisTotalAmount", sign(totals.net)),
       `<ram:TaxTotalAmount currencyID="${currency}">${sign(totals.vat)}</ram:TaxTotalAmount>`,
       // BT-114: what the rounded lines differ by from what was paid.
-      ...(isZero(totals.rounding) ? [] : [text("ram:RoundingAmount", sign(totals.rounding))]),
-      text("ram:GrandTotalAmount", sign(totals.gross)),
+      ...(isZero(totals.rounding)
+        ? []
+        : [buildTextElement("ram:RoundingAmount", sign(totals.rounding))]),
+      buildTextElement("ram:GrandTotalAmount", sign(totals.gross)),
       // BT-113, BT-115: the escrow has paid everything.
-      text("ram:TotalPrepaidAmount", sign(totals.paid)),
-      text("ram:DuePayableAmount", formatDecimal(0n, digitsOf(totals.gross))),
+      buildTextElement("ram:TotalPrepaidAmount", sign(totals.paid)),
+      buildTextElement("ram:DuePayableAmount", formatDecimal(0n, digitsOf(totals.gross))),
     ]),
     ...(cancels
       ? [
-          element("ram:InvoiceReferencedDocument", [
-            text("ram:IssuerAssignedID", cancels.number),
-            element("ram:FormattedIssueDateTime", [date("qdt", cancels.issueDate)]),
+          buildElement("ram:InvoiceReferencedDocument", [
+            buildTextElement("ram:IssuerAssignedID", cancels.number),
+            buildElement("ram:FormattedIssueDateTime", [buildDate("qdt", cancels.issueDate)]),
           ]),
         ]
       : []),
@@ -272,10 +282,10 @@ function settlement(content: InvoiceContent, month: Month): string {
 }
 
 /** Outside the scope of VAT there is no rate, not even zero (BR-O-05). */
-function ratePercent({ tax }: InvoiceContent): string[] {
+function buildRatePercent({ tax }: InvoiceContent): string[] {
   if (tax.category === "O") return [];
   const percent = roundHalfUp(multiply(parseDecimal(tax.rate), toFraction(100n)), 4);
-  return [text("ram:RateApplicablePercent", trimDecimal(formatDecimal(percent, 4), 0))];
+  return [buildTextElement("ram:RateApplicablePercent", trimDecimal(formatDecimal(percent, 4), 0))];
 }
 
 /** A cancellation's quantities and sums are negative; its prices are not (BR-27). */
@@ -288,15 +298,15 @@ function digitsOf(decimal: string): number {
 }
 
 /** Format 102 of UNTDID 2379: YYYYMMDD. */
-function date(prefix: "udt" | "qdt", day: string): string {
+function buildDate(prefix: "udt" | "qdt", day: string): string {
   return `<${prefix}:DateTimeString format="102">${day.replaceAll("-", "")}</${prefix}:DateTimeString>`;
 }
 
-function element(name: string, children: string[]): string {
+function buildElement(name: string, children: string[]): string {
   return `<${name}>${children.join("")}</${name}>`;
 }
 
-function text(name: string, content: string): string {
+function buildTextElement(name: string, content: string): string {
   return `<${name}>${escapeXml(content)}</${name}>`;
 }
 

@@ -1,6 +1,6 @@
 /** The parts of an invoice about the payments on the chain: conversion and annex. */
 
-import { CURRENCIES } from "../model/currencies.ts";
+import { MINOR_UNIT_DIGITS } from "../model/currencies.ts";
 import {
   formatDecimal,
   multiply,
@@ -14,22 +14,27 @@ import {
 import type { InvoiceContent } from "../model/invoice-content.ts";
 import { formatLastDay, parseMonth } from "../model/month.ts";
 import { formatAgentIdentifier, formatUnit } from "../model/token-names.ts";
+import { defineColumn, drawTable } from "./draw-table.ts";
 import type { Formats } from "./formats.ts";
 import { toPrintable } from "./glyphs.ts";
-import { type Paper, SMALL, STRONG } from "./paper.ts";
-import { defineColumn, setTable } from "./set-table.ts";
-import type { Vocabulary } from "./texts.ts";
+import { type RenderContext, SMALL, STRONG } from "./render-context.ts";
+import type { Vocabulary } from "./vocabulary.ts";
 
 /** What was paid in each unit, and its rate. */
-export function setConversions({ page, content, words, formats }: Paper): void {
+export function drawConversions({
+  page,
+  content,
+  vocabulary: words,
+  formats,
+}: RenderContext): void {
   const month = parseMonth(content.month);
   if (content.conversions.length === 0 || month === null) return;
   const end = formatLastDay(month);
   const day = formats.date(end < content.issueDate ? end : content.issueDate);
-  page.need(70);
-  page.tagged("H2", () => page.put(words.conversion, 0, STRONG));
+  page.ensureSpace(70);
+  page.drawTagged("H2", () => page.drawText(words.conversion, 0, STRONG));
   page.y -= 17;
-  setTable(
+  drawTable(
     page,
     [
       defineColumn(words.asset, 0.25),
@@ -40,8 +45,8 @@ export function setConversions({ page, content, words, formats }: Paper): void {
     ],
     content.conversions.map(({ unit, amount, rate, source, decimals = 0 }) => ({
       cells: [
-        assetName(unit, decimals, words),
-        paidAmount(content, amount, decimals, formats),
+        formatAssetName(unit, decimals, words),
+        formatPaidAmount(content, amount, decimals, formats),
         `${formats.decimal(toRatePerCoin(rate, decimals))} ${content.currency.toUpperCase()}`,
         source === null ? words.rateOfRequest : toPrintable(source),
         day,
@@ -49,23 +54,29 @@ export function setConversions({ page, content, words, formats }: Paper): void {
     })),
     SMALL.size,
   );
-  page.paragraph(words.rateNote, 0, page.width, SMALL);
+  page.drawParagraph(words.rateNote, 0, page.width, SMALL);
   page.y -= 14;
 }
 
 /** A row for each payment that the invoice covers, and for each unit that it was in. */
-export function setAnnex({ page, content, words, formats, amount }: Paper): void {
+export function drawAnnex({
+  page,
+  content,
+  vocabulary: words,
+  formats,
+  amount,
+}: RenderContext): void {
   const { payments, lines, conversions, currency, tax } = content;
   page.y -= 18;
-  page.need(110);
-  page.tagged("H2", () => page.put(words.annex, 0, STRONG));
+  page.ensureSpace(110);
+  page.drawTagged("H2", () => page.drawText(words.annex, 0, STRONG));
   page.y -= 17;
   if (payments === undefined) {
     const jobs = lines.reduce(
       (sum, { quantity, subject: bought }) => (bought.parts === 1 ? sum + BigInt(quantity) : sum),
       0n,
     );
-    page.paragraph(words.tooManyPayments(formats.count(String(jobs))), 0, page.width, SMALL);
+    page.drawParagraph(words.tooManyPayments(formats.count(String(jobs))), 0, page.width, SMALL);
     return;
   }
   const rows = payments.flatMap(({ line, day, txHash }) =>
@@ -73,14 +84,14 @@ export function setAnnex({ page, content, words, formats, amount }: Paper): void
       const { unit, amount: paid, agentIdentifier } = of.subject;
       const { rate = "0", decimals = 0 } = conversions.find((one) => one.unit === unit) ?? {};
       const worth = multiply(toFraction(BigInt(paid)), parseDecimal(rate));
-      const digits = CURRENCIES[currency];
+      const digits = MINOR_UNIT_DIGITS[currency];
       return {
         cells: [
           formats.count(String(line + part)),
           formats.date(day),
           formatAgentIdentifier(agentIdentifier) || words.unregistered,
-          assetName(unit, decimals, words),
-          paidAmount(content, paid, decimals, formats),
+          formatAssetName(unit, decimals, words),
+          formatPaidAmount(content, paid, decimals, formats),
           amount(formatDecimal(roundHalfUp(worth, digits), digits)),
         ],
         below: part === 0 && txHash ? [{ label: words.transaction, value: txHash }] : [],
@@ -88,7 +99,7 @@ export function setAnnex({ page, content, words, formats, amount }: Paper): void
     }),
   );
   const code = currency.toUpperCase();
-  setTable(
+  drawTable(
     page,
     [
       defineColumn(words.position, 0.07),
@@ -101,11 +112,11 @@ export function setAnnex({ page, content, words, formats, amount }: Paper): void
     rows,
     SMALL.size,
   );
-  page.paragraph(words.annexNote, 0, page.width, SMALL);
+  page.drawParagraph(words.annexNote, 0, page.width, SMALL);
 }
 
 /** An amount of a unit, negative on a cancellation. */
-function paidAmount(
+function formatPaidAmount(
   { cancels }: InvoiceContent,
   amount: string,
   decimals: number,
@@ -116,7 +127,7 @@ function paidAmount(
 }
 
 /** What amounts of a unit are counted in: whole coins when their decimals are known. */
-function assetName(unit: string, decimals: number, words: Vocabulary): string {
+function formatAssetName(unit: string, decimals: number, words: Vocabulary): string {
   const name = unit === "" ? words.nativeCoin : formatUnit(unit);
   return decimals === 0 ? words.smallestUnit(name) : name;
 }

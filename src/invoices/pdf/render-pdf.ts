@@ -1,17 +1,17 @@
 /** An invoice or a cancellation as PDF. Equal content gives equal bytes. */
 import { createHash } from "node:crypto";
 import { loadPdfLib } from "../../packages.ts";
-import { CURRENCIES } from "../model/currencies.ts";
+import { MINOR_UNIT_DIGITS } from "../model/currencies.ts";
 import { negate } from "../model/fractions.ts";
 import { findPartyName, type InvoiceContent } from "../model/invoice-content.ts";
 import type { FontFiles } from "./fonts.ts";
 import { createFormats } from "./formats.ts";
 import { buildInvoiceXml } from "./invoice-xml.ts";
-import { markArchive, XML_FILE } from "./mark-archive.ts";
-import type { Paper } from "./paper.ts";
-import { findTitle, setDocument } from "./sections.ts";
-import { selectVocabulary } from "./texts.ts";
+import { markAsPdfA, XML_FILE_NAME } from "./mark-as-pdf-a.ts";
+import type { RenderContext } from "./render-context.ts";
+import { drawDocument, findTitle } from "./sections.ts";
 import { Typesetter } from "./typesetter.ts";
+import { selectVocabulary } from "./vocabulary.ts";
 
 /** Most rows of tables that are tagged: each cell is an object, and a document must fit in a row. */
 const MAX_TAGGED_ROWS = 1_000;
@@ -34,15 +34,22 @@ export async function renderPdf(
     content.format,
     content.language,
     content.currency,
-    CURRENCIES[content.currency],
+    MINOR_UNIT_DIGITS[content.currency],
   );
-  const amount = (decimal: string) =>
+  const formatAmount = (decimal: string) =>
     formats.money(content.cancels === null ? decimal : negate(decimal));
   const rows = content.lines.length + (content.payments?.length ?? 0);
   const page = await Typesetter.begin(document, fonts, rows <= MAX_TAGGED_ROWS);
-  const paper: Paper = { page, number, content, words, formats, amount };
+  const paper: RenderContext = {
+    page,
+    number,
+    content,
+    vocabulary: words,
+    formats,
+    amount: formatAmount,
+  };
 
-  setDocument(paper);
+  drawDocument(paper);
   page.writeTags();
 
   const at = new Date(`${content.issueDate}T00:00:00Z`);
@@ -61,14 +68,14 @@ export async function renderPdf(
   document.setModificationDate(at);
   const xml = buildInvoiceXml(number, content);
   if (xml !== null)
-    await document.attach(new TextEncoder().encode(xml), XML_FILE, {
+    await document.attach(new TextEncoder().encode(xml), XML_FILE_NAME, {
       mimeType: "text/xml",
       description: "EN 16931 invoice",
       afRelationship: AFRelationship.Alternative,
       creationDate: at,
       modificationDate: at,
     });
-  await markArchive(document, { ...metadata, hasXml: xml !== null });
+  await markAsPdfA(document, { ...metadata, hasXml: xml !== null });
   const id = PDFHexString.of(
     createHash("md5")
       .update(`${number} ${JSON.stringify(content)}`)

@@ -1,53 +1,54 @@
 /** The sections of an invoice, from its head to its foot. */
-import { CURRENCIES } from "../model/currencies.ts";
+import { MINOR_UNIT_DIGITS } from "../model/currencies.ts";
 import { formatDecimal, isZero, negate } from "../model/fractions.ts";
 import { findPartyName, type Party } from "../model/invoice-content.ts";
 import type { LineSubject } from "../model/invoice-lines.ts";
+import { defineColumn, drawLabeledValue, drawTable } from "./draw-table.ts";
 import type { Formats } from "./formats.ts";
 import { toPrintable } from "./glyphs.ts";
-import { BODY, LABEL, type Paper, SMALL, STRONG } from "./paper.ts";
-import { setAnnex, setConversions } from "./payment-sections.ts";
-import { defineColumn, setLabeledValue, setTable } from "./set-table.ts";
-import type { Vocabulary } from "./texts.ts";
-import { lineHeight, PAGE, type TextStyle, type Typesetter } from "./typesetter.ts";
+import { drawAnnex, drawConversions } from "./payment-sections.ts";
+import { BODY, LABEL, type RenderContext, SMALL, STRONG } from "./render-context.ts";
+import { computeLineHeight, PAGE, type TextStyle, type Typesetter } from "./typesetter.ts";
+import type { Vocabulary } from "./vocabulary.ts";
 
 /** Typesets a whole document, starting on an empty first page. */
-export function setDocument(paper: Paper): void {
+export function drawDocument(paper: RenderContext): void {
   const { page } = paper;
-  page.foot = footLines(paper).lines.length * lineHeight(SMALL) + 6 + FOOT_RULE;
-  setHead(paper);
-  setParties(paper);
-  setCancellation(paper);
-  setOpening(paper);
-  setItems(paper);
-  setTotals(paper);
-  setNotice(paper);
-  setConversions(paper);
-  setClosing(paper);
-  setAnnex(paper);
-  setFoot(paper);
+  page.footerHeight =
+    layOutFooter(paper).lines.length * computeLineHeight(SMALL) + 6 + FOOTER_RULE_SPACE;
+  drawHeader(paper);
+  drawParties(paper);
+  drawCancellation(paper);
+  drawIntroduction(paper);
+  drawItems(paper);
+  drawTotals(paper);
+  drawTaxNotice(paper);
+  drawConversions(paper);
+  drawClosing(paper);
+  drawAnnex(paper);
+  drawFooter(paper);
 }
 
 /** The title of a document. */
-export function findTitle({ content, words }: Paper): string {
+export function findTitle({ content, vocabulary: words }: RenderContext): string {
   if (content.cancels) return words.cancellation;
   return content.texts.title ?? words.invoice;
 }
 
-function setHead(paper: Paper): void {
-  const { page, number, content, words, formats } = paper;
+function drawHeader(paper: RenderContext): void {
+  const { page, number, content, vocabulary: words, formats } = paper;
   const top = page.y;
   const title: TextStyle = { size: 21, bold: true };
-  page.tagged("H1", () =>
-    page.paragraph(toPrintable(findTitle(paper)), 0, page.width * 0.52, title),
+  page.drawTagged("H1", () =>
+    page.drawParagraph(toPrintable(findTitle(paper)), 0, page.width * 0.52, title),
   );
   const left = page.y;
 
   page.y = top + 1;
   const x = page.width * 0.56;
-  const room = page.width - x - page.widthOf(words.number, LABEL) - 12;
+  const room = page.width - x - page.measureWidth(words.number, LABEL) - 12;
   const numberStyle: TextStyle = { ...STRONG, breaks: "dashes" };
-  const fitted = page.fitted(number, room, numberStyle);
+  const fitted = page.fitStyle(number, room, numberStyle);
   const isBeside = fitted.size >= SMALL.size;
   const reference = toPrintable(content.texts.buyerReference ?? "");
   const facts: [string, string][] = [
@@ -57,20 +58,20 @@ function setHead(paper: Paper): void {
     ...(reference ? [[words.buyerReference, reference] satisfies [string, string]] : []),
   ];
   for (const [label, value] of facts)
-    page.tagged("P", () => {
-      page.put(label, x, LABEL, page.y - 1.5);
-      const style = label === words.number ? fitted : page.fitted(value, room, STRONG);
+    page.drawTagged("P", () => {
+      page.drawText(label, x, LABEL, page.y - 1.5);
+      const style = label === words.number ? fitted : page.fitStyle(value, room, STRONG);
       for (const line of page.wrap(value, room, style)) {
-        page.put(line, page.width, { ...style, align: "right" });
-        page.y -= lineHeight(BODY);
+        page.drawText(line, page.width, { ...style, align: "right" });
+        page.y -= computeLineHeight(BODY);
       }
     });
   page.y = Math.min(left, page.y);
-  if (!isBeside) page.paragraph(`${words.number}: ${number}`, 0, page.width, numberStyle);
+  if (!isBeside) page.drawParagraph(`${words.number}: ${number}`, 0, page.width, numberStyle);
   page.y -= 22;
 }
 
-function setParties({ page, content, words }: Paper): void {
+function drawParties({ page, content, vocabulary: words }: RenderContext): void {
   const top = page.y;
   const width = page.width * 0.46;
   const ends = [
@@ -78,10 +79,10 @@ function setParties({ page, content, words }: Paper): void {
     { label: words.to, party: content.buyer, x: page.width - width },
   ].map(({ label, party, x }) => {
     page.y = top;
-    page.put(label, x, LABEL);
+    page.drawText(label, x, LABEL);
     page.y -= 13;
     for (const [index, line] of listPartyLines(party, words).entries())
-      page.paragraph(toPrintable(line), x, width, index === 0 ? STRONG : BODY);
+      page.drawParagraph(toPrintable(line), x, width, index === 0 ? STRONG : BODY);
     return page.y;
   });
   page.y = Math.min(...ends) - 20;
@@ -102,10 +103,10 @@ function listPartyLines(party: Party, words: Vocabulary): string[] {
   ];
 }
 
-function setCancellation({ page, content, words, formats }: Paper): void {
+function drawCancellation({ page, content, vocabulary: words, formats }: RenderContext): void {
   if (!content.cancels) return;
   const { number, issueDate, reasons } = content.cancels;
-  setBox(page, [
+  drawTextBox(page, [
     {
       text: words.cancels(number, formats.date(issueDate)),
       style: { ...STRONG, breaks: "dashes" },
@@ -117,19 +118,19 @@ function setCancellation({ page, content, words, formats }: Paper): void {
   ]);
 }
 
-function setOpening({ page, content, words }: Paper): void {
+function drawIntroduction({ page, content, vocabulary: words }: RenderContext): void {
   const { description, greeting } = content.texts;
   if (description) {
-    page.paragraph(toPrintable(description), 0, page.width, BODY);
+    page.drawParagraph(toPrintable(description), 0, page.width, BODY);
     page.y -= 6;
   }
   if (!content.cancels)
-    page.paragraph(toPrintable(greeting ?? words.greeting), 0, page.width, BODY);
+    page.drawParagraph(toPrintable(greeting ?? words.greeting), 0, page.width, BODY);
   page.y -= 8;
 }
 
-function setItems({ page, content, words, formats, amount }: Paper): void {
-  setTable(
+function drawItems({ page, content, vocabulary: words, formats, amount }: RenderContext): void {
+  drawTable(
     page,
     [
       defineColumn(words.position, 0.06),
@@ -154,9 +155,9 @@ function formatDays({ from, to }: LineSubject, { date }: Formats): string {
   return from === to ? date(from) : `${date(from)} – ${date(to)}`;
 }
 
-function setTotals({ page, content, words, formats, amount }: Paper): void {
+function drawTotals({ page, content, vocabulary: words, formats, amount }: RenderContext): void {
   const { totals, tax } = content;
-  const zero = formatDecimal(0n, CURRENCIES[content.currency]);
+  const zero = formatDecimal(0n, MINOR_UNIT_DIGITS[content.currency]);
   const rows: [string, string, TextStyle][] = [[words.netTotal, amount(totals.net), BODY]];
   if (tax.category === "S")
     rows.push([`${words.vat} ${formats.percent(tax.rate)}`, amount(totals.vat), BODY]);
@@ -167,37 +168,38 @@ function setTotals({ page, content, words, formats, amount }: Paper): void {
     rows.push([words.due, formats.money(zero), STRONG]);
   }
   // The total is never alone on a page.
-  page.need(rows.length * 24 + 10);
+  page.ensureSpace(rows.length * 24 + 10);
   const x = page.width * 0.46;
   page.y -= 6;
   for (const [label, value, style] of rows) {
     if (style.size > BODY.size) {
-      page.rule(x, page.width - x, 0.8, 0.25);
+      page.drawRule(x, page.width - x, 0.8, 0.25);
       page.y -= 5;
     }
-    const isWide = page.widthOf(`${label}  ${value}`, style) > page.width - x;
-    page.tagged("P", () =>
-      setLabeledValue(page, { label, value }, isWide ? 0 : x, page.width, style),
+    const isWide = page.measureWidth(`${label}  ${value}`, style) > page.width - x;
+    page.drawTagged("P", () =>
+      drawLabeledValue(page, { label, value }, isWide ? 0 : x, page.width, style),
     );
-    page.y -= lineHeight(style) + 1;
+    page.y -= computeLineHeight(style) + 1;
   }
   page.y -= 14;
 }
 
-function setNotice({ page, content, words }: Paper): void {
+function drawTaxNotice({ page, content, vocabulary: words }: RenderContext): void {
   const { category } = content.tax;
-  if (category === "AE") setBox(page, [{ text: words.reverseCharge, style: STRONG }]);
-  if (category === "O") page.paragraph(words.outsideScope, 0, page.width, BODY);
-  if (category === "Z") page.paragraph(words.zeroRated, 0, page.width, BODY);
+  if (category === "AE") drawTextBox(page, [{ text: words.reverseCharge, style: STRONG }]);
+  if (category === "O") page.drawParagraph(words.outsideScope, 0, page.width, BODY);
+  if (category === "Z") page.drawParagraph(words.zeroRated, 0, page.width, BODY);
   if (category === "O" || category === "Z") page.y -= 10;
 }
 
-function setClosing({ page, content, words }: Paper): void {
+function drawClosing({ page, content, vocabulary: words }: RenderContext): void {
   const { closing, signature, terms, privacy } = content.texts;
-  if (!content.cancels) page.paragraph(toPrintable(closing ?? words.closing), 0, page.width, BODY);
+  if (!content.cancels)
+    page.drawParagraph(toPrintable(closing ?? words.closing), 0, page.width, BODY);
   if (signature) {
     page.y -= 8;
-    page.paragraph(toPrintable(signature), 0, page.width, BODY);
+    page.drawParagraph(toPrintable(signature), 0, page.width, BODY);
   }
   for (const [label, text] of [
     [words.terms, terms],
@@ -205,58 +207,61 @@ function setClosing({ page, content, words }: Paper): void {
   ] as const) {
     if (!text) continue;
     page.y -= 10;
-    page.need(30);
-    page.tagged("H2", () => page.paragraph(label, 0, page.width, { ...SMALL, bold: true }));
-    page.paragraph(toPrintable(text), 0, page.width, SMALL);
+    page.ensureSpace(30);
+    page.drawTagged("H2", () => page.drawParagraph(label, 0, page.width, { ...SMALL, bold: true }));
+    page.drawParagraph(toPrintable(text), 0, page.width, SMALL);
   }
 }
 
-const FOOT_RULE = 12;
+const FOOTER_RULE_SPACE = 12;
 
 /** The lines of the footer, which every page has in full, and their style. */
-function footLines({ page, content, number }: Paper): { lines: string[]; style: TextStyle } {
+function layOutFooter({ page, content, number }: RenderContext): {
+  lines: string[];
+  style: TextStyle;
+} {
   const { footer } = content.texts;
   const text = toPrintable(footer ?? `${findPartyName(content.seller)} · ${number}`).replace(
     /\s+/g,
     " ",
   );
   const width = page.width * 0.78;
-  const style = page.fitted(text, width, footer ? SMALL : { ...SMALL, breaks: "dashes" });
+  const style = page.fitStyle(text, width, footer ? SMALL : { ...SMALL, breaks: "dashes" });
   return { lines: page.wrap(text, width, style), style };
 }
 
-function setFoot(paper: Paper): void {
-  const { page, words } = paper;
-  const top = PAGE.margin + page.foot - FOOT_RULE;
-  const { lines, style } = footLines(paper);
-  page.untagged(() =>
-    page.onEveryPage((index, pages) => {
-      page.box(0, top, page.width, 0.5, 0.75);
+function drawFooter(paper: RenderContext): void {
+  const { page, vocabulary: words } = paper;
+  const top = PAGE.margin + page.footerHeight - FOOTER_RULE_SPACE;
+  const { lines, style } = layOutFooter(paper);
+  page.drawUntagged(() =>
+    page.forEachPage((index, pages) => {
+      page.drawBox(0, top, page.width, 0.5, 0.75);
       for (const [line, text] of lines.entries())
-        page.put(text, 0, style, top - 6 - line * lineHeight(SMALL));
-      page.put(words.page(index, pages), page.width, { ...SMALL, align: "right" }, top - 6);
+        page.drawText(text, 0, style, top - 6 - line * computeLineHeight(SMALL));
+      page.drawText(words.page(index, pages), page.width, { ...SMALL, align: "right" }, top - 6);
     }),
   );
 }
 
 /** A shaded box with paragraphs in it. */
-function setBox(page: Typesetter, paragraphs: { text: string; style: TextStyle }[]): void {
+function drawTextBox(page: Typesetter, paragraphs: { text: string; style: TextStyle }[]): void {
   const inset = 9;
   const width = page.width - 2 * inset;
   const set = paragraphs.map(({ text, style: requested }) => {
-    const style = page.fitted(text, width, requested);
+    const style = page.fitStyle(text, width, requested);
     return { lines: page.wrap(text, width, style), style };
   });
-  const heights = set.map(({ lines, style }) => lines.length * lineHeight(style));
+  const heights = set.map(({ lines, style }) => lines.length * computeLineHeight(style));
   const height = heights.reduce((sum, one) => sum + one, 0) + 2 * inset - 4;
-  page.need(height);
-  page.box(0, page.y, page.width, height, 0.93);
+  page.ensureSpace(height);
+  page.drawBox(0, page.y, page.width, height, 0.93);
   page.y -= inset;
   for (const { lines, style } of set)
-    page.tagged("P", () => {
+    page.drawTagged("P", () => {
       for (const line of lines) {
-        page.put(line, inset, style);
-        page.y -= lineHeight(style);
+        page.drawText(line, inset, style);
+        page.y -= computeLineHeight(style);
       }
     });
   page.y -= inset + 8;

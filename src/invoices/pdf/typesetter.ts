@@ -1,7 +1,7 @@
 import type { PDFDocument, PDFFont, PDFPage, RGB } from "pdf-lib";
 import { loadFontkit, loadPdfLib } from "../../packages.ts";
 import type { FontFiles } from "./fonts.ts";
-import { type Tag, Tags } from "./tags.ts";
+import { StructureTree, type Tag } from "./structure-tree.ts";
 
 /** Points; A4 upright. */
 export const PAGE = { width: 595.28, height: 841.89, margin: 51 };
@@ -19,7 +19,7 @@ export interface TextStyle {
   breaks?: "letters" | "dashes";
 }
 
-const BREAKS = { letters: /(?<=[^\d.,])|(?=[^\d.,])/u, dashes: /(?<=-)/ };
+const BREAK_PATTERNS = { letters: /(?<=[^\d.,])|(?=[^\d.,])/u, dashes: /(?<=-)/ };
 
 /** Places text and lines on pages, from the top down. All measures are points. */
 export class Typesetter {
@@ -27,13 +27,13 @@ export class Typesetter {
   readonly #fonts: { regular: PDFFont; bold: PDFFont };
   readonly #rgb: (r: number, g: number, b: number) => RGB;
   /** Null: the document has no structure. */
-  readonly #tags: Tags | null;
+  readonly #structure: StructureTree | null;
   readonly #widths = { regular: new Map<string, number>(), bold: new Map<string, number>() };
   #page: PDFPage;
   /** The upper edge of the next item, from the bottom of the page. */
   y: number;
   /** Space kept free above the lower margin of every page. */
-  foot = 0;
+  footerHeight = 0;
   /** Runs on every new page but the first, when the content continues there. */
   onNewPage: (() => void) | null = null;
 
@@ -41,12 +41,12 @@ export class Typesetter {
     document: PDFDocument,
     fonts: { regular: PDFFont; bold: PDFFont },
     rgb: (r: number, g: number, b: number) => RGB,
-    tags: Tags | null,
+    tags: StructureTree | null,
   ) {
     this.#document = document;
     this.#fonts = fonts;
     this.#rgb = rgb;
-    this.#tags = tags;
+    this.#structure = tags;
     this.#page = document.addPage([PAGE.width, PAGE.height]);
     this.y = PAGE.height - PAGE.margin;
   }
@@ -54,7 +54,7 @@ export class Typesetter {
   /**
    * Begins the first page of a document; fonts are embedded with only the glyphs used.
    *
-   * @param isTagged - whether the document has a structure: see `tagged`
+   * @param isTagged - whether the document has a structure: see `drawTagged`
    */
   static async begin(
     document: PDFDocument,
@@ -74,7 +74,7 @@ export class Typesetter {
       document,
       { regular, bold },
       pdfLib.rgb,
-      isTagged ? new Tags(pdfLib) : null,
+      isTagged ? new StructureTree(pdfLib) : null,
     );
   }
 
@@ -83,11 +83,11 @@ export class Typesetter {
   }
 
   /** Moves to the next page unless this much fits above the footer. */
-  need(height: number): void {
-    if (this.y - height < PAGE.margin + this.foot) this.newPage();
+  ensureSpace(height: number): void {
+    if (this.y - height < PAGE.margin + this.footerHeight) this.addPage();
   }
 
-  newPage(): void {
+  addPage(): void {
     this.#page = this.#document.addPage([PAGE.width, PAGE.height]);
     this.y = PAGE.height - PAGE.margin;
     this.onNewPage?.();
@@ -99,12 +99,12 @@ export class Typesetter {
    * @param x - left end, or right end of right-aligned text; from the left margin
    * @param y - upper edge of the line; default: the current position
    */
-  put(text: string, x: number, style: TextStyle, y = this.y): void {
+  drawText(text: string, x: number, style: TextStyle, y = this.y): void {
     if (text === "") return;
     const grey = style.grey ?? 0;
-    const left = style.align === "right" ? x - this.widthOf(text, style) : x;
-    this.#inParagraph(() =>
-      this.#marked(() =>
+    const left = style.align === "right" ? x - this.measureWidth(text, style) : x;
+    this.#drawInParagraph(() =>
+      this.#drawMarked(() =>
         this.#page.drawText(text, {
           x: PAGE.margin + left,
           y: y - style.size,
@@ -122,29 +122,29 @@ export class Typesetter {
    *
    * @param columns - that a cell spans
    */
-  tagged(tag: Tag, set: () => void, columns = 1): void {
-    if (this.#tags) this.#tags.within(tag, set, columns);
+  drawTagged(tag: Tag, set: () => void, columns = 1): void {
+    if (this.#structure) this.#structure.runInElement(tag, set, columns);
     else set();
   }
 
   /** Keeps what a function sets out of the structure: what repeats on each page. */
-  untagged(set: () => void): void {
-    if (this.#tags) this.#tags.artifact(set);
+  drawUntagged(set: () => void): void {
+    if (this.#structure) this.#structure.runAsArtifact(set);
     else set();
   }
 
   /** Writes the structure into the document, once everything is set. */
   writeTags(): void {
-    this.#tags?.write(this.#document);
+    this.#structure?.writeTo(this.#document);
   }
 
-  #inParagraph(set: () => void): void {
-    if (this.#tags) this.#tags.withinAny("P", set);
+  #drawInParagraph(set: () => void): void {
+    if (this.#structure) this.#structure.runInAnyElement("P", set);
     else set();
   }
 
-  #marked(draw: () => void): void {
-    const marks = this.#tags?.around(this.#page);
+  #drawMarked(draw: () => void): void {
+    const marks = this.#structure?.createMarkOperators(this.#page);
     if (marks) this.#page.pushOperators(marks.begin);
     draw();
     if (marks) this.#page.pushOperators(marks.end);
@@ -154,32 +154,34 @@ export class Typesetter {
    * Text broken into lines of at most a width, moving down; continues on new pages as needed. It is
    * smaller than its style says where it could not be broken otherwise.
    */
-  paragraph(text: string, x: number, width: number, requested: TextStyle): void {
-    const style = this.fitted(text, width, requested);
-    this.#inParagraph(() => {
+  drawParagraph(text: string, x: number, width: number, requested: TextStyle): void {
+    const style = this.fitStyle(text, width, requested);
+    this.#drawInParagraph(() => {
       for (const line of this.wrap(text, width, style)) {
-        this.need(lineHeight(style));
-        this.put(line, style.align === "right" ? x + width : x, style);
-        this.y -= lineHeight(style);
+        this.ensureSpace(computeLineHeight(style));
+        this.drawText(line, style.align === "right" ? x + width : x, style);
+        this.y -= computeLineHeight(style);
       }
     });
   }
 
   /** The style of a text whose unbreakable parts must fit a line: smaller where one would not. */
-  fitted(text: string, width: number, style: TextStyle): TextStyle {
-    const parts = text.split(/[ \n]/).flatMap((word) => this.#fitting(word, width, style));
-    const widest = Math.max(...parts.map((part) => this.widthOf(part, style)));
+  fitStyle(text: string, width: number, style: TextStyle): TextStyle {
+    const parts = text.split(/[ \n]/).flatMap((word) => this.#splitWord(word, width, style));
+    const widest = Math.max(...parts.map((part) => this.measureWidth(part, style)));
     return widest <= width ? style : { ...style, size: (style.size * width) / widest };
   }
 
-  /** Breaks text into lines at spaces, and inside words that are too long for a line: see `fitted`. */
+  /** Breaks text into lines at spaces, and inside words that are too long for a line: see `fitStyle`. */
   wrap(text: string, width: number, style: TextStyle): string[] {
     return text.split("\n").flatMap((paragraph) => {
       const lines: string[] = [];
       let line = "";
-      for (const word of paragraph.split(" ").flatMap((one) => this.#fitting(one, width, style))) {
+      for (const word of paragraph
+        .split(" ")
+        .flatMap((one) => this.#splitWord(one, width, style))) {
         const longer = line === "" ? word : `${line} ${word}`;
-        if (line === "" || this.widthOf(longer, style) <= width) {
+        if (line === "" || this.measureWidth(longer, style) <= width) {
           line = longer;
         } else {
           lines.push(line);
@@ -191,12 +193,12 @@ export class Typesetter {
   }
 
   /** A word, or the parts of one wider than a line. */
-  #fitting(word: string, width: number, style: TextStyle): string[] {
-    if (this.widthOf(word, style) <= width) return [word];
+  #splitWord(word: string, width: number, style: TextStyle): string[] {
+    if (this.measureWidth(word, style) <= width) return [word];
     const pieces: string[] = [];
     let piece = "";
-    for (const part of word.split(BREAKS[style.breaks ?? "letters"])) {
-      if (piece !== "" && this.widthOf(piece + part, style) > width) {
+    for (const part of word.split(BREAK_PATTERNS[style.breaks ?? "letters"])) {
+      if (piece !== "" && this.measureWidth(piece + part, style) > width) {
         pieces.push(piece);
         piece = "";
       }
@@ -206,7 +208,7 @@ export class Typesetter {
   }
 
   /** The sum of its words' and spaces' widths: words repeat, so each is measured once. */
-  widthOf(text: string, { size, bold }: TextStyle): number {
+  measureWidth(text: string, { size, bold }: TextStyle): number {
     const face = bold ? "bold" : "regular";
     let width = 0;
     for (const part of text.split(/(?<= )|(?= )/)) {
@@ -221,14 +223,14 @@ export class Typesetter {
   }
 
   /** A horizontal line at the current position. */
-  rule(x: number, width: number, thickness: number, grey: number): void {
-    this.box(x, this.y, width, thickness, grey);
+  drawRule(x: number, width: number, thickness: number, grey: number): void {
+    this.drawBox(x, this.y, width, thickness, grey);
   }
 
   /** A filled box; `y` is its upper edge. Draw it before the text on it. */
-  box(x: number, y: number, width: number, height: number, grey: number): void {
-    this.untagged(() =>
-      this.#marked(() =>
+  drawBox(x: number, y: number, width: number, height: number, grey: number): void {
+    this.drawUntagged(() =>
+      this.#drawMarked(() =>
         this.#page.drawRectangle({
           x: PAGE.margin + x,
           y: y - height,
@@ -241,7 +243,7 @@ export class Typesetter {
   }
 
   /** Runs once for every page, when all pages exist. */
-  onEveryPage(run: (page: number, pages: number) => void): void {
+  forEachPage(run: (page: number, pages: number) => void): void {
     const pages = this.#document.getPages();
     for (const [index, page] of pages.entries()) {
       this.#page = page;
@@ -251,7 +253,7 @@ export class Typesetter {
 }
 
 /** The distance from one line to the next. */
-export function lineHeight({ size }: TextStyle): number {
+export function computeLineHeight({ size }: TextStyle): number {
   return size * 1.4;
 }
 
@@ -277,7 +279,9 @@ export async function loadSubsettingFontkit(): Promise<Fontkit> {
       return Object.assign(font, {
         createSubset() {
           const subset = createSubset();
-          return Object.assign(subset, { encodeStream: () => streamOf(() => subset.encode()) });
+          return Object.assign(subset, {
+            encodeStream: () => createSubsetStream(() => subset.encode()),
+          });
         },
       }) as unknown as Font;
     },
@@ -285,7 +289,7 @@ export async function loadSubsettingFontkit(): Promise<Fontkit> {
 }
 
 /** Everything in one chunk, once the listeners are attached. */
-function streamOf(encode: () => Uint8Array): SubsetStream {
+function createSubsetStream(encode: () => Uint8Array): SubsetStream {
   const listeners = new Map<string, (bytes?: Uint8Array) => void>();
   queueMicrotask(() => {
     try {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { normalizeUnit } from "../../chain/unit.ts";
 import { ApiError } from "../../http/errors.ts";
 import { fetchPublic, PublicFetchError } from "../../http/outbound/fetch-public.ts";
-import { loopbackOrigins } from "../../http/outbound/loopback-origins.ts";
+import { listLoopbackOrigins } from "../../http/outbound/loopback-origins.ts";
 import { log } from "../../log.ts";
 import type { Currency } from "../model/currencies.ts";
 import {
@@ -38,7 +38,7 @@ const coinsSchema = z.record(
 );
 
 /** Only the price in the requested currency matters: others may be 0, or missing. */
-const answerSchema = (currency: Currency) =>
+const createResponseSchema = (currency: Currency) =>
   z.object({
     market_data: z.object({ current_price: z.object({ [currency]: z.number().positive() }) }),
   });
@@ -90,12 +90,14 @@ async function fetchPrice(
         accept: "application/json",
         ...(env.PRICE_SOURCE_KEY && { "x-cg-pro-api-key": env.PRICE_SOURCE_KEY }),
       },
-      loopbackOrigins: await loopbackOrigins(env, deadline),
+      loopbackOrigins: await listLoopbackOrigins(env, deadline),
       resolverUrl: env.DNS_OVER_HTTPS_URL,
     });
     if (status === 404) return null;
     if (status !== 200) throw toSourceError(`status ${status}`);
-    const answer = answerSchema(currency).safeParse(JSON.parse(new TextDecoder().decode(body)));
+    const answer = createResponseSchema(currency).safeParse(
+      JSON.parse(new TextDecoder().decode(body)),
+    );
     const price = answer.data?.market_data.current_price[currency];
     return price === undefined ? null : String(price);
   } catch (error) {

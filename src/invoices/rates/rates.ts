@@ -22,7 +22,7 @@ export interface Rate {
 }
 
 /** Stores a rate in place of an earlier one. */
-export function storeRate(rate: Rate, now: number): Statement {
+export function upsertRate(rate: Rate, now: number): Statement {
   return insertRate(
     rate,
     "UPDATE SET rate = excluded.rate, source = excluded.source, updated_at = excluded.updated_at",
@@ -67,7 +67,7 @@ export async function listRates(
 export type UsedRate = Pick<Rate, "rate"> & { source: string | null };
 
 /** What a request says of rates, by unit. */
-export interface GivenRates {
+export interface RequestRates {
   /** Invoice currency per smallest unit, or per whole coin where `decimals` names the unit. */
   CurrencyConversion: Readonly<Record<string, number>>;
   decimals: Readonly<Record<string, number>>;
@@ -89,31 +89,39 @@ export async function findRates(
   env: PriceSourceEnv,
   core: Database,
   units: readonly string[],
-  given: GivenRates,
+  given: RequestRates,
   at: { currency: Currency; month: Month },
   now: number,
   deadline: number,
 ): Promise<Map<string, UsedRate>> {
   const rates = new Map<string, UsedRate>();
   for (const unit of units) {
-    const rate = own(given.CurrencyConversion, unit);
+    const rate = getOwnValue(given.CurrencyConversion, unit);
     if (rate === undefined) continue;
     // The shortest decimal text of the number sent.
-    const perUnit = toRatePerSmallestUnit(String(rate), own(given.decimals, unit) ?? 0);
+    const perUnit = toRatePerSmallestUnit(String(rate), getOwnValue(given.decimals, unit) ?? 0);
     rates.set(unit, { rate: perUnit, source: null });
   }
-  const open = () => units.filter((unit) => !rates.has(unit));
-  const use = (known: readonly Rate[]) => {
+  const listUnitsWithoutRate = () => units.filter((unit) => !rates.has(unit));
+  const addRates = (known: readonly Rate[]) => {
     for (const { unit, rate, source } of known) rates.set(unit, { rate, source });
   };
-  use(await readRates(core, open(), at));
+  addRates(await readRates(core, listUnitsWithoutRate(), at));
   // A month has no closing price before it is over.
   if (at.month.end <= now) {
-    await fetchRates(env, core, open(), at, given.confirmRate, now, deadline);
-    use(await readRates(core, open(), at));
+    await fetchAndStoreRates(
+      env,
+      core,
+      listUnitsWithoutRate(),
+      at,
+      given.confirmRate,
+      now,
+      deadline,
+    );
+    addRates(await readRates(core, listUnitsWithoutRate(), at));
   }
 
-  const missing = open().map(describeUnit);
+  const missing = listUnitsWithoutRate().map(describeUnit);
   if (missing.length > 0)
     throw new ApiError(
       400,
@@ -123,7 +131,7 @@ export async function findRates(
 }
 
 /** A member that an object has itself: a unit may be called like one that all objects have. */
-function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+function getOwnValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
@@ -135,7 +143,7 @@ function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined
  * @param isConfirmed - whether a rate far from the last one before it may be stored
  * @throws ApiError 400, 502, 504
  */
-export async function fetchRates(
+export async function fetchAndStoreRates(
   env: PriceSourceEnv,
   core: Database,
   units: readonly string[],
@@ -145,16 +153,16 @@ export async function fetchRates(
   deadline: number,
 ): Promise<void> {
   const before = isConfirmed ? [] : await readRatesBefore(core, units, at);
-  const ask = async (unit: string) => {
+  const fetchAndStoreRate = async (unit: string) => {
     const found = await fetchMonthEndRate(env, unit, at, deadline);
     if (found === null) return;
     const rate = { unit, currency: at.currency, month: at.month.text, ...found };
     const last = before.find((one) => one.unit === unit);
     if (last !== undefined && isFarApart(rate.rate, last.rate))
-      throw toDistanceError("CurrencyConversion", rate, last);
+      throw toImplausibleRateError("CurrencyConversion", rate, last);
     await core.batch([insertRate(rate, "NOTHING", now)]);
   };
-  await pMap(units, ask, { concurrency: MAX_CONCURRENT_FETCHES });
+  await pMap(units, fetchAndStoreRate, { concurrency: MAX_CONCURRENT_FETCHES });
 }
 
 /** The stored rates of some units at the end of a month. */
@@ -217,7 +225,7 @@ export function isFarApart(rate: string, other: string): boolean {
 }
 
 /** 400 that says by which factor a rate is off. */
-export function toDistanceError(field: string, rate: NamedRate, known: KnownRate): ApiError {
+export function toImplausibleRateError(field: string, rate: NamedRate, known: KnownRate): ApiError {
   const quotient = divide(parseDecimal(rate.rate), parseDecimal(known.rate));
   const isMore = quotient.numerator >= quotient.denominator;
   const factor = isMore

@@ -1,6 +1,6 @@
 import type { Database } from "../../db/client.ts";
 import { ApiError } from "../../http/errors.ts";
-import { CURRENCIES } from "../model/currencies.ts";
+import { MINOR_UNIT_DIGITS } from "../model/currencies.ts";
 import {
   formatDecimal,
   isZero,
@@ -14,17 +14,17 @@ import { type Month, parseMonth } from "../model/month.ts";
 import { describeUnit } from "../model/token-names.ts";
 import type { PriceSourceEnv } from "./price-source.ts";
 import {
-  fetchRates,
+  fetchAndStoreRates,
   isFarApart,
   type KnownRate,
   type Rate,
   readRates,
   readRatesBefore,
-  toDistanceError,
+  toImplausibleRateError,
 } from "./rates.ts";
 
 /** Where rates are looked up, and until when. */
-interface RateSources {
+interface RateLookup {
   env: PriceSourceEnv;
   core: Database;
   /** Epoch milliseconds. */
@@ -44,12 +44,12 @@ interface RateSources {
  * @throws ApiError 400 naming `CurrencyConversion`; 502 or 504 when the price source fails
  */
 export async function requirePlausibleRates(
-  { env, core, now, deadline }: RateSources,
+  { env, core, now, deadline }: RateLookup,
   content: InvoiceContent,
   month: Month,
   previous: InvoiceContent | null,
 ): Promise<void> {
-  for (const one of content.conversions) requireAmount(one, content);
+  for (const one of content.conversions) requireNonzeroAmount(one, content);
   const { gross } = content.totals;
   if (isZero(gross)) throw toZeroAmountError("what was paid", content, gross);
 
@@ -63,7 +63,7 @@ export async function requirePlausibleRates(
   ];
   const unknown = units.filter((unit) => !stored.some((one) => one.unit === unit));
   if (unknown.length > 0 && month.end <= now) {
-    await fetchRates(env, core, unknown, at, false, now, deadline);
+    await fetchAndStoreRates(env, core, unknown, at, false, now, deadline);
     stored.push(...(await readRates(core, unknown, at)));
   }
   const before = previous?.currency === currency ? previous : null;
@@ -72,7 +72,8 @@ export async function requirePlausibleRates(
     const known: KnownRate[] = stored.filter(({ unit }) => unit === rate.unit);
     if (last !== undefined) known.push({ ...last, month: month.text });
     const far = known.find((one) => isFarApart(rate.rate, one.rate));
-    if (far !== undefined) throw toDistanceError("CurrencyConversion", { ...rate, currency }, far);
+    if (far !== undefined)
+      throw toImplausibleRateError("CurrencyConversion", { ...rate, currency }, far);
   }
 }
 
@@ -90,12 +91,12 @@ export async function requirePlausibleRate(core: Database, rate: Rate): Promise<
     ...(await readRatesBefore(core, [rate.unit], at)),
   ];
   const far = known.find((one) => isFarApart(rate.rate, one.rate));
-  if (far !== undefined) throw toDistanceError("rate", rate, far);
+  if (far !== undefined) throw toImplausibleRateError("rate", rate, far);
 }
 
 /** @throws ApiError 400 when what was paid in a unit rounds to zero */
-function requireAmount({ unit, amount, rate }: Conversion, content: InvoiceContent): void {
-  const digits = CURRENCIES[content.currency];
+function requireNonzeroAmount({ unit, amount, rate }: Conversion, content: InvoiceContent): void {
+  const digits = MINOR_UNIT_DIGITS[content.currency];
   const worth = roundHalfUp(multiply(toFraction(BigInt(amount)), parseDecimal(rate)), digits);
   if (worth === 0n)
     throw toZeroAmountError(

@@ -1,22 +1,22 @@
 import { type Database, db, violates } from "../../db/client.ts";
-import { open } from "../../db/sealed.ts";
-import { commitAudited } from "../../http/audit.ts";
+import { unseal } from "../../db/sealed.ts";
+import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
-import { activeSource } from "../../sources/active.ts";
-import { contractScript } from "../../sources/contracts/script.ts";
-import { drivesOf } from "../../sources/drives.ts";
-import { providerFor } from "../../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
-import { walletsOf } from "../../wallets/managed/find-wallet.ts";
+import { selectAutomationMode } from "../../sources/automation-mode.ts";
+import { loadContractScript } from "../../sources/contracts/load-contract-script.ts";
+import { findActiveSource } from "../../sources/find-source.ts";
+import { createProvider } from "../../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../../sources/source-row.ts";
+import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
-import { putTasks } from "../../wallets/queue/store.ts";
+import { upsertTasks } from "../../wallets/queue/store.ts";
 import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
 import {
+  createTask,
   findReferenceScript,
   insertReferenceScript,
-  requestTask,
   updateReferenceScript,
 } from "../../wallets/reference-scripts/store.ts";
 import type { ReferenceScriptRow } from "../../wallets/reference-scripts/tables.ts";
@@ -35,11 +35,11 @@ export async function publishScript(
 ): Promise<ReferenceScriptRecord> {
   const { deadline, caller, requestId } = c.var;
   const core = db(c.env, undefined, { writes: "idempotent", deadline });
-  const source = await sourceOf(core, id);
-  const wallet = await publisherOf(core, source, walletId);
-  const apiKey = await open(c.env, providerKeyPlace(id), source.rpcProviderApiKey);
-  const provider = await providerFor(c.env, source.network, apiKey, "wallet");
-  const script = await contractScript(c.env, provider, source);
+  const source = await requireSource(core, id);
+  const wallet = await requirePublisher(core, source, walletId);
+  const apiKey = await unseal(c.env, providerKeyPlace(id), source.rpcProviderApiKey);
+  const provider = await createProvider(c.env, source.network, apiKey, "wallet");
+  const script = await loadContractScript(c.env, provider, source);
   if (script === null)
     throw new ApiError(
       "chain_provider_failed",
@@ -50,7 +50,7 @@ export async function publishScript(
   const { row, statements } = insertReferenceScript(database, made, now);
   const detail = { paymentSourceId: id, scriptHash: script.hash, walletVkey: wallet.vkey };
   try {
-    await commitAudited(
+    await commitWithAudit(
       c,
       database,
       { action: "reference-script.publish", target: row.id, detail, now },
@@ -61,7 +61,7 @@ export async function publishScript(
     throw new ApiError("already_exists", "id: the payment source already has a reference script");
   }
   await wakeWallet(c.env, source.network, wallet.vkey, requestId);
-  return shown(row);
+  return toReferenceScriptRecord(row);
 }
 
 /**
@@ -77,21 +77,21 @@ export async function withdrawScript(
 ): Promise<ReferenceScriptRecord> {
   const { deadline, requestId } = c.var;
   const core = db(c.env, undefined, { deadline });
-  const source = await sourceOf(core, id);
+  const source = await requireSource(core, id);
   const database = db(c.env, source.network, { writes: "idempotent", deadline });
   const row = await findReferenceScript(database, id);
   if (!row) throw new ApiError(404, "id: the payment source has no reference script");
   if (row.state !== "Published")
     throw new ApiError("wrong_state", `id: the reference script is ${row.state}, not Published`);
   const change = { state: "WithdrawRequested", error: null } as const;
-  const task = requestTask(row, "Withdraw", now);
+  const task = createTask(row, "Withdraw", now);
   const detail = { paymentSourceId: id, scriptHash: row.scriptHash };
   try {
-    await commitAudited(
+    await commitWithAudit(
       c,
       database,
       { action: "reference-script.withdraw", target: row.id, detail, now },
-      [updateReferenceScript(database, row, change, now), ...putTasks([task])],
+      [updateReferenceScript(database, row, change, now), ...upsertTasks([task])],
     );
   } catch (error) {
     if (!violates(error, "reference_script.revision")) throw error;
@@ -101,36 +101,39 @@ export async function withdrawScript(
     );
   }
   await wakeWallet(c.env, source.network, row.walletVkey, requestId);
-  return shown({ ...row, ...change, task, updatedAt: now });
+  return toReferenceScriptRecord({ ...row, ...change, task, updatedAt: now });
 }
 
 /** The newest reference script of a source. @throws ApiError 404 */
-export async function showScript(c: AppContext, id: string): Promise<ReferenceScriptRecord> {
+export async function getReferenceScript(
+  c: AppContext,
+  id: string,
+): Promise<ReferenceScriptRecord> {
   const { deadline } = c.var;
-  const source = await sourceOf(db(c.env, undefined, { deadline }), id);
+  const source = await requireSource(db(c.env, undefined, { deadline }), id);
   const row = await findReferenceScript(db(c.env, source.network, { deadline }), id);
   if (!row) throw new ApiError(404, "id: the payment source has no reference script");
-  return shown(row);
+  return toReferenceScriptRecord(row);
 }
 
-async function sourceOf(core: Database, id: string): Promise<SourceRow> {
-  const source = await activeSource(core, id);
+async function requireSource(core: Database, id: string): Promise<SourceRow> {
+  const source = await findActiveSource(core, id);
   if (!source) throw new ApiError(404, "id: there is no such payment source");
   return source;
 }
 
-async function publisherOf(
+async function requirePublisher(
   core: Database,
   source: SourceRow,
   walletId: string | undefined,
 ): Promise<WalletRow> {
-  const wallets = await walletsOf(core, [source.id]);
+  const wallets = await listActiveWallets(core, [source.id]);
   if (walletId !== undefined) {
     const named = wallets.find(({ id }) => id === walletId);
     if (!named) throw new ApiError(404, "walletId: the payment source has no such wallet");
     return named;
   }
-  const first = wallets.find((wallet) => drivesOf(source, wallet) !== "nothing");
+  const first = wallets.find((wallet) => selectAutomationMode(source, wallet) !== "nothing");
   if (!first)
     throw new ApiError(
       "wrong_state",
@@ -139,7 +142,7 @@ async function publisherOf(
   return first;
 }
 
-function shown(row: ReferenceScriptRow): ReferenceScriptRecord {
+function toReferenceScriptRecord(row: ReferenceScriptRow): ReferenceScriptRecord {
   const { id, sourceId, walletVkey, scriptHash, cbor, state, output, deposit, txHash, task } = row;
   return {
     ...{ id, paymentSourceId: sourceId, walletVkey, scriptHash, scriptSize: cbor.length / 2 },

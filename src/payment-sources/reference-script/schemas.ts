@@ -1,22 +1,22 @@
 import * as z from "zod";
 import {
-  answerText,
   described,
+  EXAMPLE_TX_HASH,
   hexText,
   minorUnits,
   named,
   recordId,
-  TX_HASH,
+  responseText,
   timestamp,
   walletVkey,
 } from "../../http/openapi/fields.ts";
 import { text } from "../../http/openapi/parameters.ts";
 import { REFERENCE_SCRIPT_STATES } from "../../wallets/reference-scripts/tables.ts";
 
-const SOURCE_ID = "01m80ydypnk4jnwav628wda9nd";
+const EXAMPLE_SOURCE_ID = "01m80ydypnk4jnwav628wda9nd";
 
 export const publishBody = z.object({
-  id: described(text(), "Id of the payment source.", SOURCE_ID),
+  id: described(text(), "Id of the payment source.", EXAMPLE_SOURCE_ID),
   walletId: described(
     text().optional(),
     "Wallet of the source that publishes the script and keeps the deposit. Omitted: the first wallet that `drives` allows.",
@@ -27,7 +27,7 @@ export const publishBody = z.object({
 export type PublishBody = z.output<typeof publishBody>;
 
 export const withdrawBody = z.object({
-  id: described(text(), "Id of the payment source.", SOURCE_ID),
+  id: described(text(), "Id of the payment source.", EXAMPLE_SOURCE_ID),
 });
 
 export const referenceScriptRecord = named(
@@ -35,7 +35,7 @@ export const referenceScriptRecord = named(
   "A contract's script in an output on the chain, to which transactions refer.",
   z.object({
     id: recordId("the reference script", "01m80yk2v7n4q8s1w5x9z3b6cd"),
-    paymentSourceId: recordId("the payment source", SOURCE_ID),
+    paymentSourceId: recordId("the payment source", EXAMPLE_SOURCE_ID),
     walletVkey: walletVkey("the wallet whose output has the script"),
     scriptHash: hexText(
       56,
@@ -55,7 +55,7 @@ export const referenceScriptRecord = named(
     output: described(
       z.string().nullable(),
       "`<transaction>#<index>` of the script's output. Null: none yet.",
-      `${TX_HASH}#0`,
+      `${EXAMPLE_TX_HASH}#0`,
     ),
     deposit: described(
       minorUnits("").nullable(),
@@ -65,10 +65,10 @@ export const referenceScriptRecord = named(
     txHash: described(
       z.string().nullable(),
       "Hash of the last transaction that published or withdrew the script.",
-      TX_HASH,
+      EXAMPLE_TX_HASH,
     ),
     error: described(
-      answerText("").nullable(),
+      responseText("").nullable(),
       "Why the settlement failed, or what it waits for. Null: neither.",
       null,
     ),

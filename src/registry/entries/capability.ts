@@ -6,7 +6,9 @@ import type { Database } from "../../db/client.ts";
 const ID_LENGTH = 32;
 
 /** The id of a capability: the same name and version have the same id. Null for none. */
-export function capabilityId(capability: { name: string; version: string } | null): string | null {
+export function computeCapabilityId(
+  capability: { name: string; version: string } | null,
+): string | null {
   if (capability === null) return null;
   const text = JSON.stringify([capability.name, capability.version]);
   return bytesToHex(sha256(new TextEncoder().encode(text))).slice(0, ID_LENGTH);
@@ -20,15 +22,15 @@ export async function listCapabilities(
   db: Database,
   query: { network: Network; limit: number; cursorId?: string | undefined },
 ): Promise<{ id: string; name: string; version: string }[]> {
-  const below = (capability: string) =>
+  const nextEntrySql = (capability: string) =>
     `(SELECT id FROM registry_entry
       WHERE network = ?1 AND status = 'Online' AND capability_id IS NOT NULL
         AND capability_id < ${capability} ORDER BY capability_id DESC LIMIT 1)`;
   return db.all(
     `WITH RECURSIVE offer(entry_id, number) AS (
-       SELECT ${below("?2")}, 1
+       SELECT ${nextEntrySql("?2")}, 1
        UNION ALL
-       SELECT ${below("(SELECT capability_id FROM registry_entry WHERE id = offer.entry_id)")},
+       SELECT ${nextEntrySql("(SELECT capability_id FROM registry_entry WHERE id = offer.entry_id)")},
          number + 1
        FROM offer WHERE entry_id IS NOT NULL AND number < ?3)
      SELECT capability_id AS id, state->>'$.profile.capability.name' AS name,

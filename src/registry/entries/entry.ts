@@ -52,7 +52,7 @@ export interface EntryRow {
 export const ENTRY_COLUMNS =
   "id, network, source_id, policy_id, source_url, agent_identifier, state, health, created_at, revision";
 
-export function entryOfRow(row: EntryRow): EntryRecord {
+export function toEntryRecord(row: EntryRow): EntryRecord {
   return {
     id: row.id,
     network: row.network,
@@ -68,7 +68,7 @@ export function entryOfRow(row: EntryRow): EntryRecord {
 }
 
 /** The state of an entry before its first transaction, or whose mint was rolled back. */
-export const NEVER_MINTED: EntryState = { supply: "0", profile: null, reason: null };
+export const UNMINTED_STATE: EntryState = { supply: "0", profile: null, reason: null };
 
 /** A burned token is `Deregistered` and an unreadable one `Invalid`, whatever checks say. */
 export function statusOf({ supply, profile }: EntryState, health: Health): EntryStatus {

@@ -8,18 +8,18 @@ export type PricingType = AgentProfile["pricing"]["type"];
  * What an agent charges, as it is shown. An agent that is sold on other chains only has the first price
  * there that is not free, in the asset of that chain. A price that cannot be read has no amounts.
  */
-export function advertisedPricing({
+export function selectAdvertisedPricing({
   pricing,
   paymentSources = [],
 }: AgentProfile): AgentProfile["pricing"] {
-  if (!isSoldElsewhere({ paymentSources })) return pricing;
+  if (!isSoldOnOtherChains({ paymentSources })) return pricing;
   const prices = paymentSources.filter(({ isOnLedger }) => !isOnLedger).map((one) => one.pricing);
   const price = prices.find((one) => one?.type !== "Free");
   return price === undefined ? pricing : (price ?? { type: "Fixed", amounts: [] });
 }
 
 /** Whether an agent is sold on other chains only: its token names no address on the ledger to pay to. */
-export function isSoldElsewhere({
+export function isSoldOnOtherChains({
   paymentSources = [],
 }: Pick<AgentProfile, "paymentSources">): boolean {
   const isPayable = paymentSources.some((one) => one.isOnLedger && one.contractAddress !== null);
@@ -27,7 +27,7 @@ export function isSoldElsewhere({
 }
 
 /** How agents price their work, by identifier; those whose metadata we do not know are left out. */
-export async function pricingTypes(
+export async function loadPricingTypes(
   db: Database,
   network: Network,
   agentIdentifiers: string[],

@@ -2,8 +2,8 @@ import * as z from "zod";
 import type { PaymentSourceType } from "../../chain/network.ts";
 import {
   AMOUNT,
-  joined,
-  LEDGER,
+  joinChunks,
+  LEDGER_NAME,
   list,
   OPTIONAL_TEXT,
   record,
@@ -61,7 +61,7 @@ export type ProfileResult = { ok: true; profile: AgentProfile } | { ok: false; r
 /** Amounts that a fixed price may have. */
 export const MAX_PRICES = 25;
 /** Problems reported at most. */
-const LISTED_PROBLEMS = 5;
+const MAX_LISTED_PROBLEMS = 5;
 
 /**
  * Reads an agent's metadata, versions 1 and 2, as registries write it: a text is one string, or a
@@ -74,7 +74,9 @@ export function readProfile(value: unknown): ProfileResult {
   if (value === undefined) return { ok: false, reason: "metadata: is missing" };
   const version = record({ metadata_version: VERSION }).safeParse(value);
   if (!version.success) return { ok: false, reason: reasonOf(version.error) };
-  const parsed = (version.data.metadata_version === 1 ? VERSION_1 : VERSION_2).safeParse(value);
+  const parsed = (
+    version.data.metadata_version === 1 ? METADATA_VERSION_1 : METADATA_VERSION_2
+  ).safeParse(value);
   return parsed.success
     ? { ok: true, profile: parsed.data }
     : { ok: false, reason: reasonOf(parsed.error) };
@@ -82,14 +84,14 @@ export function readProfile(value: unknown): ProfileResult {
 
 function reasonOf({ issues }: z.ZodError): string {
   const listed = issues
-    .slice(0, LISTED_PROBLEMS)
+    .slice(0, MAX_LISTED_PROBLEMS)
     .map(({ path, message }) => `${path.join(".") || "metadata"}: ${message}`)
     .join("; ");
-  const rest = issues.length - LISTED_PROBLEMS;
+  const rest = issues.length - MAX_LISTED_PROBLEMS;
   return rest > 0 ? `${listed}; and ${rest} more` : listed;
 }
 
-const BASE = {
+const BASE_FIELDS = {
   name: TEXT,
   description: OPTIONAL_TEXT,
   api_base_url: TEXT,
@@ -111,7 +113,7 @@ const BASE = {
 };
 
 const PRICING_TYPE = z.unknown().transform((value, problems) => {
-  const text = joined(value, problems);
+  const text = joinChunks(value, problems);
   const found = PRICING_TYPES.find((type) => type === text);
   if (found !== undefined) return found;
   problems.addIssue(`must be one of ${PRICING_TYPES.join(", ")}`);
@@ -141,10 +143,10 @@ function pricing(listName: string, unitName: string, unit: z.ZodType<string> = U
   );
 }
 
-type Base = z.output<z.ZodObject<typeof BASE>>;
+type BaseFields = z.output<z.ZodObject<typeof BASE_FIELDS>>;
 
-function profileOf(
-  base: Base,
+function toProfile(
+  base: BaseFields,
   price: AgentProfile["pricing"],
   metadataVersion: 1 | 2,
 ): AgentProfile {
@@ -180,9 +182,10 @@ function profileOf(
   };
 }
 
-const VERSION_1 = record({ ...BASE, agentPricing: pricing("fixedPricing", "unit") }).transform(
-  (value) => profileOf(value, value.agentPricing, 1),
-);
+const METADATA_VERSION_1 = record({
+  ...BASE_FIELDS,
+  agentPricing: pricing("fixedPricing", "unit"),
+}).transform((value) => toProfile(value, value.agentPricing, 1));
 
 /** A payment source without an address cannot be paid to. */
 const SETTLEMENT = record({ address: TEXT });
@@ -194,15 +197,15 @@ const PAYMENT_SOURCE = record({
   pricing: z.unknown().optional(),
 });
 
-const OPEN_SETTLEMENT = z.object({
+const PARTIAL_SETTLEMENT = z.object({
   paymentSourceType: OPTIONAL_TEXT,
   address: OPTIONAL_TEXT,
 });
 
-function listedSource(source: z.output<typeof PAYMENT_SOURCE>): ListedSource {
+function toListedSource(source: z.output<typeof PAYMENT_SOURCE>): ListedSource {
   const network = OPTIONAL_TEXT.safeParse(source.network);
-  const settlement = OPEN_SETTLEMENT.safeParse(source.settlement);
-  const isOnLedger = source.chain === LEDGER;
+  const settlement = PARTIAL_SETTLEMENT.safeParse(source.settlement);
+  const isOnLedger = source.chain === LEDGER_NAME;
   // Other chains have no unit that may be left out.
   const price = pricing("fixed", "asset", isOnLedger ? UNIT : TEXT).safeParse(source.pricing);
   return {
@@ -215,18 +218,18 @@ function listedSource(source: z.output<typeof PAYMENT_SOURCE>): ListedSource {
 }
 
 /** The price is that of the first payment source on our ledger; without one the agent is free. */
-const VERSION_2 = record({
-  ...BASE,
+const METADATA_VERSION_2 = record({
+  ...BASE_FIELDS,
   supported_payment_sources: list(PAYMENT_SOURCE, 1, MAX_PRICES),
 }).transform((value, problems): AgentProfile => {
   const position = value.supported_payment_sources.findIndex(
-    ({ chain, settlement }) => chain === LEDGER && SETTLEMENT.safeParse(settlement).success,
+    ({ chain, settlement }) => chain === LEDGER_NAME && SETTLEMENT.safeParse(settlement).success,
   );
   const source = value.supported_payment_sources[position];
-  const paymentSources = value.supported_payment_sources.map(listedSource);
-  if (!source) return { ...profileOf(value, { type: "Free", amounts: [] }, 2), paymentSources };
+  const paymentSources = value.supported_payment_sources.map(toListedSource);
+  if (!source) return { ...toProfile(value, { type: "Free", amounts: [] }, 2), paymentSources };
   const price = pricing("fixed", "asset").safeParse(source.pricing);
-  if (price.success) return { ...profileOf(value, price.data, 2), paymentSources };
+  if (price.success) return { ...toProfile(value, price.data, 2), paymentSources };
   for (const { path, message } of price.error.issues)
     problems.addIssue({
       code: "custom",

@@ -1,13 +1,13 @@
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
-import { jsonRow, parseJsonRow } from "../../db/json-row.ts";
-import type { Documents } from "../../db/render-outdated.ts";
-import { ENTRY_COLUMNS, type EntryRow, type EntryState, entryOfRow } from "./entry.ts";
+import { jsonRowSql, parseJsonRow } from "../../db/json-row.ts";
+import type { DocumentTable } from "../../db/render-outdated.ts";
+import { ENTRY_COLUMNS, type EntryRow, type EntryState, toEntryRecord } from "./entry.ts";
 import type { AgentProfile } from "./profile.ts";
-import { DOC_VERSION, render, type ShownRow, shownEntry } from "./render.ts";
+import { DOC_VERSION, type EntryPageRow, renderEntry, renderPageEntry } from "./render-entry.ts";
 
 /** The documents of entries, for the job that renders outdated ones again. */
-export const ENTRY_DOCUMENTS: Documents = {
+export const ENTRY_DOCUMENTS: DocumentTable = {
   table: "registry_entry",
   version: DOC_VERSION,
   columns: ENTRY_COLUMNS,
@@ -15,19 +15,19 @@ export const ENTRY_DOCUMENTS: Documents = {
 };
 
 /** All that an entry is rendered from, of the table `e`. */
-const RENDERED = ENTRY_COLUMNS.replace(/\w+/g, "e.$&");
+const RENDERED_COLUMNS = ENTRY_COLUMNS.replace(/\w+/g, "e.$&");
 
-const COLUMNS = `e.id, e.network, e.source_id, e.policy_id, e.agent_identifier, e.status,
+const PAGE_COLUMNS = `e.id, e.network, e.source_id, e.policy_id, e.agent_identifier, e.status,
   e.created_at, e.updated_at, e.status_updated_at,
   iif(e.doc_version = ${DOC_VERSION}, e.doc, NULL) AS doc,
-  iif(e.doc_version = ${DOC_VERSION}, NULL, ${jsonRow(RENDERED)}) AS outdated`;
+  iif(e.doc_version = ${DOC_VERSION}, NULL, ${jsonRowSql(RENDERED_COLUMNS)}) AS outdated`;
 
 /**
  * SQL of a page: entries with their counters. Conditions speak of `e` (the entry) and `h` (its
  * health checks).
  */
 export function pageSql(where: string, orderAndLimit: string): string {
-  return `SELECT ${COLUMNS}, h.checks, h.successes, h.last_check_at FROM registry_entry AS e
+  return `SELECT ${PAGE_COLUMNS}, h.checks, h.successes, h.last_check_at FROM registry_entry AS e
     LEFT JOIN registry_health AS h ON h.source_id = e.source_id AND h.entry_id = e.id
     WHERE ${where} ${orderAndLimit}`;
 }
@@ -38,21 +38,21 @@ export function pageSql(where: string, orderAndLimit: string): string {
  *
  * @returns JSON text of the entries, comma separated
  */
-export function pageText(rows: ShownRow[]): string {
+export function renderPage(rows: EntryPageRow[]): string {
   return rows
-    .map((row) => shownEntry(row, row.doc ?? renderOutdated(row.outdated ?? "[]")))
+    .map((row) => renderPageEntry(row, row.doc ?? renderOutdated(row.outdated ?? "[]")))
     .join(",");
 }
 
 function renderOutdated(row: string): string {
-  return render(entryOfRow(parseJsonRow<EntryRow>(ENTRY_COLUMNS, row)));
+  return renderEntry(toEntryRecord(parseJsonRow<EntryRow>(ENTRY_COLUMNS, row)));
 }
 
 /**
  * The names that agents were registered by, by agent identifier: what their tokens say, also of those
  * that exist no more. An agent of which we know none is left out.
  */
-export async function registeredNames(
+export async function loadRegisteredNames(
   database: Database,
   network: Network,
   agents: readonly string[],
@@ -69,7 +69,7 @@ export async function registeredNames(
 }
 
 /** How long ago a registry source may have been read to its end. */
-const FRESH_MS = 5 * 60 * 1000;
+const PROFILE_MAX_AGE_MS = 5 * 60 * 1000;
 
 /**
  * What an agent's token says of it, where a registry source that is followed and was just read has it.
@@ -77,7 +77,7 @@ const FRESH_MS = 5 * 60 * 1000;
  *
  * @param now - epoch milliseconds
  */
-export async function freshProfile(
+export async function loadFreshProfile(
   database: Database,
   network: Network,
   agentIdentifier: string,
@@ -92,7 +92,7 @@ export async function freshProfile(
      LIMIT 1`,
     agentIdentifier,
     network,
-    now - FRESH_MS,
+    now - PROFILE_MAX_AGE_MS,
   );
   if (!row) return null;
   return (JSON.parse(row.state) as EntryState).profile;

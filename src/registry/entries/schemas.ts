@@ -1,25 +1,25 @@
 import * as z from "zod";
+import { network, requestAgentIdentifier, unit } from "../../http/openapi/chain-fields.ts";
 import {
-  AGENT_IDENTIFIER,
-  answerText,
-  CONTRACT_ADDRESS,
   described,
+  EXAMPLE_AGENT_IDENTIFIER,
+  EXAMPLE_CONTRACT_ADDRESS,
+  EXAMPLE_POLICY_ID,
   hexText,
   minorUnits,
   named,
-  POLICY_ID,
   recordId,
+  responseText,
   timestamp,
   walletAddress,
   walletVkey,
 } from "../../http/openapi/fields.ts";
-import { givenAgentIdentifier, network, unit } from "../../http/openapi/ledger.ts";
 import { bodyLimit, cursorId, diffCursor, text, time } from "../../http/openapi/parameters.ts";
 import { ENTRY_STATUSES } from "./entry.ts";
 import { PAYMENT_TYPES } from "./profile.ts";
 
-const SOURCE_ID = "01m80ydyh764k620mzqgxwshp9";
-const URL = "https://agents.example.com/translator";
+const EXAMPLE_SOURCE_ID = "01m80ydyh764k620mzqgxwshp9";
+const EXAMPLE_URL = "https://agents.example.com/translator";
 
 const entryStatus = named(
   "RegistryEntryStatus",
@@ -64,11 +64,15 @@ export const listBody = z.object({
             .optional(),
           "Only agents in one of these statuses. Default: Online.",
         ),
-        policyId: described(text().optional(), "Only agents under this minting policy.", POLICY_ID),
+        policyId: described(
+          text().optional(),
+          "Only agents under this minting policy.",
+          EXAMPLE_POLICY_ID,
+        ),
         assetIdentifier: described(
           text().optional(),
           "Only the agent with this identifier.",
-          AGENT_IDENTIFIER,
+          EXAMPLE_AGENT_IDENTIFIER,
         ),
         tags: described(
           z
@@ -125,17 +129,17 @@ const capability = named(
   "Capability",
   "Capability of an agent.",
   z.object({
-    name: answerText("Its name.", "translation"),
-    version: answerText("Its version.", "1.0.0"),
+    name: responseText("Its name.", "translation"),
+    version: responseText("Its version.", "1.0.0"),
   }),
 );
 const exampleOutput = named(
   "ExampleOutput",
   "An example of an agent's results.",
   z.object({
-    name: answerText("Its name.", "A translated letter"),
-    mimeType: answerText("Media type.", "text/plain"),
-    url: answerText("URL of the example.", `${URL}/example.txt`),
+    name: responseText("Its name.", "A translated letter"),
+    mimeType: responseText("Media type.", "text/plain"),
+    url: responseText("URL of the example.", `${EXAMPLE_URL}/example.txt`),
   }),
 );
 
@@ -145,15 +149,22 @@ function optionalText(what: string, example: string) {
 }
 
 export const metadataVersion = described(z.int().min(0), "Version of the metadata format.", 1);
-export const agentIdentifier = answerText("Policy id and asset name, in hex.", AGENT_IDENTIFIER);
-export const policyIdShown = hexText(56, "The minting policy.", POLICY_ID);
-const sourceUrl = described(z.string().nullable(), "URL of the registry. Null: unknown.", URL);
+export const agentIdentifier = responseText(
+  "Policy id and asset name, in hex.",
+  EXAMPLE_AGENT_IDENTIFIER,
+);
+export const policyIdText = hexText(56, "The minting policy.", EXAMPLE_POLICY_ID);
+const sourceUrl = described(
+  z.string().nullable(),
+  "URL of the registry. Null: unknown.",
+  EXAMPLE_URL,
+);
 
 const entryFields = {
   id: recordId("the entry", "01m80ye102q5wqj8yjrjr6jyvc"),
   createdAt: timestamp("Time of discovery."),
   updatedAt: timestamp("When the chain last changed the entry."),
-  name: answerText("Name of the agent.", "Steady translator"),
+  name: responseText("Name of the agent.", "Steady translator"),
   description: optionalText("Purpose of the agent", "Translates letters."),
   status: described(entryStatus, "Whether the agent can be used.", "Online"),
   statusUpdatedAt: timestamp("Stamp of the last change of the status."),
@@ -166,11 +177,11 @@ const entryFields = {
   authorContactEmail: optionalText("E-mail address of the author", "author@example.com"),
   authorContactOther: optionalText("Another contact of the author", "https://example.com"),
   authorOrganization: optionalText("Organization of the author", "Demo Agents GmbH"),
-  image: answerText("Picture of the agent.", "ipfs://demo"),
-  otherLegal: optionalText("Another legal text", `${URL}/legal`),
-  privacyPolicy: optionalText("Privacy policy", `${URL}/privacy`),
-  termsAndCondition: optionalText("Terms of use", `${URL}/terms`),
-  tags: described(z.array(answerText("A tag.", "demo")).nullable(), "Tags of the agent."),
+  image: responseText("Picture of the agent.", "ipfs://demo"),
+  otherLegal: optionalText("Another legal text", `${EXAMPLE_URL}/legal`),
+  privacyPolicy: optionalText("Privacy policy", `${EXAMPLE_URL}/privacy`),
+  termsAndCondition: optionalText("Terms of use", `${EXAMPLE_URL}/terms`),
+  tags: described(z.array(responseText("A tag.", "demo")).nullable(), "Tags of the agent."),
   uptimeCheckCount: described(z.int().min(0), "Number of uptime checks.", 51),
   uptimeCount: described(z.int().min(0), "Number of successful uptime checks.", 51),
   lastUptimeCheck: described(
@@ -178,7 +189,7 @@ const entryFields = {
     "Time of the last uptime check. Null: none yet.",
     "2026-11-22T06:20:46.919Z",
   ),
-  apiBaseUrl: answerText("Base URL of the agent's API.", URL),
+  apiBaseUrl: responseText("Base URL of the agent's API.", EXAMPLE_URL),
   paymentType: described(paymentType, "How a buyer pays the agent.", "Web3ChainV1"),
   agentIdentifier,
   metadataVersion,
@@ -187,8 +198,8 @@ const entryFields = {
       "EntryRegistrySource",
       "Registry of an entry.",
       z.object({
-        id: recordId("the registry source", SOURCE_ID),
-        policyId: policyIdShown,
+        id: recordId("the registry source", EXAMPLE_SOURCE_ID),
+        policyId: policyIdText,
         type: described(z.literal("Web3ChainV1"), "Type of the registry.", "Web3ChainV1"),
         url: sourceUrl,
       }),
@@ -206,7 +217,7 @@ export const registryEntryRecord = named(
   z.object(entryFields),
 );
 
-export const entries = z.object({
+export const registryEntries = z.object({
   entries: described(z.array(registryEntryRecord), "The entries."),
 });
 
@@ -227,11 +238,11 @@ export const paymentInformation = named(
 
 /** An agent's own words, in the form in which it is registered. */
 export const metadataFields = {
-  name: answerText("Name of the agent.", "Steady translator"),
+  name: responseText("Name of the agent.", "Steady translator"),
   description: optionalText("Purpose of the agent", "Translates letters."),
-  apiBaseUrl: answerText("Base URL of the agent's API.", URL),
-  image: answerText("Picture of the agent.", "ipfs://demo"),
-  Tags: described(z.array(answerText("A tag.", "demo")), "Tags of the agent."),
+  apiBaseUrl: responseText("Base URL of the agent's API.", EXAMPLE_URL),
+  image: responseText("Picture of the agent.", "ipfs://demo"),
+  Tags: described(z.array(responseText("A tag.", "demo")), "Tags of the agent."),
   Capability: described(capability.nullable(), "Capability of the agent. Null: none."),
   ExampleOutputs: described(z.array(exampleOutput), "Examples of the agent's results."),
   Author: described(
@@ -239,7 +250,7 @@ export const metadataFields = {
       "AgentAuthor",
       "Author of an agent.",
       z.object({
-        name: answerText("Name of the author.", "The demo"),
+        name: responseText("Name of the author.", "The demo"),
         organization: optionalText("Organization of the author", "Demo Agents GmbH"),
         contactEmail: optionalText("E-mail address of the author", "author@example.com"),
         contactOther: optionalText("Another contact of the author", "https://example.com"),
@@ -252,9 +263,9 @@ export const metadataFields = {
       "AgentLegal",
       "Legal texts of an agent.",
       z.object({
-        privacyPolicy: optionalText("Privacy policy", `${URL}/privacy`),
-        terms: optionalText("Terms of use", `${URL}/terms`),
-        other: optionalText("Another legal text", `${URL}/legal`),
+        privacyPolicy: optionalText("Privacy policy", `${EXAMPLE_URL}/privacy`),
+        terms: optionalText("Terms of use", `${EXAMPLE_URL}/terms`),
+        other: optionalText("Another legal text", `${EXAMPLE_URL}/legal`),
       }),
     ),
     "Legal texts of the agent.",
@@ -284,24 +295,28 @@ export const offeredCapability = named(
   "A capability that at least one agent offers now.",
   z.object({
     id: recordId("the capability", "b9daa12b304a8dbd62faa4632b996925"),
-    name: answerText("Its name.", "translation"),
-    version: answerText("Its version.", "1.0.0"),
+    name: responseText("Its name.", "translation"),
+    version: responseText("Its version.", "1.0.0"),
   }),
 );
 
-const VKEY = "e7d12a3df371bb93b3895b0a817ca7ac24d186f911d8b1e0d69dbc9f";
+const EXAMPLE_VKEY = "e7d12a3df371bb93b3895b0a817ca7ac24d186f911d8b1e0d69dbc9f";
 
 export const walletQuery = z
   .object({
-    walletVKey: described(text().optional(), "Payment key hash of the wallet.", VKEY),
-    walletVkey: described(text().optional(), "Another spelling of `walletVKey`.", VKEY).meta({
+    walletVKey: described(text().optional(), "Payment key hash of the wallet.", EXAMPLE_VKEY),
+    walletVkey: described(
+      text().optional(),
+      "Another spelling of `walletVKey`.",
+      EXAMPLE_VKEY,
+    ).meta({
       deprecated: true,
     }),
     network,
     smartContractAddress: described(
       text().optional(),
       "Only agents of the payment source with this contract.",
-      CONTRACT_ADDRESS,
+      EXAMPLE_CONTRACT_ADDRESS,
     ),
   })
   .refine(({ walletVKey, walletVkey }) => (walletVKey ?? walletVkey) !== undefined, {
@@ -311,7 +326,7 @@ export const walletQuery = z
   .meta({ required: ["walletVKey", "network"] });
 
 export const agentQuery = z.object({
-  agentIdentifier: givenAgentIdentifier,
+  agentIdentifier: requestAgentIdentifier,
   network,
 });
 
@@ -319,8 +334,8 @@ export const walletAsset = named(
   "WalletAgent",
   "An agent whose token a wallet holds.",
   z.object({
-    policyId: policyIdShown,
-    assetName: answerText("Name of the token, in hex.", AGENT_IDENTIFIER.slice(56)),
+    policyId: policyIdText,
+    assetName: responseText("Name of the token, in hex.", EXAMPLE_AGENT_IDENTIFIER.slice(56)),
     agentIdentifier,
     Metadata: described(agentMetadata, "Metadata of the agent."),
   }),

@@ -2,7 +2,7 @@ import pMap from "p-map";
 import type { Network } from "../../chain/network.ts";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
-import { reserveStamps, stamp } from "../../db/clock.ts";
+import { reserveStamps, stampSql } from "../../db/clock.ts";
 import {
   fetchPublic,
   PublicFetchError,
@@ -16,7 +16,7 @@ interface HealthContext {
   db: Database;
   network: Network;
   sourceId: string;
-  outbound: Outbound;
+  outbound: OutboundOptions;
   /** How often an agent is checked that answers as before. */
   intervalMs: number;
   /** Epoch milliseconds. */
@@ -35,20 +35,20 @@ interface DueAgent {
   due_at: number;
 }
 
-interface Outcome {
+interface CheckOutcome {
   agent: DueAgent;
   /** Null: the check itself failed, which says nothing of the agent. */
   result: Health | null;
 }
 
 /** Agents checked between two writes. */
-const CHUNK = 60;
+const CHUNK_SIZE = 60;
 /** Failed checks in a row after which an agent that was online no longer is. */
-const STRIKES = 3;
+const FAILURE_THRESHOLD = 3;
 /** The pause before a failed check is repeated. */
-const RETRY_MS = 60_000;
+const RETRY_DELAY_MS = 60_000;
 /** How much longer the pause grows for an agent that stays `Invalid`: up to 32 intervals, 16 h. */
-const MAX_BACK_OFF = 5;
+const MAX_BACKOFF_EXPONENT = 5;
 
 /**
  * Checks the agents of a source that are due, healthy ones first, so that those that do not answer
@@ -59,20 +59,20 @@ const MAX_BACK_OFF = 5;
  */
 export async function checkHealth(context: HealthContext, deadline: number): Promise<boolean> {
   for (;;) {
-    const agents = await dueAgents(context);
+    const agents = await listDueAgents(context);
     const outcomes = await checkAll(agents, context, deadline);
     if (outcomes.length > 0) await writeOutcomes(context, outcomes);
     if (outcomes.length < agents.length) return true;
-    if (agents.length < CHUNK) return false;
+    if (agents.length < CHUNK_SIZE) return false;
   }
 }
 
-function dueAgents({ db, sourceId, now }: HealthContext): Promise<DueAgent[]> {
+function listDueAgents({ db, sourceId, now }: HealthContext): Promise<DueAgent[]> {
   return db.all<DueAgent>(
     `SELECT e.id, e.agent_identifier, e.api_base_url, e.health, e.revision, h.failures, h.due_at
      FROM (SELECT entry_id, failures, due_at FROM registry_health
            WHERE source_id = ?1 AND due_at <= ?2
-           ORDER BY failures >= ${STRIKES}, due_at LIMIT ${CHUNK}) AS h
+           ORDER BY failures >= ${FAILURE_THRESHOLD}, due_at LIMIT ${CHUNK_SIZE}) AS h
      JOIN registry_entry AS e ON e.id = h.entry_id`,
     sourceId,
     now(),
@@ -87,28 +87,28 @@ async function checkAll(
   agents: DueAgent[],
   context: HealthContext,
   deadline: number,
-): Promise<Outcome[]> {
+): Promise<CheckOutcome[]> {
   const answers = new Map<string, Availability | null>();
-  const ask = async (url: string) => {
-    if (context.now() < deadline) answers.set(url, await askOne(url, context));
+  const checkUrl = async (url: string) => {
+    if (context.now() < deadline) answers.set(url, await fetchOrLog(url, context));
   };
-  await pMap(new Set(agents.map((agent) => agent.api_base_url)), ask, {
+  await pMap(new Set(agents.map((agent) => agent.api_base_url)), checkUrl, {
     concurrency: MAX_CONCURRENT_FETCHES,
   });
   return agents.flatMap((agent) => {
     const answer = answers.get(agent.api_base_url);
     if (answer === undefined) return [];
-    return [{ agent, result: answer && evaluate(answer, agent.agent_identifier) }];
+    return [{ agent, result: answer && evaluateAvailability(answer, agent.agent_identifier) }];
   });
 }
 
 /** One check that fails must not lose what the others found. */
-async function askOne(
+async function fetchOrLog(
   url: string,
   { outbound, sourceId }: HealthContext,
 ): Promise<Availability | null> {
   try {
-    return await askAvailability(url, outbound);
+    return await fetchAvailability(url, outbound);
   } catch (error) {
     log("error", "registry.check_failed", { source: sourceId, url, error: String(error) });
     return null;
@@ -119,15 +119,15 @@ async function askOne(
  * Writes counters, and the status of agents whose health changed. What a transaction did to an
  * agent meanwhile wins: of that agent only the counters are written.
  */
-async function writeOutcomes(context: HealthContext, outcomes: Outcome[]): Promise<void> {
+async function writeOutcomes(context: HealthContext, outcomes: CheckOutcome[]): Promise<void> {
   const { db } = context;
   const now = context.now();
-  const checks = outcomes.map(({ agent, result }) => judged(agent, result, now, context));
+  const checks = outcomes.map(({ agent, result }) => toHealthUpdate(agent, result, now, context));
   const changed = checks.filter(({ before, health }) => health !== before);
   await db.batch([...writeHealth(context.network, changed, now), writeCounters(checks, now)]);
 }
 
-interface Judged {
+interface HealthUpdate {
   sourceId: string;
   entryId: string;
   revision: number;
@@ -145,16 +145,16 @@ interface Judged {
  * One success makes an agent Online; three failures in a row make it Offline. A check that failed
  * itself is not counted, and is repeated after a pause.
  */
-function judged(
+function toHealthUpdate(
   agent: DueAgent,
   result: Health | null,
   now: number,
   { sourceId, intervalMs }: HealthContext,
-): Judged {
+): HealthUpdate {
   const isJudged = result !== null;
   const isSuccess = result === "Online";
   const failures = isSuccess ? 0 : agent.failures + (isJudged ? 1 : 0);
-  const health = isJudged && (isSuccess || failures >= STRIKES) ? result : agent.health;
+  const health = isJudged && (isSuccess || failures >= FAILURE_THRESHOLD) ? result : agent.health;
   return {
     sourceId,
     entryId: agent.id,
@@ -165,22 +165,24 @@ function judged(
     isSuccess,
     failures,
     wasDueAt: agent.due_at,
-    dueAt: now + (isJudged ? pauseAfter(health, failures, intervalMs) : RETRY_MS),
+    dueAt: now + (isJudged ? computeCheckDelay(health, failures, intervalMs) : RETRY_DELAY_MS),
   };
 }
 
 /** Milliseconds until the next check; a little random, so that checks spread over time. */
-function pauseAfter(health: Health, failures: number, intervalMs: number): number {
-  const isUnclear = failures > 0 && failures < STRIKES;
+function computeCheckDelay(health: Health, failures: number, intervalMs: number): number {
+  const isUnclear = failures > 0 && failures < FAILURE_THRESHOLD;
   const backOff =
-    health === "Invalid" ? 2 ** Math.min(Math.max(failures - STRIKES, 0), MAX_BACK_OFF) : 1;
-  const longest = isUnclear ? Math.min(RETRY_MS, intervalMs) : intervalMs * backOff;
+    health === "Invalid"
+      ? 2 ** Math.min(Math.max(failures - FAILURE_THRESHOLD, 0), MAX_BACKOFF_EXPONENT)
+      : 1;
+  const longest = isUnclear ? Math.min(RETRY_DELAY_MS, intervalMs) : intervalMs * backOff;
   return Math.round(longest * (0.9 + 0.1 * Math.random()));
 }
 
-function writeHealth(network: Network, changed: Judged[], now: number): Statement[] {
+function writeHealth(network: Network, changed: HealthUpdate[], now: number): Statement[] {
   if (changed.length === 0) return [];
-  const at = stamp("registry", network, changed.length, "item.key");
+  const at = stampSql("registry", network, changed.length, "item.key");
   return [
     reserveStamps("registry", network, changed.length, now),
     statement(
@@ -199,7 +201,7 @@ function writeHealth(network: Network, changed: Judged[], now: number): Statemen
  * An agent that was burned or moved while it was asked has another next check by now, and keeps it.
  * The source's id comes with each item: so the items lead to the rows, and not every row to all items.
  */
-function writeCounters(checks: Judged[], now: number): Statement {
+function writeCounters(checks: HealthUpdate[], now: number): Statement {
   return statement(
     `UPDATE registry_health SET checks = checks + (v->>'isJudged'),
        successes = successes + (v->>'isSuccess'),
@@ -212,8 +214,8 @@ function writeCounters(checks: Judged[], now: number): Statement {
   );
 }
 
-const TIMEOUT_MS = 15_000;
-const MAX_BYTES = 64 * 1024;
+const CHECK_TIMEOUT_MS = 15_000;
+const MAX_RESPONSE_BYTES = 64 * 1024;
 /** The type that agents of this protocol name in their answer. */
 const AGENT_TYPE = "masumi-agent";
 
@@ -221,7 +223,7 @@ const AGENT_TYPE = "masumi-agent";
 type Availability = { answer: unknown } | { failed: "Offline" | "Invalid" };
 
 /** Which addresses guarded fetches may reach, and how names are resolved. */
-type Outbound = Pick<PublicFetchOptions, "loopbackOrigins" | "resolverUrl" | "resolve">;
+type OutboundOptions = Pick<PublicFetchOptions, "loopbackOrigins" | "resolverUrl" | "resolve">;
 
 /**
  * Asks an agent whether it is available. An address that may not be asked makes it `Invalid`, all
@@ -229,7 +231,10 @@ type Outbound = Pick<PublicFetchOptions, "loopbackOrigins" | "resolverUrl" | "re
  *
  * @param apiBaseUrl - as the agent's metadata has it
  */
-async function askAvailability(apiBaseUrl: string, outbound: Outbound): Promise<Availability> {
+async function fetchAvailability(
+  apiBaseUrl: string,
+  outbound: OutboundOptions,
+): Promise<Availability> {
   // The path that is put behind it would be a part of the query.
   if (/[?#]/.test(apiBaseUrl)) return { failed: "Invalid" };
   try {
@@ -239,8 +244,8 @@ async function askAvailability(apiBaseUrl: string, outbound: Outbound): Promise<
         ...outbound,
         allowHttp: true,
         headers: { accept: "application/json" },
-        timeoutMs: TIMEOUT_MS,
-        maxBytes: MAX_BYTES,
+        timeoutMs: CHECK_TIMEOUT_MS,
+        maxBytes: MAX_RESPONSE_BYTES,
       },
     );
     if (status < 200 || status > 299) return { failed: "Offline" };
@@ -258,7 +263,7 @@ async function askAvailability(apiBaseUrl: string, outbound: Outbound): Promise<
  * What an answer says of one agent. One that names another agent, or is not an agent's at all, is
  * `Invalid`; an agent that says it is unavailable is `Offline`.
  */
-function evaluate(availability: Availability, agentIdentifier: string): Health {
+function evaluateAvailability(availability: Availability, agentIdentifier: string): Health {
   if ("failed" in availability) return availability.failed;
   const { answer } = availability;
   if (typeof answer !== "object" || answer === null) return "Offline";

@@ -9,7 +9,7 @@ import { normalizeUnit } from "../../chain/unit.ts";
  */
 
 /** The ledger, in `supported_payment_sources` of metadata version 2. */
-export const LEDGER = "Cardano";
+export const LEDGER_NAME = "Cardano";
 
 /** The generations of the escrow contract. */
 export const MINTED_SOURCE_TYPES: Readonly<Record<PaymentSourceType, string>> = {
@@ -24,7 +24,7 @@ export function sourceTypeOf(minted: string | null | undefined): PaymentSourceTy
 }
 
 /** The joined text of one string or a list of strings; undefined when there is nothing. */
-export function joined(value: unknown, problems: z.RefinementCtx): string | undefined {
+export function joinChunks(value: unknown, problems: z.RefinementCtx): string | undefined {
   if (value === undefined || value === null) return undefined;
   const pieces = Array.isArray(value) ? value : [value];
   if (pieces.every((piece): piece is string => typeof piece === "string")) return pieces.join("");
@@ -36,12 +36,12 @@ export function joined(value: unknown, problems: z.RefinementCtx): string | unde
 export const OPTIONAL_TEXT = z
   .unknown()
   .optional()
-  .transform((value, problems) => joined(value, problems) || null);
+  .transform((value, problems) => joinChunks(value, problems) || null);
 
 /** A text that must be there and not be empty. */
 export const TEXT = z.unknown().transform((value, problems): string => {
   const before = problems.issues.length;
-  const text = joined(value, problems);
+  const text = joinChunks(value, problems);
   if (text) return text;
   if (problems.issues.length === before)
     problems.addIssue(text === undefined ? "is missing" : "must not be empty");
@@ -55,27 +55,27 @@ export const TEXT = z.unknown().transform((value, problems): string => {
 export const UNIT = z
   .unknown()
   .optional()
-  .transform((value, problems): string => normalizeUnit(joined(value, problems) ?? ""));
+  .transform((value, problems): string => normalizeUnit(joinChunks(value, problems) ?? ""));
 
 /**
  * The text of a number, in one piece or in a list of pieces; undefined when it is anything else. Only
  * what is a text or a number is made one: a stranger's map may have a `toString` that is no function.
  */
-function numeral(value: unknown): string | undefined {
+function joinNumber(value: unknown): string | undefined {
   const pieces: unknown[] = Array.isArray(value) ? value : [value];
   const isNumeral = pieces.every((one) => typeof one === "string" || typeof one === "number");
   return isNumeral ? pieces.join("") : undefined;
 }
 
 export const VERSION = z.unknown().transform((value, problems): 1 | 2 => {
-  const version = Number(numeral(value));
+  const version = Number(joinNumber(value));
   if (version === 1 || version === 2) return version;
   problems.addIssue(value === undefined ? "is missing" : "must be 1 or 2");
   return z.NEVER;
 });
 
 export const AMOUNT = z.unknown().transform((value, problems): string => {
-  const text = numeral(value) ?? "";
+  const text = joinNumber(value) ?? "";
   if (/^\d{1,30}$/.test(text) && BigInt(text) > 0n) return String(BigInt(text));
   problems.addIssue("must be a whole number above 0");
   return z.NEVER;

@@ -5,9 +5,13 @@ import { createRouter, serve } from "../../http/endpoint.ts";
 import { described } from "../../http/openapi/fields.ts";
 import { page } from "../../http/openapi/parameters.ts";
 import { log } from "../../log.ts";
-import { wakeJob } from "../sync/wake.ts";
-import { createRegistrySource, removeRegistrySource, updateRegistrySource } from "./admin.ts";
-import { listRegistrySources } from "./record.ts";
+import { wakeJob } from "../sync/wake-registry.ts";
+import {
+  createRegistrySource,
+  removeRegistrySource,
+  updateRegistrySource,
+} from "./change-registry-source.ts";
+import { listRegistrySources } from "./list-registry-sources.ts";
 import {
   createSourceBody,
   deleteSourceBody,
@@ -19,8 +23,8 @@ const PROVIDER_ERRORS = {
   502: "The chain provider failed.",
   504: "The chain provider did not answer in time.",
 };
-const UNKNOWN = { 404: "There is no such registry source." };
-const common = {
+const NOT_FOUND_ERROR = { 404: "There is no such registry source." };
+const commonOptions = {
   path: "/registry-source",
   access: "Admin",
   scope: "admin",
@@ -34,7 +38,7 @@ export function registrySourceRoutes() {
   serve(
     router,
     {
-      ...common,
+      ...commonOptions,
       method: "get",
       operationId: "listRegistrySources",
       isConditional: true,
@@ -50,7 +54,7 @@ export function registrySourceRoutes() {
   serve(
     router,
     {
-      ...common,
+      ...commonOptions,
       method: "post",
       operationId: "createRegistrySource",
       summary: "Creates a registry source",
@@ -65,7 +69,7 @@ export function registrySourceRoutes() {
     },
     async (c, { body }) => {
       const record = await createRegistrySource(c, body, Date.now());
-      await wake(c, record);
+      await wakeSync(c, record);
       return record;
     },
   );
@@ -73,18 +77,18 @@ export function registrySourceRoutes() {
   serve(
     router,
     {
-      ...common,
+      ...commonOptions,
       method: "patch",
       operationId: "updateRegistrySource",
       summary: "Updates a registry source",
       description: "Omitted fields keep their values.",
       body: updateSourceBody,
       data: registrySourceRecord,
-      errors: { ...PROVIDER_ERRORS, ...UNKNOWN },
+      errors: { ...PROVIDER_ERRORS, ...NOT_FOUND_ERROR },
     },
     async (c, { body }) => {
       const record = await updateRegistrySource(c, body, Date.now());
-      await wake(c, record);
+      await wakeSync(c, record);
       return record;
     },
   );
@@ -92,7 +96,7 @@ export function registrySourceRoutes() {
   serve(
     router,
     {
-      ...common,
+      ...commonOptions,
       method: "delete",
       operationId: "deleteRegistrySource",
       summary: "Removes a registry source",
@@ -100,11 +104,11 @@ export function registrySourceRoutes() {
         "The service stops the sync at once and destroys the provider key. The entries become `Deregistered`, and disappear after thirty days.",
       body: deleteSourceBody,
       data: registrySourceRecord,
-      errors: UNKNOWN,
+      errors: NOT_FOUND_ERROR,
     },
     async (c, { body }) => {
       const record = await removeRegistrySource(c, body.id, Date.now());
-      await wake(c, record);
+      await wakeSync(c, record);
       return record;
     },
   );
@@ -113,7 +117,7 @@ export function registrySourceRoutes() {
 }
 
 /** The change is made: when its object cannot be woken, the cron does it within a minute. */
-async function wake(c: AppContext, source: { id: string; network: Network }): Promise<void> {
+async function wakeSync(c: AppContext, source: { id: string; network: Network }): Promise<void> {
   const { requestId } = c.var;
   try {
     const job = { kind: "sync", network: source.network, sourceId: source.id } as const;

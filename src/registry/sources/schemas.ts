@@ -1,18 +1,18 @@
 import * as z from "zod";
+import { network } from "../../http/openapi/chain-fields.ts";
 import {
-  answerText,
   described,
+  EXAMPLE_POLICY_ID,
+  EXAMPLE_TX_HASH,
   named,
-  POLICY_ID,
   recordId,
-  TX_HASH,
+  responseText,
 } from "../../http/openapi/fields.ts";
-import { network } from "../../http/openapi/ledger.ts";
 import { text } from "../../http/openapi/parameters.ts";
-import { policyIdShown } from "../entries/schemas.ts";
+import { policyIdText } from "../entries/schemas.ts";
 
-const SOURCE_ID = "01m80ydyh764k620mzqgxwshp9";
-const URL = "https://registry.example.com";
+const EXAMPLE_SOURCE_ID = "01m80ydyh764k620mzqgxwshp9";
+const EXAMPLE_URL = "https://registry.example.com";
 
 // It travels in a header.
 const providerKey = described(
@@ -20,7 +20,7 @@ const providerKey = described(
   "Key of the chain provider.",
   "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
 );
-const id = described(text(), "Id of the registry source.", SOURCE_ID);
+const id = described(text(), "Id of the registry source.", EXAMPLE_SOURCE_ID);
 
 export const createSourceBody = z.object({
   network,
@@ -30,9 +30,9 @@ export const createSourceBody = z.object({
       .regex(/^[0-9a-fA-F]{56}$/, "must be 56 hex digits")
       .transform((hex) => hex.toLowerCase()),
     "Minting policy to sync.",
-    POLICY_ID,
+    EXAMPLE_POLICY_ID,
   ),
-  url: described(z.url().max(250).nullable().default(null), "URL of the registry.", URL),
+  url: described(z.url().max(250).nullable().default(null), "URL of the registry.", EXAMPLE_URL),
   note: described(text(250, 0).nullable().default(null), "A note for people.", "main"),
   rpcProviderApiKey: providerKey,
 });
@@ -49,17 +49,17 @@ export const registrySourceRecord = named(
   "RegistrySource",
   "A minting policy whose agents the service syncs.",
   z.object({
-    id: recordId("the registry source", SOURCE_ID),
+    id: recordId("the registry source", EXAMPLE_SOURCE_ID),
     type: described(
       z.literal("Web3ChainV1").optional(),
       "Type of the registry. Omitted in the response to a deletion.",
       "Web3ChainV1",
     ),
     network,
-    url: described(z.string().nullable(), "URL of the registry. Null: unknown.", URL),
-    policyId: policyIdShown,
-    note: answerText("A note for people. Empty: none.", "main"),
-    rpcProviderApiKey: answerText(
+    url: described(z.string().nullable(), "URL of the registry. Null: unknown.", EXAMPLE_URL),
+    policyId: policyIdText,
+    note: responseText("A note for people. Empty: none.", "main"),
+    rpcProviderApiKey: responseText(
       "Key of the chain provider. Empty: the key that encrypted it is lost.",
       "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
     ),
@@ -67,7 +67,7 @@ export const registrySourceRecord = named(
     latestIdentifier: described(
       z.string().nullable(),
       "Hash of the last synced transaction. Null: none yet.",
-      TX_HASH,
+      EXAMPLE_TX_HASH,
     ),
     error: described(
       z.string().nullable(),

@@ -1,11 +1,11 @@
-import { TOKEN_METADATA_LABEL, tokenMetadata } from "../../chain/token-metadata.ts";
+import { parseTokenMetadata, TOKEN_METADATA_LABEL } from "../../chain/token-metadata.ts";
 import { newId } from "../../db/id.ts";
 import { log } from "../../log.ts";
-import { type EntryRecord, type EntryState, isChecked, NEVER_MINTED } from "../entries/entry.ts";
+import { type EntryRecord, type EntryState, isChecked, UNMINTED_STATE } from "../entries/entry.ts";
 import { readProfile } from "../entries/profile.ts";
 import { isInboxMetadata } from "../metadata/inbox.ts";
 import type { FollowedSource } from "./cursor.ts";
-import type { ReadMint } from "./read.ts";
+import type { MintTransaction } from "./read-mint.ts";
 
 /** What one transaction did to one entry. */
 export interface EntryStep {
@@ -21,23 +21,23 @@ export class EntryChanges {
   /** Changed entries by agent identifier; `revision` is that of the stored row, -1 for a new one. */
   readonly entries = new Map<string, EntryRecord>();
   /** Entries whose agent is to be checked anew, by id. */
-  readonly recheck = new Set<string>();
+  readonly recheckIds = new Set<string>();
   /** Steps to write. */
   readonly steps: EntryStep[] = [];
   /** Steps to delete. */
-  readonly undone: EntryStep[] = [];
+  readonly undoneSteps: EntryStep[] = [];
   /** Characters of the states that entries were put into, as JSON. */
   textLength = 0;
   /** Epoch milliseconds. */
   readonly now: number;
-  readonly #known: Map<string, EntryRecord>;
+  readonly #knownEntries: Map<string, EntryRecord>;
   /** In chain order, by entry. */
-  readonly #done: Map<string, EntryStep[]>;
+  readonly #appliedSteps: Map<string, EntryStep[]>;
 
   /** @param done - steps that are written already, in chain order */
   constructor(known: EntryRecord[], done: Iterable<EntryStep>, now: number) {
-    this.#known = new Map(known.map((entry) => [entry.agentIdentifier, entry]));
-    this.#done = Map.groupBy(done, ({ entryId }) => entryId);
+    this.#knownEntries = new Map(known.map((entry) => [entry.agentIdentifier, entry]));
+    this.#appliedSteps = Map.groupBy(done, ({ entryId }) => entryId);
     this.now = now;
   }
 
@@ -45,14 +45,14 @@ export class EntryChanges {
   entryOf(source: FollowedSource, agentIdentifier: string): EntryRecord {
     return (
       this.entries.get(agentIdentifier) ??
-      this.#known.get(agentIdentifier) ?? {
+      this.#knownEntries.get(agentIdentifier) ?? {
         id: newId(this.now),
         network: source.network,
         sourceId: source.id,
         policyId: source.policyId,
         sourceUrl: source.url,
         agentIdentifier,
-        state: NEVER_MINTED,
+        state: UNMINTED_STATE,
         health: "Offline",
         createdAt: this.now,
         revision: -1,
@@ -61,8 +61,8 @@ export class EntryChanges {
   }
 
   /** Whether a transaction was applied to an entry before. */
-  isDone(entry: EntryRecord, txHash: string): boolean {
-    return this.#doneOf(entry).some((step) => step.txHash === txHash);
+  isApplied(entry: EntryRecord, txHash: string): boolean {
+    return this.#appliedStepsOf(entry).some((step) => step.txHash === txHash);
   }
 
   /**
@@ -74,25 +74,25 @@ export class EntryChanges {
     at: Omit<EntryStep, "entryId" | "before">,
     next: (before: EntryState) => EntryState,
   ): void {
-    const done = this.#doneOf(entry);
+    const done = this.#appliedStepsOf(entry);
     const later = done.filter(
       ({ blockHeight, txIndex }) =>
         blockHeight > at.blockHeight || (blockHeight === at.blockHeight && txIndex > at.txIndex),
     );
     const before = later[0]?.before ?? entry.state;
     const step = { ...at, entryId: entry.id, before };
-    this.undone.push(...later);
+    this.undoneSteps.push(...later);
     this.steps.push(step);
-    this.#done.set(entry.id, [...done.filter((one) => !later.includes(one)), step]);
-    this.change(entry, next(before));
+    this.#appliedSteps.set(entry.id, [...done.filter((one) => !later.includes(one)), step]);
+    this.setState(entry, next(before));
   }
 
   /** Puts an entry into another state; its health is reset if the agent's address changed. */
-  change(entry: EntryRecord, state: EntryState): void {
+  setState(entry: EntryRecord, state: EntryState): void {
     const before = entry.state;
     const isSameAgent =
       isChecked(before) && before.profile?.apiBaseUrl === state.profile?.apiBaseUrl;
-    if (!isSameAgent) this.recheck.add(entry.id);
+    if (!isSameAgent) this.recheckIds.add(entry.id);
     this.textLength += JSON.stringify(state).length;
     this.entries.set(entry.agentIdentifier, {
       ...entry,
@@ -101,8 +101,8 @@ export class EntryChanges {
     });
   }
 
-  #doneOf({ id }: EntryRecord): EntryStep[] {
-    return this.#done.get(id) ?? [];
+  #appliedStepsOf({ id }: EntryRecord): EntryStep[] {
+    return this.#appliedSteps.get(id) ?? [];
   }
 }
 
@@ -111,16 +111,20 @@ export class EntryChanges {
  * spends, references, transfers or uses as collateral are not registered by it. One that failed
  * phase 2 minted nothing.
  */
-export function applyMint(changes: EntryChanges, source: FollowedSource, read: ReadMint): void {
+export function applyMint(
+  changes: EntryChanges,
+  source: FollowedSource,
+  read: MintTransaction,
+): void {
   const { tx, at } = read;
   if (!tx.isValid) return;
   for (const { assetName, quantity } of tx.mint.filter(
     ({ policyId }) => policyId === source.policyId,
   )) {
     const entry = changes.entryOf(source, source.policyId + assetName);
-    if (changes.isDone(entry, tx.hash)) continue;
+    if (changes.isApplied(entry, tx.hash)) continue;
     const isKnown = entry.revision >= 0 || changes.entries.has(entry.agentIdentifier);
-    const minted = quantity > 0n ? readMinted(source, read, assetName) : null;
+    const minted = quantity > 0n ? readMintedState(source, read, assetName) : null;
     // An inbox agent's token: the inbox handles its registration.
     if (!isKnown && minted === null) continue;
     const { blockHeight, txIndex } = at;
@@ -136,14 +140,14 @@ export function applyMint(changes: EntryChanges, source: FollowedSource, read: R
  * What the minting transaction says of the token; null when it is not an agent's. The metadata is
  * untrusted: any error here makes the entry unreadable, and never stops the sync.
  */
-function readMinted(
+function readMintedState(
   { policyId }: FollowedSource,
-  { tx }: ReadMint,
+  { tx }: MintTransaction,
   assetName: string,
 ): Pick<EntryState, "profile" | "reason"> | null {
   const label = tx.metadata.get(TOKEN_METADATA_LABEL);
   try {
-    const value = label && tokenMetadata(label, policyId, assetName);
+    const value = label && parseTokenMetadata(label, policyId, assetName);
     if (isInboxMetadata(value)) return null;
     const result = readProfile(value);
     return result.ok

@@ -1,7 +1,7 @@
 import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import type { Cursor, FollowerTables } from "../../indexer/cursor.ts";
-import { PAGE } from "../../indexer/list-pending.ts";
+import { PAGE_SIZE } from "../../indexer/list-pending.ts";
 
 /** What sync needs to know of a registry source. */
 export interface FollowedSource {
@@ -36,7 +36,7 @@ export interface RegistryCursor extends Cursor<MintPosition> {
 }
 
 /** The cursor of a new source, for the batch that creates the source. */
-export function initialCursor(source: { id: string; network: Network }): Statement {
+export function insertCursor(source: { id: string; network: Network }): Statement {
   return statement(
     `INSERT INTO registry_cursor (source_id, network, version, recent) VALUES (?, ?, 0, '[]')`,
     source.id,
@@ -85,7 +85,7 @@ export interface RegistrySyncStatus {
 }
 
 /** The status of sources, by id. */
-export async function syncStatus(
+export async function readSyncStatuses(
   db: Database,
   sourceIds: string[],
 ): Promise<Map<string, RegistrySyncStatus>> {
@@ -97,7 +97,7 @@ export async function syncStatus(
   return new Map(
     rows.map(({ id, recent, error }) => {
       const [, , hash = null, ordinal = 0] = (JSON.parse(recent) as MintPosition[]).at(-1) ?? [];
-      const latestPage = Math.floor(ordinal / PAGE) + 1;
+      const latestPage = Math.floor(ordinal / PAGE_SIZE) + 1;
       return [id, { latestPage, latestIdentifier: hash, error }];
     }),
   );

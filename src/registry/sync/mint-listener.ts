@@ -1,5 +1,5 @@
 import type { Statement } from "../../db/client.ts";
-import type { ReadMint } from "./read.ts";
+import type { MintTransaction } from "./read-mint.ts";
 
 /**
  * Others that the mints of a policy concern: the inbox, whose tokens it mints as well, and pending
@@ -8,9 +8,9 @@ import type { ReadMint } from "./read.ts";
  */
 export interface MintListener {
   /** What some transactions did, in chain order. @param now - epoch milliseconds */
-  apply(reads: readonly ReadMint[], now: number): Statement[];
+  apply(reads: readonly MintTransaction[], now: number): Statement[];
   /** Mints and burns of agents that stood above a height are gone. @param now - epoch milliseconds */
-  agentsUndone(agentIdentifiers: string[], above: number, now: number): Statement[];
+  undoAgents(agentIdentifiers: string[], above: number, now: number): Statement[];
   /** Takes back what stood on blocks above a height. @param now - epoch milliseconds */
   undo(above: number, now: number): Promise<Statement[]>;
 }
@@ -20,5 +20,5 @@ export interface RemovalListener {
   /** Tells whoever polls that what stood under the policy is over. @param now - epoch milliseconds */
   end(now: number): Promise<boolean>;
   /** Deletes it, after it was shown long enough. */
-  forget(): Promise<boolean>;
+  deleteAll(): Promise<boolean>;
 }

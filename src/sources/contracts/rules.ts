@@ -39,7 +39,7 @@ const RULES: Record<PaymentSourceType, readonly Rule[]> = {
  * Why a request neither names a contract, by address and policy, nor has the parameters of one that
  * could be derived. Empty when it does.
  */
-export function contractProblems(
+export function findContractProblems(
   body: ContractFields,
 ): { field: keyof ContractFields; problem: string }[] {
   const { paymentSourceType: type, smartContractAddress, policyId } = body;

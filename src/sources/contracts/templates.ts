@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
-import { type DevelopmentEnv, LOCAL_CONTRACTS } from "./local.ts";
+import { type DevelopmentEnv, LOCAL_CONTRACTS } from "./local-contracts.ts";
 
 /** On-chain scripts whose bytes, with other parameters, make a new contract. */
 export interface Templates {
@@ -10,8 +10,8 @@ export interface Templates {
   policy: string;
 }
 
-const V1_ESCROW = "bd2adb685621e224aae7571cb6bd8f0beb0fdd31875eb3a27feee6c0";
-const V2 = {
+const V1_ESCROW_HASH = "bd2adb685621e224aae7571cb6bd8f0beb0fdd31875eb3a27feee6c0";
+const V2_TEMPLATES = {
   escrow: "a15ce9d82d2f67645fc624e2edac03c6f1c106d0ad1af5815a3b14ad",
   policy: "67ab0c92c4ac1610895a1c965ee50aba41a8f1513b15240723b3bd0b",
 };
@@ -20,23 +20,23 @@ const V2 = {
  * The default deployments of both generations, which every operator knows by their addresses:
  * addr_test1wz7j4kmg… and addr1wx7j4kmg… of V1, addr_test1wzs4e6wc… and addr1wxs4e6wc… of V2.
  */
-const DEPLOYED: Record<PaymentSourceType, Record<Network, Templates>> = {
+const DEPLOYED_TEMPLATES: Record<PaymentSourceType, Record<Network, Templates>> = {
   Web3ChainV1: {
     Preprod: {
-      escrow: V1_ESCROW,
+      escrow: V1_ESCROW_HASH,
       policy: "7e8bdaf2b2b919a3a4b94002cafb50086c0c845fe535d07a77ab7f77",
     },
     Mainnet: {
-      escrow: V1_ESCROW,
+      escrow: V1_ESCROW_HASH,
       policy: "ad6424e3ce9e47bbd8364984bd731b41de591f1d11f6d7d43d0da9b9",
     },
   },
-  Web3ChainV2: { Preprod: V2, Mainnet: V2 },
+  Web3ChainV2: { Preprod: V2_TEMPLATES, Mainnet: V2_TEMPLATES },
 };
 
 const hash = z.string().regex(/^[0-9a-f]{56}$/);
 const templates = z.strictObject({ escrow: hash, policy: hash });
-const variable = z.strictObject({
+const templatesVariable = z.strictObject({
   Web3ChainV1: templates.optional(),
   Web3ChainV2: templates.optional(),
 });
@@ -47,14 +47,14 @@ const variable = z.strictObject({
  *
  * @throws Error when the variable is malformed
  */
-export function templatesOf(
+export function selectTemplates(
   env: { CONTRACT_TEMPLATES?: string },
   type: PaymentSourceType,
   network: Network,
 ): Templates {
   const { CONTRACT_TEMPLATES: text } = env;
-  const replaced = text ? variable.parse(JSON.parse(text))[type] : undefined;
-  return replaced ?? DEPLOYED[type][network];
+  const replaced = text ? templatesVariable.parse(JSON.parse(text))[type] : undefined;
+  return replaced ?? DEPLOYED_TEMPLATES[type][network];
 }
 
 /**
@@ -69,5 +69,5 @@ export function isCurrentPolicy(
   { type, network, policyId }: { type: PaymentSourceType; network: Network; policyId: string },
 ): boolean {
   if (env.LOOPBACK_ORIGINS && LOCAL_CONTRACTS.includes(policyId)) return true;
-  return templatesOf(env, type, network).policy === policyId;
+  return selectTemplates(env, type, network).policy === policyId;
 }

@@ -51,7 +51,7 @@ export function listMissingForTasks(
 }
 
 /** What the last checks of a wallet's rules found. */
-export function lowBalanceSummary(
+export function summarizeLowBalances(
   rules: readonly BalanceRuleRow[],
 ): WalletResponse["LowBalanceSummary"] {
   const low = rules.filter(({ enabled, status }) => enabled && status === "Low");

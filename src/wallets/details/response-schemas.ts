@@ -1,15 +1,15 @@
 import * as z from "zod";
+import { funds, reasonCode, unit } from "../../http/openapi/chain-fields.ts";
 import {
-  answerText,
   described,
+  EXAMPLE_TX_HASH,
   hexText,
   minorUnits,
   named,
-  TX_HASH,
+  responseText,
   timestamp,
   walletAddress,
 } from "../../http/openapi/fields.ts";
-import { funds, reasonCode, unit } from "../../http/openapi/ledger.ts";
 import { flag, text } from "../../http/openapi/parameters.ts";
 import {
   transactionState,
@@ -31,57 +31,60 @@ export const walletQuery = z.object({
 
 export type WalletQuery = z.output<typeof walletQuery>;
 
-const OUTPUT = `${TX_HASH}#1`;
+const EXAMPLE_OUTPUT = `${EXAMPLE_TX_HASH}#1`;
 
-const ownOutput = named(
+const walletOutput = named(
   "WalletOutput",
   "An output of a wallet.",
   z.object({
-    output: answerText("`<transaction>#<index>`.", OUTPUT),
+    output: responseText("`<transaction>#<index>`.", EXAMPLE_OUTPUT),
     amount: minorUnits("Native coin in the output, in minor units."),
   }),
 );
 
-const outputs = named(
+const walletOutputs = named(
   "WalletOutputs",
   "Outputs that a wallet can spend now, after its pending transactions.",
   z.object({
     count: described(z.int().min(0), "Number of spendable outputs.", 7),
     largest: minorUnits("Native coin of the largest output, in minor units."),
-    Line: described(ownOutput.nullable(), "Output that the next payment spends. Null: none yet."),
-    Collateral: described(ownOutput.nullable(), "Output reserved for collateral. Null: none."),
+    Line: described(
+      walletOutput.nullable(),
+      "Output that the next payment spends. Null: none yet.",
+    ),
+    Collateral: described(walletOutput.nullable(), "Output reserved for collateral. Null: none."),
   }),
 );
 
-export type OutputsResponse = z.infer<typeof outputs>;
+export type OutputsResponse = z.infer<typeof walletOutputs>;
 
 const pendingTransactions = named(
   "WalletTransactionUnderWay",
   "A transaction without enough confirmations.",
   z.object({
-    txHash: hexText(64, "Hash of the transaction.", TX_HASH),
+    txHash: hexText(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
     state: described(transactionState, "State of the transaction.", "Sent"),
     since: timestamp("Since when the transaction is in this state."),
     Tasks: described(z.array(walletTask), "Tasks of the transaction."),
   }),
 );
 
-const waiting = named(
+const waitingTask = named(
   "WaitingWalletTask",
   "A waiting task of a wallet.",
   walletTask.extend({
     reasonCode: described(reasonCode, "What the task waits for.", "turn"),
-    reason: answerText("Explanation for people.", "waits for its turn"),
+    reason: responseText("Explanation for people.", "waits for its turn"),
     dueAt: timestamp("Time of the next try. In the past: at the next run."),
   }),
 );
 
-const holdUp = named(
+const walletBlocker = named(
   "WalletHold",
   "A blocker of a whole wallet.",
   z.object({
     reasonCode: described(reasonCode, "Kind of the blocker.", "provider"),
-    reason: answerText(
+    reason: responseText(
       "Explanation for people.",
       "waits for the chain provider: no answer in time",
     ),
@@ -89,7 +92,7 @@ const holdUp = named(
   }),
 );
 
-const spentElsewhere = named(
+const foreignSpends = named(
   "WalletSpentElsewhere",
   "Outputs of a wallet that foreign transactions spent: another program uses the wallet's key.",
   z.object({
@@ -104,8 +107,8 @@ const spentElsewhere = named(
           "OutputSpentElsewhere",
           "An output that a foreign transaction spent.",
           z.object({
-            output: answerText("`<transaction>#<index>`.", OUTPUT),
-            txHash: hexText(64, "Hash of the transaction that spent the output.", TX_HASH),
+            output: responseText("`<transaction>#<index>`.", EXAMPLE_OUTPUT),
+            txHash: hexText(64, "Hash of the transaction that spent the output.", EXAMPLE_TX_HASH),
             noticedAt: timestamp("Time of discovery."),
           }),
         ),
@@ -115,23 +118,23 @@ const spentElsewhere = named(
   }),
 );
 
-export type ForeignSpendsResponse = z.infer<typeof spentElsewhere>;
+export type ForeignSpendsResponse = z.infer<typeof foreignSpends>;
 
-const missing = named(
+const missingFunds = named(
   "MissingFunds",
   "Funds that a wallet lacks.",
   z.object({
     unit,
     amount: minorUnits("Missing minor units of `unit`, at least."),
     sendTo: walletAddress("the wallet"),
-    reason: answerText(
+    reason: responseText(
       "Purpose of the missing funds.",
       "below the threshold of the rule 01m80ye0a9x3fy0b7m2c5v8k1q",
     ),
   }),
 );
 
-export type MissingFunds = z.infer<typeof missing>;
+export type MissingFunds = z.infer<typeof missingFunds>;
 
 const lowBalanceSummary = named(
   "LowBalanceSummary",
@@ -147,14 +150,14 @@ const lowBalanceSummary = named(
   }),
 );
 
-const shownFields = {
+const walletResponseFields = {
   ...walletRecordFields,
   Balance: described(
     funds.nullable(),
     "Current balance of the address. Null: the provider did not answer in time.",
   ),
   Outputs: described(
-    outputs.nullable(),
+    walletOutputs.nullable(),
     "Outputs that the wallet can spend now. Null: the provider did not answer in time.",
   ),
   Transactions: described(
@@ -162,16 +165,16 @@ const shownFields = {
     "Pending transactions of the wallet, oldest first.",
   ),
   Waiting: described(
-    z.array(waiting),
+    z.array(waitingTask),
     "Waiting tasks of the wallet, next first; at most 20 of each feature.",
   ),
-  HeldUp: described(holdUp.nullable(), "What blocks the whole wallet. Null: nothing."),
+  HeldUp: described(walletBlocker.nullable(), "What blocks the whole wallet. Null: nothing."),
   SpentElsewhere: described(
-    spentElsewhere.nullable(),
+    foreignSpends.nullable(),
     "Outputs that foreign transactions spent. Null: none noticed.",
   ),
   Missing: described(
-    z.array(missing),
+    z.array(missingFunds),
     "Funds that the wallet lacks for its balance rules and waiting tasks.",
   ),
   LowBalanceSummary: lowBalanceSummary,
@@ -181,7 +184,7 @@ const shownFields = {
 export const walletResponse = named(
   "ShownWallet",
   "A wallet of a payment source, with its balance and tasks.",
-  z.object(shownFields),
+  z.object(walletResponseFields),
 );
 
 export type WalletResponse = z.infer<typeof walletResponse>;
@@ -191,7 +194,7 @@ export const walletDetailsResponse = named(
   "WalletInFull",
   "A wallet of a payment source, with all details.",
   z.object({
-    ...shownFields,
+    ...walletResponseFields,
     PendingTransaction: described(
       named(
         "PendingTransaction",
@@ -199,7 +202,7 @@ export const walletDetailsResponse = named(
         z.object({
           createdAt: timestamp("Time of storage."),
           updatedAt: timestamp("When the state last changed."),
-          hash: hexText(64, "Hash of the transaction.", TX_HASH),
+          hash: hexText(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
           lastCheckedAt: described(timestamp("").nullable(), "Always null.", null),
         }),
       ).nullable(),
@@ -216,7 +219,7 @@ export const walletDetailsResponse = named(
         z.object({
           createdAt: timestamp("When the wallet was added."),
           updatedAt: timestamp("The same as `createdAt`."),
-          mnemonic: answerText(
+          mnemonic: responseText(
             "Words of the mnemonic.",
             "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
           ),

@@ -4,15 +4,15 @@ import type { Env } from "../../env.ts";
 import type { AppContext } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { readHoldings } from "../managed/read-balances.ts";
-import { walletRecordOf } from "../managed/render-wallet.ts";
+import { toWalletRecord } from "../managed/render-wallet.ts";
 import type { WalletRow } from "../managed/tables.ts";
 import { progressOf } from "../model/phases.ts";
 import type { WaitingTask } from "../queue/waiting-tasks.ts";
 import { rulesOf } from "../rules/low-balance.ts";
 import type { BalanceRuleRow } from "../rules/tables.ts";
 import type { FeatureQueue } from "../spending/feature-queue.ts";
-import { keepRecent, pausedUntil } from "../spending/foreign-spends.ts";
-import { listMissingForTasks, listMissingFunds, lowBalanceSummary } from "./missing-funds.ts";
+import { findPauseEnd, selectRecentSpends } from "../spending/foreign-spends.ts";
+import { listMissingForTasks, listMissingFunds, summarizeLowBalances } from "./missing-funds.ts";
 import type { ForeignSpendsResponse, WalletResponse } from "./response-schemas.ts";
 import {
   IDLE_WALLET,
@@ -22,9 +22,9 @@ import {
 } from "./wallet-snapshot.ts";
 
 /** The providers' share of a request's remaining time; the rest is for the answer. */
-const PROVIDERS_SHARE = 0.6;
+const PROVIDER_TIME_SHARE = 0.6;
 /** Waiting tasks of a wallet that are shown of each feature. */
-const MAX_WAITING = 20;
+const MAX_WAITING_TASKS = 20;
 
 /** A wallet as it is shown, with what that was made of. */
 export interface WalletDetails {
@@ -52,32 +52,34 @@ export async function readWalletDetails(
       db(env, undefined, { deadline }),
       rows.map(({ id }) => id),
     ),
-    readLedgers(env, rows, features, deadline),
+    readNetworkStates(env, rows, features, deadline),
   ]);
   const now = Date.now();
-  const until = now + (deadline - now) * PROVIDERS_SHARE;
+  const until = now + (deadline - now) * PROVIDER_TIME_SHARE;
   const holdings = await readHoldings(env, rows, until, { caller: caller.id });
   // The transaction code is loaded here, not at start-up.
-  const { classifyOutputs, sumSpendable } = await import("./classify-outputs.ts");
+  const { summarizeOutputs: classifyOutputs, sumSpendable } = await import(
+    "./summarize-outputs.ts"
+  );
   return rows.map((row) => {
     const held = holdings.get(row.id);
-    const snapshot = snapshots.get(nameOf(row)) ?? IDLE_WALLET;
+    const snapshot = snapshots.get(toWalletKey(row)) ?? IDLE_WALLET;
     const pendingTransactions = snapshot.open.filter(
       ({ phase }) => progressOf(phase) === "UnderWay",
     );
-    const tasks = waiting.get(nameOf(row)) ?? [];
+    const tasks = waiting.get(toWalletKey(row)) ?? [];
     const own = rules.get(row.id) ?? [];
     return {
       rules: own,
       pendingTransactions,
       wallet: {
-        ...walletRecordOf(row),
+        ...toWalletRecord(row),
         Balance: held
           ? [...held.balance].map(([unit, amount]) => ({ unit, amount: `${amount}` }))
           : null,
         Outputs: held ? classifyOutputs(held.utxos, snapshot, reserved) : null,
         Transactions: pendingTransactions.map(renderTransaction),
-        Waiting: tasks.map(renderWaiting),
+        Waiting: tasks.map(renderWaitingTask),
         HeldUp: snapshot.blocker && { ...snapshot.blocker, since: isoTime(snapshot.blocker.since) },
         SpentElsewhere: renderForeignSpends(snapshot, now),
         Missing: [
@@ -88,14 +90,14 @@ export async function readWalletDetails(
             held ? sumSpendable(held.utxos, snapshot, reserved) : null,
           ),
         ],
-        LowBalanceSummary: lowBalanceSummary(own),
+        LowBalanceSummary: summarizeLowBalances(own),
       },
     };
   });
 }
 
-/** Where the wallets stand and what waits for them, by `nameOf`, from the database of each network. */
-async function readLedgers(
+/** Where the wallets stand and what waits for them, by `toWalletKey`, from the database of each network. */
+async function readNetworkStates(
   env: Env,
   rows: readonly WalletRow[],
   features: readonly FeatureQueue[],
@@ -104,7 +106,7 @@ async function readLedgers(
   const snapshots = new Map<string, WalletSnapshot>();
   const waiting = new Map<string, WaitingTask[]>();
   const reserved = new Set<string>();
-  const read = async (network: Network) => {
+  const readNetworkState = async (network: Network) => {
     const vkeys = rows.filter((row) => row.network === network).map(({ vkey }) => vkey);
     if (vkeys.length === 0) return;
     const database = db(env, network, { deadline });
@@ -114,22 +116,24 @@ async function readLedgers(
         features.map((feature) => feature.listReservedOutputs?.(database, network) ?? []),
       ),
       Promise.all(
-        features.map((feature) => feature.listWaiting(database, network, vkeys, MAX_WAITING)),
+        features.map((feature) => feature.listWaiting(database, network, vkeys, MAX_WAITING_TASKS)),
       ),
     ]);
     for (const names of kept) for (const name of names) reserved.add(name);
-    for (const [vkey, snapshot] of standing) snapshots.set(nameOf({ network, vkey }), snapshot);
+    for (const [vkey, snapshot] of standing)
+      snapshots.set(toWalletKey({ network, vkey }), snapshot);
     for (const [vkey, own] of Map.groupBy(tasks.flat(), (task) => task.vkey))
       waiting.set(
-        nameOf({ network, vkey }),
+        toWalletKey({ network, vkey }),
         own.sort((a, b) => a.dueAt - b.dueAt),
       );
   };
-  await Promise.all(NETWORKS.map(read));
+  await Promise.all(NETWORKS.map(readNetworkState));
   return { snapshots, waiting, reserved };
 }
 
-const nameOf = ({ network, vkey }: Pick<WalletRow, "network" | "vkey">) => `${network}:${vkey}`;
+const toWalletKey = ({ network, vkey }: Pick<WalletRow, "network" | "vkey">) =>
+  `${network}:${vkey}`;
 
 function renderTransaction({ hash, phase, movedAt, tasks }: StoredTransaction) {
   return {
@@ -144,9 +148,9 @@ function renderForeignSpends(
   { spentElsewhere }: WalletSnapshot,
   now: number,
 ): ForeignSpendsResponse | null {
-  const recent = keepRecent(spentElsewhere, now);
+  const recent = selectRecentSpends(spentElsewhere, now);
   if (recent.length === 0) return null;
-  const until = pausedUntil(recent, now);
+  const until = findPauseEnd(recent, now);
   return {
     pausedUntil: until === null ? null : isoTime(until),
     Outputs: recent
@@ -155,6 +159,6 @@ function renderForeignSpends(
   };
 }
 
-function renderWaiting({ feature, id, code: reasonCode, reason, dueAt }: WaitingTask) {
+function renderWaitingTask({ feature, id, code: reasonCode, reason, dueAt }: WaitingTask) {
   return { feature, id, reasonCode, reason, dueAt: isoTime(dueAt) };
 }

@@ -1,16 +1,16 @@
 import { sql } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { Provider } from "../../chain/provider/provider.ts";
-import { keysFromMnemonic } from "../../chain/wallet-keys.ts";
+import { deriveWalletKeys } from "../../chain/wallet-keys.ts";
 import { type Database, type Statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { seal } from "../../db/sealed.ts";
 import { ApiError } from "../../http/errors.ts";
-import { addressOn } from "../../sources/checks.ts";
-import type { Drives } from "../../sources/drives.ts";
-import { type EscrowContract, partiesAt } from "./open-escrows.ts";
+import type { AutomationMode } from "../../sources/automation-mode.ts";
+import { requireAddress } from "../../sources/validate-request.ts";
+import { type EscrowContract, listEscrowParties } from "./list-escrow-parties.ts";
 import { mnemonicPlace } from "./open-keys.ts";
-import { adoptFormerWallets, type FormerWallet } from "./remove-wallets.ts";
+import { clearFormerMnemonics, type FormerWallet } from "./remove-wallets.ts";
 import type { NewWallet } from "./schemas.ts";
 import { managedWallet, WALLET_ROLES, type WalletRole, type WalletRow } from "./tables.ts";
 
@@ -19,7 +19,7 @@ export interface DraftWallet {
   /** Its place in the request: `SellingWallets[0]`. */
   field: string;
   /** `drives` is null where neither the request nor a former life of it says it. */
-  row: Omit<WalletRow, "drives"> & { drives: Drives | null };
+  row: Omit<WalletRow, "drives"> & { drives: AutomationMode | null };
 }
 
 /** What a wallet takes over from its source. */
@@ -73,8 +73,8 @@ export async function deriveWallet(
 ): Promise<DraftWallet["row"]> {
   const { id: sourceId, network } = source;
   const collectionAddress =
-    collection && addressOn(network, `${path}collectionAddress`, collection);
-  const { vkey, address } = await keysFromMnemonic(walletMnemonic, network);
+    collection && requireAddress(network, `${path}collectionAddress`, collection);
+  const { vkey, address } = await deriveWalletKeys(walletMnemonic, network);
   const former = source.formerWallets?.find((one) => one.vkey === vkey && one.role === role);
   const id = former?.id ?? newId(now);
   // One that drove nothing may be driven from elsewhere.
@@ -103,13 +103,13 @@ export async function deriveWallet(
  * @returns the row of each draft.
  * @throws ProviderError.
  */
-export async function decideDrives(
+export async function decideAutomationModes(
   provider: Pick<Provider, "addressUtxos">,
   contract: EscrowContract,
   drafts: readonly DraftWallet[],
 ): Promise<(draft: DraftWallet) => WalletRow> {
   const isOpen = drafts.some(({ row }) => row.drives === null);
-  const parties = isOpen ? await partiesAt(provider, contract) : null;
+  const parties = isOpen ? await listEscrowParties(provider, contract) : null;
   return ({ row }) => {
     const isFree = parties !== null && !parties.has(row.vkey);
     return { ...row, drives: row.drives ?? (isFree ? "all" : "nothing") };
@@ -130,7 +130,7 @@ export function rejectDuplicates(wallets: readonly DraftWallet[]): void {
 /** The statements that add wallets, or take back those that were removed. */
 export function insertWallets(database: Database, rows: readonly WalletRow[]): Statement[] {
   return [
-    ...adoptFormerWallets(rows),
+    ...clearFormerMnemonics(rows),
     ...rows.map((row) =>
       database.orm
         .insert(managedWallet)

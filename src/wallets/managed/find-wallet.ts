@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, isNull } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
-import { mayUse } from "../../http/authenticate.ts";
+import { mayUseWallet } from "../../http/authenticate.ts";
 import type { Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { managedWallet, type WalletRole, type WalletRow } from "./tables.ts";
@@ -46,7 +46,7 @@ export async function findScopedWallet(
   role?: WalletRole,
 ): Promise<ManagedWallet | undefined> {
   const wallet = await findWallet(core, network, vkey, role);
-  return wallet && mayUse(scope, wallet.id) ? wallet : undefined;
+  return wallet && mayUseWallet(scope, wallet.id) ? wallet : undefined;
 }
 
 /**
@@ -55,7 +55,7 @@ export async function findScopedWallet(
  *
  * @returns null for a key that is bound to no wallets
  */
-export async function scopedVkeys(
+export async function listScopedVkeys(
   core: Database,
   { scope }: Pick<Caller, "scope">,
   network: Network,
@@ -77,11 +77,14 @@ export async function isSourceInScope(
   sourceId: string,
 ): Promise<boolean> {
   if (!scope?.walletIds) return true;
-  return (await walletsOf(core, [sourceId])).some(({ id }) => mayUse(scope, id));
+  return (await listActiveWallets(core, [sourceId])).some(({ id }) => mayUseWallet(scope, id));
 }
 
 /** The wallets in use of some sources, in the order in which they were added. */
-export function walletsOf(core: Database, sourceIds: readonly string[]): Promise<WalletRow[]> {
+export function listActiveWallets(
+  core: Database,
+  sourceIds: readonly string[],
+): Promise<WalletRow[]> {
   return core.orm
     .select()
     .from(managedWallet)
@@ -95,7 +98,7 @@ export function walletsOf(core: Database, sourceIds: readonly string[]): Promise
  * @param field - where the request has the id
  * @throws ApiError 404
  */
-export async function walletInUse(
+export async function requireActiveWallet(
   database: Database,
   id: string,
   field: string,
@@ -104,10 +107,10 @@ export async function walletInUse(
     .select()
     .from(managedWallet)
     .where(and(eq(managedWallet.id, id), isNull(managedWallet.deletedAt)));
-  if (!row) throw noSuchWallet(field);
+  if (!row) throw createWalletNotFoundError(field);
   return row;
 }
 
-export function noSuchWallet(field: string): ApiError {
+export function createWalletNotFoundError(field: string): ApiError {
   return new ApiError(404, `${field}: there is no such wallet`);
 }

@@ -1,5 +1,5 @@
-import { keysFromMnemonic, type WalletKeys } from "../../chain/wallet-keys.ts";
-import { open, type SealingEnv } from "../../db/sealed.ts";
+import { deriveWalletKeys, type WalletKeys } from "../../chain/wallet-keys.ts";
+import { type SealingEnv, unseal } from "../../db/sealed.ts";
 import type { WalletRow } from "./tables.ts";
 
 /** The place that a wallet's mnemonic is sealed for. */
@@ -11,10 +11,10 @@ type SealedWallet = Pick<WalletRow, "id" | "network" | "mnemonic">;
 
 /** Opens the mnemonic of a wallet in use. @throws SealError */
 export function openMnemonic(env: SealingEnv, { id, mnemonic }: SealedWallet): Promise<string> {
-  return open(env, mnemonicPlace(id), mnemonic);
+  return unseal(env, mnemonicPlace(id), mnemonic);
 }
 
 /** Opens the keys of a wallet in use. @throws SealError */
 export async function openKeys(env: SealingEnv, wallet: SealedWallet): Promise<WalletKeys> {
-  return keysFromMnemonic(await openMnemonic(env, wallet), wallet.network);
+  return deriveWalletKeys(await openMnemonic(env, wallet), wallet.network);
 }

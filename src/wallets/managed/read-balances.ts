@@ -5,11 +5,11 @@ import { MAX_UTXOS } from "../../chain/provider/transactions.ts";
 import { normalizeUnit } from "../../chain/unit.ts";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { db } from "../../db/client.ts";
-import { openOrEmpty } from "../../db/sealed.ts";
+import { unsealOrEmpty } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
-import { type ProviderUse, providerFor } from "../../sources/provider.ts";
-import { providerKeyPlace } from "../../sources/record.ts";
+import { createProvider, type ProviderUse } from "../../sources/provider.ts";
+import { providerKeyPlace } from "../../sources/source-row.ts";
 import { paymentSource } from "../../sources/tables.ts";
 import { within } from "../../timeout.ts";
 import type { WalletRow } from "./tables.ts";
@@ -24,7 +24,7 @@ export interface Holdings {
   utxos: ProviderUtxo[];
 }
 
-type AskedWallet = Pick<WalletRow, "id" | "sourceId" | "address">;
+type QueriedWallet = Pick<WalletRow, "id" | "sourceId" | "address">;
 
 /**
  * Reads the wallets' balances from their sources' providers.
@@ -35,42 +35,46 @@ type AskedWallet = Pick<WalletRow, "id" | "sourceId" | "address">;
  */
 export function readBalances(
   env: Env,
-  wallets: AskedWallet[],
+  wallets: QueriedWallet[],
   deadline: number,
   use: ProviderUse,
 ): Promise<Map<string, Balance>> {
-  return askEach(env, wallets, deadline, use, balanceAt);
+  return queryEach(env, wallets, deadline, use, readBalance);
 }
 
 /** The same, with their outputs. */
 export function readHoldings(
   env: Env,
-  wallets: AskedWallet[],
+  wallets: QueriedWallet[],
   deadline: number,
   use: ProviderUse,
 ): Promise<Map<string, Holdings>> {
-  return askEach(env, wallets, deadline, use, async (provider, address) => {
+  return queryEach(env, wallets, deadline, use, async (provider, address) => {
     const utxos = await provider.addressUtxos(address);
     const isAll = utxos.length < MAX_UTXOS;
-    return { utxos, balance: isAll ? balanceOf(utxos) : await balanceAt(provider, address) };
+    return { utxos, balance: isAll ? sumUtxos(utxos) : await readBalance(provider, address) };
   });
 }
 
-async function askEach<Answer>(
+async function queryEach<Answer>(
   env: Env,
-  wallets: AskedWallet[],
+  wallets: QueriedWallet[],
   deadline: number,
   use: ProviderUse,
   ask: (provider: Provider, address: string) => Promise<Answer>,
 ): Promise<Map<string, Answer>> {
-  const providers = await providersOf(env, [...new Set(wallets.map((one) => one.sourceId))], use);
+  const providers = await createProviders(
+    env,
+    [...new Set(wallets.map((one) => one.sourceId))],
+    use,
+  );
   const answers = new Map<string, Answer>();
-  const read = async ({ id, sourceId, address }: AskedWallet) => {
+  const read = async ({ id, sourceId, address }: QueriedWallet) => {
     const provider = providers.get(sourceId);
     const ms = deadline - Date.now();
     if (!provider || ms <= 0) return;
     try {
-      answers.set(id, await within(ms, ask(provider, address), noAnswer));
+      answers.set(id, await within(ms, ask(provider, address), throwTimeout));
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       log("warn", "balance.unavailable", { wallet: id, error: error.message });
@@ -83,20 +87,20 @@ async function askEach<Answer>(
   return answers;
 }
 
-function noAnswer(): never {
+function throwTimeout(): never {
   throw new ProviderError("provider: no answer in time");
 }
 
 /** @throws ProviderError */
-async function balanceAt(provider: Provider, address: string): Promise<Balance> {
-  return sumUp((await provider.addressFunds(address)) ?? []);
+async function readBalance(provider: Provider, address: string): Promise<Balance> {
+  return sumAmounts((await provider.addressFunds(address)) ?? []);
 }
 
-function balanceOf(utxos: readonly ProviderUtxo[]): Balance {
-  return sumUp(utxos.flatMap(({ amount }) => amount));
+function sumUtxos(utxos: readonly ProviderUtxo[]): Balance {
+  return sumAmounts(utxos.flatMap(({ amount }) => amount));
 }
 
-function sumUp(amounts: readonly { unit: string; quantity: string }[]): Balance {
+function sumAmounts(amounts: readonly { unit: string; quantity: string }[]): Balance {
   const balance: Balance = new Map();
   for (const { unit: shown, quantity } of amounts) {
     const unit = normalizeUnit(shown);
@@ -109,7 +113,7 @@ function sumUp(amounts: readonly { unit: string; quantity: string }[]): Balance 
  * A client per source, with the source's own key. Sources that were removed, or whose key does not
  * open, have none.
  */
-async function providersOf(
+async function createProviders(
   env: Env,
   sourceIds: string[],
   use: ProviderUse,
@@ -119,8 +123,8 @@ async function providersOf(
     .from(paymentSource)
     .where(and(inArray(paymentSource.id, sourceIds), isNull(paymentSource.deletedAt)));
   const providers = sources.map(async ({ id, network, rpcProviderApiKey }) => {
-    const apiKey = await openOrEmpty(env, providerKeyPlace(id), rpcProviderApiKey);
-    return apiKey === "" ? [] : [[id, await providerFor(env, network, apiKey, use)] as const];
+    const apiKey = await unsealOrEmpty(env, providerKeyPlace(id), rpcProviderApiKey);
+    return apiKey === "" ? [] : [[id, await createProvider(env, network, apiKey, use)] as const];
   });
   return new Map((await Promise.all(providers)).flat());
 }

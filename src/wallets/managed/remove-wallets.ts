@@ -3,7 +3,7 @@ import { type Database, type Statement, statement } from "../../db/client.ts";
 import type { WalletRow } from "./tables.ts";
 
 /** Tables of rules about wallets. */
-const RULES = ["low_balance_rule", "top_up_rule"] as const;
+const RULE_TABLES = ["low_balance_rule", "top_up_rule"] as const;
 
 /**
  * Removes a wallet from its source, with its rules. Nothing is signed with it any more; its mnemonic stays
@@ -16,14 +16,14 @@ export function removeWallet(id: string, now: number): Statement[] {
       id,
       now,
     ),
-    ...RULES.map((table) => statement(`DELETE FROM ${table} WHERE wallet_id = ?`, id)),
+    ...RULE_TABLES.map((table) => statement(`DELETE FROM ${table} WHERE wallet_id = ?`, id)),
   ];
 }
 
 /** The same for all wallets of a source, including those added concurrently. */
 export function removeWallets(sourceId: string, now: number): Statement[] {
   return [
-    ...RULES.map((table) =>
+    ...RULE_TABLES.map((table) =>
       statement(
         `DELETE FROM ${table}
          WHERE wallet_id IN (SELECT id FROM managed_wallet WHERE source_id = ?)`,
@@ -40,7 +40,7 @@ export function removeWallets(sourceId: string, now: number): Statement[] {
 }
 
 /** A removed wallet whose mnemonic is still kept. */
-export interface KeptWallet {
+export interface RetainedWallet {
   id: string;
   sourceId: string;
   network: Network;
@@ -49,7 +49,7 @@ export interface KeptWallet {
 }
 
 /** The removed wallets whose mnemonics are still kept. */
-export function keptWallets(core: Database): Promise<KeptWallet[]> {
+export function listRetainedWallets(core: Database): Promise<RetainedWallet[]> {
   return core.all(
     `SELECT id, source_id AS sourceId, network, vkey FROM managed_wallet
      WHERE deleted_at IS NOT NULL AND mnemonic <> ''`,
@@ -73,7 +73,7 @@ export type FormerWallet = Pick<WalletRow, "id" | "vkey" | "role" | "drives">;
  *
  * @param removed - ids of those that the same request removes
  */
-export function formerWallets(
+export function listFormerWallets(
   core: Database,
   sourceId: string,
   removed: readonly string[] = [],
@@ -88,7 +88,7 @@ export function formerWallets(
 }
 
 /** Of wallets that are added to another source, or in another role: the mnemonics that were kept are in the new rows. */
-export function adoptFormerWallets(
+export function clearFormerMnemonics(
   rows: readonly { id: string; network: Network; vkey: string }[],
 ): Statement[] {
   return rows.map(({ id, network, vkey }) =>

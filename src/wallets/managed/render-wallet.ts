@@ -7,7 +7,7 @@ export function renderWallet({ id, vkey, address, note, collectionAddress, drive
 }
 
 /** The same with what a wallet shows beyond its source's entry. */
-export function walletRecordOf(row: WalletRow) {
+export function toWalletRecord(row: WalletRow) {
   return {
     ...renderWallet(row),
     type: row.role,

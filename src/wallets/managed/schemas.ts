@@ -1,20 +1,20 @@
 import * as z from "zod";
 import { validateMnemonic } from "../../chain/wallet-keys.ts";
+import { bech32Address, network } from "../../http/openapi/chain-fields.ts";
 import {
-  answerText,
   described,
+  EXAMPLE_TX_HASH,
+  EXAMPLE_WALLET_ADDRESS,
   hexText,
   minorUnits,
   named,
   recordId,
-  TX_HASH,
+  responseText,
   timestamp,
-  WALLET_ADDRESS,
   walletAddress,
   walletVkey,
 } from "../../http/openapi/fields.ts";
-import { bech32Address, network } from "../../http/openapi/ledger.ts";
-import { page, pageOrTake, text, time } from "../../http/openapi/parameters.ts";
+import { page, pageWithTake, text, time } from "../../http/openapi/parameters.ts";
 import { drives } from "../../sources/schemas.ts";
 import { TRANSACTION_PHASES } from "../model/phases.ts";
 import { WALLET_ROLES } from "./tables.ts";
@@ -46,7 +46,7 @@ export const newWallet = named(
     collectionAddress: described(
       bech32Address().nullable().default(null),
       "Address that receives refunds or revenue. Null: the wallet itself.",
-      WALLET_ADDRESS,
+      EXAMPLE_WALLET_ADDRESS,
     ),
     drives: described(
       drives.optional(),
@@ -62,11 +62,11 @@ export const walletFields = {
   id: recordId("the wallet", "01m80ydypnw7zfztc441hghgzn"),
   walletVkey: walletVkey("the wallet"),
   walletAddress: walletAddress("the wallet"),
-  note: answerText("A note for people.", "main buyer"),
+  note: responseText("A note for people.", "main buyer"),
   collectionAddress: described(
     z.string().nullable(),
     "Address that receives refunds or revenue. Null: the wallet itself.",
-    WALLET_ADDRESS,
+    EXAMPLE_WALLET_ADDRESS,
   ),
   drives,
 };
@@ -77,10 +77,10 @@ export const walletEntry = named(
   z.object(walletFields),
 );
 
-const WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
+const EXAMPLE_WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
 
 export const listQuery = z.object({
-  ...pageOrTake,
+  ...pageWithTake,
   paymentSourceId: described(
     text().optional(),
     "Only wallets of this payment source.",
@@ -92,7 +92,11 @@ export const listQuery = z.object({
     "Only the wallet with this payment key hash.",
     "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3",
   ),
-  walletAddress: described(text().optional(), "Only the wallet with this address.", WALLET_ADDRESS),
+  walletAddress: described(
+    text().optional(),
+    "Only the wallet with this address.",
+    EXAMPLE_WALLET_ADDRESS,
+  ),
 });
 
 export type ListQuery = z.output<typeof listQuery>;
@@ -114,7 +118,7 @@ export const walletRecord = named(
 
 export type WalletRecord = z.infer<typeof walletRecord>;
 
-const addedFields = {
+const newWalletFields = {
   walletType,
   walletMnemonic: described(
     mnemonic.optional(),
@@ -125,7 +129,7 @@ const addedFields = {
   collectionAddress: described(
     bech32Address().nullable().optional(),
     "Address that receives refunds or revenue. Null: the wallet itself.",
-    WALLET_ADDRESS,
+    EXAMPLE_WALLET_ADDRESS,
   ),
   drives: described(
     drives.optional(),
@@ -139,13 +143,13 @@ const sourceId = described(
   "01m80ydypnk4jnwav628wda9nd",
 );
 
-const walletOfSource = named(
+const walletOfSourceBody = named(
   "WalletOfSource",
   "A wallet that is added to a payment source.",
-  z.strictObject({ network, paymentSourceId: sourceId, ...addedFields }),
+  z.strictObject({ network, paymentSourceId: sourceId, ...newWalletFields }),
 );
 
-export type WalletOfSourceBody = z.output<typeof walletOfSource>;
+export type WalletOfSourceBody = z.output<typeof walletOfSourceBody>;
 
 export const createWalletBody = z.xor([
   named(
@@ -153,7 +157,7 @@ export const createWalletBody = z.xor([
     "A new wallet that the service does not manage.",
     z.strictObject({ network }),
   ),
-  walletOfSource,
+  walletOfSourceBody,
 ]);
 
 export type CreateWalletBody = z.output<typeof createWalletBody>;
@@ -179,16 +183,16 @@ export const createdWallet = named(
 export type CreatedWallet = z.infer<typeof createdWallet>;
 
 export const changeBody = z.strictObject({
-  id: described(text(), "Id of the wallet.", WALLET_ID),
+  id: described(text(), "Id of the wallet.", EXAMPLE_WALLET_ID),
   collectionAddress: described(
     bech32Address().nullable().optional(),
     "Address that receives refunds or revenue. Null: the wallet itself.",
-    WALLET_ADDRESS,
+    EXAMPLE_WALLET_ADDRESS,
   ),
   newCollectionAddress: described(
     bech32Address().nullable().optional(),
     "Another name of `collectionAddress`, which overrides this field.",
-    WALLET_ADDRESS,
+    EXAMPLE_WALLET_ADDRESS,
   ),
   note: described(text(250, 0).optional(), "A note for people.", "main buyer"),
   drives: drives.optional(),
@@ -206,8 +210,11 @@ export const walletTask = named(
   "WalletTask",
   "A task of a wallet on the chain.",
   z.object({
-    feature: answerText("Feature of the task.", "registration"),
-    id: answerText("Id of the task within the feature.", "01m80ye14arhma0jvpxvf6nc73:Registration"),
+    feature: responseText("Feature of the task.", "registration"),
+    id: responseText(
+      "Id of the task within the feature.",
+      "01m80ye14arhma0jvpxvf6nc73:Registration",
+    ),
   }),
 );
 
@@ -230,7 +237,7 @@ export const transactionRecord = named(
   "WalletTransaction",
   "A transaction that a wallet has stored.",
   z.object({
-    txHash: hexText(64, "Hash of the transaction.", TX_HASH),
+    txHash: hexText(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
     state: described(transactionState, "State of the transaction.", "Sent"),
     network,
     walletVkey: walletVkey("the wallet"),
@@ -252,7 +259,7 @@ export const transactionRecord = named(
       1_795_328_246,
     ),
     error: described(z.string().nullable(), "Why the transaction ended. Null: not ended.", null),
-    requestId: answerText(
+    requestId: responseText(
       "Id of the run that stored the transaction.",
       "01m80ye14arhma0jvpxvf6nc73",
     ),

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { NETWORKS } from "../../chain/network.ts";
-import { DRIVES } from "../../sources/drives.ts";
+import { AUTOMATION_MODES } from "../../sources/automation-mode.ts";
 
 /** What a wallet is for: it locks funds, is paid, or fills up the others. */
 export const WALLET_ROLES = ["Purchasing", "Selling", "Funding"] as const;
@@ -23,7 +23,7 @@ export const managedWallet = sqliteTable(
     note: text("note").notNull(),
     collectionAddress: text("collection_address"),
     /** The default is that of wallets from before there was a choice. */
-    drives: text("drives", { enum: DRIVES }).notNull().default("nothing"),
+    drives: text("drives", { enum: AUTOMATION_MODES }).notNull().default("nothing"),
     createdById: text("created_by_id").notNull(),
     createdAt: integer("created_at").notNull(),
     deletedAt: integer("deleted_at"),

@@ -5,21 +5,21 @@
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 
-const NAME = "wallets.changed:";
+const JOB_NAME_PREFIX = "wallets.changed:";
 
 /** A change of a source's wallets that its records may not know. */
-export interface WalletsChanged {
+export interface WalletChange {
   sourceId: string;
   /** Another one with each change. */
   op: string;
 }
 
 /** Of the batch that changes the wallets. @param now - epoch milliseconds */
-export function walletsChanged(sourceId: string, now: number): Statement {
+export function insertWalletChange(sourceId: string, now: number): Statement {
   return statement(
     `INSERT INTO job (name, subject, done_at) VALUES (?, ?, ?)
      ON CONFLICT (name) DO UPDATE SET subject = excluded.subject, done_at = excluded.done_at`,
-    NAME + sourceId,
+    JOB_NAME_PREFIX + sourceId,
     newId(now),
     now,
   );
@@ -32,7 +32,7 @@ export function walletsChanged(sourceId: string, now: number): Statement {
  * @param vkeys - payment key hashes of the wallets, hex
  * @param now - epoch milliseconds
  */
-export function walletsChangedIfRemoved(
+export function insertChangeIfWalletsRemoved(
   sourceId: string,
   vkeys: readonly string[],
   now: number,
@@ -44,7 +44,7 @@ export function walletsChangedIfRemoved(
        WHERE source_id = ?4 AND vkey IN (SELECT value FROM json_each(?5))
        GROUP BY vkey HAVING min(deleted_at IS NOT NULL))
      ON CONFLICT (name) DO UPDATE SET subject = excluded.subject, done_at = excluded.done_at`,
-    NAME + sourceId,
+    JOB_NAME_PREFIX + sourceId,
     newId(now),
     now,
     sourceId,
@@ -53,14 +53,18 @@ export function walletsChangedIfRemoved(
 }
 
 /** @param sourceId - of this source alone */
-export function listUnappliedChanges(core: Database, sourceId = "*"): Promise<WalletsChanged[]> {
+export function listUnappliedChanges(core: Database, sourceId = "*"): Promise<WalletChange[]> {
   return core.all(
-    `SELECT substr(name, ${NAME.length + 1}) AS sourceId, subject AS op FROM job WHERE name GLOB ?`,
-    NAME + sourceId,
+    `SELECT substr(name, ${JOB_NAME_PREFIX.length + 1}) AS sourceId, subject AS op FROM job WHERE name GLOB ?`,
+    JOB_NAME_PREFIX + sourceId,
   );
 }
 
 /** All records were told of it; a change since then stays. */
-export function markApplied({ sourceId, op }: WalletsChanged): Statement {
-  return statement("DELETE FROM job WHERE name = ? AND subject = ?", NAME + sourceId, op);
+export function markApplied({ sourceId, op }: WalletChange): Statement {
+  return statement(
+    "DELETE FROM job WHERE name = ? AND subject = ?",
+    JOB_NAME_PREFIX + sourceId,
+    op,
+  );
 }

@@ -87,7 +87,7 @@ export const TRANSITIONS: Record<Phase, Partial<Record<PhaseEvent, Phase>>> = {
 /** What a phase means for the tasks of a transaction. */
 export type TaskProgress = "UnderWay" | "Landed" | "Ended";
 
-const MEANINGS: Record<Phase, TaskProgress> = {
+const TASK_PROGRESS_BY_PHASE: Record<Phase, TaskProgress> = {
   Stored: "UnderWay",
   Sent: "UnderWay",
   InBlock: "UnderWay",
@@ -101,17 +101,17 @@ const MEANINGS: Record<Phase, TaskProgress> = {
   Dead: "Ended",
 };
 
-export const progressOf = (phase: Phase): TaskProgress => MEANINGS[phase];
+export const progressOf = (phase: Phase): TaskProgress => TASK_PROGRESS_BY_PHASE[phase];
 
 /** Whether a block may still take the transaction, or be taken back with it. */
 export const isOpen = (phase: Phase): boolean => phase !== "Final" && phase !== "Dead";
 
 /** Whether it counts as happening: what it spends is spent, what it makes may be spent. */
-export const isLiving = (phase: Phase): boolean => progressOf(phase) !== "Ended";
+export const isActive = (phase: Phase): boolean => progressOf(phase) !== "Ended";
 
 /** Whether a block has it, and what it does is done. */
 export const isInChain = (phase: Phase): boolean =>
   phase === "InBlock" || phase === "Confirmed" || phase === "Final";
 
 /** Whether it lives and waits for a block. */
-export const isWaiting = (phase: Phase): boolean => isLiving(phase) && !isInChain(phase);
+export const isPending = (phase: Phase): boolean => isActive(phase) && !isInChain(phase);

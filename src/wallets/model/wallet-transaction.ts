@@ -85,8 +85,8 @@ export interface TaskUpdate {
 }
 
 /** Names a task among those of all features. */
-export const taskKey = ({ feature, id }: Pick<StoredTask, "feature" | "id">): string =>
+export const toTaskKey = ({ feature, id }: Pick<StoredTask, "feature" | "id">): string =>
   `${feature}:${id}`;
 
 /** The transaction that makes an output, by the output's name. */
-export const creatorOf = (output: string): string => output.slice(0, output.indexOf("#"));
+export const txHashOf = (output: string): string => output.slice(0, output.indexOf("#"));

@@ -1,12 +1,12 @@
 /** How features wait before a wallet tries a task again. */
 
 /** After this many failed tries a task is given up. */
-export const MAX_TRIES = 5;
+export const MAX_ATTEMPTS = 5;
 /** How long a task waits for what is not its own fault, milliseconds. */
-export const WAIT_MS = 30_000;
+export const RETRY_DELAY_MS = 30_000;
 
-const FIRST_PAUSE_MS = 5_000;
-const MAX_PAUSE_MS = 5 * 60_000;
+const INITIAL_RETRY_DELAY_MS = 5_000;
+const MAX_RETRY_DELAY_MS = 5 * 60_000;
 
 /**
  * Until when a task waits for a provider that fails, epoch milliseconds: a few minutes at the most, whatever it
@@ -14,13 +14,13 @@ const MAX_PAUSE_MS = 5 * 60_000;
  *
  * @param retryAt - as a ProviderError has it
  */
-export function nextProviderTry(retryAt: number | null, now: number): number {
-  return now + Math.min(Math.max((retryAt ?? now) - now, WAIT_MS), MAX_PAUSE_MS);
+export function computeProviderRetry(retryAt: number | null, now: number): number {
+  return now + Math.min(Math.max((retryAt ?? now) - now, RETRY_DELAY_MS), MAX_RETRY_DELAY_MS);
 }
 
 /** Milliseconds to wait after so many failed tries; at least one. */
-export function computePause(failures: number): number {
-  return Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), MAX_PAUSE_MS);
+export function computeRetryDelay(failures: number): number {
+  return Math.min(INITIAL_RETRY_DELAY_MS * 2 ** (failures - 1), MAX_RETRY_DELAY_MS);
 }
 
 /** The first of some times; null: there is none. */

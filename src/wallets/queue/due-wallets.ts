@@ -8,7 +8,7 @@ export type FindDueWallets = (
 ) => Promise<{ network: Network; vkey: string }[]>;
 
 /** The wallets of a table whose rows say by `due_at` when their wallet has something to do. */
-export function dueWalletsIn(table: "wallet_task" | "wallet_transaction"): FindDueWallets {
+export function createDueWalletFinder(table: "wallet_task" | "wallet_transaction"): FindDueWallets {
   return (db, now) =>
     db.all(
       `SELECT DISTINCT network, wallet_vkey AS vkey FROM ${table}
@@ -18,7 +18,7 @@ export function dueWalletsIn(table: "wallet_task" | "wallet_transaction"): FindD
 }
 
 /** The wallets whose transactions a rollback has taken out of their blocks: they are sent again at once. */
-export const walletsToResend: FindDueWallets = (db) =>
+export const findWalletsToResend: FindDueWallets = (db) =>
   db.all(
     `SELECT DISTINCT network, wallet_vkey AS vkey FROM wallet_transaction
      WHERE due_at IS NOT NULL AND phase = 'RolledBack'`,

@@ -5,12 +5,12 @@ import { TaskError } from "../../task-error.ts";
 
 /** The wallet, or one of its records, has changed since it was read. The caller reads it again. */
 export class StaleWalletError extends Error {
-  override name: string = "StaleWallet";
+  override name: string = "StaleWalletError";
 }
 
 /** A record of a task was changed since it was read, and the wallet was not moved. */
 export class RecordChangedError extends StaleWalletError {
-  override name = "RecordChanged";
+  override name = "RecordChangedError";
 }
 
 /** The service's own code threw for a task. The message is for people, and the log has the cause. */
@@ -32,38 +32,38 @@ export function describeError(error: unknown): string {
 
 /** The wallet that should sign is no longer managed. */
 export class WalletRemovedError extends TaskError {
-  override name = "WalletGone";
+  override name = "WalletRemovedError";
 }
 
 /** A task's former transaction may still land, and excludes no other one. */
-export class EarlierMayLandError extends TaskError {
-  override name = "FormerMayLand";
+export class PriorTransactionPendingError extends TaskError {
+  override name = "PriorTransactionPendingError";
 }
 
 /** The wallet's line goes on, or begins anew, only when its earlier transactions are final. */
-export class LineBlockedError extends EarlierMayLandError {
-  override name = "LineWaits";
+export class OutwardChainPendingError extends PriorTransactionPendingError {
+  override name = "OutwardChainPendingError";
 }
 
 /** A node does not have what a task's part spends. */
 export class MissingInputError extends TaskError {
-  override name = "InputMissing";
+  override name = "MissingInputError";
 }
 
 /** The network cannot take it any more. */
 export class DeadlinePassedError extends TaskError {
-  override name = "DeadlinePassed";
+  override name = "DeadlinePassedError";
 }
 
 /** Nothing is built before a time, epoch milliseconds. */
-export class NotYetError extends TaskError {
-  override name = "NotYet";
-  readonly until: number;
+export class RetryLaterError extends TaskError {
+  override name = "RetryLaterError";
+  readonly retryAt: number;
   readonly code: ReasonCode;
 
   constructor(message: string, until: number, code: ReasonCode = "chain") {
     super(message);
-    this.until = until;
+    this.retryAt = until;
     this.code = code;
   }
 }

@@ -39,7 +39,7 @@ export interface TaskFailure {
 export interface DueTasks {
   tasks: Task[];
   /** When there will be more, epoch milliseconds; null: nothing waits for its time. */
-  next: number | null;
+  nextDueAt: number | null;
   /** Tasks for which the feature's own code threw. The wallet passes them to `onFailure`. */
   failures?: readonly TaskFailure[];
 }
@@ -52,7 +52,7 @@ export interface TransactionPart extends Pick<TransactionPlan, "outputs" | "meta
    * The units of each script in a transaction of so many parts, as measured before. Null or no
    * function: the units must be measured.
    */
-  unitsAmong?(parts: number): ExecutionUnits | null;
+  getMeasuredUnits?(parts: number): ExecutionUnits | null;
   /** Outputs of the wallet that it has to spend. */
   spends: readonly WalletOutput[];
   /** See `TransactionPlan`. */
@@ -99,26 +99,29 @@ export interface WalletFeature {
    *
    * @param now - epoch milliseconds
    */
-  due(now: number, limit: number): Promise<DueTasks>;
+  listDue(now: number, limit: number): Promise<DueTasks>;
   /** Names of outputs of the wallet that something else needs: nothing is built of them. */
-  reservedOutputs?(): Promise<readonly string[]>;
+  listReservedOutputs?(): Promise<readonly string[]>;
   /**
    * The transaction that does a task, where its bytes stand already, since others have signed them: then
    * nothing is built, and no part asked for. What it throws goes to `onFailure`.
    */
-  prebuilt?(task: Task, keys: WalletKeys): Promise<PrebuiltTransaction>;
+  loadPrebuilt?(task: Task, keys: WalletKeys): Promise<PrebuiltTransaction>;
   /** The part of a transaction that does a task. What it throws goes to `onFailure`. */
   buildPart(task: Task, context: BuildContext): Promise<TransactionPart>;
   /**
    * Selects the outputs that, by the records of these tasks, a foreign transaction in a block has spent. The
    * wallet gives up its transactions that spend them.
    */
-  spentByOthers?(tasks: readonly string[], outputs: readonly string[]): Promise<readonly string[]>;
+  selectForeignSpent?(
+    tasks: readonly string[],
+    outputs: readonly string[],
+  ): Promise<readonly string[]>;
   /**
    * Reads the records of tasks again: those that still ask for what their parts do, whatever else has
    * changed of them. Without it all parts are made anew when a record has changed.
    */
-  stillWanted?(tasks: readonly Task[]): Promise<readonly Task[]>;
+  filterCurrent?(tasks: readonly Task[]): Promise<readonly Task[]>;
   /**
    * Builds the statements that apply updates to records, guarded by the records' revisions. For a `Stored`
    * transaction, the revisions from build time guard records that may want something else by now.

@@ -1,8 +1,18 @@
 import { ProviderError } from "../../chain/provider/provider.ts";
 import { InsufficientFundsError } from "../../chain/transaction/select-inputs.ts";
 import type { ReasonCode } from "../../reason-codes.ts";
-import { computePause, MAX_TRIES, nextProviderTry, WAIT_MS } from "./backoff.ts";
-import { describeError, EarlierMayLandError, NotYetError, WalletRemovedError } from "./errors.ts";
+import {
+  computeProviderRetry,
+  computeRetryDelay,
+  MAX_ATTEMPTS,
+  RETRY_DELAY_MS,
+} from "./backoff.ts";
+import {
+  describeError,
+  PriorTransactionPendingError,
+  RetryLaterError,
+  WalletRemovedError,
+} from "./errors.ts";
 import type { TaskState } from "./store.ts";
 
 /** The reason of a task or a wallet whose provider fails, for people. */
@@ -10,7 +20,7 @@ export const describeProviderFailure = ({ message }: Error): string =>
   `waits for the chain provider: ${message}`;
 
 /** What a task waits for, and until when. */
-export interface Wait {
+export interface TaskDelay {
   code: ReasonCode;
   reason: string;
   /** Epoch milliseconds. */
@@ -22,26 +32,26 @@ export interface Wait {
  *
  * @param now - epoch milliseconds
  */
-export function findWait(error: unknown, now: number): Wait | null {
-  if (error instanceof NotYetError)
-    return { code: error.code, reason: error.message, dueAt: error.until };
+export function findDelay(error: unknown, now: number): TaskDelay | null {
+  if (error instanceof RetryLaterError)
+    return { code: error.code, reason: error.message, dueAt: error.retryAt };
   if (error instanceof ProviderError && !error.permanent)
     return {
       code: "provider",
       reason: describeProviderFailure(error),
-      dueAt: nextProviderTry(error.retryAt, now),
+      dueAt: computeProviderRetry(error.retryAt, now),
     };
-  if (error instanceof EarlierMayLandError)
+  if (error instanceof PriorTransactionPendingError)
     return {
       code: "chain",
       reason: `waits for the chain: ${error.message}`,
-      dueAt: now + WAIT_MS,
+      dueAt: now + RETRY_DELAY_MS,
     };
   return null;
 }
 
 /** What follows from a failed try: the task is tried again, or given up for a reason. */
-export type TryOutcome = { task: TaskState } | { givenUp: string };
+export type AttemptOutcome = { task: TaskState } | { givenUp: string };
 
 /**
  * Decides what follows from a failed try. Some errors only delay the task, others count as failed tries, and a
@@ -50,9 +60,9 @@ export type TryOutcome = { task: TaskState } | { givenUp: string };
  * @param attempts - failed tries before
  * @param now - epoch milliseconds
  */
-export function decideOutcome(attempts: number, error: unknown, now: number): TryOutcome {
+export function decideOutcome(attempts: number, error: unknown, now: number): AttemptOutcome {
   if (error instanceof WalletRemovedError) return { givenUp: error.message };
-  const wait = findWait(error, now);
+  const wait = findDelay(error, now);
   if (wait) {
     const { code: reasonCode, reason, dueAt } = wait;
     return { task: { attempts, reasonCode, reason, dueAt } };
@@ -67,8 +77,8 @@ export function countFailure(
   reason: string,
   now: number,
   reasonCode: ReasonCode = "failing",
-): TryOutcome {
+): AttemptOutcome {
   const attempts = before + 1;
-  if (attempts >= MAX_TRIES) return { givenUp: reason };
-  return { task: { attempts, reasonCode, reason, dueAt: now + computePause(attempts) } };
+  if (attempts >= MAX_ATTEMPTS) return { givenUp: reason };
+  return { task: { attempts, reasonCode, reason, dueAt: now + computeRetryDelay(attempts) } };
 }

@@ -2,8 +2,8 @@ import { and, eq, getTableColumns } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
-import { taskKey, type WalletTransaction } from "../model/wallet-transaction.ts";
-import { MAX_TRIES } from "./backoff.ts";
+import { toTaskKey, type WalletTransaction } from "../model/wallet-transaction.ts";
+import { MAX_ATTEMPTS } from "./backoff.ts";
 import { type WalletTask, walletTask } from "./tables.ts";
 
 /** The columns of a task that change while it is open. */
@@ -23,21 +23,26 @@ const COLUMNS = Object.entries(getTableColumns(walletTask)).map(([key, { name }]
 }));
 
 /** SQL of all columns, named as in `WalletTask`. */
-export const TASK_COLUMNS = COLUMNS.map(({ key, name }) => `${name} AS ${key}`).join(", ");
+export const TASK_COLUMNS_SQL = COLUMNS.map(({ key, name }) => `${name} AS ${key}`).join(", ");
 
 /** The state of a task that its wallet does from a time on, epoch milliseconds. */
-export function waitForTurn(dueAt: number): TaskState {
+export function createQueuedState(dueAt: number): TaskState {
   return { dueAt, attempts: 0, reasonCode: null, reason: null };
 }
 
 /** The state of a task whose transaction is pending or not final yet. */
-export const PENDING: TaskState = { dueAt: null, attempts: 0, reasonCode: null, reason: null };
+export const PENDING_STATE: TaskState = {
+  dueAt: null,
+  attempts: 0,
+  reasonCode: null,
+  reason: null,
+};
 
 /** Id of the subject in the id of a task. */
 export const subjectIdOf = (taskId: string): string => taskId.split(":", 1)[0] ?? taskId;
 
 /** The condition of a join that adds its task to each subject. */
-export function isTaskOf(subjectId: SQLiteColumn, feature: string) {
+export function taskJoinCondition(subjectId: SQLiteColumn, feature: string) {
   return and(eq(walletTask.subjectId, subjectId), eq(walletTask.feature, feature));
 }
 
@@ -49,15 +54,15 @@ export function listOpenTasks(
   limit: number,
 ): Promise<WalletTask[]> {
   return db.all(
-    `SELECT ${TASK_COLUMNS} FROM wallet_task
+    `SELECT ${TASK_COLUMNS_SQL} FROM wallet_task
      WHERE network = ? AND wallet_vkey = ? AND due_at IS NOT NULL AND feature = ? AND source_id = ?
-     ORDER BY attempts >= ${MAX_TRIES}, due_at, subject_id LIMIT ?`,
+     ORDER BY attempts >= ${MAX_ATTEMPTS}, due_at, subject_id LIMIT ?`,
     ...[network, vkey, feature, sourceId, limit],
   );
 }
 
 /** Builds the statement that opens tasks, or replaces those of the same subjects. */
-export function putTasks(tasks: readonly WalletTask[]): Statement[] {
+export function upsertTasks(tasks: readonly WalletTask[]): Statement[] {
   if (tasks.length === 0) return [];
   return [
     statement(
@@ -71,7 +76,7 @@ export function putTasks(tasks: readonly WalletTask[]): Statement[] {
 }
 
 /** Builds the statement that changes the states of tasks that are still open. */
-export function delayTasks(tasks: readonly WalletTask[]): Statement[] {
+export function updateTaskStates(tasks: readonly WalletTask[]): Statement[] {
   if (tasks.length === 0) return [];
   return [
     statement(
@@ -85,7 +90,7 @@ export function delayTasks(tasks: readonly WalletTask[]): Statement[] {
 }
 
 /** Builds the statement that ends the tasks of subjects. */
-export function endTasks(feature: string, subjectIds: readonly string[]): Statement[] {
+export function deleteTasks(feature: string, subjectIds: readonly string[]): Statement[] {
   if (subjectIds.length === 0) return [];
   return [
     statement(
@@ -98,12 +103,12 @@ export function endTasks(feature: string, subjectIds: readonly string[]): Statem
 }
 
 /** Builds the statement that ends the tasks of final transactions, except tasks with a failed update. */
-export function endFinalTasks(transactions: readonly WalletTransaction[]): Statement[] {
+export function deleteFinalTasks(transactions: readonly WalletTransaction[]): Statement[] {
   const tasks = transactions
     .filter(({ phase }) => phase === "Final")
     .flatMap(({ tasks, failedUpdates = [] }) => {
-      const failed = new Set(failedUpdates.map(taskKey));
-      return tasks.filter((task) => !failed.has(taskKey(task)));
+      const failed = new Set(failedUpdates.map(toTaskKey));
+      return tasks.filter((task) => !failed.has(toTaskKey(task)));
     })
     .map(({ feature, id }) => ({ feature, id, subjectId: subjectIdOf(id) }));
   if (tasks.length === 0) return [];
@@ -123,7 +128,7 @@ export function endFinalTasks(transactions: readonly WalletTransaction[]): State
  * @param message - for people
  * @param now - epoch milliseconds
  */
-export async function noteOnTasks(
+export async function updateTaskReasons(
   db: Pick<Database, "batch">,
   feature: string,
   taskIds: readonly string[],

@@ -5,14 +5,14 @@ import { RecordChangedError } from "./errors.ts";
 import type { DueTasks, WalletFeature } from "./feature.ts";
 import { decideOutcome } from "./outcome.ts";
 import {
-  delayTasks,
-  endTasks,
+  deleteTasks,
   listOpenTasks,
-  noteOnTasks,
-  putTasks,
   type SourceWallet,
   subjectIdOf,
   type TaskState,
+  updateTaskReasons,
+  updateTaskStates,
+  upsertTasks,
 } from "./store.ts";
 import type { WalletTask } from "./tables.ts";
 
@@ -51,9 +51,9 @@ export interface SubjectPort<Row extends Subject, Change> {
   /** Builds statements that change subjects as they were read. Each aborts its batch if its subject has changed. */
   update(changed: readonly ChangedSubject<Row, Change>[], now: number): Statement[];
   /** What follows from the progress of a transaction; null: nothing new. */
-  afterUpdate(row: Row, update: TaskUpdate, now: number): SubjectOutcome<Change> | null;
+  decideAfterUpdate(row: Row, update: TaskUpdate, now: number): SubjectOutcome<Change> | null;
   /** What follows from an error that means something special here; null: `decideOutcome` decides. */
-  afterFailure?(row: Row, error: unknown, now: number): SubjectOutcome<Change> | null;
+  decideAfterFailure?(row: Row, error: unknown, now: number): SubjectOutcome<Change> | null;
   /**
    * What becomes of a subject whose task is given up.
    *
@@ -69,7 +69,7 @@ export interface SubjectPort<Row extends Subject, Change> {
 /** The queue's half of a feature. The feature adds how a transaction is built. */
 export type SubjectFeature<Row> = Omit<WalletFeature, "buildPart" | "placement"> & {
   /** The subject of a task, as it was last read. */
-  rowOf(taskId: string): Row;
+  requireRow(taskId: string): Row;
   /** Reads the subjects whose tasks have no transaction, the next first. */
   readOpen(limit: number): Promise<(Row & { task: WalletTask })[]>;
 };
@@ -99,15 +99,15 @@ export function createSubjectFeature<Row extends Subject, Change>(
   return {
     name: port.name,
     revision: port.revision,
-    rowOf,
+    requireRow: rowOf,
     readOpen,
 
-    async due(now, limit) {
+    async listDue(now, limit) {
       return splitDue(await readOpen(limit), now);
     },
 
     ...(port.isSame && {
-      async stillWanted(tasks) {
+      async filterCurrent(tasks) {
         const found = await port.read(tasks.map(({ id }) => subjectIdOf(id)));
         const same = found.filter((row) => {
           const built = rows.get(row.id);
@@ -125,18 +125,18 @@ export function createSubjectFeature<Row extends Subject, Change>(
         // A subject that has changed since its part was built must not be paid for: its revision aborts the batch.
         const built = update.transaction.phase === "Stored" ? rows.get(id) : undefined;
         const row = built ?? found.find((one) => one.id === id);
-        const outcome = row && port.afterUpdate(row, update, now);
+        const outcome = row && port.decideAfterUpdate(row, update, now);
         if (!row || !outcome) return [];
         const isFinal = update.transaction.phase === "Final";
         return [{ row, ...outcome, ...(isFinal && { task: null }), update }];
       });
-      return writeOutcomes(port, changed, now, putTasks);
+      return buildOutcomeStatements(port, changed, now, upsertTasks);
     },
 
     async onFailure(tasks, error, now) {
       const changed = tasks.map(({ id }) => {
         const row = rowOf(id);
-        const special = port.afterFailure?.(row, error, now);
+        const special = port.decideAfterFailure?.(row, error, now);
         if (special) return { row, ...special };
         const outcome = decideOutcome(row.task?.attempts ?? 0, error, now);
         if ("task" in outcome) return { row, task: outcome.task };
@@ -148,15 +148,15 @@ export function createSubjectFeature<Row extends Subject, Change>(
 
     onUpdateFailure(tasks, message, now) {
       const ids = tasks.map(({ id }) => id);
-      return noteOnTasks(db, port.name, ids, message, now);
+      return updateTaskReasons(db, port.name, ids, message, now);
     },
   };
 }
 
 /** Subjects whose tasks are given up in one batch. */
-const MAX_ENDED = 100;
-const SOURCE_REMOVED = "the wallet's payment source was removed";
-const MAY_LAND = "; an earlier transaction may still land";
+const MAX_ENDED_SUBJECTS = 100;
+const SOURCE_REMOVED_REASON = "the wallet's payment source was removed";
+const MAY_CONFIRM_SUFFIX = "; an earlier transaction may still land";
 
 /**
  * Gives up the tasks of a wallet for a payment source that was removed: there is no provider left to ask.
@@ -170,9 +170,11 @@ export async function endWithoutSource<Row extends Subject, Change>(
   wallet: SourceWallet,
   now: number,
 ): Promise<void> {
-  const open = await readOpenSubjects(db, port, wallet, MAX_ENDED);
+  const open = await readOpenSubjects(db, port, wallet, MAX_ENDED_SUBJECTS);
   const changed = open.map((row) => {
-    const givenUp = port.hasSent(row) ? SOURCE_REMOVED + MAY_LAND : SOURCE_REMOVED;
+    const givenUp = port.hasSent(row)
+      ? SOURCE_REMOVED_REASON + MAY_CONFIRM_SUFFIX
+      : SOURCE_REMOVED_REASON;
     return { row, ...port.giveUp(row, givenUp, now, false), givenUp };
   });
   await commitOutcomes(db, port, changed, now);
@@ -185,7 +187,7 @@ export function splitDue(open: readonly { task: WalletTask }[], now: number): Du
   const later = tasks.filter((task) => !isDue(task));
   return {
     tasks: tasks.filter(isDue).map(({ id }) => ({ id })),
-    next: findEarliest(later.map(({ dueAt }) => dueAt)),
+    nextDueAt: findEarliest(later.map(({ dueAt }) => dueAt)),
   };
 }
 
@@ -211,7 +213,7 @@ type PlannedChange<Row, Change> = SubjectOutcome<Change> & {
 };
 
 /** Builds the statements for outcomes: subjects first, then their tasks. */
-function writeOutcomes<Row extends Subject, Change>(
+function buildOutcomeStatements<Row extends Subject, Change>(
   port: SubjectPort<Row, Change>,
   planned: readonly PlannedChange<Row, Change>[],
   now: number,
@@ -223,12 +225,12 @@ function writeOutcomes<Row extends Subject, Change>(
   );
   const ended = planned.filter(({ task }) => task === null).map(({ row }) => row.id);
   const tasks = planned.flatMap(({ row, task, update }) =>
-    task ? [{ ...taskOf(row, update, port.name, now), ...task, updatedAt: now }] : [],
+    task ? [{ ...buildTask(row, update, port.name, now), ...task, updatedAt: now }] : [],
   );
   return [
     ...(changed.length > 0 ? port.update(changed, now) : []),
     ...writeTasks(tasks),
-    ...endTasks(port.name, ended),
+    ...deleteTasks(port.name, ended),
   ];
 }
 
@@ -239,7 +241,7 @@ async function commitOutcomes<Row extends Subject, Change>(
   planned: readonly PlannedChange<Row, Change>[],
   now: number,
 ): Promise<void> {
-  const statements = writeOutcomes(port, planned, now, delayTasks);
+  const statements = buildOutcomeStatements(port, planned, now, updateTaskStates);
   if (statements.length === 0) return;
   try {
     await db.batch(statements);
@@ -250,7 +252,7 @@ async function commitOutcomes<Row extends Subject, Change>(
 }
 
 /** The task of a subject; a late transaction opens it again after its end. */
-function taskOf(
+function buildTask(
   { id: subjectId, network, sourceId, walletVkey, task }: Subject,
   update: TaskUpdate | undefined,
   feature: string,

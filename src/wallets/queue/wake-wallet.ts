@@ -1,8 +1,8 @@
 import type { Network } from "../../chain/network.ts";
 import { type Database, db } from "../../db/client.ts";
-import { type Env, objectNamed } from "../../env.ts";
+import { type Env, getDurableObject } from "../../env.ts";
 import { log } from "../../log.ts";
-import { dueWalletsIn, type FindDueWallets } from "./due-wallets.ts";
+import { createDueWalletFinder, type FindDueWallets } from "./due-wallets.ts";
 
 type WalletEnv = Pick<Env, "HOT_WALLET">;
 
@@ -24,7 +24,7 @@ export async function wakeWallet(
   requestId: string,
 ): Promise<void> {
   try {
-    const object = objectNamed<WalletObject>(env.HOT_WALLET, `${network}:${vkey}`);
+    const object = getDurableObject<WalletObject>(env.HOT_WALLET, `${network}:${vkey}`);
     await object.wake(network, vkey, requestId);
   } catch (error) {
     log("warn", "wallet.wake_failed", { wallet: vkey, requestId, error: String(error) });
@@ -32,7 +32,7 @@ export async function wakeWallet(
 }
 
 /** Those with a transaction that has to be looked at. */
-const walletsToLookAt = dueWalletsIn("wallet_transaction");
+const findWalletsToPoll = createDueWalletFinder("wallet_transaction");
 
 /** Wakes every wallet that has something to do. For the cron. */
 export function wakeDueWallets(
@@ -40,7 +40,7 @@ export function wakeDueWallets(
   features: readonly FindDueWallets[],
   requestId: string,
 ): Promise<void> {
-  return wakeWalletsFor(env, db(env), [walletsToLookAt, ...features], requestId);
+  return wakeWalletsFor(env, db(env), [findWalletsToPoll, ...features], requestId);
 }
 
 /** Wakes every wallet for which one of some features has work. */

@@ -1,5 +1,5 @@
-import { TransactionTooLarge } from "../../chain/transaction/build-transaction.ts";
-import { minimumCoin } from "../../chain/transaction/select-inputs.ts";
+import { TransactionTooLargeError } from "../../chain/transaction/build-transaction.ts";
+import { computeMinimumCoin } from "../../chain/transaction/select-inputs.ts";
 import {
   type PlannedOutput,
   parseOutputReference,
@@ -8,18 +8,17 @@ import type { Database } from "../../db/client.ts";
 import { TaskError } from "../../task-error.ts";
 import { progressOf } from "../model/phases.ts";
 import type { TaskUpdate } from "../model/wallet-transaction.ts";
-import { WAIT_MS } from "../queue/backoff.ts";
-import { NotYetError, WalletRemovedError } from "../queue/errors.ts";
+import { RETRY_DELAY_MS } from "../queue/backoff.ts";
+import { RetryLaterError, WalletRemovedError } from "../queue/errors.ts";
 import type { TransactionPart, WalletFeature } from "../queue/feature.ts";
 import { countFailure } from "../queue/outcome.ts";
-import { PENDING, type SourceWallet, waitForTurn } from "../queue/store.ts";
+import { createQueuedState, PENDING_STATE, type SourceWallet } from "../queue/store.ts";
 import {
   createSubjectFeature,
   endWithoutSource,
   type SubjectOutcome,
   type SubjectPort,
 } from "../queue/subject-feature.ts";
-import { findSpender, toWithdrawn } from "./forget-spent.ts";
 import {
   isReferenced,
   type Purpose,
@@ -28,6 +27,7 @@ import {
   updateReferenceScript,
 } from "./store.ts";
 import { REFERENCE_SCRIPT_FEATURE, type ReferenceScriptRow } from "./tables.ts";
+import { findSpender, toWithdrawnChange } from "./withdraw-spent-script.ts";
 
 const purposeOf = ({ state }: ReferenceScriptRow): Purpose =>
   state.startsWith("Withdraw") ? "Withdraw" : "Publish";
@@ -39,19 +39,22 @@ const purposeOf = ({ state }: ReferenceScriptRow): Purpose =>
  * @param db - with `writes: "idempotent"`
  */
 export function createReferenceScriptFeature(db: Database, wallet: SourceWallet): WalletFeature {
-  const feature = createSubjectFeature(db, portOf(db), wallet);
+  const feature = createSubjectFeature(db, createPort(db), wallet);
   return {
     ...feature,
     placement: "line",
     maxTasks: 1,
     async buildPart({ id }, { parameters, provider }) {
-      const row = feature.rowOf(id);
-      if (purposeOf(row) === "Publish") return publishPart(row, parameters);
+      const row = feature.requireRow(id);
+      if (purposeOf(row) === "Publish") return buildPublishPart(row, parameters);
       const spender = await findSpender(row, provider);
       if (spender !== undefined) throw new OutputSpentError(spender);
       if (row.output !== null && (await isReferenced(db, wallet.network, row.output)))
-        throw new NotYetError("waits for transactions that read the script", Date.now() + WAIT_MS);
-      return withdrawPart(row);
+        throw new RetryLaterError(
+          "waits for transactions that read the script",
+          Date.now() + RETRY_DELAY_MS,
+        );
+      return buildWithdrawPart(row);
     },
   };
 }
@@ -62,10 +65,10 @@ export function endScriptsWithoutSource(
   wallet: SourceWallet,
   now: number,
 ): Promise<void> {
-  return endWithoutSource(db, portOf(db), wallet, now);
+  return endWithoutSource(db, createPort(db), wallet, now);
 }
 
-function portOf(db: Database): SubjectPort<ReferenceScriptRow, ReferenceScriptChange> {
+function createPort(db: Database): SubjectPort<ReferenceScriptRow, ReferenceScriptChange> {
   return {
     name: REFERENCE_SCRIPT_FEATURE,
     revision: "reference_script.revision",
@@ -73,51 +76,53 @@ function portOf(db: Database): SubjectPort<ReferenceScriptRow, ReferenceScriptCh
     update: (changed, now) =>
       changed.map(({ row, change }) => updateReferenceScript(db, row, change, now)),
     hasSent: ({ txHash }) => txHash !== null,
-    afterUpdate: scriptAfterUpdate,
-    afterFailure(_, error) {
-      if (error instanceof TransactionTooLarge) return toFailed(error.message);
-      if (error instanceof OutputSpentError) return { change: toWithdrawn(error.by), task: null };
-      return error instanceof WalletRemovedError ? toFailed(error.message) : null;
+    decideAfterUpdate: decideScriptOutcome,
+    decideAfterFailure(_, error) {
+      if (error instanceof TransactionTooLargeError) return toFailedOutcome(error.message);
+      if (error instanceof OutputSpentError)
+        return { change: toWithdrawnChange(error.spenderHash), task: null };
+      return error instanceof WalletRemovedError ? toFailedOutcome(error.message) : null;
     },
-    giveUp: (row, reason, _, hasSource) => (hasSource ? giveUp(row, reason) : toFailed(reason)),
+    giveUp: (row, reason, _, hasSource) =>
+      hasSource ? giveUp(row, reason) : toFailedOutcome(reason),
   };
 }
 
 /** Somebody who has the wallet's key has spent the output already, or a transaction that nobody remembers. */
 class OutputSpentError extends TaskError {
-  override name = "OutputSpent";
+  override name = "OutputSpentError";
   /** Hash of the transaction. */
-  readonly by: string;
+  readonly spenderHash: string;
 
   constructor(by: string) {
     super(`the transaction ${by} has spent the output`);
-    this.by = by;
+    this.spenderHash = by;
   }
 }
 
 /** An output of the wallet itself, which it never spends for anything else. */
-function publishPart(
+function buildPublishPart(
   { walletAddress: address, cbor: script }: ReferenceScriptRow,
-  parameters: Parameters<typeof minimumCoin>[1],
+  parameters: Parameters<typeof computeMinimumCoin>[1],
 ): TransactionPart {
-  const output = (coin: bigint): PlannedOutput => ({
+  const createOutput = (coin: bigint): PlannedOutput => ({
     address,
     value: new Map([["", coin]]),
     script,
   });
-  const deposit = minimumCoin(output(0n), parameters);
+  const deposit = computeMinimumCoin(createOutput(0n), parameters);
   return {
-    ...EMPTY,
-    outputs: [output(deposit)],
+    ...EMPTY_PART,
+    outputs: [createOutput(deposit)],
     maxParts: 1,
     detail: { purpose: "Publish", deposit: String(deposit) },
   };
 }
 
-function withdrawPart({ output, deposit, cbor }: ReferenceScriptRow): TransactionPart {
+function buildWithdrawPart({ output, deposit, cbor }: ReferenceScriptRow): TransactionPart {
   const value = new Map([["", BigInt(deposit ?? 0)]]);
   return {
-    ...EMPTY,
+    ...EMPTY_PART,
     spends: [{ ...parseOutputReference(output ?? ""), value }],
     spentScriptBytes: cbor.length / 2,
     maxParts: 1,
@@ -125,15 +130,15 @@ function withdrawPart({ output, deposit, cbor }: ReferenceScriptRow): Transactio
   };
 }
 
-const EMPTY = { spends: [], scriptInputs: [], mints: [], outputs: [], metadata: new Map() };
+const EMPTY_PART = { spends: [], scriptInputs: [], mints: [], outputs: [], metadata: new Map() };
 
-type Outcome = SubjectOutcome<ReferenceScriptChange>;
+type ScriptOutcome = SubjectOutcome<ReferenceScriptChange>;
 
-function scriptAfterUpdate(
+function decideScriptOutcome(
   row: ReferenceScriptRow,
   { task, transaction }: TaskUpdate,
   now: number,
-): Outcome | null {
+): ScriptOutcome | null {
   const { purpose, deposit = null } = task.detail as { purpose: Purpose; deposit?: string | null };
   const { hash, phase, error } = transaction;
   const isOfRow = row.state === "Published" || row.state === "Withdrawn" || row.txHash === hash;
@@ -143,14 +148,14 @@ function scriptAfterUpdate(
     progressOf(phase) === "Landed" &&
     row.output !== null &&
     transaction.inputs.includes(row.output);
-  if (!isTaken && purpose !== purposeOfState(row)) return null;
+  if (!isTaken && purpose !== findPurpose(row)) return null;
   const made = purpose === "Publish" ? { output: `${hash}#0`, deposit } : {};
   const attempts = row.task?.attempts ?? 0;
   switch (progressOf(phase)) {
     case "UnderWay":
       return {
         change: { state: `${purpose}Initiated`, txHash: hash, error: null, ...made },
-        task: { ...PENDING, attempts },
+        task: { ...PENDING_STATE, attempts },
       };
     case "Landed":
       return {
@@ -160,12 +165,12 @@ function scriptAfterUpdate(
           error: null,
           ...made,
         },
-        task: PENDING,
+        task: PENDING_STATE,
       };
     case "Ended": {
       if (!isOfRow) return null;
       const change = { state: `${purpose}Requested` } as const;
-      if (phase === "Orphaned") return { change, task: { ...waitForTurn(now), attempts } };
+      if (phase === "Orphaned") return { change, task: { ...createQueuedState(now), attempts } };
       const reason = error ?? "the network did not accept the transaction";
       const outcome = countFailure(attempts, reason, now);
       return "task" in outcome
@@ -176,16 +181,19 @@ function scriptAfterUpdate(
 }
 
 /** Which of the two a row is about; `Published` may be published again, not withdrawn. */
-function purposeOfState(row: ReferenceScriptRow): Purpose | null {
+function findPurpose(row: ReferenceScriptRow): Purpose | null {
   if (row.state === "Failed") return null;
   return row.state === "Withdrawn" ? "Withdraw" : purposeOf(row);
 }
 
 /** A script that is published stays so when it cannot be withdrawn. */
-function giveUp(row: ReferenceScriptRow, reason: string): Outcome {
+function giveUp(row: ReferenceScriptRow, reason: string): ScriptOutcome {
   return purposeOf(row) === "Publish"
-    ? toFailed(reason)
+    ? toFailedOutcome(reason)
     : { change: { state: "Published", error: reason }, task: null };
 }
 
-const toFailed = (error: string): Outcome => ({ change: { state: "Failed", error }, task: null });
+const toFailedOutcome = (error: string): ScriptOutcome => ({
+  change: { state: "Failed", error },
+  task: null,
+});

@@ -6,8 +6,8 @@ import {
 } from "../../chain/transaction/transaction-plan.ts";
 import type { Database, Statement } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import { nextRevision } from "../../db/revision.ts";
-import { isTaskOf, putTasks, waitForTurn } from "../queue/store.ts";
+import { nextRevisionSql } from "../../db/revision.ts";
+import { createQueuedState, taskJoinCondition, upsertTasks } from "../queue/store.ts";
 import { type WalletTask, walletTask } from "../queue/tables.ts";
 import { REFERENCE_SCRIPT_FEATURE, type ReferenceScriptRow, referenceScript } from "./tables.ts";
 
@@ -20,7 +20,7 @@ export type ReferenceScriptChange = Partial<
 export type Purpose = "Publish" | "Withdraw";
 
 /** The task that publishes or withdraws a script. @param now - epoch milliseconds */
-export function requestTask(
+export function createTask(
   {
     id,
     network,
@@ -33,7 +33,7 @@ export function requestTask(
   return {
     feature: REFERENCE_SCRIPT_FEATURE,
     ...{ subjectId: id, id: `${id}:${purpose}`, network, sourceId, walletVkey },
-    ...{ requestedAt: now, ...waitForTurn(now), updatedAt: now },
+    ...{ requestedAt: now, ...createQueuedState(now), updatedAt: now },
   };
 }
 
@@ -73,9 +73,9 @@ export function insertReferenceScript(
     updatedAt: now,
     revision: 0,
   };
-  const task = requestTask(row, "Publish", now);
+  const task = createTask(row, "Publish", now);
   const insert = db.orm.insert(referenceScript).values(row).toSQL();
-  return { row: { ...row, task }, statements: [insert, ...putTasks([task])] };
+  return { row: { ...row, task }, statements: [insert, ...upsertTasks([task])] };
 }
 
 /** The statement that changes a row as it was read; it aborts its batch when the row has changed. */
@@ -87,7 +87,11 @@ export function updateReferenceScript(
 ): Statement {
   return db.orm
     .update(referenceScript)
-    .set({ ...change, updatedAt: now, revision: nextRevision(referenceScript.revision, revision) })
+    .set({
+      ...change,
+      updatedAt: now,
+      revision: nextRevisionSql(referenceScript.revision, revision),
+    })
     .where(eq(referenceScript.id, id))
     .toSQL();
 }
@@ -97,7 +101,7 @@ function selectReferenceScripts(db: Database) {
   return db.orm
     .select({ ...getTableColumns(referenceScript), task: walletTask })
     .from(referenceScript)
-    .leftJoin(walletTask, isTaskOf(referenceScript.id, REFERENCE_SCRIPT_FEATURE));
+    .leftJoin(walletTask, taskJoinCondition(referenceScript.id, REFERENCE_SCRIPT_FEATURE));
 }
 
 export async function readReferenceScripts(
@@ -123,7 +127,7 @@ export async function findReferenceScript(
 }
 
 /** What transactions of a source can read instead of holding it, by the scripts' hashes. */
-export async function publishedScripts(
+export async function listPublishedScripts(
   db: Database,
   sourceId: string,
 ): Promise<ReadonlyMap<string, ScriptSource>> {

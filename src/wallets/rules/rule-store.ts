@@ -1,11 +1,11 @@
 import { and, desc, eq, getTableName, lt, sql } from "drizzle-orm";
 import { type Database, db, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import { commitAudited } from "../../http/audit.ts";
+import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { idempotently } from "../../http/idempotency.ts";
-import { walletInUse } from "../managed/find-wallet.ts";
+import { runIdempotently } from "../../http/idempotency.ts";
+import { requireActiveWallet } from "../managed/find-wallet.ts";
 import type { WalletRow } from "../managed/tables.ts";
 import type { RuleRow, RuleTable } from "./tables.ts";
 
@@ -100,13 +100,13 @@ export function createRuleStore<
      */
     async create(c: AppContext, body: Body, now: number): Promise<Rule> {
       const database = openWriter(c);
-      const wallet = await walletInUse(database, body.walletId, "walletId");
+      const wallet = await requireActiveWallet(database, body.walletId, "walletId");
       kind.checkWallet?.(wallet);
-      return idempotently(c, database, now, async (remember) => {
+      return runIdempotently(c, database, now, async (remember) => {
         const row = { ...newRule(c, body, now), ...kind.toColumns(body) };
         const rule = render(row);
         const entry = { action: `${name}.create`, target: row.id, detail: body, now } as const;
-        await commitAudited(c, database, entry, [
+        await commitWithAudit(c, database, entry, [
           ...(await remember(rule)),
           database.orm.insert(table).values(row).toSQL(),
         ]).catch(refuse);
@@ -130,7 +130,7 @@ export function createRuleStore<
         version: sql`iif(${isCurrent}, ${table.version} + 1, NULL)`,
       };
       const entry = { action: `${name}.update`, target: id, detail, now } as const;
-      await commitAudited(c, database, entry, [
+      await commitWithAudit(c, database, entry, [
         database.orm.update(table).set(changes).where(eq(table.id, id)).toSQL(),
       ]).catch(refuse);
       return render(await find(database, id));
@@ -146,7 +146,7 @@ export function createRuleStore<
     async delete(c: AppContext, id: string, now: number): Promise<Rule> {
       const database = openWriter(c);
       const row = await find(database, id);
-      await commitAudited(c, database, { action: `${name}.delete`, target: id, now }, [
+      await commitWithAudit(c, database, { action: `${name}.delete`, target: id, now }, [
         database.orm.delete(table).where(eq(table.id, id)).toSQL(),
       ]);
       return render(row);

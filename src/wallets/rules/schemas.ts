@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { network, requestUnit, unit } from "../../http/openapi/chain-fields.ts";
 import {
   described,
   minorUnits,
@@ -8,7 +9,6 @@ import {
   walletAddress,
   walletVkey,
 } from "../../http/openapi/fields.ts";
-import { givenUnit, network, unit } from "../../http/openapi/ledger.ts";
 import { page, text } from "../../http/openapi/parameters.ts";
 
 const WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
@@ -41,7 +41,7 @@ const isWatched = "Whether the balance is checked.";
 
 export const newLowBalanceBody = z.strictObject({
   walletId: described(text(), "Id of the wallet.", WALLET_ID),
-  unit: givenUnit.default(""),
+  unit: requestUnit.default(""),
   thresholdAmount: threshold,
   enabled: described(z.boolean().default(true), isWatched, true),
 });
@@ -113,7 +113,7 @@ const isToppedUp = "Whether the wallet is topped up.";
 
 export const newTopUpBody = z.strictObject({
   walletId: described(text(), "Id of the wallet that is topped up.", WALLET_ID),
-  unit: givenUnit.default(""),
+  unit: requestUnit.default(""),
   below,
   upTo,
   perDay: perDay.default(null),

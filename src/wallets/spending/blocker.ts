@@ -4,8 +4,8 @@ import { InsufficientFundsError } from "../../chain/transaction/select-inputs.ts
 import { type Statement, statement } from "../../db/client.ts";
 import { log } from "../../log.ts";
 import type { ReasonCode } from "../../reason-codes.ts";
-import { LineBlockedError, NotYetError, WalletRemovedError } from "../queue/errors.ts";
-import { isProviderDown } from "../queue/isolate.ts";
+import { OutwardChainPendingError, RetryLaterError, WalletRemovedError } from "../queue/errors.ts";
+import { isProviderDown } from "../queue/isolate-failures.ts";
 import { describeProviderFailure } from "../queue/outcome.ts";
 import type { WalletDatabase, WalletState } from "./store/wallet.ts";
 
@@ -26,8 +26,8 @@ export type Blocker = BlockerReason | null | undefined;
 export function findBlocker(error: unknown): BlockerReason | null {
   if (error instanceof ProviderError && isProviderDown(error))
     return { code: "provider", reason: describeProviderFailure(error) };
-  if (error instanceof NotYetError) return { code: error.code, reason: error.message };
-  if (error instanceof LineBlockedError) return { code: "chain", reason: error.message };
+  if (error instanceof RetryLaterError) return { code: error.code, reason: error.message };
+  if (error instanceof OutwardChainPendingError) return { code: "chain", reason: error.message };
   if (error instanceof InsufficientFundsError) return { code: "funds", reason: error.message };
   return error instanceof WalletRemovedError ? { code: "person", reason: error.message } : null;
 }
@@ -54,12 +54,12 @@ export async function storeBlocker(
 ): Promise<void> {
   const reason = blocker?.reason ?? null;
   if (blocker === undefined || reason === before) return;
-  await db.batch([blockerStatement({ network, vkey }, blocker, now)]);
+  await db.batch([upsertBlocker({ network, vkey }, blocker, now)]);
   log(blocker === null ? "info" : "warn", "wallet.held", { wallet: vkey, reason });
 }
 
 /** A wallet that never stored a transaction gets a row without one. */
-function blockerStatement(
+function upsertBlocker(
   { network, vkey }: Pick<WalletState, "network" | "vkey">,
   blocker: BlockerReason | null,
   now: number,

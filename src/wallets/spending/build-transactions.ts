@@ -1,35 +1,35 @@
 import type { Block } from "../../chain/provider/provider.ts";
 import { mentionsOutput } from "../../chain/provider/rejection.ts";
 import { truncateMessage } from "../../chain/provider/request.ts";
-import { isWaiting } from "../model/phases.ts";
+import { isPending } from "../model/phases.ts";
 import { findEarliest } from "../queue/backoff.ts";
-import { MissingInputError, NotYetError } from "../queue/errors.ts";
+import { MissingInputError, RetryLaterError } from "../queue/errors.ts";
 import type { Task, TaskFailure, WalletFeature } from "../queue/feature.ts";
-import { isProviderDown, isTransient } from "../queue/isolate.ts";
+import { isProviderDown, isTransient } from "../queue/isolate-failures.ts";
 import { type Blocker, findBlocker, findTaskBlocker } from "./blocker.ts";
 import {
   type BuildResult,
-  buildSigned,
+  buildSignedTransaction,
   type ChainContext,
   readChainContext,
 } from "./building/build-transaction.ts";
-import { type Member, toTransient } from "./building/members.ts";
-import type { Room } from "./context/output-view.ts";
+import { type TransactionMember, toTransient } from "./building/exclude-bad-members.ts";
+import type { BlockSpace } from "./context/output-view.ts";
 import type { WalletPorts, WalletRun } from "./context/wallet-ports.ts";
-import { findForeignSpends, pausedUntil } from "./foreign-spends.ts";
-import { readDue } from "./isolation/read-due.ts";
+import { findForeignSpends, findPauseEnd } from "./foreign-spends.ts";
+import { readDueTasks } from "./isolation/read-due-tasks.ts";
 import { reportFailures } from "./isolation/report-failures.ts";
 import type { TransactionEvent } from "./model/apply-events.ts";
-import { selectForOne } from "./model/choose-lane.ts";
-import { sendNew } from "./send-transactions.ts";
-import { storeEvents, storeIfWanted } from "./store-updates.ts";
+import { selectForTransaction } from "./model/choose-parallel-output.ts";
+import { sendNewTransaction } from "./send-transactions.ts";
+import { storeEvents, storeIfCurrent } from "./store-updates.ts";
 
 /** What may wait for a block, of all of a wallet's transactions: about what a block has room for. */
 const MAX_UNCONFIRMED_TOTAL = { size: 60_000, memory: 60_000_000 };
 /** How often transactions under way are looked at. */
-export const CHECK_MS = 4_000;
+export const POLL_INTERVAL_MS = 4_000;
 /** How long a run goes on building before it looks at the chain again. */
-const BUILD_MS = 20_000;
+const MAX_BUILD_MS = 20_000;
 /** Transactions in a row that were lost to changed records, before half as many tasks are tried. */
 const MAX_CONFLICTS = 2;
 export const hasDeadline = (tasks: readonly Task[]): boolean =>
@@ -39,8 +39,8 @@ export const hasDeadline = (tasks: readonly Task[]): boolean =>
 interface BuildOutcome {
   run: WalletRun;
   /** When there is more to build, epoch milliseconds. */
-  next: number | null;
-  hold: Blocker;
+  nextDueAt: number | null;
+  blocker: Blocker;
 }
 
 /** Builds, stores and sends transactions until nothing is due, or enough waits for a block. */
@@ -60,18 +60,21 @@ export async function buildTransactions(
     let conflicts = 0;
     for (;;) {
       const now = ports.now();
-      const { tasks, next, failures: unread } = await readDue(ports, feature, now);
+      const { tasks, nextDueAt: next, failures: unread } = await readDueTasks(ports, feature, now);
       await reportFailures(ports, feature, unread, now);
-      if (await pauseAutomatic(ports, current, feature, tasks, now)) continue;
+      if (await pauseAutomaticTasks(ports, current, feature, tasks, now)) continue;
       // What has begun is judged by the tip, as a node does.
       const begun = tasks.filter(({ notBefore = 0 }) => notBefore <= tip.time * 1000);
-      const room = hasRoomFor(current, ports.view.requiredRoom.get(feature.name) ?? MIN_ROOM);
-      const pause = room ? (now >= began + BUILD_MS ? now : null) : now + CHECK_MS;
+      const room = hasBlockSpaceFor(
+        current,
+        ports.view.requiredBlockSpace.get(feature.name) ?? MIN_BLOCK_SPACE,
+      );
+      const pause = room ? (now >= began + MAX_BUILD_MS ? now : null) : now + POLL_INTERVAL_MS;
       const stop = tasks.length === 0 ? next : pause;
       if (begun.length === 0 || stop !== null) {
         if (begun.length > 0 && !room)
           hold = { code: "chain", reason: "waits for blocks to include its transactions" };
-        nexts.push(tasks.length > begun.length ? now + CHECK_MS : stop);
+        nexts.push(tasks.length > begun.length ? now + POLL_INTERVAL_MS : stop);
         break;
       }
       hold ??= null;
@@ -79,20 +82,25 @@ export async function buildTransactions(
       let result: BuildResult;
       try {
         if (chainContext === null) {
-          const before = ports.view.last;
+          const before = ports.view.lastOutputs;
           try {
             chainContext = await readChainContext(hurried, tip);
-            if (chainContext.shown !== before)
-              current = await findForeignSpends(hurried, current, before, chainContext.shown);
+            if (chainContext.providerOutputs !== before)
+              current = await findForeignSpends(
+                hurried,
+                current,
+                before,
+                chainContext.providerOutputs,
+              );
           } catch (error) {
             throw toTransient(error);
           }
         }
-        const selected = selectForOne(begun, now);
+        const selected = selectForTransaction(begun, now);
         // The fewer there are, the sooner none of them changes meanwhile.
         const halvings = Math.max(conflicts - MAX_CONFLICTS + 1, 0);
         const count = Math.ceil(selected.length / 2 ** halvings);
-        result = await buildSigned(
+        result = await buildSignedTransaction(
           hurried,
           current,
           chainContext,
@@ -102,17 +110,17 @@ export async function buildTransactions(
       } catch (error) {
         if (isTransient(error) && !isProviderDown(error)) throw error;
         hold = findBlocker(error) ?? hold;
-        if (error instanceof NotYetError) {
-          nexts.push(Math.max(error.until, now + CHECK_MS));
+        if (error instanceof RetryLaterError) {
+          nexts.push(Math.max(error.retryAt, now + POLL_INTERVAL_MS));
           break;
         }
         await reportFailures(ports, feature, failuresOf(begun, error), now);
         continue;
       }
-      const { signed: made, failures } = result;
-      if (failures.length > 0 && !ports.view.isReadSince(began)) {
+      const { signedTransaction: made, failures } = result;
+      if (failures.length > 0 && !ports.view.wasReadSince(began)) {
         // What is not there may have come since the provider was asked.
-        ports.view.forget();
+        ports.view.invalidate();
         chainContext = null;
         continue;
       }
@@ -120,13 +128,13 @@ export async function buildTransactions(
       hold = failures.reduce((held, { error }) => findTaskBlocker(error) ?? held, hold);
       if (made === null) continue;
       const { transaction, cbor, members } = made;
-      if (!hasRoomFor(current, transaction)) {
-        ports.view.requiredRoom.set(feature.name, transaction);
-        nexts.push(now + CHECK_MS);
+      if (!hasBlockSpaceFor(current, transaction)) {
+        ports.view.requiredBlockSpace.set(feature.name, transaction);
+        nexts.push(now + POLL_INTERVAL_MS);
         break;
       }
-      ports.view.requiredRoom.delete(feature.name);
-      const storing = await storeIfWanted(ports, current, feature, made);
+      ports.view.requiredBlockSpace.delete(feature.name);
+      const storing = await storeIfCurrent(ports, current, feature, made);
       if (storing.is !== "stored") {
         if (storing.is === "failed") await reportFailures(ports, feature, storing.failures, now);
         conflicts = storing.is === "failed" ? 0 : conflicts + 1;
@@ -137,15 +145,15 @@ export async function buildTransactions(
       conflicts = 0;
       current = storing.run;
       stored++;
-      const verdict = await sendNew(hurried, current, transaction, cbor);
+      const verdict = await sendNewTransaction(hurried, current, transaction, cbor);
       // That one was accepted need not be stored before the end: it is looked for all the same.
       if (verdict.some(({ event }) => event !== "Accepted")) {
-        ports.view.forget();
-        ports.view.measurements.forget();
+        ports.view.invalidate();
+        ports.view.measurements.clear();
         chainContext = null;
         current = await storeEvents(ports, current, verdict);
         await reportFailures(ports, feature, findMissingInputs(members, verdict), ports.now());
-      } else for (const { hash } of verdict) chainContext.accepted.add(hash);
+      } else for (const { hash } of verdict) chainContext.acceptedHashes.add(hash);
       accepted.push(...verdict);
     }
   }
@@ -153,8 +161,8 @@ export async function buildTransactions(
   const isIdle = hold === undefined && next === null;
   return {
     run: await storeEvents(ports, current, accepted),
-    next,
-    hold: stored > 0 || isIdle ? null : hold,
+    nextDueAt: next,
+    blocker: stored > 0 || isIdle ? null : hold,
   };
 }
 
@@ -163,14 +171,14 @@ export async function buildTransactions(
  *
  * @returns whether it paused a task
  */
-async function pauseAutomatic(
+async function pauseAutomaticTasks(
   ports: WalletPorts,
   { wallet }: WalletRun,
   feature: WalletFeature,
   tasks: readonly Task[],
   now: number,
 ): Promise<boolean> {
-  const until = pausedUntil(wallet.spentElsewhere, now);
+  const until = findPauseEnd(wallet.spentElsewhere, now);
   const automatic = tasks.filter(({ isAutomatic }) => isAutomatic);
   if (until === null || automatic.length === 0) return false;
   const reason =
@@ -178,18 +186,18 @@ async function pauseAutomatic(
   await reportFailures(
     ports,
     feature,
-    failuresOf(automatic, new NotYetError(reason, until, "person")),
+    failuresOf(automatic, new RetryLaterError(reason, until, "person")),
     now,
   );
   return true;
 }
 
 /** What any transaction needs of a block. */
-const MIN_ROOM: Room = { size: 1, memory: 0 };
+const MIN_BLOCK_SPACE: BlockSpace = { size: 1, memory: 0 };
 
 /** Whether one more may wait for a block. */
-function hasRoomFor({ open }: WalletRun, more: Room): boolean {
-  const waiting = [...open.filter(({ phase }) => isWaiting(phase)), more];
+function hasBlockSpaceFor({ open }: WalletRun, more: BlockSpace): boolean {
+  const waiting = [...open.filter(({ phase }) => isPending(phase)), more];
   return (["size", "memory"] as const).every(
     (measure) =>
       waiting.reduce((sum, one) => sum + one[measure], 0) <= MAX_UNCONFIRMED_TOTAL[measure],
@@ -201,7 +209,7 @@ const failuresOf = (tasks: readonly Task[], error: unknown): TaskFailure[] =>
 
 /** Those members of a refused transaction whose inputs the node names. */
 function findMissingInputs(
-  members: readonly Member[],
+  members: readonly TransactionMember[],
   verdict: readonly TransactionEvent[],
 ): TaskFailure[] {
   const reason = verdict.map(({ facts }) => facts?.error ?? "").join();

@@ -3,7 +3,7 @@ import type { Network } from "../../chain/network.ts";
 import type { Provider } from "../../chain/provider/provider.ts";
 import type { Database } from "../../db/client.ts";
 import type { ReasonCode } from "../../reason-codes.ts";
-import type { SourceRow } from "../../sources/record.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
 import type { WalletRow } from "../managed/tables.ts";
 import type { FindDueWallets } from "../queue/due-wallets.ts";
 import type { WalletFeature } from "../queue/feature.ts";
@@ -36,7 +36,7 @@ export interface FeatureContext {
   views: Map<string, OutputView>;
   wake(network: Network, vkey: string): Promise<void>;
   /** Steps that run without a request. */
-  automatic: { payments: boolean; refunds: boolean };
+  automaticSteps: { payments: boolean; refunds: boolean };
   /** The time on the chain at a time of the wall clock, both epoch milliseconds. */
   chainTime(now: number): Promise<number>;
 }

@@ -9,24 +9,24 @@ import {
 } from "../../chain/transaction/transaction-plan.ts";
 import { log } from "../../log.ts";
 import { isInChain } from "../model/phases.ts";
-import { creatorOf } from "../model/wallet-transaction.ts";
+import { txHashOf } from "../model/wallet-transaction.ts";
 import type { WalletPorts, WalletRun } from "./context/wallet-ports.ts";
-import { findHead } from "./model/outward-line.ts";
-import { findKnown } from "./store/transactions.ts";
+import { findChainHead } from "./model/outward-chain.ts";
+import { findKnownHashes } from "./store/transactions.ts";
 import { commitWallet, type ForeignSpend, type WalletDatabase } from "./store/wallet.ts";
 
 /** So many are kept of a wallet, the newest, and for so long. */
-const MAX_KEPT = 10;
-const KEPT_MS = 7 * 24 * 60 * 60_000;
+const MAX_STORED_SPENDS = 10;
+const SPEND_RETENTION_MS = 7 * 24 * 60 * 60_000;
 /** As many within this time pause what is done unasked. */
-const MAX_AT_ONCE = 3;
-const AT_ONCE_MS = 60 * 60_000;
+const MAX_SPENDS_IN_WINDOW = 3;
+const PAUSE_WINDOW_MS = 60 * 60_000;
 /** Transactions whose outputs are asked for in one look. */
 const MAX_LOOKUPS = 5;
 
 /** Those that are still worth telling, the oldest first. @param now - epoch milliseconds */
-export function keepRecent(spent: readonly ForeignSpend[], now: number): ForeignSpend[] {
-  return spent.filter(({ at }) => now - at < KEPT_MS).slice(-MAX_KEPT);
+export function selectRecentSpends(spent: readonly ForeignSpend[], now: number): ForeignSpend[] {
+  return spent.filter(({ at }) => now - at < SPEND_RETENTION_MS).slice(-MAX_STORED_SPENDS);
 }
 
 /**
@@ -34,9 +34,9 @@ export function keepRecent(spent: readonly ForeignSpend[], now: number): Foreign
  *
  * @param now - epoch milliseconds
  */
-export function pausedUntil(spent: readonly ForeignSpend[], now: number): number | null {
-  const last = spent.filter(({ at }) => now - at < AT_ONCE_MS).at(-MAX_AT_ONCE);
-  return last === undefined ? null : last.at + AT_ONCE_MS;
+export function findPauseEnd(spent: readonly ForeignSpend[], now: number): number | null {
+  const last = spent.filter(({ at }) => now - at < PAUSE_WINDOW_MS).at(-MAX_SPENDS_IN_WINDOW);
+  return last === undefined ? null : last.at + PAUSE_WINDOW_MS;
 }
 
 /**
@@ -53,17 +53,17 @@ export async function findForeignSpends(
   before: readonly WalletOutput[],
   shown: readonly WalletOutput[],
 ): Promise<WalletRun> {
-  const gone = findVanished(run, before, shown);
-  const makers = [...new Set(gone.map(creatorOf))].slice(0, MAX_LOOKUPS);
-  const spenders = await spendersOf(ports.provider, makers);
+  const gone = findVanishedOutputs(run, before, shown);
+  const makers = [...new Set(gone.map(txHashOf))].slice(0, MAX_LOOKUPS);
+  const spenders = await findSpenders(ports.provider, makers);
   const spent = gone.flatMap((output) => {
     const txHash = spenders.get(output);
     return txHash === undefined ? [] : [{ output, txHash, at: ports.now() }];
   });
-  const foreign = await selectForeign(ports.db, run, spent);
+  const foreign = await selectForeignSpends(ports.db, run, spent);
   if (foreign.length === 0) return run;
   const now = ports.now();
-  const spentElsewhere = keepRecent([...run.wallet.spentElsewhere, ...foreign], now);
+  const spentElsewhere = selectRecentSpends([...run.wallet.spentElsewhere, ...foreign], now);
   const op = ports.newId(now);
   const wallet = await commitWallet(ports.db, run.wallet, { spentElsewhere }, [], {
     op,
@@ -75,12 +75,12 @@ export async function findForeignSpends(
 }
 
 /** Names of outputs that should be there, as far as the wallet knows, and are not shown. */
-function findVanished(
+function findVanishedOutputs(
   { wallet, open }: WalletRun,
   before: readonly WalletOutput[],
   shown: readonly WalletOutput[],
 ): string[] {
-  const head = wallet.lineRoot && findHead(wallet.lineRoot, open);
+  const head = wallet.lineRoot && findChainHead(wallet.lineRoot, open);
   const made = open
     .filter(({ phase }) => isInChain(phase))
     .flatMap(({ hash: txHash, made: own }) =>
@@ -96,11 +96,11 @@ function findVanished(
     ...wallet.spentElsewhere.map(({ output }) => output),
   ]);
   return [...names].flatMap((name) =>
-    name === null || accounted.has(name) || waiting.has(creatorOf(name)) ? [] : [name],
+    name === null || accounted.has(name) || waiting.has(txHashOf(name)) ? [] : [name],
   );
 }
 
-async function spendersOf(
+async function findSpenders(
   provider: Pick<Provider, "spenders">,
   makers: readonly string[],
 ): Promise<Map<string, string>> {
@@ -115,13 +115,13 @@ async function spendersOf(
 }
 
 /** Those that no transaction of the service has spent. */
-async function selectForeign(
+async function selectForeignSpends(
   db: WalletDatabase,
   { open }: WalletRun,
   spent: readonly ForeignSpend[],
 ): Promise<ForeignSpend[]> {
   if (spent.length === 0) return [];
-  const own = await findKnown(
+  const own = await findKnownHashes(
     db,
     spent.map(({ txHash }) => txHash),
   );

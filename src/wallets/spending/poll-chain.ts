@@ -1,18 +1,18 @@
 import { type Block, hashAt, type Provider } from "../../chain/provider/provider.ts";
-import { isInChain, isWaiting, TRANSITIONS } from "../model/phases.ts";
-import { creatorOf, type WalletTransaction } from "../model/wallet-transaction.ts";
-import { isolate, logFailure } from "../queue/isolate.ts";
+import { isInChain, isPending, TRANSITIONS } from "../model/phases.ts";
+import { txHashOf, type WalletTransaction } from "../model/wallet-transaction.ts";
+import { isolateFailures, logFailure } from "../queue/isolate-failures.ts";
 import type { WalletPorts } from "./context/wallet-ports.ts";
 import type { TransactionEvent } from "./model/apply-events.ts";
 
 /** Slots (seconds) after its validity in which a lagging provider may still show a transaction. */
-const LATE_SLOTS = 120;
+const PROVIDER_LAG_SLOTS = 120;
 /** Transactions that are asked for before what they told is given back: a run may end before all are. */
-const PORTION = 100;
+const CHUNK_SIZE = 100;
 /** Blocks above which nothing is undone any more, as far as wallets go. */
 const FINAL_DEPTH = 20;
 
-type Chain = Pick<Provider, "block" | "transaction">;
+type ChainReader = Pick<Provider, "block" | "transaction">;
 
 /**
  * Polls the chain for the phases of transactions, with few calls. It skips transactions in canonical blocks,
@@ -25,34 +25,34 @@ type Chain = Pick<Provider, "block" | "transaction">;
  * @throws ProviderError.
  */
 export async function* pollChain(
-  chain: Chain,
+  chain: ChainReader,
   open: readonly WalletTransaction[],
   tip: Block,
   threshold: number,
 ): AsyncGenerator<TransactionEvent[], void> {
-  const gone = await findReorged(chain, open, tip);
-  const isCanonical = (one: WalletTransaction) => isAnchored(one) && !gone.has(one);
+  const gone = await findReorgedTransactions(chain, open, tip);
+  const isCanonical = (one: WalletTransaction) => isInBlock(one) && !gone.has(one);
   const standing = open.filter(isCanonical);
   // Of one that failed there is what its collateral returned.
   const inChain = new Set(standing.map(({ hash }) => hash));
   let events: TransactionEvent[] = [...gone].map(({ hash }) => ({ hash, event: "Gone" }));
-  events.push(...standing.flatMap((one) => depthEvents(one, tip, threshold)));
+  events.push(...standing.flatMap((one) => createDepthEvents(one, tip, threshold)));
 
   const known = new Set(open.map(({ hash }) => hash));
   const over = new Set<string>();
-  const places = new Places(
+  const places = new InclusionCache(
     chain,
-    open.filter(({ phase }) => isWaiting(phase)),
+    open.filter(({ phase }) => isPending(phase)),
   );
   let reported = 0;
   for (const one of open) {
     if (isCanonical(one)) continue;
-    if (places.asked - reported >= PORTION) {
-      if (!(await isOfOneChain(chain, open, places.found, tip))) return;
+    if (places.requestCount - reported >= CHUNK_SIZE) {
+      if (!(await isOfSameChain(chain, open, places.foundTransactions, tip))) return;
       yield events;
-      [events, reported] = [[], places.asked];
+      [events, reported] = [[], places.requestCount];
     }
-    const makers = one.inputs.map(creatorOf).filter((hash) => known.has(hash));
+    const makers = one.inputs.map(txHashOf).filter((hash) => known.has(hash));
     if (makers.every((hash) => inChain.has(hash))) {
       const seen = await findInclusion(places, one, tip, threshold);
       events.push(...seen);
@@ -61,23 +61,23 @@ export async function* pollChain(
         continue;
       }
     }
-    const ending = expiryEvents(one, tip);
+    const ending = createExpiryEvents(one, tip);
     if (ending.length === 0) continue;
     // An expired ancestor, and not the transaction, is at fault.
     if (!makers.some((hash) => over.has(hash))) events.push(...ending);
     over.add(one.hash);
   }
-  if (await isOfOneChain(chain, open, places.found, tip)) yield events;
+  if (await isOfSameChain(chain, open, places.foundTransactions, tip)) yield events;
 }
 
 /**
  * Whether what was found since the tip was read is of the tip's chain, as what stands is. Of two chains, what
  * the first alone has would be taken to stand below what the second has, for ever.
  */
-async function isOfOneChain(
-  chain: Chain,
+async function isOfSameChain(
+  chain: ChainReader,
   open: readonly WalletTransaction[],
-  found: readonly NonNullable<Found>[],
+  found: readonly NonNullable<FoundTransaction>[],
   tip: Block,
 ): Promise<boolean> {
   const others = found.filter(
@@ -88,7 +88,7 @@ async function isOfOneChain(
   const isAbove = ({ blockHeight }: { blockHeight: number | null }) =>
     (blockHeight ?? 0) > tip.height;
   // Nobody has looked whether those stand that are above the tip already.
-  if (others.some(isAbove) && open.some((one) => isAnchored(one) && isAbove(one))) return false;
+  if (others.some(isAbove) && open.some((one) => isInBlock(one) && isAbove(one))) return false;
   return (await chain.block(tip.height))?.hash === tip.hash;
 }
 
@@ -97,21 +97,21 @@ async function isOfOneChain(
  *
  * @throws transient errors
  */
-export async function findReplaced(
+export async function findReplacedTransactions(
   { features, vkey: wallet, requestId }: Pick<WalletPorts, "features" | "vkey" | "requestId">,
   open: readonly WalletTransaction[],
 ): Promise<TransactionEvent[]> {
-  const waiting = open.filter(({ phase }) => isWaiting(phase));
+  const waiting = open.filter(({ phase }) => isPending(phase));
   const spent = await Promise.all(
     features.map(async (feature) => {
       const isOurs = (one: { feature: string }) => one.feature === feature.name;
       const mine = waiting.filter(({ tasks }) => tasks.some(isOurs));
       const ids = mine.flatMap(({ tasks }) => tasks.filter(isOurs).map(({ id }) => id));
       const inputs = mine.flatMap((one) => one.inputs);
-      if (mine.length === 0 || !feature.spentByOthers) return [];
-      const { result, errors } = await isolate(
+      if (mine.length === 0 || !feature.selectForeignSpent) return [];
+      const { result, errors } = await isolateFailures(
         ids,
-        async (some) => (await feature.spentByOthers?.(some, inputs)) ?? [],
+        async (some) => (await feature.selectForeignSpent?.(some, inputs)) ?? [],
       );
       for (const { item, error } of errors)
         logFailure(error, { wallet, requestId, feature: feature.name, tasks: [item] });
@@ -125,103 +125,107 @@ export async function findReplaced(
     .map(({ hash }) => ({ hash, event: "Displaced", facts: { error } }));
 }
 
-const isAnchored = ({ phase }: WalletTransaction) => isInChain(phase) || phase === "Failed";
+const isInBlock = ({ phase }: WalletTransaction) => isInChain(phase) || phase === "Failed";
 
 /** Those whose block another one has replaced. What the provider does not show yet is not gone. */
-async function findReorged(
-  chain: Chain,
+async function findReorgedTransactions(
+  chain: ChainReader,
   open: readonly WalletTransaction[],
   tip: Block,
 ): Promise<ReadonlySet<WalletTransaction>> {
   const gone = new Set<WalletTransaction>();
-  const byBlock = Map.groupBy(open.filter(isAnchored), ({ blockHash }) => blockHash);
+  const byBlock = Map.groupBy(open.filter(isInBlock), ({ blockHash }) => blockHash);
   const newestFirst = [...byBlock].sort(
     ([, [a]], [, [b]]) => (b?.blockHeight ?? 0) - (a?.blockHeight ?? 0),
   );
   for (const [hash, ones] of newestFirst) {
     const height = ones[0]?.blockHeight ?? 0;
-    const there = hashAt(tip, height) ?? (await blockUpTo(chain, height, tip))?.hash;
+    const there = hashAt(tip, height) ?? (await readBlockUpTo(chain, height, tip))?.hash;
     if (there === hash) break;
     if (there !== undefined) for (const one of ones) gone.add(one);
   }
   return gone;
 }
 
-const blockUpTo = (chain: Chain, height: number, tip: Block) =>
+const readBlockUpTo = (chain: ChainReader, height: number, tip: Block) =>
   height > tip.height ? null : chain.block(height);
 
-type Found = Awaited<ReturnType<Chain["transaction"]>>;
+type FoundTransaction = Awaited<ReturnType<ChainReader["transaction"]>>;
 
 /**
  * The blocks of transactions, with at most one call for each. If the first and the last of a chain of
  * spends are in one block, so are all between them.
  */
-class Places {
-  readonly #chain: Chain;
-  readonly #found = new Map<string, Found>();
+class InclusionCache {
+  readonly #chain: ChainReader;
+  readonly #found = new Map<string, FoundTransaction>();
   /** What spends from a transaction and waits for a block too. */
-  readonly #next: ReadonlyMap<string, WalletTransaction>;
+  readonly #spenders: ReadonlyMap<string, WalletTransaction>;
 
-  constructor(chain: Chain, waiting: readonly WalletTransaction[]) {
+  constructor(chain: ChainReader, waiting: readonly WalletTransaction[]) {
     this.#chain = chain;
-    this.#next = new Map(
-      waiting.flatMap((one) => one.inputs.map((input) => [creatorOf(input), one] as const)),
+    this.#spenders = new Map(
+      waiting.flatMap((one) => one.inputs.map((input) => [txHashOf(input), one] as const)),
     );
   }
 
   /** How many were asked for. */
-  get asked(): number {
+  get requestCount(): number {
     return this.#found.size;
   }
 
   /** What some block has of all that was asked for. */
-  get found(): NonNullable<Found>[] {
+  get foundTransactions(): NonNullable<FoundTransaction>[] {
     return [...this.#found.values()].filter((one) => one !== null);
   }
 
-  async of(one: WalletTransaction): Promise<Found> {
-    const found = await this.#ask(one);
-    if (found?.validContract) await this.#inBlockOf(one, found);
-    return found;
+  async find(one: WalletTransaction): Promise<FoundTransaction> {
+    const foundTransactions = await this.#load(one);
+    if (foundTransactions?.validContract) await this.#fillSameBlock(one, foundTransactions);
+    return foundTransactions;
   }
 
-  async #ask({ hash }: WalletTransaction): Promise<Found> {
+  async #load({ hash }: WalletTransaction): Promise<FoundTransaction> {
     const known = this.#found.get(hash);
     if (known !== undefined) return known;
-    const found = await this.#chain.transaction(hash);
-    this.#found.set(hash, found);
-    return found;
+    const foundTransactions = await this.#chain.transaction(hash);
+    this.#found.set(hash, foundTransactions);
+    return foundTransactions;
   }
 
-  async #inBlockOf(first: WalletTransaction, found: NonNullable<Found>): Promise<void> {
+  async #fillSameBlock(
+    first: WalletTransaction,
+    found: NonNullable<FoundTransaction>,
+  ): Promise<void> {
     const line: WalletTransaction[] = [];
-    for (let one = this.#next.get(first.hash); one; one = this.#next.get(one.hash)) line.push(one);
+    for (let one = this.#spenders.get(first.hash); one; one = this.#spenders.get(one.hash))
+      line.push(one);
     const last = line.pop();
     if (!last || line.every(({ hash }) => this.#found.has(hash))) return;
-    const end = await this.#ask(last);
+    const end = await this.#load(last);
     if (!end?.validContract || end.blockHash !== found.blockHash) return;
     for (const { hash } of line) this.#found.set(hash, { ...found, hash });
   }
 }
 
 async function findInclusion(
-  places: Places,
+  places: InclusionCache,
   one: WalletTransaction,
   tip: Block,
   threshold: number,
 ): Promise<TransactionEvent[]> {
-  const found = await places.of(one);
+  const found = await places.find(one);
   if (found === null) return [];
   const { blockHeight, blockHash, blockTime, validContract } = found;
   const facts = { blockHeight, blockHash, blockTime };
   if (!validContract) return [{ hash: one.hash, event: "ScriptFailed", facts }];
   return [
     { hash: one.hash, event: "Seen", facts },
-    ...depthEvents({ ...one, ...facts }, tip, threshold),
+    ...createDepthEvents({ ...one, ...facts }, tip, threshold),
   ];
 }
 
-function depthEvents(
+function createDepthEvents(
   { hash, blockHeight }: WalletTransaction,
   tip: Block,
   threshold: number,
@@ -234,18 +238,18 @@ function depthEvents(
 }
 
 /** The end of the validity of one that no block has. */
-function expiryEvents(
+function createExpiryEvents(
   { hash, phase, validTo, overHeight }: WalletTransaction,
   tip: Block,
 ): TransactionEvent[] {
-  if (tip.slot <= validTo + LATE_SLOTS) return [];
+  if (tip.slot <= validTo + PROVIDER_LAG_SLOTS) return [];
   if (overHeight === null)
-    return [{ hash, event: "Over", facts: { overHeight: tip.height, ...reasonOf(phase) } }];
+    return [{ hash, event: "Over", facts: { overHeight: tip.height, ...toExpiryFacts(phase) } }];
   const isBuried =
     TRANSITIONS[phase].Impossible !== undefined && tip.height - overHeight >= FINAL_DEPTH;
   if (isBuried) return [{ hash, event: "Buried" }];
-  return isWaiting(phase) ? [{ hash, event: "Over", facts: reasonOf(phase) }] : [];
+  return isPending(phase) ? [{ hash, event: "Over", facts: toExpiryFacts(phase) }] : [];
 }
 
-const reasonOf = (phase: WalletTransaction["phase"]) =>
-  isWaiting(phase) ? { error: "the network did not accept the transaction in time" } : {};
+const toExpiryFacts = (phase: WalletTransaction["phase"]) =>
+  isPending(phase) ? { error: "the network did not accept the transaction in time" } : {};

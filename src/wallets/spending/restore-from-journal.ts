@@ -5,16 +5,16 @@ import type {
   EnterResult,
   HighestCounts,
   JournalEntry,
-  ReadAgain,
+  StaleReadResult,
   StoredCounts,
 } from "./model/journal.ts";
 import { fromJournalEntry } from "./model/serialize-transaction.ts";
-import { findKnown } from "./store/transactions.ts";
-import { countStored } from "./store/wallet.ts";
-import { storeForgotten } from "./store-updates.ts";
+import { findKnownHashes } from "./store/transactions.ts";
+import { countStoredTransactions } from "./store/wallet.ts";
+import { restoreTransactions } from "./store-updates.ts";
 
 /** How often sources are asked whether they have followed the chain. */
-const LOOK_AGAIN_MS = 30_000;
+const HALT_CHECK_INTERVAL_MS = 30_000;
 
 /**
  * Restores transactions that a restored database has forgotten. All wallets of the network halt until the
@@ -29,51 +29,51 @@ export async function restoreFromJournal(
 ): Promise<WalletRun | number> {
   const { db, network, journal } = ports;
   const now = ports.now();
-  const enter = () =>
-    askJournal<EnterResult>(ports, ({ total, each }, after) =>
+  const enterJournal = () =>
+    queryJournal<EnterResult>(ports, ({ total, each }, after) =>
       journal.enter(total, now, after, each),
     );
-  let entry = await enter();
+  let entry = await enterJournal();
   // Each portion is stored separately, so an interrupted run keeps its progress.
-  for (let known = run; entry.haltedUntil === null; entry = await enter()) {
+  for (let known = run; entry.haltedUntil === null; entry = await enterJournal()) {
     if (entry.forgotten.length === 0) return known;
-    known = await restoreSome(ports, known, entry.forgotten);
+    known = await restoreEntries(ports, known, entry.forgotten);
   }
-  if (now >= entry.haltedUntil && (await ports.hasFollowed(entry.haltedUntil))) {
-    const { total, each } = await countStored(db, network);
+  if (now >= entry.haltedUntil && (await ports.areSourcesSynced(entry.haltedUntil))) {
+    const { total, each } = await countStoredTransactions(db, network);
     await journal.resume(total, each);
     return now;
   }
   log("warn", "wallet.halted", { network, wallet: ports.vkey, until: entry.haltedUntil });
-  return Math.max(entry.haltedUntil, now + LOOK_AGAIN_MS);
+  return Math.max(entry.haltedUntil, now + HALT_CHECK_INTERVAL_MS);
 }
 
 /**
  * Asks the journal whether the database, as it was read, has all that was handed over. Another wallet may have
  * stored and handed over more since it was read: then it is read once more, and judged by that.
  */
-export async function askJournal<Answer>(
+export async function queryJournal<Answer>(
   { db, network }: Pick<WalletPorts, "db" | "network">,
-  ask: (stored: StoredCounts, after: HighestCounts | null) => Promise<Answer | ReadAgain>,
+  ask: (stored: StoredCounts, after: HighestCounts | null) => Promise<Answer | StaleReadResult>,
 ): Promise<Answer> {
   for (let after: HighestCounts | null = null; ; ) {
-    const answer = await ask(await countStored(db, network), after);
-    if (!isReadAgain(answer)) return answer;
+    const answer = await ask(await countStoredTransactions(db, network), after);
+    if (!isStaleRead(answer)) return answer;
     after = answer.highest;
   }
 }
 
-const isReadAgain = (answer: unknown): answer is ReadAgain =>
+const isStaleRead = (answer: unknown): answer is StaleReadResult =>
   typeof answer === "object" && answer !== null && "highest" in answer;
 
-async function restoreSome(
+async function restoreEntries(
   ports: WalletPorts,
   run: WalletRun,
   forgotten: readonly JournalEntry[],
 ): Promise<WalletRun> {
   const { db, network, journal } = ports;
   const hashes = forgotten.map(({ hash }) => hash);
-  const known = await findKnown(db, hashes);
+  const known = await findKnownHashes(db, hashes);
   const now = ports.now();
   const lost = forgotten
     .filter(({ hash }) => !known.has(hash))
@@ -81,7 +81,7 @@ async function restoreSome(
       ...fromJournalEntry(one, now),
       sequence: run.wallet.sequence + i + 1,
     }));
-  const after = lost.length === 0 ? run : await storeForgotten(ports, run, lost);
-  await journal.markRestored(hashes, (await countStored(db, network)).total);
+  const after = lost.length === 0 ? run : await restoreTransactions(ports, run, lost);
+  await journal.markRestored(hashes, (await countStoredTransactions(db, network)).total);
   return after;
 }

@@ -1,37 +1,39 @@
 import { type Block, ProviderError } from "../../chain/provider/provider.ts";
 import { findMentionedOutputs, isPermanentRejection } from "../../chain/provider/rejection.ts";
 import { log } from "../../log.ts";
-import { isInChain, isWaiting } from "../model/phases.ts";
-import { creatorOf, type WalletTransaction } from "../model/wallet-transaction.ts";
+import { isInChain, isPending } from "../model/phases.ts";
+import { txHashOf, type WalletTransaction } from "../model/wallet-transaction.ts";
 import type { WalletPorts, WalletRun } from "./context/wallet-ports.ts";
 import type { TransactionEvent } from "./model/apply-events.ts";
 import { toJournalEntry } from "./model/serialize-transaction.ts";
-import { askJournal } from "./restore-from-journal.ts";
-import { readBytes } from "./store/transactions.ts";
+import { queryJournal } from "./restore-from-journal.ts";
+import { readSignedBytes } from "./store/transactions.ts";
 import { storeEvents } from "./store-updates.ts";
 
 /** A transaction that a node has accepted, and no block has after this, may have left its mempool. */
-const EVICTED_MS = 60_000;
+const EVICTION_TIMEOUT_MS = 60_000;
 
 /**
  * Resends valid transactions that no block has, parents first.
  *
  * @param tip - null: unknown, so nodes refuse expired transactions
  */
-export async function resend(
+export async function resendPending(
   ports: WalletPorts,
   run: WalletRun,
   tip: Block | null,
 ): Promise<WalletRun> {
-  const waiting = run.open.filter(({ phase }) => isWaiting(phase));
+  const waiting = run.open.filter(({ phase }) => isPending(phase));
   const hashes = new Set(waiting.map(({ hash }) => hash));
-  const hangsOn = ({ inputs }: WalletTransaction, some: ReadonlySet<string>) =>
-    inputs.some((input) => some.has(creatorOf(input)));
-  const isLate = (one: WalletTransaction) =>
-    one.phase === "Sent" && !hangsOn(one, hashes) && ports.now() - one.movedAt >= EVICTED_MS;
+  const dependsOn = ({ inputs }: WalletTransaction, some: ReadonlySet<string>) =>
+    inputs.some((input) => some.has(txHashOf(input)));
+  const mayBeEvicted = (one: WalletTransaction) =>
+    one.phase === "Sent" &&
+    !dependsOn(one, hashes) &&
+    ports.now() - one.movedAt >= EVICTION_TIMEOUT_MS;
   const valid = waiting.filter(({ validTo }) => tip === null || tip.slot < validTo);
-  if (!valid.some((one) => one.phase !== "Sent" || isLate(one))) return run;
-  const bytes = await readBytes(
+  if (!valid.some((one) => one.phase !== "Sent" || mayBeEvicted(one))) return run;
+  const bytes = await readSignedBytes(
     ports.db,
     valid.map(({ hash }) => hash),
   );
@@ -46,14 +48,14 @@ export async function resend(
     for (const one of valid) {
       const cbor = bytes.get(one.hash);
       const isFirst = known === 0;
-      const isDue = isFirst && (one.phase !== "Sent" || isLate(one));
-      const isWanted = isDue || missed.has(one.hash) || hangsOn(one, lost);
+      const isDue = isFirst && (one.phase !== "Sent" || mayBeEvicted(one));
+      const isWanted = isDue || missed.has(one.hash) || dependsOn(one, lost);
       if (cbor === undefined || !isWanted) continue;
-      const answer = await send(ports, one, cbor);
+      const answer = await submitTransaction(ports, one, cbor);
       if (answer === "unknown") return storeEvents(ports, run, events);
       events.push(...toEvents(one, answer, false));
       if (answer === null && one.phase !== "Stored") lost.add(one.hash);
-      for (const parent of answer === null ? [] : missedBy(answer.refused, one, valid))
+      for (const parent of answer === null ? [] : findMissingParents(answer.refused, one, valid))
         missed.add(parent);
     }
   }
@@ -61,12 +63,12 @@ export async function resend(
 }
 
 /** Those of some transactions that a node was taken to have, and whose outputs it refuses to know. */
-function missedBy(
+function findMissingParents(
   refusal: string,
   { inputs }: WalletTransaction,
   among: readonly WalletTransaction[],
 ): string[] {
-  const makers = new Set(findMentionedOutputs(refusal, inputs).map(creatorOf));
+  const makers = new Set(findMentionedOutputs(refusal, inputs).map(txHashOf));
   return among
     .filter(({ hash, phase }) => phase === "Sent" && makers.has(hash))
     .map(({ hash }) => hash);
@@ -77,15 +79,15 @@ function missedBy(
  *
  * @returns what the node says of it
  */
-export async function sendNew(
+export async function sendNewTransaction(
   ports: WalletPorts,
   { open }: WalletRun,
   transaction: WalletTransaction,
   cbor: Uint8Array,
 ): Promise<TransactionEvent[]> {
-  const answer = await send(ports, transaction, cbor);
+  const answer = await submitTransaction(ports, transaction, cbor);
   if (answer === "unknown") return [];
-  const makers = new Set(transaction.inputs.map(creatorOf));
+  const makers = new Set(transaction.inputs.map(txHashOf));
   const parents = open.filter(({ hash }) => makers.has(hash));
   return toEvents(
     transaction,
@@ -97,7 +99,7 @@ export async function sendNew(
 /** What a node's answer to a transaction says of it. */
 type SubmitResult = "unknown" | { refused: string } | null;
 
-async function send(
+async function submitTransaction(
   ports: WalletPorts,
   transaction: WalletTransaction,
   cbor: Uint8Array,
@@ -105,7 +107,7 @@ async function send(
   const { provider, journal, vkey, requestId } = ports;
   const { hash } = transaction;
   const entry = toJournalEntry(transaction);
-  const isKept = await askJournal(ports, ({ total, each }, after) =>
+  const isKept = await queryJournal(ports, ({ total, each }, after) =>
     journal.append(entry, total, ports.now(), after, each),
   );
   if (!isKept) return "unknown";

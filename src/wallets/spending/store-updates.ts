@@ -1,29 +1,29 @@
 /** The batches that move a wallet: each has what the records of its tasks are told. */
 import { log } from "../../log.ts";
 import { isOpen, type Phase } from "../model/phases.ts";
-import { taskKey, type WalletTransaction } from "../model/wallet-transaction.ts";
+import { toTaskKey, type WalletTransaction } from "../model/wallet-transaction.ts";
 import { findEarliest } from "../queue/backoff.ts";
 import { RecordChangedError } from "../queue/errors.ts";
 import type { TaskFailure, WalletFeature } from "../queue/feature.ts";
-import { isolate, isTransient } from "../queue/isolate.ts";
-import { endFinalTasks } from "../queue/store.ts";
+import { isolateFailures, isTransient } from "../queue/isolate-failures.ts";
+import { deleteFinalTasks } from "../queue/store.ts";
 import type { SignedTransaction } from "./building/build-transaction.ts";
 import type { WalletPorts, WalletRun } from "./context/wallet-ports.ts";
 import { collectUpdates, writeUpdates } from "./isolation/write-updates.ts";
-import { applyEvents, type TransactionEvent, taskUpdatesOf } from "./model/apply-events.ts";
-import { advanceRoot } from "./model/outward-line.ts";
+import { applyEvents, collectTaskUpdates, type TransactionEvent } from "./model/apply-events.ts";
+import { advanceChainRoot } from "./model/outward-chain.ts";
 import { insertTransaction, updateTransactions } from "./store/transactions.ts";
 import { commitWallet } from "./store/wallet.ts";
 
 /** Stores transactions again that the database has forgotten, and tells their tasks. */
-export async function storeForgotten(
+export async function restoreTransactions(
   ports: WalletPorts,
   run: WalletRun,
   lost: readonly WalletTransaction[],
 ): Promise<WalletRun> {
   const { wallet, open, late } = run;
   const old = new Map(open.map((one) => [one.hash, one]));
-  const updates = taskUpdatesOf([...open, ...lost], lost, old);
+  const updates = collectTaskUpdates([...open, ...lost], lost, old);
   return writeUpdates(ports, updates, async (statements, keepFailed) => {
     const now = ports.now();
     const found = lost.map(keepFailed);
@@ -38,7 +38,7 @@ export async function storeForgotten(
         ...found.map((one) => insertTransaction(wallet, one, null, { ...ports, now })),
         ...statements,
       ],
-      writeOf(ports, now),
+      createWriteContext(ports, now),
     );
     for (const one of found) logPhase(ports, one);
     return { wallet: next, open: [...open, ...found], late };
@@ -52,28 +52,38 @@ export async function storeEvents(
   events: readonly TransactionEvent[],
 ): Promise<WalletRun> {
   const { wallet, open, late } = run;
-  const { transactions, changed, updates } = applyEvents(open, events, ports.now());
+  const {
+    transactions,
+    changedTransactions: changed,
+    updates,
+  } = applyEvents(open, events, ports.now());
   if (changed.length === 0) return run;
-  const lineRoot = wallet.lineRoot && advanceRoot(wallet.lineRoot, transactions);
+  const lineRoot = wallet.lineRoot && advanceChainRoot(wallet.lineRoot, transactions);
   const { moved, all } = await writeUpdates(ports, updates, async (statements, keepFailed) => {
     const now = ports.now();
     const all = transactions.map(keepFailed);
     const written = all.filter((one, i) => one !== transactions[i] || changed.includes(one));
-    const final = endFinalTasks(changed.map(keepFailed));
+    const final = deleteFinalTasks(changed.map(keepFailed));
     const batch = [updateTransactions(written, now), ...final, ...statements];
     return {
       all,
-      moved: await commitWallet(ports.db, wallet, { lineRoot }, batch, writeOf(ports, now)),
+      moved: await commitWallet(
+        ports.db,
+        wallet,
+        { lineRoot },
+        batch,
+        createWriteContext(ports, now),
+      ),
     };
   });
   // What they spent is told by them no more, only by a provider that has followed the chain.
-  if (changed.some(({ phase }) => !isOpen(phase))) ports.view.forget();
+  if (changed.some(({ phase }) => !isOpen(phase))) ports.view.invalidate();
   const before = new Map(open.map((one) => [one.hash, one.phase]));
   for (const one of changed) logPhase(ports, one, before.get(one.hash));
   return {
     wallet: moved,
     open: all.filter(({ phase }) => isOpen(phase)),
-    late: [...late, ...all.filter(isLate)],
+    late: [...late, ...all.filter(hasUnrecordedEnd)],
   };
 }
 
@@ -82,7 +92,7 @@ export async function storeEvents(
  *
  * @returns the wallet after it, and when the next is repeated, epoch milliseconds
  */
-export async function repeatUpdates(
+export async function retryFailedUpdates(
   ports: WalletPorts,
   run: WalletRun,
 ): Promise<{ run: WalletRun; next: number | null }> {
@@ -91,28 +101,31 @@ export async function repeatUpdates(
   const after = new Map<string, WalletTransaction>();
   for (let transaction of [...run.open, ...run.late]) {
     for (const { tryAt, ...update } of transaction.failedUpdates ?? []) {
-      const task = transaction.tasks.find((one) => taskKey(one) === taskKey(update));
+      const task = transaction.tasks.find((one) => toTaskKey(one) === toTaskKey(update));
       if (tryAt > now || !task) continue;
       const before = transaction;
       const updates = [{ task, transaction }];
       [wallet, transaction] = await writeUpdates(ports, updates, async (statements, keepFailed) => {
         const kept = keepFailed(before);
         const batch = [updateTransactions([kept], now), ...statements];
-        return [await commitWallet(ports.db, wallet, {}, batch, writeOf(ports, now)), kept];
+        return [
+          await commitWallet(ports.db, wallet, {}, batch, createWriteContext(ports, now)),
+          kept,
+        ];
       });
     }
     after.set(transaction.hash, transaction);
   }
-  const refreshed = (some: readonly WalletTransaction[]) =>
+  const refresh = (some: readonly WalletTransaction[]) =>
     some.map((one) => after.get(one.hash) ?? one);
-  const open = refreshed(run.open);
-  const late = refreshed(run.late).filter(isLate);
+  const open = refresh(run.open);
+  const late = refresh(run.late).filter(hasUnrecordedEnd);
   const failed = [...open, ...late].flatMap(({ failedUpdates = [] }) => failedUpdates);
   return { run: { wallet, open, late }, next: findEarliest(failed.map(({ tryAt }) => tryAt)) };
 }
 
 /** Whether a final transaction has records that do not say so yet. */
-const isLate = ({ phase, failedUpdates = [] }: WalletTransaction) =>
+const hasUnrecordedEnd = ({ phase, failedUpdates = [] }: WalletTransaction) =>
   !isOpen(phase) && failedUpdates.length > 0;
 
 /** What came of storing a transaction. */
@@ -126,10 +139,10 @@ export type StoreResult =
   | { is: "refused" };
 
 /** Stores a signed transaction with what it means for its tasks, before anybody sees it. */
-async function storeNew(
+async function storeNewTransaction(
   ports: WalletPorts,
   { wallet, open, late }: WalletRun,
-  { transaction, cbor, place, members }: SignedTransaction,
+  { transaction, cbor, walletChange: place, members }: SignedTransaction,
 ): Promise<StoreResult> {
   const now = ports.now();
   const updates = transaction.tasks.map((task) => ({ task, transaction }));
@@ -149,7 +162,7 @@ async function storeNew(
       wallet,
       change,
       [inserted, ...statements],
-      writeOf(ports, now),
+      createWriteContext(ports, now),
     );
     logPhase(ports, transaction);
     return { is: "stored", run: { wallet: next, open: [...open, transaction], late } };
@@ -171,15 +184,15 @@ function logPhase(
 }
 
 /** How often the same bytes are stored again, when records change and what they ask for does not. */
-const MAX_STORINGS = 3;
+const MAX_STORE_ATTEMPTS = 3;
 
 /**
- * Stores a transaction as `storeNew` does. If records of its tasks have changed meanwhile, the
+ * Stores a transaction as `storeNewTransaction` does. If records of its tasks have changed meanwhile, the
  * records are read again. The same bytes keep their place while all records want the same.
  *
  * @throws StaleWalletError
  */
-export async function storeIfWanted(
+export async function storeIfCurrent(
   ports: WalletPorts,
   run: WalletRun,
   feature: WalletFeature,
@@ -188,16 +201,16 @@ export async function storeIfWanted(
   const tasks = made.members.map(({ task }) => task);
   for (let storing = 1; ; storing++) {
     try {
-      return await storeNew(ports, run, made);
+      return await storeNewTransaction(ports, run, made);
     } catch (error) {
       if (
         !(error instanceof RecordChangedError) ||
-        !feature.stillWanted ||
-        storing === MAX_STORINGS
+        !feature.filterCurrent ||
+        storing === MAX_STORE_ATTEMPTS
       )
         throw error;
-      const unchanged = feature.stillWanted;
-      const { result, errors } = await isolate(tasks, (some) => unchanged(some));
+      const unchanged = feature.filterCurrent;
+      const { result, errors } = await isolateFailures(tasks, (some) => unchanged(some));
       if (errors.length > 0) {
         const failures = errors.map(({ item, error }) => ({ task: item, error }));
         return { is: "failed", failures };
@@ -207,6 +220,6 @@ export async function storeIfWanted(
   }
 }
 
-function writeOf({ newId, features }: WalletPorts, now: number) {
+function createWriteContext({ newId, features }: WalletPorts, now: number) {
   return { op: newId(now), revisions: features.map(({ revision }) => revision) };
 }

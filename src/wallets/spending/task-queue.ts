@@ -1,22 +1,22 @@
 import type { Funds, Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
-import { MAX_TRIES } from "../queue/backoff.ts";
-import { dueWalletsIn } from "../queue/due-wallets.ts";
-import { type SourceWallet, TASK_COLUMNS } from "../queue/store.ts";
+import { MAX_ATTEMPTS } from "../queue/backoff.ts";
+import { createDueWalletFinder } from "../queue/due-wallets.ts";
+import { type SourceWallet, TASK_COLUMNS_SQL } from "../queue/store.ts";
 import type { WalletTask } from "../queue/tables.ts";
 import { type ListWaitingTasks, WAITS_FOR_TURN } from "../queue/waiting-tasks.ts";
 import type { FeatureQueue, StuckTasks, WaitingCount } from "./feature-queue.ts";
 
 /** Rows counted per network and table. A frequent collector of metrics thus costs little. */
-export const MAX_COUNTED = 10_000;
+export const MAX_COUNTED_ROWS = 10_000;
 /** The cron wakes wallets each minute, so a task that is overdue for longer is not being done. */
-export const OVERDUE_MS = 90_000;
+export const MAX_OVERDUE_MS = 90_000;
 /** A task with this many failed tries does not recover without help. */
-export const MANY_FAILURES = 2;
-export const UNTRIED = "the task has waited for a try for too long";
+export const MIN_STUCK_ATTEMPTS = 2;
+export const UNTRIED_REASON = "the task has waited for a try for too long";
 
 /** SQL: the wallet `vkey` has stored a transaction since ?2, so overdue tasks wait for room in blocks. */
-export const IS_AT_WORK = `EXISTS (SELECT 1 FROM wallet_transaction AS stored
+export const IS_ACTIVE_CONDITION = `EXISTS (SELECT 1 FROM wallet_transaction AS stored
   WHERE stored.network = ?1 AND stored.wallet_vkey = vkey AND stored.created_at > ?2)`;
 
 /** A feature whose tasks are rows of `wallet_task`. */
@@ -36,7 +36,7 @@ export interface TaskFeature extends Pick<FeatureQueue, "createFeatures" | "list
 
 /** Creates the queue of the features whose tasks are rows of `wallet_task`, most urgent first. */
 export function createTaskQueue(features: readonly TaskFeature[]): FeatureQueue {
-  const featureOf = (name: string): TaskFeature => {
+  const requireFeature = (name: string): TaskFeature => {
     const found = features.find(({ feature }) => feature === name);
     if (!found) throw new Error(`no feature has the name ${name}`);
     return found;
@@ -47,7 +47,7 @@ export function createTaskQueue(features: readonly TaskFeature[]): FeatureQueue 
     },
     findDueWallets: (clock) => async (db, now) => {
       const finders = features.flatMap((one) => one.findDueWallets?.(clock) ?? []);
-      const all = [dueWalletsIn("wallet_task"), ...finders];
+      const all = [createDueWalletFinder("wallet_task"), ...finders];
       return (await Promise.all(all.map((find) => find(db, now)))).flat();
     },
     async listReservedOutputs(db, network) {
@@ -56,7 +56,7 @@ export function createTaskQueue(features: readonly TaskFeature[]): FeatureQueue 
     },
     async listWaiting(db, ...asked) {
       const tasks = await listWaitingTasks(db, ...asked);
-      const needs = await readNeeds(db, tasks, featureOf);
+      const needs = await readNeeds(db, tasks, requireFeature);
       return tasks.map(({ feature, subjectId, walletVkey, id, dueAt, reason, reasonCode }) => {
         const code = reasonCode ?? "turn";
         return {
@@ -72,7 +72,7 @@ export function createTaskQueue(features: readonly TaskFeature[]): FeatureQueue 
       const [task] = await db.all<Pick<WalletTask, "feature" | "sourceId" | "dueAt" | "attempts">>(
         `SELECT feature, source_id AS sourceId, due_at AS dueAt, attempts FROM wallet_task
          WHERE network = ? AND wallet_vkey = ? AND due_at IS NOT NULL
-         ORDER BY attempts >= ${MAX_TRIES}, due_at, subject_id LIMIT 1`,
+         ORDER BY attempts >= ${MAX_ATTEMPTS}, due_at, subject_id LIMIT 1`,
         ...[network, vkey],
       );
       if (!task) return null;
@@ -80,9 +80,9 @@ export function createTaskQueue(features: readonly TaskFeature[]): FeatureQueue 
       return {
         sourceId,
         dueAt,
-        isWaiting: attempts < MAX_TRIES,
+        isWaiting: attempts < MAX_ATTEMPTS,
         endWithoutSource: () =>
-          featureOf(feature).endWithoutSource(db, { network, vkey, sourceId }, Date.now()),
+          requireFeature(feature).endWithoutSource(db, { network, vkey, sourceId }, Date.now()),
       };
     },
     countWaiting,
@@ -98,7 +98,7 @@ function listWaitingTasks(
   ...[db, network, vkeys, limit]: Parameters<ListWaitingTasks>
 ): Promise<WalletTask[]> {
   return db.all(
-    `SELECT ${TASK_COLUMNS} FROM (
+    `SELECT ${TASK_COLUMNS_SQL} FROM (
        SELECT *, row_number() OVER (PARTITION BY wallet_vkey, feature ORDER BY due_at, subject_id) AS place
        FROM wallet_task
        WHERE network = ?1 AND wallet_vkey IN (SELECT value FROM json_each(?2)) AND due_at IS NOT NULL)
@@ -127,7 +127,7 @@ function countWaiting(db: Database, network: Network): Promise<WaitingCount[]> {
   return db.all(
     `SELECT feature, reason, count(*) AS count, min(since) AS oldest FROM (
        SELECT feature, ifnull(reason_code, 'turn') AS reason, requested_at AS since FROM wallet_task
-       WHERE network = ? AND due_at IS NOT NULL LIMIT ${MAX_COUNTED})
+       WHERE network = ? AND due_at IS NOT NULL LIMIT ${MAX_COUNTED_ROWS})
      GROUP BY feature, reason`,
     network,
   );
@@ -141,12 +141,12 @@ function countWaiting(db: Database, network: Network): Promise<WaitingCount[]> {
 function listStuck(db: Database, network: Network, now: number): Promise<StuckTasks[]> {
   return db.all(
     `SELECT vkey, min(source_id) AS sourceId, count(*) AS waiting,
-       ifnull(max(reason), '${UNTRIED}') AS reason
+       ifnull(max(reason), '${UNTRIED_REASON}') AS reason
      FROM (SELECT wallet_vkey AS vkey, source_id, reason, attempts, due_at FROM wallet_task
-           WHERE network = ?1 AND due_at IS NOT NULL LIMIT ${MAX_COUNTED})
-     WHERE attempts >= ${MANY_FAILURES} OR (due_at <= ?2 AND NOT ${IS_AT_WORK})
+           WHERE network = ?1 AND due_at IS NOT NULL LIMIT ${MAX_COUNTED_ROWS})
+     WHERE attempts >= ${MIN_STUCK_ATTEMPTS} OR (due_at <= ?2 AND NOT ${IS_ACTIVE_CONDITION})
      GROUP BY vkey`,
     network,
-    now - OVERDUE_MS,
+    now - MAX_OVERDUE_MS,
   );
 }

@@ -2,17 +2,17 @@ import { and, eq, gt, inArray, or, sql } from "drizzle-orm";
 import { type Database, db } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { isoTime } from "../../http/envelope.ts";
-import { activeSource } from "../../sources/active.ts";
-import { drivesOf } from "../../sources/drives.ts";
-import { type ManagedWallet, walletsOf } from "../managed/find-wallet.ts";
+import { selectAutomationMode } from "../../sources/automation-mode.ts";
+import { findActiveSource } from "../../sources/find-source.ts";
+import { listActiveWallets, type ManagedWallet } from "../managed/find-wallet.ts";
 import { type Balance, readBalances } from "../managed/read-balances.ts";
 import { managedWallet } from "../managed/tables.ts";
 import { describeError } from "../queue/errors.ts";
-import { actOnEach, toTaskError } from "../queue/isolate.ts";
+import { actOnEach, toTaskError } from "../queue/isolate-failures.ts";
 import { wakeWallet } from "../queue/wake-wallet.ts";
 import { type DueRule, findDueRules, WRITES_MS, writeOutcome } from "../rules/check-rules.ts";
 import { type TopUpRuleRow, topUpRule } from "../rules/tables.ts";
-import { insertTransfer, newTransfer } from "../transfers/store.ts";
+import { createTransfer, insertTransfer } from "../transfers/store.ts";
 import { type TransferRow, transfer } from "../transfers/tables.ts";
 import { boundsOf, DAY_MS, decideTopUp, type PastTopUp, type TopUpDecision } from "./decide.ts";
 
@@ -122,7 +122,7 @@ function toTransfer(
   now: number,
 ): TransferRow {
   const isNative = rule.unit === "";
-  return newTransfer(
+  return createTransfer(
     {
       network: wallet.network,
       sourceId: wallet.sourceId,
@@ -152,10 +152,12 @@ async function readFunds(
   deadline: number,
 ): Promise<Fund[]> {
   const sourceIds = [...new Set(wallets.map(({ sourceId }) => sourceId))];
-  const sources = await Promise.all(sourceIds.map((id) => activeSource(database, id)));
-  const payers = (await walletsOf(database, sourceIds)).filter((wallet) => {
+  const sources = await Promise.all(sourceIds.map((id) => findActiveSource(database, id)));
+  const payers = (await listActiveWallets(database, sourceIds)).filter((wallet) => {
     const source = sources.find((one) => one?.id === wallet.sourceId);
-    return wallet.role === "Funding" && source && drivesOf(source, wallet) !== "nothing";
+    return (
+      wallet.role === "Funding" && source && selectAutomationMode(source, wallet) !== "nothing"
+    );
   });
   const balances = await readBalances(env, payers, deadline, "wallet");
   return payers.map((wallet) => ({ wallet, left: balances.get(wallet.id) ?? null }));

@@ -1,33 +1,33 @@
 import * as z from "zod";
+import { bech32Address, network, requestToken, unit } from "../../http/openapi/chain-fields.ts";
 import {
   described,
+  EXAMPLE_TX_HASH,
+  EXAMPLE_WALLET_ADDRESS,
   hexText,
   minorUnits,
   named,
   recordId,
-  TX_HASH,
   timestamp,
-  WALLET_ADDRESS,
   walletAddress,
 } from "../../http/openapi/fields.ts";
-import { bech32Address, givenToken, network, unit } from "../../http/openapi/ledger.ts";
 import { page, text } from "../../http/openapi/parameters.ts";
 import { TRANSFER_STATES } from "./tables.ts";
 
 const MAX_ASSETS = 10;
 
-const TRANSFER_ID = "01m80yg3q4v6t1n8s2c7w9x5ba";
-const WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
-const TOKEN = "16a55b2a349361ff88c03788f93e1e966e5d689605d044fef722ddde0014df10745553444d";
+const EXAMPLE_TRANSFER_ID = "01m80yg3q4v6t1n8s2c7w9x5ba";
+const EXAMPLE_WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
+const EXAMPLE_TOKEN = "16a55b2a349361ff88c03788f93e1e966e5d689605d044fef722ddde0014df10745553444d";
 
 const asset = named(
   "TransferAsset",
   "An amount of a token.",
   z.object({
     unit: described(
-      givenToken,
+      requestToken,
       "Policy id and asset name in hex; the native coin goes into `minorUnitAmount`.",
-      TOKEN,
+      EXAMPLE_TOKEN,
     ),
     quantity: described(
       z.string().regex(/^[1-9]\d{0,19}$/, "must be a positive whole number of minor units as text"),
@@ -41,12 +41,12 @@ export const transferBody = z.object({
   fromWalletAddress: described(
     bech32Address(),
     "Address of the managed wallet that pays.",
-    WALLET_ADDRESS,
+    EXAMPLE_WALLET_ADDRESS,
   ),
   toAddress: described(
     bech32Address(),
     "Recipient: an address with a payment key, on the same network.",
-    WALLET_ADDRESS,
+    EXAMPLE_WALLET_ADDRESS,
   ),
   minorUnitAmount: described(
     z
@@ -75,12 +75,12 @@ export type TransferBody = z.output<typeof transferBody>;
 
 export const transferQuery = z.object({
   ...page,
-  id: described(text().optional(), "Only this transfer.", TRANSFER_ID),
-  hotWalletId: described(text().optional(), "Only transfers of this wallet.", WALLET_ID),
+  id: described(text().optional(), "Only this transfer.", EXAMPLE_TRANSFER_ID),
+  hotWalletId: described(text().optional(), "Only transfers of this wallet.", EXAMPLE_WALLET_ID),
   walletAddress: described(
     text().optional(),
     "Only transfers of the wallet with this address.",
-    WALLET_ADDRESS,
+    EXAMPLE_WALLET_ADDRESS,
   ),
   network: network.optional(),
 });
@@ -97,16 +97,16 @@ export const transferRecord = named(
   "Transfer",
   "A transfer from a managed wallet.",
   z.object({
-    id: recordId("the transfer", TRANSFER_ID),
+    id: recordId("the transfer", EXAMPLE_TRANSFER_ID),
     status: described(
       status,
       "Status of the transfer. A rollback returns `Confirmed` to `Sent` or `Pending`.",
       "Confirmed",
     ),
     txHash: described(
-      hexText(64, "", TX_HASH).nullable(),
+      hexText(64, "", EXAMPLE_TX_HASH).nullable(),
       "Hash of the last transaction for the transfer. Null: none yet.",
-      TX_HASH,
+      EXAMPLE_TX_HASH,
     ),
     blockHeight: described(
       z.int().min(0).nullable(),
@@ -120,7 +120,7 @@ export const transferRecord = named(
     ),
     network,
     paymentSourceId: recordId("the payment source of the wallet", "01m80ydypnk4jnwav628wda9nd"),
-    hotWalletId: recordId("the wallet that pays", WALLET_ID),
+    hotWalletId: recordId("the wallet that pays", EXAMPLE_WALLET_ID),
     fromWalletAddress: walletAddress("the wallet that pays"),
     toAddress: walletAddress("the recipient"),
     minorUnitAmount: minorUnits("Requested native coin, in minor units.", "5000000"),
@@ -136,7 +136,7 @@ export const transferRecord = named(
             "TransferredAsset",
             "An amount of a token that is sent.",
             z.object({
-              unit: described(z.string(), "Policy id and asset name in hex.", TOKEN),
+              unit: described(z.string(), "Policy id and asset name in hex.", EXAMPLE_TOKEN),
               quantity: minorUnits("Minor units.", "25000000"),
             }),
           ),
@@ -177,9 +177,9 @@ export const distribution = named(
     network,
     paymentSourceId: recordId("the payment source of the wallets", "01m80ydypnk4jnwav628wda9nd"),
     txHash: described(
-      hexText(64, "", TX_HASH).nullable(),
+      hexText(64, "", EXAMPLE_TX_HASH).nullable(),
       "Transaction hash. Null: none could be built.",
-      TX_HASH,
+      EXAMPLE_TX_HASH,
     ),
     distributions: described(
       z.array(
@@ -187,8 +187,8 @@ export const distribution = named(
           "Distribution",
           "Top-up of one wallet.",
           z.object({
-            requestId: recordId("the transfer, in GET /wallet/transfer-funds", TRANSFER_ID),
-            targetWalletId: recordId("the wallet that is topped up", WALLET_ID),
+            requestId: recordId("the transfer, in GET /wallet/transfer-funds", EXAMPLE_TRANSFER_ID),
+            targetWalletId: recordId("the wallet that is topped up", EXAMPLE_WALLET_ID),
             targetWalletAddress: walletAddress("the wallet that is topped up"),
             assetUnit: unit,
             amount: minorUnits("Minor units of `assetUnit`.", "40000000"),

@@ -1,13 +1,18 @@
 import { getTableColumns, sql } from "drizzle-orm";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import { MAX_TRIES } from "../queue/backoff.ts";
-import { isTaskOf, putTasks, type SourceWallet, waitForTurn } from "../queue/store.ts";
+import { MAX_ATTEMPTS } from "../queue/backoff.ts";
+import {
+  createQueuedState,
+  type SourceWallet,
+  taskJoinCondition,
+  upsertTasks,
+} from "../queue/store.ts";
 import { walletTask } from "../queue/tables.ts";
 import { TRANSFER_FEATURE, type TransferChange, type TransferRow, transfer } from "./tables.ts";
 
 /** A transfer that was just requested, with its task. @param now - epoch milliseconds */
-export function newTransfer(
+export function createTransfer(
   {
     wallet,
     topUp,
@@ -46,14 +51,14 @@ export function newTransfer(
         walletVkey: wallet.vkey,
         sourceId,
       },
-      ...{ requestedAt: now, ...waitForTurn(now), updatedAt: now },
+      ...{ requestedAt: now, ...createQueuedState(now), updatedAt: now },
     },
   };
 }
 
 /** Builds the statements that insert a transfer and open its task. */
 export function insertTransfer(db: Database, { task, ...row }: TransferRow): Statement[] {
-  return [db.orm.insert(transfer).values(row).toSQL(), ...putTasks(task ? [task] : [])];
+  return [db.orm.insert(transfer).values(row).toSQL(), ...upsertTasks(task ? [task] : [])];
 }
 
 /** Builds the statement that changes transfers. It aborts its batch if one of them has changed. */
@@ -84,7 +89,7 @@ export function selectTransfers(db: Database) {
   return db.orm
     .select({ ...getTableColumns(transfer), task: walletTask })
     .from(transfer)
-    .leftJoin(walletTask, isTaskOf(transfer.id, TRANSFER_FEATURE));
+    .leftJoin(walletTask, taskJoinCondition(transfer.id, TRANSFER_FEATURE));
 }
 
 export async function readTransfers(db: Database, ids: readonly string[]): Promise<TransferRow[]> {
@@ -96,14 +101,14 @@ export async function readTransfers(db: Database, ids: readonly string[]): Promi
 
 /** Whether it is not tried again, and has failed as soon as nothing of it can land any more. */
 export const isGivenUp = ({ state, task }: Pick<TransferRow, "state" | "task">) =>
-  state === "Pending" && task !== null && task.attempts >= MAX_TRIES;
+  state === "Pending" && task !== null && task.attempts >= MAX_ATTEMPTS;
 
 /**
  * Ends given-up transfers of a wallet as failed, where none of their transactions can land any more.
  *
  * @param now - epoch milliseconds
  */
-export async function failGivenUp(
+export async function failGivenUpTransfers(
   db: Database,
   { network, vkey }: SourceWallet,
   now: number,
@@ -111,7 +116,7 @@ export async function failGivenUp(
   const params = [network, vkey, now, TRANSFER_FEATURE] as const;
   const ended = `SELECT subject_id FROM wallet_task
     WHERE network = ?1 AND wallet_vkey = ?2 AND due_at <= ?3 AND feature = ?4
-      AND attempts >= ${MAX_TRIES} AND subject_id NOT IN (
+      AND attempts >= ${MAX_ATTEMPTS} AND subject_id NOT IN (
         SELECT task.value->>'id' FROM wallet_transaction AS tx, json_each(tx.content, '$.tasks') AS task
         WHERE tx.network = ?1 AND tx.wallet_vkey = ?2 AND tx.due_at IS NOT NULL
           AND task.value->>'feature' = ?4)`;

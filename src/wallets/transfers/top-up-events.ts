@@ -2,7 +2,7 @@ import type { Statement } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { writeEvent } from "../../events/outbox.ts";
 import { progressOf } from "../model/phases.ts";
-import { MAX_TRIES } from "../queue/backoff.ts";
+import { MAX_ATTEMPTS } from "../queue/backoff.ts";
 import type { ChangedSubject } from "../queue/subject-feature.ts";
 import type { Distribution } from "./schemas.ts";
 import type { TransferChange, TransferDetail, TransferRow } from "./tables.ts";
@@ -15,7 +15,10 @@ interface ReportedTransfer extends ChangedTransfer {
   failure: string | null;
 }
 
-type Kind = "FUND_DISTRIBUTION_SENT" | "FUND_DISTRIBUTION_CONFIRMED" | "FUND_DISTRIBUTION_FAILED";
+type TopUpEventKind =
+  | "FUND_DISTRIBUTION_SENT"
+  | "FUND_DISTRIBUTION_CONFIRMED"
+  | "FUND_DISTRIBUTION_FAILED";
 
 /**
  * Builds the events of top-ups, one per transaction, for the batch of their changes.
@@ -23,13 +26,15 @@ type Kind = "FUND_DISTRIBUTION_SENT" | "FUND_DISTRIBUTION_CONFIRMED" | "FUND_DIS
  * @param now - epoch milliseconds.
  * @returns the changes with their event counts, and the events.
  */
-export function withTopUpEvents(
+export function addTopUpEvents(
   transfers: readonly ChangedTransfer[],
   now: number,
 ): { changes: ChangedTransfer[]; events: Statement[] } {
   const unsent = { id: newId(now), txHash: null };
-  const changed = transfers.map((one): ReportedTransfer => ({ ...one, ...reportOf(one, unsent) }));
-  const kinds = new Map(changed.map((one) => [one, kindOf(one)]));
+  const changed = transfers.map(
+    (one): ReportedTransfer => ({ ...one, ...describeBatch(one, unsent) }),
+  );
+  const kinds = new Map(changed.map((one) => [one, selectEventKind(one)]));
   const reported = changed.filter((one) => kinds.get(one) !== null);
   const sequences = new Map<string, number>();
   const events: Statement[] = [];
@@ -41,7 +46,7 @@ export function withTopUpEvents(
     sequences.set(id, sequence);
     const { network, sourceId } = first.row;
     const about = { recordId: id, walletIds: walletIdsOf(ones), ownerId: null };
-    const data = dataOf(first, ones);
+    const data = toEventData(first, ones);
     events.push(writeEvent({ kind, network, sourceId, ...about, sequence, data }, now));
   }
   const changes = changed.map((one): ReportedTransfer => {
@@ -56,7 +61,7 @@ export function withTopUpEvents(
 }
 
 /** The transaction of an update as events tell it; without one, that of a batch that was not built. */
-function reportOf(
+function describeBatch(
   { update, givenUp }: ChangedTransfer,
   unsent: ReportedTransfer["batch"],
 ): Pick<ReportedTransfer, "batch" | "failure"> {
@@ -71,7 +76,7 @@ function reportOf(
 }
 
 /** Null: it is no top-up, or nothing that receivers do not know already. */
-function kindOf({ row, change, batch, failure }: ReportedTransfer): Kind | null {
+function selectEventKind({ row, change, batch, failure }: ReportedTransfer): TopUpEventKind | null {
   if (row.topUpWalletId === null) return null;
   if (failure !== null) return "FUND_DISTRIBUTION_FAILED";
   if (change.state === "Confirmed") return "FUND_DISTRIBUTION_CONFIRMED";
@@ -85,7 +90,7 @@ function walletIdsOf(ones: readonly ReportedTransfer[]): string[] {
   return [...new Set(ones.flatMap(({ row }) => [row.walletId, row.topUpWalletId ?? row.walletId]))];
 }
 
-function dataOf(
+function toEventData(
   { row, task, batch, failure }: ReportedTransfer,
   ones: readonly ReportedTransfer[],
 ): Distribution {
@@ -96,13 +101,13 @@ function dataOf(
     network: row.network,
     paymentSourceId: row.sourceId,
     txHash: batch.txHash,
-    distributions: ones.map(distributionOf),
+    distributions: ones.map(toDistribution),
     error: failure,
-    willRetry: failure !== null && task !== null && task.attempts < MAX_TRIES,
+    willRetry: failure !== null && task !== null && task.attempts < MAX_ATTEMPTS,
   };
 }
 
-function distributionOf({ row, change }: ReportedTransfer): Distribution["distributions"][number] {
+function toDistribution({ row, change }: ReportedTransfer): Distribution["distributions"][number] {
   const [token] = row.assets;
   const coin = (change.tx ?? row.tx)?.coin ?? row.coin;
   return {

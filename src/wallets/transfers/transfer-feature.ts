@@ -1,14 +1,14 @@
-import { TransactionTooLarge } from "../../chain/transaction/build-transaction.ts";
-import { minimumCoin } from "../../chain/transaction/select-inputs.ts";
+import { TransactionTooLargeError } from "../../chain/transaction/build-transaction.ts";
+import { computeMinimumCoin } from "../../chain/transaction/select-inputs.ts";
 import type { Value } from "../../chain/transaction/value.ts";
 import type { Database, Statement } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { isInChain, progressOf } from "../model/phases.ts";
 import type { TaskUpdate } from "../model/wallet-transaction.ts";
-import { findEarliest, MAX_TRIES } from "../queue/backoff.ts";
+import { findEarliest, MAX_ATTEMPTS } from "../queue/backoff.ts";
 import type { WalletFeature } from "../queue/feature.ts";
 import { countFailure } from "../queue/outcome.ts";
-import { PENDING, type SourceWallet, waitForTurn } from "../queue/store.ts";
+import { createQueuedState, PENDING_STATE, type SourceWallet } from "../queue/store.ts";
 import {
   createSubjectFeature,
   endWithoutSource,
@@ -16,7 +16,7 @@ import {
   type SubjectPort,
   splitDue,
 } from "../queue/subject-feature.ts";
-import { failGivenUp, isGivenUp, readTransfers, updateTransfers } from "./store.ts";
+import { failGivenUpTransfers, isGivenUp, readTransfers, updateTransfers } from "./store.ts";
 import {
   TRANSFER_FEATURE,
   type TransferChange,
@@ -24,12 +24,12 @@ import {
   type TransferRow,
   type TransferTransaction,
 } from "./tables.ts";
-import { withTopUpEvents } from "./top-up-events.ts";
+import { addTopUpEvents } from "./top-up-events.ts";
 
 /** Transfers that one transaction pays. */
 const MAX_OUTPUTS = 100;
 /** How often it is looked whether given-up transfers can no longer land. */
-const GIVEN_UP_MS = 60_000;
+const GIVE_UP_CHECK_INTERVAL_MS = 60_000;
 
 /**
  * What a wallet does for the transfers of a payment source: one transaction pays as many of them as
@@ -41,7 +41,7 @@ export function createTransferFeature(db: Database, wallet: SourceWallet): Walle
   /** Names the transaction that is made next. */
   let batchId = "";
   let hasEvents = false;
-  const port = portOf(db, (events) => {
+  const port = createPort(db, (events) => {
     hasEvents ||= events.length > 0;
   });
   const feature = createSubjectFeature(db, port, wallet);
@@ -50,30 +50,31 @@ export function createTransferFeature(db: Database, wallet: SourceWallet): Walle
     placement: "line",
     maxTasks: MAX_OUTPUTS,
 
-    async due(now, limit) {
+    async listDue(now, limit) {
       const open = await feature.readOpen(limit);
       const givenUp = open.filter(isGivenUp);
-      if (givenUp.some(({ task }) => (task.dueAt ?? 0) <= now)) await failGivenUp(db, wallet, now);
+      if (givenUp.some(({ task }) => (task.dueAt ?? 0) <= now))
+        await failGivenUpTransfers(db, wallet, now);
       const live = open.filter((row) => !isGivenUp(row));
-      const { tasks, next } = splitDue(live, now);
+      const { tasks, nextDueAt: next } = splitDue(live, now);
       batchId = newId(now);
-      const later = givenUp.length > 0 ? now + GIVEN_UP_MS : null;
+      const later = givenUp.length > 0 ? now + GIVE_UP_CHECK_INTERVAL_MS : null;
       return {
         tasks: tasks.map((task) => ({
           ...task,
-          isAutomatic: feature.rowOf(task.id).topUpRuleId !== null,
+          isAutomatic: feature.requireRow(task.id).topUpRuleId !== null,
         })),
-        next: findEarliest([next, later]),
+        nextDueAt: findEarliest([next, later]),
       };
     },
 
     async buildPart(task, { parameters }) {
-      const { toAddress: address, coin, assets } = feature.rowOf(task.id);
+      const { toAddress: address, coin, assets } = feature.requireRow(task.id);
       const value: Value = new Map([
         ["", BigInt(coin)],
         ...assets.map(({ unit, quantity }) => [unit, BigInt(quantity)] as const),
       ]);
-      const least = minimumCoin({ address, value }, parameters);
+      const least = computeMinimumCoin({ address, value }, parameters);
       if (BigInt(coin) < least) value.set("", least);
       const detail: TransferDetail = { coin: String(value.get("")), batchId };
       return {
@@ -96,10 +97,10 @@ export function endTransfersWithoutSource(
   wallet: SourceWallet,
   now: number,
 ): Promise<void> {
-  return endWithoutSource(db, portOf(db), wallet, now);
+  return endWithoutSource(db, createPort(db), wallet, now);
 }
 
-function portOf(
+function createPort(
   db: Database,
   onEvents: (events: readonly Statement[]) => void = () => {},
 ): SubjectPort<TransferRow, TransferChange> {
@@ -108,16 +109,16 @@ function portOf(
     revision: "transfer.revision",
     read: (ids) => readTransfers(db, ids),
     update(changed, now) {
-      const { changes, events } = withTopUpEvents(changed, now);
+      const { changes, events } = addTopUpEvents(changed, now);
       onEvents(events);
       return [updateTransfers(changes, now), ...events];
     },
     // What a transfer pays never changes, only whether it is to be paid.
     isSame: (row) => row.state === "Pending" && !isGivenUp(row),
     hasSent: ({ tx }) => tx !== null,
-    afterUpdate: transferAfterUpdate,
-    afterFailure: (row, error, now) =>
-      error instanceof TransactionTooLarge
+    decideAfterUpdate: decideTransferOutcome,
+    decideAfterFailure: (row, error, now) =>
+      error instanceof TransactionTooLargeError
         ? giveUp(row, "the wallet's outputs are too small or too many: transfer less", now)
         : null,
     giveUp,
@@ -125,7 +126,7 @@ function portOf(
 }
 
 /** What became of a transfer by what became of its transaction; null: nothing new. */
-function transferAfterUpdate(
+function decideTransferOutcome(
   row: TransferRow,
   { task, transaction }: TaskUpdate,
   now: number,
@@ -139,7 +140,7 @@ function transferAfterUpdate(
       // One that was given up may land all the same.
       return {
         change: { state: "Sent", error: null, tx },
-        task: { ...PENDING, attempts: isInChain(phase) ? 0 : attempts },
+        task: { ...PENDING_STATE, attempts: isInChain(phase) ? 0 : attempts },
       };
     case "Landed":
       return {
@@ -149,7 +150,7 @@ function transferAfterUpdate(
           tx: { ...tx, blockHeight, blockTime },
           lastCheckedAt: now,
         },
-        task: PENDING,
+        task: PENDING_STATE,
       };
     case "Ended": {
       // One that landed and is gone again may have ended in the same look at the chain.
@@ -158,7 +159,7 @@ function transferAfterUpdate(
       if (!wasCurrent) return null;
       const change: TransferChange = { state: "Pending", error: null, tx };
       // The transaction before it in the wallet's line ended, which is no failure of this one.
-      if (phase === "Orphaned") return { change, task: { ...waitForTurn(now), attempts } };
+      if (phase === "Orphaned") return { change, task: { ...createQueuedState(now), attempts } };
       const reason = error ?? "the network did not accept the transaction";
       const outcome = countFailure(attempts, reason, now);
       if ("task" in outcome) return { change, task: outcome.task };
@@ -178,6 +179,6 @@ function giveUp(
   if (tx === null || !hasSource) return { change: { state: "Failed", error: reason }, task: null };
   return {
     change: {},
-    task: { attempts: MAX_TRIES, reasonCode: "failing", reason, dueAt: now },
+    task: { attempts: MAX_ATTEMPTS, reasonCode: "failing", reason, dueAt: now },
   };
 }

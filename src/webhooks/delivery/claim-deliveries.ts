@@ -1,14 +1,23 @@
 import { type Database, db, type Statement, statement } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
-import type { SealedReceiver } from "../endpoints/receiver.ts";
-import { ENDPOINTS_WITH_CREATOR, mayReceive, SEES_NOTES } from "../model/may-receive.ts";
-import { isOneOf, MAX_CLAIMS, MAX_CLAIMS_PER_ENDPOINT, selectClaimable } from "./claimable.ts";
+import type { SealedReceiver } from "../endpoints/open-receiver.ts";
+import {
+  ENDPOINTS_WITH_CREATOR,
+  mayReceiveCondition,
+  SEES_NOTES_CONDITION,
+} from "../model/may-receive-condition.ts";
+import {
+  claimableDeliveriesSql,
+  endpointIdCondition,
+  MAX_CLAIMS,
+  MAX_CLAIMS_PER_ENDPOINT,
+} from "./claimable-deliveries.ts";
 
 /**
  * How long a claim lasts: longer than the longest attempt with its database calls. Then any
  * consumer may claim the delivery.
  */
-const CLAIM_MS = 60_000;
+const CLAIM_TTL_MS = 60_000;
 
 /** A delivery that this invocation may send until the claim expires. */
 export interface Claim {
@@ -44,9 +53,9 @@ export async function claimDeliveries(
   endpointIds: readonly string[],
   now: number,
 ): Promise<Claim[]> {
-  const which = isOneOf(endpointIds);
+  const which = endpointIdCondition(endpointIds);
   const results = await db(env).batch([
-    ...claimStatements(env, endpointIds, now),
+    ...buildClaimStatements(env, endpointIds, now),
     // Records that the sweep's messages have arrived.
     statement(
       `UPDATE webhook_endpoint AS e SET enqueued_until = NULL
@@ -54,29 +63,29 @@ export async function claimDeliveries(
       ...which.params,
     ),
   ]);
-  return readClaims(results);
+  return toClaims(results);
 }
 
 /**
- * Claims: two statements, whose results `readClaims` reads. To be sent once: a claim whose answer is lost
+ * Claims: two statements, whose results `toClaims` reads. To be sent once: a claim whose answer is lost
  * expires, while a second one would claim other deliveries.
  *
  * @param now - epoch milliseconds
  */
-export function claimStatements(
+export function buildClaimStatements(
   env: Env,
   endpointIds: readonly string[],
   now: number,
 ): Statement[] {
-  const allowed = mayReceive(env, {
+  const allowed = mayReceiveCondition(env, {
     kind: "webhook_delivery.kind",
     network: "webhook_delivery.network",
     sourceId: "webhook_delivery.source_id",
     ownerId: "webhook_delivery.owner_id",
     walletIds: "webhook_delivery.wallet_ids",
   });
-  const which = isOneOf(endpointIds);
-  const share = selectClaimable(which, now);
+  const which = endpointIdCondition(endpointIds);
+  const share = claimableDeliveriesSql(which, now);
   return [
     statement(
       `UPDATE webhook_delivery SET attempt = attempt + 1, claimed_until = ?, last_attempt_at = ?
@@ -87,7 +96,7 @@ export function claimStatements(
          attempt, failed_attempts AS failedAttempts,
          (SELECT ${allowed.sql} FROM ${ENDPOINTS_WITH_CREATOR}
           WHERE e.id = webhook_delivery.endpoint_id) AS permitted`,
-      now + CLAIM_MS,
+      now + CLAIM_TTL_MS,
       now,
       ...share.params,
       ...allowed.params,
@@ -95,15 +104,15 @@ export function claimStatements(
     statement(
       `SELECT e.id, url, format, auth_token AS authToken, secret, previous_secret AS previousSecret,
          previous_secret_until AS previousSecretUntil, e.created_by_id AS createdById,
-         ${SEES_NOTES} AS seesNotes
+         ${SEES_NOTES_CONDITION} AS seesNotes
        FROM ${ENDPOINTS_WITH_CREATOR} WHERE ${which.sql}`,
       ...which.params,
     ),
   ];
 }
 
-/** The claims that the statements of `claimStatements` made, the endpoints in turns. */
-export function readClaims([claimed, receivers]: readonly D1Result[]): Claim[] {
+/** The claims that the statements of `buildClaimStatements` made, the endpoints in turns. */
+export function toClaims([claimed, receivers]: readonly D1Result[]): Claim[] {
   const found = new Map(
     ((receivers?.results ?? []) as ClaimedReceiver[]).map((receiver) => [receiver.id, receiver]),
   );

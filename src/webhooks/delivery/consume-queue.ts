@@ -1,6 +1,6 @@
 import { db } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import type { DeliveryMessage, Env, EventsWake } from "../../env.ts";
+import type { DeliveryMessage, Env, EventsWakeMessage } from "../../env.ts";
 import { beginIncidents } from "../../events/incidents.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
@@ -8,9 +8,9 @@ import { deliverEvents } from "./deliver-events.ts";
 import { dispatchEvents } from "./dispatch-events.ts";
 
 /** Bridges a short database outage. */
-const RETRY_AFTER_S = 10;
+const RETRY_DELAY_S = 10;
 /** The ending of dead-letter queues' names; see `wrangler.toml`. */
-const DEAD = "-dead";
+const DEAD_LETTER_SUFFIX = "-dead";
 
 /**
  * Handles a batch of any of our queues: the message, not the name of its queue, decides what is
@@ -24,21 +24,21 @@ export async function consumeQueue(
   ctx: Pick<ExecutionContext, "waitUntil">,
 ): Promise<void> {
   const { queue, messages } = batch;
-  if (queue.endsWith(DEAD)) {
+  if (queue.endsWith(DEAD_LETTER_SUFFIX)) {
     log("error", "queue.messages_dead", { queue, messages: messages.length });
-    return reportDead(batch, env);
+    return reportDeadLetters(batch, env);
   }
   try {
-    await consume(messages.map(({ body }) => body) as Body[], env, ctx);
+    await handleMessages(messages.map(({ body }) => body) as MessageBody[], env, ctx);
     batch.ackAll();
   } catch (error) {
     log("error", "queue.batch_failed", { queue, error: String(error) });
-    batch.retryAll({ delaySeconds: RETRY_AFTER_S });
+    batch.retryAll({ delaySeconds: RETRY_DELAY_S });
   }
 }
 
 /** Reports dead messages to Admins, once per incident. */
-async function reportDead(batch: MessageBatch<unknown>, env: Env): Promise<void> {
+async function reportDeadLetters(batch: MessageBatch<unknown>, env: Env): Promise<void> {
   const { queue, messages } = batch;
   const now = Date.now();
   const incident = { subject: queue, sourceId: null, data: { queue, messages: messages.length } };
@@ -48,14 +48,14 @@ async function reportDead(batch: MessageBatch<unknown>, env: Env): Promise<void>
     batch.ackAll();
   } catch (error) {
     log("error", "queue.dead_untold", { queue, error: String(error) });
-    batch.retryAll({ delaySeconds: RETRY_AFTER_S });
+    batch.retryAll({ delaySeconds: RETRY_DELAY_S });
   }
 }
 
-type Body = EventsWake | DeliveryMessage;
+type MessageBody = EventsWakeMessage | DeliveryMessage;
 
-async function consume(
-  bodies: readonly Body[],
+async function handleMessages(
+  bodies: readonly MessageBody[],
   env: Env,
   ctx: Pick<ExecutionContext, "waitUntil">,
 ): Promise<void> {

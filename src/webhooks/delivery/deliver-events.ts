@@ -2,10 +2,10 @@ import { NETWORKS } from "../../chain/network.ts";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Database, db } from "../../db/client.ts";
 import type { DeliveryMessage, Env } from "../../env.ts";
-import { loopbackOrigins } from "../../http/outbound/loopback-origins.ts";
+import { listLoopbackOrigins } from "../../http/outbound/loopback-origins.ts";
 import { log } from "../../log.ts";
 import { within } from "../../timeout.ts";
-import { openReceiver } from "../endpoints/receiver.ts";
+import { openReceiver } from "../endpoints/open-receiver.ts";
 import {
   type Claim,
   type ClaimedReceiver,
@@ -13,28 +13,28 @@ import {
   type EventRow,
   readEvents,
 } from "./claim-deliveries.ts";
-import { MAX_CLAIMS_PER_ENDPOINT } from "./claimable.ts";
-import { enqueueEndpoints } from "./enqueue.ts";
+import { MAX_CLAIMS_PER_ENDPOINT } from "./claimable-deliveries.ts";
+import { enqueueEndpoints } from "./enqueue-endpoints.ts";
 import {
-  type Outcome,
+  type DeliveryOutcome,
   recordAndClaim,
   recordOutcomes,
   releaseClaims,
   type ScheduledWake,
 } from "./record-outcomes.ts";
-import { type Attempt, type SendOptions, sendEvent } from "./send-event.ts";
+import { type DeliveryAttempt, type SendOptions, sendEvent } from "./send-event.ts";
 
 const DEFAULT_TIMEOUT_MS = 15_000;
 /** An attempt must be recorded before its claim expires and the platform ends the invocation. */
 const MAX_TIMEOUT_MS = 25_000;
 /** Wait for the receivers of a wave. The next wave does not wait for slower receivers. */
-const WAVE_MS = 200;
+const WAVE_TIMEOUT_MS = 200;
 /** Waves of one invocation, which may make a thousand requests: two for each delivery, and some to D1. */
 const MAX_WAVES = 30;
 /** Attempts that end within this time are recorded together. */
-const BATCH_MS = 50;
+const BATCH_WINDOW_MS = 50;
 /** A retry due sooner gets its own message; the sweep wakes the others. */
-const SWEPT_EVERY_MS = 60_000;
+const SWEEP_INTERVAL_MS = 60_000;
 
 /**
  * Sends what is due for the endpoints that messages name, in waves. A wave claims deliveries, tries
@@ -66,7 +66,7 @@ export async function deliverEvents(
   let claims = await claimDeliveries(env, endpointIds, Date.now());
   if (claims.length === 0) return;
   const [origins] = await Promise.all([
-    loopbackOrigins(env, Date.now() + DEFAULT_TIMEOUT_MS),
+    listLoopbackOrigins(env, Date.now() + DEFAULT_TIMEOUT_MS),
     enqueueEndpoints(env, claims.length < MAX_CLAIMS_PER_ENDPOINT ? [] : repeated, requestId),
   ]);
   const options = {
@@ -78,14 +78,14 @@ export async function deliverEvents(
     const events = await readEventsOfClaims(env, claims);
     const sending = sendConcurrently(claims, async (claim) => ({
       claim,
-      attempt: await attemptOnce(env, claim, events.get(claim), options),
+      attempt: await attemptDelivery(env, claim, events.get(claim), options),
     }));
-    const outcomes = await within(WAVE_MS, sending.outcomes, () => null);
+    const outcomes = await within(WAVE_TIMEOUT_MS, sending.outcomes, () => null);
     const next =
       wave < MAX_WAVES && outcomes && (await claimNextWave(env, outcomes, endpointIds, requestId));
     if (!next) {
       const unsent = sending.stop();
-      inBackground(recordAsTheyEnd(env, sending.begun, requestId));
+      inBackground(recordFinishedAttempts(env, sending.begun, requestId));
       await releaseClaims(env, unsent);
       if (claims.length >= MAX_CLAIMS_PER_ENDPOINT)
         await enqueueEndpoints(env, endpointIds, requestId);
@@ -96,17 +96,20 @@ export async function deliverEvents(
 }
 
 /** Sends claims in their order, `MAX_CONCURRENT_FETCHES` concurrently, until it is stopped. */
-function sendConcurrently(claims: readonly Claim[], send: (claim: Claim) => Promise<Outcome>) {
+function sendConcurrently(
+  claims: readonly Claim[],
+  send: (claim: Claim) => Promise<DeliveryOutcome>,
+) {
   const waiting = [...claims];
-  const begun: Promise<Outcome>[] = [];
-  const connection = async () => {
+  const begun: Promise<DeliveryOutcome>[] = [];
+  const runConnection = async () => {
     for (let claim = waiting.shift(); claim; claim = waiting.shift()) {
       const outcome = send(claim);
       begun.push(outcome);
       await outcome;
     }
   };
-  const ended = Promise.all(Array.from({ length: MAX_CONCURRENT_FETCHES }, connection));
+  const ended = Promise.all(Array.from({ length: MAX_CONCURRENT_FETCHES }, runConnection));
   return {
     begun,
     outcomes: ended.then(() => Promise.all(begun)),
@@ -118,14 +121,14 @@ function sendConcurrently(claims: readonly Claim[], send: (claim: Claim) => Prom
 /** Records outcomes and claims the next wave. Null: the write failed. */
 async function claimNextWave(
   env: Env,
-  outcomes: readonly Outcome[],
+  outcomes: readonly DeliveryOutcome[],
   endpointIds: readonly string[],
   requestId: string,
 ): Promise<Claim[] | null> {
   const now = Date.now();
   try {
     const { claims, later } = await recordAndClaim(env, outcomes, endpointIds, now);
-    await enqueueLater(env, later, now, requestId);
+    await enqueueScheduled(env, later, now, requestId);
     return claims;
   } catch (error) {
     log("warn", "deliveries.wave_failed", { requestId, error: String(error) });
@@ -134,12 +137,12 @@ async function claimNextWave(
 }
 
 /** Records outcomes as attempts end. An attempt without a recorded outcome is repeated. */
-async function recordAsTheyEnd(
+async function recordFinishedAttempts(
   env: Env,
-  attempts: readonly Promise<Outcome>[],
+  attempts: readonly Promise<DeliveryOutcome>[],
   requestId: string,
 ): Promise<void> {
-  const ended: Outcome[] = [];
+  const ended: DeliveryOutcome[] = [];
   const open = new Set<Promise<void>>();
   for (const attempt of attempts) {
     const end: Promise<void> = attempt.then((outcome) => {
@@ -150,7 +153,7 @@ async function recordAsTheyEnd(
   }
   while (open.size + ended.length > 0) {
     if (ended.length === 0) await Promise.race(open);
-    await within(BATCH_MS, Promise.all(open), () => undefined);
+    await within(BATCH_WINDOW_MS, Promise.all(open), () => undefined);
     const outcomes = ended.splice(0);
     try {
       await recordAndEnqueue(env, outcomes, requestId);
@@ -162,22 +165,26 @@ async function recordAsTheyEnd(
 }
 
 /** Records outcomes, and enqueues their endpoints again when there is more to send, now or soon. */
-async function recordAndEnqueue(env: Env, outcomes: Outcome[], requestId: string): Promise<void> {
+async function recordAndEnqueue(
+  env: Env,
+  outcomes: DeliveryOutcome[],
+  requestId: string,
+): Promise<void> {
   const now = Date.now();
   const { unfinished, later } = await recordOutcomes(env, outcomes, now);
   await enqueueEndpoints(env, unfinished, requestId);
-  await enqueueLater(env, later, now, requestId);
+  await enqueueScheduled(env, later, now, requestId);
 }
 
 /** Enqueues endpoints for their next delivery if the delivery is due before the next sweep. */
-async function enqueueLater(
+async function enqueueScheduled(
   env: Env,
   later: readonly ScheduledWake[],
   now: number,
   requestId: string,
 ): Promise<void> {
   const delays = Map.groupBy(
-    later.filter(({ at }) => at - now < SWEPT_EVERY_MS),
+    later.filter(({ at }) => at - now < SWEEP_INTERVAL_MS),
     ({ at }) => Math.ceil((at - now) / 1000),
   );
   for (const [delaySeconds, due] of delays) {
@@ -211,18 +218,18 @@ function openOutbox(env: Env, network: string): Database {
   );
 }
 
-async function attemptOnce(
+async function attemptDelivery(
   env: Env,
   { endpointId, eventId, receiver }: Claim,
   event: EventRow | undefined,
   options: SendOptions,
-): Promise<Attempt | null> {
+): Promise<DeliveryAttempt | null> {
   if (receiver === null) return null;
   if (!event) return toFailedAttempt("the event has expired");
   try {
     return await sendEvent(
       await openReceiver(env, receiver, Date.now()),
-      { ...event, data: dataFor(receiver, event) },
+      { ...event, data: selectVisibleData(receiver, event) },
       options,
     );
   } catch (error) {
@@ -232,14 +239,14 @@ async function attemptOnce(
 }
 
 /** Data of an event, with notes if the receiver's key may see them. */
-function dataFor(
+function selectVisibleData(
   { createdById, seesNotes }: ClaimedReceiver,
   { data, noted, notedById }: EventRow,
 ): string {
   return noted !== null && (seesNotes || createdById === notedById) ? noted : data;
 }
 
-function toFailedAttempt(error: string): Attempt {
+function toFailedAttempt(error: string): DeliveryAttempt {
   return {
     result: "failed",
     status: null,

@@ -1,17 +1,17 @@
 import { type Database, db, type Statement, statement } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
-import { ENDPOINTS_WITH_CREATOR, mayReceive } from "../model/may-receive.ts";
-import { enqueueEndpoints, repeatEndpoint } from "./enqueue.ts";
+import { ENDPOINTS_WITH_CREATOR, mayReceiveCondition } from "../model/may-receive-condition.ts";
+import { enqueueEndpoints, repeatEndpoint } from "./enqueue-endpoints.ts";
 
 /** Deliveries that one statement may write, as far as that is known in advance. */
 const MAX_DELIVERIES = 1_000;
 const MAX_EVENTS = 100;
 /** What is left after this many passes, or this long, is for the next invocation. */
 const MAX_PASSES = 20;
-const RUN_MS = 10_000;
+const RUN_TIMEOUT_MS = 10_000;
 /** The last pass has this long for the database. */
-const DATABASE_MS = 10_000;
+const DATABASE_TIMEOUT_MS = 10_000;
 
 /** An event without its data. */
 interface PendingEvent {
@@ -34,16 +34,19 @@ interface PendingEvent {
  * @param requestId - passed on in the messages
  */
 export async function dispatchEvents(env: Env, requestId: string): Promise<void> {
-  const runsUntil = Date.now() + RUN_MS;
-  const core = db(env, undefined, { writes: "idempotent", deadline: runsUntil + DATABASE_MS });
+  const runsUntil = Date.now() + RUN_TIMEOUT_MS;
+  const core = db(env, undefined, {
+    writes: "idempotent",
+    deadline: runsUntil + DATABASE_TIMEOUT_MS,
+  });
   // All events are in one table of one database.
   const outbox = core;
   for (let pass = 0; pass < MAX_PASSES && Date.now() < runsUntil; pass++) {
-    const events = await pendingEvents(outbox, await eventsPerPass(core));
+    const events = await listPendingEvents(outbox, await readEventLimit(core));
     const last = events.at(-1);
     if (!last) return;
-    const [inserted] = await core.batch([fanOutEvents(env, events, Date.now())]);
-    await outbox.batch([moveCursor(last.seq)]);
+    const [inserted] = await core.batch([insertDeliveries(env, events, Date.now())]);
+    await outbox.batch([updateCursor(last.seq)]);
     const deliveries = (inserted?.results ?? []) as { endpointId: string }[];
     const byEndpoint = Map.groupBy(deliveries, ({ endpointId }) => endpointId);
     await enqueueEndpoints(
@@ -56,14 +59,14 @@ export async function dispatchEvents(env: Env, requestId: string): Promise<void>
 }
 
 /** Few events at a time when many endpoints may receive each, so that a statement stays small. */
-async function eventsPerPass(core: Database): Promise<number> {
+async function readEventLimit(core: Database): Promise<number> {
   const [row] = await core.all<{ n: number }>(
     "SELECT count(*) AS n FROM webhook_endpoint WHERE is_active = 1",
   );
   return Math.min(Math.max(Math.floor(MAX_DELIVERIES / (row?.n || 1)), 1), MAX_EVENTS);
 }
 
-function pendingEvents(outbox: Database, limit: number): Promise<PendingEvent[]> {
+function listPendingEvents(outbox: Database, limit: number): Promise<PendingEvent[]> {
   return outbox.all<PendingEvent>(
     `SELECT seq, id, kind, network, source_id AS sourceId, owner_id AS ownerId,
        wallet_ids AS walletIds, record_id AS recordId FROM event
@@ -72,8 +75,8 @@ function pendingEvents(outbox: Database, limit: number): Promise<PendingEvent[]>
   );
 }
 
-function fanOutEvents(env: Env, events: PendingEvent[], now: number): Statement {
-  const allowed = mayReceive(env, {
+function insertDeliveries(env: Env, events: PendingEvent[], now: number): Statement {
+  const allowed = mayReceiveCondition(env, {
     kind: "v->>'kind'",
     network: "v->>'network'",
     sourceId: "v->>'sourceId'",
@@ -96,7 +99,7 @@ function fanOutEvents(env: Env, events: PendingEvent[], now: number): Statement 
   );
 }
 
-function moveCursor(seq: number): Statement {
+function updateCursor(seq: number): Statement {
   return statement(
     `INSERT INTO event_cursor (id, seq) VALUES (1, ?)
      ON CONFLICT (id) DO UPDATE SET seq = max(event_cursor.seq, excluded.seq)`,

@@ -18,21 +18,21 @@ export interface OutgoingEvent {
 export function formatBody(format: WebhookFormat, event: OutgoingEvent): string {
   switch (format) {
     case "EXTENDED":
-      return extendedBody(event);
+      return formatExtendedBody(event);
     case "CHAT":
-      return JSON.stringify({ text: chatText(event, escapeEntities) });
+      return JSON.stringify({ text: formatChatText(event, escapeEntities) });
     case "GOOGLE_CHAT":
-      return JSON.stringify({ text: chatText(event, breakBrackets) });
+      return JSON.stringify({ text: formatChatText(event, breakBrackets) });
     case "DISCORD":
       return JSON.stringify({
-        content: chatText(event, escapeMarkdown),
+        content: formatChatText(event, escapeMarkdown),
         allowed_mentions: { parse: [] },
       });
   }
 }
 
 /** The body of the extended format. It contains the record's text unchanged, without parsing it. */
-function extendedBody({ id, kind, sequence, createdAt, data }: OutgoingEvent): string {
+function formatExtendedBody({ id, kind, sequence, createdAt, data }: OutgoingEvent): string {
   const head = JSON.stringify({
     id,
     type: kind,
@@ -45,13 +45,13 @@ function extendedBody({ id, kind, sequence, createdAt, data }: OutgoingEvent): s
 }
 
 /** UTF-16 code units: Discord's limit. */
-const MAX_TEXT = 2_000;
-const MAX_VALUE = 200;
+const MAX_TEXT_LENGTH = 2_000;
+const MAX_VALUE_LENGTH = 200;
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 /** The fields of a payment or purchase shown in a chat; of other records, every plain field. */
-const RECORD_LINES: readonly (readonly [label: string, path: readonly string[]])[] = [
+const RECORD_FIELDS: readonly (readonly [label: string, path: readonly string[]])[] = [
   ["State", ["onChainState"]],
   ["Next action", ["NextAction", "requestedAction"]],
   ["Error", ["NextAction", "errorType"]],
@@ -65,23 +65,23 @@ const RECORD_LINES: readonly (readonly [label: string, path: readonly string[]])
 ];
 
 /** Lines of `label: value` up to the limit. Escaped text cannot mention or link anybody. */
-function chatText(event: OutgoingEvent, quote: (text: string) => string): string {
+function formatChatText(event: OutgoingEvent, quote: (text: string) => string): string {
   const data = JSON.parse(event.data) as { [name: string]: Json };
   const lines = /^(PAYMENT|PURCHASE)_/.test(event.kind)
-    ? RECORD_LINES.map(([label, path]) => [label, valueAt(data, path)] as const)
+    ? RECORD_FIELDS.map(([label, path]) => [label, readPath(data, path)] as const)
     : Object.entries(data);
   let text = quote(event.kind);
   for (const [label, value] of lines) {
     const content = toChatValue(value);
     if (content === "") continue;
-    const line = `\n${quote(cut(toChatValue(label)))}: ${quote(cut(content))}`;
-    if (text.length + line.length > MAX_TEXT) break;
+    const line = `\n${quote(truncate(toChatValue(label)))}: ${quote(truncate(content))}`;
+    if (text.length + line.length > MAX_TEXT_LENGTH) break;
     text += line;
   }
   return text;
 }
 
-function valueAt(data: Json, path: readonly string[]): Json {
+function readPath(data: Json, path: readonly string[]): Json {
   let value: Json = data;
   for (const name of path) {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
@@ -100,15 +100,17 @@ function toChatValue(value: Json): string {
 }
 
 function toChatFunds(value: Json): string {
-  const amount = valueAt(value, ["amount"]);
-  const unit = valueAt(value, ["unit"]) ?? valueAt(value, ["assetUnit"]);
+  const amount = readPath(value, ["amount"]);
+  const unit = readPath(value, ["unit"]) ?? readPath(value, ["assetUnit"]);
   return amount === null ? "" : toChatValue(unit === "" ? `${amount}` : `${amount} ${unit}`);
 }
 
 /** Whole code points, so that no half of a surrogate pair is sent. */
-function cut(text: string): string {
+function truncate(text: string): string {
   const points = Array.from(text);
-  return points.length <= MAX_VALUE ? text : `${points.slice(0, MAX_VALUE - 1).join("")}…`;
+  return points.length <= MAX_VALUE_LENGTH
+    ? text
+    : `${points.slice(0, MAX_VALUE_LENGTH - 1).join("")}…`;
 }
 
 /** The three characters special to Slack and similar chats: `<!channel>`, `<@U…>`, links. */

@@ -1,7 +1,7 @@
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";
 import { isoTime } from "../../http/envelope.ts";
-import { type DeliveryStatus, IS_OF_ESCROW } from "../model/tables.ts";
+import { type DeliveryStatus, ESCROW_KIND_CONDITION } from "../model/tables.ts";
 import { toAttemptsResponse } from "./attempt-log.ts";
 
 /** Which deliveries, by an endpoint or a record at least; times are those of the events, epoch milliseconds. */
@@ -56,7 +56,7 @@ interface DeliveryPage {
  * log, else what was told of one record. Endpoints that were deleted have none.
  */
 export async function listDeliveries(core: Database, filter: DeliveryFilter, page: DeliveryPage) {
-  const where = conditionsOf(filter);
+  const where = buildConditions(filter);
   if (page.cursorId !== undefined) {
     where.sqls.push("(event_id, endpoint_id) < (?, ?)");
     where.params.push(page.cursorId, page.cursorWebhookId ?? "");
@@ -78,8 +78,8 @@ export async function listDeliveries(core: Database, filter: DeliveryFilter, pag
     event: row.kind,
     status: row.status,
     attempts: row.attempt,
-    nextAttemptAt: timeOrNull(row.dueAt),
-    lastAttemptAt: timeOrNull(row.lastAttemptAt),
+    nextAttemptAt: toIsoTimeOrNull(row.dueAt),
+    lastAttemptAt: toIsoTimeOrNull(row.lastAttemptAt),
     responseStatus: row.responseStatus,
     error: row.error,
     durationMs: row.durationMs,
@@ -88,19 +88,19 @@ export async function listDeliveries(core: Database, filter: DeliveryFilter, pag
   }));
 }
 
-const timeOrNull = (at: number | null) => (at === null ? null : isoTime(at));
+const toIsoTimeOrNull = (at: number | null) => (at === null ? null : isoTime(at));
 
 /**
  * Which deliveries a replay sends: the named one, or those of a time span that failed or were
  * cancelled, oldest first.
  */
-export async function selectDeliveriesToReplay(
+export async function listDeliveriesToReplay(
   core: Database,
   endpointId: string,
   which: DeliveryFilter,
   limit: number,
 ): Promise<DeliveryKey[]> {
-  const where = conditionsOf({ ...which, endpointId });
+  const where = buildConditions({ ...which, endpointId });
   if (which.id === undefined && which.status === undefined)
     where.sqls.push("status IN ('Failed', 'Cancelled')");
   return core.all<DeliveryKey>(
@@ -128,11 +128,11 @@ export function reopenDeliveries(keys: readonly DeliveryKey[], now: number): Sta
 }
 
 /** SQL of the key that made a delivery's endpoint; null when that was deleted. */
-const CREATOR = `(SELECT created_by_id FROM webhook_endpoint
+const CREATOR_SQL = `(SELECT created_by_id FROM webhook_endpoint
   WHERE id = webhook_delivery.endpoint_id AND deleted_at IS NULL)`;
 
 /** Only the filters sent are in the statement. */
-function conditionsOf(filter: DeliveryFilter) {
+function buildConditions(filter: DeliveryFilter) {
   const params: unknown[] = [];
   const sqls: string[] = [];
   const conditions = {
@@ -146,10 +146,10 @@ function conditionsOf(filter: DeliveryFilter) {
     sql: () => sqls.join(" AND "),
   };
   conditions.add("endpoint_id =", filter.endpointId);
-  if (filter.recordId !== undefined) conditions.sqls.push(IS_OF_ESCROW);
+  if (filter.recordId !== undefined) conditions.sqls.push(ESCROW_KIND_CONDITION);
   conditions.add("record_id =", filter.recordId);
-  if (filter.endpointId === undefined) conditions.sqls.push(`${CREATOR} IS NOT NULL`);
-  conditions.add(`${CREATOR} =`, filter.createdById);
+  if (filter.endpointId === undefined) conditions.sqls.push(`${CREATOR_SQL} IS NOT NULL`);
+  conditions.add(`${CREATOR_SQL} =`, filter.createdById);
   conditions.add("event_id =", filter.id);
   conditions.add("status =", filter.status);
   conditions.add("kind =", filter.event);

@@ -2,14 +2,18 @@ import { type Database, db, type Statement, statement } from "../../db/client.ts
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
 import { cancelDeliveries } from "../endpoints/cancel-deliveries.ts";
-import { appendAttempt, lastAttemptAt, toLoggedAttempt } from "./attempt-log.ts";
-import { type Claim, claimStatements, readClaims } from "./claim-deliveries.ts";
-import { isOneOf, MAX_TIMEOUTS, selectEndpointsToClaim } from "./claimable.ts";
-import { SCHEDULE_MS, scheduleAttempt } from "./retry-schedule.ts";
-import type { Attempt } from "./send-event.ts";
+import { appendAttemptSql, lastAttemptAtSql, toLoggedAttempt } from "./attempt-log.ts";
+import { buildClaimStatements, type Claim, toClaims } from "./claim-deliveries.ts";
+import {
+  endpointIdCondition,
+  MAX_CONSECUTIVE_TIMEOUTS,
+  selectEndpointsToClaim,
+} from "./claimable-deliveries.ts";
+import { SCHEDULE_DURATION_MS, scheduleAttempt } from "./retry-schedule.ts";
+import type { DeliveryAttempt } from "./send-event.ts";
 
 /** This many finally failed deliveries in a row disable an endpoint. */
-export const MAX_FAILURES = 10;
+export const MAX_CONSECUTIVE_FAILURES = 10;
 /**
  * Bounds of an endpoint's back-off: it lasts as long as the endpoint has been silent, so that the
  * pauses double.
@@ -17,10 +21,10 @@ export const MAX_FAILURES = 10;
 const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [15_000, 5 * 60_000];
 
 /** What a claimed delivery becomes. */
-export interface Outcome {
+export interface DeliveryOutcome {
   claim: Claim;
   /** Null: the endpoint may no longer receive the event, and nothing was sent. */
-  attempt: Attempt | null;
+  attempt: DeliveryAttempt | null;
 }
 
 /** A delivery's new state, as statement parameters. */
@@ -60,13 +64,13 @@ export interface ScheduledWake {
  */
 export async function recordOutcomes(
   env: Env,
-  outcomes: readonly Outcome[],
+  outcomes: readonly DeliveryOutcome[],
   now: number,
 ): Promise<{ unfinished: string[]; later: ScheduledWake[] }> {
   const endpointIds = [...new Set(outcomes.map(({ claim }) => claim.endpointId))];
   const core = db(env, undefined, { writes: "idempotent" });
-  const left = selectEndpointsToClaim(isOneOf(endpointIds), now);
-  const { later, results } = await record(core, outcomes, now, [left]);
+  const left = selectEndpointsToClaim(endpointIdCondition(endpointIds), now);
+  const { later, results } = await recordInBatch(core, outcomes, now, [left]);
   const unfinished = (results[0]?.results ?? []) as { id: string }[];
   return { unfinished: unfinished.map(({ id }) => id), later };
 }
@@ -77,13 +81,13 @@ export async function recordOutcomes(
  */
 export async function recordAndClaim(
   env: Env,
-  outcomes: readonly Outcome[],
+  outcomes: readonly DeliveryOutcome[],
   endpointIds: readonly string[],
   now: number,
 ): Promise<{ claims: Claim[]; later: ScheduledWake[] }> {
-  const next = claimStatements(env, endpointIds, now);
-  const { later, results } = await record(db(env), outcomes, now, next);
-  return { claims: readClaims(results), later };
+  const next = buildClaimStatements(env, endpointIds, now);
+  const { later, results } = await recordInBatch(db(env), outcomes, now, next);
+  return { claims: toClaims(results), later };
 }
 
 /** Releases claimed deliveries that were not sent. */
@@ -94,28 +98,30 @@ export async function releaseClaims(env: Env, claims: readonly Claim[]): Promise
   await db(env).batch([
     statement(
       `UPDATE webhook_delivery AS d SET claimed_until = 0, attempt = d.attempt - 1,
-         last_attempt_at = ${lastAttemptAt("d.attempt_log")}
-       FROM json_each(?) AS o WHERE ${IS_CURRENT}`,
+         last_attempt_at = ${lastAttemptAtSql("d.attempt_log")}
+       FROM json_each(?) AS o WHERE ${CURRENT_CLAIM_CONDITION}`,
       JSON.stringify(keys),
     ),
   ]);
 }
 
 /** Records outcomes, and then runs more statements in the same batch. */
-async function record(
+async function recordInBatch(
   core: Database,
-  outcomes: readonly Outcome[],
+  outcomes: readonly DeliveryOutcome[],
   now: number,
   more: readonly Statement[],
 ): Promise<{ later: ScheduledWake[]; results: D1Result[] }> {
-  const rows = outcomes.map((outcome) => outcomeRow(outcome, now));
+  const rows = outcomes.map((outcome) => toOutcomeRow(outcome, now));
   const json = JSON.stringify(rows);
   const failing = rows.filter(({ status }) => status !== "Success");
   const recording = [updateHealth(json, now), updateDeliveries(json)];
   // Nothing is disabled by a success.
   if (failing.length > 0)
     recording.push(
-      cancelDeliveries(isOneOf([...new Set(failing.map(({ endpointId }) => endpointId))])),
+      cancelDeliveries(
+        endpointIdCondition([...new Set(failing.map(({ endpointId }) => endpointId))]),
+      ),
     );
   const results = await core.batch([...recording, ...more]);
   const endpoints = (results[0]?.results ?? []) as HealthRow[];
@@ -135,7 +141,7 @@ interface HealthRow {
   pausedUntil: number | null;
 }
 
-function outcomeRow({ claim, attempt }: Outcome, now: number): OutcomeRow {
+function toOutcomeRow({ claim, attempt }: DeliveryOutcome, now: number): OutcomeRow {
   const { endpointId, eventId, failedAttempts } = claim;
   const row = {
     endpointId,
@@ -166,7 +172,7 @@ function outcomeRow({ claim, attempt }: Outcome, now: number): OutcomeRow {
 }
 
 /** SQL: outcome row `o.value` is that of delivery `d` as it was claimed. */
-const IS_CURRENT = `d.endpoint_id = o.value->>'endpointId' AND d.event_id = o.value->>'eventId'
+const CURRENT_CLAIM_CONDITION = `d.endpoint_id = o.value->>'endpointId' AND d.event_id = o.value->>'eventId'
   AND d.attempt = o.value->>'attempt' AND d.claimed_until > 0`;
 
 /** One row per endpoint, however many of its deliveries ended; none when nothing changes. */
@@ -174,9 +180,9 @@ function updateHealth(outcomes: string, now: number): Statement {
   const isSilent = "(health.timed_out > 0 AND NOT health.answered)";
   const reason = `CASE WHEN NOT is_active THEN NULL
     WHEN health.gone THEN 'the receiver answered 410'
-    WHEN NOT health.delivered AND failure_count + health.failed >= ${MAX_FAILURES}
-      THEN '${MAX_FAILURES} deliveries in a row failed'
-    WHEN ${isSilent} AND silent_since <= ?1 - ${SCHEDULE_MS}
+    WHEN NOT health.delivered AND failure_count + health.failed >= ${MAX_CONSECUTIVE_FAILURES}
+      THEN '${MAX_CONSECUTIVE_FAILURES} deliveries in a row failed'
+    WHEN ${isSilent} AND silent_since <= ?1 - ${SCHEDULE_DURATION_MS}
       THEN 'no attempt was answered in time for three days' END`;
   return statement(
     `UPDATE webhook_endpoint SET
@@ -189,13 +195,13 @@ function updateHealth(outcomes: string, now: number): Statement {
        silent_since = CASE WHEN health.answered THEN NULL
          WHEN ${isSilent} THEN ifnull(silent_since, ?1) ELSE silent_since END,
        paused_until = CASE WHEN health.answered THEN NULL
-         WHEN ${isSilent} AND timeouts + health.timed_out >= ${MAX_TIMEOUTS} THEN ?1 + min(
+         WHEN ${isSilent} AND timeouts + health.timed_out >= ${MAX_CONSECUTIVE_TIMEOUTS} THEN ?1 + min(
            max(?1 - ifnull(silent_since, ?1), ${MIN_PAUSE_MS}), ${MAX_PAUSE_MS})
          ELSE paused_until END
      FROM (SELECT d.endpoint_id AS endpoint_id, max(o.value->>'status' = 'Success') AS delivered,
              sum(o.value->>'status' = 'Failed') AS failed, max(o.value->>'gone') AS gone,
              max(o.value->>'answered') AS answered, sum(o.value->>'timedOut') AS timed_out
-           FROM json_each(?2) AS o CROSS JOIN webhook_delivery AS d ON ${IS_CURRENT}
+           FROM json_each(?2) AS o CROSS JOIN webhook_delivery AS d ON ${CURRENT_CLAIM_CONDITION}
            GROUP BY d.endpoint_id) AS health
      WHERE id = health.endpoint_id AND (health.delivered OR health.failed > 0
        OR health.timed_out > 0 OR (health.answered AND timeouts > 0))
@@ -212,8 +218,8 @@ function updateDeliveries(outcomes: string): Statement {
        failed_attempts = o.value->>'failedAttempts', due_at = o.value->>'dueAt',
        response_status = o.value->>'responseStatus', error = o.value->>'error',
        duration_ms = o.value->>'durationMs',
-       attempt_log = ${appendAttempt("d.attempt_log", "o.value->>'logged'", "d.last_attempt_at")}
-     FROM json_each(?) AS o WHERE ${IS_CURRENT}`,
+       attempt_log = ${appendAttemptSql("d.attempt_log", "o.value->>'logged'", "d.last_attempt_at")}
+     FROM json_each(?) AS o WHERE ${CURRENT_CLAIM_CONDITION}`,
     outcomes,
   );
 }

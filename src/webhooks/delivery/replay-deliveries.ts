@@ -1,24 +1,24 @@
 import { newId } from "../../db/id.ts";
-import { commitAudited } from "../../http/audit.ts";
+import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { loopbackOrigins } from "../../http/outbound/loopback-origins.ts";
-import { openCore } from "../endpoints/change-endpoint.ts";
-import { findOwnEndpoint } from "../endpoints/find-endpoint.ts";
-import { openReceiver } from "../endpoints/receiver.ts";
-import { TEST_KIND } from "../model/tables.ts";
-import { enqueueEndpoints, repeatEndpoint } from "./enqueue.ts";
+import { listLoopbackOrigins } from "../../http/outbound/loopback-origins.ts";
+import { requireManagedEndpoint } from "../endpoints/find-endpoint.ts";
+import { openReceiver } from "../endpoints/open-receiver.ts";
+import { openCore } from "../endpoints/update-endpoint.ts";
+import { TEST_EVENT_KIND } from "../model/tables.ts";
+import { enqueueEndpoints, repeatEndpoint } from "./enqueue-endpoints.ts";
 import {
   type DeliveryFilter,
   listDeliveries,
+  listDeliveriesToReplay,
   reopenDeliveries,
-  selectDeliveriesToReplay,
 } from "./list-deliveries.ts";
 import { sendEvent } from "./send-event.ts";
 
 /** Shorter than the request's own deadline. */
 const TEST_TIMEOUT_MS = 7_000;
-const MAX_REPLAYED = 1_000;
+const MAX_REPLAYED_DELIVERIES = 1_000;
 
 /**
  * Sends a test event immediately, whether the endpoint is active or not. It is not in the delivery
@@ -28,7 +28,7 @@ const MAX_REPLAYED = 1_000;
  * @throws ApiError 403, 404
  */
 export async function testEndpoint(c: AppContext, webhookId: string, now: number) {
-  const endpoint = await findOwnEndpoint(c, openCore(c), webhookId);
+  const endpoint = await requireManagedEndpoint(c, openCore(c), webhookId);
   const data = {
     message: "This is a test.",
     webhookName: endpoint.name,
@@ -38,10 +38,16 @@ export async function testEndpoint(c: AppContext, webhookId: string, now: number
   };
   const { result, status, error, durationMs } = await sendEvent(
     await openReceiver(c.env, endpoint, now),
-    { id: newId(now), kind: TEST_KIND, sequence: 1, createdAt: now, data: JSON.stringify(data) },
+    {
+      id: newId(now),
+      kind: TEST_EVENT_KIND,
+      sequence: 1,
+      createdAt: now,
+      data: JSON.stringify(data),
+    },
     {
       timeoutMs: TEST_TIMEOUT_MS,
-      loopbackOrigins: await loopbackOrigins(c.env, c.var.deadline),
+      loopbackOrigins: await listLoopbackOrigins(c.env, c.var.deadline),
       resolverUrl: c.env.DNS_OVER_HTTPS_URL,
     },
   );
@@ -71,10 +77,10 @@ export async function replayDeliveries(
 ) {
   const core = openCore(c);
   const { webhookId, ...which } = body;
-  const endpoint = await findOwnEndpoint(c, core, webhookId);
+  const endpoint = await requireManagedEndpoint(c, core, webhookId);
   if (!endpoint.isActive)
     throw new ApiError("wrong_state", "webhookId: the webhook is not active. Set isActive first.");
-  const keys = await selectDeliveriesToReplay(core, webhookId, which, MAX_REPLAYED);
+  const keys = await listDeliveriesToReplay(core, webhookId, which, MAX_REPLAYED_DELIVERIES);
   if (which.id !== undefined && keys.length === 0) {
     const [open] = await listDeliveries(
       core,
@@ -87,7 +93,7 @@ export async function replayDeliveries(
   }
   if (keys.length > 0) {
     const detail = { ...which, replayed: keys.length };
-    await commitAudited(c, core, { action: "webhook.replay", target: webhookId, detail, now }, [
+    await commitWithAudit(c, core, { action: "webhook.replay", target: webhookId, detail, now }, [
       reopenDeliveries(keys, now),
     ]);
     await enqueueEndpoints(c.env, repeatEndpoint(webhookId, keys.length), c.var.requestId);

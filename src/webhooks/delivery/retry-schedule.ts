@@ -3,7 +3,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** Waits after the first, second … failed attempt: ten attempts in 75 h 35 min 5 s. */
-const WAITS_MS: readonly number[] = [
+const RETRY_DELAYS_MS: readonly number[] = [
   5 * SECOND,
   5 * MINUTE,
   30 * MINUTE,
@@ -16,10 +16,10 @@ const WAITS_MS: readonly number[] = [
 ];
 
 /** A delivery has failed when this many attempts have. */
-export const MAX_ATTEMPTS = WAITS_MS.length + 1;
+export const MAX_ATTEMPTS = RETRY_DELAYS_MS.length + 1;
 
 /** From the first attempt of a delivery to the last, milliseconds. */
-export const SCHEDULE_MS = WAITS_MS.reduce((sum, wait) => sum + wait, 0);
+export const SCHEDULE_DURATION_MS = RETRY_DELAYS_MS.reduce((sum, wait) => sum + wait, 0);
 
 /** Waits are randomly shortened by up to this share, so that simultaneous failures spread out. */
 const JITTER = 0.2;
@@ -40,14 +40,14 @@ export function scheduleAttempt(
   retryAfterMs: number | null = null,
   random = Math.random(),
 ): number | null {
-  const wait = WAITS_MS[failedAttempts - 1];
+  const wait = RETRY_DELAYS_MS[failedAttempts - 1];
   if (wait === undefined) return null;
   const jittered = Math.ceil(wait * (1 - JITTER * random));
   return now + Math.max(jittered, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS));
 }
 
 /** Answers that may set `Retry-After`; on others we ignore it. */
-const MAY_NAME_A_TIME: readonly number[] = [429, 502, 503, 504];
+const RETRY_AFTER_STATUSES: readonly number[] = [429, 502, 503, 504];
 
 /**
  * The wait that an answer requests by `Retry-After`, in seconds or as an HTTP date (RFC 9110
@@ -57,7 +57,7 @@ const MAY_NAME_A_TIME: readonly number[] = [429, 502, 503, 504];
  */
 export function readRetryAfter(status: number, headers: Headers, now: number): number | null {
   const value = headers.get("retry-after")?.trim();
-  if (!value || !MAY_NAME_A_TIME.includes(status)) return null;
+  if (!value || !RETRY_AFTER_STATUSES.includes(status)) return null;
   if (/^\d{1,9}$/.test(value)) return Number(value) * SECOND;
   const at = Date.parse(value);
   return Number.isNaN(at) ? null : Math.max(at - now, 0);

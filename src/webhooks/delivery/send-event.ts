@@ -1,11 +1,11 @@
 import { fetchPublic, PublicFetchError } from "../../http/outbound/fetch-public.ts";
-import type { Receiver } from "../endpoints/receiver.ts";
+import type { Receiver } from "../endpoints/open-receiver.ts";
 import { signHeaders } from "../endpoints/signature.ts";
 import { formatBody, type OutgoingEvent } from "./format-body.ts";
 import { readRetryAfter } from "./retry-schedule.ts";
 
 /** The outcome of one attempt. */
-export interface Attempt {
+export interface DeliveryAttempt {
   /** `gone`: the receiver answered 410 and wants nothing any more. */
   result: "delivered" | "failed" | "gone";
   /** HTTP status; null when there was no answer. */
@@ -35,7 +35,7 @@ export async function sendEvent(
   receiver: Receiver,
   event: OutgoingEvent,
   options: SendOptions,
-): Promise<Attempt> {
+): Promise<DeliveryAttempt> {
   const begun = Date.now();
   try {
     const body = formatBody(receiver.format, event);

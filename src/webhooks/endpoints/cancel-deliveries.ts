@@ -2,7 +2,7 @@ import { type Statement, statement } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 
 /** Deliveries that one statement cancels; the sweep cancels the rest. */
-const MAX_CANCELLED = 1_000;
+const MAX_CANCELLED_DELIVERIES = 1_000;
 
 /**
  * Cancels open deliveries of inactive endpoints, up to a thousand at a time.
@@ -15,7 +15,7 @@ export function cancelDeliveries(which: SqlExpression = { sql: "TRUE", params: [
      WHERE (endpoint_id, event_id) IN (
        SELECT d.endpoint_id, d.event_id FROM webhook_endpoint e
          CROSS JOIN webhook_delivery d ON d.endpoint_id = e.id AND d.due_at IS NOT NULL
-       WHERE NOT e.is_active AND (${which.sql}) LIMIT ${MAX_CANCELLED})`,
+       WHERE NOT e.is_active AND (${which.sql}) LIMIT ${MAX_CANCELLED_DELIVERIES})`,
     ...which.params,
   );
 }

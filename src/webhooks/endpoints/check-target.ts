@@ -1,7 +1,7 @@
 import type { Env } from "../../env.ts";
 import { ApiError } from "../../http/errors.ts";
 import { checkPublicTarget, PublicFetchError } from "../../http/outbound/fetch-public.ts";
-import { loopbackOrigins } from "../../http/outbound/loopback-origins.ts";
+import { listLoopbackOrigins } from "../../http/outbound/loopback-origins.ts";
 import { abortAfter } from "../../timeout.ts";
 
 const RESOLVER_TIMEOUT_MS = 5_000;
@@ -15,18 +15,18 @@ const RESOLVER_TIMEOUT_MS = 5_000;
  */
 export async function checkTarget(env: Env, text: string, deadline: number): Promise<void> {
   const rules = {
-    loopbackOrigins: await loopbackOrigins(env, deadline),
+    loopbackOrigins: await listLoopbackOrigins(env, deadline),
     resolverUrl: env.DNS_OVER_HTTPS_URL,
   };
   try {
     await abortAfter(RESOLVER_TIMEOUT_MS, (signal) => checkPublicTarget(text, rules, signal));
   } catch (error) {
-    if (error instanceof PublicFetchError) throw refusal(error);
+    if (error instanceof PublicFetchError) throw toTargetError(error);
     throw error;
   }
 }
 
-function refusal(cause: PublicFetchError): ApiError {
+function toTargetError(cause: PublicFetchError): ApiError {
   const message = `url: ${cause.message}`;
   const error =
     cause.reason === "unresolved"

@@ -2,27 +2,27 @@ import { sql } from "drizzle-orm";
 import { type Database, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { seal } from "../../db/sealed.ts";
-import { commitAudited } from "../../http/audit.ts";
-import { networksOf } from "../../http/authenticate.ts";
+import { commitWithAudit } from "../../http/audit.ts";
+import { listPermittedNetworks } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { idempotently } from "../../http/idempotency.ts";
-import { activeSource } from "../../sources/active.ts";
+import { runIdempotently } from "../../http/idempotency.ts";
+import { findActiveSource } from "../../sources/find-source.ts";
 import { isSourceInScope } from "../../wallets/managed/find-wallet.ts";
 import type { CreateBody, WebhookRecord } from "../model/schemas.ts";
 import { type EndpointRow, webhookEndpoint } from "../model/tables.ts";
+import { checkTarget } from "./check-target.ts";
+import { hashTarget, isVisible, toWebhookRecord } from "./find-endpoint.ts";
+import { toEndpointPlace } from "./open-receiver.ts";
+import { generateSecret } from "./signature.ts";
 import {
+  INITIAL_HEALTH,
   openCore,
   rejectDuplicates,
-  requireKinds,
+  requirePermittedKinds,
   sealToken,
   toEventsJson,
-  UNTRIED_HEALTH,
-} from "./change-endpoint.ts";
-import { checkTarget } from "./check-target.ts";
-import { hashTarget, isVisible, renderEndpoint } from "./find-endpoint.ts";
-import { endpointPlace } from "./receiver.ts";
-import { newSecret } from "./signature.ts";
+} from "./update-endpoint.ts";
 
 const DEFAULT_ENDPOINTS_PER_KEY = 20;
 
@@ -42,25 +42,25 @@ export async function createEndpoint(
 ): Promise<WebhookRecord & { secret: string }> {
   const { env, var: context } = c;
   const core = openCore(c);
-  requireKinds(context.caller, body.Events);
+  requirePermittedKinds(context.caller, body.Events);
   const sourceId = body.paymentSourceId ?? null;
-  if (sourceId !== null) await permitSource(c, core, sourceId);
+  if (sourceId !== null) await requirePermittedSource(c, core, sourceId);
 
   let isNew = false;
-  const created = await idempotently(c, core, now, async (remember) => {
+  const created = await runIdempotently(c, core, now, async (remember) => {
     await checkTarget(env, body.url, context.deadline);
     const id = newId(now);
-    const secret = newSecret();
+    const secret = generateSecret();
     const row: EndpointRow = {
       id,
-      url: await seal(env, endpointPlace(id, "url"), body.url),
+      url: await seal(env, toEndpointPlace(id, "url"), body.url),
       targetHash: "",
       name: body.name,
       format: body.format,
       events: toEventsJson(body.Events),
       sourceId,
       authToken: await sealToken(env, id, body.authToken ?? null),
-      secret: await seal(env, endpointPlace(id, "secret"), secret),
+      secret: await seal(env, toEndpointPlace(id, "secret"), secret),
       previousSecret: null,
       previousSecretUntil: null,
       isActive: true,
@@ -68,7 +68,7 @@ export async function createEndpoint(
       lastSuccessAt: null,
       disabledAt: null,
       disabledReason: null,
-      ...UNTRIED_HEALTH,
+      ...INITIAL_HEALTH,
       enqueuedUntil: null,
       createdById: context.caller.id,
       createdAt: now,
@@ -76,13 +76,13 @@ export async function createEndpoint(
       deletedAt: null,
     };
     row.targetHash = await hashTarget(env, { ...row, url: body.url });
-    const answer = { ...renderEndpoint(row, body.url), secret };
+    const answer = { ...toWebhookRecord(row, body.url), secret };
     const detail = { format: row.format, events: body.Events, paymentSourceId: sourceId };
     const limit = Number(env.WEBHOOK_ENDPOINTS_PER_KEY) || DEFAULT_ENDPOINTS_PER_KEY;
-    const createdById = unlessTooMany(row.createdById, limit);
+    const createdById = creatorIdSql(row.createdById, limit);
     try {
       await rejectDuplicates(
-        commitAudited(c, core, { action: "webhook.create", target: id, detail, now }, [
+        commitWithAudit(c, core, { action: "webhook.create", target: id, detail, now }, [
           ...(await remember(answer)),
           core.orm
             .insert(webhookEndpoint)
@@ -108,16 +108,20 @@ export async function createEndpoint(
 }
 
 /** The API key that creates an endpoint; NULL, which aborts the batch, when it is at its limit. */
-function unlessTooMany(apiKeyId: string, limit: number) {
+function creatorIdSql(apiKeyId: string, limit: number) {
   return sql<string>`iif((SELECT count(*) FROM webhook_endpoint
     WHERE created_by_id = ${apiKeyId} AND deleted_at IS NULL) < ${limit}, ${apiKeyId}, NULL)`;
 }
 
 /** @throws ApiError 404 for a source on another network or without a wallet that the key may use, too */
-async function permitSource(c: AppContext, core: Database, sourceId: string): Promise<void> {
+async function requirePermittedSource(
+  c: AppContext,
+  core: Database,
+  sourceId: string,
+): Promise<void> {
   const { caller } = c.var;
-  const source = await activeSource(core, sourceId);
-  const isOnNetwork = source && networksOf(caller).includes(source.network);
+  const source = await findActiveSource(core, sourceId);
+  const isOnNetwork = source && listPermittedNetworks(caller).includes(source.network);
   if (isOnNetwork && (await isSourceInScope(core, caller, sourceId))) return;
   throw new ApiError(404, "paymentSourceId: there is no such payment source");
 }

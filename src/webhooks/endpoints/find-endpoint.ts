@@ -3,14 +3,14 @@ import { ENV_ADMIN_ID } from "../../api-keys/find-key.ts";
 import { apiKey } from "../../api-keys/tables.ts";
 import { maskToken } from "../../api-keys/token.ts";
 import type { Database } from "../../db/client.ts";
-import { open, openOrEmpty } from "../../db/sealed.ts";
+import { unseal, unsealOrEmpty } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { ListedWebhook, WebhookRecord } from "../model/schemas.ts";
 import { type EndpointRow, webhookEndpoint } from "../model/tables.ts";
-import { endpointPlace } from "./receiver.ts";
+import { toEndpointPlace } from "./open-receiver.ts";
 import { hmacSha256 } from "./signature.ts";
 
 /**
@@ -60,19 +60,19 @@ export async function listEndpoints(
     .limit(query.limit);
   return Promise.all(
     rows.map(async ({ endpoint, maskedToken }) => ({
-      ...renderEndpoint(endpoint, await openUrlForDisplay(env, endpoint)),
+      ...toWebhookRecord(endpoint, await openUrlForDisplay(env, endpoint)),
       failureCount: endpoint.failureCount,
       lastSuccessAt: endpoint.lastSuccessAt === null ? null : isoTime(endpoint.lastSuccessAt),
       disabledAt: endpoint.disabledAt === null ? null : isoTime(endpoint.disabledAt),
       disabledReason: endpoint.disabledReason,
       pausedUntil: endpoint.pausedUntil === null ? null : isoTime(endpoint.pausedUntil),
-      CreatedBy: createdBy(env, endpoint.createdById, maskedToken),
+      CreatedBy: toCreator(env, endpoint.createdById, maskedToken),
     })),
   );
 }
 
 /** Null when the key is gone. */
-function createdBy(env: Env, id: string, maskedToken: string | null) {
+function toCreator(env: Env, id: string, maskedToken: string | null) {
   const masked =
     id === ENV_ADMIN_ID ? (env.ADMIN_KEY ? maskToken(env.ADMIN_KEY) : null) : maskedToken;
   return masked === null ? null : { apiKeyId: id, apiKeyToken: masked };
@@ -85,7 +85,7 @@ export async function isVisible(
   webhookId: string,
 ): Promise<boolean> {
   const endpoint = await findEndpoint(core, webhookId);
-  return endpoint !== null && isOwn(caller, endpoint);
+  return endpoint !== null && mayManage(caller, endpoint);
 }
 
 /**
@@ -94,19 +94,19 @@ export async function isVisible(
  * @throws ApiError 404 when there is none, 403 when it is another key's and the caller is not an
  *   Admin
  */
-export async function findOwnEndpoint(
+export async function requireManagedEndpoint(
   c: AppContext,
   core: Database,
   webhookId: string,
 ): Promise<EndpointRow> {
   const endpoint = await findEndpoint(core, webhookId);
   if (endpoint === null) throw new ApiError(404, "webhookId: there is no such webhook");
-  if (!isOwn(c.var.caller, endpoint))
+  if (!mayManage(c.var.caller, endpoint))
     throw new ApiError("not_owner", "webhookId: belongs to another API key");
   return endpoint;
 }
 
-const isOwn = (caller: Caller, endpoint: EndpointRow) =>
+const mayManage = (caller: Caller, endpoint: EndpointRow) =>
   caller.permission === "Admin" || endpoint.createdById === caller.id;
 
 async function findEndpoint(core: Database, webhookId: string): Promise<EndpointRow | null> {
@@ -119,7 +119,7 @@ async function findEndpoint(core: Database, webhookId: string): Promise<Endpoint
 
 /** @throws SealError */
 export function openUrl(env: Env, { id, url }: Pick<EndpointRow, "id" | "url">): Promise<string> {
-  return open(env, endpointPlace(id, "url"), url);
+  return unseal(env, toEndpointPlace(id, "url"), url);
 }
 
 /** The URL for display: `""` when its sealing key was lost. */
@@ -127,11 +127,11 @@ export function openUrlForDisplay(
   env: Env,
   { id, url }: Pick<EndpointRow, "id" | "url">,
 ): Promise<string> {
-  return openOrEmpty(env, endpointPlace(id, "url"), url);
+  return unsealOrEmpty(env, toEndpointPlace(id, "url"), url);
 }
 
 /** An endpoint as the interface shows it; `url` is in clear. */
-export function renderEndpoint(endpoint: EndpointRow, url: string): WebhookRecord {
+export function toWebhookRecord(endpoint: EndpointRow, url: string): WebhookRecord {
   return {
     id: endpoint.id,
     url,

@@ -1,12 +1,12 @@
 /** Signatures of deliveries: Standard Webhooks 1.0.0, symmetric (`v1`, HMAC-SHA-256). */
 
-const PREFIX = "whsec_";
+const SECRET_PREFIX = "whsec_";
 const SECRET_BYTES = 32;
 
 /** A new signing secret: `whsec_` and 32 random bytes in base64. */
-export function newSecret(): string {
+export function generateSecret(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
-  return `${PREFIX}${Buffer.from(bytes).toString("base64")}`;
+  return `${SECRET_PREFIX}${Buffer.from(bytes).toString("base64")}`;
 }
 
 /**
@@ -25,7 +25,7 @@ export async function signHeaders(
   const timestamp = Math.floor(at / 1000);
   const signatures = await Promise.all(
     secrets.map(async (secret) => {
-      const key = Buffer.from(secret.slice(PREFIX.length), "base64");
+      const key = Buffer.from(secret.slice(SECRET_PREFIX.length), "base64");
       const mac = await hmacSha256(key, `${id}.${timestamp}.${body}`);
       return `v1,${Buffer.from(mac).toString("base64")}`;
     }),

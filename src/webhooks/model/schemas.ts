@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { EVENT_KINDS } from "../../events/event-kinds.ts";
-import { answerText, described, named, recordId, timestamp } from "../../http/openapi/fields.ts";
+import { described, named, recordId, responseText, timestamp } from "../../http/openapi/fields.ts";
 import { flag, limit, page, text, time } from "../../http/openapi/parameters.ts";
 import { DELIVERY_STATUSES, WEBHOOK_FORMATS } from "./tables.ts";
 
@@ -9,17 +9,17 @@ const MAX_NAME_LENGTH = 100;
 const MAX_OVERLAP_S = 7 * 24 * 60 * 60;
 const DEFAULT_OVERLAP_S = 24 * 60 * 60;
 
-const ID = "01m80ydyrn7fh4bt4hg1xd53zw";
-const EVENT_ID = "01m80ye14bqk5w2m7d3v0zt9xa";
-const RECORD_ID = "01m80ye14arhma0jvpxvf6nc73";
-const URL = "https://receiver.example.com/hook";
-const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-const AT = "2026-11-22T06:17:27.492Z";
+const EXAMPLE_WEBHOOK_ID = "01m80ydyrn7fh4bt4hg1xd53zw";
+const EXAMPLE_EVENT_ID = "01m80ye14bqk5w2m7d3v0zt9xa";
+const EXAMPLE_RECORD_ID = "01m80ye14arhma0jvpxvf6nc73";
+const EXAMPLE_URL = "https://receiver.example.com/hook";
+const EXAMPLE_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const EXAMPLE_TIME = "2026-11-22T06:17:27.492Z";
 
 const url = described(
   text(MAX_URL_LENGTH).meta({ format: "public-https-url" }),
   "An https URL on the default port, whose host is public.",
-  URL,
+  EXAMPLE_URL,
 );
 const format = described(
   named("WebhookFormat", "Format of a delivered event.", z.enum(WEBHOOK_FORMATS)),
@@ -44,7 +44,7 @@ const authToken = described(
   "Each delivery sends the token as `Authorization: Bearer …`. Null: none.",
   "4f7Qm2Xc9LrTbV1yHnK8",
 );
-const webhookId = described(text(), "Id of the webhook.", ID);
+const webhookId = described(text(), "Id of the webhook.", EXAMPLE_WEBHOOK_ID);
 
 export const createBody = z.strictObject({
   url,
@@ -120,17 +120,21 @@ export const deliveriesQuery = z
     cursorWebhookId: described(
       text().optional(),
       "`webhookId` of the last item of the previous page. Without `cursorWebhookId`, the page begins after all deliveries of the event.",
-      ID,
+      EXAMPLE_WEBHOOK_ID,
     ),
     status: described(deliveryStatus.optional(), "Only deliveries in this status.", "Failed"),
     event,
     since,
     until,
-    webhookId: described(text().optional(), "Id of the webhook. Required without `recordId`.", ID),
+    webhookId: described(
+      text().optional(),
+      "Id of the webhook. Required without `recordId`.",
+      EXAMPLE_WEBHOOK_ID,
+    ),
     recordId: described(
       text().optional(),
       "Only events about the payment or purchase with this id. Required without `webhookId`.",
-      RECORD_ID,
+      EXAMPLE_RECORD_ID,
     ),
   })
   .refine(({ webhookId, recordId }) => (webhookId ?? recordId) !== undefined, {
@@ -140,7 +144,7 @@ export const deliveriesQuery = z
 
 export const replayBody = z.object({
   webhookId,
-  id: described(text().optional(), "Id of the event, sent as `webhook-id`.", EVENT_ID),
+  id: described(text().optional(), "Id of the event, sent as `webhook-id`.", EXAMPLE_EVENT_ID),
   status: described(
     named(
       "EndedDeliveryStatus",
@@ -156,9 +160,9 @@ export const replayBody = z.object({
 });
 
 const webhookFields = {
-  id: recordId("the webhook", ID),
-  url: answerText("URL of the receiver.", URL),
-  name: answerText("Display name.", "Bookkeeping"),
+  id: recordId("the webhook", EXAMPLE_WEBHOOK_ID),
+  url: responseText("URL of the receiver.", EXAMPLE_URL),
+  name: responseText("Display name.", "Bookkeeping"),
   format,
   Events: described(z.array(eventKind), "Kinds of events that the webhook receives."),
   isActive: described(z.boolean(), "Whether the service sends events.", true),
@@ -180,16 +184,16 @@ export const createdWebhook = named(
   "A new endpoint, with the secret that verifies its deliveries.",
   z.object({
     ...webhookFields,
-    secret: answerText(
+    secret: responseText(
       "Secret that verifies deliveries. Only this response contains the secret.",
-      SECRET,
+      EXAMPLE_SECRET,
     ),
   }),
 );
 
 /** A time that may not have come. */
-function moment(what: string) {
-  return described(timestamp("").nullable(), what, AT);
+function nullableTime(what: string) {
+  return described(timestamp("").nullable(), what, EXAMPLE_TIME);
 }
 
 export const listedWebhook = named(
@@ -198,8 +202,8 @@ export const listedWebhook = named(
   z.object({
     ...webhookFields,
     failureCount: described(z.int().min(0), "Failed deliveries since the last success.", 0),
-    lastSuccessAt: moment("Time of the last successful delivery. Null: none yet."),
-    disabledAt: moment(
+    lastSuccessAt: nullableTime("Time of the last successful delivery. Null: none yet."),
+    disabledAt: nullableTime(
       "Time at which the service disabled the webhook after failures. Null: not disabled.",
     ),
     disabledReason: described(
@@ -207,14 +211,14 @@ export const listedWebhook = named(
       "Reason of the disabling. Null: not disabled.",
       "answered 500",
     ),
-    pausedUntil: moment(
+    pausedUntil: nullableTime(
       "Time until which the service sends nothing, since the receiver timed out. Null: no pause.",
     ),
     CreatedBy: described(
       z
         .object({
           apiKeyId: recordId("the API key", "env-admin"),
-          apiKeyToken: answerText("Masked token of the API key.", "*****N-_8"),
+          apiKeyToken: responseText("Masked token of the API key.", "*****N-_8"),
         })
         .nullable(),
       "The API key that created the webhook. Null: the key was deleted.",
@@ -224,14 +228,14 @@ export const listedWebhook = named(
 export type ListedWebhook = z.infer<typeof listedWebhook>;
 
 export const deletedWebhook = z.object({
-  id: recordId("the webhook", ID),
-  url: answerText("URL of the receiver.", URL),
-  name: answerText("Display name.", "Bookkeeping"),
+  id: recordId("the webhook", EXAMPLE_WEBHOOK_ID),
+  url: responseText("URL of the receiver.", EXAMPLE_URL),
+  name: responseText("Display name.", "Bookkeeping"),
   deletedAt: timestamp("Time of deletion."),
 });
 
 export const testResult = z.object({
-  webhookId: recordId("the webhook", ID),
+  webhookId: recordId("the webhook", EXAMPLE_WEBHOOK_ID),
   success: described(z.boolean(), "Whether the receiver answered 2xx.", true),
   responseCode: described(
     z.number().nullable(),
@@ -247,9 +251,9 @@ export const testResult = z.object({
 });
 
 export const rotatedSecret = z.object({
-  webhookId: recordId("the webhook", ID),
-  secret: answerText("The new secret. Only this response contains the secret.", SECRET),
-  previousSecretValidUntil: moment(
+  webhookId: recordId("the webhook", EXAMPLE_WEBHOOK_ID),
+  secret: responseText("The new secret. Only this response contains the secret.", EXAMPLE_SECRET),
+  previousSecretValidUntil: nullableTime(
     "Time until which the previous secret also signs. Null: the previous secret no longer signs.",
   ),
 });
@@ -278,14 +282,14 @@ export const deliveryRecord = named(
   "WebhookDelivery",
   "A delivery of an event to a webhook.",
   z.object({
-    id: recordId("the event, sent as `webhook-id`", EVENT_ID),
-    webhookId: recordId("the webhook", ID),
-    recordId: recordId("what the event is about", RECORD_ID),
-    event: answerText("Kind of the event.", "PAYMENT_ON_CHAIN_STATUS_CHANGED"),
+    id: recordId("the event, sent as `webhook-id`", EXAMPLE_EVENT_ID),
+    webhookId: recordId("the webhook", EXAMPLE_WEBHOOK_ID),
+    recordId: recordId("what the event is about", EXAMPLE_RECORD_ID),
+    event: responseText("Kind of the event.", "PAYMENT_ON_CHAIN_STATUS_CHANGED"),
     status: described(deliveryStatus, "Status.", "Success"),
     attempts: described(z.number(), "Number of attempts.", 1),
-    nextAttemptAt: moment("Time of the next attempt. Null: the delivery is not open."),
-    lastAttemptAt: moment("Time of the last attempt. Null: none yet."),
+    nextAttemptAt: nullableTime("Time of the next attempt. Null: the delivery is not open."),
+    lastAttemptAt: nullableTime("Time of the last attempt. Null: none yet."),
     responseStatus: described(
       z.number().nullable(),
       "HTTP status of the response. Null: no response.",
@@ -318,8 +322,8 @@ export const testEvent = named(
   "WebhookTest",
   "Data of a test event.",
   z.object({
-    message: answerText("Text of the test event.", "This is a test."),
-    webhookName: answerText("Display name of the webhook.", "Bookkeeping"),
+    message: responseText("Text of the test event.", "This is a test."),
+    webhookName: responseText("Display name of the webhook.", "Bookkeeping"),
     webhookFormat: format,
     paymentSourceId: webhookFields.paymentSourceId,
     triggeredByApiKeyId: recordId("the API key that made the request", "env-admin"),

@@ -13,14 +13,14 @@ export const DELIVERY_STATUSES = ["Pending", "Retrying", "Success", "Failed", "C
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /** What `POST /webhooks/test` sends; nobody subscribes to it. */
-export const TEST_KIND = "WEBHOOK_TEST";
+export const TEST_EVENT_KIND = "WEBHOOK_TEST";
 
 /** How a delivered event is written: JSON with the whole record, or a chat message about it. */
 export const WEBHOOK_FORMATS = ["EXTENDED", "CHAT", "GOOGLE_CHAT", "DISCORD"] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
 /** SQL: a delivery tells of a payment or purchase. Only those are found by their record: an index costs two more rows each. */
-export const IS_OF_ESCROW = "(kind GLOB 'PAYMENT_*' OR kind GLOB 'PURCHASE_*')";
+export const ESCROW_KIND_CONDITION = "(kind GLOB 'PAYMENT_*' OR kind GLOB 'PURCHASE_*')";
 
 /** A receiver of events. Core. */
 export const webhookEndpoint = sqliteTable(
@@ -116,6 +116,6 @@ export const webhookDelivery = sqliteTable(
     // Deliveries of a payment or purchase, newest first.
     index("webhook_delivery_record")
       .on(table.recordId, table.eventId, table.endpointId)
-      .where(sql.raw(IS_OF_ESCROW)),
+      .where(sql.raw(ESCROW_KIND_CONDITION)),
   ],
 );

@@ -1,9 +1,9 @@
 import type { Statement } from "../../db/client.ts";
-import { isoText, type SqlExpression } from "../../db/clock.ts";
-import { writeEventFrom } from "../../events/outbox.ts";
+import { isoTimeSql, type SqlExpression } from "../../db/clock.ts";
+import { writeComputedEvent } from "../../events/outbox.ts";
 import { isoTime } from "../../http/envelope.ts";
 import type { AttemptOrder } from "../model/messages.ts";
-import type { Outcome } from "./attempt-row.ts";
+import type { AttemptOutcome } from "./attempt-row.ts";
 
 /*
  * D1 renders the record of an attempt, so that lists and events show the same. The batch that writes a
@@ -11,25 +11,25 @@ import type { Outcome } from "./attempt-row.ts";
  */
 
 /** Join of attempts and settlements. A replay shows the original settlement. */
-export const SETTLEMENT_OF_ATTEMPT =
+export const SETTLEMENT_JOIN_CONDITION =
   "x402_settlement.attempt_id = ifnull(x402_payment_attempt.replay_of, x402_payment_attempt.id)";
 
 /** A member of a JSON object: its name and the SQL of its value. */
-type Field = readonly [name: string, sql: string];
+type JsonField = readonly [name: string, sql: string];
 
-const SETTLEMENT: readonly Field[] = [
+const SETTLEMENT_FIELDS: readonly JsonField[] = [
   ["id", "x402_settlement.id"],
   ["success", "json(iif(x402_settlement.success, 'true', 'false'))"],
   ["txHash", "x402_settlement.tx_hash"],
   ["amount", "x402_settlement.amount"],
   ["payer", "x402_settlement.payer"],
-  ["createdAt", isoText("x402_settlement.created_at")],
+  ["createdAt", isoTimeSql("x402_settlement.created_at")],
 ];
 
-const ATTEMPT_FIELDS: readonly Field[] = [
+const ATTEMPT_FIELDS: readonly JsonField[] = [
   ["id", "x402_payment_attempt.id"],
-  ["createdAt", isoText("x402_payment_attempt.created_at")],
-  ["updatedAt", isoText("x402_payment_attempt.updated_at")],
+  ["createdAt", isoTimeSql("x402_payment_attempt.created_at")],
+  ["updatedAt", isoTimeSql("x402_payment_attempt.updated_at")],
   ["direction", "x402_payment_attempt.direction"],
   ["status", "x402_payment_attempt.status"],
   ["apiKeyId", "x402_payment_attempt.api_key_id"],
@@ -48,15 +48,15 @@ const ATTEMPT_FIELDS: readonly Field[] = [
   ["errorMessage", "x402_payment_attempt.error_message"],
   [
     "Settlement",
-    `iif(x402_settlement.id IS NULL, json('null'), ${addFields("json_object()", SETTLEMENT)})`,
+    `iif(x402_settlement.id IS NULL, json('null'), ${addJsonFieldsSql("json_object()", SETTLEMENT_FIELDS)})`,
   ],
 ];
 
 /** SQL of an attempt as the interface shows it, JSON. */
-export const ATTEMPT_JSON = addFields("json_object()", ATTEMPT_FIELDS);
+export const ATTEMPT_JSON_SQL = addJsonFieldsSql("json_object()", ATTEMPT_FIELDS);
 
 /** SQL of a JSON object with more members; a D1 function takes at most 32 arguments. */
-export function addFields(object: string, fields: readonly Field[]): string {
+export function addJsonFieldsSql(object: string, fields: readonly JsonField[]): string {
   let sql = object;
   for (let i = 0; i < fields.length; i += 15) {
     const members = fields.slice(i, i + 15).map(([name, value]) => `'$.${name}', ${value}`);
@@ -72,13 +72,13 @@ export function addFields(object: string, fields: readonly Field[]): string {
  * @param sequence - 1, 2, 3 … per attempt
  * @param now - epoch milliseconds
  */
-export function writeOutcomeEvent(
+export function insertOutcomeEvent(
   order: AttemptOrder,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   sequence: number,
   now: number,
 ): Statement {
-  return writeEventFrom(
+  return writeComputedEvent(
     {
       kind: outcome.success ? "X402_PAYMENT_SETTLED" : "X402_PAYMENT_FAILED",
       network: order.requirements.network,
@@ -87,12 +87,16 @@ export function writeOutcomeEvent(
       recordId: order.attemptId,
       sequence,
     },
-    outcomeData(order, outcome, now),
+    outcomeDataSql(order, outcome, now),
     now,
   );
 }
 
-function outcomeData({ attemptId }: AttemptOrder, outcome: Outcome, now: number): SqlExpression {
+function outcomeDataSql(
+  { attemptId }: AttemptOrder,
+  outcome: AttemptOutcome,
+  now: number,
+): SqlExpression {
   const { success, transaction } = outcome;
   // Additional fields for receivers.
   const own: [name: string, value: unknown][] = [
@@ -100,13 +104,13 @@ function outcomeData({ attemptId }: AttemptOrder, outcome: Outcome, now: number)
     ["txHash", transaction === "" ? null : transaction],
     ["settledAt", success ? isoTime(now) : null],
   ];
-  const record = addFields(ATTEMPT_JSON, [
+  const record = addJsonFieldsSql(ATTEMPT_JSON_SQL, [
     ...own.map(([name]) => [name, "?"] as const),
     ["success", `json('${success}')`],
   ]);
   return {
     sql: `(SELECT ${record} FROM x402_payment_attempt
-      LEFT JOIN x402_settlement ON ${SETTLEMENT_OF_ATTEMPT} WHERE x402_payment_attempt.id = ?)`,
+      LEFT JOIN x402_settlement ON ${SETTLEMENT_JOIN_CONDITION} WHERE x402_payment_attempt.id = ?)`,
     params: [...own.map(([, value]) => value), attemptId],
   };
 }

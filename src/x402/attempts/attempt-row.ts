@@ -25,7 +25,7 @@ export function toAttemptOrder(order: AttemptOrder): AttemptOrder {
 }
 
 /** How an attempt ended. */
-export interface Outcome {
+export interface AttemptOutcome {
   success: boolean;
   /** Transaction hash; empty when there is none. */
   transaction: string;
@@ -39,7 +39,7 @@ export function toOutcome(
   state: "settled" | "failed",
   { transaction, reason, message }: Pick<JobStatus, "transaction" | "reason" | "message">,
   payer: string | null,
-): Outcome {
+): AttemptOutcome {
   const success = state === "settled";
   return { success, transaction, payer, errorReason: reason, errorMessage: message };
 }
@@ -84,7 +84,10 @@ export function toAttemptRow(
 }
 
 /** Id of the attempt that holds the order's payment, settled or pending; null when there is none. */
-export async function findHolder(core: Database, order: AttemptOrder): Promise<string | null> {
+export async function findClaimingAttempt(
+  core: Database,
+  order: AttemptOrder,
+): Promise<string | null> {
   const holding = `SELECT id FROM x402_payment_attempt
     WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`;
   const [row] = await core.all<{ id: string }>(

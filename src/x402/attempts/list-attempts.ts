@@ -11,7 +11,7 @@ import {
   x402Attempt,
   x402Settlement,
 } from "../model/tables.ts";
-import { ATTEMPT_JSON, SETTLEMENT_OF_ATTEMPT } from "./attempt-json.ts";
+import { ATTEMPT_JSON_SQL, SETTLEMENT_JOIN_CONDITION } from "./attempt-json.ts";
 
 export interface AttemptFilter {
   take: number;
@@ -30,9 +30,9 @@ export async function listAttempts(c: AppContext, filter: AttemptFilter) {
   const { caller, deadline } = c.var;
   const core = db(c.env, undefined, { deadline });
   const rows = await core.orm
-    .select({ record: sql.raw(ATTEMPT_JSON).mapWith(parseRecord) })
+    .select({ record: sql.raw(ATTEMPT_JSON_SQL).mapWith(parseRecord) })
     .from(x402Attempt)
-    .leftJoin(x402Settlement, sql.raw(SETTLEMENT_OF_ATTEMPT))
+    .leftJoin(x402Settlement, sql.raw(SETTLEMENT_JOIN_CONDITION))
     .where(
       and(
         caller.permission === "Admin" ? undefined : eq(x402Attempt.apiKeyId, caller.id),

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { canonicalJson } from "../../canonical-json.ts";
+import { toCanonicalJson } from "../../canonical-json.ts";
 import type { Database } from "../../db/client.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { SettleOrder } from "../model/messages.ts";
@@ -11,22 +11,22 @@ import type { PaymentPayload } from "../model/schemas.ts";
  * characters escaped (not RFC 8785, but what existing such services compute).
  */
 export async function hashPayload(payload: unknown): Promise<string> {
-  const bytes = new TextEncoder().encode(canonicalJson(payload, escapeText));
+  const bytes = new TextEncoder().encode(toCanonicalJson(payload, escapeText));
   return Buffer.from(await crypto.subtle.digest("SHA-256", bytes)).toString("hex");
 }
 
 /** Characters that canonical JSON escapes in addition to JSON's own. */
-const ESCAPED =
+const ESCAPED_CHARACTERS =
   /[\u007f-\u009f\u00ad\u0600-\u0604\u070f\u17b4\u17b5\u200c-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff0-\uffff]/g;
 
 function escapeText(text: string): string {
   return JSON.stringify(text).replace(
-    ESCAPED,
+    ESCAPED_CHARACTERS,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
 
-const EXTENSION = "payment-identifier";
+const PAYMENT_IDENTIFIER_EXTENSION = "payment-identifier";
 
 /** The id of the x402 extension `payment-identifier`. */
 export const paymentIdentifier = z
@@ -39,14 +39,14 @@ export const paymentIdentifier = z
  * @throws ApiError 400 when it has the wrong form, or is required and absent
  */
 export function readPaymentIdentifier({ extensions }: PaymentPayload): string | null {
-  const extension = extensions?.[EXTENSION];
+  const extension = extensions?.[PAYMENT_IDENTIFIER_EXTENSION];
   if (extension === undefined) return null;
   const parsed = z
     .object({
       info: z.object({ required: z.boolean().default(false), id: z.unknown().optional() }),
     })
     .safeParse(extension);
-  const field = `paymentPayload.extensions.${EXTENSION}.info`;
+  const field = `paymentPayload.extensions.${PAYMENT_IDENTIFIER_EXTENSION}.info`;
   if (!parsed.success) throw new ApiError(400, `${field}: must be an object`);
   const { required, id } = parsed.data.info;
   if (id === undefined || id === null) {
@@ -76,6 +76,6 @@ export async function requireUnusedIdentifier(core: Database, order: SettleOrder
   if (row)
     throw new ApiError(
       "identifier_reused",
-      `paymentPayload.extensions.${EXTENSION}.info.id: belongs to the attempt ${row.id}`,
+      `paymentPayload.extensions.${PAYMENT_IDENTIFIER_EXTENSION}.info.id: belongs to the attempt ${row.id}`,
     );
 }

@@ -1,15 +1,20 @@
 /** Writes attempts that begin, are refused, withdrawn, replayed or only verified. */
 import { sql } from "drizzle-orm";
-import { charge, refund } from "../../api-keys/credits.ts";
+import { chargeOperation, refundOperation } from "../../api-keys/credits.ts";
 import { type Database, type Statement, violates } from "../../db/client.ts";
 import type { AttemptOrder } from "../model/messages.ts";
 import { x402Attempt } from "../model/tables.ts";
-import { writeOutcomeEvent } from "./attempt-json.ts";
-import { findAttemptState, findHolder, type Outcome, toAttemptRow } from "./attempt-row.ts";
+import { insertOutcomeEvent } from "./attempt-json.ts";
+import {
+  type AttemptOutcome,
+  findAttemptState,
+  findClaimingAttempt,
+  toAttemptRow,
+} from "./attempt-row.ts";
 
 /** D1 has another attempt that holds the same payment: the object's storage was lost. */
-export class AlreadyClaimed extends Error {
-  override name = "AlreadyClaimed";
+export class AlreadyClaimedError extends Error {
+  override name = "AlreadyClaimedError";
   readonly attemptId: string;
 
   constructor(attemptId: string) {
@@ -24,7 +29,7 @@ export class AlreadyClaimed extends Error {
  *
  * @param now - epoch milliseconds
  * @returns `ended` when the attempt was withdrawn before: nothing may be settled under it
- * @throws AlreadyClaimed; ApiError 402 by `throwIfOutOfCredits` of what it throws
+ * @throws AlreadyClaimedError; ApiError 402 by `throwIfOutOfCredits` of what it throws
  */
 export async function recordVerifiedAttempt(
   core: Database,
@@ -37,40 +42,41 @@ export async function recordVerifiedAttempt(
     await core.batch([
       core.orm
         .insert(x402Attempt)
-        .values({ ...row, charged: isCharged(order) })
+        .values({ ...row, charged: chargedSql(order) })
         .toSQL(),
-      ...charge(order.caller, "x402-settle"),
+      ...chargeOperation(order.caller, "x402-settle"),
     ]);
     return "written";
   } catch (error) {
-    if (!HELD_ONCE.some((column) => violates(error, `x402_payment_attempt.${column}`))) throw error;
+    if (!UNIQUE_COLUMNS.some((column) => violates(error, `x402_payment_attempt.${column}`)))
+      throw error;
     // A repeat violates each of these, and SQLite names the one it checks first. Only one object
     // writes rows of this id: this batch, which leaves it open, or a withdrawal, which ends it.
     const own = await findAttemptState(core, order.attemptId);
     if (own) return own.status === "Verified" ? "written" : "ended";
-    const holder = await findHolder(core, order);
+    const holder = await findClaimingAttempt(core, order);
     // The other attempt has failed in the meantime.
     if (holder === null) throw error;
-    throw new AlreadyClaimed(holder);
+    throw new AlreadyClaimedError(holder);
   }
 }
 
 /** Reads the key's limit as `charge` does, since the cached caller may be outdated. */
-function isCharged({ caller }: AttemptOrder) {
+function chargedSql({ caller }: AttemptOrder) {
   if (!caller.usageLimited) return false;
   return sql<boolean>`coalesce((SELECT usage_limited FROM api_key WHERE id = ${caller.id}), 0)`;
 }
 
 /** Unique columns: the id, and those that only a settled or pending attempt holds. */
-const HELD_ONCE = ["id", "claim", "payment_payload_hash", "payment_identifier"];
+const UNIQUE_COLUMNS = ["id", "claim", "payment_payload_hash", "payment_identifier"];
 
 /** True for the row of an attempt whose settlement was begun and has no outcome. */
-const IS_OPEN = "status = 'Verified' AND revision = 0";
+const OPEN_ATTEMPT_CONDITION = "status = 'Verified' AND revision = 0";
 
 /** Whether the attempt is open and was charged. */
-function isOpenAndCharged({ attemptId }: AttemptOrder) {
+function openAndChargedCondition({ attemptId }: AttemptOrder) {
   return {
-    sql: `EXISTS (SELECT 1 FROM x402_payment_attempt WHERE id = ? AND charged = 1 AND ${IS_OPEN})`,
+    sql: `EXISTS (SELECT 1 FROM x402_payment_attempt WHERE id = ? AND charged = 1 AND ${OPEN_ATTEMPT_CONDITION})`,
     params: [attemptId],
   };
 }
@@ -83,16 +89,16 @@ function isOpenAndCharged({ attemptId }: AttemptOrder) {
 export async function recordRefusal(
   core: Database,
   order: AttemptOrder,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   now: number,
 ): Promise<void> {
   const { payer, errorReason, errorMessage } = outcome;
   const failed = { status: "Failed", payer, errorReason, errorMessage } as const;
   const row = { ...toAttemptRow(order, failed, now), revision: 1 };
-  const revision = sql<number>`iif(${sql.raw(IS_OPEN)}, 1, NULL)`;
+  const revision = sql<number>`iif(${sql.raw(OPEN_ATTEMPT_CONDITION)}, 1, NULL)`;
   try {
     await core.batch([
-      ...refund(order.caller, "x402-settle", isOpenAndCharged(order)),
+      ...refundOperation(order.caller, "x402-settle", openAndChargedCondition(order)),
       core.orm
         .insert(x402Attempt)
         .values(row)
@@ -101,7 +107,7 @@ export async function recordRefusal(
           set: { ...failed, charged: false, revision, updatedAt: now },
         })
         .toSQL(),
-      writeOutcomeEvent(order, outcome, 1, now),
+      insertOutcomeEvent(order, outcome, 1, now),
     ]);
   } catch (error) {
     if (!violates(error, "x402_payment_attempt.revision")) throw error;
@@ -128,14 +134,14 @@ export async function withdrawAttempt(
     errorMessage: "The settlement ended before anything was sent",
   } as const;
   await core.batch([
-    ...refund(order.caller, "x402-settle", isOpenAndCharged(order)),
+    ...refundOperation(order.caller, "x402-settle", openAndChargedCondition(order)),
     core.orm
       .insert(x402Attempt)
       .values(toAttemptRow(order, failed, now))
       .onConflictDoUpdate({
         target: x402Attempt.id,
         set: { ...failed, charged: false, updatedAt: now },
-        setWhere: sql.raw(IS_OPEN),
+        setWhere: sql.raw(OPEN_ATTEMPT_CONDITION),
       })
       .toSQL(),
   ]);

@@ -1,15 +1,15 @@
 /** Writes the outcome of a verified attempt: status, settlement, event and credit. */
-import { refund } from "../../api-keys/credits.ts";
+import { refundOperation } from "../../api-keys/credits.ts";
 import { type Database, type Statement, statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import type { AttemptOrder } from "../model/messages.ts";
-import { writeOutcomeEvent } from "./attempt-json.ts";
-import { findAttemptState, type Outcome } from "./attempt-row.ts";
+import { insertOutcomeEvent } from "./attempt-json.ts";
+import { type AttemptOutcome, findAttemptState } from "./attempt-row.ts";
 
 /** A verified attempt and its outcome. */
 export interface EndedAttempt {
   order: AttemptOrder;
-  outcome: Outcome;
+  outcome: AttemptOutcome;
 }
 
 /**
@@ -23,7 +23,7 @@ export async function recordFirstOutcomes(
   ended: readonly EndedAttempt[],
   now: number,
 ): Promise<void> {
-  await core.batch(ended.flatMap((one) => outcomeStatements(one, 0, now)));
+  await core.batch(ended.flatMap((one) => buildOutcomeStatements(one, 0, now)));
 }
 
 /**
@@ -35,12 +35,12 @@ export async function recordFirstOutcomes(
 export async function recordOutcome(
   core: Database,
   order: AttemptOrder,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   revision: number,
   now: number,
 ): Promise<void> {
   try {
-    await core.batch(outcomeStatements({ order, outcome }, revision, now));
+    await core.batch(buildOutcomeStatements({ order, outcome }, revision, now));
   } catch (error) {
     if (!violates(error, "x402_payment_attempt.revision")) throw error;
     const own = await findAttemptState(core, order.attemptId);
@@ -53,7 +53,7 @@ export async function recordOutcome(
   }
 }
 
-function outcomeStatements(
+function buildOutcomeStatements(
   { order, outcome }: EndedAttempt,
   revision: number,
   now: number,
@@ -65,11 +65,11 @@ function outcomeStatements(
     params: [attemptId],
   };
   return [
-    ...(success ? [] : refund(caller, "x402-settle", isCharged)),
+    ...(success ? [] : refundOperation(caller, "x402-settle", isCharged)),
     statement(
       `UPDATE x402_payment_attempt SET status = ?, payer = ?, error_reason = ?,
          error_message = ?, charged = charged AND ?, updated_at = ?,
-         payment_identifier = iif(? AND EXISTS (${IDENTIFIER_TAKEN}), NULL, payment_identifier),
+         payment_identifier = iif(? AND EXISTS (${IDENTIFIER_CONFLICT_SQL}), NULL, payment_identifier),
          revision = iif(revision = ?, revision + 1, NULL)
        WHERE id = ?`,
       success ? "Settled" : "Failed",
@@ -82,26 +82,26 @@ function outcomeStatements(
       revision,
       attemptId,
     ),
-    ...settlementStatements(
+    ...buildSettlementStatements(
       { attemptId, apiKeyId: caller.id, amount: order.requirements.amount },
       outcome,
       now,
     ),
-    writeOutcomeEvent(order, outcome, revision + 1, now),
+    insertOutcomeEvent(order, outcome, revision + 1, now),
   ];
 }
 
 /** A failed payment's identifier may belong to another when a re-org settles it after all. */
-const IDENTIFIER_TAKEN = `SELECT 1 FROM x402_payment_attempt AS other
+const IDENTIFIER_CONFLICT_SQL = `SELECT 1 FROM x402_payment_attempt AS other
   WHERE other.direction = 'InboundSettle' AND other.status IN ('Verified', 'Settled')
     AND other.api_key_id = x402_payment_attempt.api_key_id
     AND other.payment_identifier = x402_payment_attempt.payment_identifier
     AND other.id <> x402_payment_attempt.id`;
 
 /** Writes the on-chain outcome. A settlement that a re-org undid is no success. */
-export function settlementStatements(
+export function buildSettlementStatements(
   { attemptId, apiKeyId, amount }: { attemptId: string; apiKeyId: string; amount: string },
-  { success, transaction, payer }: Pick<Outcome, "success" | "transaction" | "payer">,
+  { success, transaction, payer }: Pick<AttemptOutcome, "success" | "transaction" | "payer">,
   now: number,
 ): Statement[] {
   if (transaction === "")

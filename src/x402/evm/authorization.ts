@@ -32,8 +32,8 @@ export interface Permit2Authorization {
 }
 
 /** A payload without a valid authorization; the message names what is missing. */
-export class InvalidPayload extends Error {
-  override name = "InvalidPayload";
+export class InvalidPayloadError extends Error {
+  override name = "InvalidPayloadError";
 }
 
 const hex = z.string().regex(/^0x([0-9a-fA-F]{2})*$/, "must be 0x and whole bytes in hex");
@@ -72,11 +72,11 @@ const permit2 = z.object({
 /**
  * The authorization in a payload's `payload` (x402 `exact` on EVM).
  *
- * @throws InvalidPayload
+ * @throws InvalidPayloadError
  */
 export function readAuthorization(payload: PaymentPayload["payload"]): Authorization {
   if ("permit2Authorization" in payload) {
-    const { permit2Authorization: permit, signature } = parse(permit2, payload);
+    const { permit2Authorization: permit, signature } = parsePayload(permit2, payload);
     return {
       kind: "permit2",
       from: permit.from,
@@ -91,18 +91,20 @@ export function readAuthorization(payload: PaymentPayload["payload"]): Authoriza
     };
   }
   if (!("authorization" in payload))
-    throw new InvalidPayload("payload: needs authorization (EIP-3009) or permit2Authorization");
-  const { authorization, signature } = parse(eip3009, payload);
+    throw new InvalidPayloadError(
+      "payload: needs authorization (EIP-3009) or permit2Authorization",
+    );
+  const { authorization, signature } = parsePayload(eip3009, payload);
   return { kind: "eip3009", ...authorization, signature };
 }
 
-function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+function parsePayload<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const problems = result.error.issues.map(
     ({ path, message }) => `payload.${path.join(".")}: ${message}`,
   );
-  throw new InvalidPayload(problems.join("; "));
+  throw new InvalidPayloadError(problems.join("; "));
 }
 
 /**

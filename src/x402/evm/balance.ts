@@ -1,4 +1,4 @@
-import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable } from "./rpc.ts";
+import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailableError } from "./rpc.ts";
 
 /** Asks a node for a wallet's balance of the native coin (`native`) or of a token. */
 export function encodeBalanceCall(address: string, asset: string): RpcCall {
@@ -43,15 +43,15 @@ export async function readBalance(
   address: string,
   asset: string,
 ): Promise<bigint | null> {
-  const [answer] = await rpc.many([encodeBalanceCall(address, asset)]);
+  const [answer] = await rpc.callBatch([encodeBalanceCall(address, asset)]);
   const balance = decodeBalance(answer);
-  if (balance instanceof RpcRefusal) throw toRpcUnavailable(balance);
+  if (balance instanceof RpcRefusal) throw toRpcUnavailableError(balance);
   return balance;
 }
 
 /** A node that refuses a balance call is treated as one that does not answer. */
-export function toRpcUnavailable(refusal: RpcRefusal): RpcUnavailable {
-  return new RpcUnavailable(`the RPC node refused the call: ${refusal.message}`, {
+export function toRpcUnavailableError(refusal: RpcRefusal): RpcUnavailableError {
+  return new RpcUnavailableError(`the RPC node refused the call: ${refusal.message}`, {
     cause: refusal,
   });
 }

@@ -26,7 +26,7 @@ export interface TokenDomain {
 }
 
 /** The parts of a signature with an ERC-6492 wrapper; null for one without a valid wrapper. */
-function readWrapper(signature: string) {
+function readErc6492Wrapper(signature: string) {
   try {
     const { address, data, signature: inner } = parseErc6492Signature(signature as Hex);
     return address && data && BigInt(address) !== 0n ? { factory: address, data, inner } : null;
@@ -38,7 +38,7 @@ function readWrapper(signature: string) {
 
 /** How a signature's ERC-6492 wrapper says that the signing wallet is deployed; null without one. */
 export function readDeployment(signature: string): { factory: string; call: ContractCall } | null {
-  const wrapper = readWrapper(signature);
+  const wrapper = readErc6492Wrapper(signature);
   if (!wrapper) return null;
   const { factory, data } = wrapper;
   return { factory: factory.toLowerCase(), call: { to: factory, data } };
@@ -49,7 +49,7 @@ export function readDeployment(signature: string): { factory: string; call: Cont
  * wrapper, for either transfer method.
  */
 export function readPayerSignature({ signature }: Authorization): Hex {
-  return readWrapper(signature)?.inner ?? (signature as Hex);
+  return readErc6492Wrapper(signature)?.inner ?? (signature as Hex);
 }
 
 /** The call that submits an authorization to the chain. */

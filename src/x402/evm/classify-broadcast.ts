@@ -8,10 +8,10 @@ import { RpcRefusal } from "./rpc.ts";
  */
 export type BroadcastOutcome = "sent" | "stale" | "unsupported" | "refused";
 
-const UNFUNDED = /insufficient ?funds|exceeds? (the )?(account )?balance/i;
+const INSUFFICIENT_FUNDS_PATTERN = /insufficient ?funds|exceeds? (the )?(account )?balance/i;
 
 /** Texts of geth, erigon, nethermind, besu, reth and anvil. The first pattern that matches decides. */
-const OUTCOMES: readonly [BroadcastOutcome, RegExp][] = [
+const OUTCOME_PATTERNS: readonly [BroadcastOutcome, RegExp][] = [
   // The node has this transaction, or another one with the nonce.
   ["sent", /already ?(known|imported)|\bknown transaction|same hash|\breplace/i],
   ["stale", /nonce (is )?too (low|small)|old ?nonce/i],
@@ -26,7 +26,7 @@ const OUTCOMES: readonly [BroadcastOutcome, RegExp][] = [
   ["unsupported", /EIP-?1559 .*(not (yet )?supported|disabled|not enabled)/i],
   // A node from before EIP-2718 cannot decode the type.
   ["unsupported", /rlp: expected|typed transaction too short/i],
-  ["refused", UNFUNDED],
+  ["refused", INSUFFICIENT_FUNDS_PATTERN],
   [
     "refused",
     /(less than|below) (the )?(current |block )?base ?fee|below (the )?(configured )?minimum/i,
@@ -40,17 +40,17 @@ const OUTCOMES: readonly [BroadcastOutcome, RegExp][] = [
 ];
 
 /** JSON-RPC codes of nodes that did not look at the transaction: unknown method, limit exceeded. */
-const UNREAD_CODES = [-32601, -32005];
+const NOT_BROADCAST_RPC_CODES = [-32601, -32005];
 
 /** The meaning of a node's answer to `eth_sendRawTransaction`. */
 export function classifyBroadcast(answer: unknown): BroadcastOutcome {
   if (!(answer instanceof RpcRefusal)) return "sent";
   const { code, message } = answer;
-  const known = OUTCOMES.find(([, pattern]) => pattern.test(message));
-  return known?.[0] ?? (UNREAD_CODES.includes(code) ? "refused" : "sent");
+  const known = OUTCOME_PATTERNS.find(([, pattern]) => pattern.test(message));
+  return known?.[0] ?? (NOT_BROADCAST_RPC_CODES.includes(code) ? "refused" : "sent");
 }
 
 /** Whether a node says that the sender cannot pay for the gas. */
-export function isUnfunded({ message }: RpcRefusal): boolean {
-  return UNFUNDED.test(message);
+export function isInsufficientFunds({ message }: RpcRefusal): boolean {
+  return INSUFFICIENT_FUNDS_PATTERN.test(message);
 }

@@ -61,7 +61,7 @@ const errorsAbi: Abi = parseAbi([
 ]);
 
 /** A contract's revert text is truncated to this length. */
-const MAX_REVERT_TEXT = 300;
+const MAX_REVERT_REASON_LENGTH = 300;
 
 /**
  * The reason of a reverted call, such as `transfer amount exceeds balance` or `InvalidNonce`.
@@ -69,11 +69,11 @@ const MAX_REVERT_TEXT = 300;
  * @param data - what it returned, hex
  * @param otherwise - the node's own message
  */
-export function readRevertText(data: string | null, otherwise: string): string {
-  return (decodedRevert(data) ?? otherwise).slice(0, MAX_REVERT_TEXT);
+export function toRevertReason(data: string | null, otherwise: string): string {
+  return (decodeRevertReason(data) ?? otherwise).slice(0, MAX_REVERT_REASON_LENGTH);
 }
 
-function decodedRevert(data: string | null): string | null {
+function decodeRevertReason(data: string | null): string | null {
   if (data === null) return null;
   try {
     const { errorName, args } = decodeErrorResult({ abi: errorsAbi, data: data as `0x${string}` });
@@ -84,7 +84,7 @@ function decodedRevert(data: string | null): string | null {
 }
 
 /** The SDK's reason for a revert text; null when we know none. */
-export function findRevertReason(kind: "eip3009" | "permit2", text: string): string | null {
+export function findX402Reason(kind: "eip3009" | "permit2", text: string): string | null {
   const reasons = kind === "eip3009" ? EIP3009_REVERTS : PERMIT2_REVERTS;
   return reasons.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 }

@@ -16,7 +16,7 @@ export interface TokenDetails {
   domainSeparator: string | null;
 }
 
-const MAX_TEXT = 200;
+const MAX_TEXT_LENGTH = 200;
 
 /**
  * @returns null when there is no ERC-20 at the address
@@ -24,36 +24,40 @@ const MAX_TEXT = 200;
  */
 export async function readTokenDetails(rpc: Rpc, asset: string): Promise<TokenDetails | null> {
   const names = ["name", "version", "decimals", "DOMAIN_SEPARATOR"] as const;
-  const answers = await rpc.many(
+  const answers = await rpc.callBatch(
     names.map((functionName) => {
       const data = encodeFunctionData({ abi: tokenAbi as Abi, functionName });
       return { method: "eth_call", params: [{ to: asset, data }, "latest"] };
     }),
   );
   const [name, version, decimals, separator] = names.map((functionName, i) =>
-    decode(functionName, answers[i]),
+    decodeTokenResult(functionName, answers[i]),
   );
   if (typeof decimals !== "number") return null;
   return {
-    name: textOf(name),
-    version: textOf(version),
+    name: toBoundedText(name),
+    version: toBoundedText(version),
     decimals,
-    domainSeparator: textOf(separator),
+    domainSeparator: toBoundedText(separator),
   };
 }
 
 /** The separator of the EIP-712 domain that EIP-3009 terms imply, hex of 32 bytes. */
-export function computeSeparator(chainId: number, asset: string, domain: TokenDomain): string {
+export function computeDomainSeparator(
+  chainId: number,
+  asset: string,
+  domain: TokenDomain,
+): string {
   const verifyingContract = getAddress(asset);
   return domainSeparator({ domain: { ...domain, chainId, verifyingContract } });
 }
 
 /** Ignores texts that no client would sign. */
-function textOf(value: unknown): string | null {
-  return typeof value === "string" && value.length <= MAX_TEXT ? value : null;
+function toBoundedText(value: unknown): string | null {
+  return typeof value === "string" && value.length <= MAX_TEXT_LENGTH ? value : null;
 }
 
-function decode(functionName: string, answer: unknown): unknown {
+function decodeTokenResult(functionName: string, answer: unknown): unknown {
   if (answer instanceof RpcRefusal && answer.isRevert) return null;
   const data = readResult(results.bytes, answer);
   try {

@@ -37,17 +37,17 @@ const logFields = {
 };
 
 /** A log of a contract, and the transaction and block that have it. */
-const logWithPlace = z.object({
+const minedLog = z.object({
   ...logFields,
   transactionHash: hash,
   blockNumber: count,
   blockHash: hash,
 });
 
-export type Log = z.output<typeof logWithPlace>;
+export type Log = z.output<typeof minedLog>;
 
 /** Some nodes print an empty list as null. */
-function list<Item extends z.ZodType>(item: Item) {
+function nullishArray<Item extends z.ZodType>(item: Item) {
   return z
     .array(item)
     .nullish()
@@ -55,7 +55,7 @@ function list<Item extends z.ZodType>(item: Item) {
 }
 
 /** Logs that a filter finds. */
-export const logs = list(logWithPlace);
+export const logs = nullishArray(minedLog);
 
 /** The receipt of a transaction; null when no block has the transaction. */
 export const receipt = z
@@ -64,7 +64,7 @@ export const receipt = z
     blockNumber: count.nullish(),
     blockHash: hash.nullish(),
     status: quantity.nullish(),
-    logs: list(z.object(logFields)),
+    logs: nullishArray(z.object(logFields)),
   })
   .nullable();
 

@@ -25,8 +25,8 @@ const FAILED_EXECUTION =
   /revert|out of gas|invalid (opcode|jump)|stack (under|over)flow|EVM error|execution/i;
 
 /** The node gave no answer, so the call may or may not have taken effect. */
-export class RpcUnavailable extends Error {
-  override name = "RpcUnavailable";
+export class RpcUnavailableError extends Error {
+  override name = "RpcUnavailableError";
   readonly timedOut: boolean;
 
   constructor(message: string, options: { timedOut?: boolean; cause?: unknown } = {}) {
@@ -57,7 +57,7 @@ export interface Rpc {
    *
    * @throws RpcUnavailable when any has no answer
    */
-  many(calls: readonly RpcCall[]): Promise<(unknown | RpcRefusal)[]>;
+  callBatch(calls: readonly RpcCall[]): Promise<(unknown | RpcRefusal)[]>;
 }
 
 const TIMEOUT_MS = 8_000;
@@ -74,7 +74,7 @@ export function createRpc(url: string, { loopbackOrigins, resolverUrl }: RpcOpti
   /** Some nodes do not support batches; after the first refusal the client sends none. */
   let takesBatches = true;
 
-  const post = async (body: unknown): Promise<Reply> => {
+  const post = async (body: unknown): Promise<HttpResponse> => {
     const send = () =>
       fetchPublic(url, {
         method: "POST",
@@ -95,45 +95,45 @@ export function createRpc(url: string, { loopbackOrigins, resolverUrl }: RpcOpti
       return { status, json: parseJson(new TextDecoder().decode(body)) };
     } catch (error) {
       if (!(error instanceof PublicFetchError)) throw error;
-      throw new RpcUnavailable(`the RPC node gave no answer: ${error.message}`, {
+      throw new RpcUnavailableError(`the RPC node gave no answer: ${error.message}`, {
         timedOut: error.reason === "timeout",
         cause: error,
       });
     }
   };
 
-  const one = async ({ method, params }: RpcCall): Promise<unknown | RpcRefusal> => {
+  const callOne = async ({ method, params }: RpcCall): Promise<unknown | RpcRefusal> => {
     const reply = await post({ jsonrpc: "2.0", id: 1, method, params });
-    if (reply.json === null) throw withoutJson(reply);
-    return outcomeOf(reply.json);
+    if (reply.json === null) throw toMissingJsonError(reply);
+    return readOutcome(reply.json);
   };
 
-  const inTurn = async (calls: readonly RpcCall[]): Promise<(unknown | RpcRefusal)[]> => {
+  const callSequentially = async (calls: readonly RpcCall[]): Promise<(unknown | RpcRefusal)[]> => {
     const results: (unknown | RpcRefusal)[] = [];
     // In order, as callers that send transactions require.
-    for (const call of calls) results.push(await one(call));
+    for (const call of calls) results.push(await callOne(call));
     return results;
   };
 
   const many = async (calls: readonly RpcCall[]): Promise<(unknown | RpcRefusal)[]> => {
     const [first, ...others] = calls;
-    if (!first || others.length === 0 || !takesBatches) return inTurn(calls);
+    if (!first || others.length === 0 || !takesBatches) return callSequentially(calls);
     const batch = await post(
       calls.map(({ method, params }, id) => ({ jsonrpc: "2.0", id, method, params })),
     );
-    const outcomes = batchOutcomes(batch, calls.length);
-    if (outcomes && !isOneRefusal(outcomes)) return outcomes;
+    const outcomes = readBatchOutcomes(batch, calls.length);
+    if (outcomes && !isSameRefusal(outcomes)) return outcomes;
     // The first call alone shows whether the node refuses the batch or its calls.
-    const answer = await one(first);
-    if (outcomes && isOneRefusal([outcomes[0], answer])) return outcomes;
+    const answer = await callOne(first);
+    if (outcomes && isSameRefusal([outcomes[0], answer])) return outcomes;
     takesBatches = false;
-    return [answer, ...(await inTurn(others))];
+    return [answer, ...(await callSequentially(others))];
   };
 
   return {
-    many,
+    callBatch: many,
     async call(schema, method, ...params) {
-      const result = await one({ method, params });
+      const result = await callOne({ method, params });
       if (result instanceof RpcRefusal) throw result;
       return readResult(schema, result);
     },
@@ -150,16 +150,18 @@ export function readResult<Schema extends z.ZodType>(
   answer: unknown,
 ): z.output<Schema> {
   if (answer instanceof RpcRefusal)
-    throw new RpcUnavailable(`the RPC node refused the call: ${answer.message}`, { cause: answer });
+    throw new RpcUnavailableError(`the RPC node refused the call: ${answer.message}`, {
+      cause: answer,
+    });
   const result = schema.safeParse(answer);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const place = issue && issue.path.length > 0 ? `${issue.path.join(".")}: ` : "";
-  throw new RpcUnavailable(`the RPC node's answer is malformed: ${place}${issue?.message}`);
+  throw new RpcUnavailableError(`the RPC node's answer is malformed: ${place}${issue?.message}`);
 }
 
 /** An HTTP answer; `json` is null when its body is not a JSON object or array. */
-interface Reply {
+interface HttpResponse {
   status: number;
   json: object | null;
 }
@@ -174,8 +176,8 @@ function parseJson(text: string): object | null {
   }
 }
 
-function withoutJson({ status }: Reply): RpcUnavailable {
-  return new RpcUnavailable(`the RPC node answered HTTP ${status} without JSON-RPC`);
+function toMissingJsonError({ status }: HttpResponse): RpcUnavailableError {
+  return new RpcUnavailableError(`the RPC node answered HTTP ${status} without JSON-RPC`);
 }
 
 /**
@@ -184,14 +186,14 @@ function withoutJson({ status }: Reply): RpcUnavailable {
  *
  * @throws RpcUnavailable when the answer says nothing about batches
  */
-function batchOutcomes(reply: Reply, calls: number): (unknown | RpcRefusal)[] | null {
+function readBatchOutcomes(reply: HttpResponse, calls: number): (unknown | RpcRefusal)[] | null {
   const { status, json } = reply;
   const isClientError = status >= 400 && status < 500 && status !== 429;
-  if (json === null && !isClientError) throw withoutJson(reply);
+  if (json === null && !isClientError) throw toMissingJsonError(reply);
   if (!Array.isArray(json)) return null;
   const byId = new Map(json.map((answer: unknown) => [idOf(answer), answer]));
   const answers = Array.from({ length: calls }, (_, id) => byId.get(String(id)));
-  return answers.includes(undefined) ? null : answers.map(outcomeOf);
+  return answers.includes(undefined) ? null : answers.map(readOutcome);
 }
 
 /** Some nodes return ids as text. */
@@ -200,7 +202,7 @@ function idOf(answer: unknown): string {
 }
 
 /** Whether all of these are refusals with the same code and text. */
-function isOneRefusal(outcomes: readonly (unknown | RpcRefusal)[]): boolean {
+function isSameRefusal(outcomes: readonly (unknown | RpcRefusal)[]): boolean {
   const [first] = outcomes;
   return (
     first instanceof RpcRefusal &&
@@ -212,7 +214,7 @@ function isOneRefusal(outcomes: readonly (unknown | RpcRefusal)[]): boolean {
 }
 
 /** What a node answers instead of a result: each node writes it in its own form. */
-const refusalSchema = z
+const errorSchema = z
   .object({
     code: z.number().catch(0),
     message: z.string().catch("refused"),
@@ -223,12 +225,13 @@ const refusalSchema = z
 /** What a reverted call returned. Parity writes a word before it. */
 const REVERT_DATA = /^(?:Reverted )?(0x(?:[0-9a-f]{2})+)$/i;
 
-function outcomeOf(answer: unknown): unknown | RpcRefusal {
+function readOutcome(answer: unknown): unknown | RpcRefusal {
   const { error, ...rest } = (answer ?? {}) as { error?: unknown; result?: unknown };
   if (error) {
-    const { code, message, data } = refusalSchema.parse(error);
+    const { code, message, data } = errorSchema.parse(error);
     return new RpcRefusal(code, message, REVERT_DATA.exec(data ?? "")?.[1] ?? null);
   }
-  if (!("result" in rest)) throw new RpcUnavailable("the RPC node left a call without an answer");
+  if (!("result" in rest))
+    throw new RpcUnavailableError("the RPC node left a call without an answer");
   return rest.result;
 }

@@ -31,7 +31,7 @@ export interface Receipt {
   hash: string;
   block: number;
   blockHash: string;
-  succeeded: boolean;
+  isSuccessful: boolean;
   logs: readonly Pick<results.Log, "address" | "topics" | "data">[];
 }
 
@@ -51,9 +51,9 @@ export async function readChain(
   hashes: readonly string[],
   takesOnlyLegacy: boolean,
 ): Promise<ChainView> {
-  const [first = [], ...others] = chunks(hashes, RECEIPTS_PER_REQUEST);
+  const [first = [], ...others] = splitIntoChunks(hashes, RECEIPTS_PER_REQUEST);
   const [answers, ...rest] = await Promise.all([
-    rpc.many([
+    rpc.callBatch([
       { method: "eth_chainId", params: [] },
       { method: "eth_getBlockByNumber", params: ["latest", false] },
       { method: "eth_getTransactionCount", params: [wallet, "latest"] },
@@ -61,9 +61,9 @@ export async function readChain(
       { method: "eth_getBalance", params: [wallet, "latest"] },
       { method: "eth_gasPrice", params: [] },
       { method: "eth_maxPriorityFeePerGas", params: [] },
-      ...first.map(receiptCall),
+      ...first.map(encodeReceiptCall),
     ]),
-    ...others.map((some) => rpc.many(some.map(receiptCall))),
+    ...others.map((some) => rpc.callBatch(some.map(encodeReceiptCall))),
   ]);
   const [chainId, block, nonce, pendingNonce, balance, gasPrice, tip, ...receipts] = answers;
   const { number, hash, timestamp, baseFeePerGas } = readResult(results.block, block);
@@ -75,7 +75,7 @@ export async function readChain(
     nonce: readResult(results.count, nonce),
     pendingNonce: readResult(results.count, pendingNonce),
     balance: readResult(results.quantity, balance),
-    fees: feesFrom(takesOnlyLegacy ? null : (baseFeePerGas ?? null), tip, gasPrice),
+    fees: toFees(takesOnlyLegacy ? null : (baseFeePerGas ?? null), tip, gasPrice),
     receipts: new Map(
       [...receipts, ...rest.flat()]
         .map(readReceipt)
@@ -85,11 +85,11 @@ export async function readChain(
   };
 }
 
-function receiptCall(hash: string): RpcCall {
+function encodeReceiptCall(hash: string): RpcCall {
   return { method: "eth_getTransactionReceipt", params: [hash] };
 }
 
-function chunks<T>(items: readonly T[], size: number): T[][] {
+function splitIntoChunks<T>(items: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
     items.slice(i * size, (i + 1) * size),
   );
@@ -100,7 +100,7 @@ export async function readBlockHashes(
   rpc: Rpc,
   heights: readonly number[],
 ): Promise<Map<number, string | null>> {
-  const answers = await rpc.many(
+  const answers = await rpc.callBatch(
     heights.map((height) => ({ method: "eth_getBlockByNumber", params: [toHex(height), false] })),
   );
   return new Map(
@@ -118,7 +118,7 @@ export async function readBlockHashes(
  * @param tip - the node's answer
  * @param gasPrice - the node's answer
  */
-function feesFrom(baseFee: bigint | null, tip: unknown, gasPrice: unknown): Fees {
+function toFees(baseFee: bigint | null, tip: unknown, gasPrice: unknown): Fees {
   if (baseFee === null) {
     const price = readResult(results.quantity, gasPrice);
     return { maxFee: price, tip: price, isLegacy: true };
@@ -136,14 +136,14 @@ function readReceipt(answer: unknown): Receipt | null {
     hash: receipt.transactionHash,
     block: receipt.blockNumber,
     blockHash: receipt.blockHash,
-    succeeded: receipt.status === 1n,
+    isSuccessful: receipt.status === 1n,
     logs: receipt.logs,
   };
 }
 
 /** Reads one receipt; null when the transaction is in no block. */
 export async function fetchReceipt(rpc: Rpc, hash: string): Promise<Receipt | null> {
-  const [answer] = await rpc.many([receiptCall(hash)]);
+  const [answer] = await rpc.callBatch([encodeReceiptCall(hash)]);
   if (answer instanceof RpcRefusal) throw answer;
   return readReceipt(answer);
 }

@@ -8,31 +8,31 @@ import { type EndedAttempt, recordFirstOutcomes } from "../attempts/record-outco
 import type { AttemptOrder, JobStatus } from "../model/messages.ts";
 
 /** Payers wait for the write. After this time, each payment writes its own outcome. */
-const WRITE_MS = 3_000;
+const WRITE_TIMEOUT_MS = 3_000;
 
 /**
  * What the wallet has to write, and what it is known to have written. Only in memory: a payment
  * writes its outcome itself unless it is told that the wallet has.
  */
 export class OutcomeWriter {
-  readonly #expected = new Map<string, { order: AttemptOrder; payer: string }>();
-  readonly #beingWritten = new Set<string>();
-  readonly #written = new Map<string, string>();
+  readonly #expectedOutcomes = new Map<string, { order: AttemptOrder; payer: string }>();
+  readonly #jobIdsInProgress = new Set<string>();
+  readonly #writtenOutcomes = new Map<string, string>();
 
   /** Registers an attempt whose first outcome the wallet writes. */
-  expect(order: AttemptOrder, payer: string): void {
-    this.#expected.set(order.attemptId, { order, payer });
+  expectOutcome(order: AttemptOrder, payer: string): void {
+    this.#expectedOutcomes.set(order.attemptId, { order, payer });
   }
 
   isBeingWritten(jobId: string): boolean {
-    return this.#beingWritten.has(jobId);
+    return this.#jobIdsInProgress.has(jobId);
   }
 
   /** Whether D1 has this outcome. From now on, the payment records outcomes itself. */
-  takeRecorded(jobId: string, status: JobStatus): boolean {
-    const isWritten = this.#written.get(jobId) === mark(status);
-    this.#expected.delete(jobId);
-    this.#written.delete(jobId);
+  confirmRecorded(jobId: string, status: JobStatus): boolean {
+    const isWritten = this.#writtenOutcomes.get(jobId) === toOutcomeKey(status);
+    this.#expectedOutcomes.delete(jobId);
+    this.#writtenOutcomes.delete(jobId);
     return isWritten;
   }
 
@@ -40,32 +40,32 @@ export class OutcomeWriter {
   async write(env: Env, statuses: ReadonlyMap<string, JobStatus>): Promise<void> {
     const ended: EndedAttempt[] = [];
     for (const [jobId, status] of statuses) {
-      const expected = this.#expected.get(jobId);
+      const expected = this.#expectedOutcomes.get(jobId);
       const { state } = status;
       if (!expected || (state !== "settled" && state !== "failed")) continue;
-      this.#expected.delete(jobId);
+      this.#expectedOutcomes.delete(jobId);
       const { order, payer } = expected;
       ended.push({ order, outcome: toOutcome(state, status, payer) });
-      this.#beingWritten.add(jobId);
+      this.#jobIdsInProgress.add(jobId);
     }
     const [first] = ended;
     if (!first) return;
     const now = Date.now();
     try {
-      const core = db(env, undefined, { writes: "idempotent", deadline: now + WRITE_MS });
+      const core = db(env, undefined, { writes: "idempotent", deadline: now + WRITE_TIMEOUT_MS });
       await recordFirstOutcomes(core, ended, now);
       for (const { order } of ended) {
         const status = statuses.get(order.attemptId);
-        if (status) this.#written.set(order.attemptId, mark(status));
+        if (status) this.#writtenOutcomes.set(order.attemptId, toOutcomeKey(status));
       }
       await wakeDispatcher(env, first.order.requestId);
     } catch (error) {
       log("warn", "x402.outcomes_unwritten", { outcomes: ended.length, error: String(error) });
     }
-    for (const { order } of ended) this.#beingWritten.delete(order.attemptId);
+    for (const { order } of ended) this.#jobIdsInProgress.delete(order.attemptId);
   }
 }
 
-function mark({ state, transaction }: JobStatus): string {
+function toOutcomeKey({ state, transaction }: JobStatus): string {
   return `${state} ${transaction}`;
 }

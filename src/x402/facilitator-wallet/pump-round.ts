@@ -1,8 +1,8 @@
 import { classifyBroadcast } from "../evm/classify-broadcast.ts";
 import type { Rpc } from "../evm/rpc.ts";
 import { type ChainView, isLegacyTransaction, readChain } from "../evm/transactions.ts";
-import { confirmCount, isStuck, limitToKnownNonces } from "./nonces.ts";
-import { concludeMined, expireJobs, watchDecided } from "./receipts.ts";
+import { acceptNodeNonce, isStuck, limitToKnownNonces } from "./nonces.ts";
+import { expireJobs, reconcileMinedTransactions, watchDecidedJobs } from "./reconcile-jobs.ts";
 import {
   bumpFee,
   fillNonceGaps,
@@ -16,8 +16,8 @@ import type { WalletStore } from "./wallet-store.ts";
 export type PumpState = "busy" | "watching" | "idle";
 
 /** The node is on a different chain than declared: nothing may be signed or concluded. */
-export class WrongChain extends Error {
-  override name = "WrongChain";
+export class WrongChainError extends Error {
+  override name = "WrongChainError";
 }
 
 /**
@@ -25,38 +25,40 @@ export class WrongChain extends Error {
  * The next round resumes from the stored state whatever fails half-way.
  *
  * @param resend - sends again what was sent, as after a failure of the node
- * @throws RpcUnavailable, WrongChain
+ * @throws RpcUnavailable, WrongChainError
  */
 export async function pumpRound(
   store: WalletStore,
   wallet: SigningWallet,
   resend: boolean,
 ): Promise<PumpState> {
-  if (stateOf(store) === "idle") return "idle";
-  const hashes = store.unminedTransactions().map(({ hash }) => hash);
+  if (getPumpState(store) === "idle") return "idle";
+  const hashes = store.listUnminedTransactions().map(({ hash }) => hash);
   const isLegacyOnly = store.getValue("only_legacy") !== null;
   const reported = await readChain(wallet.rpc, wallet.address, hashes, isLegacyOnly);
   if (reported.chainId !== wallet.chainId)
-    throw new WrongChain(`the RPC node is on chain ${reported.chainId}, not ${wallet.chainId}`);
+    throw new WrongChainError(
+      `the RPC node is on chain ${reported.chainId}, not ${wallet.chainId}`,
+    );
   const chain = limitToKnownNonces(store, reported);
 
-  await concludeMined(store, wallet.rpc, chain);
-  const reappeared = await watchDecided(store, wallet.rpc, chain);
+  await reconcileMinedTransactions(store, wallet.rpc, chain);
+  const reappeared = await watchDecidedJobs(store, wallet.rpc, chain);
   await expireJobs(store, wallet.rpc, chain);
   await signLegacyReplacements(store, wallet, chain);
   await bumpFee(store, wallet, chain);
   await signWaitingJobs(store, wallet, chain);
   await fillNonceGaps(store, wallet, chain);
   const isStale = await broadcast(store, wallet.rpc, chain, resend || reappeared);
-  const [head] = store.pendingTransactions();
+  const [head] = store.listPendingTransactions();
   if (chain.nonce < reported.nonce && (isStale || (head && isStuck(head, chain))))
-    confirmCount(store, reported);
+    acceptNodeNonce(store, reported);
 
-  return stateOf(store);
+  return getPumpState(store);
 }
 
-function stateOf(store: WalletStore): PumpState {
-  if (store.hasOpenJobs("undecided") || store.pendingTransactions().length > 0) return "busy";
+function getPumpState(store: WalletStore): PumpState {
+  if (store.hasOpenJobs("undecided") || store.listPendingTransactions().length > 0) return "busy";
   return store.hasOpenJobs("decided") ? "watching" : "idle";
 }
 
@@ -74,13 +76,13 @@ async function broadcast(
 ): Promise<boolean> {
   const isNewBlock = store.getValue("offered") !== chain.blockHash;
   const due = store
-    .pendingTransactions()
+    .listPendingTransactions()
     .filter(({ state }) => resend || state === "signed" || (state === "refused" && isNewBlock));
   if (due.length === 0) return false;
   store.setValue("offered", chain.blockHash);
   for (const { hash, state } of due)
     if (state === "signed") store.setTransactionState(hash, "sent");
-  const answers = await rpc.many(
+  const answers = await rpc.callBatch(
     due.map(({ raw }) => ({ method: "eth_sendRawTransaction", params: [raw] })),
   );
   let isStale = false;

@@ -1,8 +1,8 @@
 /** Signs settlements, fee bumps of stuck transactions and nonce-gap fillers. */
 import type { PrivateKeyAccount } from "viem";
 import { log } from "../../log.ts";
-import { isUnfunded } from "../evm/classify-broadcast.ts";
-import { findRevertReason, readRevertText } from "../evm/contracts.ts";
+import { isInsufficientFunds } from "../evm/classify-broadcast.ts";
+import { findX402Reason, toRevertReason } from "../evm/contracts.ts";
 import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import {
@@ -11,8 +11,8 @@ import {
   isLegacyTransaction,
   signTransaction,
 } from "../evm/transactions.ts";
-import { findFreeNonce, findNonceGaps, isStuck, MAX_UNCONFIRMED } from "./nonces.ts";
-import { concludeSent } from "./receipts.ts";
+import { findFreeNonce, findNonceGaps, isStuck, MAX_PENDING_TRANSACTIONS } from "./nonces.ts";
+import { reconcileSentJob } from "./reconcile-jobs.ts";
 import type { StoredJob } from "./stored-job.ts";
 import type { WalletStore } from "./wallet-store.ts";
 
@@ -28,7 +28,8 @@ export interface SigningWallet {
 const MAX_GAS = 1_000_000n;
 const TRANSFER_GAS = 21_000n;
 
-const UNFUNDED = "The facilitator wallet cannot pay for gas. Fund the wallet with the native coin.";
+const UNFUNDED_MESSAGE =
+  "The facilitator wallet cannot pay for gas. Fund the wallet with the native coin.";
 
 /** Bumps the fee of the blocking transaction, or replaces a void one with a self-transfer. */
 export async function bumpFee(
@@ -36,7 +37,7 @@ export async function bumpFee(
   wallet: SigningWallet,
   chain: ChainView,
 ): Promise<void> {
-  const head = store.pendingTransactions().filter(({ nonce }) => nonce === chain.nonce);
+  const head = store.listPendingTransactions().filter(({ nonce }) => nonce === chain.nonce);
   const last = head.at(-1);
   if (!last) return;
   const stored = last.jobId === null ? null : store.findJob(last.jobId);
@@ -44,19 +45,19 @@ export async function bumpFee(
   const isOutbid = last.state === "refused" && last.maxFee < chain.fees.maxFee;
   if (!isStuck(last, chain) && !isVoid && !isOutbid) return;
 
-  const raise = (paid: bigint, current: bigint) => {
+  const raiseFee = (paid: bigint, current: bigint) => {
     const minimum = (paid * 1125n) / 1000n + 1n;
     return minimum > current ? minimum : current;
   };
   const fees: Fees = {
     ...chain.fees,
-    maxFee: raise(last.maxFee, chain.fees.maxFee),
-    tip: raise(last.tip, chain.fees.tip),
+    maxFee: raiseFee(last.maxFee, chain.fees.maxFee),
+    tip: raiseFee(last.tip, chain.fees.tip),
   };
   const call =
     stored && !isVoid
       ? { to: stored.job.to, data: stored.job.data, gas: last.gas, jobId: stored.job.id }
-      : selfTransfer(wallet);
+      : createSelfTransfer(wallet);
   if (chain.balance < call.gas * fees.maxFee) return;
   await signAndStore(store, wallet, chain, { ...call, nonce: last.nonce, fees });
 }
@@ -71,19 +72,19 @@ export async function signLegacyReplacements(
   chain: ChainView,
 ): Promise<void> {
   if (!chain.fees.isLegacy) return;
-  const newest = new Map(store.pendingTransactions().map((signed) => [signed.nonce, signed]));
+  const newest = new Map(store.listPendingTransactions().map((signed) => [signed.nonce, signed]));
   for (const { nonce, jobId, gas, raw, state } of newest.values()) {
     if (state !== "refused" || isLegacyTransaction(raw)) continue;
     const job = jobId === null ? null : store.findJob(jobId);
     const call =
       job?.state === "signed"
         ? { to: job.job.to, data: job.job.data, gas, jobId }
-        : selfTransfer(wallet);
+        : createSelfTransfer(wallet);
     await signAndStore(store, wallet, chain, { ...call, nonce, fees: chain.fees });
   }
 }
 
-function selfTransfer({ address }: SigningWallet) {
+function createSelfTransfer({ address }: SigningWallet) {
   return { to: address, data: "0x", gas: TRANSFER_GAS, jobId: null };
 }
 
@@ -94,18 +95,19 @@ export async function signWaitingJobs(
   chain: ChainView,
 ): Promise<void> {
   const free =
-    MAX_UNCONFIRMED - new Set(store.pendingTransactions().map(({ nonce }) => nonce)).size;
-  const waiting = store.waitingJobs(Math.max(free, 0));
+    MAX_PENDING_TRANSACTIONS -
+    new Set(store.listPendingTransactions().map(({ nonce }) => nonce)).size;
+  const waiting = store.listWaitingJobs(Math.max(free, 0));
   if (waiting.length === 0) return;
 
-  const estimates = await wallet.rpc.many(
+  const estimates = await wallet.rpc.callBatch(
     waiting.map(({ job }) => ({
       method: "eth_estimateGas",
       params: [{ from: wallet.address, to: job.to, data: job.data }],
     })),
   );
   let funds = store
-    .pendingTransactions()
+    .listPendingTransactions()
     .reduce((left, { gas, maxFee }) => left - gas * maxFee, chain.balance);
   for (const [i, stored] of waiting.entries()) {
     const { job } = stored;
@@ -114,11 +116,11 @@ export async function signWaitingJobs(
     const failure =
       gas === 0n
         ? explainMissingEstimate(job, estimate)
-        : checkAffordable(job, gas, gas * chain.fees.maxFee > funds);
+        : checkGasCost(job, gas, gas * chain.fees.maxFee > funds);
     if (failure === "wait") continue;
     if (failure) {
       // A transaction of the job may be mined: then the chain decides.
-      if (store.wasSent(job.id)) await concludeSent(store, wallet.rpc, chain, stored);
+      if (store.wasSent(job.id)) await reconcileSentJob(store, wallet.rpc, chain, stored);
       else store.recordFailed(job.id, failure.reason, failure.message, null, Date.now());
       continue;
     }
@@ -146,26 +148,26 @@ function explainMissingEstimate(job: StoredJob["job"], refused: unknown): JobFai
     return "wait";
   }
   if (refused.isRevert) {
-    const message = readRevertText(refused.data, refused.message);
-    return { reason: findRevertReason(job.kind, message) ?? simulationReason(job.kind), message };
+    const message = toRevertReason(refused.data, refused.message);
+    return { reason: findX402Reason(job.kind, message) ?? toSimulationReason(job.kind), message };
   }
-  if (isUnfunded(refused)) return { reason: "unexpected_settle_error", message: UNFUNDED };
+  if (isInsufficientFunds(refused))
+    return { reason: "unexpected_settle_error", message: UNFUNDED_MESSAGE };
   log("warn", "x402.estimate_refused", { attempt: job.id, error: refused.message });
   return "wait";
 }
 
 /** Why the wallet cannot pay for a settlement. Null: it can. */
-function checkAffordable(
-  job: StoredJob["job"],
-  gas: bigint,
-  isTooDear: boolean,
-): JobFailure | null {
+function checkGasCost(job: StoredJob["job"], gas: bigint, isTooDear: boolean): JobFailure | null {
   if (gas > MAX_GAS)
-    return { reason: simulationReason(job.kind), message: `The transaction would need ${gas} gas` };
-  return isTooDear ? { reason: "unexpected_settle_error", message: UNFUNDED } : null;
+    return {
+      reason: toSimulationReason(job.kind),
+      message: `The transaction would need ${gas} gas`,
+    };
+  return isTooDear ? { reason: "unexpected_settle_error", message: UNFUNDED_MESSAGE } : null;
 }
 
-function simulationReason(kind: "eip3009" | "permit2"): string {
+function toSimulationReason(kind: "eip3009" | "permit2"): string {
   return kind === "eip3009"
     ? "invalid_exact_evm_transaction_simulation_failed"
     : "permit2_simulation_failed";
@@ -178,10 +180,14 @@ export async function fillNonceGaps(
   chain: ChainView,
 ): Promise<void> {
   for (const nonce of findNonceGaps(store, chain))
-    await signAndStore(store, wallet, chain, { ...selfTransfer(wallet), nonce, fees: chain.fees });
+    await signAndStore(store, wallet, chain, {
+      ...createSelfTransfer(wallet),
+      nonce,
+      fees: chain.fees,
+    });
 }
 
-interface SignOrder {
+interface SigningRequest {
   to: string;
   data: string;
   gas: bigint;
@@ -194,7 +200,7 @@ async function signAndStore(
   store: WalletStore,
   wallet: SigningWallet,
   chain: ChainView,
-  { to, data, gas, jobId, nonce, fees }: SignOrder,
+  { to, data, gas, jobId, nonce, fees }: SigningRequest,
 ): Promise<void> {
   const { chainId, signer } = wallet;
   // Signing is CPU-bound, so other calls to the object run in between.

@@ -40,7 +40,7 @@ export interface StoredJob {
 }
 
 /** Hash of the deciding transaction, and height and hash of its block. */
-export interface MinedPlace {
+export interface BlockInclusion {
   transaction: string;
   block: number;
   blockHash: string;
@@ -52,15 +52,15 @@ export function isDecided({ state }: StoredJob): boolean {
 }
 
 /** Columns of the deciding transaction. */
-export function toPlaceColumns(place: MinedPlace | null) {
+export function toInclusionColumns(place: BlockInclusion | null) {
   const { transaction: tx = "", block = null, blockHash: block_hash = null } = place ?? {};
   return { tx, block, block_hash };
 }
 
 /** A row of the object's own database. */
-export type Row = Record<string, SqlStorageValue>;
+export type SqlRow = Record<string, SqlStorageValue>;
 
-export function toSignedTransaction(row: Row): SignedTransaction {
+export function toSignedTransaction(row: SqlRow): SignedTransaction {
   return {
     hash: String(row.hash),
     nonce: Number(row.nonce),
@@ -76,7 +76,7 @@ export function toSignedTransaction(row: Row): SignedTransaction {
 }
 
 /** @param job - the row's body */
-export function toStoredJob(row: Row, job: Job): StoredJob {
+export function toStoredJob(row: SqlRow, job: Job): StoredJob {
   return {
     job,
     state: row.state as StoredJob["state"],

@@ -1,10 +1,10 @@
 import type { Job, JobStatus } from "../model/messages.ts";
 import {
-  type MinedPlace,
-  type Row,
+  type BlockInclusion,
   type SignedTransaction,
+  type SqlRow,
   type StoredJob,
-  toPlaceColumns,
+  toInclusionColumns,
   toSignedTransaction,
   toStoredJob,
 } from "./stored-job.ts";
@@ -17,7 +17,7 @@ import {
 type ValueName = "wallet_id" | "nonce_floor" | "watched" | "offered" | "only_legacy";
 
 /** Conditions on jobs that are not final. */
-const OPEN = {
+const OPEN_JOB_CONDITIONS = {
   undecided: "final = 0 AND state IN ('waiting', 'signed')",
   decided: "final = 0 AND state IN ('settled', 'failed')",
 };
@@ -36,7 +36,7 @@ const RETENTION_MS = 7 * 24 * 60 * 60_000;
  */
 export class WalletStore {
   readonly #sql: SqlStorage;
-  readonly #parsed = new Map<string, Job>();
+  readonly #parsedJobs = new Map<string, Job>();
   #changedJobs = new Set<string>();
 
   constructor(sql: SqlStorage) {
@@ -85,10 +85,10 @@ export class WalletStore {
 
   findJob(id: string): StoredJob | null {
     const [row] = this.#sql.exec("SELECT * FROM job WHERE id = ?", id).toArray();
-    return row ? toStoredJob(row, this.#jobOf(row)) : null;
+    return row ? toStoredJob(row, this.#parseJob(row)) : null;
   }
 
-  jobStatus(id: string): JobStatus {
+  getJobStatus(id: string): JobStatus {
     const found = this.findJob(id);
     if (!found)
       return { state: "unknown", transaction: "", reason: null, message: null, isFinal: false };
@@ -96,36 +96,39 @@ export class WalletStore {
     if (state === "settled" || state === "failed")
       return { state, transaction, reason, message, isFinal };
     // Of several replacements with rising fees for one nonce, the newest is the likeliest.
-    const signed = this.transactionsOf(id);
+    const signed = this.listJobTransactions(id);
     const newest = signed.findLast((one) => one.state !== "lost") ?? signed.at(-1);
     return { state: "pending", transaction: newest?.hash ?? "", reason, message, isFinal };
   }
 
   /** Jobs that are not final, oldest first: those that wait for an outcome, or have a recent one. */
-  openJobs(which: keyof typeof OPEN): StoredJob[] {
-    return this.#jobs(`${OPEN[which]} ORDER BY seq`);
+  listOpenJobs(which: keyof typeof OPEN_JOB_CONDITIONS): StoredJob[] {
+    return this.#listJobs(`${OPEN_JOB_CONDITIONS[which]} ORDER BY seq`);
   }
 
   /** Whether such jobs exist. */
-  hasOpenJobs(which: keyof typeof OPEN): boolean {
-    return this.#sql.exec(`SELECT 1 FROM job WHERE ${OPEN[which]} LIMIT 1`).toArray().length > 0;
+  hasOpenJobs(which: keyof typeof OPEN_JOB_CONDITIONS): boolean {
+    return (
+      this.#sql.exec(`SELECT 1 FROM job WHERE ${OPEN_JOB_CONDITIONS[which]} LIMIT 1`).toArray()
+        .length > 0
+    );
   }
 
   /** Jobs to be signed, oldest first. */
-  waitingJobs(limit: number): StoredJob[] {
-    return this.#jobs("final = 0 AND state = 'waiting' ORDER BY seq LIMIT ?", limit);
+  listWaitingJobs(limit: number): StoredJob[] {
+    return this.#listJobs("final = 0 AND state = 'waiting' ORDER BY seq LIMIT ?", limit);
   }
 
   /** Jobs that were not signed in time. */
-  lateJobs(now: number): StoredJob[] {
-    return this.#jobs("final = 0 AND state = 'waiting' AND sign_before <= ?", now);
+  listOverdueJobs(now: number): StoredJob[] {
+    return this.#listJobs("final = 0 AND state = 'waiting' AND sign_before <= ?", now);
   }
 
-  #jobs(where: string, ...params: number[]): StoredJob[] {
+  #listJobs(where: string, ...params: number[]): StoredJob[] {
     return this.#sql
       .exec(`SELECT * FROM job WHERE ${where}`, ...params)
       .toArray()
-      .map((row) => toStoredJob(row, this.#jobOf(row)));
+      .map((row) => toStoredJob(row, this.#parseJob(row)));
   }
 
   /** A text that differs whenever a job's or a transaction's state does. */
@@ -140,31 +143,31 @@ export class WalletStore {
   }
 
   /** Nonces of stored transactions that have not lost them. */
-  usedNonces(): Set<number> {
+  listUsedNonces(): Set<number> {
     const rows = this.#sql.exec("SELECT nonce FROM signed WHERE state <> 'lost'").toArray();
     return new Set(rows.map(({ nonce }) => Number(nonce)));
   }
 
   /** Transactions that hold a nonce until mined, by nonce, and oldest first within one nonce. */
-  pendingTransactions(): SignedTransaction[] {
-    return this.#signed("state IN ('signed', 'sent', 'refused')");
+  listPendingTransactions(): SignedTransaction[] {
+    return this.#listTransactions("state IN ('signed', 'sent', 'refused')");
   }
 
   /** Transactions that are not known to be mined. */
-  unminedTransactions(): SignedTransaction[] {
-    return this.#signed("state <> 'mined'");
+  listUnminedTransactions(): SignedTransaction[] {
+    return this.#listTransactions("state <> 'mined'");
   }
 
-  transactionsOf(jobId: string): SignedTransaction[] {
-    return this.#signed("job_id = ?", jobId);
+  listJobTransactions(jobId: string): SignedTransaction[] {
+    return this.#listTransactions("job_id = ?", jobId);
   }
 
   /** Whether a transaction of the job was sent to a node: then only the chain can end it. */
   wasSent(jobId: string): boolean {
-    return this.transactionsOf(jobId).some(({ state }) => state !== "signed");
+    return this.listJobTransactions(jobId).some(({ state }) => state !== "signed");
   }
 
-  #signed(where: string, ...params: string[]): SignedTransaction[] {
+  #listTransactions(where: string, ...params: string[]): SignedTransaction[] {
     return this.#sql
       .exec(`SELECT * FROM signed WHERE ${where} ORDER BY nonce, rowid`, ...params)
       .toArray()
@@ -203,26 +206,26 @@ export class WalletStore {
   /** Records that this transaction used the nonce, so others with the nonce are lost. */
   recordMined(hash: string, nonce: number): void {
     this.setTransactionState(hash, "mined");
-    this.#lose("nonce = ? AND hash <> ?", nonce, hash);
+    this.#markLost("nonce = ? AND hash <> ?", nonce, hash);
     const floor = Math.max(Number(this.getValue("nonce_floor") ?? 0), nonce + 1);
     this.setValue("nonce_floor", String(floor));
   }
 
   /** Marks a nonce as used by a foreign transaction, or as beyond the gap limit. */
-  loseNonce(nonce: number): void {
-    this.#lose("nonce = ? AND state <> 'mined'", nonce);
+  markNonceLost(nonce: number): void {
+    this.#markLost("nonce = ? AND state <> 'mined'", nonce);
   }
 
-  #lose(where: string, ...params: (string | number)[]): void {
+  #markLost(where: string, ...params: (string | number)[]): void {
     const isVoid = "(job_id IS NULL OR state = 'signed')";
     this.#sql.exec(`DELETE FROM signed WHERE ${where} AND ${isVoid}`, ...params);
     this.#sql.exec(`UPDATE signed SET state = 'lost' WHERE ${where}`, ...params);
   }
 
-  recordSettled(id: string, place: MinedPlace, now: number): void {
+  recordSettled(id: string, place: BlockInclusion, now: number): void {
     this.#updateJob(
       id,
-      { state: "settled", ...toPlaceColumns(place), reason: null, message: null },
+      { state: "settled", ...toInclusionColumns(place), reason: null, message: null },
       now,
     );
   }
@@ -232,11 +235,15 @@ export class WalletStore {
     id: string,
     reason: string,
     message: string,
-    place: MinedPlace | null,
+    place: BlockInclusion | null,
     now: number,
   ): void {
     const final = place === null ? 1 : 0;
-    this.#updateJob(id, { state: "failed", ...toPlaceColumns(place), reason, message, final }, now);
+    this.#updateJob(
+      id,
+      { state: "failed", ...toInclusionColumns(place), reason, message, final },
+      now,
+    );
   }
 
   /** Queues a job for another signature while its authorization is valid. */
@@ -244,25 +251,29 @@ export class WalletStore {
     const found = this.findJob(id);
     if (!found) return;
     const expires = Number(found.job.validBefore) * 1000;
-    this.#updateJob(id, { state: "waiting", ...toPlaceColumns(null), sign_before: expires }, now);
+    this.#updateJob(
+      id,
+      { state: "waiting", ...toInclusionColumns(null), sign_before: expires },
+      now,
+    );
   }
 
   /** The transaction's block was orphaned: it is pending again. */
   reopenJob(id: string, now: number): void {
-    const undecided = { ...toPlaceColumns(null), reason: null, message: null };
+    const undecided = { ...toInclusionColumns(null), reason: null, message: null };
     this.#updateJob(id, { state: "signed", ...undecided }, now);
   }
 
   /** Deletes the transactions of a final job. */
-  finishJob(id: string, now: number): void {
+  finalizeJob(id: string, now: number): void {
     this.#updateJob(id, { final: 1 }, now);
-    this.#parsed.delete(id);
+    this.#parsedJobs.delete(id);
     this.#sql.exec("DELETE FROM signed WHERE job_id = ?", id);
     this.#sql.exec("DELETE FROM job WHERE final = 1 AND changed_at < ?", now - RETENTION_MS);
   }
 
   /** Ids of the jobs that changed since the last call. */
-  takeChangedJobs(): Set<string> {
+  drainChangedJobs(): Set<string> {
     const changed = this.#changedJobs;
     this.#changedJobs = new Set();
     return changed;
@@ -280,11 +291,11 @@ export class WalletStore {
   }
 
   /** Caches parsed jobs, which never change and are read in each round. */
-  #jobOf({ id, body }: Row): Job {
-    const known = this.#parsed.get(String(id));
+  #parseJob({ id, body }: SqlRow): Job {
+    const known = this.#parsedJobs.get(String(id));
     if (known) return known;
     const job = JSON.parse(String(body)) as Job;
-    this.#parsed.set(job.id, job);
+    this.#parsedJobs.set(job.id, job);
     return job;
   }
 }

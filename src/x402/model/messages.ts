@@ -1,5 +1,5 @@
 /** Messages between routes, the PaymentPayload object and the FacilitatorWallet object. */
-import { type Env, objectNamed } from "../../env.ts";
+import { type Env, getDurableObject } from "../../env.ts";
 import type { Caller } from "../../http/context.ts";
 import type { PaymentPayload, PaymentRequirements } from "./schemas.ts";
 
@@ -32,7 +32,7 @@ export type AttemptOrder = Omit<SettleOrder, "v" | "payload" | "requirements" | 
 };
 
 /** State of a payment. `transaction` is a hash, or empty when there is none. */
-export type SettleAnswer =
+export type SettleResponse =
   | ({
       kind: "settled" | "failed" | "pending";
       attemptId: string;
@@ -95,12 +95,12 @@ export interface Submission {
 
 /** The object of an on-chain authorization. */
 export function getPaymentObject(env: Pick<Env, "PAYMENT_PAYLOAD">, claim: string): PaymentObject {
-  return objectNamed(env.PAYMENT_PAYLOAD, claim);
+  return getDurableObject(env.PAYMENT_PAYLOAD, claim);
 }
 
 /** The calls of an authorization's object. */
 export interface PaymentObject {
-  settle(order: SettleOrder): Promise<SettleAnswer>;
+  settle(order: SettleOrder): Promise<SettleResponse>;
   wake(): Promise<void>;
 }
 
@@ -117,5 +117,5 @@ export function getWalletObject(
   caip2Id: string,
   address: string,
 ): FacilitatorWalletObject {
-  return objectNamed(env.FACILITATOR_WALLET, `${caip2Id}:${address}`);
+  return getDurableObject(env.FACILITATOR_WALLET, `${caip2Id}:${address}`);
 }

@@ -1,24 +1,25 @@
 import * as z from "zod";
-import { answerText, described, named, recordId, timestamp } from "../../http/openapi/fields.ts";
+import { described, named, recordId, responseText, timestamp } from "../../http/openapi/fields.ts";
 import { text } from "../../http/openapi/parameters.ts";
 import { ATTEMPT_DIRECTIONS, ATTEMPT_STATUSES } from "./tables.ts";
 
-export const ASSET = "0x5fbdb2315678afecb367f032d93f642f64180aa3";
-export const PAYER = "0x39bdf5c0f0e6c6069ecceea6f9c0e4a064d7b4dd";
-export const PAY_TO = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
-export const WALLET_ID = "01m80ydzn5c8rht693n1df67fx";
-export const ATTEMPT_ID = "01m80ydzvk11e5v3h51yhyt2rj";
-export const SOURCE_ID = "01m80ydyvfm72p96eyrddq8dsz";
-export const PAYLOAD_HASH = "770c1903ef159aa087a03e3f4904c2b4972a07eb1027ccc853332d4e4399c768";
-const EVM_TX = "0x56bd51156cc41b5ab4c2a750d53f6e6914ae9c60baa416ea2688a351ec0ee95c";
-export const RESOURCE = "https://agents.example.com/forecast";
-const CHAIN = "eip155:8453";
+export const EXAMPLE_ASSET = "0x5fbdb2315678afecb367f032d93f642f64180aa3";
+export const EXAMPLE_PAYER = "0x39bdf5c0f0e6c6069ecceea6f9c0e4a064d7b4dd";
+export const EXAMPLE_PAY_TO = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
+export const EXAMPLE_WALLET_ID = "01m80ydzn5c8rht693n1df67fx";
+export const EXAMPLE_ATTEMPT_ID = "01m80ydzvk11e5v3h51yhyt2rj";
+export const EXAMPLE_SOURCE_ID = "01m80ydyvfm72p96eyrddq8dsz";
+export const EXAMPLE_PAYLOAD_HASH =
+  "770c1903ef159aa087a03e3f4904c2b4972a07eb1027ccc853332d4e4399c768";
+const EXAMPLE_TX_HASH = "0x56bd51156cc41b5ab4c2a750d53f6e6914ae9c60baa416ea2688a351ec0ee95c";
+export const EXAMPLE_RESOURCE_URL = "https://agents.example.com/forecast";
+const EXAMPLE_CAIP2_ID = "eip155:8453";
 
 /** `eip155:` and a chain number that fits a JavaScript number. */
 export const caip2 = described(
   z.string().regex(/^eip155:[1-9]\d{0,14}$/, "must have the form eip155:<chain number>"),
   "EVM chain, as a CAIP-2 id.",
-  CHAIN,
+  EXAMPLE_CAIP2_ID,
 );
 
 /** As a filter, with the bound of the interface. */
@@ -29,25 +30,25 @@ export const caip2Filter = described(
     .max(250)
     .optional(),
   "Only entries on this EVM chain.",
-  CHAIN,
+  EXAMPLE_CAIP2_ID,
 );
 
-const ZERO_ADDRESS = /^0x0{40}$/i;
-const ADDRESS = "^0x(?!0{40}$)[0-9a-fA-F]{40}$";
-const TOKEN = "^0x(?!0{40}$|[eE]{40}$)[0-9a-fA-F]{40}$";
+const ZERO_ADDRESS_PATTERN = /^0x0{40}$/i;
+const ADDRESS_PATTERN = "^0x(?!0{40}$)[0-9a-fA-F]{40}$";
+const TOKEN_ADDRESS_PATTERN = "^0x(?!0{40}$|[eE]{40}$)[0-9a-fA-F]{40}$";
 
 /** An EVM address; stored and compared in lower case. */
 export const evmAddress = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}$/, "must be 0x and 40 hex digits")
-  .refine((value) => !ZERO_ADDRESS.test(value), "must not be the zero address")
+  .refine((value) => !ZERO_ADDRESS_PATTERN.test(value), "must not be the zero address")
   .transform((value) => value.toLowerCase())
-  .meta({ wire: { type: "string", pattern: ADDRESS }, examples: [ASSET] });
+  .meta({ wire: { type: "string", pattern: ADDRESS_PATTERN }, examples: [EXAMPLE_ASSET] });
 
 /** Excludes the address by which some tools write the native coin. */
 export const tokenAddress = evmAddress
   .refine((value) => value !== `0x${"e".repeat(40)}`, "must be an ERC-20 token")
-  .meta({ wire: { type: "string", pattern: TOKEN }, examples: [ASSET] });
+  .meta({ wire: { type: "string", pattern: TOKEN_ADDRESS_PATTERN }, examples: [EXAMPLE_ASSET] });
 
 const MAX_UINT256 = 2n ** 256n - 1n;
 
@@ -76,14 +77,14 @@ export const timeoutSeconds = described(
 );
 
 const jsonObject = z.record(z.string(), z.unknown());
-const TERMS = "Terms of a payment (x402 v2, specification §5).";
+const TERMS_DESCRIPTION = "Terms of a payment (x402 v2, specification §5).";
 
-const requirements = {
+const requirementFields = {
   scheme: described(text(50), "Payment scheme. The service settles `exact`.", "exact"),
-  network: described(text(100, 3), "EVM chain, as a CAIP-2 id.", CHAIN),
+  network: described(text(100, 3), "EVM chain, as a CAIP-2 id.", EXAMPLE_CAIP2_ID),
   amount: described(text(100), "Smallest units of the token.", "10000"),
-  asset: described(text(100), "Address of the token.", ASSET),
-  payTo: described(text(100), "Address of the payee.", PAY_TO),
+  asset: described(text(100), "Address of the token.", EXAMPLE_ASSET),
+  payTo: described(text(100), "Address of the payee.", EXAMPLE_PAY_TO),
   maxTimeoutSeconds: described(
     z
       .number()
@@ -100,7 +101,11 @@ const requirements = {
 };
 
 /** Terms of a payment on the wire (x402 v2, specification §5). */
-export const paymentRequirements = named("X402PaymentRequirements", TERMS, z.object(requirements));
+export const paymentRequirements = named(
+  "X402PaymentRequirements",
+  TERMS_DESCRIPTION,
+  z.object(requirementFields),
+);
 
 /**
  * A buyer's payment (x402 v2, specification §5). Unknown fields are dropped before hashing, except
@@ -112,7 +117,9 @@ export const paymentPayload = named(
   z.object({
     x402Version: described(z.int().min(0), "Version of x402. The service settles version 2.", 2),
     resource: described(
-      z.object({ url: described(text(2000), "URL of the resource.", RESOURCE) }).optional(),
+      z
+        .object({ url: described(text(2000), "URL of the resource.", EXAMPLE_RESOURCE_URL) })
+        .optional(),
       "The resource that the payment is for.",
     ),
     accepted: described(paymentRequirements, "The terms that the buyer accepted."),
@@ -151,15 +158,21 @@ export const networkRecord = named(
   z.object({
     id: recordId("the network", "01m80ydys10y2a8emavwntdfzj"),
     caip2Id: caip2,
-    displayName: answerText("Display name.", "Base"),
-    rpcUrl: answerText("URL of the RPC node.", "https://mainnet.base.org"),
+    displayName: responseText("Display name.", "Base"),
+    rpcUrl: responseText("URL of the RPC node.", "https://mainnet.base.org"),
     isTestnet: described(z.boolean(), "Whether the chain is a testnet.", false),
     isEnabled: described(z.boolean(), "Whether the network is enabled.", true),
-    defaultAsset: nullableText("Default token of new resources. Null: none.", ASSET),
-    facilitatorWalletId: nullableText("Id of the facilitator wallet. Null: none.", WALLET_ID),
-    facilitatorWalletAddress: nullableText("Address of the facilitator wallet. Null: none.", PAYER),
+    defaultAsset: nullableText("Default token of new resources. Null: none.", EXAMPLE_ASSET),
+    facilitatorWalletId: nullableText(
+      "Id of the facilitator wallet. Null: none.",
+      EXAMPLE_WALLET_ID,
+    ),
+    facilitatorWalletAddress: nullableText(
+      "Address of the facilitator wallet. Null: none.",
+      EXAMPLE_PAYER,
+    ),
     eip6492AllowedFactories: described(
-      z.array(addressResponse("Address of a factory.", PAY_TO)),
+      z.array(addressResponse("Address of a factory.", EXAMPLE_PAY_TO)),
       "ERC-6492 factories that the service may call for undeployed wallets.",
     ),
     createdById: nullableText(
@@ -174,9 +187,9 @@ export const networkRecord = named(
 export const settlementFields = {
   id: recordId("the settlement", "01m80ydzwf9y6z8qdyyy1mc03x"),
   success: described(z.boolean(), "Whether the payer paid.", true),
-  txHash: answerText("Transaction hash. Empty: no transaction.", EVM_TX),
+  txHash: responseText("Transaction hash. Empty: no transaction.", EXAMPLE_TX_HASH),
   amount: amountResponse("Amount paid"),
-  payer: answerText("Address of the payer.", PAYER),
+  payer: responseText("Address of the payer.", EXAMPLE_PAYER),
   createdAt: timestamp("Time of settlement."),
 };
 
@@ -192,7 +205,7 @@ export const attemptStatus = named(
 );
 
 const attemptFields = {
-  id: recordId("the attempt", ATTEMPT_ID),
+  id: recordId("the attempt", EXAMPLE_ATTEMPT_ID),
   createdAt: timestamp("Time of creation."),
   updatedAt: timestamp("Time of the last change."),
   direction: described(attemptDirection, "Purpose of the attempt.", "InboundSettle"),
@@ -203,20 +216,26 @@ const attemptFields = {
   ),
   evmWalletId: nullableText(
     "Id of the managed wallet that paid. Null: the payer is no managed wallet.",
-    WALLET_ID,
+    EXAMPLE_WALLET_ID,
   ),
   registryRequestId: nullableText("Note of the resource's owner. Null: none.", "agent-7"),
   supportedPaymentSourceId: nullableText(
     "Id of the registered resource. Null: the resource is not registered.",
-    SOURCE_ID,
+    EXAMPLE_SOURCE_ID,
   ),
-  caip2Network: answerText("EVM chain, as a CAIP-2 id.", CHAIN),
-  asset: answerText("Address of the token.", ASSET),
+  caip2Network: responseText("EVM chain, as a CAIP-2 id.", EXAMPLE_CAIP2_ID),
+  asset: responseText("Address of the token.", EXAMPLE_ASSET),
   amount: amountResponse("Amount of the payment"),
-  payTo: answerText("Address of the payee.", PAY_TO),
-  payer: nullableText("Address of the payer. Null: the payment names none.", PAYER),
-  resource: nullableText("URL of the resource. Null: the payment names none.", RESOURCE),
-  paymentPayloadHash: answerText("SHA-256 of the payment in canonical form.", PAYLOAD_HASH),
+  payTo: responseText("Address of the payee.", EXAMPLE_PAY_TO),
+  payer: nullableText("Address of the payer. Null: the payment names none.", EXAMPLE_PAYER),
+  resource: nullableText(
+    "URL of the resource. Null: the payment names none.",
+    EXAMPLE_RESOURCE_URL,
+  ),
+  paymentPayloadHash: responseText(
+    "SHA-256 of the payment in canonical form.",
+    EXAMPLE_PAYLOAD_HASH,
+  ),
   paymentIdentifier: nullableText(
     "The payer's identifier of the payment. Null: none.",
     "order_2026_11_22_0001",
@@ -248,8 +267,8 @@ export const attemptOutcome = named(
   "An attempt that has ended.",
   z.object({
     ...attemptFields,
-    attemptId: recordId("the attempt", ATTEMPT_ID),
-    txHash: nullableText("Transaction hash. Null: no transaction.", EVM_TX),
+    attemptId: recordId("the attempt", EXAMPLE_ATTEMPT_ID),
+    txHash: nullableText("Transaction hash. Null: no transaction.", EXAMPLE_TX_HASH),
     success: described(z.boolean(), "Whether the payer paid.", true),
     settledAt: described(
       timestamp("").nullable(),
@@ -266,9 +285,9 @@ export const evmWalletType = described(
 );
 
 export const walletFields = {
-  id: recordId("the wallet", WALLET_ID),
+  id: recordId("the wallet", EXAMPLE_WALLET_ID),
   caip2Network: caip2,
-  address: addressResponse("Address of the wallet.", PAYER),
+  address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
   type: evmWalletType,
   note: nullableText("Note about the wallet. Null: none.", "Buyer"),
   createdById: recordId("the API key that created it", "env-admin"),
@@ -283,9 +302,9 @@ export const settleResponse = named(
   "Result of a settlement (x402 v2, specification §5).",
   z.object({
     success: described(z.boolean(), "Whether the payer paid.", true),
-    payer: nullableText("Address of the payer. Null: the payment names none.", PAYER),
-    transaction: answerText("Transaction hash. Empty: no transaction.", EVM_TX),
-    network: answerText("EVM chain, as a CAIP-2 id.", CHAIN),
+    payer: nullableText("Address of the payer. Null: the payment names none.", EXAMPLE_PAYER),
+    transaction: responseText("Transaction hash. Empty: no transaction.", EXAMPLE_TX_HASH),
+    network: responseText("EVM chain, as a CAIP-2 id.", EXAMPLE_CAIP2_ID),
     amount: amountResponse("Amount paid"),
     errorReason: described(
       z.string().optional(),

@@ -1,15 +1,15 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
-import { answerText, described, named, recordId } from "../../http/openapi/fields.ts";
+import { described, named, recordId, responseText } from "../../http/openapi/fields.ts";
 import { text } from "../../http/openapi/parameters.ts";
 import {
-  ASSET,
   caip2,
+  EXAMPLE_ASSET,
+  EXAMPLE_PAY_TO,
+  EXAMPLE_WALLET_ID,
   evmAddress,
   networkRecord,
   nullableText,
-  PAY_TO,
-  WALLET_ID,
 } from "../model/schemas.ts";
 import { listNetworks, saveNetwork } from "./save-network.ts";
 
@@ -28,31 +28,31 @@ const saveBody = z.object({
   defaultAsset: described(
     evmAddress.nullable().optional(),
     "Default token of new resources. Null: none.",
-    ASSET,
+    EXAMPLE_ASSET,
   ),
   facilitatorWalletId: described(
     text().nullable().optional(),
     "Id of the facilitator wallet. Null: none.",
-    WALLET_ID,
+    EXAMPLE_WALLET_ID,
   ),
   eip6492AllowedFactories: described(
     z
-      .array(described(evmAddress, "Address of a factory.", PAY_TO))
+      .array(described(evmAddress, "Address of a factory.", EXAMPLE_PAY_TO))
       .max(20)
       .optional(),
     "ERC-6492 factories that the service may call for undeployed wallets.",
   ),
 });
 
-const available = named(
+const availableNetwork = named(
   "X402AvailableNetwork",
   "An EVM chain that the API key may use.",
   z.object({
     id: recordId("the network", "01m80ydys10y2a8emavwntdfzj"),
     caip2Id: caip2,
-    displayName: answerText("Display name.", "Base"),
+    displayName: responseText("Display name.", "Base"),
     isTestnet: described(isTestnet, "Whether the chain is a testnet.", false),
-    defaultAsset: nullableText("Default token of new resources. Null: none.", ASSET),
+    defaultAsset: nullableText("Default token of new resources. Null: none.", EXAMPLE_ASSET),
     canSettle: described(z.boolean(), "Whether the network has a facilitator wallet.", true),
   }),
 );
@@ -110,7 +110,7 @@ export function networkRoutes(router: Router): void {
       scope: "network",
       tag: "x402",
       summary: "Lists the enabled EVM chains that the key may use",
-      data: z.object({ Networks: described(z.array(available), "The networks.") }),
+      data: z.object({ Networks: described(z.array(availableNetwork), "The networks.") }),
     },
     async (c) => {
       const limit = c.var.caller.networkLimit;

@@ -1,15 +1,15 @@
 import { asc, eq } from "drizzle-orm";
 import { type Database, db, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import { open, seal } from "../../db/sealed.ts";
+import { seal, unseal } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
-import { commitAudited } from "../../http/audit.ts";
+import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
-import { idempotently, type Remember } from "../../http/idempotency.ts";
+import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import { checkPublicUrl, PublicFetchError } from "../../http/outbound/fetch-public.ts";
-import { createRpc, RpcRefusal, RpcUnavailable } from "../evm/rpc.ts";
+import { createRpc, RpcRefusal, RpcUnavailableError } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import { parseChainId } from "../model/schemas.ts";
 import { x402Network, x402Wallet } from "../model/tables.ts";
@@ -18,7 +18,7 @@ import {
   findWallet,
   type NetworkRow,
   readRpcOptions,
-  rpcUrlPlace,
+  toRpcUrlPlace,
   type WalletRow,
 } from "./settlement-network.ts";
 
@@ -44,7 +44,11 @@ export async function listNetworks(env: Env, deadline: number) {
     .orderBy(asc(x402Network.caip2Id));
   return Promise.all(
     rows.map(async ({ network, facilitator }) =>
-      render(network, facilitator, await open(env, rpcUrlPlace(network.id), network.rpcUrl)),
+      toNetworkRecord(
+        network,
+        facilitator,
+        await unseal(env, toRpcUrlPlace(network.id), network.rpcUrl),
+      ),
     ),
   );
 }
@@ -58,7 +62,7 @@ export async function listNetworks(env: Env, deadline: number) {
  */
 export function saveNetwork(c: AppContext, change: NetworkChange, now: number) {
   const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  return idempotently(c, core, now, (remember) => writeNetwork(c, core, change, now, remember));
+  return runIdempotently(c, core, now, (remember) => writeNetwork(c, core, change, now, remember));
 }
 
 async function writeNetwork(
@@ -66,30 +70,30 @@ async function writeNetwork(
   core: Database,
   change: NetworkChange,
   now: number,
-  remember: Remember,
-): Promise<ReturnType<typeof render>> {
+  remember: StoreResponse,
+): Promise<ReturnType<typeof toNetworkRecord>> {
   const { caip2Id, displayName, rpcUrl, facilitatorWalletId } = change;
   const stored = await findNetwork(core, caip2Id);
   if (!stored && displayName === undefined) throw new ApiError(400, "displayName: is required");
   if (!stored && rpcUrl === undefined) throw new ApiError(400, "rpcUrl: is required");
   if (rpcUrl !== undefined) await checkRpcUrl(c, rpcUrl, caip2Id);
   if (typeof facilitatorWalletId === "string")
-    checkFacilitator(await findWallet(core, facilitatorWalletId), caip2Id);
+    requireFacilitatorWallet(await findWallet(core, facilitatorWalletId), caip2Id);
 
-  const before = stored ?? newNetwork(c, caip2Id, now);
+  const before = stored ?? createNetworkRow(c, caip2Id, now);
   const { id } = before;
-  const columns = await changedColumns(c, id, change, now);
-  const row = withColumns(before, columns);
+  const columns = await toChangedColumns(c, id, change, now);
+  const row = applyColumns(before, columns);
   const write = stored
     ? core.orm.update(x402Network).set(columns).where(eq(x402Network.id, id))
     : core.orm.insert(x402Network).values(row);
   const facilitator =
     row.facilitatorWalletId === null ? null : await findWallet(core, row.facilitatorWalletId);
-  const url = rpcUrl ?? (await open(c.env, rpcUrlPlace(id), row.rpcUrl));
-  const answer = render(row, facilitator, url);
+  const url = rpcUrl ?? (await unseal(c.env, toRpcUrlPlace(id), row.rpcUrl));
+  const answer = toNetworkRecord(row, facilitator, url);
   const detail = { ...change, rpcUrl: rpcUrl !== undefined };
   try {
-    await commitAudited(c, core, { action: "x402-network.save", target: id, detail, now }, [
+    await commitWithAudit(c, core, { action: "x402-network.save", target: id, detail, now }, [
       ...(await remember(answer)),
       write.toSQL(),
     ]);
@@ -103,25 +107,25 @@ async function writeNetwork(
 }
 
 /** The columns that a change sets: others may be changed concurrently. */
-async function changedColumns(c: AppContext, id: string, change: NetworkChange, now: number) {
+async function toChangedColumns(c: AppContext, id: string, change: NetworkChange, now: number) {
   const { caip2Id: _, rpcUrl, eip6492AllowedFactories: factories, ...plain } = change;
   return {
     ...plain,
-    rpcUrl: rpcUrl === undefined ? undefined : await seal(c.env, rpcUrlPlace(id), rpcUrl),
+    rpcUrl: rpcUrl === undefined ? undefined : await seal(c.env, toRpcUrlPlace(id), rpcUrl),
     eip6492Factories: factories && JSON.stringify(factories),
     updatedAt: now,
   };
 }
 
-type Columns = Awaited<ReturnType<typeof changedColumns>>;
+type ChangedColumns = Awaited<ReturnType<typeof toChangedColumns>>;
 
-function withColumns(row: NetworkRow, columns: Columns): NetworkRow {
+function applyColumns(row: NetworkRow, columns: ChangedColumns): NetworkRow {
   const set = Object.entries(columns).filter(([, value]) => value !== undefined);
   return { ...row, ...Object.fromEntries(set) };
 }
 
 /** A new network without settings. */
-function newNetwork(c: AppContext, caip2Id: string, now: number): NetworkRow {
+function createNetworkRow(c: AppContext, caip2Id: string, now: number): NetworkRow {
   return {
     id: newId(now),
     caip2Id,
@@ -157,7 +161,7 @@ async function checkRpcUrl(c: AppContext, rpcUrl: string, caip2Id: string): Prom
 
 /** What is wrong with the URL, or with what its name resolves to; null for other errors. */
 function toUrlError(error: unknown): ApiError | null {
-  const cause = error instanceof RpcUnavailable ? error.cause : error;
+  const cause = error instanceof RpcUnavailableError ? error.cause : error;
   return cause instanceof PublicFetchError && cause.reason === "refused"
     ? new ApiError(400, `rpcUrl: ${cause.message}`)
     : null;
@@ -165,7 +169,7 @@ function toUrlError(error: unknown): ApiError | null {
 
 /** Converts the error of an RPC node to an API error. Returns other errors unchanged. */
 export function toRpcApiError(error: unknown): unknown {
-  if (error instanceof RpcUnavailable)
+  if (error instanceof RpcUnavailableError)
     return error.timedOut
       ? new ApiError(504, "The RPC node did not answer in time", { retryAfter: 5 })
       : new ApiError("rpc_node_failed", "The RPC node failed");
@@ -177,7 +181,7 @@ export function toRpcApiError(error: unknown): unknown {
   return error;
 }
 
-function checkFacilitator(wallet: WalletRow | null, caip2Id: string): void {
+function requireFacilitatorWallet(wallet: WalletRow | null, caip2Id: string): void {
   if (!wallet) throw new ApiError(404, "facilitatorWalletId: there is no such wallet");
   if (wallet.caip2Id !== caip2Id)
     throw new ApiError(400, `facilitatorWalletId: the wallet is on ${wallet.caip2Id}`);
@@ -185,7 +189,7 @@ function checkFacilitator(wallet: WalletRow | null, caip2Id: string): void {
     throw new ApiError(400, "facilitatorWalletId: must be a wallet of the type Selling");
 }
 
-function render(network: NetworkRow, facilitator: WalletRow | null, rpcUrl: string) {
+function toNetworkRecord(network: NetworkRow, facilitator: WalletRow | null, rpcUrl: string) {
   const { eip6492Factories, createdAt, updatedAt, ...rest } = network;
   return {
     ...rest,

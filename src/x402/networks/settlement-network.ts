@@ -1,9 +1,9 @@
 import { and, eq, isNull } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import { type Database, db } from "../../db/client.ts";
-import { open } from "../../db/sealed.ts";
+import { unseal } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
-import { loopbackOrigins } from "../../http/outbound/loopback-origins.ts";
+import { listLoopbackOrigins } from "../../http/outbound/loopback-origins.ts";
 import { createRpc, type Rpc, type RpcOptions } from "../evm/rpc.ts";
 import { x402Network, x402Wallet } from "../model/tables.ts";
 
@@ -11,12 +11,12 @@ export type NetworkRow = typeof x402Network.$inferSelect;
 export type WalletRow = typeof x402Wallet.$inferSelect;
 
 /** The sealed place of a network's RPC URL. */
-export function rpcUrlPlace(networkId: string) {
+export function toRpcUrlPlace(networkId: string) {
   return { table: "x402_network", id: networkId, column: "rpc_url" };
 }
 
 /** The sealed place of a wallet's key. */
-export function privateKeyPlace(walletId: string) {
+export function toPrivateKeyPlace(walletId: string) {
   return { table: "x402_wallet", id: walletId, column: "private_key" };
 }
 
@@ -36,14 +36,14 @@ export async function findWallet(core: Database, id: string): Promise<WalletRow 
 
 /** Opens the RPC client of a network. */
 export async function openRpc(env: Env, network: NetworkRow, deadline: number): Promise<Rpc> {
-  const url = await open(env, rpcUrlPlace(network.id), network.rpcUrl);
+  const url = await unseal(env, toRpcUrlPlace(network.id), network.rpcUrl);
   return createRpc(url, await readRpcOptions(env, deadline));
 }
 
 /** Options of calls to RPC nodes. */
 export async function readRpcOptions(env: Env, deadline: number): Promise<RpcOptions> {
   return {
-    loopbackOrigins: await loopbackOrigins(env, deadline),
+    loopbackOrigins: await listLoopbackOrigins(env, deadline),
     resolverUrl: env.DNS_OVER_HTTPS_URL,
   };
 }
@@ -56,13 +56,13 @@ export interface SettlementNetwork {
 }
 
 /** Why a network cannot settle; the message is for callers. */
-export class NoSettlementNetwork extends Error {
-  override name = "NoSettlementNetwork";
+export class NoSettlementNetworkError extends Error {
+  override name = "NoSettlementNetworkError";
 }
 
 /**
  * @param deadline - epoch milliseconds
- * @throws NoSettlementNetwork when the network is unknown, disabled, or has no facilitator wallet
+ * @throws NoSettlementNetworkError when the network is unknown, disabled, or has no facilitator wallet
  */
 export async function findSettlementNetwork(
   env: Env,
@@ -71,13 +71,14 @@ export async function findSettlementNetwork(
 ): Promise<SettlementNetwork> {
   const core = db(env, undefined, { deadline });
   const network = await findNetwork(core, caip2Id);
-  if (!network?.isEnabled) throw new NoSettlementNetwork(`There is no enabled network ${caip2Id}`);
+  if (!network?.isEnabled)
+    throw new NoSettlementNetworkError(`There is no enabled network ${caip2Id}`);
   const facilitator =
     network.facilitatorWalletId === null
       ? null
       : await findWallet(core, network.facilitatorWalletId);
   if (!facilitator)
-    throw new NoSettlementNetwork(`The network ${caip2Id} has no facilitator wallet`);
+    throw new NoSettlementNetworkError(`The network ${caip2Id} has no facilitator wallet`);
   return { network, facilitator, rpc: await openRpc(env, network, deadline) };
 }
 
@@ -101,9 +102,9 @@ export async function listEnabledChains(
     `SELECT caip2_id AS caip2Id, rpc_url <> '' AS hasRpcUrl,
        EXISTS (SELECT 1 FROM x402_wallet AS w
          WHERE w.id = n.facilitator_wallet_id AND w.deleted_at IS NULL) AS hasFacilitator,
-       ${walletOf("Selling", "")} AS hasSellingWallet,
-       ${walletOf("Purchasing", "")} AS hasPurchasingWallet,
-       ${walletOf(
+       ${walletExistsSql("Selling", "")} AS hasSellingWallet,
+       ${walletExistsSql("Purchasing", "")} AS hasPurchasingWallet,
+       ${walletExistsSql(
          "Purchasing",
          `AND EXISTS (SELECT 1 FROM x402_budget AS b WHERE b.evm_wallet_id = w.id
            AND b.is_enabled = 1 AND b.remaining_amount <> '0')`,
@@ -121,7 +122,7 @@ export async function listEnabledChains(
   }));
 }
 
-function walletOf(type: "Selling" | "Purchasing", more: string): string {
+function walletExistsSql(type: "Selling" | "Purchasing", more: string): string {
   return `EXISTS (SELECT 1 FROM x402_wallet AS w WHERE w.caip2_id = n.caip2_id
     AND w.type = '${type}' AND w.deleted_at IS NULL ${more})`;
 }

@@ -1,11 +1,11 @@
 import { and, desc, eq, lt } from "drizzle-orm";
 import { type Database, db, type Statement, statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import { commitAudited } from "../../http/audit.ts";
+import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
-import { idempotently, type Remember } from "../../http/idempotency.ts";
+import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import { x402Budget } from "../model/tables.ts";
 import { findWallet } from "../networks/settlement-network.ts";
 
@@ -31,7 +31,7 @@ export async function saveBudget(c: AppContext, body: BudgetBody, now: number) {
     throw new ApiError(400, "evmWalletId: must be a wallet of the type Purchasing");
   const keys = await core.all("SELECT 1 FROM api_key WHERE id = ?", body.apiKeyId);
   if (keys.length === 0) throw new ApiError(404, "apiKeyId: there is no such API key");
-  return idempotently(c, core, now, (remember) => writeBudget(c, core, body, now, remember));
+  return runIdempotently(c, core, now, (remember) => writeBudget(c, core, body, now, remember));
 }
 
 async function writeBudget(
@@ -39,8 +39,8 @@ async function writeBudget(
   core: Database,
   body: BudgetBody,
   now: number,
-  remember: Remember,
-): Promise<ReturnType<typeof render>> {
+  remember: StoreResponse,
+): Promise<ReturnType<typeof toBudgetRecord>> {
   const { apiKeyId, evmWalletId, asset, remainingAmount, isEnabled } = body;
   const stored = (await readBudgets(core, apiKeyId, evmWalletId)).get(asset);
   const unspent = { id: newId(now), spentAmount: "0", revision: 0, createdAt: now };
@@ -57,10 +57,10 @@ async function writeBudget(
         stored.id,
       )
     : core.orm.insert(x402Budget).values(row).toSQL();
-  const answer = render(row);
+  const answer = toBudgetRecord(row);
   const entry = { action: "x402-budget.save", target: evmWalletId, detail: body, now } as const;
   try {
-    await commitAudited(c, core, entry, [...(await remember(answer)), write]);
+    await commitWithAudit(c, core, entry, [...(await remember(answer)), write]);
   } catch (error) {
     // A payment, or another save, came in between: the answer must include what was spent by then.
     if (violates(error, "x402_budget.revision") || violates(error, "x402_budget.asset"))
@@ -82,7 +82,7 @@ export async function listBudgets(
     .where(query.cursorId === undefined ? undefined : lt(x402Budget.id, query.cursorId))
     .orderBy(desc(x402Budget.id))
     .limit(query.limit);
-  return rows.map(render);
+  return rows.map(toBudgetRecord);
 }
 
 export type BudgetRow = typeof x402Budget.$inferSelect;
@@ -101,7 +101,7 @@ export async function readBudgets(
 }
 
 /** Whether a budget is enabled and has that much left, in the token's smallest units. */
-export function isSufficient(budget: BudgetRow, amount: bigint): boolean {
+export function isBudgetSufficient(budget: BudgetRow, amount: bigint): boolean {
   return budget.isEnabled && BigInt(budget.remainingAmount) >= amount;
 }
 
@@ -123,13 +123,13 @@ export async function spendBudget(
   write: (debit: Statement[]) => Promise<void>,
 ): Promise<void> {
   if (!budget) return write([]);
-  if (!isSufficient(budget, amount))
+  if (!isBudgetSufficient(budget, amount))
     throw new ApiError(
       "budget_exceeded",
       `The budget for ${budget.asset} does not cover the payment`,
     );
   try {
-    await write([debit(budget, amount, now)]);
+    await write([debitBudget(budget, amount, now)]);
   } catch (error) {
     if (!violates(error, "x402_budget.revision")) throw error;
     const [current] = await core.orm.select().from(x402Budget).where(eq(x402Budget.id, budget.id));
@@ -138,7 +138,7 @@ export async function spendBudget(
   }
 }
 
-function debit(budget: BudgetRow, amount: bigint, now: number): Statement {
+function debitBudget(budget: BudgetRow, amount: bigint, now: number): Statement {
   return statement(
     `UPDATE x402_budget SET remaining_amount = ?, spent_amount = ?, updated_at = ?,
        revision = iif(revision = ?, revision + 1, NULL)
@@ -151,6 +151,6 @@ function debit(budget: BudgetRow, amount: bigint, now: number): Statement {
   );
 }
 
-function render({ revision: _, createdAt, updatedAt, ...row }: BudgetRow) {
+function toBudgetRecord({ revision: _, createdAt, updatedAt, ...row }: BudgetRow) {
   return { ...row, createdAt: isoTime(createdAt), updatedAt: isoTime(updatedAt) };
 }

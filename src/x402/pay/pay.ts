@@ -1,12 +1,16 @@
 import * as z from "zod";
 import { type Database, db, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import { open } from "../../db/sealed.ts";
-import { commitAudited } from "../../http/audit.ts";
-import { permitNetwork } from "../../http/authenticate.ts";
+import { unseal } from "../../db/sealed.ts";
+import { commitWithAudit } from "../../http/audit.ts";
+import { requireNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { idempotently, type NamingField, type Remember } from "../../http/idempotency.ts";
+import {
+  type IdempotencyField,
+  runIdempotently,
+  type StoreResponse,
+} from "../../http/idempotency.ts";
 import { log } from "../../log.ts";
 import { hashPayload } from "../attempts/payment-identity.ts";
 import { readAuthorization, toAuthorizationKey } from "../evm/authorization.ts";
@@ -26,10 +30,10 @@ import {
   findWallet,
   type NetworkRow,
   openRpc,
-  privateKeyPlace,
+  toPrivateKeyPlace,
   type WalletRow,
 } from "../networks/settlement-network.ts";
-import { isSufficient, readBudgets, spendBudget } from "./budgets.ts";
+import { isBudgetSufficient, readBudgets, spendBudget } from "./budgets.ts";
 
 export interface PayBody {
   evmWalletId: string;
@@ -44,7 +48,7 @@ export interface PayBody {
   paymentIdentifier?: string | undefined;
 }
 
-const IDENTIFIER = "payment-identifier";
+const PAYMENT_IDENTIFIER_EXTENSION = "payment-identifier";
 
 /**
  * Bytes of a payment's JSON. As a header it is a third longer, which is more than servers take
@@ -62,7 +66,7 @@ const MAX_PAYMENT_BYTES = 16 * 1024;
 export async function pay(c: AppContext, body: PayBody, now: number) {
   const name = readIdempotencyName(c, body);
   const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  return idempotently(c, core, now, (remember) => payOnce(c, core, body, now, remember), name);
+  return runIdempotently(c, core, now, (remember) => payOnce(c, core, body, now, remember), name);
 }
 
 async function payOnce(
@@ -70,10 +74,10 @@ async function payOnce(
   core: Database,
   body: PayBody,
   now: number,
-  remember: Remember,
+  remember: StoreResponse,
 ) {
   const { wallet, budget, requirements } = await authorizePayment(c, core, body);
-  const paymentPayload = await sign(c, wallet, requirements, body, now);
+  const paymentPayload = await signPaymentPayload(c, wallet, requirements, body, now);
   const header = Buffer.from(JSON.stringify(paymentPayload));
   if (header.length > MAX_PAYMENT_BYTES)
     throw new ApiError(
@@ -120,7 +124,7 @@ async function payOnce(
   const entry = { action: "x402.pay", target: attemptId, detail, now } as const;
   try {
     await spendBudget(core, budget, BigInt(amount), now, async (debit) =>
-      commitAudited(c, core, entry, [
+      commitWithAudit(c, core, entry, [
         ...(await remember(answer)),
         core.orm.insert(x402Attempt).values(attempt).toSQL(),
         ...debit,
@@ -146,8 +150,8 @@ async function payOnce(
 function readIdempotencyName(
   c: AppContext,
   { paymentIdentifier, paymentRequired }: PayBody,
-): NamingField | null {
-  const advertised = paymentRequired.extensions?.[IDENTIFIER];
+): IdempotencyField | null {
+  const advertised = paymentRequired.extensions?.[PAYMENT_IDENTIFIER_EXTENSION];
   if (paymentIdentifier !== undefined) {
     if (!advertised)
       throw new ApiError(400, "paymentIdentifier: the resource does not accept an identifier");
@@ -163,7 +167,7 @@ function readIdempotencyName(
   return null;
 }
 
-async function sign(
+async function signPaymentPayload(
   c: AppContext,
   wallet: WalletRow,
   requirements: PaymentRequirements,
@@ -171,13 +175,13 @@ async function sign(
   now: number,
 ) {
   const { signPayment } = await import("./sign-payment.ts");
-  const key = await open(c.env, privateKeyPlace(wallet.id), wallet.privateKey);
+  const key = await unseal(c.env, toPrivateKeyPlace(wallet.id), wallet.privateKey);
   return {
     x402Version: 2,
     resource: body.paymentRequired.resource,
     accepted: requirements,
     payload: await signPayment(key, requirements, readTokenDomain(requirements), now),
-    ...extensionsOf(body),
+    ...buildExtensions(body),
   };
 }
 
@@ -190,17 +194,17 @@ async function authorizePayment(c: AppContext, core: Database, body: PayBody) {
   const isOwner = caller.permission === "Admin" || wallet.createdById === caller.id;
   const budgets = await readBudgets(core, caller.id, wallet.id);
   if (!isOwner && budgets.size === 0) throw notFound;
-  permitNetwork(caller, wallet.caip2Id, "evmWalletId");
+  requireNetwork(caller, wallet.caip2Id, "evmWalletId");
   if (wallet.type !== "Purchasing")
     throw new ApiError(400, "evmWalletId: must be a wallet of the type Purchasing");
   const network = await findNetwork(core, wallet.caip2Id);
   if (!network?.isEnabled) throw new ApiError(400, "evmWalletId: its network is not enabled");
 
-  const payable = termsFor(body, wallet.caip2Id);
+  const payable = requirePayableTerms(body, wallet.caip2Id);
   const budgetFor = ({ asset }: PaymentRequirements) => budgets.get(asset.toLowerCase());
   const isAffordable = (terms: PaymentRequirements) => {
     const budget = budgetFor(terms);
-    return budget ? isSufficient(budget, BigInt(terms.amount)) : isOwner;
+    return budget ? isBudgetSufficient(budget, BigInt(terms.amount)) : isOwner;
   };
   // If no budget covers any, the 402 concerns the first.
   const requirements =
@@ -212,7 +216,7 @@ async function authorizePayment(c: AppContext, core: Database, body: PayBody) {
 }
 
 /** @throws ApiError 400 when the wallet can sign for none of the accepted terms */
-function termsFor(body: PayBody, caip2Id: string): PaymentRequirements[] {
+function requirePayableTerms(body: PayBody, caip2Id: string): PaymentRequirements[] {
   const { paymentRequired, preferredNetwork, preferredAsset } = body;
   if (preferredNetwork !== undefined && preferredNetwork !== caip2Id)
     throw new ApiError(400, `preferredNetwork: the wallet is on ${caip2Id}`);
@@ -227,13 +231,13 @@ function termsFor(body: PayBody, caip2Id: string): PaymentRequirements[] {
   return payable;
 }
 
-function extensionsOf({ paymentRequired, paymentIdentifier }: PayBody) {
+function buildExtensions({ paymentRequired, paymentIdentifier }: PayBody) {
   const { extensions } = paymentRequired;
   if (!extensions) return {};
-  const advertised = extensions[IDENTIFIER] as { info?: object } | undefined;
+  const advertised = extensions[PAYMENT_IDENTIFIER_EXTENSION] as { info?: object } | undefined;
   if (paymentIdentifier === undefined || !advertised) return { extensions };
   const info = { ...advertised.info, id: paymentIdentifier };
-  return { extensions: { ...extensions, [IDENTIFIER]: { ...advertised, info } } };
+  return { extensions: { ...extensions, [PAYMENT_IDENTIFIER_EXTENSION]: { ...advertised, info } } };
 }
 
 /**
@@ -279,22 +283,22 @@ export function selectPayableTerms(
       tokenAddress.safeParse(asset).success &&
       evmAddress.safeParse(payTo).success &&
       timeoutSeconds.safeParse(maxTimeoutSeconds).success &&
-      (isPermit2(extra) || eip3009Domain(extra) !== null),
+      (isPermit2(extra) || readEip3009Domain(extra) !== null),
   );
 }
 
 /** The EIP-712 domain that payable terms are signed for; null: Permit2. */
 export function readTokenDomain({ extra }: PaymentRequirements): TokenDomain | null {
-  return isPermit2(extra) ? null : eip3009Domain(extra);
+  return isPermit2(extra) ? null : readEip3009Domain(extra);
 }
 
-type Extra = PaymentRequirements["extra"];
+type TermsExtra = PaymentRequirements["extra"];
 
-function isPermit2(extra: Extra): boolean {
+function isPermit2(extra: TermsExtra): boolean {
   return extra?.assetTransferMethod === "permit2";
 }
 
-function eip3009Domain(extra: Extra): TokenDomain | null {
+function readEip3009Domain(extra: TermsExtra): TokenDomain | null {
   const { name, version, assetTransferMethod = "eip3009" } = extra ?? {};
   return assetTransferMethod === "eip3009" &&
     typeof name === "string" &&

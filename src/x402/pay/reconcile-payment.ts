@@ -1,8 +1,11 @@
 /** Reconciles payments that another facilitator settles. */
 import type { z } from "zod";
-import { type Rpc, RpcRefusal, RpcUnavailable, readResult } from "../evm/rpc.ts";
+import { type Rpc, RpcRefusal, RpcUnavailableError, readResult } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
-import { type Finding, reconcileAuthorization } from "../facilitator-wallet/reconcile.ts";
+import {
+  type Finding,
+  reconcileAuthorization,
+} from "../facilitator-wallet/reconcile-authorization.ts";
 import { parseChainId } from "../model/schemas.ts";
 
 /** A chain and the block range of possible settlements. */
@@ -14,7 +17,7 @@ export interface PaymentChain {
 }
 
 /** Steps back from the latest block, each twice as far as the one before: 8 million blocks in all. */
-const STEPS = 23;
+const MAX_SEARCH_STEPS = 23;
 /** Tolerance for differing clocks. */
 const CLOCK_MARGIN_SECONDS = 120;
 
@@ -29,21 +32,23 @@ export async function openPaymentChain(
   caip2Id: string,
   since: number,
 ): Promise<PaymentChain> {
-  const [chainId, block] = await rpc.many([
+  const [chainId, block] = await rpc.callBatch([
     { method: "eth_chainId", params: [] },
     { method: "eth_getBlockByNumber", params: ["latest", false] },
   ]);
   const chain = readResult(results.count, chainId);
   if (chain !== parseChainId(caip2Id))
-    throw new RpcUnavailable(`the RPC node is on chain ${chain}, not ${caip2Id}`);
+    throw new RpcUnavailableError(`the RPC node is on chain ${chain}, not ${caip2Id}`);
   const latest = readResult(results.block, block);
   return { rpc, latest, from: await findHeightBefore(rpc, latest.number, since) };
 }
 
 /** Height of a block that is older than a time, and not much older than need be. */
 async function findHeightBefore(rpc: Rpc, latest: number, since: number): Promise<number> {
-  const heights = Array.from({ length: STEPS }, (_, k) => latest - 2 ** k).filter((n) => n > 0);
-  const blocks = await rpc.many(
+  const heights = Array.from({ length: MAX_SEARCH_STEPS }, (_, k) => latest - 2 ** k).filter(
+    (n) => n > 0,
+  );
+  const blocks = await rpc.callBatch(
     heights.map((height) => ({
       method: "eth_getBlockByNumber",
       params: [`0x${height.toString(16)}`, false],
@@ -54,7 +59,7 @@ async function findHeightBefore(rpc: Rpc, latest: number, since: number): Promis
     const block = readResult(results.block.nullable(), answer);
     if (block && block.timestamp < before) return block.number;
   }
-  return heights.length < STEPS ? 0 : (heights.at(-1) ?? 0);
+  return heights.length < MAX_SEARCH_STEPS ? 0 : (heights.at(-1) ?? 0);
 }
 
 /** A payment, with `claim` as `toAuthorizationKey` of authorization.ts writes it. */

@@ -1,31 +1,31 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
-import { answerText, described, named, recordId, timestamp } from "../../http/openapi/fields.ts";
+import { described, named, recordId, responseText, timestamp } from "../../http/openapi/fields.ts";
 import { page, text } from "../../http/openapi/parameters.ts";
 import { paymentIdentifier } from "../attempts/payment-identity.ts";
 import {
-  ASSET,
-  ATTEMPT_ID,
   addressResponse,
   amountResponse,
   caip2,
+  EXAMPLE_ASSET,
+  EXAMPLE_ATTEMPT_ID,
+  EXAMPLE_PAY_TO,
+  EXAMPLE_PAYER,
+  EXAMPLE_PAYLOAD_HASH,
+  EXAMPLE_RESOURCE_URL,
+  EXAMPLE_WALLET_ID,
   evmAddress,
   nullableText,
-  PAY_TO,
-  PAYER,
-  PAYLOAD_HASH,
   paymentRequirements,
-  RESOURCE,
   tokenAmount,
-  WALLET_ID,
 } from "../model/schemas.ts";
 import { listBudgets, saveBudget } from "./budgets.ts";
 import { pay } from "./pay.ts";
 
-const API_KEY = "01m80ydzq23ssn602zk7bexfp7";
+const EXAMPLE_API_KEY_ID = "01m80ydzq23ssn602zk7bexfp7";
 
 const payBody = z.object({
-  evmWalletId: described(text(), "Id of the wallet that pays.", WALLET_ID),
+  evmWalletId: described(text(), "Id of the wallet that pays.", EXAMPLE_WALLET_ID),
   paymentRequired: described(
     z.object({
       x402Version: described(
@@ -37,7 +37,7 @@ const payBody = z.object({
         2,
       ),
       resource: described(
-        z.looseObject({ url: described(text(2000), "URL of the resource.", RESOURCE) }),
+        z.looseObject({ url: described(text(2000), "URL of the resource.", EXAMPLE_RESOURCE_URL) }),
         "The resource that the payment is for.",
       ),
       accepts: described(
@@ -53,7 +53,7 @@ const payBody = z.object({
     "The 402 response of the resource.",
   ),
   preferredNetwork: described(caip2.optional(), "Only terms on this EVM chain."),
-  preferredAsset: described(evmAddress.optional(), "Only terms in this token.", ASSET),
+  preferredAsset: described(evmAddress.optional(), "Only terms in this token.", EXAMPLE_ASSET),
   paymentIdentifier: described(
     paymentIdentifier.optional(),
     "The payer's identifier of the payment.",
@@ -62,15 +62,21 @@ const payBody = z.object({
 });
 
 const signedPayment = z.object({
-  attemptId: recordId("the attempt", ATTEMPT_ID),
-  payer: addressResponse("Address of the payer.", PAYER),
+  attemptId: recordId("the attempt", EXAMPLE_ATTEMPT_ID),
+  payer: addressResponse("Address of the payer.", EXAMPLE_PAYER),
   caip2Network: caip2,
-  asset: answerText("Address of the token.", ASSET),
+  asset: responseText("Address of the token.", EXAMPLE_ASSET),
   amount: amountResponse("Amount of the payment"),
-  payTo: answerText("Address of the payee.", PAY_TO),
-  xPaymentHeader: answerText("Value for the header PAYMENT-SIGNATURE.", "eyJ4NDAyVmVyc2lvbiI6Mn0="),
+  payTo: responseText("Address of the payee.", EXAMPLE_PAY_TO),
+  xPaymentHeader: responseText(
+    "Value for the header PAYMENT-SIGNATURE.",
+    "eyJ4NDAyVmVyc2lvbiI6Mn0=",
+  ),
   paymentPayload: described(z.looseObject({}), "The payment as JSON.", { x402Version: 2 }),
-  paymentPayloadHash: answerText("SHA-256 of the payment in canonical form.", PAYLOAD_HASH),
+  paymentPayloadHash: responseText(
+    "SHA-256 of the payment in canonical form.",
+    EXAMPLE_PAYLOAD_HASH,
+  ),
   paymentIdentifier: nullableText(
     "The payer's identifier of the payment. Null: none.",
     "order_2026_11_22_0001",
@@ -82,9 +88,9 @@ const budget = named(
   "Spending limit of a key for a wallet and a token.",
   z.object({
     id: recordId("the budget", "01m80ydzqd49s9f4q60c6csmg1"),
-    apiKeyId: recordId("the API key", API_KEY),
-    evmWalletId: recordId("the wallet", WALLET_ID),
-    asset: answerText("Address of the token.", ASSET),
+    apiKeyId: recordId("the API key", EXAMPLE_API_KEY_ID),
+    evmWalletId: recordId("the wallet", EXAMPLE_WALLET_ID),
+    asset: responseText("Address of the token.", EXAMPLE_ASSET),
     remainingAmount: amountResponse("Amount that may still be paid", "980000"),
     spentAmount: amountResponse("Amount paid", "20000"),
     isEnabled: described(z.boolean(), "Whether the budget is enabled.", true),
@@ -154,9 +160,9 @@ export function payRoutes(router: Router): void {
       summary: "Sets what a key may still pay from a wallet in a token",
       description: "The call does not change `spentAmount`.",
       body: z.strictObject({
-        apiKeyId: described(text(), "Id of the API key.", API_KEY),
-        evmWalletId: described(text(), "Id of the wallet.", WALLET_ID),
-        asset: described(evmAddress, "Address of the token.", ASSET),
+        apiKeyId: described(text(), "Id of the API key.", EXAMPLE_API_KEY_ID),
+        evmWalletId: described(text(), "Id of the wallet.", EXAMPLE_WALLET_ID),
+        asset: described(evmAddress, "Address of the token.", EXAMPLE_ASSET),
         remainingAmount: described(
           tokenAmount(0n),
           "Amount that may still be paid, in smallest units.",

@@ -52,7 +52,7 @@ export async function signPayment(
       primaryType: "TransferWithAuthorization",
       message: toEip3009Message(authorization),
     });
-    return { signature, authorization: asText(toEip3009Message(authorization)) };
+    return { signature, authorization: stringifyBigInts(toEip3009Message(authorization)) };
   }
   const message = toPermit2Message({
     ...terms,
@@ -66,11 +66,11 @@ export async function signPayment(
     primaryType: "PermitWitnessTransferFrom",
     message,
   });
-  return { signature, permit2Authorization: asText({ from: payer, ...message }) };
+  return { signature, permit2Authorization: stringifyBigInts({ from: payer, ...message }) };
 }
 
 /** Numbers as decimal text, as on the wire. */
-function asText(message: object): unknown {
+function stringifyBigInts(message: object): unknown {
   return JSON.parse(
     JSON.stringify(message, (_, value) => (typeof value === "bigint" ? value.toString() : value)),
   );

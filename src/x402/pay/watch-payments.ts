@@ -1,18 +1,18 @@
 import { type Database, db, type Statement, statement, violates } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
-import { settlementStatements } from "../attempts/record-outcomes.ts";
-import type { Finding } from "../facilitator-wallet/reconcile.ts";
+import { buildSettlementStatements } from "../attempts/record-outcomes.ts";
+import type { Finding } from "../facilitator-wallet/reconcile-authorization.ts";
 import { findNetwork, openRpc } from "../networks/settlement-network.ts";
 
 /** Payments per network and run. Each needs one or two requests. */
-const MAX_PER_NETWORK = 40;
+const MAX_PAYMENTS_PER_NETWORK = 40;
 const MINUTE_MS = 60_000;
 /** A payment is final with this many blocks on top, or after this long when no block comes. */
-const FINAL_BLOCKS = 12;
-const FINAL_MS = 10 * MINUTE_MS;
+const FINALITY_BLOCKS = 12;
+const FINALITY_TIMEOUT_MS = 10 * MINUTE_MS;
 /** Seconds of chain time after which no re-org brings back a block from before the expiry. */
-const FINAL_SECONDS = 600;
+const FINALITY_SECONDS = 600;
 
 /** An outbound payment whose outcome the chain may still change. */
 interface WatchedPayment {
@@ -71,7 +71,7 @@ async function watchNetwork(
 ): Promise<void> {
   const network = await findNetwork(core, caip2Id);
   if (!network) return;
-  const payments = await takeTurn(core, caip2Id, now);
+  const payments = await loadNextPayments(core, caip2Id, now);
   const [oldest] = payments;
   if (!oldest) return;
   const { openPaymentChain, reconcilePayment } = await import("./reconcile-payment.ts");
@@ -82,20 +82,28 @@ async function watchNetwork(
   );
   for (const payment of payments) {
     if (Date.now() > deadline) return;
-    const finding = await reconcilePayment(chain, payment, now - payment.createdAt > FINAL_MS);
+    const finding = await reconcilePayment(
+      chain,
+      payment,
+      now - payment.createdAt > FINALITY_TIMEOUT_MS,
+    );
     const { number, timestamp } = chain.latest;
-    await record(core, payment, finding, { block: number, time: timestamp }, now);
+    await recordFinding(core, payment, finding, { block: number, time: timestamp }, now);
   }
 }
 
 /** The payments whose minute it is: each minute takes the next ones, and starts over at the end. */
-async function takeTurn(core: Database, caip2Id: string, now: number): Promise<WatchedPayment[]> {
+async function loadNextPayments(
+  core: Database,
+  caip2Id: string,
+  now: number,
+): Promise<WatchedPayment[]> {
   const [{ count } = { count: 0 }] = await core.all<{ count: number }>(
     `SELECT count(*) AS count FROM x402_payment_attempt
      WHERE caip2_id = ? AND watched_until IS NOT NULL`,
     caip2Id,
   );
-  const turns = Math.max(Math.ceil(count / MAX_PER_NETWORK), 1);
+  const turns = Math.max(Math.ceil(count / MAX_PAYMENTS_PER_NETWORK), 1);
   return core.all<WatchedPayment>(
     `SELECT attempt.id, attempt.api_key_id AS apiKeyId, claim, asset, attempt.amount,
        pay_to AS payTo, attempt.payer, status, revision, attempt.created_at AS createdAt,
@@ -105,13 +113,13 @@ async function takeTurn(core: Database, caip2Id: string, now: number): Promise<W
      FROM x402_payment_attempt AS attempt
      WHERE caip2_id = ? AND watched_until IS NOT NULL ORDER BY attempt.id LIMIT ? OFFSET ?`,
     caip2Id,
-    MAX_PER_NETWORK,
-    (Math.floor(now / MINUTE_MS) % turns) * MAX_PER_NETWORK,
+    MAX_PAYMENTS_PER_NETWORK,
+    (Math.floor(now / MINUTE_MS) % turns) * MAX_PAYMENTS_PER_NETWORK,
   );
 }
 
 /** Writes a finding that is news, and whether the payment is still watched. */
-async function record(
+async function recordFinding(
   core: Database,
   payment: WatchedPayment,
   finding: Finding,
@@ -119,18 +127,18 @@ async function record(
   now: number,
 ): Promise<void> {
   if (finding.state === "unclear") return;
-  const isLongExpired = latest.time >= payment.watchedUntil + FINAL_SECONDS;
+  const isLongExpired = latest.time >= payment.watchedUntil + FINALITY_SECONDS;
   const outcome = toPaymentOutcome(finding, isLongExpired);
   const isNews =
     outcome.status !== payment.status || outcome.transaction !== (payment.transaction ?? "");
   const isFinal =
     finding.state === "settled"
-      ? latest.block - finding.block >= FINAL_BLOCKS ||
-        (!isNews && now - payment.updatedAt >= FINAL_MS)
+      ? latest.block - finding.block >= FINALITY_BLOCKS ||
+        (!isNews && now - payment.updatedAt >= FINALITY_TIMEOUT_MS)
       : isLongExpired;
   if (!isNews && !isFinal) return;
   try {
-    await core.batch(outcomeStatements(payment, outcome, isNews, isFinal, now));
+    await core.batch(buildOutcomeStatements(payment, outcome, isNews, isFinal, now));
   } catch (error) {
     // Another run wrote first.
     if (!violates(error, "x402_payment_attempt.revision")) throw error;
@@ -162,7 +170,7 @@ function toPaymentOutcome(finding: Finding, isLongExpired: boolean): PaymentOutc
   };
 }
 
-function outcomeStatements(
+function buildOutcomeStatements(
   payment: WatchedPayment,
   outcome: PaymentOutcome,
   isNews: boolean,
@@ -186,7 +194,7 @@ function outcomeStatements(
     id,
   );
   const success = status === "Settled";
-  const settled = settlementStatements(
+  const settled = buildSettlementStatements(
     { attemptId: id, apiKeyId, amount },
     { success, transaction, payer },
     now,

@@ -1,13 +1,13 @@
 import * as z from "zod";
-import { permitNetwork } from "../../http/authenticate.ts";
+import { requireNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { type Router, serve } from "../../http/endpoint.ts";
-import { answerText, described, named, shownAs } from "../../http/openapi/fields.ts";
+import { described, named, responseText, setDocumentSchema } from "../../http/openapi/fields.ts";
 import type { SettleOrder } from "../model/messages.ts";
 import {
   caip2,
+  EXAMPLE_PAYER,
   evmAddress,
-  PAYER,
   paymentPayload,
   paymentRequirements,
   timeoutSeconds,
@@ -15,17 +15,22 @@ import {
   tokenAmount,
 } from "../model/schemas.ts";
 import { listNetworks } from "../networks/save-network.ts";
-import { NoSettlementNetwork } from "../networks/settlement-network.ts";
+import { NoSettlementNetworkError } from "../networks/settlement-network.ts";
 import { verifyOrder } from "../verify/verify-order.ts";
 import { createOrder, settleOrder } from "./settle-order.ts";
-import { type ResultAnswer, recordReplay, setRetryAfter, throwRefusal } from "./settle-response.ts";
+import {
+  type PaymentStateResponse,
+  recordReplay,
+  setRetryAfter,
+  throwRefusal,
+} from "./settle-response.ts";
 
 const SETTLE_DEADLINE_MS = 30_000;
 
-const x402Version = "Version of x402. Default: the version of the payment.";
+const x402VersionText = "Version of x402. Default: the version of the payment.";
 
 /** Accepts every form, since x402 reports a malformed body in a 200 response. */
-const facilitatorBody = shownAs(
+const facilitatorBody = setDocumentSchema(
   z.object({
     x402Version: z.unknown().optional(),
     paymentPayload: z.unknown(),
@@ -35,7 +40,7 @@ const facilitatorBody = shownAs(
     "X402FacilitatorRequest",
     "A payment, and the terms that it must meet (x402 v2, specification §7).",
     z.object({
-      x402Version: described(z.int().min(0).optional(), x402Version, 2),
+      x402Version: described(z.int().min(0).optional(), x402VersionText, 2),
       paymentPayload,
       paymentRequirements: described(paymentRequirements, "The terms that the resource requires."),
     }),
@@ -43,50 +48,54 @@ const facilitatorBody = shownAs(
 );
 type FacilitatorBody = z.output<typeof facilitatorBody>;
 
-const reason = "Reason code of x402. Omitted without a failure.";
-const message = "Explanation of the reason.";
+const reasonText = "Reason code of x402. Omitted without a failure.";
+const messageText = "Explanation of the reason.";
 const payer = described(
   z.string().optional(),
   "Address of the payer. Omitted when unknown.",
-  PAYER,
+  EXAMPLE_PAYER,
 );
 
-const verifyAnswer = z.object({
+const facilitatorVerifyResponse = z.object({
   isValid: described(z.boolean(), "Whether the payment would settle.", true),
-  invalidReason: described(z.string().optional(), reason, "insufficient_funds"),
-  invalidMessage: described(z.string().optional(), message, "The payer holds too little"),
+  invalidReason: described(z.string().optional(), reasonText, "insufficient_funds"),
+  invalidMessage: described(z.string().optional(), messageText, "The payer holds too little"),
   payer,
 });
 
-const settleAnswer = z.object({
+const facilitatorSettleResponse = z.object({
   success: described(z.boolean(), "Whether the payer paid.", true),
-  errorReason: described(z.string().optional(), reason, "settlement_pending"),
-  errorMessage: described(z.string().optional(), message, "The transaction is not in a block yet"),
+  errorReason: described(z.string().optional(), reasonText, "settlement_pending"),
+  errorMessage: described(
+    z.string().optional(),
+    messageText,
+    "The transaction is not in a block yet",
+  ),
   payer,
-  transaction: answerText(
+  transaction: responseText(
     "Transaction hash. Empty: no transaction.",
     "0x56bd51156cc41b5ab4c2a750d53f6e6914ae9c60baa416ea2688a351ec0ee95c",
   ),
-  network: answerText("EVM chain, as a CAIP-2 id.", "eip155:8453"),
+  network: responseText("EVM chain, as a CAIP-2 id.", "eip155:8453"),
   amount: described(z.string().optional(), "Amount paid, in smallest units.", "10000"),
 });
 
-const supported = z.object({
+const supportedResponse = z.object({
   kinds: described(
     z.array(
       z.object({
         x402Version: described(z.int(), "Version of x402.", 2),
-        scheme: answerText("Scheme of the payment.", "exact"),
-        network: answerText("EVM chain, as a CAIP-2 id.", "eip155:8453"),
+        scheme: responseText("Scheme of the payment.", "exact"),
+        network: responseText("EVM chain, as a CAIP-2 id.", "eip155:8453"),
       }),
     ),
     "Kinds of payment that the service settles.",
   ),
-  extensions: described(z.array(answerText("An extension.", "none")), "Extensions of x402."),
+  extensions: described(z.array(responseText("An extension.", "none")), "Extensions of x402."),
   signers: described(
-    z.record(z.string(), z.array(answerText("An address.", PAYER))),
+    z.record(z.string(), z.array(responseText("An address.", EXAMPLE_PAYER))),
     "Addresses of the facilitator wallets, by networks.",
-    { "eip155:*": [PAYER] },
+    { "eip155:*": [EXAMPLE_PAYER] },
   ),
 });
 
@@ -108,7 +117,7 @@ export function facilitatorRoutes(router: Router): void {
       tag: "x402 facilitator",
       summary: "Lists the kinds of payment that the service settles",
       isPlain: true,
-      data: supported,
+      data: supportedResponse,
     },
     async (c) => {
       const { networkLimit } = c.var.caller;
@@ -148,16 +157,16 @@ export function facilitatorRoutes(router: Router): void {
         "`GET /x402/payments` then lists an `InboundVerify` attempt, unless the body is no payment or the network cannot settle.",
       isPlain: true,
       body: facilitatorBody,
-      data: verifyAnswer,
+      data: facilitatorVerifyResponse,
       errors: ERRORS,
     },
     async (c, { body }) => {
       const now = Date.now();
-      const order = await facilitatorOrder(c, body, now);
+      const order = await createFacilitatorOrder(c, body, now);
       if ("reason" in order)
         return { isValid: false, invalidReason: order.reason, invalidMessage: order.message };
       const verification = await verifyOrder(c, order, now).catch((error: unknown) => {
-        if (error instanceof NoSettlementNetwork) return toNetworkError(order, error.message);
+        if (error instanceof NoSettlementNetworkError) return toNetworkError(order, error.message);
         throw error;
       });
       if ("reason" in verification)
@@ -194,7 +203,7 @@ export function facilitatorRoutes(router: Router): void {
         "of a resource server. If no block includes the transaction in time, the answer is `settlement_pending` with the transaction hash and Retry-After.",
       isPlain: true,
       body: facilitatorBody,
-      data: settleAnswer,
+      data: facilitatorSettleResponse,
       errors: {
         ...ERRORS,
         402: "The API key has no usage credits left.",
@@ -204,28 +213,34 @@ export function facilitatorRoutes(router: Router): void {
     },
     async (c, { body }) => {
       const now = Date.now();
-      const order = await facilitatorOrder(c, body, now);
-      if ("reason" in order) return toFailedAnswer(order);
+      const order = await createFacilitatorOrder(c, body, now);
+      if ("reason" in order) return toFailedResponse(order);
       const answer = await settleOrder(c, order, now);
       if (answer.kind === "refused" && answer.status === 404)
-        return toFailedAnswer(toNetworkError(order, answer.message));
+        return toFailedResponse(toNetworkError(order, answer.message));
       throwRefusal(answer);
       setRetryAfter(c, answer);
       await recordReplay(c, order, answer, now);
-      return settleAnswerOf(answer);
+      return toFacilitatorResponse(answer);
     },
   );
 }
 
-function toFailedAnswer({ reason, message, network }: Malformed): z.infer<typeof settleAnswer> {
+function toFailedResponse({
+  reason,
+  message,
+  network,
+}: MalformedRequest): z.infer<typeof facilitatorSettleResponse> {
   return { success: false, errorReason: reason, errorMessage: message, transaction: "", network };
 }
 
-function toNetworkError(order: SettleOrder, message: string): Malformed {
+function toNetworkError(order: SettleOrder, message: string): MalformedRequest {
   return { reason: "invalid_network", message, network: order.requirements.network };
 }
 
-function settleAnswerOf(answer: ResultAnswer): z.infer<typeof settleAnswer> {
+function toFacilitatorResponse(
+  answer: PaymentStateResponse,
+): z.infer<typeof facilitatorSettleResponse> {
   const { transaction, payer, network, amount, first, kind } = answer;
   const isDuplicate = kind === "settled" && !first;
   const errorReason = isDuplicate ? "duplicate_settlement" : answer.errorReason;
@@ -252,44 +267,52 @@ const strictRequirements = paymentRequirements.extend({
 });
 
 /** Why the service cannot settle a body. Reason codes: x402 specification §9. */
-interface Malformed {
+interface MalformedRequest {
   reason: string;
   message: string;
   network: string;
 }
 
-async function facilitatorOrder(
+async function createFacilitatorOrder(
   c: AppContext,
   body: FacilitatorBody,
   now: number,
-): Promise<SettleOrder | Malformed> {
-  const network = networkIn(body.paymentRequirements);
-  const malformed = (reason: string, message: string): Malformed => ({ reason, message, network });
+): Promise<SettleOrder | MalformedRequest> {
+  const network = readNetwork(body.paymentRequirements);
+  const toMalformedRequest = (reason: string, message: string): MalformedRequest => ({
+    reason,
+    message,
+    network,
+  });
   const payload = paymentPayload.safeParse(body.paymentPayload);
   if ((body.x402Version ?? 2) !== 2)
-    return malformed("invalid_x402_version", "x402Version: must be 2");
-  if (!payload.success) return malformed("invalid_payload", problems(payload.error));
+    return toMalformedRequest("invalid_x402_version", "x402Version: must be 2");
+  if (!payload.success) return toMalformedRequest("invalid_payload", formatIssues(payload.error));
   if (payload.data.x402Version !== 2)
-    return malformed("invalid_x402_version", "paymentPayload.x402Version: must be 2");
+    return toMalformedRequest("invalid_x402_version", "paymentPayload.x402Version: must be 2");
   const loose = paymentRequirements.safeParse(body.paymentRequirements);
-  if (!loose.success) return malformed("invalid_payment_requirements", problems(loose.error));
+  if (!loose.success)
+    return toMalformedRequest("invalid_payment_requirements", formatIssues(loose.error));
   if (loose.data.scheme !== "exact")
-    return malformed("unsupported_scheme", "paymentRequirements.scheme: must be exact");
+    return toMalformedRequest("unsupported_scheme", "paymentRequirements.scheme: must be exact");
   if (!caip2.safeParse(loose.data.network).success)
-    return malformed("invalid_network", "paymentRequirements.network: must be an EVM chain");
+    return toMalformedRequest(
+      "invalid_network",
+      "paymentRequirements.network: must be an EVM chain",
+    );
   const requirements = strictRequirements.safeParse(loose.data);
   if (!requirements.success)
-    return malformed("invalid_payment_requirements", problems(requirements.error));
-  permitNetwork(c.var.caller, requirements.data.network, "paymentRequirements.network");
+    return toMalformedRequest("invalid_payment_requirements", formatIssues(requirements.error));
+  requireNetwork(c.var.caller, requirements.data.network, "paymentRequirements.network");
   return createOrder(c, payload.data, requirements.data, null, now);
 }
 
-function networkIn(requirements: unknown): string {
+function readNetwork(requirements: unknown): string {
   const { network } = z.object({ network: z.string() }).safeParse(requirements).data ?? {};
   return network ?? "";
 }
 
-function problems(error: z.ZodError): string {
+function formatIssues(error: z.ZodError): string {
   return error.issues
     .slice(0, 5)
     .map(({ path, message }) => `${path.join(".")}: ${message}`)

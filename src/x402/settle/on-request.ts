@@ -1,6 +1,12 @@
 import { toAttemptOrder } from "../attempts/attempt-row.ts";
 import type { AttemptOrder, SettleOrder } from "../model/messages.ts";
-import { type Attempt, EFFECTS, type Effect, type Payment, type Phase } from "./payment-state.ts";
+import {
+  type Payment,
+  type PaymentAttempt,
+  type PaymentEffect,
+  type PaymentPhase,
+  PHASE_EFFECTS,
+} from "./payment-state.ts";
 
 /**
  * How a request relates to the payment. `own`: the one whose answer is not a replay, sent again.
@@ -17,7 +23,7 @@ type Relation = (typeof RELATIONS)[number];
  * attempt ends, then the request is evaluated again. `join`: the request waits for the running work,
  * or for the work of the phase. `outcome`: the stored outcome is the answer.
  */
-const REACTIONS: Record<Phase, string> = {
+const REACTIONS: Record<PaymentPhase, string> = {
   claimed: "restart restart restart restart",
   writing: "resume resume withdraw conflict",
   withdrawing: "join join join conflict",
@@ -33,13 +39,13 @@ const REACTIONS: Record<Phase, string> = {
 const BUSY_REACTIONS = "join join join conflict";
 
 /** A stored value holds 2 MB, and an attempt takes some 2 kB. */
-const MAX_EARLIER = 32;
+const MAX_EARLIER_ATTEMPTS = 32;
 
 /** The reaction to a request: an immediate answer, or work to be done first. */
 export type RequestReaction =
   | { payment: Payment; reply: "outcome" }
   | { payment: Payment; reply: "conflict" }
-  | { payment: Payment; reply: "work"; effect: Effect; relation: Relation };
+  | { payment: Payment; reply: "work"; effect: PaymentEffect; relation: Relation };
 
 /**
  * Decides what a request causes.
@@ -54,13 +60,13 @@ export function onRequest(
   order: SettleOrder,
   { isBusy, isWatched }: { isBusy: boolean; isWatched: boolean },
 ): RequestReaction {
-  const work = (next: Payment, effect: Effect): RequestReaction => ({
+  const toWorkReaction = (next: Payment, effect: PaymentEffect): RequestReaction => ({
     payment: next,
     reply: "work",
     effect,
     relation: relationOf(next, order),
   });
-  if (!payment) return work(beginAttempt(order, []), "verify");
+  if (!payment) return toWorkReaction(beginAttempt(order, []), "verify");
   const { phase } = payment;
   const isBeginning = phase === "claimed" || phase === "writing";
   const row = isBusy && isBeginning ? BUSY_REACTIONS : REACTIONS[phase];
@@ -70,23 +76,24 @@ export function onRequest(
     case "conflict":
       return { payment, reply: cell };
     case "resume":
-      return work({ ...payment, ownRequest: order.requestId }, "verify");
+      return toWorkReaction({ ...payment, ownRequest: order.requestId }, "verify");
     case "withdraw":
-      return work({ ...payment, phase: "withdrawing" }, "withdraw");
+      return toWorkReaction({ ...payment, phase: "withdrawing" }, "withdraw");
     case "restart": {
-      if (phase === "claimed") return work(beginAttempt(order, payment.earlier), "verify");
-      if (!isWatched) return work(payment, "watch");
+      if (phase === "claimed")
+        return toWorkReaction(beginAttempt(order, payment.earlier), "verify");
+      if (!isWatched) return toWorkReaction(payment, "watch");
       const { earlier, ...latest } = payment;
-      if (earlier.length >= MAX_EARLIER) return { payment, reply: "outcome" };
-      return work(beginAttempt(order, [latest, ...earlier]), "verify");
+      if (earlier.length >= MAX_EARLIER_ATTEMPTS) return { payment, reply: "outcome" };
+      return toWorkReaction(beginAttempt(order, [latest, ...earlier]), "verify");
     }
     default:
-      return work(payment, EFFECTS[phase] ?? "watch");
+      return toWorkReaction(payment, PHASE_EFFECTS[phase] ?? "watch");
   }
 }
 
 /** An attempt that has just taken hold of its authorization. */
-function beginAttempt(order: SettleOrder, earlier: Attempt[]): Payment {
+function beginAttempt(order: SettleOrder, earlier: PaymentAttempt[]): Payment {
   return {
     phase: "claimed",
     order: toAttemptOrder(order),

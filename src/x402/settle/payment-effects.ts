@@ -1,10 +1,10 @@
 import { throwIfOutOfCredits } from "../../api-keys/credits.ts";
-import { DatabaseUnavailable, db } from "../../db/client.ts";
+import { DatabaseUnavailableError, db } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
 import {
-  AlreadyClaimed,
+  AlreadyClaimedError,
   recordRefusal,
   recordVerifiedAttempt,
   withdrawAttempt,
@@ -13,17 +13,17 @@ import { recordOutcome } from "../attempts/record-outcomes.ts";
 import {
   getWalletObject,
   type JobStatus,
-  type SettleAnswer,
   type SettleOrder,
+  type SettleResponse,
 } from "../model/messages.ts";
 import { findSettlementNetwork } from "../networks/settlement-network.ts";
-import { toRefusal, toSettleAnswer } from "./payment-answer.ts";
+import { toRefusal, toSettleResponse } from "./payment-response.ts";
 import {
-  type Attempt,
   advance,
-  type Effect,
   listWatchedAttempts,
   type Payment,
+  type PaymentAttempt,
+  type PaymentEffect,
   type PaymentEvent,
   toPaymentEvent,
 } from "./payment-state.ts";
@@ -40,7 +40,7 @@ export interface SettlementRun {
   /** Epoch milliseconds. */
   deadline: number;
   /** Null: not decided yet. */
-  answer: SettleAnswer | null;
+  answer: SettleResponse | null;
 }
 
 /**
@@ -51,7 +51,7 @@ export interface SettlementRun {
  */
 export async function runEffect(
   env: Env,
-  effect: Effect,
+  effect: PaymentEffect,
   payment: Payment,
   run: SettlementRun,
 ): Promise<PaymentEvent[]> {
@@ -59,15 +59,15 @@ export async function runEffect(
     case "verify":
       return [await verifyPayload(env, payment, run)];
     case "write":
-      return [await writeRow(env, payment, run)];
+      return [await writeAttemptRow(env, payment, run)];
     case "withdraw":
-      return [await withdrawRow(env, payment, run)];
+      return [await withdrawAttemptRow(env, payment, run)];
     case "submit":
-      return submit(env, payment, run);
+      return submitJob(env, payment, run);
     case "record":
-      return [await record(env, payment, run)];
+      return [await recordDecidedPayment(env, payment, run)];
     case "watch":
-      return watch(env, payment);
+      return watchAttempts(env, payment);
   }
 }
 
@@ -106,7 +106,7 @@ async function verifyPayload(
 }
 
 /** Nothing is sent before this write succeeds. */
-async function writeRow(
+async function writeAttemptRow(
   env: Env,
   { order, payer }: Payment,
   run: SettlementRun,
@@ -124,17 +124,17 @@ async function writeRow(
     run.answer = { kind: "refused", status: 504, message };
     return { kind: "late" };
   } catch (error) {
-    if (error instanceof AlreadyClaimed) {
+    if (error instanceof AlreadyClaimedError) {
       log("error", "x402.claim_lost", { holder: error.attemptId, attempt: order.attemptId });
       run.answer = { kind: "conflict", attemptId: error.attemptId };
       return { kind: "denied" };
     }
     run.answer = toRefusal(error);
-    return { kind: error instanceof DatabaseUnavailable ? "broken" : "denied" };
+    return { kind: error instanceof DatabaseUnavailableError ? "broken" : "denied" };
   }
 }
 
-async function withdrawRow(
+async function withdrawAttemptRow(
   env: Env,
   { order }: Payment,
   run: SettlementRun,
@@ -148,7 +148,7 @@ async function withdrawRow(
   }
 }
 
-async function submit(env: Env, payment: Payment, run: SettlementRun): Promise<PaymentEvent[]> {
+async function submitJob(env: Env, payment: Payment, run: SettlementRun): Promise<PaymentEvent[]> {
   const { wallet, job, order } = payment;
   if (!wallet || !job) throw new Error("a verified payment has a wallet and a job");
   const waitMs = Math.max(run.deadline - Date.now(), MIN_WAIT_MS);
@@ -158,14 +158,14 @@ async function submit(env: Env, payment: Payment, run: SettlementRun): Promise<P
   if (!event) return [];
   const { payment: decided } = advance(payment, event);
   if (!status.isRecorded || !decided) return [event];
-  run.answer = toSettleAnswer(decided, { replay: false, first: true });
+  run.answer = toSettleResponse(decided, { replay: false, first: true });
   return [event, { kind: "recorded" }];
 }
 
 /** The state of an attempt's wallet job: immediately when decided, else after `waitMs`. */
 export async function readJobStatus(
   env: Env,
-  { wallet, order }: Attempt,
+  { wallet, order }: PaymentAttempt,
   waitMs: number,
 ): Promise<JobStatus> {
   if (!wallet)
@@ -174,10 +174,14 @@ export async function readJobStatus(
 }
 
 /** Records the outcome in D1. If that fails, the alarm does it; the answer follows the chain. */
-async function record(env: Env, payment: Payment, run: SettlementRun): Promise<PaymentEvent> {
+async function recordDecidedPayment(
+  env: Env,
+  payment: Payment,
+  run: SettlementRun,
+): Promise<PaymentEvent> {
   const { order, outcome, phase, revision } = payment;
   if (!outcome) throw new Error("a decided payment has an outcome");
-  run.answer = toSettleAnswer(payment, { replay: false, first: true });
+  run.answer = toSettleResponse(payment, { replay: false, first: true });
   try {
     const core = db(env, undefined, { writes: "idempotent" });
     const now = Date.now();
@@ -192,7 +196,7 @@ async function record(env: Env, payment: Payment, run: SettlementRun): Promise<P
 }
 
 /** Compares decided attempts with the chain, in case of a re-org. */
-async function watch(env: Env, payment: Payment): Promise<PaymentEvent[]> {
+async function watchAttempts(env: Env, payment: Payment): Promise<PaymentEvent[]> {
   const events: PaymentEvent[] = [];
   for (const attempt of listWatchedAttempts(payment)) {
     const event = toPaymentEvent(attempt, await readJobStatus(env, attempt, 0));

@@ -1,12 +1,12 @@
 import { and, desc, eq, inArray, isNull, lt } from "drizzle-orm";
 import { db } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import { commitAudited } from "../../http/audit.ts";
-import { permitNetwork } from "../../http/authenticate.ts";
+import { commitWithAudit } from "../../http/audit.ts";
+import { requireNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
-import { idempotently } from "../../http/idempotency.ts";
+import { runIdempotently } from "../../http/idempotency.ts";
 import { type PaymentRequirements, parseChainId } from "../model/schemas.ts";
 import { x402PaymentSource } from "../model/tables.ts";
 import { toRpcApiError } from "../networks/save-network.ts";
@@ -34,7 +34,7 @@ export interface NewPaymentSource {
  * @throws ApiError 400, 403, 404; 502 or 504 when the RPC node fails
  */
 export async function createPaymentSource(c: AppContext, body: NewPaymentSource, now: number) {
-  permitNetwork(c.var.caller, body.caip2Network, "caip2Network");
+  requireNetwork(c.var.caller, body.caip2Network, "caip2Network");
   const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   const network = await findNetwork(core, body.caip2Network);
   if (!network?.isEnabled)
@@ -43,8 +43,8 @@ export async function createPaymentSource(c: AppContext, body: NewPaymentSource,
   if (asset === null)
     throw new ApiError(400, "asset: is required, because the network has no default asset");
 
-  return idempotently(c, core, now, async (remember) => {
-    const token = await readToken(c, network, asset, body.extra);
+  return runIdempotently(c, core, now, async (remember) => {
+    const token = await resolveTokenDetails(c, network, asset, body.extra);
     const row: PaymentSourceRow = {
       id: newId(now),
       url: body.url,
@@ -62,9 +62,9 @@ export async function createPaymentSource(c: AppContext, body: NewPaymentSource,
       createdAt: now,
       deletedAt: null,
     };
-    const answer = { ...renderPaymentSource(row), Warnings: token.warnings };
+    const answer = { ...toPaymentSourceRecord(row), Warnings: token.warnings };
     const detail = { url: row.url, amount: row.amount, asset, payTo: row.payTo };
-    await commitAudited(
+    await commitWithAudit(
       c,
       core,
       { action: "x402-payment-source.create", target: row.id, detail, now },
@@ -74,18 +74,20 @@ export async function createPaymentSource(c: AppContext, body: NewPaymentSource,
   });
 }
 
-const OTHER_DOMAIN =
+const DOMAIN_MISMATCH_WARNING =
   "asset: its DOMAIN_SEPARATOR() is not that of extra.name, extra.version, the chain and the address, " +
   "so EIP-3009 payments will fail. Correct extra, or offer Permit2.";
 
 /** The token's details, in which `terms` come before what the token says of itself. */
-async function readToken(
+async function resolveTokenDetails(
   c: AppContext,
   network: NetworkRow,
   asset: string,
   terms: NewPaymentSource["extra"],
 ) {
-  const { computeSeparator, readTokenDetails } = await import("../evm/read-token-details.ts");
+  const { computeDomainSeparator: computeSeparator, readTokenDetails } = await import(
+    "../evm/read-token-details.ts"
+  );
   try {
     const token = await readTokenDetails(await openRpc(c.env, network, c.var.deadline), asset);
     if (token === null)
@@ -98,7 +100,7 @@ async function readToken(
       name !== null &&
       version !== null &&
       computeSeparator(parseChainId(network.caip2Id), asset, { name, version }) !== domainSeparator;
-    return { name, version, decimals, warnings: isOtherDomain ? [OTHER_DOMAIN] : [] };
+    return { name, version, decimals, warnings: isOtherDomain ? [DOMAIN_MISMATCH_WARNING] : [] };
   } catch (error) {
     throw toRpcApiError(error);
   }
@@ -126,7 +128,7 @@ export async function listPaymentSources(
     )
     .orderBy(desc(x402PaymentSource.id))
     .limit(query.limit);
-  return rows.map(renderPaymentSource);
+  return rows.map(toPaymentSourceRecord);
 }
 
 /**
@@ -143,7 +145,7 @@ export async function requirePaymentSource(c: AppContext, id: string): Promise<P
     .where(and(eq(x402PaymentSource.id, id), isNull(x402PaymentSource.deletedAt)));
   if (!row || (caller.permission !== "Admin" && row.createdById !== caller.id))
     throw new ApiError(404, "supportedPaymentSourceId: there is no such payment source");
-  permitNetwork(caller, row.caip2Id, "supportedPaymentSourceId");
+  requireNetwork(caller, row.caip2Id, "supportedPaymentSourceId");
   return row;
 }
 
@@ -164,7 +166,7 @@ export function toRequirements(source: PaymentSourceRow): PaymentRequirements {
   };
 }
 
-function renderPaymentSource(row: PaymentSourceRow) {
+function toPaymentSourceRecord(row: PaymentSourceRow) {
   return {
     id: row.id,
     supportedPaymentSourceId: row.id,

@@ -1,4 +1,4 @@
-import { type Outcome, toOutcome } from "../attempts/attempt-row.ts";
+import { type AttemptOutcome, toOutcome } from "../attempts/attempt-row.ts";
 import type { AttemptOrder, Job, JobStatus } from "../model/messages.ts";
 
 /**
@@ -11,7 +11,7 @@ import type { AttemptOrder, Job, JobStatus } from "../model/messages.ts";
  * D1. `settledRecorded`, `failedRecorded`: recorded, but a re-org may still change it. `closed`:
  * settled and final.
  */
-export const PHASES = [
+export const PAYMENT_PHASES = [
   "claimed",
   "writing",
   "withdrawing",
@@ -23,7 +23,7 @@ export const PHASES = [
   "failedRecorded",
   "closed",
 ] as const;
-export type Phase = (typeof PHASES)[number];
+export type PaymentPhase = (typeof PAYMENT_PHASES)[number];
 
 /**
  * Events of a payment's object.
@@ -34,7 +34,7 @@ export type Phase = (typeof PHASES)[number];
  * known. `withdrawn`: the row has failed. `settled`, `failed`: the wallet's result, `final` that it
  * will not change. `recorded`: D1 has the outcome. `alarm`: no run is working on it.
  */
-export const EVENTS = [
+export const PAYMENT_EVENT_KINDS = [
   "valid",
   "invalid",
   "written",
@@ -49,17 +49,17 @@ export const EVENTS = [
   "recorded",
   "alarm",
 ] as const;
-type EventKind = (typeof EVENTS)[number];
+type PaymentEventKind = (typeof PAYMENT_EVENT_KINDS)[number];
 
 export type PaymentEvent =
   | { kind: "valid"; payer: string; wallet: SettlingWallet; job: Job }
   | { kind: "invalid"; payer: string | null; reason: string; message: string | null }
   | ({ kind: "settled" | "failed"; attemptId: string } & Omit<JobStatus, "state">)
   | { kind: "final"; attemptId: string }
-  | { kind: Exclude<EventKind, "valid" | "invalid" | "settled" | "failed" | "final"> };
+  | { kind: Exclude<PaymentEventKind, "valid" | "invalid" | "settled" | "failed" | "final"> };
 
 /** What the object must do; its result is the next event. */
-export type Effect = "verify" | "write" | "withdraw" | "submit" | "record" | "watch";
+export type PaymentEffect = "verify" | "write" | "withdraw" | "submit" | "record" | "watch";
 
 /*
  * The phase after an event: a row per phase, a column per event, in the order of EVENTS:
@@ -73,7 +73,7 @@ export type Effect = "verify" | "write" | "withdraw" | "submit" | "record" | "wa
  * `writing` ends only with a write that ends or verifies the row. Until then a copy of the first
  * write may still arrive.
  */
-const TRANSITIONS: Record<Phase, string> = {
+const TRANSITIONS: Record<PaymentPhase, string> = {
   claimed: "writing refused = = = = gone = = = = = gone",
   writing: "writing refused verified withdrawing gone withdrawing = = = = = = withdrawing",
   withdrawing: "= = = = = = = gone = = = = withdrawing",
@@ -87,7 +87,7 @@ const TRANSITIONS: Record<Phase, string> = {
 };
 
 /** The effect of each phase. */
-export const EFFECTS: Record<Phase, Effect | null> = {
+export const PHASE_EFFECTS: Record<PaymentPhase, PaymentEffect | null> = {
   claimed: "verify",
   writing: "write",
   withdrawing: "withdraw",
@@ -107,8 +107,8 @@ export interface SettlingWallet {
 }
 
 /** One attempt to settle, as the object of its authorization remembers it. */
-export interface Attempt {
-  phase: Phase;
+export interface PaymentAttempt {
+  phase: PaymentPhase;
   /** Never changes: id, key and terms of the attempt. */
   readonly order: AttemptOrder;
   /** The request whose answer is not a replay: the one that began or last resumed the attempt. */
@@ -116,7 +116,7 @@ export interface Attempt {
   payer: string | null;
   wallet: SettlingWallet | null;
   job: Job | null;
-  outcome: Outcome | null;
+  outcome: AttemptOutcome | null;
   /** Number of outcomes that D1 has. */
   revision: number;
   isFinal: boolean;
@@ -125,22 +125,22 @@ export interface Attempt {
 }
 
 /** What the object stores: the latest attempt, and those that a re-org may still settle. */
-export interface Payment extends Attempt {
+export interface Payment extends PaymentAttempt {
   /** Attempts before that failed and are not final, newest first; bounded by `onRequest`. */
-  earlier: Attempt[];
+  earlier: PaymentAttempt[];
 }
 
-export interface Step {
+export interface PaymentTransition {
   payment: Payment | null;
-  effect: Effect | null;
+  effect: PaymentEffect | null;
 }
 
 /** The result of an event: the payment from then on (null: none), and what is to be done. */
-export function advance(payment: Payment, event: PaymentEvent): Step {
+export function advance(payment: Payment, event: PaymentEvent): PaymentTransition {
   if ("attemptId" in event && event.attemptId !== payment.order.attemptId)
     return advanceEarlier(payment, event);
-  const cell = TRANSITIONS[payment.phase].split(" ")[EVENTS.indexOf(event.kind)] as
-    | Phase
+  const cell = TRANSITIONS[payment.phase].split(" ")[PAYMENT_EVENT_KINDS.indexOf(event.kind)] as
+    | PaymentPhase
     | "="
     | "gone";
   if (cell === "=") return { payment, effect: null };
@@ -151,7 +151,10 @@ export function advance(payment: Payment, event: PaymentEvent): Step {
     if (!isFinal) return { payment: next, effect: null };
     return advance(next, { kind: "final", attemptId: order.attemptId });
   }
-  return { payment: cell === "closed" ? { ...next, earlier: [] } : next, effect: EFFECTS[cell] };
+  return {
+    payment: cell === "closed" ? { ...next, earlier: [] } : next,
+    effect: PHASE_EFFECTS[cell],
+  };
 }
 
 function applyEvent(payment: Payment, event: PaymentEvent): Partial<Payment> {
@@ -178,7 +181,10 @@ function applyEvent(payment: Payment, event: PaymentEvent): Partial<Payment> {
 }
 
 /** An earlier attempt that the chain settled after all replaces the latest, which failed. */
-function advanceEarlier(payment: Payment, event: PaymentEvent & { attemptId: string }): Step {
+function advanceEarlier(
+  payment: Payment,
+  event: PaymentEvent & { attemptId: string },
+): PaymentTransition {
   const { earlier, ...latest } = payment;
   const attempt = earlier.find(({ order }) => order.attemptId === event.attemptId);
   const others = earlier.filter((one) => one !== attempt);
@@ -195,25 +201,25 @@ function dropLatest({ earlier: [latest, ...earlier] }: Payment): Payment | null 
 }
 
 /** Attempts to compare with the chain: earlier ones only while the latest has not settled. */
-export function listWatchedAttempts({ earlier, ...latest }: Payment): Attempt[] {
+export function listWatchedAttempts({ earlier, ...latest }: Payment): PaymentAttempt[] {
   return latest.phase === "failedRecorded" ? [latest, ...earlier] : [latest];
 }
 
 /** The event of the wallet's answer for an attempt; null: nothing new. */
-export function toPaymentEvent(attempt: Attempt, status: JobStatus): PaymentEvent | null {
+export function toPaymentEvent(attempt: PaymentAttempt, status: JobStatus): PaymentEvent | null {
   const { attemptId } = attempt.order;
   const { outcome } = attempt;
   const { state, ...rest } = status;
   if (state === "pending") return null;
   // The wallet deletes old final jobs.
   if (state === "unknown") return outcome ? { kind: "final", attemptId } : null;
-  if (outcome && agreesWith(outcome, status))
+  if (outcome && hasSameOutcome(outcome, status))
     return status.isFinal ? { kind: "final", attemptId } : null;
   return { kind: state, attemptId, ...rest };
 }
 
 /** Whether the wallet's answer still agrees with the outcome; all failures are equal. */
-function agreesWith(outcome: Outcome, { state, transaction }: JobStatus): boolean {
+function hasSameOutcome(outcome: AttemptOutcome, { state, transaction }: JobStatus): boolean {
   return outcome.success
     ? state === "settled" && transaction === outcome.transaction
     : state === "failed";

@@ -1,34 +1,34 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { ApiError } from "../../http/errors.ts";
-import { answerText, described, named, recordId, timestamp } from "../../http/openapi/fields.ts";
+import { described, named, recordId, responseText, timestamp } from "../../http/openapi/fields.ts";
 import { cursorId, page, text, time, wholeNumber } from "../../http/openapi/parameters.ts";
 import { listAttempts, listSettlements } from "../attempts/list-attempts.ts";
 import {
-  ASSET,
-  ATTEMPT_ID,
   attemptDirection,
   attemptOutcome,
   attemptRecord,
   attemptStatus,
   caip2,
   caip2Filter,
+  EXAMPLE_ASSET,
+  EXAMPLE_ATTEMPT_ID,
+  EXAMPLE_PAY_TO,
+  EXAMPLE_PAYER,
+  EXAMPLE_PAYLOAD_HASH,
+  EXAMPLE_RESOURCE_URL,
+  EXAMPLE_SOURCE_ID,
   evmAddress,
   nullableText,
-  PAY_TO,
-  PAYER,
-  PAYLOAD_HASH,
   paymentPayload,
   paymentRequirements,
-  RESOURCE,
-  SOURCE_ID,
   settlementFields,
   settleResponse,
   timeoutSeconds,
   tokenAddress,
   tokenAmount,
 } from "../model/schemas.ts";
-import { NoSettlementNetwork } from "../networks/settlement-network.ts";
+import { NoSettlementNetworkError } from "../networks/settlement-network.ts";
 import { verifyOrder } from "../verify/verify-order.ts";
 import { createPaymentSource, listPaymentSources } from "./payment-sources.ts";
 import { createSourceOrder, settleForSource } from "./settle-order.ts";
@@ -37,7 +37,7 @@ import { createSourceOrder, settleForSource } from "./settle-order.ts";
 const SETTLE_DEADLINE_MS = 30_000;
 
 const settleBody = z.object({
-  supportedPaymentSourceId: described(text(), "Id of the registered resource.", SOURCE_ID),
+  supportedPaymentSourceId: described(text(), "Id of the registered resource.", EXAMPLE_SOURCE_ID),
   paymentPayload,
 });
 
@@ -53,7 +53,7 @@ const sourceBody = z.object({
       )
       .meta({ format: "uri", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://" }),
     urlText,
-    RESOURCE,
+    EXAMPLE_RESOURCE_URL,
   ),
   description: described(
     text(500).nullable().default(null),
@@ -64,10 +64,10 @@ const sourceBody = z.object({
   asset: described(
     tokenAddress.optional(),
     "Address of the token; default: that of the network.",
-    ASSET,
+    EXAMPLE_ASSET,
   ),
   amount: described(tokenAmount(), "Price of the resource, in smallest units.", "10000"),
-  payTo: described(evmAddress, "Address of the payee.", PAY_TO),
+  payTo: described(evmAddress, "Address of the payee.", EXAMPLE_PAY_TO),
   maxTimeoutSeconds: timeoutSeconds.default(300),
   extra: described(
     z
@@ -85,9 +85,9 @@ const sourceRecord = named(
   "X402PaymentSource",
   "A paid resource.",
   z.object({
-    id: recordId("the resource", SOURCE_ID),
-    supportedPaymentSourceId: answerText("The same as `id`.", SOURCE_ID),
-    url: answerText(urlText, RESOURCE),
+    id: recordId("the resource", EXAMPLE_SOURCE_ID),
+    supportedPaymentSourceId: responseText("The same as `id`.", EXAMPLE_SOURCE_ID),
+    url: responseText(urlText, EXAMPLE_RESOURCE_URL),
     description: nullableText("Description of the resource. Null: none.", "Tomorrow's weather"),
     registryRequestId: nullableText(noteText, "agent-7"),
     requirements: described(paymentRequirements, "What a buyer must accept."),
@@ -101,20 +101,23 @@ const newSource = named(
   "A newly registered resource.",
   sourceRecord.extend({
     Warnings: described(
-      z.array(answerText("A warning.")),
+      z.array(responseText("A warning.")),
       "Warnings about settings that are allowed but not advisable.",
       [],
     ),
   }),
 );
 
-const attempt = {
-  attemptId: recordId("the attempt", ATTEMPT_ID),
-  paymentPayloadHash: answerText("SHA-256 of the payment in canonical form.", PAYLOAD_HASH),
+const attemptFields = {
+  attemptId: recordId("the attempt", EXAMPLE_ATTEMPT_ID),
+  paymentPayloadHash: responseText(
+    "SHA-256 of the payment in canonical form.",
+    EXAMPLE_PAYLOAD_HASH,
+  ),
 };
 
-const settled = z.object({
-  ...attempt,
+const settleResult = z.object({
+  ...attemptFields,
   paymentIdentifier: nullableText(
     "The payer's identifier of the payment. Null: none.",
     "order_2026_11_22_0001",
@@ -127,10 +130,10 @@ const settled = z.object({
   settleResponse: described(settleResponse, "Result of the settlement."),
 });
 
-const verified = z.object({
-  ...attempt,
+const verifyResult = z.object({
+  ...attemptFields,
   isValid: described(z.boolean(), "Whether the payment would settle.", true),
-  payer: nullableText("Address of the payer. Null: the payment names none.", PAYER),
+  payer: nullableText("Address of the payer. Null: the payment names none.", EXAMPLE_PAYER),
   invalidReason: nullableText(
     "Reason code of x402. Null: the payment would settle.",
     "insufficient_funds",
@@ -146,8 +149,8 @@ const settlement = named(
   "A settled payment.",
   z.object({
     ...settlementFields,
-    ...attempt,
-    caip2Network: answerText("EVM chain, as a CAIP-2 id.", "eip155:8453"),
+    ...attemptFields,
+    caip2Network: responseText("EVM chain, as a CAIP-2 id.", "eip155:8453"),
   }),
 );
 
@@ -179,7 +182,7 @@ export function paymentRoutes(router: Router): void {
         "The endpoint is idempotent per payment payload. A repeated payload returns the first settlement and `replay: true`. " +
         "If no block includes the transaction in time, the answer is `settlement_pending` with the transaction hash and Retry-After.",
       body: settleBody,
-      data: settled,
+      data: settleResult,
       errors: {
         ...ERRORS,
         402: "The API key has no usage credits left.",
@@ -202,14 +205,14 @@ export function paymentRoutes(router: Router): void {
       tag: "x402",
       summary: "Verifies a buyer's payment without settling it",
       body: settleBody,
-      data: verified,
+      data: verifyResult,
       errors: ERRORS,
     },
     async (c, { body }) => {
       const now = Date.now();
       const order = await createSourceOrder(c, body, now);
       const verification = await verifyOrder(c, order, now).catch((error: unknown) => {
-        throw error instanceof NoSettlementNetwork ? new ApiError(404, error.message) : error;
+        throw error instanceof NoSettlementNetworkError ? new ApiError(404, error.message) : error;
       });
       const { attemptId, payloadHash: paymentPayloadHash } = order;
       return { attemptId, paymentPayloadHash, ...verification };
@@ -242,7 +245,7 @@ export function paymentRoutes(router: Router): void {
         paymentPayloadHash: described(
           text(64).optional(),
           "Only attempts of this payment.",
-          PAYLOAD_HASH,
+          EXAMPLE_PAYLOAD_HASH,
         ),
         createdFrom: described(time().optional(), "Only attempts at or after this time."),
         createdTo: described(time().optional(), "Only attempts before this time."),

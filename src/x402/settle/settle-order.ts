@@ -11,16 +11,20 @@ import {
   requireUnusedIdentifier,
 } from "../attempts/payment-identity.ts";
 import { recordRefusal } from "../attempts/record-attempts.ts";
-import { InvalidPayload, readAuthorization, toAuthorizationKey } from "../evm/authorization.ts";
-import { getPaymentObject, type SettleAnswer, type SettleOrder } from "../model/messages.ts";
+import {
+  InvalidPayloadError,
+  readAuthorization,
+  toAuthorizationKey,
+} from "../evm/authorization.ts";
+import { getPaymentObject, type SettleOrder, type SettleResponse } from "../model/messages.ts";
 import type { PaymentPayload, PaymentRequirements } from "../model/schemas.ts";
-import { toSettleAnswer } from "./payment-answer.ts";
+import { toSettleResponse } from "./payment-response.ts";
 import { type PaymentSourceRow, requirePaymentSource, toRequirements } from "./payment-sources.ts";
 import { type SettleResult, toSettleResult } from "./settle-response.ts";
 
 /** The settlement continues after the caller's wait. */
 const MAX_WAIT_MS = 25_000;
-const OBJECT_PAUSE_MS = 100;
+const OBJECT_RETRY_DELAY_MS = 100;
 
 /**
  * Settles a payment for a registered resource, once.
@@ -90,18 +94,18 @@ export async function createOrder(
     resource: source?.url ?? null,
     payload,
     payloadHash: await hashPayload(payload),
-    claim: readClaim(payload, requirements),
+    claim: toClaim(payload, requirements),
     paymentIdentifier: readPaymentIdentifier(payload),
     requirements,
     waitMs: Math.min(requirements.maxTimeoutSeconds * 1000, MAX_WAIT_MS),
   };
 }
 
-function readClaim(payload: PaymentPayload, { network, asset }: PaymentRequirements): string {
+function toClaim(payload: PaymentPayload, { network, asset }: PaymentRequirements): string {
   try {
     return toAuthorizationKey(network, asset, readAuthorization(payload.payload));
   } catch (error) {
-    if (error instanceof InvalidPayload) return "";
+    if (error instanceof InvalidPayloadError) return "";
     throw error;
   }
 }
@@ -111,7 +115,7 @@ export async function settleOrder(
   c: AppContext,
   order: SettleOrder,
   now: number,
-): Promise<SettleAnswer> {
+): Promise<SettleResponse> {
   if (order.claim === "") return refuseWithoutAuthorization(c, order, now);
   await requireSettleCredit(c, order);
   const deadline = Date.now() + order.waitMs;
@@ -124,8 +128,8 @@ export async function settleOrder(
       // The object may have migrated during the call: a retry joins the stored payment.
       const { requestId } = order;
       log("warn", "x402.object_failed", { requestId, error: String(error) });
-      if (Date.now() + OBJECT_PAUSE_MS >= deadline) return toUnknownAnswer(order);
-      await scheduler.wait(OBJECT_PAUSE_MS);
+      if (Date.now() + OBJECT_RETRY_DELAY_MS >= deadline) return toUnknownOutcomeResponse(order);
+      await scheduler.wait(OBJECT_RETRY_DELAY_MS);
       // The attempt with the first id may have failed since, and must not restart.
       attemptId = newId(Date.now());
     }
@@ -136,12 +140,12 @@ async function refuseWithoutAuthorization(
   c: AppContext,
   order: SettleOrder,
   now: number,
-): Promise<SettleAnswer> {
+): Promise<SettleResponse> {
   let message = "payload: needs an authorization";
   try {
     readAuthorization(order.payload.payload);
   } catch (error) {
-    if (!(error instanceof InvalidPayload)) throw error;
+    if (!(error instanceof InvalidPayloadError)) throw error;
     message = error.message;
   }
   const outcome = {
@@ -154,11 +158,11 @@ async function refuseWithoutAuthorization(
   const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   await recordRefusal(core, order, outcome, now);
   await wakeDispatcher(c.env, order.requestId);
-  return toSettleAnswer({ order, outcome }, { replay: false, first: true });
+  return toSettleResponse({ order, outcome }, { replay: false, first: true });
 }
 
 /** Reports no failure, since a transaction may have been sent. */
-function toUnknownAnswer(order: SettleOrder): SettleAnswer {
+function toUnknownOutcomeResponse(order: SettleOrder): SettleResponse {
   return {
     kind: "pending",
     attemptId: order.attemptId,
@@ -173,7 +177,7 @@ function toUnknownAnswer(order: SettleOrder): SettleAnswer {
   };
 }
 
-const CHARGED = `SELECT 1 FROM x402_payment_attempt
+const CHARGED_ATTEMPT_SQL = `SELECT 1 FROM x402_payment_attempt
   WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`;
 
 /**
@@ -189,7 +193,7 @@ async function requireSettleCredit(
   const core = db(c.env, undefined, { deadline: c.var.deadline });
   await requireCredits(core, caller, "x402-settle", {
     // Each condition uses its own index.
-    sql: `EXISTS (${CHARGED} AND claim = ?) OR EXISTS (${CHARGED} AND payment_payload_hash = ?)`,
+    sql: `EXISTS (${CHARGED_ATTEMPT_SQL} AND claim = ?) OR EXISTS (${CHARGED_ATTEMPT_SQL} AND payment_payload_hash = ?)`,
     params: [claim, payloadHash],
   });
 }

@@ -3,7 +3,7 @@ import { newId } from "../../db/id.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { insertReplay } from "../attempts/record-attempts.ts";
-import type { SettleAnswer, SettleOrder } from "../model/messages.ts";
+import type { SettleOrder, SettleResponse } from "../model/messages.ts";
 
 const RETRY_AFTER_SECONDS = 5;
 
@@ -33,7 +33,7 @@ export interface SettleResult {
 export async function toSettleResult(
   c: AppContext,
   order: SettleOrder,
-  answer: SettleAnswer,
+  answer: SettleResponse,
   now: number,
 ): Promise<SettleResult> {
   throwRefusal(answer);
@@ -58,10 +58,10 @@ export async function toSettleResult(
 }
 
 /** An answer with the state of a payment. */
-export type ResultAnswer = Exclude<SettleAnswer, { kind: "conflict" | "refused" }>;
+export type PaymentStateResponse = Exclude<SettleResponse, { kind: "conflict" | "refused" }>;
 
 /** Sets Retry-After while the payment is undecided. */
-export function setRetryAfter(c: AppContext, { kind }: ResultAnswer): void {
+export function setRetryAfter(c: AppContext, { kind }: PaymentStateResponse): void {
   if (kind === "pending") c.header("retry-after", String(RETRY_AFTER_SECONDS));
 }
 
@@ -74,7 +74,7 @@ export function setRetryAfter(c: AppContext, { kind }: ResultAnswer): void {
 export async function recordReplay(
   c: AppContext,
   order: SettleOrder,
-  { kind, replay, attemptId: original, payer }: ResultAnswer,
+  { kind, replay, attemptId: original, payer }: PaymentStateResponse,
   now: number,
 ): Promise<string | null> {
   if (kind !== "settled" || !replay) return null;
@@ -90,7 +90,7 @@ export async function recordReplay(
 }
 
 /** @throws ApiError for an answer that is not an outcome */
-export function throwRefusal(answer: SettleAnswer): asserts answer is ResultAnswer {
+export function throwRefusal(answer: SettleResponse): asserts answer is PaymentStateResponse {
   if (answer.kind === "conflict")
     throw new ApiError(
       "identifier_reused",

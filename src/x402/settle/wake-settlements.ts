@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
  * not settled in its first minute has lost its alarm, or waits for its chain. The older it is, the
  * longer it waits for its next turn; hopeless ones never hold up the others.
  */
-const CLASSES = [
+const AGE_CLASSES = [
   { from: MINUTE_MS, to: 60 * MINUTE_MS, places: 30 },
   { from: 60 * MINUTE_MS, to: 24 * 60 * MINUTE_MS, places: 15 },
   { from: 24 * 60 * MINUTE_MS, to: Number.MAX_SAFE_INTEGER, places: 5 },
@@ -25,7 +25,9 @@ const CLASSES = [
  */
 export async function wakeSettlements(env: Env, requestId: string, now: number): Promise<void> {
   const core = db(env);
-  const overdue = (await Promise.all(CLASSES.map((ages) => takeTurns(core, ages, now)))).flat();
+  const overdue = (
+    await Promise.all(AGE_CLASSES.map((ages) => listOverdueAttempts(core, ages, now)))
+  ).flat();
   const wallets = new Map(
     overdue.flatMap(({ caip2Id, address }) =>
       address === null ? [] : [[`${caip2Id}:${address}`, { caip2Id, address }] as const],
@@ -42,34 +44,34 @@ export async function wakeSettlements(env: Env, requestId: string, now: number):
       log("warn", "x402.wake_failed", { requestId, error: String(result.reason) });
 }
 
-interface Overdue {
+interface OverdueAttempt {
   claim: string;
   caip2Id: string;
   address: string | null;
 }
 
-const OVERDUE = `direction = 'InboundSettle' AND status = 'Verified' AND claim IS NOT NULL
+const OVERDUE_CONDITION = `direction = 'InboundSettle' AND status = 'Verified' AND claim IS NOT NULL
   AND attempt.updated_at > ? AND attempt.updated_at <= ?`;
 
 /** The attempts of a class whose minute it is. */
-async function takeTurns(
+async function listOverdueAttempts(
   core: Database,
-  { from, to, places }: (typeof CLASSES)[number],
+  { from, to, places }: (typeof AGE_CLASSES)[number],
   now: number,
-): Promise<Overdue[]> {
+): Promise<OverdueAttempt[]> {
   const ages = [Math.max(now - to, -1), now - from];
   const [{ count } = { count: 0 }] = await core.all<{ count: number }>(
-    `SELECT count(*) AS count FROM x402_payment_attempt AS attempt WHERE ${OVERDUE}`,
+    `SELECT count(*) AS count FROM x402_payment_attempt AS attempt WHERE ${OVERDUE_CONDITION}`,
     ...ages,
   );
   const turns = Math.max(Math.ceil(count / places), 1);
   const turn = Math.floor(now / MINUTE_MS) % turns;
-  return core.all<Overdue>(
+  return core.all<OverdueAttempt>(
     `SELECT attempt.claim, attempt.caip2_id AS caip2Id, wallet.address
      FROM x402_payment_attempt AS attempt
        LEFT JOIN x402_network AS network ON network.caip2_id = attempt.caip2_id
        LEFT JOIN x402_wallet AS wallet ON wallet.id = network.facilitator_wallet_id
-     WHERE ${OVERDUE} ORDER BY attempt.id LIMIT ? OFFSET ?`,
+     WHERE ${OVERDUE_CONDITION} ORDER BY attempt.id LIMIT ? OFFSET ?`,
     ...ages,
     places,
     turn * places,

@@ -18,7 +18,7 @@ export interface Verification {
  * Verifies a payment without settling it, and records the order's attempt, an `InboundVerify`.
  *
  * @param now - epoch milliseconds
- * @throws NoSettlementNetwork when the network cannot settle; ApiError 502 and 504 when its node fails
+ * @throws NoSettlementNetworkError when the network cannot settle; ApiError 502 and 504 when its node fails
  */
 export async function verifyOrder(
   c: AppContext,
@@ -26,7 +26,7 @@ export async function verifyOrder(
   now: number,
 ): Promise<Verification> {
   const { deadline } = c.var;
-  const verdict = await verifyNow(c, order, now).catch((error: unknown) => {
+  const verdict = await verifyOnChain(c, order, now).catch((error: unknown) => {
     throw toRpcApiError(error);
   });
   const { isValid, payer } = verdict;
@@ -38,7 +38,7 @@ export async function verifyOrder(
   return { isValid, payer, invalidReason, invalidMessage };
 }
 
-async function verifyNow(c: AppContext, order: SettleOrder, now: number): Promise<PreparedJob> {
+async function verifyOnChain(c: AppContext, order: SettleOrder, now: number): Promise<PreparedJob> {
   const settlementNetwork = await findSettlementNetwork(
     c.env,
     order.requirements.network,

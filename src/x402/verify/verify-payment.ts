@@ -1,6 +1,10 @@
 import type { Hex } from "viem";
 import { loadViem } from "../../packages.ts";
-import { type Authorization, InvalidPayload, readAuthorization } from "../evm/authorization.ts";
+import {
+  type Authorization,
+  InvalidPayloadError,
+  readAuthorization,
+} from "../evm/authorization.ts";
 import {
   type ContractCall,
   encodeAtomicCalls,
@@ -11,17 +15,17 @@ import {
   type TokenDomain,
 } from "../evm/calldata.ts";
 import { erc1271Abi, PERMIT2_PROXY } from "../evm/contracts.ts";
-import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable, readResult } from "../evm/rpc.ts";
+import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailableError, readResult } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import type { Job, SettleOrder } from "../model/messages.ts";
 import { type PaymentPayload, type PaymentRequirements, parseChainId } from "../model/schemas.ts";
 import type { SettlementNetwork } from "../networks/settlement-network.ts";
-import { encodeTrial, simulateSettlement } from "./simulate.ts";
+import { encodeSimulation, simulateSettlement } from "./simulate-settlement.ts";
 
 const { encodeFunctionData, recoverAddress } = await loadViem();
 
 /** A payment to be verified. */
-export interface VerifyOrder {
+export interface VerifyRequest {
   payload: PaymentPayload;
   requirements: PaymentRequirements;
   /** ERC-6492 factories that may be called, lower case. */
@@ -36,7 +40,7 @@ export type Verdict =
   | { isValid: false; payer: string | null; invalidReason: string; invalidMessage?: string };
 
 /** A settlement needs this long to reach a block, in seconds. */
-const TIME_TO_SETTLE = 6n;
+const SETTLE_TIME_SECONDS = 6n;
 
 /**
  * Verifies a payment in the order of the SDK's checks, so that both give the same reason. It checks the
@@ -45,13 +49,13 @@ const TIME_TO_SETTLE = 6n;
  * @param now - epoch milliseconds
  * @throws RpcUnavailable when the chain cannot be asked, or the node is on another chain
  */
-export async function verifyPayment(rpc: Rpc, order: VerifyOrder, now: number): Promise<Verdict> {
+export async function verifyPayment(rpc: Rpc, order: VerifyRequest, now: number): Promise<Verdict> {
   const { payload, requirements } = order;
   let authorization: Authorization;
   try {
     authorization = readAuthorization(payload.payload);
   } catch (error) {
-    if (!(error instanceof InvalidPayload)) throw error;
+    if (!(error instanceof InvalidPayloadError)) throw error;
     return {
       isValid: false,
       payer: null,
@@ -60,16 +64,16 @@ export async function verifyPayment(rpc: Rpc, order: VerifyOrder, now: number): 
     };
   }
   const payer = authorization.from.toLowerCase();
-  const invalid = (invalidReason: string, invalidMessage?: string): Verdict => ({
+  const toInvalidVerdict = (invalidReason: string, invalidMessage?: string): Verdict => ({
     isValid: false,
     payer,
     invalidReason,
     ...(invalidMessage !== undefined && { invalidMessage }),
   });
 
-  const domain = tokenDomain(requirements);
+  const domain = toTokenDomain(requirements);
   const mismatch = findMismatch(payload, requirements, authorization, domain);
-  if (mismatch) return invalid(mismatch);
+  if (mismatch) return toInvalidVerdict(mismatch);
 
   const { asset } = requirements;
   const digest = hashAuthorization(
@@ -82,32 +86,31 @@ export async function verifyPayment(rpc: Rpc, order: VerifyOrder, now: number): 
   const unmet = findTermsProblem(authorization, requirements, now);
   // What can still be refused is not simulated; of all others, one request says everything.
   const plain = byKey && unmet === null ? encodeSettlement(asset, authorization) : null;
-  const trial = plain && encodeTrial(plain, order.sender);
-  const { payerHasCode, assetHasCode, answer } = await readSignatureFacts(
-    rpc,
-    requirements,
-    payer,
-    trial,
-  );
-  if (authorization.kind === "permit2" && unmet) return invalid(unmet);
+  const trial = plain && encodeSimulation(plain, order.sender);
+  const {
+    payerHasCode,
+    assetHasCode,
+    response: answer,
+  } = await readSignatureFacts(rpc, requirements, payer, trial);
+  if (authorization.kind === "permit2" && unmet) return toInvalidVerdict(unmet);
 
   const deployment =
     authorization.kind === "eip3009" ? readDeployment(authorization.signature) : null;
   const isCounterfactual = deployment !== null && !payerHasCode;
   if (isCounterfactual && !order.factories.includes(deployment.factory))
-    return invalid("eip6492_factory_not_allowed");
+    return toInvalidVerdict("eip6492_factory_not_allowed");
 
   const signed =
     isCounterfactual ||
     // A contract is asked, and never treated as a key, even where it would also recover.
     (payerHasCode ? await isSignedByContract(rpc, digest, authorization) : byKey);
   if (authorization.kind === "permit2") {
-    if (!assetHasCode) return invalid("asset_not_deployed_contract");
-    if (!signed) return invalid("invalid_permit2_signature");
+    if (!assetHasCode) return toInvalidVerdict("asset_not_deployed_contract");
+    if (!signed) return toInvalidVerdict("invalid_permit2_signature");
   } else {
-    if (!signed) return invalid("invalid_exact_evm_signature");
-    if (unmet) return invalid(unmet);
-    if (!assetHasCode) return invalid("asset_not_deployed_contract");
+    if (!signed) return toInvalidVerdict("invalid_exact_evm_signature");
+    if (unmet) return toInvalidVerdict(unmet);
+    if (!assetHasCode) return toInvalidVerdict("asset_not_deployed_contract");
   }
 
   const transfer = plain ?? encodeSettlement(asset, authorization);
@@ -118,14 +121,14 @@ export async function verifyPayment(rpc: Rpc, order: VerifyOrder, now: number): 
     calls,
     domain,
     sender: order.sender,
-    answer,
+    response: answer,
   });
-  if (failure) return invalid(failure.reason, failure.message);
+  if (failure) return toInvalidVerdict(failure.reason, failure.message);
   const call = isCounterfactual ? encodeAtomicCalls(calls) : transfer;
   return { isValid: true, payer, authorization, call };
 }
 
-function tokenDomain({ extra }: PaymentRequirements): TokenDomain | null {
+function toTokenDomain({ extra }: PaymentRequirements): TokenDomain | null {
   const { name, version } = extra ?? {};
   return typeof name === "string" && name && typeof version === "string" && version
     ? { name, version }
@@ -153,14 +156,14 @@ function findTermsProblem(
   now: number,
 ): string | null {
   const seconds = BigInt(Math.floor(now / 1000));
-  const reasons = REASONS[authorization.kind];
+  const reasons = INVALID_REASONS[authorization.kind];
   if (
     authorization.kind === "permit2" &&
     authorization.spender.toLowerCase() !== PERMIT2_PROXY.toLowerCase()
   )
     return "invalid_permit2_spender";
   if (authorization.to.toLowerCase() !== requirements.payTo.toLowerCase()) return reasons.recipient;
-  if (authorization.validBefore < seconds + TIME_TO_SETTLE) return reasons.expired;
+  if (authorization.validBefore < seconds + SETTLE_TIME_SECONDS) return reasons.expired;
   if (authorization.validAfter > seconds) return reasons.early;
   if (authorization.value !== BigInt(requirements.amount)) return reasons.amount;
   if (
@@ -171,7 +174,7 @@ function findTermsProblem(
   return null;
 }
 
-const REASONS = {
+const INVALID_REASONS = {
   eip3009: {
     recipient: "invalid_exact_evm_recipient_mismatch",
     expired: "invalid_exact_evm_payload_authorization_valid_before",
@@ -187,12 +190,12 @@ const REASONS = {
 } as const;
 
 /** On-chain facts about a payment. */
-interface Facts {
+interface SignatureFacts {
   /** Whether it is a wallet that is a contract, and no account with a key. */
   payerHasCode: boolean;
   assetHasCode: boolean;
   /** What the node answered to `also`; undefined when nothing was asked. */
-  answer: unknown | RpcRefusal;
+  response: unknown | RpcRefusal;
 }
 
 /**
@@ -206,8 +209,8 @@ export async function readSignatureFacts(
   { network, asset }: Pick<PaymentRequirements, "network" | "asset">,
   payer: string,
   also: RpcCall | null,
-): Promise<Facts> {
-  const [chainId, payerCode, assetCode, answer] = await rpc.many([
+): Promise<SignatureFacts> {
+  const [chainId, payerCode, assetCode, answer] = await rpc.callBatch([
     { method: "eth_chainId", params: [] },
     { method: "eth_getCode", params: [payer, "latest"] },
     { method: "eth_getCode", params: [asset, "latest"] },
@@ -216,15 +219,15 @@ export async function readSignatureFacts(
   if (chainId instanceof RpcRefusal) throw chainId;
   const chain = readResult(results.count, chainId);
   if (chain !== parseChainId(network))
-    throw new RpcUnavailable(`the RPC node is on chain ${chain}, not ${network}`);
+    throw new RpcUnavailableError(`the RPC node is on chain ${chain}, not ${network}`);
   return {
-    payerHasCode: isCode(payerCode),
-    assetHasCode: isCode(assetCode),
-    answer,
+    payerHasCode: hasCode(payerCode),
+    assetHasCode: hasCode(assetCode),
+    response: answer,
   };
 }
 
-function isCode(code: unknown): boolean {
+function hasCode(code: unknown): boolean {
   return readResult(results.bytes, code) !== "0x";
 }
 

@@ -3,15 +3,15 @@ import type { Hex } from "viem";
 import { db, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { seal } from "../../db/sealed.ts";
-import { commitAudited } from "../../http/audit.ts";
-import { permitNetwork } from "../../http/authenticate.ts";
+import { commitWithAudit } from "../../http/audit.ts";
+import { requireNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
-import { idempotently } from "../../http/idempotency.ts";
+import { runIdempotently } from "../../http/idempotency.ts";
 import { loadViem } from "../../packages.ts";
 import { x402Wallet } from "../model/tables.ts";
-import { findNetwork, privateKeyPlace, type WalletRow } from "../networks/settlement-network.ts";
+import { findNetwork, toPrivateKeyPlace, type WalletRow } from "../networks/settlement-network.ts";
 
 export interface NewWallet {
   caip2Network: string;
@@ -28,12 +28,12 @@ export interface NewWallet {
  * @throws ApiError 400, 404, 409
  */
 export async function createWallet(c: AppContext, body: NewWallet, now: number) {
-  permitNetwork(c.var.caller, body.caip2Network, "caip2Network");
+  requireNetwork(c.var.caller, body.caip2Network, "caip2Network");
   const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   if (!(await findNetwork(core, body.caip2Network)))
     throw new ApiError(404, `caip2Network: there is no network ${body.caip2Network}`);
 
-  return idempotently(c, core, now, async (remember) => {
+  return runIdempotently(c, core, now, async (remember) => {
     const { generatePrivateKey, privateKeyToAddress } = await loadViem();
     const privateKey = (body.privateKey ?? generatePrivateKey()) as Hex;
     let address: string;
@@ -48,7 +48,7 @@ export async function createWallet(c: AppContext, body: NewWallet, now: number) 
       caip2Id: body.caip2Network,
       address,
       type: body.type,
-      privateKey: await seal(c.env, privateKeyPlace(id), privateKey),
+      privateKey: await seal(c.env, toPrivateKeyPlace(id), privateKey),
       note: body.note,
       createdById: c.var.caller.id,
       createdAt: now,
@@ -61,7 +61,7 @@ export async function createWallet(c: AppContext, body: NewWallet, now: number) 
     };
     const detail = { caip2Network: row.caip2Id, address, type: row.type };
     try {
-      await commitAudited(c, core, { action: "x402-wallet.create", target: id, detail, now }, [
+      await commitWithAudit(c, core, { action: "x402-wallet.create", target: id, detail, now }, [
         ...(await remember(answer)),
         core.orm.insert(x402Wallet).values(row).toSQL(),
       ]);

@@ -10,9 +10,9 @@ import {
   encodeBalanceCall,
   encodeDecimalsCall,
   NATIVE_DECIMALS,
-  toRpcUnavailable,
+  toRpcUnavailableError,
 } from "../evm/balance.ts";
-import { RpcRefusal, RpcUnavailable } from "../evm/rpc.ts";
+import { RpcRefusal, RpcUnavailableError } from "../evm/rpc.ts";
 import { x402BalanceRule, x402Network } from "../model/tables.ts";
 import { type NetworkRow, openRpc, type WalletRow } from "../networks/settlement-network.ts";
 import { readWallets, type WalletQuery } from "./create-wallet.ts";
@@ -151,10 +151,10 @@ async function readOrFail(
   if (questions.length === 0) return [];
   try {
     return await within(READ_MS, readNow(c, network, questions, now), () => {
-      throw new RpcUnavailable("the RPC node takes too long", { timedOut: true });
+      throw new RpcUnavailableError("the RPC node takes too long", { timedOut: true });
     });
   } catch (error) {
-    if (!(error instanceof RpcUnavailable)) throw error;
+    if (!(error instanceof RpcUnavailableError)) throw error;
     const { caip2Id } = network;
     const { requestId } = c.var;
     log("warn", "x402.balances_unread", { caip2Id, requestId, error: error.message });
@@ -176,14 +176,14 @@ async function readNow(
   const pairs = questions.flatMap(({ wallet, assets }) =>
     assets.map((asset) => ({ wallet, asset })),
   );
-  const answers = await rpc.many([
+  const answers = await rpc.callBatch([
     ...tokens.map(encodeDecimalsCall),
     ...pairs.map(({ wallet, asset }) => encodeBalanceCall(wallet.address, asset)),
   ]);
   const decimals = new Map(tokens.map((asset, i) => [asset, decodeDecimals(answers[i])]));
   const balances = pairs.map(({ wallet, asset }, i) => {
     const balance = decodeBalance(answers[tokens.length + i]);
-    if (balance instanceof RpcRefusal) throw toRpcUnavailable(balance);
+    if (balance instanceof RpcRefusal) throw toRpcUnavailableError(balance);
     return { wallet, asset, balance };
   });
   return questions.map(({ wallet }) => ({

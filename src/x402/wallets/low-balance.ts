@@ -1,11 +1,11 @@
 import { and, eq } from "drizzle-orm";
 import { type Database, db, violates } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
-import { commitAudited } from "../../http/audit.ts";
+import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
-import { idempotently } from "../../http/idempotency.ts";
+import { runIdempotently } from "../../http/idempotency.ts";
 import { log } from "../../log.ts";
 import {
   type BalanceReports,
@@ -14,7 +14,7 @@ import {
 } from "../../wallets/rules/check-rules.ts";
 import { listRules, newRule, openWriter } from "../../wallets/rules/rule-store.ts";
 import type { BalanceRuleRow } from "../../wallets/rules/tables.ts";
-import { decodeBalance, encodeBalanceCall, toRpcUnavailable } from "../evm/balance.ts";
+import { decodeBalance, encodeBalanceCall, toRpcUnavailableError } from "../evm/balance.ts";
 import { RpcRefusal } from "../evm/rpc.ts";
 import { x402BalanceRule, x402Network, x402Wallet } from "../model/tables.ts";
 import {
@@ -42,7 +42,7 @@ export async function saveBalanceRule(
   if (!(await findWallet(core, body.evmWalletId)))
     throw new ApiError(404, "evmWalletId: there is no such wallet");
   const { evmWalletId: walletId, asset: unit, threshold } = body;
-  return idempotently(c, core, now, async function save(remember) {
+  return runIdempotently(c, core, now, async function save(remember) {
     const [stored] = await core.orm
       .select()
       .from(x402BalanceRule)
@@ -60,7 +60,7 @@ export async function saveBalanceRule(
     const answer = render(row);
     const entry = { action: "x402-low-balance.save", target: walletId, detail: body, now } as const;
     try {
-      await commitAudited(c, core, entry, [...(await remember(answer)), write.toSQL()]);
+      await commitWithAudit(c, core, entry, [...(await remember(answer)), write.toSQL()]);
     } catch (error) {
       // Another request created it concurrently, so this updates it.
       if (violates(error, "x402_balance_rule.unit")) return save(remember);
@@ -127,7 +127,7 @@ async function checkNetwork(
   const due = await findDueRules(core, x402BalanceRule, x402Wallet, caip2Id, ofNetwork);
   if (due.length === 0) return;
   const rpc = await openRpc(env, network, Date.now() + CHECK_MS);
-  const answers = await rpc.many(
+  const answers = await rpc.callBatch(
     due.map(({ rule, wallet }) => encodeBalanceCall(wallet.address, rule.unit)),
   );
   const balances = answers.map(decodeBalance);
@@ -137,7 +137,7 @@ async function checkNetwork(
     return balance instanceof RpcRefusal ? [] : [{ ...one, balance }];
   });
   if (refusal) {
-    if (found.length === 0) throw toRpcUnavailable(refusal);
+    if (found.length === 0) throw toRpcUnavailableError(refusal);
     // A node with a rate limit refuses some calls of a batch: their rules come first next time.
     const refused = due.length - found.length;
     const about = { caip2Id: network.caip2Id, requestId, refused, error: String(refusal) };

@@ -1,17 +1,17 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
-import { answerText, described, named, recordId, timestamp } from "../../http/openapi/fields.ts";
+import { described, named, recordId, responseText, timestamp } from "../../http/openapi/fields.ts";
 import { limit, page, text } from "../../http/openapi/parameters.ts";
 import {
   addressResponse,
   caip2,
   caip2Filter,
+  EXAMPLE_PAYER,
+  EXAMPLE_WALLET_ID,
   evmAddress,
   evmWalletType,
   nullableText,
-  PAYER,
   tokenAmount,
-  WALLET_ID,
   walletFields,
   walletRecord,
 } from "../model/schemas.ts";
@@ -59,9 +59,9 @@ const rule = named(
   "A rule that watches an EVM wallet's balance.",
   z.object({
     id: recordId("the rule", "01m80ye3b5d7f9h1k3m6p8r0t2"),
-    evmWalletId: recordId("the wallet", WALLET_ID),
-    asset: answerText(assetText, "native"),
-    threshold: answerText(thresholdText, "50000000"),
+    evmWalletId: recordId("the wallet", EXAMPLE_WALLET_ID),
+    asset: responseText(assetText, "native"),
+    threshold: responseText(thresholdText, "50000000"),
     state: described(
       named(
         "X402BalanceState",
@@ -84,12 +84,12 @@ const lowBalance = named(
   "X402WalletLowBalance",
   "A balance that fell below its threshold.",
   z.object({
-    evmWalletId: recordId("the wallet", WALLET_ID),
+    evmWalletId: recordId("the wallet", EXAMPLE_WALLET_ID),
     caip2Network: caip2,
-    address: addressResponse("Address of the wallet.", PAYER),
-    asset: answerText(assetText, "native"),
-    threshold: answerText("The threshold, in smallest units.", "50000000"),
-    balance: answerText("What it holds, in smallest units.", "49000000"),
+    address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
+    asset: responseText(assetText, "native"),
+    threshold: responseText("The threshold, in smallest units.", "50000000"),
+    balance: responseText("What it holds, in smallest units.", "49000000"),
   }),
 );
 
@@ -97,9 +97,9 @@ const walletBalances = named(
   "X402WalletBalances",
   "Balances of a managed EVM wallet.",
   z.object({
-    evmWalletId: recordId("the wallet", WALLET_ID),
+    evmWalletId: recordId("the wallet", EXAMPLE_WALLET_ID),
     caip2Network: caip2,
-    address: addressResponse("Address of the wallet.", PAYER),
+    address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
     readAt: described(
       timestamp("").nullable(),
       "Time of the reading, at most 30 seconds ago. Null: the reading failed.",
@@ -115,7 +115,7 @@ const walletBalances = named(
           "X402AssetBalance",
           "Balance of one asset.",
           z.object({
-            asset: answerText(assetText, "native"),
+            asset: responseText(assetText, "native"),
             decimals: described(
               z.int().min(0).max(255).nullable(),
               "Decimals of the asset. Null: the token reports none.",
@@ -174,7 +174,7 @@ export function walletRoutes(router: Router): void {
         ...page,
         limit: limit(20),
         caip2Network: caip2Filter,
-        id: described(text().optional(), "Only the wallet with this id.", WALLET_ID),
+        id: described(text().optional(), "Only the wallet with this id.", EXAMPLE_WALLET_ID),
       }),
       data: z.object({ Balances: described(z.array(walletBalances), "Balances of each wallet.") }),
     },
@@ -233,7 +233,7 @@ export function walletRoutes(router: Router): void {
       description:
         "A balance that falls below the threshold causes one X402_WALLET_LOW_BALANCE event.",
       body: z.strictObject({
-        evmWalletId: described(text(), "Id of the wallet.", WALLET_ID),
+        evmWalletId: described(text(), "Id of the wallet.", EXAMPLE_WALLET_ID),
         asset: described(nativeOrToken.default("native"), assetText, "native"),
         threshold: described(tokenAmount(), thresholdText, "50000000"),
       }),

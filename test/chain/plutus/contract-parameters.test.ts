@@ -3,9 +3,9 @@ import { formatAddress } from "../../../src/chain/address.ts";
 import { encodeBytes } from "../../../src/chain/cbor.ts";
 import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
 import {
-  escrowParameters,
-  policyParameters,
-  scriptLike,
+  createScriptFromTemplate,
+  encodeEscrowParameters,
+  encodePolicyParameters,
 } from "../../../src/chain/plutus/contract-parameters.ts";
 import { encodePlutusData, type PlutusData } from "../../../src/chain/plutus/data.ts";
 import { BitWriter, TERM, TERM_BITS, writeData } from "../../../src/chain/plutus/flat.ts";
@@ -27,12 +27,12 @@ const CONTRACT = formatAddress({
   stake: null,
 });
 const TERMS = { requiredAdminSignatures: 2, adminVkeys: ADMINS, cooldownTime: 420_000 };
-const V1 = escrowParameters({
+const V1 = encodeEscrowParameters({
   ...TERMS,
   type: "Web3ChainV1",
   fee: { receiver: RECEIVER, permille: 50 },
 });
-const V2 = escrowParameters({ ...TERMS, type: "Web3ChainV2", fee: null });
+const V2 = encodeEscrowParameters({ ...TERMS, type: "Web3ChainV2", fee: null });
 
 const hexOf = (data: PlutusData) => bytesToHex(encodePlutusData(data));
 
@@ -44,7 +44,7 @@ function template(parameters: readonly Uint8Array[]): Uint8Array {
   to.write(TERM.error, TERM_BITS);
   for (const parameter of parameters) writeData(to, parameter);
   to.align();
-  return encodeBytes(to.bytes());
+  return encodeBytes(to.toBytes());
 }
 
 const templateOf = (parameters: readonly PlutusData[]) =>
@@ -66,7 +66,7 @@ describe("the parameters of a contract", () => {
   });
 
   it("are the text of the escrow's address for a policy", () => {
-    expect(policyParameters(CONTRACT).map(hexOf)).toEqual([
+    expect(encodePolicyParameters(CONTRACT).map(hexOf)).toEqual([
       bytesToHex(encodeBytes(new TextEncoder().encode(CONTRACT))),
     ]);
   });
@@ -75,9 +75,9 @@ describe("the parameters of a contract", () => {
     for (const [of, parameters] of [
       ["Web3ChainV1", V1],
       ["Web3ChainV2", V2],
-      ["policy", policyParameters(CONTRACT)],
+      ["policy", encodePolicyParameters(CONTRACT)],
     ] as const)
-      expect(scriptLike(templateOf(parameters), of, "Preprod", parameters)).toEqual(
+      expect(createScriptFromTemplate(templateOf(parameters), of, "Preprod", parameters)).toEqual(
         templateOf(parameters),
       );
   });
@@ -100,24 +100,29 @@ describe("a template is refused", () => {
     ["with a short key hash", "Web3ChainV2", [2n, [new Uint8Array(27)], 1n]],
     ["with a long key hash", "Web3ChainV2", [2n, [new Uint8Array(29)], 1n]],
     ["with a number for the receiver", "Web3ChainV1", V1.with(2, 1n)],
-    ["whose policy is for a wallet", "policy", policyParameters(base)],
-    ["whose policy is for another network", "policy", policyParameters(otherNetwork)],
+    ["whose policy is for a wallet", "policy", encodePolicyParameters(base)],
+    ["whose policy is for another network", "policy", encodePolicyParameters(otherNetwork)],
     ["whose policy is for no text", "policy", [Uint8Array.of(0xff)]],
   ])("%s", (_, of, own) => {
-    const wanted = of === "policy" ? policyParameters(CONTRACT) : of === "Web3ChainV1" ? V1 : V2;
-    expect(() => scriptLike(templateOf(own), of, "Preprod", wanted)).toThrow(ScriptError);
+    const wanted =
+      of === "policy" ? encodePolicyParameters(CONTRACT) : of === "Web3ChainV1" ? V1 : V2;
+    expect(() => createScriptFromTemplate(templateOf(own), of, "Preprod", wanted)).toThrow(
+      ScriptError,
+    );
   });
 
   it("with parameters that are no Plutus data", () => {
     const own = [Uint8Array.of(0xff), ...V2.slice(1).map(encodePlutusData)];
-    expect(() => scriptLike(template(own), "Web3ChainV2", "Preprod", V2)).toThrow(ScriptError);
+    expect(() => createScriptFromTemplate(template(own), "Web3ChainV2", "Preprod", V2)).toThrow(
+      ScriptError,
+    );
   });
 
   it("with parameters that are written in another way", () => {
     // A list of definite length.
     const admins = hexToBytes(`81581c${ADMINS[0]}`);
     const own = [encodePlutusData(2n), admins, encodePlutusData(1n)];
-    expect(() => scriptLike(template(own), "Web3ChainV2", "Preprod", V2)).toThrow(
+    expect(() => createScriptFromTemplate(template(own), "Web3ChainV2", "Preprod", V2)).toThrow(
       "written in another way",
     );
   });

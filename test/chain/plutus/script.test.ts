@@ -5,10 +5,10 @@ import { bytesToHex } from "../../../src/chain/hex.ts";
 import { encodePlutusData } from "../../../src/chain/plutus/data.ts";
 import { BitWriter, TERM, TERM_BITS, writeData } from "../../../src/chain/plutus/flat.ts";
 import {
+  hashScript,
+  parseScript,
   replaceParameters,
   ScriptError,
-  scriptHash,
-  scriptOfHash,
 } from "../../../src/chain/plutus/script.ts";
 
 const ONE = encodePlutusData(1n);
@@ -20,7 +20,7 @@ function script(write: (to: BitWriter) => void): Uint8Array {
   for (const part of [1, 1, 0]) to.write(part, 8);
   write(to);
   to.align();
-  return encodeBytes(to.bytes());
+  return encodeBytes(to.toBytes());
 }
 
 const tag = (to: BitWriter, term: number) => to.write(term, TERM_BITS);
@@ -171,11 +171,11 @@ describe("the parameters of a script", () => {
 
 describe("the script with a hash", () => {
   const shown = applied(ONE);
-  const hash = scriptHash(shown);
+  const hash = hashScript(shown);
 
   it("is recognised as it is, and wrapped once more", () => {
-    expect(scriptOfHash(hash, bytesToHex(shown))).toEqual(shown);
-    expect(scriptOfHash(hash, bytesToHex(encodeBytes(shown)))).toEqual(shown);
+    expect(parseScript(hash, bytesToHex(shown))).toEqual(shown);
+    expect(parseScript(hash, bytesToHex(encodeBytes(shown)))).toEqual(shown);
   });
 
   it.each([
@@ -185,6 +185,6 @@ describe("the script with a hash", () => {
     ["nothing", ""],
     ["one of four megabytes", "00".repeat(2_000_000)],
   ])("is not %s", (_, other) => {
-    expect(scriptOfHash(hash, other)).toBeNull();
+    expect(parseScript(hash, other)).toBeNull();
   });
 });

@@ -28,10 +28,10 @@ function provider(answers: Answer[], options: Partial<RequesterOptions> = {}) {
   const pauses: number[] = [];
   const events: string[] = [];
   const budget: CallBudget = {
-    async take() {
+    async leaseCall() {
       events.push("take");
     },
-    async refused(until) {
+    async reportRefusal(until) {
       events.push(`refused until ${until}`);
     },
   };
@@ -294,7 +294,7 @@ describe("a Blockfrost provider that refuses", () => {
   it("is not asked at all when the budget has no call left", async () => {
     const none = new ProviderError("no calls left", { status: 429, retryAt: NOW + 5 });
     const { client, requests } = provider([json(BLOCK)], {
-      budget: { take: () => Promise.reject(none), refused: () => Promise.resolve() },
+      budget: { leaseCall: () => Promise.reject(none), reportRefusal: () => Promise.resolve() },
     });
     expect(await errorOf(client.block(7))).toBe(none);
     expect(requests).toHaveLength(0);

@@ -5,7 +5,7 @@ import {
   CALL_CLASSES,
   type CallClass,
   type CallRequest,
-  fullBudget,
+  createBudget,
   leaseCalls,
   type Quota,
   stopCalls,
@@ -50,11 +50,11 @@ describe("of a full burst", () => {
     ["read", 200],
     ["idle", 150],
   ] as const)("%s gets %i calls at once, and leaves the rest", (by, calls) => {
-    expect(drainByKeys(fullBudget(HOSTED, MIDDAY), HOSTED, by, MIDDAY, 20).granted).toBe(calls);
+    expect(drainByKeys(createBudget(HOSTED, MIDDAY), HOSTED, by, MIDDAY, 20).granted).toBe(calls);
   });
 
   it("one API key gets a fifth, half of that for reads that begin", () => {
-    const full = fullBudget(HOSTED, MIDDAY);
+    const full = createBudget(HOSTED, MIDDAY);
     expect(drain(full, HOSTED, "read", MIDDAY, "a").granted).toBe(50);
     const { state, granted } = drain(full, HOSTED, "begunRead", MIDDAY, "a");
     expect(granted).toBe(100);
@@ -64,7 +64,7 @@ describe("of a full burst", () => {
   });
 
   it("sync is promised what comes back in ten seconds, in turn", () => {
-    let { state } = drain(fullBudget(HOSTED, MIDDAY), HOSTED, "sync", MIDDAY);
+    let { state } = drain(createBudget(HOSTED, MIDDAY), HOSTED, "sync", MIDDAY);
     for (let turn = 1; turn <= 10; turn++) {
       const leased = leaseCalls(state, HOSTED, { calls: 50, by: "sync" }, MIDDAY);
       expect(leased.lease).toEqual({ granted: 10, waitMs: turn * 1_000, retryAt: null });
@@ -94,25 +94,25 @@ describe("of a day's quota", () => {
     (by, ...most) => {
       const times = [MIDNIGHT, MIDDAY, LAST_MS];
       expect(
-        times.map((now) => drainByKeys(fullBudget(quota, now), quota, by, now, 20).granted),
+        times.map((now) => drainByKeys(createBudget(quota, now), quota, by, now, 20).granted),
       ).toEqual(most);
     },
   );
 
   it("idle goes by the smallest plan where no quota is known, whoever made the calls", () => {
     const unknown: Quota = { ...quota, callsPerDay: null };
-    const { state, granted } = drain(fullBudget(unknown, MIDDAY), unknown, "idle", MIDDAY);
+    const { state, granted } = drain(createBudget(unknown, MIDDAY), unknown, "idle", MIDDAY);
     expect(granted).toBe(11_812);
     const { lease } = leaseCalls(state, unknown, { calls: 1, by: "idle" }, MIDDAY);
     expect(lease.retryAt).toBeGreaterThan(MIDDAY);
     expect(leaseCalls(state, unknown, { calls: 50, by: "read" }, MIDDAY).lease.granted).toBe(50);
     const day = { ...state.day, used: 22_500 };
-    const busy = { ...fullBudget(unknown, LAST_MS), day };
+    const busy = { ...createBudget(unknown, LAST_MS), day };
     expect(leaseCalls(busy, unknown, { calls: 1, by: "idle" }, LAST_MS).lease.granted).toBe(0);
   });
 
   it("the last tenth is there for sync, and the very last calls for a deadline", () => {
-    let { state } = drain(fullBudget(quota, LAST_MS), quota, "wallet", LAST_MS);
+    let { state } = drain(createBudget(quota, LAST_MS), quota, "wallet", LAST_MS);
     const drained = (by: CallClass) => {
       const one = drain(state, quota, by, LAST_MS);
       state = one.state;
@@ -126,13 +126,13 @@ describe("of a day's quota", () => {
 
   it("one API key gets back no more than a fifth of an even day", () => {
     const even: Quota = { callsPerSecond: 10, callsPerDay: 24 * 3_600 };
-    const { state } = drain(fullBudget(even, MIDDAY), even, "begunRead", MIDDAY, "a");
+    const { state } = drain(createBudget(even, MIDDAY), even, "begunRead", MIDDAY, "a");
     expect(drain(state, even, "begunRead", MIDDAY + 50_000, "a").granted).toBe(10);
   });
 
   it("what sync used is not there for callers, who get half of the rest", () => {
-    const used = { number: fullBudget(quota, MIDDAY).day.number, used: 13_625, byCallers: 0 };
-    const state = { ...fullBudget(quota, MIDDAY), day: used };
+    const used = { number: createBudget(quota, MIDDAY).day.number, used: 13_625, byCallers: 0 };
+    const state = { ...createBudget(quota, MIDDAY), day: used };
     // Callers' line stands at 23,625 by midday.
     expect(drainByKeys(state, quota, "read", MIDDAY, 20).granted).toBe(5_000);
   });
@@ -141,7 +141,7 @@ describe("of a day's quota", () => {
 describe("a stop", () => {
   it("holds for everybody, is never shortened, and lasts a day at most", () => {
     const until = MIDDAY + 3_600_000;
-    const stopped = stopCalls(fullBudget(HOSTED, MIDDAY), until, MIDDAY);
+    const stopped = stopCalls(createBudget(HOSTED, MIDDAY), until, MIDDAY);
     const ask = (state: BudgetState, now: number) =>
       leaseCalls(state, HOSTED, { calls: 1, by: "deadline" }, now).lease;
     expect(ask(stopped, until - 1)).toEqual({ granted: 0, waitMs: 0, retryAt: until });
@@ -186,7 +186,7 @@ interface Step {
 function always(check: (step: Step) => void) {
   fc.assert(
     fc.property(story, ({ quota, begin, requests }) => {
-      let state = fullBudget(quota, begin);
+      let state = createBudget(quota, begin);
       let now = begin;
       for (const { after: pause, ...asked } of requests) {
         now += pause;
@@ -218,7 +218,11 @@ describe("whatever is asked for, in whatever order", () => {
 
   it("no class touches what it leaves to those above it", () => {
     always(({ quota, asked, after: { state, lease } }) => {
-      const { leaves, leavesOfDay, perKey } = CALL_CLASSES[asked.by];
+      const {
+        reservedBurstShare: leaves,
+        reservedDayShare: leavesOfDay,
+        burstSharePerKey: perKey,
+      } = CALL_CLASSES[asked.by];
       if (lease.granted === 0) return;
       if (lease.waitMs === 0)
         expect(state.calls).toBeGreaterThan(quota.callsPerSecond * 50 * leaves - EPSILON);
@@ -234,7 +238,8 @@ describe("whatever is asked for, in whatever order", () => {
 
   it("callers have at most half of what the others leave of the day", () => {
     always(({ quota: { callsPerDay }, asked: { by }, after: { state, lease } }) => {
-      if (callsPerDay === null || CALL_CLASSES[by].perKey === null || lease.granted === 0) return;
+      if (callsPerDay === null || CALL_CLASSES[by].burstSharePerKey === null || lease.granted === 0)
+        return;
       const { used, byCallers } = state.day;
       const left = callsPerDay * 0.9 - (used - byCallers);
       expect(byCallers).toBeLessThanOrEqual(left / 2 + EPSILON);

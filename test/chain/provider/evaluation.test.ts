@@ -1,6 +1,10 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { createBlockfrost } from "../../../src/chain/provider/blockfrost.ts";
-import { NotEvaluated, ProviderError, ScriptFailed } from "../../../src/chain/provider/provider.ts";
+import {
+  EvaluationUnavailableError,
+  ProviderError,
+  ScriptFailedError,
+} from "../../../src/chain/provider/provider.ts";
 import { mentionsOutput } from "../../../src/chain/provider/rejection.ts";
 import { TestChain } from "../../support/chain.ts";
 
@@ -71,16 +75,16 @@ describe("an evaluation that fails", () => {
     ["nobody is named", { ScriptFailures: {} }],
   ])("because of its scripts is final for the transaction: %s", async (_, failure) => {
     const error = await evaluated(200, failing(failure));
-    expect(error).toBeInstanceOf(ScriptFailed);
+    expect(error).toBeInstanceOf(ScriptFailedError);
     expect(error).toMatchObject({
       detail: expect.stringContaining("ScriptFailures"),
       redeemers: Object.keys(failure.ScriptFailures),
     });
     // The provider may wrap the node's answer in a separate error.
     expect(await evaluated(400, refused(JSON.stringify(failing(failure))))).toBeInstanceOf(
-      ScriptFailed,
+      ScriptFailedError,
     );
-    expect(await evaluated(400, failing(failure))).toBeInstanceOf(ScriptFailed);
+    expect(await evaluated(400, failing(failure))).toBeInstanceOf(ScriptFailedError);
   });
 
   test.each([
@@ -105,7 +109,7 @@ describe("an evaluation that fails", () => {
       [400, refused(JSON.stringify(failing(failure)))],
     ] as const) {
       const error = await evaluated(status, body);
-      expect(error).toBeInstanceOf(NotEvaluated);
+      expect(error).toBeInstanceOf(EvaluationUnavailableError);
       const detail = expect.stringContaining("{");
       expect(error).toMatchObject({ obstacle, permanent: false, retryAt: null, detail });
       expect(String(error)).not.toContain("{");
@@ -116,8 +120,8 @@ describe("an evaluation that fails", () => {
     const inputs = Array.from({ length: 40 }, (_, index) => ({ ...INPUT, index }));
     const error = await evaluated(200, failing({ UnknownInputs: inputs }));
     const last = { txHash: INPUT.txId, index: 39 };
-    expect(error).toBeInstanceOf(NotEvaluated);
-    expect(mentionsOutput((error as NotEvaluated).detail, last)).toBe(true);
+    expect(error).toBeInstanceOf(EvaluationUnavailableError);
+    expect(mentionsOutput((error as EvaluationUnavailableError).detail, last)).toBe(true);
   });
 
   test.each([
@@ -133,7 +137,7 @@ describe("an evaluation that fails", () => {
   ])("because of %s is ours to mend: it is not sent again", async (_, status, body) => {
     const error = await evaluated(status, body);
     expect(error).toBeInstanceOf(ProviderError);
-    expect(error).not.toBeInstanceOf(NotEvaluated);
+    expect(error).not.toBeInstanceOf(EvaluationUnavailableError);
     expect(error).toMatchObject({ permanent: true });
   });
 

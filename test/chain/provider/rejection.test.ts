@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isPermanentRejection, mentionsOutput } from "../../../src/chain/provider/rejection.ts";
-import { errorMessageOf } from "../../../src/chain/provider/request.ts";
+import { readErrorMessage } from "../../../src/chain/provider/request.ts";
 
 describe("a node's refusal", () => {
   it.each([
@@ -52,7 +52,7 @@ describe("a node's refusal of a transaction with many tokens", () => {
   it("is read to its end, however long the list of the tokens is", () => {
     fc.assert(
       fc.property(fc.nat(60), (tokens) => {
-        const refusal = errorMessageOf(said(tokens));
+        const refusal = readErrorMessage(said(tokens));
         expect(isPermanentRejection(refusal)).toBe(false);
         expect(mentionsOutput(refusal, { txHash: HASH, index: 1 })).toBe(true);
       }),

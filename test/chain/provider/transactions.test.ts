@@ -14,8 +14,8 @@ function provider(...answers: (() => Response)[]) {
     baseUrl: "https://provider.example/api/v0",
     projectId: "key",
     budget: {
-      take: async () => {},
-      refused: async (until) => {
+      leaseCall: async () => {},
+      reportRefusal: async (until) => {
         refusals.push(until);
       },
     },

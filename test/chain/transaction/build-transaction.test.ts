@@ -2,23 +2,23 @@ import { blake2b } from "@noble/hashes/blake2.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  computeRegistryAssetName,
+  encodeRegistryRedeemer,
   isPolicyScript,
-  registryAssetName,
-  registryRedeemer,
 } from "../../../src/chain/contracts/registry-token.ts";
 import { bytesToHex } from "../../../src/chain/hex.ts";
 import type { Metadatum } from "../../../src/chain/metadata.ts";
 import {
   buildTransaction,
   draftTransaction,
-  TransactionTooLarge,
+  TransactionTooLargeError,
 } from "../../../src/chain/transaction/build-transaction.ts";
 import { decodeTransaction, outputAt } from "../../../src/chain/transaction/decode-transaction.ts";
 import {
+  computeMinimumCoin,
+  createInputSelector,
   InsufficientFundsError,
-  minimumCoin,
-  payFrom,
-  walletOutputs,
+  toWalletOutputs,
 } from "../../../src/chain/transaction/select-inputs.ts";
 import {
   formatOutputReference,
@@ -28,8 +28,8 @@ import {
   type TransactionPlan,
   type WalletOutput,
 } from "../../../src/chain/transaction/transaction-plan.ts";
-import { addAll, sumOf, type Value } from "../../../src/chain/transaction/value.ts";
-import { keysFromMnemonic } from "../../../src/chain/wallet-keys.ts";
+import { addValue, sumToValue, type Value } from "../../../src/chain/transaction/value.ts";
+import { deriveWalletKeys } from "../../../src/chain/wallet-keys.ts";
 import { PROTOCOL_PARAMETERS } from "../../support/protocol-parameters.ts";
 
 const UNITS = { memory: 500n, steps: 64_100n };
@@ -38,17 +38,17 @@ const UNITS_FEE = 34n;
 const POLICY = "ab".repeat(28);
 const NAME = "cd".repeat(32);
 const OTHER_TOKEN = `${"ee".repeat(28)}01`;
-const keys = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
+const keys = await deriveWalletKeys(`${"test ".repeat(23)}sauce`, "Preprod");
 
 let made = 0;
 /** An output of the wallet, of these minor units and perhaps a token. */
 function output(coin: bigint, unit?: string): WalletOutput {
   const txHash = (++made).toString(16).padStart(64, "0");
   const funds = [{ unit: "", amount: coin }, ...(unit ? [{ unit, amount: 1n }] : [])];
-  return { txHash, index: made % 3, value: sumOf(funds) };
+  return { txHash, index: made % 3, value: sumToValue(funds) };
 }
 
-const REDEEMER = registryRedeemer("Web3ChainV1", "mint");
+const REDEEMER = encodeRegistryRedeemer("Web3ChainV1", "mint");
 const POLICY_SCRIPT: ScriptSource = { from: "witness", hash: POLICY, cbor: "450101002499" };
 
 function plan(overrides: Partial<TransactionPlan> = {}): TransactionPlan {
@@ -58,7 +58,7 @@ function plan(overrides: Partial<TransactionPlan> = {}): TransactionPlan {
     outputs: [
       {
         address: keys.address,
-        value: sumOf([
+        value: sumToValue([
           { unit: "", amount: 5_000_000n },
           { unit: POLICY + NAME, amount: 1n },
         ]),
@@ -85,7 +85,7 @@ function build(outputs: WalletOutput[], planned = plan()) {
     mustSpend: outputs.slice(0, 1),
     collateral: null,
   };
-  return buildTransaction(planned, payFrom(wallet, planned), [keys]);
+  return buildTransaction(planned, createInputSelector(wallet, planned), [keys]);
 }
 
 describe("a wallet's transaction", () => {
@@ -107,7 +107,7 @@ describe("a wallet's transaction", () => {
           outputs.find((one) => formatOutputReference(one) === formatOutputReference(input)),
         );
         expect(spent).toContain(outputs[0]);
-        const taken = sumOf(
+        const taken = sumToValue(
           ...spent.map((one) =>
             [...(one?.value ?? [])].map(([unit, amount]) => ({ unit, amount })),
           ),
@@ -116,7 +116,7 @@ describe("a wallet's transaction", () => {
             amount: quantity,
           })),
         );
-        const given = sumOf(...tx.outputs.map(({ funds }) => funds), [
+        const given = sumToValue(...tx.outputs.map(({ funds }) => funds), [
           { unit: "", amount: tx.fee },
         ]);
         expect([...taken].sort()).toEqual([...given].sort());
@@ -126,9 +126,9 @@ describe("a wallet's transaction", () => {
         // Beyond the exact fee at most what the encoding of the amounts may shrink by.
         expect(tx.fee - needed).toBeLessThanOrEqual(44n * 16n);
         for (const { address, funds } of tx.outputs) {
-          const value = sumOf(funds);
+          const value = sumToValue(funds);
           expect(value.get("")).toBeGreaterThanOrEqual(
-            minimumCoin({ address, value }, PROTOCOL_PARAMETERS),
+            computeMinimumCoin({ address, value }, PROTOCOL_PARAMETERS),
           );
         }
       }),
@@ -160,7 +160,7 @@ describe("a wallet's transaction", () => {
       referenceScriptHash: null,
     };
     const scripted = { ...row, referenceScriptHash: "cd".repeat(28) };
-    expect(walletOutputs([row, scripted])).toEqual([
+    expect(toWalletOutputs([row, scripted])).toEqual([
       { txHash: row.txHash, index: 1, value: new Map([["", 5n]]) },
     ]);
   });
@@ -178,7 +178,7 @@ describe("a wallet's transaction", () => {
   it("that is larger than the ledger allows is refused", () => {
     const metadata = new Map<bigint, Metadatum>([[674n, Array(300).fill("x".repeat(60))]]);
     const outputs = [output(20_000_000n)];
-    expect(() => build(outputs, plan({ metadata }))).toThrow(TransactionTooLarge);
+    expect(() => build(outputs, plan({ metadata }))).toThrow(TransactionTooLargeError);
   });
 
   it("without scripts puts nothing at stake, and has no script data", () => {
@@ -197,17 +197,19 @@ describe("a registry token", () => {
   const source = Uint8Array.from([...Array(32).fill(1), 0, 0, 1, 2]);
 
   it("of generation 1 is named by the hash of the output that is spent", () => {
-    expect(registryAssetName("Web3ChainV1", seed)).toBe(bytesToHex(blake2b(source, { dkLen: 32 })));
+    expect(computeRegistryAssetName("Web3ChainV1", seed)).toBe(
+      bytesToHex(blake2b(source, { dkLen: 32 })),
+    );
   });
 
   it("of generation 2 is named by nonce, hash and version", () => {
     const root = bytesToHex(blake2b(source, { dkLen: 28 }));
-    expect(registryAssetName("Web3ChainV2", seed)).toBe(`10${root}000000`);
+    expect(computeRegistryAssetName("Web3ChainV2", seed)).toBe(`10${root}000000`);
   });
 
   it("is minted and burned with the redeemers of its generation", () => {
     const hex = (type: "Web3ChainV1" | "Web3ChainV2", does: "mint" | "burn") =>
-      bytesToHex(registryRedeemer(type, does));
+      bytesToHex(encodeRegistryRedeemer(type, does));
     expect([hex("Web3ChainV1", "mint"), hex("Web3ChainV1", "burn")]).toEqual(["d87980", "d87a80"]);
     expect([hex("Web3ChainV2", "mint"), hex("Web3ChainV2", "burn")]).toEqual(["d87980", "d87b80"]);
   });
@@ -263,12 +265,12 @@ describe("a transaction that spends from scripts", () => {
         );
         expect(tx.redeemerCount).toBe(numbers.length + 1);
         const given: Value = new Map([["", fee]]);
-        for (const { funds } of tx.outputs) addAll(given, sumOf(funds));
+        for (const { funds } of tx.outputs) addValue(given, sumToValue(funds));
         const taken: Value = new Map([
           ["", 30_000_000n],
           [POLICY + NAME, 1n],
         ]);
-        for (const { value } of scriptInputs) addAll(taken, value);
+        for (const { value } of scriptInputs) addValue(taken, value);
         expect([...given].sort()).toEqual([...taken].sort());
       }),
       { numRuns: 100 },
@@ -297,21 +299,23 @@ describe("a transaction that spends from scripts", () => {
     const planned = plan({ scriptInputs });
     // Its hash stands between those of the two.
     const wallet = { txHash: "20".repeat(32), index: 0, value: new Map([["", 30_000_000n]]) };
-    const pay = payFrom(
+    const pay = createInputSelector(
       { address: keys.address, outputs: [wallet], mustSpend: [wallet], collateral: null },
       planned,
     );
     const draft = draftTransaction(planned, pay, 1);
     const used = { memory: 1000n, steps: 2000n };
     const more = { memory: 1150n, steps: 2300n };
-    expect(draft.measured(new Map([["spend:2", used]])).scriptInputs).toMatchObject([
+    expect(draft.withMeasuredUnits(new Map([["spend:2", used]])).scriptInputs).toMatchObject([
       { units: more },
       { units: scriptInputs[1]?.units },
     ]);
-    expect(draft.measured(new Map([["spend:0", used]])).scriptInputs).toMatchObject([
+    expect(draft.withMeasuredUnits(new Map([["spend:0", used]])).scriptInputs).toMatchObject([
       { units: scriptInputs[0]?.units },
       { units: more },
     ]);
-    expect(draft.measured(new Map([["mint:0", used]])).mints).toMatchObject([{ units: more }]);
+    expect(draft.withMeasuredUnits(new Map([["mint:0", used]])).mints).toMatchObject([
+      { units: more },
+    ]);
   });
 });

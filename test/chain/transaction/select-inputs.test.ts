@@ -1,24 +1,24 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { buildTransaction } from "../../../src/chain/transaction/build-transaction.ts";
-import { collateralReturn } from "../../../src/chain/transaction/encode.ts";
+import { createCollateralReturn } from "../../../src/chain/transaction/encode.ts";
 import {
+  computeMinimumCoin,
+  createInputSelector,
   MissingCollateralError,
-  minimumCoin,
-  payFrom,
   splitTokens,
 } from "../../../src/chain/transaction/select-inputs.ts";
 import type {
   TransactionPlan,
   WalletOutput,
 } from "../../../src/chain/transaction/transaction-plan.ts";
-import { addAll, encodeValue, type Value } from "../../../src/chain/transaction/value.ts";
+import { addValue, encodeValue, type Value } from "../../../src/chain/transaction/value.ts";
 import { POLICY_ID_LENGTH } from "../../../src/chain/unit.ts";
-import { keysFromMnemonic } from "../../../src/chain/wallet-keys.ts";
+import { deriveWalletKeys } from "../../../src/chain/wallet-keys.ts";
 import { runs } from "../../support/effort.ts";
 import { PROTOCOL_PARAMETERS } from "../../support/protocol-parameters.ts";
 
-const keys = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
+const keys = await deriveWalletKeys(`${"test ".repeat(23)}sauce`, "Preprod");
 const { address } = keys;
 const DOLLAR = `${"aa".repeat(28)}55534444`;
 const PAID = 5_000_000n;
@@ -40,7 +40,7 @@ const plan = (parameters = PROTOCOL_PARAMETERS): TransactionPlan => ({
 
 function build(outputs: WalletOutput[], mustSpend: WalletOutput[], planned = plan()) {
   const wallet = { address, outputs, mustSpend, collateral: null };
-  return buildTransaction(planned, payFrom(wallet, planned), [keys]);
+  return buildTransaction(planned, createInputSelector(wallet, planned), [keys]);
 }
 
 /** Tokens whose names are as long as the ledger allows, or as short. */
@@ -65,7 +65,7 @@ describe("tokens that return to a wallet", () => {
         const bundles = splitTokens(new Map([["", 7n], ...tokens]), most);
         const sum: Value = new Map();
         for (const bundle of bundles) {
-          addAll(sum, bundle);
+          addValue(sum, bundle);
           const size = encodeValue(new Map([["", 2n ** 63n], ...bundle])).length;
           expect(size).toBeLessThanOrEqual(most);
         }
@@ -88,12 +88,14 @@ describe("tokens that return to a wallet", () => {
         const built = build(outputs, outputs, plan(parameters));
         for (const output of built.outputs) {
           expect(encodeValue(output.value).length).toBeLessThanOrEqual(5_000);
-          expect(output.value.get("")).toBeGreaterThanOrEqual(minimumCoin(output, parameters));
+          expect(output.value.get("")).toBeGreaterThanOrEqual(
+            computeMinimumCoin(output, parameters),
+          );
         }
         const given: Value = new Map([["", built.fee]]);
-        for (const { value } of built.outputs) addAll(given, value);
+        for (const { value } of built.outputs) addValue(given, value);
         const taken: Value = new Map();
-        for (const { value } of outputs) addAll(taken, value);
+        for (const { value } of outputs) addValue(taken, value);
         expect([...given].sort()).toEqual([...taken].sort());
         // The line goes on with the native coin alone where there is enough of it.
         expect(built.outputs.at(-1)?.value.size).toBe(1);
@@ -171,7 +173,9 @@ describe("The collateral of a transaction", () => {
 
   const collateralOf = (outputs: readonly WalletOutput[], kept: WalletOutput | null = null) => {
     const wallet = { address, outputs, mustSpend: [], collateral: kept };
-    const { payment, fee } = buildTransaction(spending, payFrom(wallet, spending), [keys]);
+    const { payment, fee } = buildTransaction(spending, createInputSelector(wallet, spending), [
+      keys,
+    ]);
     if (payment.collateral === null) throw new Error("a script runs without collateral");
     return { ...payment.collateral, fee };
   };
@@ -200,13 +204,13 @@ describe("The collateral of a transaction", () => {
           expect(inputs.length).toBeLessThanOrEqual(PROTOCOL_PARAMETERS.maxCollateralInputs);
           expect(new Set(inputs).size).toBe(inputs.length);
           expect(stake * 100n).toBeGreaterThanOrEqual(fee * PROTOCOL_PARAMETERS.collateralPercent);
-          const returned = collateralReturn({ inputs, stake, address });
-          const least = minimumCoin(returned, PROTOCOL_PARAMETERS);
+          const returned = createCollateralReturn({ inputs, stake, address });
+          const least = computeMinimumCoin(returned, PROTOCOL_PARAMETERS);
           expect(returned.value.get("")).toBeGreaterThanOrEqual(least);
           const taken: Value = new Map([["", stake]]);
-          addAll(taken, returned.value);
+          addValue(taken, returned.value);
           const given: Value = new Map();
-          for (const { value } of inputs) addAll(given, value);
+          for (const { value } of inputs) addValue(given, value);
           expect(taken).toEqual(given);
         } catch (error) {
           if (!(error instanceof MissingCollateralError)) throw error;

@@ -1,7 +1,7 @@
 /** A spend of an escrow, and what rules check: signers, times, payments and the continuing output. */
 
 import { bytesToHex } from "../../../src/chain/hex.ts";
-import { addressToPlutus } from "../../../src/chain/plutus/address.ts";
+import { toPlutusAddress } from "../../../src/chain/plutus/address.ts";
 import type { Constr, PlutusData } from "../../../src/chain/plutus/data.ts";
 import {
   areEqual,
@@ -75,7 +75,7 @@ export function paidTo({ draft, spent }: Action, place: Place): Amounts | null {
   const paying = tagged.filter(
     (output) =>
       areEqual(dataOf(output) as PlutusData, tag) &&
-      areEqual(addressToPlutus(output.address), place),
+      areEqual(toPlutusAddress(output.address), place),
   );
   return amountsOf(paying.flatMap(({ funds }) => funds));
 }

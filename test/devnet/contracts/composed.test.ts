@@ -7,7 +7,7 @@ import { readTransaction } from "../../../devnet/ledger/transaction.ts";
 import type { Funds } from "../../../src/chain/network.ts";
 import { encodePlutusData } from "../../../src/chain/plutus/data.ts";
 import { InsufficientFundsError } from "../../../src/chain/transaction/select-inputs.ts";
-import { sumOf } from "../../../src/chain/transaction/value.ts";
+import { sumToValue } from "../../../src/chain/transaction/value.ts";
 import type { TransactionPart } from "../../../src/wallets/queue/feature.ts";
 import { runs } from "../../support/effort.ts";
 import { type Case, draftOf, judge } from "./cases.ts";
@@ -25,13 +25,13 @@ function partOf(escrow: Escrow, { spends, outputs }: Draft): TransactionPart {
     scriptInputs: spends.map(({ escrow: { txHash, index, funds }, redeemer }) => ({
       txHash,
       index,
-      value: sumOf(funds),
+      value: sumToValue(funds),
       script: { from: "witness", hash, cbor },
       redeemer: encodePlutusData(redeemer),
     })),
     outputs: outputs.map(({ address, funds, next, datum }) => {
       const data = datum ?? (next && datumData(next));
-      return { address, value: sumOf(funds), ...(data && { datum: encodePlutusData(data) }) };
+      return { address, value: sumToValue(funds), ...(data && { datum: encodePlutusData(data) }) };
     }),
     metadata: new Map([[674n, new Map([["msg", ["Masumi"]]])]]),
     detail: {},

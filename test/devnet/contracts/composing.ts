@@ -6,15 +6,18 @@ import { readTransaction } from "../../../devnet/ledger/transaction.ts";
 import type { Provider } from "../../../src/chain/provider/provider.ts";
 import { slotAt } from "../../../src/chain/slots.ts";
 import { buildTransaction } from "../../../src/chain/transaction/build-transaction.ts";
-import { payFrom, walletOutputs } from "../../../src/chain/transaction/select-inputs.ts";
+import {
+  createInputSelector,
+  toWalletOutputs,
+} from "../../../src/chain/transaction/select-inputs.ts";
 import {
   formatOutputReference,
   type WalletOutput,
 } from "../../../src/chain/transaction/transaction-plan.ts";
 import type { TransactionPart } from "../../../src/wallets/queue/feature.ts";
-import { compose } from "../../../src/wallets/spending/building/compose.ts";
-import { measureScripts } from "../../../src/wallets/spending/building/measure.ts";
-import { excludeBad } from "../../../src/wallets/spending/building/members.ts";
+import { composeTransaction } from "../../../src/wallets/spending/building/compose-transaction.ts";
+import { excludeBadMembers } from "../../../src/wallets/spending/building/exclude-bad-members.ts";
+import { measureScripts } from "../../../src/wallets/spending/building/measure-scripts.ts";
 import { Measurements } from "../../../src/wallets/spending/context/measurements.ts";
 import { PROTOCOL_PARAMETERS } from "../../support/protocol-parameters.ts";
 import { timeAt } from "./escrows.ts";
@@ -33,7 +36,7 @@ const NOTHING = {
 
 /** The outputs that the wallet can spend. */
 export function outputsOf(stage: Stage, { address }: Wallet): WalletOutput[] {
-  return walletOutputs(
+  return toWalletOutputs(
     stage.utxosAt(address).map(({ txHash, index, amount }) => ({
       address,
       txHash,
@@ -98,14 +101,19 @@ export async function composed(
   const frame = { validity, parameters: PARAMETERS, signer: payer.vkey };
   const node = nodeOf(stage, [payer.address, contract]);
   const members = parts.map((part, i) => ({ task: { id: String(i) }, part }));
-  const { built, failures } = await excludeBad(members, async (some) => {
-    const { count, ...made } = compose(
+  const { built, failures } = await excludeBadMembers(members, async (some) => {
+    const { partCount: count, ...made } = composeTransaction(
       some.map(({ part }) => part),
       funding,
       frame,
     );
-    const plan = await measureScripts(node, { count, ...made }, some.slice(0, count), NOTHING);
-    const { cbor } = buildTransaction(plan, payFrom(made.wallet, plan), [payer.keys]);
+    const plan = await measureScripts(
+      node,
+      { partCount: count, ...made },
+      some.slice(0, count),
+      NOTHING,
+    );
+    const { cbor } = buildTransaction(plan, createInputSelector(made.wallet, plan), [payer.keys]);
     return { cbor, count };
   });
   if (!built) throw failures[0]?.error ?? new Error("nothing could be built");

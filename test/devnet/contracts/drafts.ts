@@ -4,7 +4,7 @@ import type { Script } from "../../../devnet/contracts/scripts.ts";
 import type { Metadata } from "../../../devnet/demo/actors/metadata.ts";
 import type { PlannedMint, PlannedOutput, Units } from "../../../devnet/demo/actors/plan.ts";
 import { buildTransaction } from "../../../devnet/demo/actors/transaction.ts";
-import { fundsOf as fundsOfValue, sumOf } from "../../../devnet/demo/actors/value.ts";
+import { toFunds as fundsOfValue, sumToValue } from "../../../devnet/demo/actors/value.ts";
 import type { Wallet } from "../../../devnet/demo/actors/wallets.ts";
 import { readTransaction } from "../../../devnet/ledger/transaction.ts";
 import {
@@ -156,7 +156,7 @@ export function sharesOf({ funds }: Escrow): { toBuyer: Funds[]; toSeller: Funds
 
 export const less = (funds: readonly Funds[], taken: readonly Funds[]): Funds[] =>
   fundsOfValue(
-    sumOf(
+    sumToValue(
       funds,
       taken.map(({ unit, amount }) => ({ unit, amount: -amount })),
     ),

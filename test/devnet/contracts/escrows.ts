@@ -12,7 +12,7 @@ import { formatAddress, parseAddress } from "../../../src/chain/address.ts";
 import { type EscrowDatum, encodeEscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
 import { bytesToHex } from "../../../src/chain/hex.ts";
 import type { Funds, PaymentSourceType } from "../../../src/chain/network.ts";
-import type { EscrowTerms } from "../../../src/chain/plutus/contract-parameters.ts";
+import type { EscrowParameters } from "../../../src/chain/plutus/contract-parameters.ts";
 import { openStage, type Stage, TOKENS } from "./stage.ts";
 
 export const SELLER = SELLERS[0];
@@ -56,7 +56,7 @@ export function deploymentOf(
   return deployment;
 }
 
-function termsOf(type: PaymentSourceType, board: Board): EscrowTerms {
+function termsOf(type: PaymentSourceType, board: Board): EscrowParameters {
   return {
     type,
     requiredAdminSignatures: 2,

@@ -2,7 +2,7 @@
  * The rules of docs/escrow-contract.md in plain TypeScript: which transactions the escrow contracts must
  * accept. The rules have the numbers of that document.
  */
-import { addressToPlutus } from "../../../src/chain/plutus/address.ts";
+import { toPlutusAddress } from "../../../src/chain/plutus/address.ts";
 import type { PlutusData } from "../../../src/chain/plutus/data.ts";
 import {
   type Action,
@@ -87,7 +87,7 @@ const ACTIONS: Record<number, (action: Action) => boolean> = {
         unit,
         (amount * FEE_PERMILLE) / 1000n,
       ]);
-      return covers(paidTo(action, addressToPlutus(FEE_RECEIVER.address)), new Map(fee));
+      return covers(paidTo(action, toPlutusAddress(FEE_RECEIVER.address)), new Map(fee));
     }
     if (!hasReturnAddress(before.sellerReturn))
       return hasReturnAddress(before.sellerReturn) === false;

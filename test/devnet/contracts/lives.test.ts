@@ -2,20 +2,20 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readTransaction } from "../../../devnet/ledger/transaction.ts";
-import { identifierOfDatum } from "../../../src/chain/contracts/blockchain-identifier.ts";
+import { toBlockchainIdentifier } from "../../../src/chain/contracts/blockchain-identifier.ts";
 import { decodeEscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
 import { bytesToHex } from "../../../src/chain/hex.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import { minimumCoin } from "../../../src/chain/transaction/select-inputs.ts";
+import { computeMinimumCoin } from "../../../src/chain/transaction/select-inputs.ts";
+import type { Contract } from "../../../src/escrow/model/build-payouts.ts";
+import type { EscrowRecord } from "../../../src/escrow/model/escrow-record.ts";
 import { STEPS, type Step } from "../../../src/escrow/model/intent.ts";
-import type { Contract } from "../../../src/escrow/model/payouts.ts";
 import { type Escrow, readEscrow } from "../../../src/escrow/model/read-escrow.ts";
-import type { EscrowRecord } from "../../../src/escrow/model/record.ts";
 import { type Party, ruleOf } from "../../../src/escrow/model/step-rules.ts";
 import { windowOf } from "../../../src/escrow/model/windows.ts";
-import { stepPart } from "../../../src/escrow/steps/step-part.ts";
-import { findMismatches } from "../../../src/escrow/sync/deviations.ts";
-import { lockPart, type Purchase } from "../../../src/escrow/terms/lock-part.ts";
+import { buildStepPart } from "../../../src/escrow/steps/build-step-part.ts";
+import { findMismatches } from "../../../src/escrow/sync/find-mismatches.ts";
+import { buildLockPart, type Purchase } from "../../../src/escrow/terms/build-lock-part.ts";
 import type { TransactionPart } from "../../../src/wallets/queue/feature.ts";
 import { runs } from "../../support/effort.ts";
 import { makeRecord } from "../../support/sources/records.ts";
@@ -76,7 +76,7 @@ function purchaseOf(type: PaymentSourceType, order: Order, position = 0): Escrow
   return makeRecord("purchase", {
     sourceType: type,
     contractAddress: address,
-    blockchainIdentifier: identifierOfDatum(datum, address),
+    blockchainIdentifier: toBlockchainIdentifier(datum, address),
     terms: {
       isRequested: true,
       agentIdentifier: datum.agentIdentifier ?? "",
@@ -163,7 +163,7 @@ async function play(
 const lockTime: Time = { from: 0, to: 300 };
 
 function lock(type: PaymentSourceType, purchases: readonly Purchase[]) {
-  const parts = purchases.map((one) => lockPart(one, BUYER, PARAMETERS));
+  const parts = purchases.map((one) => buildLockPart(one, BUYER, PARAMETERS));
   return play(openStage(), parts, "buyer", lockTime, type);
 }
 
@@ -176,9 +176,9 @@ interface Taken {
 /** The part of a step in a transaction of that time. */
 function partOf(escrow: Escrow, { step, resultHash, payoutAddress }: Taken, { to }: Time) {
   const { version } = escrow.datum;
-  const by = ruleOf(step, version)?.by ?? "buyer";
+  const by = ruleOf(step, version)?.signer ?? "buyer";
   const { hash, cbor } = deploymentOf(version).escrow;
-  const part = stepPart(
+  const part = buildStepPart(
     escrow,
     { step, resultHash: step === "SubmitResult" ? resultHash : null },
     {
@@ -199,7 +199,7 @@ function allowedSteps({ datum }: Escrow, { from, to }: Time): Step[] {
     const act = ACT_OF[step];
     const rule = ruleOf(step, datum.version);
     if (act === undefined || rule === undefined) return false;
-    const attempt = { signer: rule.by, from: timeAt(from), to: timeAt(to) };
+    const attempt = { signer: rule.signer, from: timeAt(from), to: timeAt(to) };
     return brokenRule(datum, act, attempt) === null;
   });
 }
@@ -356,7 +356,7 @@ describe("a step is the same as in a draft of the contracts' tests", () => {
         for (const { unit, amount } of least)
           expect(output?.value.get(unit) ?? 0n).toBeGreaterThanOrEqual(amount);
         const coin = output?.value.get("") ?? 0n;
-        expect(output && coin >= minimumCoin(output, PARAMETERS)).toBe(true);
+        expect(output && coin >= computeMinimumCoin(output, PARAMETERS)).toBe(true);
       }
       expect(part.scriptInputs.map(({ redeemer }) => bytesToHex(redeemer))).toEqual(
         told.spends.map(({ redeemer }) => `d8${(0x79 + redeemer.index).toString(16)}80`),

@@ -4,7 +4,7 @@ import { deploy } from "../../../devnet/contracts/deployment.ts";
 import { contracts } from "../../../devnet/contracts/index.ts";
 import { TERMS } from "../../../devnet/contracts/terms.ts";
 import { parseAddress } from "../../../src/chain/address.ts";
-import { LOCAL_CONTRACTS } from "../../../src/sources/contracts/local.ts";
+import { LOCAL_CONTRACTS } from "../../../src/sources/contracts/local-contracts.ts";
 
 it("the contracts and policies of the local chain are all refused outside of development", () => {
   const hashes = Object.values(TERMS)

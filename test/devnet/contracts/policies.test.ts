@@ -4,7 +4,7 @@ import type { Rule } from "../../../devnet/contracts/rules.ts";
 import type { PlannedMint } from "../../../devnet/demo/actors/plan.ts";
 import { buildTransaction } from "../../../devnet/demo/actors/transaction.ts";
 import { encodeRedeemer } from "../../../src/chain/contracts/redeemers.ts";
-import { registryAssetName } from "../../../src/chain/contracts/registry-token.ts";
+import { computeRegistryAssetName } from "../../../src/chain/contracts/registry-token.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { judge, verdictBy } from "./cases.ts";
 import { deploymentOf, SELLER, timeAt } from "./escrows.ts";
@@ -22,7 +22,7 @@ const [SEED, OTHER] = START.utxosAt(SELLER.address);
 
 function nameOf(type: PaymentSourceType, seed = SEED): string {
   if (!seed) throw new Error("no output to derive a name from");
-  return registryAssetName(type, seed);
+  return computeRegistryAssetName(type, seed);
 }
 
 /** Mints and burns in one transaction. The payer gets the minted tokens. */

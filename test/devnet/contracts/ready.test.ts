@@ -16,9 +16,9 @@ import { encodeRedeemer } from "../../../src/chain/contracts/redeemers.ts";
 import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
 import { PAYMENT_SOURCE_TYPES } from "../../../src/chain/network.ts";
 import {
-  type EscrowTerms,
-  escrowParameters,
-  policyParameters,
+  type EscrowParameters,
+  encodeEscrowParameters,
+  encodePolicyParameters,
 } from "../../../src/chain/plutus/contract-parameters.ts";
 import { encodePlutusData, type PlutusData } from "../../../src/chain/plutus/data.ts";
 import { deploymentOf, OWN } from "./escrows.ts";
@@ -37,7 +37,7 @@ function write(contents: unknown): string {
 
 const [SELLER] = SELLERS;
 const V3 = "PlutusV3";
-const own = (type: EscrowTerms["type"]) => deploy(TERMS[type], {});
+const own = (type: EscrowParameters["type"]) => deploy(TERMS[type], {});
 const wrapped = (cbor: string) => bytesToHex(encodeBytes(hexToBytes(cbor)));
 
 /** A script of an older language that accepts everything, and takes parameters and arguments. */
@@ -71,7 +71,7 @@ describe("a file of ready scripts", () => {
   });
 
   it("leaves what it does not name as it is: the policy, and the other generation", () => {
-    const escrow = permissive(escrowParameters(TERMS.Web3ChainV1), 1);
+    const escrow = permissive(encodeEscrowParameters(TERMS.Web3ChainV1), 1);
     const ready = readReadyContracts(write({ Web3ChainV1: { language: V3, escrow } }));
     const { policy, ...rest } = deploy(TERMS.Web3ChainV1, ready);
     expect(rest.escrow.cbor).toBe(escrow);
@@ -84,7 +84,7 @@ describe("a file of ready scripts", () => {
 
 describe("a ready script of another language runs on the local chain:", () => {
   it("an escrow of Plutus V2", () => {
-    const escrow = permissive(escrowParameters(TERMS.Web3ChainV2), 3);
+    const escrow = permissive(encodeEscrowParameters(TERMS.Web3ChainV2), 3);
     const ready = readReadyContracts(write({ Web3ChainV2: { language: "PlutusV2", escrow } }));
     const deployment = deploy(TERMS.Web3ChainV2, ready);
     const chain = createChain({ funds: ACTOR_FUNDS, autoMine: true });
@@ -101,8 +101,8 @@ describe("a ready script of another language runs on the local chain:", () => {
   });
 
   it("a policy of Plutus V1", () => {
-    const escrow = permissive(escrowParameters(TERMS.Web3ChainV1), 3);
-    const policy = permissive(policyParameters(own("Web3ChainV1").address), 2);
+    const escrow = permissive(encodeEscrowParameters(TERMS.Web3ChainV1), 3);
+    const policy = permissive(encodePolicyParameters(own("Web3ChainV1").address), 2);
     const given = { language: "PlutusV1", escrow, policy };
     const deployment: Deployment = deploy(
       TERMS.Web3ChainV1,

@@ -2,7 +2,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Outputs } from "../../../devnet/demo/actors/selection.ts";
-import { encodeValue, sumOf } from "../../../devnet/demo/actors/value.ts";
+import { encodeValue, sumToValue } from "../../../devnet/demo/actors/value.ts";
 import { WALLETS } from "../../../devnet/demo/actors/wallets.ts";
 import { slotAt } from "../../../devnet/ledger/blocks.ts";
 import { type Ledger, openLedger } from "../../../devnet/ledger/emulator.ts";
@@ -54,7 +54,7 @@ export function openStage(): Stage {
         amount: funds.map(({ unit, amount }) => ({ unit: unit || "lovelace", quantity: amount })),
         dataHash: null,
         inlineDatum: null,
-        cbor: encodeArray([encodeBytes(addressToBytes(address)), encodeValue(sumOf(funds))]),
+        cbor: encodeArray([encodeBytes(addressToBytes(address)), encodeValue(sumToValue(funds))]),
       },
     }),
   );

@@ -14,7 +14,7 @@ import {
 } from "../../../devnet/demo/actors/wallets.ts";
 import { type Chain, createChain } from "../../../devnet/ledger/chain.ts";
 import {
-  identifierOfDatum,
+  toBlockchainIdentifier,
   verifySellerSignature,
 } from "../../../src/chain/contracts/blockchain-identifier.ts";
 import { decodeEscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
@@ -54,7 +54,7 @@ describe.each(PAYMENT_SOURCE_TYPES)("a lock on %s", (version) => {
     expect(verifySellerSignature(datum, { contractAddress, lockedFunds: escrow.funds })).toEqual({
       ok: true,
     });
-    expect(identifierOfDatum(datum, contractAddress)).toBe(escrow.identifier);
+    expect(toBlockchainIdentifier(datum, contractAddress)).toBe(escrow.identifier);
   });
 
   it("verifies for a price that the seller signed, and not for another", () => {

@@ -5,7 +5,7 @@ import { until } from "../../../devnet/client/wait.ts";
 import { buy, createPayer } from "../../../devnet/demo/x402/buyer.ts";
 import { PAYEE } from "../../../devnet/demo/x402/resource.ts";
 import { dollarsOf, giveGas } from "../../../devnet/evm/money.ts";
-import { newSecret, signHeaders } from "../../../src/webhooks/endpoints/signature.ts";
+import { generateSecret, signHeaders } from "../../../src/webhooks/endpoints/signature.ts";
 import { type Address, freePort, killCopies, ready, start, WAIT_MS } from "../copies.ts";
 import { Blocks, blocksOf, GUIDES, has } from "./blocks.ts";
 
@@ -116,7 +116,7 @@ it("docs/x402-for-sellers.md sets a chain up and sells, each payment once", asyn
 });
 
 it("docs/webhooks.md has receivers that read what is signed, and nothing else", async () => {
-  const secret = newSecret();
+  const secret = generateSecret();
   const body =
     '{"id":"e1","type":"PAYMENT_ON_CHAIN_STATUS_CHANGED","data":{"onChainState":"Withdrawn"}}';
   const headers = await signHeaders([secret], "e1", Date.now(), body);

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, it } from "vitest";
 import { db } from "../../../src/db/client.ts";
-import { firstSigners } from "../../../src/escrow/disputes/administrators.ts";
+import { selectDefaultSigners } from "../../../src/escrow/disputes/administrators.ts";
 import { createDisputeFeature } from "../../../src/escrow/disputes/dispute-feature.ts";
 import { insertProposal, readProposals } from "../../../src/escrow/disputes/store.ts";
 import {
@@ -133,5 +133,5 @@ it("as many administrators sign a transaction as are enough, by their places", (
     [["a", "b", "c"], 3, ["a", "b", "c"]],
   ];
   for (const [administrators, required, signers] of cases)
-    expect(firstSigners(administrators, required)).toEqual(signers);
+    expect(selectDefaultSigners(administrators, required)).toEqual(signers);
 });

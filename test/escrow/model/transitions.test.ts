@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { ON_CHAIN_STATES, type OnChainState } from "../../../src/chain/network.ts";
 import {
-  feePayer,
-  nextPaymentAction,
-  nextPurchaseAction,
+  computeStateAfterSpend,
+  findFeePayer,
+  lookUpNextPaymentAction,
+  lookUpNextPurchaseAction,
   PAYMENT_ACTIONS,
   PURCHASE_ACTIONS,
-  stateAfter,
 } from "../../../src/escrow/model/transitions.ts";
 import MATRIX from "../../vectors/transitions.json" with { type: "json" };
 
 type Cell = [action: string, state: OnChainState, next: string, noteKind: string | null];
 
 describe.each([
-  ["payment", nextPaymentAction, PAYMENT_ACTIONS, MATRIX.payments as Cell[]],
-  ["purchase", nextPurchaseAction, PURCHASE_ACTIONS, MATRIX.purchases as Cell[]],
+  ["payment", lookUpNextPaymentAction, PAYMENT_ACTIONS, MATRIX.payments as Cell[]],
+  ["purchase", lookUpNextPurchaseAction, PURCHASE_ACTIONS, MATRIX.purchases as Cell[]],
 ] as const)("next action of a %s", (_, decide, actions, cells) => {
   it("the table has a cell for every action in every state", () => {
     const all = actions.flatMap((action) => ON_CHAIN_STATES.map((state) => `${action} ${state}`));
@@ -73,14 +73,14 @@ describe("state after a spend", () => {
     "%s",
     (_, redeemer, next, amountsMatch, state) => {
       const datum = next && { state: next[0], resultHash: next[1] };
-      expect(stateAfter(redeemer, datum, amountsMatch)).toBe(state);
+      expect(computeStateAfterSpend(redeemer, datum, amountsMatch)).toBe(state);
     },
   );
 });
 
 describe("fee payer", () => {
   it("is the party that acts, and nobody when an admin does", () => {
-    const payers = [0, 1, 2, 3, 4, 5, 6, 7].map(feePayer);
+    const payers = [0, 1, 2, 3, 4, 5, 6, 7].map(findFeePayer);
     expect(payers).toEqual(["seller", "buyer", "buyer", "buyer", null, "seller", "seller", null]);
   });
 });

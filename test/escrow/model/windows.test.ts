@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { ON_CHAIN_STATES, type OnChainState } from "../../../src/chain/network.ts";
-import { dueAt } from "../../../src/escrow/model/due-at.ts";
-import { IDLE, type Progress, type Step } from "../../../src/escrow/model/intent.ts";
-import { type ChainState, type EscrowRecord, UNLOCKED } from "../../../src/escrow/model/record.ts";
+import { computeDueAt } from "../../../src/escrow/model/compute-due-at.ts";
+import {
+  type ChainState,
+  type EscrowRecord,
+  UNLOCKED_STATE,
+} from "../../../src/escrow/model/escrow-record.ts";
+import { IDLE_PROGRESS, type Progress, type Step } from "../../../src/escrow/model/intent.ts";
 import {
   canBeOvertaken,
+  findLastDeadline,
   isStepPossible,
-  lastDeadline,
   windowOf,
 } from "../../../src/escrow/model/windows.ts";
 import { makeRecord } from "../../support/sources/records.ts";
@@ -46,8 +50,8 @@ function recordIn(
   const cooldowns = { sellerCooldown: String(COOLDOWN), buyerCooldown: String(BUYER_COOLDOWN) };
   return makeRecord(more.side ?? "payment", {
     sourceType: V2,
-    state: { ...UNLOCKED, ...cooldowns, onChainState, ...more.state },
-    progress: { ...IDLE, ...more.progress },
+    state: { ...UNLOCKED_STATE, ...cooldowns, onChainState, ...more.state },
+    progress: { ...IDLE_PROGRESS, ...more.progress },
   });
 }
 
@@ -77,7 +81,7 @@ describe("a step may be done", () => {
 
   it("until its last deadline, whatever state returns", () => {
     const times = ["SubmitResult", "SetRefundRequested", "Withdraw"] as const;
-    expect(times.map((step) => lastDeadline(recordIn(null), step))).toEqual([
+    expect(times.map((step) => findLastDeadline(recordIn(null), step))).toEqual([
       ...[DISPUTE, UNLOCK, null],
     ]);
   });
@@ -134,7 +138,7 @@ describe("a wallet has something to do for a record", () => {
     const never = { sellerCooldown: "9007199254740991" };
     const isNever = "intent" in progress && progress.intent?.step === "AuthorizeRefund";
     const state = isNever ? never : {};
-    expect(dueAt(recordIn(onChainState, { progress, state }))).toBe(due);
+    expect(computeDueAt(recordIn(onChainState, { progress, state }))).toBe(due);
   });
 
   it.each([
@@ -144,6 +148,6 @@ describe("a wallet has something to do for a record", () => {
     ["not when there is a result", "ResultSubmitted", "ab", null],
   ] as const)("of a purchase %s", (_, onChainState, resultHash, due) => {
     const record = recordIn(onChainState, { side: "purchase", state: { resultHash } });
-    expect(dueAt(record)).toBe(due);
+    expect(computeDueAt(record)).toBe(due);
   });
 });

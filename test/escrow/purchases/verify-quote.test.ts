@@ -7,7 +7,7 @@ import {
 } from "../../../src/chain/contracts/blockchain-identifier.ts";
 import { readCoseSign1, signCoseSign1 } from "../../../src/chain/cose.ts";
 import { bytesToHex } from "../../../src/chain/hex.ts";
-import { keysFromMnemonic } from "../../../src/chain/wallet-keys.ts";
+import { deriveWalletKeys } from "../../../src/chain/wallet-keys.ts";
 import { emptyTables } from "../../support/app.ts";
 import { PurchaseFixture } from "../../support/escrow/purchase-fixture.ts";
 import { FIXED } from "../../support/escrow/quote-fixture.ts";
@@ -65,7 +65,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("POST /purchase/verify of
     const known = decodeBlockchainIdentifier(quote.blockchainIdentifier);
     const payload = known && readCoseSign1(known)?.payload;
     if (!known || !payload) throw new Error("the quote is not signed");
-    const keys = await keysFromMnemonic(fixture.quotes.fixture.sellers[0].mnemonic, "Preprod");
+    const keys = await deriveWalletKeys(fixture.quotes.fixture.sellers[0].mnemonic, "Preprod");
     const verify = (form: (typeof WALLET_FORMS)[number][1]) => {
       const cose = form(payload, (bytes) => signCoseSign1(bytes, keys));
       const blockchainIdentifier = encodeBlockchainIdentifier({ ...known, ...cose });

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { OnChainState } from "../../../src/chain/network.ts";
 import { db } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
-import type { Side, StoredFunds } from "../../../src/escrow/model/record.ts";
+import type { Side, StoredFunds } from "../../../src/escrow/model/escrow-record.ts";
 import { readSums, type SumsQuery } from "../../../src/escrow/queries/books/sums.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";

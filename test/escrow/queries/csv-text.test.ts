@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { csvLine } from "../../../src/escrow/queries/csv/file.ts";
+import { formatCsvLine } from "../../../src/escrow/queries/csv/build-csv-file.ts";
 
 const FORMULA_STARTS = ["=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"];
 const SEPARATORS = [",", ";", "\t", "|", '"', "\r", "\n", "\u2028", "\u2029"];
@@ -16,12 +16,12 @@ const character = fc.oneof(
 const CELLS = fc.array(character, { maxLength: 12 }).map((parts) => parts.join(""));
 
 /** A cell as it is printed. */
-const printed = (cell: string) => csvLine([cell]).slice(0, -2);
+const printed = (cell: string) => formatCsvLine([cell]).slice(0, -2);
 /** The text of a printed cell. */
 const textOf = (cell: string) =>
   cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell;
 
-describe("csvLine", () => {
+describe("formatCsvLine", () => {
   it("prints each cell so that its text comes back, behind an apostrophe at most", () => {
     fc.assert(
       fc.property(CELLS, (cell) => {

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { db } from "../../../src/db/client.ts";
-import type { EscrowRecord, Side } from "../../../src/escrow/model/record.ts";
-import { diffPage } from "../../../src/escrow/queries/diff-page.ts";
+import type { EscrowRecord, Side } from "../../../src/escrow/model/escrow-record.ts";
+import { readDiffPage } from "../../../src/escrow/queries/diff-page.ts";
 import { call, emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
 import { countingD1, wrapD1 } from "../../support/d1.ts";
@@ -258,7 +258,7 @@ describe("a record with thousands of steps", () => {
   it.each(SIDES)("GET /%s reads no more rows than the steps it shows", async (side) => {
     await pingPong(side);
     const { d1, rowsRead } = countingD1(env.DB);
-    await diffPage(db({ DB: d1 }), side, "chain_changed_at", {
+    await readDiffPage(db({ DB: d1 }), side, "chain_changed_at", {
       network: "Preprod",
       limit: 10,
       lastUpdate: 0,
@@ -330,7 +330,7 @@ describe("rows read by a diff page", () => {
               includeHistory: false,
               env: {},
             };
-            await diffPage(db({ DB: d1 }), "payment", "chain_changed_at", query);
+            await readDiffPage(db({ DB: d1 }), "payment", "chain_changed_at", query);
             expect(rowsRead(), JSON.stringify(query)).toBeLessThanOrEqual(limit + 2);
           }
   });

@@ -2,9 +2,9 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ON_CHAIN_STATES } from "../../../src/chain/network.ts";
 import { db } from "../../../src/db/client.ts";
-import { type EscrowRecord, hashIdentifier } from "../../../src/escrow/model/record.ts";
+import { type EscrowRecord, hashIdentifier } from "../../../src/escrow/model/escrow-record.ts";
 import { countByDay, countRecords } from "../../../src/escrow/queries/count-records.ts";
-import { listPage } from "../../../src/escrow/queries/list-page.ts";
+import { readListPage } from "../../../src/escrow/queries/list-page.ts";
 import { call, emptyTables } from "../../support/app.ts";
 import { countingD1 } from "../../support/d1.ts";
 import { insertKey } from "../../support/keys.ts";
@@ -307,7 +307,7 @@ describe("rows read by a list page", () => {
         for (const cursorId of [undefined, middle])
           for (const limit of [10, 100]) {
             const { d1, rowsRead } = countingD1(env.DB);
-            await listPage(db({ DB: d1 }), "payment", {
+            await readListPage(db({ DB: d1 }), "payment", {
               network: "Preprod",
               limit,
               cursorId,

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type EscrowRecord, hashIdentifier } from "../../../src/escrow/model/record.ts";
+import { type EscrowRecord, hashIdentifier } from "../../../src/escrow/model/escrow-record.ts";
 import { call, emptyTables } from "../../support/app.ts";
 import { makeRecord, Writer } from "../../support/sources/records.ts";
 

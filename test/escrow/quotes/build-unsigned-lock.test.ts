@@ -6,7 +6,7 @@ import { formatAddress } from "../../../src/chain/address.ts";
 import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
 import { db } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
-import { IDLE } from "../../../src/escrow/model/intent.ts";
+import { IDLE_PROGRESS } from "../../../src/escrow/model/intent.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
 import { emptyTables } from "../../support/app.ts";
@@ -137,7 +137,7 @@ it("POST /payment/x402 builds the lock of the quote, whatever others have locked
       revision: -1,
       sequence: 0,
     };
-    changes.setProgress(record, IDLE, { ...record.state, onChainState: "FundsLocked" });
+    changes.setProgress(record, IDLE_PROGRESS, { ...record.state, onChainState: "FundsLocked" });
   }
   await db(env).batch(writeChanges(changes, { sourceId: "0", network: "Preprod" }));
   // It got as far as looking at what the buyer holds.

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { OnChainState, PaymentSourceType } from "../../../src/chain/network.ts";
-import { IDLE } from "../../../src/escrow/model/intent.ts";
+import { IDLE_PROGRESS } from "../../../src/escrow/model/intent.ts";
 import { API_STEPS, type ApiStepName } from "../../../src/escrow/steps/validate-step.ts";
 import { emptyTables } from "../../support/app.ts";
 import { sampled } from "../../support/effort.ts";
@@ -103,7 +103,7 @@ async function outcomes(fixture: StepFixture, type: PaymentSourceType, when: key
       const { side, steps } = API_STEPS[name];
       const resultHash = WITH_RESULT.includes(onChainState ?? "") ? "cd".repeat(32) : "";
       const state = { onChainState, resultHash, transaction: null };
-      await fixture.put(side, { state, terms: TIMES[when](), progress: IDLE });
+      await fixture.put(side, { state, terms: TIMES[when](), progress: IDLE_PROGRESS });
       const { status, data } = await fixture.ask(name);
       const isTaken = data?.NextAction.requestedAction === `${steps[type]}Requested`;
       const outcome = isTaken ? "taken" : "same";

@@ -46,7 +46,7 @@ it("docs/escrow.md lists each call with its party and the states in which it is 
         (state) => isStepPossible(steps[type], state, type) && !isDone(name, state),
       ).sort(),
     ]);
-    const who = ruleOf(steps.Web3ChainV2, "Web3ChainV2")?.by;
+    const who = ruleOf(steps.Web3ChainV2, "Web3ChainV2")?.signer;
     return [[side, name, who].join(" "), Object.fromEntries(states)];
   });
   expect(Object.fromEntries(told)).toEqual(Object.fromEntries(expected));

@@ -5,7 +5,7 @@ import { ADMIN } from "../../../devnet/demo/actors/wallets.ts";
 import { signCoseSign1 } from "../../../src/chain/cose.ts";
 import { hexToBytes } from "../../../src/chain/hex.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import { publishNeeded } from "../../../src/payment-sources/reference-script/automatic.ts";
+import { publishNeededScripts } from "../../../src/payment-sources/reference-script/publish-needed-scripts.ts";
 import { emptyTables } from "../../support/app.ts";
 import { sampled } from "../../support/effort.ts";
 import {
@@ -277,7 +277,7 @@ describe.each(TYPES)("an escrow of %s", (version) => {
       await buying.work();
       await buying.sync();
       told.push(await missing());
-      await publishNeeded(fixture.env(), "test", Date.now() + MINUTE);
+      await publishNeededScripts(fixture.env(), "test", Date.now() + MINUTE);
     }
     // The wallets move all escrows but the largest at once. The largest gets an automatic script
     // first.
@@ -300,7 +300,7 @@ describe.each(TYPES)("an escrow of %s", (version) => {
     await fixture.ask("POST", "/purchase/request-refund", named);
     for (let round = 0; round < ROUNDS; round++) {
       await go(buying);
-      await publishNeeded(fixture.env(), "test", Date.now() + MINUTE);
+      await publishNeededScripts(fixture.env(), "test", Date.now() + MINUTE);
     }
     expect((await buying.only("purchase")).onChainState).toBe("Disputed");
 

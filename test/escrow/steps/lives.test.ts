@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import { FINAL_CANCEL } from "../../../src/escrow/steps/routes.ts";
+import { FINAL_CANCEL_WARNING } from "../../../src/escrow/steps/routes.ts";
 import { API_STEPS, type ApiStepName } from "../../../src/escrow/steps/validate-step.ts";
 import { emptyTables } from "../../support/app.ts";
 import { sampled } from "../../support/effort.ts";
@@ -77,7 +77,7 @@ describe("an escrow, one step asked for after the other", () => {
         const { status, message, data } = await fixture.ask(name);
         expect([name, status, message]).toEqual([name, 200, ""]);
         if (name === "cancel-refund-request")
-          expect(data.Warnings).toEqual(type === "Web3ChainV2" ? [FINAL_CANCEL] : []);
+          expect(data.Warnings).toEqual(type === "Web3ChainV2" ? [FINAL_CANCEL_WARNING] : []);
         await fixture.act(API_STEPS[name].side);
         expect([name, await fixture.state()]).toEqual([name, state]);
         expect((await fixture.ask(name)).status).toBe(200);

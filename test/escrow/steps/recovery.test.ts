@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { IDLE, type Intent, type RecordError } from "../../../src/escrow/model/intent.ts";
-import type { Side } from "../../../src/escrow/model/record.ts";
+import type { Side } from "../../../src/escrow/model/escrow-record.ts";
+import { IDLE_PROGRESS, type Intent, type RecordError } from "../../../src/escrow/model/intent.ts";
 import { emptyTables } from "../../support/app.ts";
 import { storedRecords } from "../../support/escrow/payment-source-fixture.ts";
 import type { Shown } from "../../support/escrow/quote-fixture.ts";
@@ -52,7 +52,7 @@ describe("POST …/error-state-recovery", () => {
       message: "blockchainIdentifier: the payment has no error to clear",
     });
     const parked = failed({ endedIntent: intent("SubmitResult", { resultHash: RESULT }) });
-    await fixture.put("payment", { progress: { ...IDLE, error: parked } });
+    await fixture.put("payment", { progress: { ...IDLE_PROGRESS, error: parked } });
     const old = await fixture.buying.fixture.ask("POST", "/payment/error-state-recovery", {
       network: "Preprod",
       blockchainIdentifier: fixture.identifier,
@@ -71,7 +71,7 @@ describe("POST …/error-state-recovery", () => {
 
     const manual = failed({ isManual: true });
     const invalid = { onChainState: "FundsOrDatumInvalid" } as const;
-    await fixture.put("payment", { state: invalid, progress: { ...IDLE, error: manual } });
+    await fixture.put("payment", { state: invalid, progress: { ...IDLE_PROGRESS, error: manual } });
     expect((await fixture.buying.only("payment")).NextAction.requestedAction).toBe(
       "WaitingForManualAction",
     );
@@ -82,7 +82,7 @@ describe("POST …/error-state-recovery", () => {
     expect((await decide(fixture, "payment")).data.NextAction).toMatchObject(WAITING);
 
     const over = { onChainState: "Withdrawn" } as const;
-    await fixture.put("purchase", { state: over, progress: { ...IDLE, error: failed() } });
+    await fixture.put("purchase", { state: over, progress: { ...IDLE_PROGRESS, error: failed() } });
     expect((await decide(fixture, "purchase")).data.NextAction).toMatchObject({
       requestedAction: "None",
       errorType: null,
@@ -92,7 +92,9 @@ describe("POST …/error-state-recovery", () => {
   it("retries a failed step that is still possible, but no lock that could land twice", async () => {
     const fixture = await StepFixture.open("Web3ChainV2");
     const submit = intent("SubmitResult", { resultHash: RESULT, failures: 10, tryAt: 5e15 });
-    await fixture.put("payment", { progress: { ...IDLE, error: failed({ endedIntent: submit }) } });
+    await fixture.put("payment", {
+      progress: { ...IDLE_PROGRESS, error: failed({ endedIntent: submit }) },
+    });
     expect(await decide(fixture, "payment", true)).toMatchObject({
       status: 200,
       data: {
@@ -140,7 +142,7 @@ describe("POST …/error-state-recovery", () => {
       expect((await progress("purchase"))?.intent?.tryAt).toBeUndefined();
     }
     await fixture.put("purchase", {
-      progress: { ...IDLE, expiredAt: 5, error: failed({ endedIntent: lock }) },
+      progress: { ...IDLE_PROGRESS, expiredAt: 5, error: failed({ endedIntent: lock }) },
     });
     expect(await decide(fixture, "purchase", true)).toMatchObject({
       status: 409,

@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { db } from "../../../src/db/client.ts";
-import { IDLE, type RecordError } from "../../../src/escrow/model/intent.ts";
-import type { Side } from "../../../src/escrow/model/record.ts";
-import { walletsWithEscrows } from "../../../src/escrow/tasks/wallets-with-escrows.ts";
+import type { Side } from "../../../src/escrow/model/escrow-record.ts";
+import { IDLE_PROGRESS, type RecordError } from "../../../src/escrow/model/intent.ts";
+import { createDueWalletFinder } from "../../../src/escrow/tasks/wallets-with-escrows.ts";
 import { emptyTables } from "../../support/app.ts";
 import {
   PaymentSourceFixture,
@@ -78,7 +78,7 @@ async function findOtherFunds(fixture: StepFixture, side: Side): Promise<RecordE
     txHash: null,
     isOfOtherFunds: true,
   } as const;
-  await fixture.put(side, { progress: { ...IDLE, error } });
+  await fixture.put(side, { progress: { ...IDLE_PROGRESS, error } });
   return error;
 }
 
@@ -97,7 +97,7 @@ describe("a record whose wallet was removed", () => {
     const payment = await buying.only("payment");
     expect(payment).toMatchObject({ onChainState: "ResultSubmitted", NextAction: REMOVED });
     expect(next(payment).waitsFor).toBe("a person who adds its removed wallet again");
-    expect(await walletsWithEscrows("tip")(db(env), Date.now())).toEqual([]);
+    expect(await createDueWalletFinder("tip")(db(env), Date.now())).toEqual([]);
     await buying.fixture.work();
     expect((await buying.only("payment")).NextAction).toMatchObject(REMOVED);
 

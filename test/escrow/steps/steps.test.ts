@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { IDLE } from "../../../src/escrow/model/intent.ts";
+import { IDLE_PROGRESS } from "../../../src/escrow/model/intent.ts";
 import { emptyTables } from "../../support/app.ts";
 import { RESULT, StepFixture } from "../../support/escrow/step-fixture.ts";
 import { insertKey } from "../../support/keys.ts";
@@ -208,7 +208,7 @@ describe("a step that is asked for", () => {
     } as const;
     await fixture.put("payment", {
       state: { sellerCooldown: "0" },
-      progress: { ...IDLE, intent },
+      progress: { ...IDLE_PROGRESS, intent },
     });
     expect((await fixture.ask("withdraw")).data.NextAction.requestedAction).toBe(
       "WithdrawRequested",

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { db } from "../../../src/db/client.ts";
-import { IDLE } from "../../../src/escrow/model/intent.ts";
-import { type EscrowRecord, UNLOCKED } from "../../../src/escrow/model/record.ts";
+import { type EscrowRecord, UNLOCKED_STATE } from "../../../src/escrow/model/escrow-record.ts";
+import { IDLE_PROGRESS } from "../../../src/escrow/model/intent.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { loadRecords } from "../../../src/escrow/store/load-records.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
@@ -79,8 +79,15 @@ describe("a lock of what was asked for", () => {
     const nobody = { buyer: null, buyerVkey: null, collateralReturn: null };
     const terms = { ...locked.terms, ...nobody, funds, isRequested: true as const };
     const changes = new ChangeSet([], Date.now(), 0);
-    const record = { ...locked, terms, state: UNLOCKED, output: null, revision: -1, sequence: 0 };
-    changes.setProgress(record, IDLE);
+    const record = {
+      ...locked,
+      terms,
+      state: UNLOCKED_STATE,
+      output: null,
+      revision: -1,
+      sequence: 0,
+    };
+    changes.setProgress(record, IDLE_PROGRESS);
     await db(env).batch(writeChanges(changes, { sourceId: source, network: "Preprod" }));
     return terms;
   }

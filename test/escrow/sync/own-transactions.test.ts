@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Block, TransactionPosition } from "../../../src/chain/provider/provider.ts";
 import { OwnTransactions } from "../../../src/escrow/sync/own-transactions.ts";
-import { ProviderBehind } from "../../../src/indexer/checkpoints.ts";
+import { ProviderBehindError } from "../../../src/indexer/checkpoints.ts";
 
 const RETURNED = 2;
 
@@ -34,7 +34,7 @@ async function found(stored: Record<string, Stored>, failed: readonly string[] =
       },
     },
   );
-  await own.find(listed(Object.keys(stored)), TIP);
+  await own.loadListed(listed(Object.keys(stored)), TIP);
   return { own, asked };
 }
 
@@ -69,8 +69,8 @@ describe("the bytes of the service's own transactions", () => {
       },
       { transaction: async () => null },
     );
-    await gone.find(listed(["aa"]), TIP);
-    await expect(gone.cborOf("aa")).rejects.toThrow(ProviderBehind);
+    await gone.loadListed(listed(["aa"]), TIP);
+    await expect(gone.cborOf("aa")).rejects.toThrow(ProviderBehindError);
     expect(await own.cborOf("aa")).toBe("aa");
   });
 });

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { tellAllRecords } from "../../../src/payment-sources/tell-records.ts";
+import { applyAllWalletChanges } from "../../../src/payment-sources/apply-wallet-changes.ts";
 import { emptyTables } from "../../support/app.ts";
 import type { ChainWallet } from "../../support/chain.ts";
 import { wrapD1 } from "../../support/d1.ts";
@@ -47,7 +47,7 @@ describe("a lock that is written while its wallet is removed by force", () => {
       return run();
     });
     await settle(chain, fixture.sourceId, { env: { DB } });
-    await tellAllRecords(env, Date.now() + MINUTE);
+    await applyAllWalletChanges(env, Date.now() + MINUTE);
     const payments = await buying.shown("payment");
     const saysOf = ({ vkey }: ChainWallet) =>
       payments.find((one) => one.SmartContractWallet?.walletVkey === vkey)?.NextAction;

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { db } from "../../../src/db/client.ts";
-import { moveCursor, startBackfill, syncStatus } from "../../../src/sources/cursor.ts";
+import { moveCursor, readSyncStatuses, startBackfill } from "../../../src/sources/cursor.ts";
 import { emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
 import {
@@ -316,7 +316,7 @@ it("a wallet added later gets its past, and the other side's records stay as the
     ...buyers.map((one) => addWallet(source, one)),
     startBackfill(source, added),
   ]);
-  const status = await syncStatus(db(env), [source], Date.now());
+  const status = await readSyncStatuses(db(env), [source], Date.now());
   expect(status.get(source)?.syncInProgress).toBe(true);
   await settle(chain, source);
 
@@ -338,7 +338,7 @@ it("one failing source never stops another, and keeps its error for operators", 
   ]);
   await chain.act([LOCK]);
   await Promise.all([settle(chain, bad), settle(chain, good)]);
-  const status = await syncStatus(db(env), [good, bad], Date.now());
+  const status = await readSyncStatuses(db(env), [good, bad], Date.now());
   expect(status.get(good)).toMatchObject({ error: null });
   expect(status.get(good)?.lastCheckedAt).not.toBeNull();
   expect(status.get(bad)?.error).toEqual(expect.any(String));

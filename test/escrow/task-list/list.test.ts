@@ -2,11 +2,11 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { db } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
+import type { EscrowRecord } from "../../../src/escrow/model/escrow-record.ts";
 import type { Intent, Progress } from "../../../src/escrow/model/intent.ts";
-import type { EscrowRecord } from "../../../src/escrow/model/record.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
-import { toRecordError } from "../../../src/escrow/tasks/retry.ts";
+import { toRecordError } from "../../../src/escrow/tasks/retry-intent.ts";
 import { call, emptyTables } from "../../support/app.ts";
 import { insertKey } from "../../support/keys.ts";
 import { makeRecord, stepTo, Writer } from "../../support/sources/records.ts";
@@ -51,7 +51,7 @@ beforeEach(emptyTables);
 
 describe("GET /task", () => {
   it("lists waiting and pending tasks with their reasons and deadlines, newest escrows first", async () => {
-    const transaction = new ChangeSet([], SINCE, 1).newTransaction(
+    const transaction = new ChangeSet([], SINCE, 1).createTransaction(
       makeRecord("payment"),
       "ab".repeat(32),
     );

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Database, db, violates } from "../../../src/db/client.ts";
-import type { EscrowRecord } from "../../../src/escrow/model/record.ts";
+import type { EscrowRecord } from "../../../src/escrow/model/escrow-record.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { loadRecords } from "../../../src/escrow/store/load-records.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";

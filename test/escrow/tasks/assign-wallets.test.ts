@@ -22,7 +22,10 @@ const value = (coin: bigint, tokens = 0n): Value =>
   );
 
 function purser(i: number, free: Value): WalletFunds {
-  return { wallet: { id: `wallet-${i}`, vkey: String(i), address: `addr_test1wallet${i}` }, free };
+  return {
+    wallet: { id: `wallet-${i}`, vkey: String(i), address: `addr_test1wallet${i}` },
+    availableFunds: free,
+  };
 }
 
 function bid(takes: Value, walletIds?: string[]): FundingNeed {
@@ -48,7 +51,9 @@ describe("purchases are dealt", () => {
         (wallets, purchases) => {
           const pursers = wallets.map(([coin, tokens], i) => purser(i, value(coin, tokens)));
           const bids = purchases.map(([[coin, tokens], ids]) => bid(value(coin, tokens), ids));
-          const left = new Map(pursers.map(({ wallet, free }) => [wallet.id, new Map(free)]));
+          const left = new Map(
+            pursers.map(({ wallet, availableFunds: free }) => [wallet.id, new Map(free)]),
+          );
           for (const [i, dealt] of assignWallets(bids, pursers).entries()) {
             const { amounts: takes, record } = bids[i] as FundingNeed;
             const allowed = pursers.filter(

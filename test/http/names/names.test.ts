@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { createApp } from "../../../src/app.ts";
 import { db, statement } from "../../../src/db/client.ts";
-import type { Side } from "../../../src/escrow/model/record.ts";
+import type { Side } from "../../../src/escrow/model/escrow-record.ts";
 import { emptyTables } from "../../support/app.ts";
 import { sampled } from "../../support/effort.ts";
 import { ENDPOINTS, type EndpointCase } from "../../support/endpoints/all.ts";
@@ -178,7 +178,7 @@ describe("records", () => {
   });
 });
 
-describe("errors", () => {
+describe("countRecordErrors", () => {
   it("name fields and values as the deployment does", async () => {
     const query = "network=Preprod&filterPaymentSourceType=V3";
     const messages = [own, other].map(async (app) => {

@@ -5,7 +5,7 @@ import { version } from "../../../package.json";
 import { createApp } from "../../../src/app.ts";
 import { EVENT_KINDS } from "../../../src/events/event-kinds.ts";
 import { ERROR_CODES } from "../../../src/http/errors/codes.ts";
-import { TEST_KIND } from "../../../src/webhooks/model/tables.ts";
+import { TEST_EVENT_KIND } from "../../../src/webhooks/model/tables.ts";
 
 const app = createApp();
 const get = async (path: string) => app.request(path, {}, env);
@@ -202,7 +202,7 @@ describe("GET /api/v1/openapi.json", () => {
   });
 
   it("has the webhooks that are sent", () => {
-    expect(Object.keys(webhooks).sort()).toEqual([...EVENT_KINDS, TEST_KIND].sort());
+    expect(Object.keys(webhooks).sort()).toEqual([...EVENT_KINDS, TEST_EVENT_KIND].sort());
     for (const { post } of Object.values(webhooks))
       expect(post.requestBody?.content["application/json"]?.schema.$ref).toMatch(/Event$/);
   });

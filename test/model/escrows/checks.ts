@@ -2,25 +2,25 @@
 
 import type { OnChainState } from "../../../src/chain/network.ts";
 import { formatOutputReference } from "../../../src/chain/transaction/transaction-plan.ts";
-import { sumOf } from "../../../src/chain/transaction/value.ts";
-import { isTerminal, nextActionOf, WALLET_REMOVED } from "../../../src/escrow/model/intent.ts";
-import { NOT_WORTH_WITHDRAWING } from "../../../src/escrow/model/is-worth-withdrawing.ts";
+import { sumToValue } from "../../../src/chain/transaction/value.ts";
 import {
   type ChainState,
   type EscrowRecord,
   hashIdentifier,
   type Side,
-} from "../../../src/escrow/model/record.ts";
+} from "../../../src/escrow/model/escrow-record.ts";
+import { isTerminal, nextActionOf, WALLET_REMOVED_NOTE } from "../../../src/escrow/model/intent.ts";
+import { NOT_WORTH_WITHDRAWING_NOTE } from "../../../src/escrow/model/is-worth-withdrawing.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import {
   ESCROW_COLUMNS,
   type EscrowRow,
-  recordOfRow,
+  toEscrowRecord,
 } from "../../../src/escrow/store/escrow-row.ts";
-import { identify } from "../../../src/escrow/sync/escrow-outputs.ts";
+import { identifyEscrow } from "../../../src/escrow/sync/escrow-outputs.ts";
 import { applyTransaction } from "../../../src/escrow/sync/follower.ts";
-import { transactionReader } from "../../../src/escrow/sync/transaction-reader.ts";
-import type { SourceRow } from "../../../src/sources/record.ts";
+import { createTransactionReader } from "../../../src/escrow/sync/transaction-reader.ts";
+import type { SourceRow } from "../../../src/sources/source-row.ts";
 import type { Output } from "../rules.ts";
 import { escrowOf } from "./contract.ts";
 import { outputOf, providerOf } from "./provider.ts";
@@ -31,7 +31,7 @@ import { BUYER, WALLETS } from "./terms.ts";
 export function allRecords({ database }: Service): EscrowRecord[] {
   return database
     .all<EscrowRow>(`SELECT ${ESCROW_COLUMNS} FROM escrow ORDER BY id`)
-    .map(recordOfRow);
+    .map(toEscrowRecord);
 }
 
 /** States in which a side acts next, so its automatic steps must come. */
@@ -48,7 +48,9 @@ export function notEnded(service: Service): string[] {
       if (error?.isManual) return false;
       if (intent !== null || pendingTransaction !== null) return true;
       if (state.onChainState === null) return terms.isRequested === true && expiredAt === null;
-      return OWN_TURN[side].includes(state.onChainState) && error?.note !== NOT_WORTH_WITHDRAWING;
+      return (
+        OWN_TURN[side].includes(state.onChainState) && error?.note !== NOT_WORTH_WITHDRAWING_NOTE
+      );
     })
     .map(told);
 }
@@ -73,7 +75,7 @@ export function lockedTwice({ ledger, source }: Service): string[] {
     )
     .flatMap(({ outputs }) =>
       outputs.flatMap((one) => {
-        const datum = escrowOf(source, { ...one, value: sumOf(one.funds) });
+        const datum = escrowOf(source, { ...one, value: sumToValue(one.funds) });
         return datum ? [datum.referenceSignature] : [];
       }),
     );
@@ -103,9 +105,11 @@ export function wrongActions({ database }: Service): string[] {
     `SELECT ${ESCROW_COLUMNS}, requested_action, error_type FROM escrow`,
   );
   return rows.flatMap((row) => {
-    const { requestedAction, errorType } = nextActionOf(recordOfRow(row));
+    const { requestedAction, errorType } = nextActionOf(toEscrowRecord(row));
     const isRight = row.requested_action === requestedAction && row.error_type === errorType;
-    return isRight ? [] : [`${row.requested_action}, ${row.error_type}: ${told(recordOfRow(row))}`];
+    return isRight
+      ? []
+      : [`${row.requested_action}, ${row.error_type}: ${told(toEscrowRecord(row))}`];
   });
 }
 
@@ -152,7 +156,7 @@ export async function leftBehind(service: Service): Promise<string[]> {
 }
 
 function differs(record: EscrowRecord, fresh: ChangeSet): string[] {
-  const other = fresh.find(record.side, record.identifierHash);
+  const other = fresh.findByIdentifier(record.side, record.identifierHash);
   const [is, shouldBe] = [record.state, other?.state ?? null].map(comparable);
   return is === shouldBe ? [] : [`${record.side} is ${is}, and should be ${shouldBe}`];
 }
@@ -161,7 +165,7 @@ function differs(record: EscrowRecord, fresh: ChangeSet): string[] {
 async function foldedAnew(service: Service, records: readonly EscrowRecord[]): Promise<ChangeSet> {
   const { ledger, source, type } = service;
   const provider = providerOf(ledger, "", async (run) => run());
-  const read = transactionReader(
+  const read = createTransactionReader(
     provider,
     { cborOf: async () => null },
     { ...source, wallets: WALLETS },
@@ -224,7 +228,7 @@ export function forgotten(service: Service): string[] {
 /** Hash of the identifier of an escrow; null: the output is none. */
 export function identifierHashOf(source: SourceRow, output: Output): string | null {
   const datum = escrowOf(source, output);
-  return datum && identify({ ...source, wallets: WALLETS }, datum).identifierHash;
+  return datum && identifyEscrow({ ...source, wallets: WALLETS }, datum).identifierHash;
 }
 
 /**
@@ -239,7 +243,7 @@ export function askedInVain({ database }: Service, moved: ReadonlySet<string>): 
        FROM (SELECT record_id, data->'NextAction'->>'errorNote' AS note FROM event
          WHERE data->'NextAction'->>'requestedAction' = 'WaitingForManualAction')
        JOIN escrow ON escrow.id = record_id WHERE note NOT LIKE '%collateral was taken%'
-         AND instr(note, '${WALLET_REMOVED}') <> 1`,
+         AND instr(note, '${WALLET_REMOVED_NOTE}') <> 1`,
     )
     .flatMap(({ hash, told }) => (moved.has(hash) ? [] : [told]));
 }

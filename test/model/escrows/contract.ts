@@ -8,12 +8,17 @@ import {
   decodeEscrowDatum,
   type EscrowDatum,
 } from "../../../src/chain/contracts/escrow-datum.ts";
-import { ownReferenceDatum } from "../../../src/chain/contracts/redeemers.ts";
+import { encodeOwnReference } from "../../../src/chain/contracts/redeemers.ts";
 import { bytesToHex } from "../../../src/chain/hex.ts";
 import { timeOfSlot } from "../../../src/chain/slots.ts";
 import { formatOutputReference } from "../../../src/chain/transaction/transaction-plan.ts";
-import { add, addAll, sumOf, type Value } from "../../../src/chain/transaction/value.ts";
-import type { SourceRow } from "../../../src/sources/record.ts";
+import {
+  addAmount,
+  addValue,
+  sumToValue,
+  type Value,
+} from "../../../src/chain/transaction/value.ts";
+import type { SourceRow } from "../../../src/sources/source-row.ts";
 import type { OPERATOR_ACTIONS, OperatorAction } from "../../devnet/contracts/drafts.ts";
 import { brokenByField, brokenRule, CONDITIONS } from "../../devnet/contracts/oracle.ts";
 import type { Sent } from "../ledger.ts";
@@ -94,12 +99,12 @@ function isTaken(
   }
   if (next === null) return isPaid(source, { tx, tag, act }, datum, output);
   const continuing = tx.outputs.filter((one) => {
-    const found = escrowOf(source, { ...one, value: sumOf(one.funds) });
+    const found = escrowOf(source, { ...one, value: sumToValue(one.funds) });
     return found?.referenceSignature === datum.referenceSignature;
   });
   const [only, ...more] = continuing;
   if (only === undefined || more.length > 0) return false;
-  const left = sumOf(only.funds);
+  const left = sumToValue(only.funds);
   const keeps = [...output.value].every(([unit, amount]) =>
     unit === "" ? (left.get("") ?? 0n) >= amount : left.get(unit) === amount,
   );
@@ -161,7 +166,7 @@ function isPaid(
   if (act !== "withdraw") return false;
   const collateral: Value = new Map([["", collateralReturn]]);
   const rest: Value = new Map(value);
-  add(rest, "", -collateralReturn);
+  addAmount(rest, "", -collateralReturn);
   const fee: Value = new Map(
     [...value].map(([unit, amount]) => [unit, (amount * BigInt(feeRatePermille)) / 1000n]),
   );
@@ -176,7 +181,7 @@ function isPaid(
 export function paidTo({ outputs }: Sent, tag: string, address: string): Value {
   const got: Value = new Map();
   for (const one of outputs)
-    if (one.address === address && one.datum === tag) addAll(got, sumOf(one.funds));
+    if (one.address === address && one.datum === tag) addValue(got, sumToValue(one.funds));
   return got;
 }
 
@@ -187,7 +192,7 @@ function isPaidTo(tx: Sent, tag: string, address: string, owed: Value): boolean 
 
 function tagOf({ inputs }: Sent, inputIndex: number): string {
   const input = inputs[inputIndex];
-  return input ? bytesToHex(ownReferenceDatum(input.txHash, input.index)) : "";
+  return input ? bytesToHex(encodeOwnReference(input.txHash, input.index)) : "";
 }
 
 function requiredSigners(cbor: Uint8Array): string[] {

@@ -1,30 +1,30 @@
 /** What administrators do through the service, and what has to come of it. */
-import { chainTime } from "../../../src/chain/chain-time.ts";
-import { ownReferenceDatum } from "../../../src/chain/contracts/redeemers.ts";
+import { computeChainTime } from "../../../src/chain/chain-time.ts";
+import { encodeOwnReference } from "../../../src/chain/contracts/redeemers.ts";
 import { signCoseSign1 } from "../../../src/chain/cose.ts";
 import { isSignedBy } from "../../../src/chain/ed25519.ts";
 import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
-import { sumOf, type Value } from "../../../src/chain/transaction/value.ts";
+import { sumToValue, type Value } from "../../../src/chain/transaction/value.ts";
 import { addWitnesses, readWitnesses } from "../../../src/chain/transaction/witnesses.ts";
 import { signExtended, type WalletKeys } from "../../../src/chain/wallet-keys.ts";
 import { newId } from "../../../src/db/id.ts";
-import { withSignatures } from "../../../src/escrow/disputes/add-signature.ts";
-import { makeProposal } from "../../../src/escrow/disputes/make-proposal.ts";
+import { computeSignatureChange } from "../../../src/escrow/disputes/add-signature.ts";
+import { buildProposal } from "../../../src/escrow/disputes/build-proposal.ts";
 import { buildSettlement } from "../../../src/escrow/disputes/prepare-settlement.ts";
-import { disputedEscrow } from "../../../src/escrow/disputes/propose-settlement.ts";
-import { countAgreeing } from "../../../src/escrow/disputes/settlement-message.ts";
+import { loadDisputedEscrow } from "../../../src/escrow/disputes/propose-settlement.ts";
+import { countGivenSignatures } from "../../../src/escrow/disputes/settlement-message.ts";
 import { readProposals, updateProposal } from "../../../src/escrow/disputes/store.ts";
 import {
   DISPUTE_FEATURE,
+  OPEN_PROPOSAL_STATES,
   type PreparedSettlement,
   type ProposalRow,
-  WAITING_STATES,
 } from "../../../src/escrow/disputes/tables.ts";
-import { withdrawal } from "../../../src/escrow/disputes/withdraw-proposal.ts";
-import { fundsOf, type LiveOutput } from "../../../src/escrow/model/record.ts";
+import { computeWithdrawalChange } from "../../../src/escrow/disputes/withdraw-proposal.ts";
+import { fundsOf, type LiveOutput } from "../../../src/escrow/model/escrow-record.ts";
 import type { Split } from "../../../src/escrow/model/split.ts";
 import { ApiError } from "../../../src/http/errors.ts";
-import { endTasks, putTasks } from "../../../src/wallets/queue/store.ts";
+import { deleteTasks, upsertTasks } from "../../../src/wallets/queue/store.ts";
 import type { Sent } from "../ledger.ts";
 import { allRecords } from "./checks.ts";
 import { escrowOf, paidTo } from "./contract.ts";
@@ -48,13 +48,13 @@ export async function propose(service: Service, n: number): Promise<void> {
   const id = newId(now);
   await service.process({}, ({ db, provider }) =>
     unlessRefused(async () => {
-      const found = await disputedEscrow(db, network, blockchainIdentifier);
+      const found = await loadDisputedEscrow(db, network, blockchainIdentifier);
       const { buyer, seller } = splitOf(found.output.value, n >> 2);
-      const { statements } = await makeProposal(
+      const { statements } = await buildProposal(
         {
           ...{ id, database: db, source, wallets: service.wallets, createdById: "key" },
           prepare: (asked) =>
-            buildSettlement(asked, provider, chainTime("wall", tip.time, now), now),
+            buildSettlement(asked, provider, computeChainTime("wall", tip.time, now), now),
         },
         found,
         { network, blockchainIdentifier, BuyerFunds: [...buyer], SellerFunds: [...seller] },
@@ -68,7 +68,7 @@ export async function propose(service: Service, n: number): Promise<void> {
 
 /** Somebody signs a proposal that waits: mostly an administrator, and what was proposed. */
 export async function sign(service: Service, n: number): Promise<void> {
-  const waiting = proposalsIn(service).filter(({ state }) => WAITING_STATES.includes(state));
+  const waiting = proposalsIn(service).filter(({ state }) => OPEN_PROPOSAL_STATES.includes(state));
   const row = waiting[n % Math.max(waiting.length, 1)];
   const by = [...ADMINISTRATORS, STRANGER][(n >> 2) % 4];
   if (row && by) await handIn(service, row.id, by, n % 8 === 7);
@@ -80,9 +80,9 @@ export async function withdraw({ db, database, ledger }: Service, n: number): Pr
   const [row] = await readProposals(db, [ids[n % Math.max(ids.length, 1)]?.id ?? ""]);
   if (!row) return;
   await unlessRefused(async () => {
-    const change = withdrawal(row);
+    const change = computeWithdrawalChange(row);
     if (!change) return;
-    const ended = endTasks(DISPUTE_FEATURE, [row.id]);
+    const ended = deleteTasks(DISPUTE_FEATURE, [row.id]);
     await db.batch([updateProposal(db, row, change, ledger.now), ...ended]);
   });
 }
@@ -98,9 +98,9 @@ async function handIn(
   if (!row) return;
   const message = isOfAnother ? new Uint8Array(row.message.length / 2) : hexToBytes(row.message);
   await unlessRefused(async () => {
-    const given = withSignatures(row, answerOf(row, message, by), ledger.now);
+    const given = computeSignatureChange(row, answerOf(row, message, by), ledger.now);
     if (!given) return;
-    const opened = putTasks(given.task ? [given.task] : []);
+    const opened = upsertTasks(given.task ? [given.task] : []);
     await db.batch([updateProposal(db, row, given.change, ledger.now), ...opened]);
   });
 }
@@ -139,7 +139,8 @@ export function unsettled(service: Service): string[] {
     .filter(({ state, error, dueAt, ...row }) => {
       if (state === "Failed" || state === "Expired") return error === null;
       const administrators = JSON.parse(row.administrators) as string[];
-      const isSigned = countAgreeing(administrators, JSON.parse(row.signatures)) >= row.required;
+      const isSigned =
+        countGivenSignatures(administrators, JSON.parse(row.signatures)) >= row.required;
       const isOver = state === "Settled" || state === "Replaced" || state === "Withdrawn";
       return dueAt !== null || (isSigned && !isOver);
     })
@@ -163,14 +164,14 @@ export function settledOtherwise(service: Service): string[] {
     const output = outputOf(blocks, utxo);
     const datum = output && escrowOf(source, output);
     if (!datum) return [`${utxo} is no escrow`];
-    const tag = bytesToHex(ownReferenceDatum(hash, Number(index)));
+    const tag = bytesToHex(encodeOwnReference(hash, Number(index)));
     const { buyer, seller } = JSON.parse(row.split) as Split;
     const shares = [
       { funds: buyer, address: datum.buyerReturnAddress ?? datum.buyer },
       { funds: seller, address: datum.sellerReturnAddress ?? datum.seller },
     ];
     const wrong = shares.filter(({ funds, address }) => {
-      const owed = sumOf(funds.map(fundsOf));
+      const owed = sumToValue(funds.map(fundsOf));
       const paid = paidTo(tx, tag, address);
       return (
         [...owed].some(([unit, amount]) => (paid.get(unit) ?? 0n) < amount) ||

@@ -1,7 +1,7 @@
 /** In what a lock that somebody makes by hand is another than the quote's. */
 import { MIN_COLLATERAL } from "../../../src/chain/amounts.ts";
 import type { EscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
-import { add, type Value } from "../../../src/chain/transaction/value.ts";
+import { addAmount, type Value } from "../../../src/chain/transaction/value.ts";
 import { UNNAMED } from "./quotes.ts";
 import { elsewhere } from "./terms.ts";
 
@@ -17,7 +17,7 @@ export const withMore =
   (unit: string, amount: bigint): Change =>
   ({ datum, value }) => {
     const more = new Map(value);
-    add(more, unit, amount);
+    addAmount(more, unit, amount);
     return { datum, value: more };
   };
 

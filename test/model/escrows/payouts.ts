@@ -1,16 +1,21 @@
 /** Whether records say of escrows that ended what the chain has paid for them, to the unit. */
 import type { EscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
-import { ownReferenceDatum } from "../../../src/chain/contracts/redeemers.ts";
+import { encodeOwnReference } from "../../../src/chain/contracts/redeemers.ts";
 import { bytesToHex } from "../../../src/chain/hex.ts";
 import { formatOutputReference } from "../../../src/chain/transaction/transaction-plan.ts";
-import { add, addAll, sumOf, type Value } from "../../../src/chain/transaction/value.ts";
+import {
+  addAmount,
+  addValue,
+  sumToValue,
+  type Value,
+} from "../../../src/chain/transaction/value.ts";
 import {
   type EscrowRecord,
   fundsOf,
-  type Settled,
+  type SettledFunds,
   type StoredFunds,
-} from "../../../src/escrow/model/record.ts";
-import type { SourceRow } from "../../../src/sources/record.ts";
+} from "../../../src/escrow/model/escrow-record.ts";
+import type { SourceRow } from "../../../src/sources/source-row.ts";
 import type { Sent } from "../ledger.ts";
 import type { Output } from "../rules.ts";
 import { allRecords, identifierHashOf } from "./checks.ts";
@@ -65,7 +70,7 @@ function endingOf(
     const output = outputs.get(formatOutputReference(input));
     const datum = output && escrowOf(source, output);
     if (!datum || identifierHashOf(source, output) !== identifierHash) continue;
-    const tag = bytesToHex(ownReferenceDatum(input.txHash, input.index));
+    const tag = bytesToHex(encodeOwnReference(input.txHash, input.index));
     return { tx, held: output.value, datum, tag };
   }
   return null;
@@ -75,7 +80,7 @@ function endingOf(
 function wrongPayout(
   { type, source }: Service,
   { side, terms, state }: EscrowRecord,
-  settled: Settled,
+  settled: SettledFunds,
   { tx, held, datum, tag }: Ending,
   isOurs: boolean,
 ): string[] {
@@ -93,7 +98,7 @@ function wrongPayout(
   const isOne = payees.seller === payees.buyer;
   const returned = taker === "buyer" ? held : isOne ? owed.buyer : paidTo(tx, tag, payees.buyer);
   const rest: Value = new Map(held);
-  if (taker === "seller") for (const one of [fee, returned]) addAll(rest, one, -1n);
+  if (taker === "seller") for (const one of [fee, returned]) addValue(rest, one, -1n);
   const left: Value = taker === "seller" ? positive(rest) : new Map();
   const agreed = side === (taker === "seller" ? "payment" : "purchase") && isOurs;
   const named = datum[`${taker}ReturnAddress`] ?? (agreed ? terms[`${taker}ReturnAddress`] : null);
@@ -109,24 +114,24 @@ function wrongPayout(
 }
 
 /** Whoever has signed a quote gets its price, less the contract's fee on that, and on a deposit. */
-function lessThanAgreed({ terms, sourceType }: EscrowRecord, { seller }: Settled): string[] {
+function lessThanAgreed({ terms, sourceType }: EscrowRecord, { seller }: SettledFunds): string[] {
   if (!terms.isRequested) return [];
   const { feeRatePermille } = SOURCES[sourceType];
-  const least = sumOf(terms.funds.map(fundsOf));
-  addAll(least, shareOf(least, BigInt(feeRatePermille)), -1n);
-  if (sourceType === "Web3ChainV1") add(least, "", -MAX_DEPOSIT);
-  const isTooLittle = isLess(sumOf(seller.map(fundsOf)), least);
+  const least = sumToValue(terms.funds.map(fundsOf));
+  addValue(least, shareOf(least, BigInt(feeRatePermille)), -1n);
+  if (sourceType === "Web3ChainV1") addAmount(least, "", -MAX_DEPOSIT);
+  const isTooLittle = isLess(sumToValue(seller.map(fundsOf)), least);
   return isTooLittle ? ["the seller has got less than was agreed"] : [];
 }
 
 /** Administrators divide all, and each share is at its payee. */
-function wrongSettlement(settled: Settled, { tx, held, datum, tag }: Ending): string[] {
+function wrongSettlement(settled: SettledFunds, { tx, held, datum, tag }: Ending): string[] {
   const { seller, buyer, sellerReturnAddress, buyerReturnAddress } = datum;
   const [toSeller, toBuyer] = [sellerReturnAddress ?? seller, buyerReturnAddress ?? buyer];
   if (toSeller === toBuyer) return [];
   const [ofSeller, ofBuyer] = [paidTo(tx, tag, toSeller), paidTo(tx, tag, toBuyer)];
   const all: Value = new Map(ofSeller);
-  addAll(all, ofBuyer);
+  addValue(all, ofBuyer);
   return [
     ...differs("the seller's part", settled.seller, ofSeller),
     ...differs("the buyer's part", settled.buyer, ofBuyer),
@@ -146,7 +151,7 @@ export function paidToNobody(service: Service): string[] {
     const spent = tx.inputs.map((one) => outputs.get(formatOutputReference(one))?.address);
     const payer = WALLETS.find(({ address }) => spent.includes(address));
     if (!payer) return [];
-    const tags = tx.inputs.map((one) => bytesToHex(ownReferenceDatum(one.txHash, one.index)));
+    const tags = tx.inputs.map((one) => bytesToHex(encodeOwnReference(one.txHash, one.index)));
     const isOwed = ({ address, datum }: Sent["outputs"][number]) =>
       address === payer.address ||
       address === source.contractAddress ||
@@ -160,7 +165,7 @@ const transactions = ({ ledger }: Service): Sent[] =>
   ledger.blocks.flatMap((block) => block.transactions);
 
 function at({ outputs }: Sent, address: string): Value {
-  return sumOf(...outputs.filter((one) => one.address === address).map(({ funds }) => funds));
+  return sumToValue(...outputs.filter((one) => one.address === address).map(({ funds }) => funds));
 }
 
 function shareOf(held: Value, permille: bigint): Value {
@@ -170,7 +175,7 @@ function shareOf(held: Value, permille: bigint): Value {
 const positive = (value: Value): Value => new Map([...value].filter(([, amount]) => amount > 0n));
 
 function differs(what: string, told: readonly StoredFunds[], paid: Value): string[] {
-  const is = text(sumOf(told.map(fundsOf)));
+  const is = text(sumToValue(told.map(fundsOf)));
   const shouldBe = text(positive(paid));
   return is === shouldBe ? [] : [`${what} is ${is}, and should be ${shouldBe}`];
 }

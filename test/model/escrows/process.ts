@@ -3,7 +3,7 @@ import { drizzle } from "drizzle-orm/d1";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { ProviderError } from "../../../src/chain/provider/provider.ts";
 import type { Database } from "../../../src/db/client.ts";
-import { StaleCursor } from "../../../src/indexer/cursor.ts";
+import { StaleCursorError } from "../../../src/indexer/cursor.ts";
 import { StaleWalletError } from "../../../src/wallets/queue/errors.ts";
 import { d1Of } from "../d1.ts";
 import type { ModelDatabase } from "../database.ts";
@@ -31,7 +31,7 @@ export interface Reach {
   step: Step;
 }
 
-const EXPECTED = [ProcessCrashed, StaleWalletError, StaleCursor, ProviderError];
+const EXPECTED = [ProcessCrashed, StaleWalletError, StaleCursorError, ProviderError];
 
 /** Runs a process until it ends, or is ended. */
 export async function runProcess(

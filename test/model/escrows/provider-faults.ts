@@ -1,5 +1,5 @@
 /** How a provider is silent, fat or stale for a while. */
-import { AnswerTooLarge, ProviderError } from "../../../src/chain/provider/provider.ts";
+import { ProviderError, ResponseTooLargeError } from "../../../src/chain/provider/provider.ts";
 import type { ForgedBlock } from "../ledger.ts";
 
 /** What goes wrong with a provider's answers from now on. */
@@ -25,7 +25,7 @@ export class ProviderFaults {
     return run();
   }
 
-  /** Of the list of what a transaction spends and makes. @throws AnswerTooLarge */
+  /** Of the list of what a transaction spends and makes. @throws ResponseTooLargeError */
   refuseList(): void {
     if (this.areListsFat) throw tooLarge();
   }
@@ -56,4 +56,4 @@ export class ProviderFaults {
   }
 }
 
-const tooLarge = () => new AnswerTooLarge("the answer is too large", { status: 200 });
+const tooLarge = () => new ResponseTooLargeError("the answer is too large", { status: 200 });

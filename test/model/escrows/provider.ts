@@ -1,7 +1,7 @@
 import { bytesToHex } from "../../../src/chain/hex.ts";
 import type { Provider } from "../../../src/chain/provider/provider.ts";
 import { formatOutputReference } from "../../../src/chain/transaction/transaction-plan.ts";
-import { sumOf } from "../../../src/chain/transaction/value.ts";
+import { sumToValue } from "../../../src/chain/transaction/value.ts";
 import type { ForgedBlock, ModelLedger, Sent } from "../ledger.ts";
 import type { Step } from "../process-faults.ts";
 import type { Output } from "../rules.ts";
@@ -59,7 +59,7 @@ export function providerOf(
           return output ? [shown(one.txHash, one.index, output)] : [];
         });
         const outputs = tx.outputs.map(({ address, funds, datum }, index) =>
-          shown(hash, index, { address, value: sumOf(funds), datum }),
+          shown(hash, index, { address, value: sumToValue(funds), datum }),
         );
         return { hash, inputs, outputs };
       }),
@@ -73,7 +73,7 @@ export function outputOf(blocks: readonly ForgedBlock[], name: string): Output |
     const there = unspent.get(name);
     if (there) return there;
     const made = transactions.find((tx) => tx.hash === hash)?.outputs[Number(index)];
-    if (made) return { address: made.address, value: sumOf(made.funds), datum: made.datum };
+    if (made) return { address: made.address, value: sumToValue(made.funds), datum: made.datum };
   }
   return undefined;
 }
@@ -88,7 +88,7 @@ export function everyOutput(blocks: readonly ForgedBlock[]): ReadonlyMap<string,
       for (const [index, { address, funds, datum }] of outputs.entries())
         all.set(formatOutputReference({ txHash: hash, index }), {
           address,
-          value: sumOf(funds),
+          value: sumToValue(funds),
           datum,
         });
     if (unspent !== before) for (const [name, output] of unspent) all.set(name, output);

@@ -1,8 +1,8 @@
 /** On what the parties of the model's escrows agree. */
 import { signIdentifier } from "../../../src/chain/contracts/blockchain-identifier.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import type { EscrowRecord, StoredFunds } from "../../../src/escrow/model/record.ts";
-import { storedTimes } from "../../../src/escrow/terms/times.ts";
+import type { EscrowRecord, StoredFunds } from "../../../src/escrow/model/escrow-record.ts";
+import { toStoredTimes } from "../../../src/escrow/terms/escrow-times.ts";
 import { BEGINS, elsewhere, MINUTE, SELLER, SOURCES } from "./terms.ts";
 
 /** What a seller has signed, and when the escrow of it is over at the latest. */
@@ -88,7 +88,7 @@ function quoteOf(type: PaymentSourceType, { price, returns, isAgreed }: Offer, i
     blockchainIdentifier,
     terms: {
       ...shared,
-      ...storedTimes(times),
+      ...toStoredTimes(times),
       isRequested: true,
       pricingType: "Fixed",
       collateralReturn: null,

@@ -1,6 +1,6 @@
 /** What was asked for in a story, which has to be done, or to be told why not. */
 import { type Statement, statement } from "../../../src/db/client.ts";
-import { AUTOMATIC, type Progress } from "../../../src/escrow/model/intent.ts";
+import { AUTOMATIC_REQUESTER, type Progress } from "../../../src/escrow/model/intent.ts";
 import type { ModelDatabase } from "../database.ts";
 
 /** The newest intent of each record that somebody asked for; it is set back with the rest of the database. */
@@ -12,7 +12,7 @@ export function recordRequestedIntent(
   recordId: string,
   { intent, expiredAt }: Progress,
 ): Statement {
-  if (intent === null || intent.by === AUTOMATIC || expiredAt !== null)
+  if (intent === null || intent.by === AUTOMATIC_REQUESTER || expiredAt !== null)
     return statement("DELETE FROM asked WHERE record_id = ?", recordId);
   return statement(
     `INSERT OR REPLACE INTO asked

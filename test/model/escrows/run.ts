@@ -2,8 +2,8 @@
 import { newId } from "../../../src/db/id.ts";
 import { createDisputeFeature } from "../../../src/escrow/disputes/dispute-feature.ts";
 import { createEscrowFeatures } from "../../../src/escrow/tasks/escrow-features.ts";
-import { haveFollowed } from "../../../src/sources/cursor.ts";
-import type { SourceRow } from "../../../src/sources/record.ts";
+import { areSourcesSynced } from "../../../src/sources/cursor.ts";
+import type { SourceRow } from "../../../src/sources/source-row.ts";
 import type { WalletRow } from "../../../src/wallets/managed/tables.ts";
 import { WalletRemovedError } from "../../../src/wallets/queue/errors.ts";
 import { OutputView } from "../../../src/wallets/spending/context/output-view.ts";
@@ -59,7 +59,7 @@ export async function runParty(
       resume: (...stored) => step(() => journal.resume(...stored)),
       markRestored: (...told) => step(() => journal.markRestored(vkey, ...told)),
     },
-    hasFollowed: (since) => haveFollowed(db, [source.id], since),
+    areSourcesSynced: (since) => areSourcesSynced(db, [source.id], since),
     onConfirmed: async () => {},
     onMissingScripts: async () => {},
     view: views[party],
@@ -68,15 +68,15 @@ export async function runParty(
         ...{ database: db, ...place, deadlineProvider: provider },
         views: others,
         wake: async () => {},
-        automatic: { payments: true, refunds: true },
+        automaticSteps: { payments: true, refunds: true },
       }),
       ...(hasProposals ? [createDisputeFeature({ db, ...place })] : []),
     ],
-    keys: async () => {
+    openKeys: async () => {
       if (!wallets.some((one) => one.vkey === vkey)) throw new WalletRemovedError("it was removed");
       return keys;
     },
-    publishedScripts: async () => new Map(),
+    listPublishedScripts: async () => new Map(),
     threshold: 1,
     clock: "wall",
     now,

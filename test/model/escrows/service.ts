@@ -1,14 +1,23 @@
-import { chainTime } from "../../../src/chain/chain-time.ts";
+import { computeChainTime } from "../../../src/chain/chain-time.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { statement, violates } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
-import { IDLE, type Intent, type Progress, type Step } from "../../../src/escrow/model/intent.ts";
-import { type EscrowRecord, hashIdentifier, type Side } from "../../../src/escrow/model/record.ts";
+import {
+  type EscrowRecord,
+  hashIdentifier,
+  type Side,
+} from "../../../src/escrow/model/escrow-record.ts";
+import {
+  IDLE_PROGRESS,
+  type Intent,
+  type Progress,
+  type Step,
+} from "../../../src/escrow/model/intent.ts";
 import {
   findReturnableCharges,
   markChargesReturned,
 } from "../../../src/escrow/purchases/charges.ts";
-import { clearError, retryStep } from "../../../src/escrow/steps/recover.ts";
+import { clearError, retryStep } from "../../../src/escrow/steps/recover-record.ts";
 import {
   API_STEPS,
   type ApiStepName,
@@ -19,13 +28,13 @@ import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import {
   ESCROW_COLUMNS,
   type EscrowRow,
-  recordOfRow,
+  toEscrowRecord,
 } from "../../../src/escrow/store/escrow-row.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
 import { readCursor } from "../../../src/escrow/sync/cursor.ts";
 import { syncSource } from "../../../src/escrow/sync/sync-source.ts";
-import { newRecord } from "../../../src/escrow/terms/make-record.ts";
-import { initialCursor } from "../../../src/sources/cursor.ts";
+import { buildRecord } from "../../../src/escrow/terms/create-record.ts";
+import { insertCursor } from "../../../src/sources/cursor.ts";
 import type { WalletRow } from "../../../src/wallets/managed/tables.ts";
 import { ModelDatabase } from "../database.ts";
 import { ModelLedger } from "../ledger.ts";
@@ -88,7 +97,7 @@ export class Service {
     this.ledger = new ModelLedger(BEGINS, new Map([...outputs, ...more]));
     this.ledger.refuses = (tx, unspent) => refusedInputs(this.source, tx, unspent);
     insertParties(database);
-    for (const { sql, params } of initialCursor(this.source, null)) database.run(sql, ...params);
+    for (const { sql, params } of insertCursor(this.source, null)) database.run(sql, ...params);
     database.save();
   }
 
@@ -127,7 +136,7 @@ export class Service {
       side,
       hashIdentifier(blockchainIdentifier),
     );
-    return row && recordOfRow(row);
+    return row && toEscrowRecord(row);
   }
 
   /** The record that a request makes. */
@@ -138,14 +147,14 @@ export class Service {
     const intent: Intent = {
       ...{ id: newId(now), step: "FundsLocking", resultHash: null, by: "key", since: now },
     };
-    return newRecord(
+    return buildRecord(
       this.source,
       {
         side,
         blockchainIdentifier: quote.blockchainIdentifier,
         requestedById: "key",
         terms: isQuote ? { ...quote.terms, buyerReturnAddress: null } : quote.terms,
-        progress: isQuote ? IDLE : { ...IDLE, intent },
+        progress: isQuote ? IDLE_PROGRESS : { ...IDLE_PROGRESS, intent },
         wallet: isQuote && seller ? { ...nameOf(seller) } : null,
       },
       now,
@@ -268,7 +277,7 @@ export class Service {
 
   #isTimely(record: EscrowRecord, name: string, step: Step): boolean {
     const { now, tip } = this.ledger;
-    return validateTiming(record, name, step, chainTime("wall", tip.time, now)) === null;
+    return validateTiming(record, name, step, computeChainTime("wall", tip.time, now)) === null;
   }
 
   async #setProgress(record: EscrowRecord, progress: Progress): Promise<void> {

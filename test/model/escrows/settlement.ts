@@ -10,12 +10,12 @@ import {
 } from "../../../src/chain/plutus/data.ts";
 import { expectBytes, expectConstr } from "../../../src/chain/plutus/fields.ts";
 import type { OutputReference } from "../../../src/chain/transaction/transaction-plan.ts";
-import { sumOf, type Value } from "../../../src/chain/transaction/value.ts";
-import { keyHash } from "../../../src/chain/wallet-keys.ts";
-import { settlementMessage } from "../../../src/escrow/disputes/settlement-message.ts";
-import { fundsOf } from "../../../src/escrow/model/record.ts";
+import { sumToValue, type Value } from "../../../src/chain/transaction/value.ts";
+import { hashKey } from "../../../src/chain/wallet-keys.ts";
+import { buildSettlementMessage } from "../../../src/escrow/disputes/settlement-message.ts";
+import { fundsOf } from "../../../src/escrow/model/escrow-record.ts";
 import type { Split } from "../../../src/escrow/model/split.ts";
-import type { SourceRow } from "../../../src/sources/record.ts";
+import type { SourceRow } from "../../../src/sources/source-row.ts";
 import { ADMINISTRATORS } from "./terms.ts";
 
 /** A settlement, as the contract sees it. */
@@ -40,7 +40,7 @@ export function isAgreed(
     ADMINISTRATORS.filter(({ vkey }) => vkeys.includes(vkey)).length >= enough;
   if (type === "Web3ChainV1") return agreeing(signers);
   const { split, signatures } = readSettlement(redeemer);
-  const message = settlementMessage(own, split);
+  const message = buildSettlementMessage(own, split);
   const payloads = [message, blake2b(message, { dkLen: 28 })];
   const signed = signatures.filter(([publicKey, headers, signature]) =>
     payloads.some((payload) =>
@@ -48,10 +48,10 @@ export function isAgreed(
     ),
   );
   const { buyerReturnAddress, sellerReturnAddress, buyer, seller } = datum;
-  const owed = (funds: Split["buyer"]) => sumOf(funds.map(fundsOf));
+  const owed = (funds: Split["buyer"]) => sumToValue(funds.map(fundsOf));
   return (
     signatures.length <= ADMINISTRATORS.length &&
-    agreeing(signed.map(([publicKey]) => keyHash(publicKey))) &&
+    agreeing(signed.map(([publicKey]) => hashKey(publicKey))) &&
     pays(buyerReturnAddress ?? buyer, owed(split.buyer)) &&
     pays(sellerReturnAddress ?? seller, owed(split.seller))
   );

@@ -1,6 +1,6 @@
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
+import { hashIdentifier } from "../../../src/escrow/model/escrow-record.ts";
 import { STEPS } from "../../../src/escrow/model/intent.ts";
-import { hashIdentifier } from "../../../src/escrow/model/record.ts";
 import { API_STEPS, type ApiStepName } from "../../../src/escrow/steps/validate-step.ts";
 import type { SubmitFault } from "../ledger.ts";
 import type { Faults } from "../process-faults.ts";

@@ -4,27 +4,27 @@ import { decodeEscrowDatum, encodeEscrowDatum } from "../../../src/chain/contrac
 import { type CoseSignature, signCoseSign1 } from "../../../src/chain/cose.ts";
 import { slotAt, timeOfSlot } from "../../../src/chain/slots.ts";
 import { buildTransaction } from "../../../src/chain/transaction/build-transaction.ts";
-import { payFrom } from "../../../src/chain/transaction/select-inputs.ts";
+import { createInputSelector } from "../../../src/chain/transaction/select-inputs.ts";
 import type { WalletKeys } from "../../../src/chain/wallet-keys.ts";
 import type { Database } from "../../../src/db/client.ts";
+import { buildSettlementPart } from "../../../src/escrow/disputes/build-settlement-part.ts";
 import {
   type AdminSignature,
+  buildSettlementMessage,
   readSignature,
-  settlementMessage,
 } from "../../../src/escrow/disputes/settlement-message.ts";
-import { settlementPart } from "../../../src/escrow/disputes/settlement-part.ts";
+import { raiseToMinimumCoin } from "../../../src/escrow/model/build-payouts.ts";
+import type { StoredFunds } from "../../../src/escrow/model/escrow-record.ts";
 import type { Step } from "../../../src/escrow/model/intent.ts";
-import { atLeastMinimum } from "../../../src/escrow/model/payouts.ts";
-import { readEscrow, StepImpossible } from "../../../src/escrow/model/read-escrow.ts";
-import type { StoredFunds } from "../../../src/escrow/model/record.ts";
+import { readEscrow, StepImpossibleError } from "../../../src/escrow/model/read-escrow.ts";
 import type { Split } from "../../../src/escrow/model/split.ts";
 import { ruleOf } from "../../../src/escrow/model/step-rules.ts";
-import { stepPart } from "../../../src/escrow/steps/step-part.ts";
-import { lockPart, type Purchase } from "../../../src/escrow/terms/lock-part.ts";
-import type { SourceRow } from "../../../src/sources/record.ts";
+import { buildStepPart } from "../../../src/escrow/steps/build-step-part.ts";
+import { buildLockPart, type Purchase } from "../../../src/escrow/terms/build-lock-part.ts";
+import type { SourceRow } from "../../../src/sources/source-row.ts";
 import type { TransactionPart } from "../../../src/wallets/queue/feature.ts";
-import { compose } from "../../../src/wallets/spending/building/compose.ts";
-import { readOpen } from "../../../src/wallets/spending/store/transactions.ts";
+import { composeTransaction } from "../../../src/wallets/spending/building/compose-transaction.ts";
+import { readOpenTransactions } from "../../../src/wallets/spending/store/transactions.ts";
 import { PROTOCOL_PARAMETERS as parameters } from "../../support/protocol-parameters.ts";
 import type { ModelLedger } from "../ledger.ts";
 import type { Output } from "../rules.ts";
@@ -69,10 +69,10 @@ export function stepByHand(
   const { type: sourceType, network, contractAddress } = source;
   const value = [...output.value].map(([unit, amount]) => ({ unit, amount: String(amount) }));
   const live = { utxo: name, value, datum: output.datum };
-  const party = PARTIES[rule.by];
+  const party = PARTIES[rule.signer];
   const validity = validityAt(ledger);
   try {
-    const part = stepPart(
+    const part = buildStepPart(
       readEscrow(live, { sourceType, network, contractAddress }),
       { step, resultHash },
       {
@@ -86,7 +86,7 @@ export function stepByHand(
     );
     forge(ledger, part, STRANGER, [party]);
   } catch (error) {
-    if (!(error instanceof StepImpossible)) throw error;
+    if (!(error instanceof StepImpossibleError)) throw error;
   }
 }
 
@@ -102,7 +102,7 @@ export function lockByHand(
   isBuyers: boolean,
   change: Change,
 ): void {
-  const part = lockPart(purchase, BUYER, parameters);
+  const part = buildLockPart(purchase, BUYER, parameters);
   const outputs = part.outputs.map(({ address, value, datum: cbor = new Uint8Array() }) => {
     const agreed = decodeEscrowDatum(cbor, {
       version: source.type,
@@ -112,7 +112,7 @@ export function lockByHand(
     if (!agreed.ok) throw new Error(agreed.reason);
     const changed = change({ datum: agreed.datum, value });
     const datum = encodeEscrowDatum(changed.datum);
-    return atLeastMinimum({ address, value: changed.value, datum }, parameters);
+    return raiseToMinimumCoin({ address, value: changed.value, datum }, parameters);
   });
   const payer = isBuyers ? BUYER_ELSEWHERE : STRANGER;
   const tokens = new Map(outputs.flatMap(({ value }) => [...value]));
@@ -139,11 +139,11 @@ export async function settleByHand(
   const split = splitOf(value, quarters);
   const [txHash = "", index] = name.split("#");
   const agreeing = ADMINISTRATORS.slice(0, 2);
-  const message = settlementMessage({ txHash, index: Number(index) }, split);
+  const message = buildSettlementMessage({ txHash, index: Number(index) }, split);
   const signatures = agreeing.map((keys) => signedBy(message, signCoseSign1(message, keys)));
   const script = scriptOf(source.type);
   const cbor = script.from === "witness" ? script.cbor : "";
-  const part = await settlementPart(
+  const part = await buildSettlementPart(
     { source, output: { utxo: name, value, datum: output.datum }, split, signatures },
     { scriptCbor: async () => cbor },
     parameters,
@@ -178,7 +178,9 @@ export async function failScript(
   { vkey }: WalletKeys,
   n: number,
 ): Promise<void> {
-  const open = (await readOpen(db, "Preprod", vkey)).filter((one) => one.collateral !== null);
+  const open = (await readOpenTransactions(db, "Preprod", vkey)).filter(
+    (one) => one.collateral !== null,
+  );
   const one = open[n % Math.max(open.length, 1)];
   if (!one?.collateral) return;
   const { inputs, returned } = one.collateral;
@@ -213,8 +215,8 @@ function forge(
   if (!line) return;
   const funding = { address: payer.address, baseOutput: line, outputs, collateral: null };
   const frame = { validity: validityAt(ledger), parameters, signer: payer.vkey };
-  const { plan, wallet } = compose([part], funding, frame);
+  const { plan, wallet } = composeTransaction([part], funding, frame);
   const named = { ...plan, requiredSigners: signers.map(({ vkey }) => vkey) };
   const keys = [...new Set([payer, ...signers])];
-  ledger.forge(buildTransaction(named, payFrom(wallet, named), keys).cbor);
+  ledger.forge(buildTransaction(named, createInputSelector(wallet, named), keys).cbor);
 }

@@ -2,10 +2,10 @@
 import { formatAddress } from "../../../src/chain/address.ts";
 import { hexToBytes } from "../../../src/chain/hex.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import { scriptHash } from "../../../src/chain/plutus/script.ts";
+import { hashScript } from "../../../src/chain/plutus/script.ts";
 import type { ScriptSource } from "../../../src/chain/transaction/transaction-plan.ts";
-import { keysFromMnemonic, type WalletKeys } from "../../../src/chain/wallet-keys.ts";
-import type { SourceRow } from "../../../src/sources/record.ts";
+import { deriveWalletKeys, type WalletKeys } from "../../../src/chain/wallet-keys.ts";
+import type { SourceRow } from "../../../src/sources/source-row.ts";
 import type { WalletRow } from "../../../src/wallets/managed/tables.ts";
 
 /** When a story begins, epoch milliseconds. */
@@ -13,7 +13,7 @@ export const BEGINS = Date.UTC(2025, 0, 1);
 export const MINUTE = 60_000;
 
 const keysOf = (word: string, last: string) =>
-  keysFromMnemonic(`${`${word} `.repeat(23)}${last}`, "Preprod");
+  deriveWalletKeys(`${`${word} `.repeat(23)}${last}`, "Preprod");
 export const SELLER = await keysOf("test", "sauce");
 export const BUYER = await keysOf("abandon", "art");
 export const STRANGER = await keysOf("zoo", "vote");
@@ -23,7 +23,7 @@ export const ADMINISTRATORS = await Promise.all(
     `${"legal winner thank year wave sausage worth useful ".repeat(2)}legal winner thank year wave sausage worth title`,
     `${"letter advice cage absurd amount doctor acoustic avoid ".repeat(2)}letter advice cage absurd amount doctor acoustic bless`,
     "hamster diagram private dutch cause delay private meat slide toddler razor book happy fancy gospel tennis maple dilemma loan word shrug inflict delay length",
-  ].map((words) => keysFromMnemonic(words, "Preprod")),
+  ].map((words) => deriveWalletKeys(words, "Preprod")),
 );
 export const PARTIES = { seller: SELLER, buyer: BUYER };
 export type Party = keyof typeof PARTIES;
@@ -44,7 +44,7 @@ const SCRIPTS: Record<PaymentSourceType, ScriptSource> = {
 };
 
 function scriptFrom(cbor: string): ScriptSource {
-  return { from: "witness", hash: scriptHash(hexToBytes(cbor)), cbor };
+  return { from: "witness", hash: hashScript(hexToBytes(cbor)), cbor };
 }
 
 /** The contract's script, as a provider shows it. */

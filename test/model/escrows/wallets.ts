@@ -1,13 +1,16 @@
 /** Wallets that are removed from the payment source and added again, as its requests and the cron do it. */
 import { violates } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
-import { destroyUnneededKeys } from "../../../src/payment-sources/kept-keys.ts";
-import { tellAllRecords, tellRecords } from "../../../src/payment-sources/tell-records.ts";
+import {
+  applyAllWalletChanges,
+  applyWalletChanges,
+} from "../../../src/payment-sources/apply-wallet-changes.ts";
+import { destroyUnneededKeys } from "../../../src/payment-sources/destroy-unneeded-keys.ts";
 import { startBackfill } from "../../../src/sources/cursor.ts";
 import { insertWallets } from "../../../src/wallets/managed/derive-wallets.ts";
-import { formerWallets, removeWallet } from "../../../src/wallets/managed/remove-wallets.ts";
+import { listFormerWallets, removeWallet } from "../../../src/wallets/managed/remove-wallets.ts";
 import type { WalletRow } from "../../../src/wallets/managed/tables.ts";
-import { walletsChanged } from "../../../src/wallets/managed/wallet-changes.ts";
+import { insertWalletChange } from "../../../src/wallets/managed/wallet-changes.ts";
 import type { ModelDatabase } from "../database.ts";
 import type { Reach } from "./process.ts";
 import { PARTIES, type Party, SOURCES, WALLETS } from "./terms.ts";
@@ -53,8 +56,8 @@ export function walletsIn(database: ModelDatabase): WalletRow[] {
 
 /** By force, as `PATCH /payment-source-extended` does. */
 export async function removeParty({ db, d1 }: Reach, { id }: WalletRow, now: number) {
-  await db.batch([...removeWallet(id, now), walletsChanged(SOURCE, now)]);
-  await tellRecords({ DB: d1 }, SOURCE, now + TELL_MS);
+  await db.batch([...removeWallet(id, now), insertWalletChange(SOURCE, now)]);
+  await applyWalletChanges({ DB: d1 }, SOURCE, now + TELL_MS);
   await destroyUnneededKeys({ DB: d1 }, now + TELL_MS);
 }
 
@@ -62,12 +65,12 @@ export async function removeParty({ db, d1 }: Reach, { id }: WalletRow, now: num
 export async function addParty({ db, d1 }: Reach, party: Party, now: number) {
   const { vkey } = PARTIES[party];
   const wallet = WALLETS.find((one) => one.vkey === vkey) as WalletRow;
-  const former = (await formerWallets(db, SOURCE)).find((one) => one.vkey === vkey);
+  const former = (await listFormerWallets(db, SOURCE)).find((one) => one.vkey === vkey);
   const row = { ...wallet, id: former?.id ?? newId(now), createdAt: now };
   try {
     await db.batch([
       ...insertWallets(db, [row]),
-      walletsChanged(SOURCE, now),
+      insertWalletChange(SOURCE, now),
       startBackfill(SOURCE, [row]),
     ]);
   } catch (error) {
@@ -75,7 +78,7 @@ export async function addParty({ db, d1 }: Reach, party: Party, now: number) {
     if (violates(error, "managed_wallet.vkey")) return;
     throw error;
   }
-  await tellRecords({ DB: d1 }, SOURCE, now + TELL_MS);
+  await applyWalletChanges({ DB: d1 }, SOURCE, now + TELL_MS);
 }
 
 /** Records that do not say of a wallet of theirs that it was removed, or is back, though all were told of it. */
@@ -99,6 +102,6 @@ export async function tendWallets(database: ModelDatabase, { d1 }: Reach, now: n
     `SELECT EXISTS (SELECT 1 FROM job) AS untold, EXISTS (
        SELECT 1 FROM managed_wallet WHERE deleted_at IS NOT NULL AND mnemonic <> '') AS kept`,
   );
-  if (row?.untold) await tellAllRecords({ DB: d1 }, now + TELL_MS);
+  if (row?.untold) await applyAllWalletChanges({ DB: d1 }, now + TELL_MS);
   if (row?.kept) await destroyUnneededKeys({ DB: d1 }, now + TELL_MS);
 }

@@ -5,10 +5,10 @@ import { createDisputeFeature } from "../../../src/escrow/disputes/dispute-featu
 import { changeRecords } from "../../../src/escrow/tasks/change-records.ts";
 import { createRegistrationFeature } from "../../../src/registrations/registration-feature.ts";
 import type { TransactionPart, WalletFeature } from "../../../src/wallets/queue/feature.ts";
-import { putTasks, subjectIdOf, waitForTurn } from "../../../src/wallets/queue/store.ts";
+import { createQueuedState, subjectIdOf, upsertTasks } from "../../../src/wallets/queue/store.ts";
 import { createReferenceScriptFeature } from "../../../src/wallets/reference-scripts/reference-script-feature.ts";
 import { insertReferenceScript } from "../../../src/wallets/reference-scripts/store.ts";
-import { insertTransfer, newTransfer } from "../../../src/wallets/transfers/store.ts";
+import { createTransfer, insertTransfer } from "../../../src/wallets/transfers/store.ts";
 import { createTransferFeature } from "../../../src/wallets/transfers/transfer-feature.ts";
 import { payeeOf } from "../payments.ts";
 import { type OddTask, throwing } from "../throwing.ts";
@@ -72,7 +72,7 @@ function withPlainParts(work: WalletFeature, detail: TransactionPart["detail"]):
 
 /** Asks for a transfer. @returns its id */
 export async function askTransfer(db: Database, now: number): Promise<string> {
-  const row = newTransfer(
+  const row = createTransfer(
     {
       ...{ network: "Preprod", sourceId: SOURCE.id, toAddress: payeeOf("transfer") },
       ...{ coin: "3000000", assets: [], createdById: "key-0", topUp: null },
@@ -174,10 +174,10 @@ function insertProposal(now: number): Statement {
 
 /** The task of a record that waits. */
 function openTask(feature: string, id: string, now: number): Statement[] {
-  return putTasks([
+  return upsertTasks([
     {
       ...{ feature, subjectId: subjectIdOf(id), id, network: "Preprod", sourceId: SOURCE.id },
-      ...{ walletVkey: WALLET.vkey, requestedAt: now, ...waitForTurn(now), updatedAt: now },
+      ...{ walletVkey: WALLET.vkey, requestedAt: now, ...createQueuedState(now), updatedAt: now },
     },
   ]);
 }

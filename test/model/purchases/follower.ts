@@ -2,12 +2,12 @@
 import type { Database } from "../../../src/db/client.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
-import { escrowOutputs } from "../../../src/escrow/sync/escrow-outputs.ts";
-import type { EscrowSource, ReadTransaction } from "../../../src/escrow/sync/escrow-source.ts";
-import { expireUnlocked } from "../../../src/escrow/sync/expire.ts";
+import { decodeEscrowOutputs } from "../../../src/escrow/sync/escrow-outputs.ts";
+import type { ContractTransaction, EscrowSource } from "../../../src/escrow/sync/escrow-source.ts";
+import { expireUnlocked } from "../../../src/escrow/sync/expire-records.ts";
 import {
   applyTransaction,
-  loadKnown,
+  loadKnownRecords,
   type SyncContext,
 } from "../../../src/escrow/sync/follower.ts";
 import { undoSteps } from "../../../src/escrow/sync/undo-steps.ts";
@@ -48,7 +48,7 @@ export async function follow(
   for (const block of ledger.blocks) {
     if (block.height <= last) continue;
     const reads = readsOf(source, block);
-    const { records, stored } = await loadKnown(db, source, reads, true);
+    const { records, storedTransactions: stored } = await loadKnownRecords(db, source, reads, true);
     const changes = new ChangeSet(records, ledger.now, tip.height, { stored });
     for (const read of reads) await applyTransaction(changes, source, read, null);
     await db.batch([
@@ -61,9 +61,9 @@ export async function follow(
   while (await expireUnlocked(context as unknown as SyncContext, tip));
 }
 
-function readsOf(source: EscrowSource, block: ForgedBlock): ReadTransaction[] {
+function readsOf(source: EscrowSource, block: ForgedBlock): ContractTransaction[] {
   return block.transactions.flatMap((tx, txIndex) => {
-    const outputs = tx.isValid ? escrowOutputs(source, tx) : [];
+    const outputs = tx.isValid ? decodeEscrowOutputs(source, tx) : [];
     if (outputs.length === 0) return [];
     const { hash } = tx;
     return [
@@ -72,8 +72,8 @@ function readsOf(source: EscrowSource, block: ForgedBlock): ReadTransaction[] {
         tx,
         outputs,
         spent: async () => null,
-        spentDatums: async () => new Map(),
-        earlier: () => Promise.reject(new Error("nothing was skipped")),
+        loadSpentDatums: async () => new Map(),
+        loadEarlier: () => Promise.reject(new Error("nothing was skipped")),
       },
     ];
   });

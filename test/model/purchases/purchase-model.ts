@@ -4,10 +4,13 @@ import { isOutOfCredits, requireCredits } from "../../../src/api-keys/credits.ts
 import { isSpendingExceeded, requireSpending } from "../../../src/api-keys/spending-limits.ts";
 import { ProviderError } from "../../../src/chain/provider/provider.ts";
 import { type Database, violates } from "../../../src/db/client.ts";
-import { sumFunds } from "../../../src/escrow/model/record.ts";
+import { sumFunds } from "../../../src/escrow/model/escrow-record.ts";
 import { cancelPurchase } from "../../../src/escrow/purchases/cancel-purchase.ts";
 import { returnCharges } from "../../../src/escrow/purchases/charges.ts";
-import { createPurchase, refuseExisting } from "../../../src/escrow/purchases/request-purchase.ts";
+import {
+  createPurchase,
+  refuseExistingPurchase,
+} from "../../../src/escrow/purchases/request-purchase.ts";
 import { createEscrowFeatures } from "../../../src/escrow/tasks/escrow-features.ts";
 import { ApiError } from "../../../src/http/errors.ts";
 import { StaleWalletError } from "../../../src/wallets/queue/errors.ts";
@@ -92,10 +95,16 @@ export class PurchaseModel {
     const ids = caller.scope?.walletIds ?? null;
     const driven = WALLETS.filter(({ id }) => ids === null || ids.includes(id));
     try {
-      await refuseExisting(c, db, one.body);
+      await refuseExistingPurchase(c, db, one.body);
       await requireCredits(db, caller, "purchase");
       await requireSpending(db, caller, "Preprod", sumFunds(one.price.funds));
-      await createPurchase(c, db, { ...one, driven }, this.ledger.now, async () => []);
+      await createPurchase(
+        c,
+        db,
+        { ...one, automatedWallets: driven },
+        this.ledger.now,
+        async () => [],
+      );
       return null;
     } catch (error) {
       if (isOutOfCredits(error) || isSpendingExceeded(error)) return "limit";
@@ -161,7 +170,7 @@ export class PurchaseModel {
     };
     const db = this.#seen(step, faults.repeats ?? false);
     const whole = seenBy(this.ledger, step);
-    // As `walletProvider` has them: what is asked to follow transactions is of another class.
+    // As `createWalletProvider` has them: what is asked to follow transactions is of another class.
     const { latestBlock, block, transaction, submit } = whole;
     const less = { ...seenBy(this.ledger, noCalls), latestBlock, block, transaction, submit };
     const provider = this.callsFor === "all" ? whole : less;
@@ -181,7 +190,7 @@ export class PurchaseModel {
             }),
           markRestored: (...told) => step(() => this.#journal.markRestored(vkey, ...told)),
         },
-        hasFollowed: async (since) => this.#followedAt >= since,
+        areSourcesSynced: async (since) => this.#followedAt >= since,
         onConfirmed: async () => {},
         onMissingScripts: async () => {},
         view: this.#views[n % PAYERS.length] as OutputView,
@@ -191,13 +200,13 @@ export class PurchaseModel {
             views: this.#others[n % PAYERS.length] as Map<string, OutputView>,
             // Every wallet runs in turn.
             wake: async () => {},
-            automatic: { payments: false, refunds: false },
+            automaticSteps: { payments: false, refunds: false },
             chainTime: async (now) => now,
           }),
           db,
         ),
-        keys: async () => keys,
-        publishedScripts: async () => new Map(),
+        openKeys: async () => keys,
+        listPublishedScripts: async () => new Map(),
         threshold: 1,
         clock: "wall",
         now: () => this.ledger.now,

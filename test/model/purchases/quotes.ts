@@ -1,9 +1,9 @@
 /** What the model's buyers buy: a payment source, its purchasing wallets, and quotes for its agent. */
 import { BUYERS, SELLERS } from "../../../devnet/demo/actors/wallets.ts";
 import { signIdentifier } from "../../../src/chain/contracts/blockchain-identifier.ts";
-import { keysFromMnemonic } from "../../../src/chain/wallet-keys.ts";
+import { deriveWalletKeys } from "../../../src/chain/wallet-keys.ts";
 import type { AcceptedQuote } from "../../../src/escrow/purchases/accept-quote.ts";
-import type { SourceRow } from "../../../src/sources/record.ts";
+import type { SourceRow } from "../../../src/sources/source-row.ts";
 import type { WalletRow } from "../../../src/wallets/managed/tables.ts";
 import VECTORS from "../../vectors/chain.json" with { type: "json" };
 
@@ -14,7 +14,7 @@ export const QUOTES = 24;
 const POLICY = "ab".repeat(28);
 const AGENT = `${POLICY}${"cd".repeat(32)}`;
 const BUYER_NONCE = "0123456789abcdef0123";
-const SELLER = await keysFromMnemonic(SELLERS[0].mnemonic, "Preprod");
+const SELLER = await deriveWalletKeys(SELLERS[0].mnemonic, "Preprod");
 
 /** Nobody's provider is asked, and nothing is opened that is sealed. */
 export const SOURCE: SourceRow = {
@@ -42,7 +42,7 @@ export const SOURCE: SourceRow = {
 /** The wallets that buy. */
 export const PAYERS = await Promise.all(
   BUYERS.slice(0, 3).map(async ({ mnemonic }, i) => {
-    const keys = await keysFromMnemonic(mnemonic, "Preprod");
+    const keys = await deriveWalletKeys(mnemonic, "Preprod");
     const row: WalletRow = {
       id: `wallet-${i}`,
       sourceId: SOURCE.id,
@@ -63,7 +63,7 @@ export const PAYERS = await Promise.all(
 );
 
 /** What an accepted quote holds, whoever buys. */
-export type Quote = Omit<AcceptedQuote, "identifier" | "terms" | "wallets" | "driven">;
+export type Quote = Omit<AcceptedQuote, "identifier" | "terms" | "wallets" | "automatedWallets">;
 
 /** Every third is to be paid within twenty minutes, the others within six hours. */
 export const ALL_QUOTES: readonly Quote[] = Array.from({ length: QUOTES }, (_, i) => quoteOf(i));

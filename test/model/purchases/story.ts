@@ -1,5 +1,5 @@
-import { COSTS } from "../../../src/api-keys/credits.ts";
-import { escrowOutputs } from "../../../src/escrow/sync/escrow-outputs.ts";
+import { CREDIT_COSTS } from "../../../src/api-keys/credits.ts";
+import { decodeEscrowOutputs } from "../../../src/escrow/sync/escrow-outputs.ts";
 import type { SubmitFault } from "../ledger.ts";
 import { hasCredits, hasSpending, KEYS, MAX_CREDITS, MAX_SPENT } from "./keys.ts";
 import { PurchaseModel } from "./purchase-model.ts";
@@ -169,7 +169,7 @@ export class PurchaseStory {
     const source = { ...SOURCE, wallets: [] };
     const identifiers = this.#model.ledger.blocks
       .flatMap(({ transactions }) => transactions)
-      .flatMap((tx) => escrowOutputs(source, tx).map(({ identifier }) => identifier));
+      .flatMap((tx) => decodeEscrowOutputs(source, tx).map(({ identifier }) => identifier));
     const locks = new Map<string, number>();
     for (const one of identifiers) locks.set(one, (locks.get(one) ?? 0) + 1);
     return locks;
@@ -186,7 +186,7 @@ export class PurchaseStory {
       const n = Number(account.id.replace("key-", ""));
       const held = bought.filter(({ by, charge }) => by === account.id && charge === "held");
       const spent = held.reduce((sum, one) => sum + BigInt(one.isSpent ? one.amount : 0), 0n);
-      const credits = held.length * COSTS.purchase;
+      const credits = held.length * CREDIT_COSTS.purchase;
       const isRight =
         account.credits === (hasCredits(n) ? credits : 0) &&
         BigInt(account.spent) === (hasSpending(n) ? spent : 0n) &&

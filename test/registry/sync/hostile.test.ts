@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { db } from "../../../src/db/client.ts";
 import { applyMint, EntryChanges } from "../../../src/registry/sync/changes.ts";
-import { commit } from "../../../src/registry/sync/commit.ts";
+import { commitChanges } from "../../../src/registry/sync/commit-changes.ts";
 import { readCursor } from "../../../src/registry/sync/cursor.ts";
 import { emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
@@ -105,6 +105,6 @@ it("a transaction whose bytes mint one token twice adds one step, and stops noth
   );
   const cursor = await readCursor(db(env), source);
   if (!cursor) throw new Error("the source has no cursor");
-  await commit(db(env), cursor, changes, []);
+  await commitChanges(db(env), cursor, changes, []);
   expect(await statuses()).toEqual([["cd".repeat(32), "Invalid"]]);
 });

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { db } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
-import { IDLE } from "../../../src/escrow/model/intent.ts";
-import type { EscrowRecord, Side } from "../../../src/escrow/model/record.ts";
+import type { EscrowRecord, Side } from "../../../src/escrow/model/escrow-record.ts";
+import { IDLE_PROGRESS } from "../../../src/escrow/model/intent.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { loadRecords } from "../../../src/escrow/store/load-records.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
@@ -154,7 +154,7 @@ async function fail(
   };
   const changes = new ChangeSet([record], Date.now(), 0);
   const { state, output, sourceId, network } = record;
-  changes.rewind(record, { state, output, progress: { ...IDLE, error } });
+  changes.rewind(record, { state, output, progress: { ...IDLE_PROGRESS, error } });
   await db(env).batch(writeChanges(changes, { sourceId, network }));
 }
 

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { db } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
-import { IDLE } from "../../../src/escrow/model/intent.ts";
-import type { EscrowRecord, Side } from "../../../src/escrow/model/record.ts";
+import type { EscrowRecord, Side } from "../../../src/escrow/model/escrow-record.ts";
+import { IDLE_PROGRESS } from "../../../src/escrow/model/intent.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { loadRecords } from "../../../src/escrow/store/load-records.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
@@ -88,7 +88,7 @@ export class PaymentSourceFixture {
       sequence: 0,
     };
     const changes = new ChangeSet([], now, 0);
-    changes.setProgress(record, { ...IDLE, intent: { id: newId(now), ...intent } });
+    changes.setProgress(record, { ...IDLE_PROGRESS, intent: { id: newId(now), ...intent } });
     const place = { sourceId: record.sourceId, network: record.network };
     await db(env).batch(writeChanges(changes, place));
     return record;

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { db } from "../../../src/db/client.ts";
-import type { EscrowRecord, Side } from "../../../src/escrow/model/record.ts";
+import type { EscrowRecord, Side } from "../../../src/escrow/model/escrow-record.ts";
 import { API_STEPS, type ApiStepName } from "../../../src/escrow/steps/validate-step.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";

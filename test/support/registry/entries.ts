@@ -6,11 +6,11 @@ import {
   type EntryRecord,
   type EntryRow,
   type EntryState,
-  entryOfRow,
+  toEntryRecord,
 } from "../../../src/registry/entries/entry.ts";
 import { readProfile } from "../../../src/registry/entries/profile.ts";
 import { EntryChanges } from "../../../src/registry/sync/changes.ts";
-import { commit } from "../../../src/registry/sync/commit.ts";
+import { commitChanges } from "../../../src/registry/sync/commit-changes.ts";
 import { type RegistryCursor, readCursor } from "../../../src/registry/sync/cursor.ts";
 import { insertRegistrySource, metadataOf } from "./registry-sync.ts";
 
@@ -50,9 +50,9 @@ export class EntryWriter {
     const source = { id: this.sourceId, network: "Preprod", policyId: this.#policyId, url: null };
     for (const [name, state] of Object.entries(states)) {
       const entry = changes.entryOf(source as never, this.identifier(name));
-      changes.change(entry, state);
+      changes.setState(entry, state);
     }
-    await commit(db(env), this.#cursor, changes, []);
+    await commitChanges(db(env), this.#cursor, changes, []);
     return this.read(names);
   }
 
@@ -64,7 +64,7 @@ export class EntryWriter {
       this.sourceId,
       JSON.stringify(names.map((name) => this.identifier(name))),
     );
-    return rows.map(entryOfRow);
+    return rows.map(toEntryRecord);
   }
 
   identifier(name: string): string {

@@ -6,9 +6,9 @@ import { newId } from "../../../src/db/id.ts";
 import { seal } from "../../../src/db/sealed.ts";
 import type { Env } from "../../../src/env.ts";
 import { registrySource } from "../../../src/registry/entries/tables.ts";
-import { providerKeyPlace } from "../../../src/registry/sources/record.ts";
-import { initialCursor } from "../../../src/registry/sync/cursor.ts";
-import type { RegistryJob } from "../../../src/registry/sync/wake.ts";
+import { providerKeyPlace } from "../../../src/registry/sources/list-registry-sources.ts";
+import { insertCursor } from "../../../src/registry/sync/cursor.ts";
+import type { RegistryJob } from "../../../src/registry/sync/wake-registry.ts";
 import { call } from "../app.ts";
 import type { TestChain } from "../chain.ts";
 import { ASLEEP } from "../objects.ts";
@@ -82,7 +82,7 @@ export async function insertRegistrySource(policyId: string): Promise<string> {
         updatedAt: now,
       })
       .toSQL(),
-    initialCursor({ id, network: "Preprod" }),
+    insertCursor({ id, network: "Preprod" }),
   ]);
   return id;
 }

@@ -1,11 +1,15 @@
 import { db } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
-import { IDLE } from "../../../src/escrow/model/intent.ts";
-import { type EscrowRecord, type Side, UNLOCKED } from "../../../src/escrow/model/record.ts";
+import {
+  type EscrowRecord,
+  type Side,
+  UNLOCKED_STATE,
+} from "../../../src/escrow/model/escrow-record.ts";
+import { IDLE_PROGRESS } from "../../../src/escrow/model/intent.ts";
 import { type ChainStep, ChangeSet } from "../../../src/escrow/store/change-set.ts";
-import { commit } from "../../../src/escrow/sync/commit.ts";
+import { commitChanges } from "../../../src/escrow/sync/commit-changes.ts";
 import type { EscrowCursor } from "../../../src/escrow/sync/cursor.ts";
-import { initialCursor } from "../../../src/sources/cursor.ts";
+import { insertCursor } from "../../../src/sources/cursor.ts";
 
 const HASH = "ab".repeat(32);
 
@@ -41,10 +45,10 @@ export function makeRecord(side: Side, overrides: Partial<EscrowRecord> = {}): E
       sellerReturnAddress: null,
       funds: [{ unit: "", amount: "5000000" }],
     },
-    state: UNLOCKED,
+    state: UNLOCKED_STATE,
     output: null,
     lastDeadlineWarning: null,
-    progress: IDLE,
+    progress: IDLE_PROGRESS,
     wallet: { id: "wallet-a", vkey: "22".repeat(28), address: "addr_test1seller" },
     createdAt: now,
     updatedAt: now,
@@ -79,13 +83,13 @@ export class Writer {
   }
 
   static async create(d1: D1Database, sourceId = "source-a"): Promise<Writer> {
-    await db({ DB: d1 }).batch(initialCursor({ id: sourceId, network: "Preprod" }, null));
+    await db({ DB: d1 }).batch(insertCursor({ id: sourceId, network: "Preprod" }, null));
     return new Writer(d1, {
       sourceId,
       network: "Preprod",
       version: 0,
       recent: [],
-      complete: true,
+      isComplete: true,
       tipHash: null,
     });
   }
@@ -106,7 +110,7 @@ export class Writer {
         "170000",
       );
     }
-    await commit(db({ DB: this.#d1 }), this.#cursor, changes, {
+    await commitChanges(db({ DB: this.#d1 }), this.#cursor, changes, {
       recent: [],
       leaseUntil: now,
     });

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { db, statement } from "../../../src/db/client.ts";
-import { initialCursor } from "../../../src/sources/cursor.ts";
+import { insertCursor } from "../../../src/sources/cursor.ts";
 
 /** Writes a payment source straight into the table, without wallets, and returns its id. */
 export async function insertSource(
@@ -30,5 +30,5 @@ export async function insertFollowed(
   createdAt = 1,
 ): Promise<void> {
   await insertSource(id, network, createdAt);
-  await db(env).batch(initialCursor({ id, network }, null));
+  await db(env).batch(insertCursor({ id, network }, null));
 }

@@ -7,8 +7,8 @@ import { db, statement } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
 import { seal } from "../../../src/db/sealed.ts";
 import type { Env } from "../../../src/env.ts";
-import { withConfirmations } from "../../../src/escrow/store/render.ts";
-import { initialCursor } from "../../../src/sources/cursor.ts";
+import { withConfirmations } from "../../../src/escrow/store/render-record.ts";
+import { insertCursor } from "../../../src/sources/cursor.ts";
 import type { TestChain } from "../chain.ts";
 import { ASLEEP } from "../objects.ts";
 
@@ -61,7 +61,7 @@ export async function createSource(
       now,
     ),
     ...ours.map((wallet) => addWallet(id, wallet)),
-    ...initialCursor({ id, network: "Preprod" }, null),
+    ...insertCursor({ id, network: "Preprod" }, null),
   ]);
   return id;
 }

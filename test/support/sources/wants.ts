@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { db } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
+import type { Side } from "../../../src/escrow/model/escrow-record.ts";
 import type { Step } from "../../../src/escrow/model/intent.ts";
-import type { Side } from "../../../src/escrow/model/record.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { loadRecords } from "../../../src/escrow/store/load-records.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";

@@ -16,7 +16,10 @@ import {
   TENANT_EVENT_KINDS,
 } from "../../../src/events/event-kinds.ts";
 import { writeEvent } from "../../../src/events/outbox.ts";
-import { purgeDeliveries, sweepDeliveries } from "../../../src/webhooks/delivery/sweep.ts";
+import {
+  purgeDeliveries,
+  sweepDeliveries,
+} from "../../../src/webhooks/delivery/sweep-deliveries.ts";
 import worker from "../../../src/worker.ts";
 
 /** As many messages as the platform gives a consumer of deliveries; see `wrangler.toml`. */

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, expect, it } from "vitest";
 import { db } from "../../../src/db/client.ts";
 import { createRegistrationFeature } from "../../../src/registrations/registration-feature.ts";
-import { putTasks } from "../../../src/wallets/queue/store.ts";
+import { upsertTasks } from "../../../src/wallets/queue/store.ts";
 import { createReferenceScriptFeature } from "../../../src/wallets/reference-scripts/reference-script-feature.ts";
 import { createTransferFeature } from "../../../src/wallets/transfers/transfer-feature.ts";
 import { emptyTables } from "../../support/app.ts";
@@ -49,7 +49,7 @@ it.each([
     const database = db(env, "Preprod", { writes: "idempotent" });
     await insertRows(given.table, [{ ...RECORD, ...given.row, id: "one" }]);
     await database.batch(
-      putTasks([
+      upsertTasks([
         {
           ...{ feature: given.feature, subjectId: "one", id: given.id, network: "Preprod" },
           ...{ walletVkey: "wallet", sourceId: "source", requestedAt: 1, dueAt: null, attempts: 2 },

@@ -6,9 +6,9 @@ import {
 import type { WalletTransaction } from "../../../src/wallets/model/wallet-transaction.ts";
 import {
   ancestryOf,
-  chooseLane,
-  selectForOne,
-} from "../../../src/wallets/spending/model/choose-lane.ts";
+  chooseParallelOutput,
+  selectForTransaction,
+} from "../../../src/wallets/spending/model/choose-parallel-output.ts";
 import { transaction } from "./transactions.ts";
 
 const output = (name: string, coins: number, tokens: [string, bigint][] = []): WalletOutput => {
@@ -31,8 +31,8 @@ const firm = { isReplaceable: false, isUrgent: false };
 const shaky = { isReplaceable: true, isUrgent: false };
 const urgent = { isReplaceable: false, isUrgent: true };
 
-function chosen(...given: Parameters<typeof chooseLane>) {
-  const found = chooseLane(...given);
+function chosen(...given: Parameters<typeof chooseParallelOutput>) {
+  const found = chooseParallelOutput(...given);
   return typeof found === "string" ? found : formatOutputReference(found.output);
 }
 
@@ -62,7 +62,7 @@ describe("lanes of steps", () => {
   });
 
   it("tell how many more the wallet could have", () => {
-    expect(chooseLane(firm, [output("a#0", 10), output("b#0", 10)], [])).toMatchObject({
+    expect(chooseParallelOutput(firm, [output("a#0", 10), output("b#0", 10)], [])).toMatchObject({
       missing: 1,
     });
   });
@@ -101,8 +101,8 @@ describe("what an output hangs on", () => {
 
 describe("the tasks of the next transaction", () => {
   const now = 1_000_000;
-  const ids = (tasks: Parameters<typeof selectForOne>[0]) =>
-    selectForOne(tasks, now).map(({ id }) => id);
+  const ids = (tasks: Parameters<typeof selectForTransaction>[0]) =>
+    selectForTransaction(tasks, now).map(({ id }) => id);
 
   it("are those near their deadline, then what nobody can overtake, then the rest", () => {
     const soon = now + 9 * 60_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   isOpen,
-  isWaiting,
+  isPending,
   progressOf,
   TRANSACTION_PHASES,
   TRANSITIONS,
@@ -29,7 +29,7 @@ describe("the life of a wallet's transaction", () => {
   });
 
   it("ends what waits for a block only by its validity, its bytes or what it spends", () => {
-    for (const phase of TRANSACTION_PHASES.filter(isWaiting))
+    for (const phase of TRANSACTION_PHASES.filter(isPending))
       expect(
         Object.entries(TRANSITIONS[phase]).filter(([, next]) => progressOf(next) === "Ended"),
         phase,

@@ -1,8 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isLiving, isOpen } from "../../../src/wallets/model/phases.ts";
-import { taskKey } from "../../../src/wallets/model/wallet-transaction.ts";
-import { findHead, findPosition } from "../../../src/wallets/spending/model/outward-line.ts";
+import { isActive, isOpen } from "../../../src/wallets/model/phases.ts";
+import { toTaskKey } from "../../../src/wallets/model/wallet-transaction.ts";
+import {
+  findChainHead,
+  findOutwardPosition,
+} from "../../../src/wallets/spending/model/outward-chain.ts";
 import { runs } from "../../support/effort.ts";
 import {
   OutwardLineModel,
@@ -32,18 +35,18 @@ function never(rule: Rule) {
 /** The rule as one might have it: the new transaction spends an output that the former one spends. */
 const sharesAnInput: Rule = (tasks, root, transactions) => {
   const former = transactions
-    .filter((one) => one.tasks.some((task) => tasks.includes(taskKey(task))))
+    .filter((one) => one.tasks.some((task) => tasks.includes(toTaskKey(task))))
     .at(-1);
   const taken = new Set(
-    transactions.flatMap(({ phase, inputs }) => (isLiving(phase) ? inputs : [])),
+    transactions.flatMap(({ phase, inputs }) => (isActive(phase) ? inputs : [])),
   );
   const shared = former && isOpen(former.phase) && former.inputs.findLast((one) => !taken.has(one));
-  return { output: shared || findHead(root, transactions) };
+  return { output: shared || findChainHead(root, transactions) };
 };
 
 describe("the outward line", () => {
   it("does no task twice, whatever is refused, expires, is lost, undone or restored, and lands later", () => {
-    fc.assert(never(findPosition), runs(2_000, 100_000));
+    fc.assert(never(findOutwardPosition), runs(2_000, 100_000));
   });
 
   it("needs the whole rule: an output shared with the former transaction is not enough", () => {

@@ -15,6 +15,6 @@ it("a wallet's view asks for the tip once in two seconds, and at once when it ha
     return read;
   };
   expect(await heights(10_000, 11_999, 12_000, 13_999)).toEqual([1, 1, 2, 2]);
-  view.forget();
+  view.invalidate();
   expect(await heights(13_999, 14_000)).toEqual([3, 3]);
 });

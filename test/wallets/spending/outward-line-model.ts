@@ -1,16 +1,19 @@
 import type { WalletOutput } from "../../../src/chain/transaction/transaction-plan.ts";
-import { isInChain, isOpen, isWaiting, progressOf } from "../../../src/wallets/model/phases.ts";
-import { taskKey, type WalletTransaction } from "../../../src/wallets/model/wallet-transaction.ts";
-import { ownOutputs } from "../../../src/wallets/spending/context/output-view.ts";
+import { isInChain, isOpen, isPending, progressOf } from "../../../src/wallets/model/phases.ts";
+import {
+  toTaskKey,
+  type WalletTransaction,
+} from "../../../src/wallets/model/wallet-transaction.ts";
+import { deriveOwnOutputs } from "../../../src/wallets/spending/context/output-view.ts";
 import {
   applyEvents,
   type TransactionEvent,
 } from "../../../src/wallets/spending/model/apply-events.ts";
 import {
-  advanceRoot,
-  type LinePosition,
-  mayMoveRoot,
-} from "../../../src/wallets/spending/model/outward-line.ts";
+  advanceChainRoot,
+  mayMoveChainRoot,
+  type OutwardPosition,
+} from "../../../src/wallets/spending/model/outward-chain.ts";
 
 /** What can happen to a wallet and its transactions, each with a number that says to which. */
 export const STORY_ACTIONS = [
@@ -36,7 +39,7 @@ export type Rule = (
   tasks: readonly string[],
   root: string,
   transactions: readonly WalletTransaction[],
-) => LinePosition;
+) => OutwardPosition;
 
 /** The wallet's knowledge, as its database has it. */
 interface Known {
@@ -131,7 +134,7 @@ export class OutwardLineModel {
       for (const { hash, inputs } of shuffled)
         if (this.#fits(chain, { hash, inputs })) chain.push({ hash, inputs });
     }
-    const done = chain.flatMap(({ hash }) => this.#stored.get(hash)?.tasks.map(taskKey) ?? []);
+    const done = chain.flatMap(({ hash }) => this.#stored.get(hash)?.tasks.map(toTaskKey) ?? []);
     return done.filter((task, i) => done.indexOf(task) !== i);
   }
 
@@ -140,13 +143,13 @@ export class OutwardLineModel {
     const asked = [...tasks].filter(([, state]) => state === "Asked").map(([key]) => key);
     const chosen = asked.slice(n % Math.max(asked.length, 1)).slice(0, 1 + (n % 2));
     if (chosen.length === 0) return;
-    const shown = ownOutputs(this.#unspent().map(named), open, new Set()).map(
+    const shown = deriveOwnOutputs(this.#unspent().map(named), open, new Set()).map(
       ({ txHash, index }) => `${txHash}#${index}`,
     );
-    const start = shown.includes(root) || !mayMoveRoot(open) ? root : shown[0];
+    const start = shown.includes(root) || !mayMoveChainRoot(open) ? root : shown[0];
     if (start === undefined) return;
     const context = this.#rule(
-      chosen.map((id) => taskKey({ feature: "pay", id })),
+      chosen.map((id) => toTaskKey({ feature: "pay", id })),
       start,
       open,
     );
@@ -185,7 +188,7 @@ export class OutwardLineModel {
   }
 
   #happenToWaiting(n: number, event: "Refused" | "Over"): void {
-    const waiting = this.#known.open.filter(({ phase }) => isWaiting(phase));
+    const waiting = this.#known.open.filter(({ phase }) => isPending(phase));
     const one = waiting[n % Math.max(waiting.length, 1)];
     if (one)
       this.#learn([{ hash: one.hash, event, facts: event === "Over" ? { overHeight: 1 } : {} }]);
@@ -258,7 +261,7 @@ export class OutwardLineModel {
     const { transactions, updates } = applyEvents(this.#known.open, events, 0);
     this.#known = {
       ...this.#known,
-      root: advanceRoot(this.#known.root, transactions),
+      root: advanceChainRoot(this.#known.root, transactions),
       open: transactions.filter(({ phase }) => isOpen(phase)),
     };
     const STATES = { UnderWay: "UnderWay", Landed: "Landed", Ended: "Asked" } as const;

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { db } from "../../../src/db/client.ts";
 import type { WalletPorts, WalletRun } from "../../../src/wallets/spending/context/wallet-ports.ts";
-import { sendNew } from "../../../src/wallets/spending/send-transactions.ts";
+import { sendNewTransaction } from "../../../src/wallets/spending/send-transactions.ts";
 import { transaction } from "./transactions.ts";
 
 const SCRIPT = `${"5c".repeat(32)}#1`;
@@ -23,7 +23,12 @@ it.each([
     } as unknown as WalletPorts;
     const open = [transaction("aa", [], { phase })];
     const one = transaction("bb", ["aa#0"], { reads: [OTHER, SCRIPT] });
-    const verdict = await sendNew(ports, { open } as unknown as WalletRun, one, new Uint8Array());
+    const verdict = await sendNewTransaction(
+      ports,
+      { open } as unknown as WalletRun,
+      one,
+      new Uint8Array(),
+    );
     expect(verdict.map(({ event }) => event)).toEqual(events);
     expect(missed).toEqual([[SCRIPT]]);
   },

@@ -3,8 +3,8 @@ import {
   formatOutputReference,
   type WalletOutput,
 } from "../../../src/chain/transaction/transaction-plan.ts";
+import { listUnreservedOutputs } from "../../../src/wallets/spending/list-unreserved-outputs.ts";
 import type { WalletState } from "../../../src/wallets/spending/store/wallet.ts";
-import { unreservedOutputs } from "../../../src/wallets/spending/unreserved-outputs.ts";
 import { transaction } from "./transactions.ts";
 
 const TOKEN = "aa".repeat(28);
@@ -31,9 +31,9 @@ const WALLET: WalletState = {
 const spareOf = (
   shown: WalletOutput[],
   wallet: Partial<WalletState> = {},
-  open: Parameters<typeof unreservedOutputs>[2] = [],
+  open: Parameters<typeof listUnreservedOutputs>[2] = [],
   reserved: string[] = [],
-) => unreservedOutputs(shown, { ...WALLET, ...wallet }, open, new Set(reserved));
+) => listUnreservedOutputs(shown, { ...WALLET, ...wallet }, open, new Set(reserved));
 
 it("a wallet can spare what is neither its line, nor its collateral, nor holds tokens", () => {
   expect(spareOf(ALL)).toEqual([SMALL, LARGE]);

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Side } from "../../../src/escrow/model/record.ts";
+import type { Side } from "../../../src/escrow/model/escrow-record.ts";
 import { emptyTables } from "../../support/app.ts";
 import { runs, sized } from "../../support/effort.ts";
 import { makeRecord, Writer } from "../../support/sources/records.ts";

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { DeliveryMessage, Env } from "../../../src/env.ts";
-import { sweepDeliveries } from "../../../src/webhooks/delivery/sweep.ts";
+import { sweepDeliveries } from "../../../src/webhooks/delivery/sweep-deliveries.ts";
 import { call, emptyTables } from "../../support/app.ts";
 import { wrapD1 } from "../../support/d1.ts";
 import { makeRecord, Writer } from "../../support/sources/records.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RpcRefusal, RpcUnavailable, readResult } from "../../../src/x402/evm/rpc.ts";
+import { RpcRefusal, RpcUnavailableError, readResult } from "../../../src/x402/evm/rpc.ts";
 import * as results from "../../../src/x402/evm/rpc-results.ts";
 import { runs } from "../../support/effort.ts";
 
@@ -43,7 +43,7 @@ describe("readResult", () => {
         try {
           readResult(form, value);
         } catch (error) {
-          expect(error).toBeInstanceOf(RpcUnavailable);
+          expect(error).toBeInstanceOf(RpcUnavailableError);
         }
       }),
       runs(200, 5_000),
@@ -52,7 +52,7 @@ describe("readResult", () => {
 
   it("throws RpcUnavailable for a refusal", () => {
     const refusal = new RpcRefusal(-32000, "no", null);
-    expect(() => readResult(results.quantity, refusal)).toThrow(RpcUnavailable);
+    expect(() => readResult(results.quantity, refusal)).toThrow(RpcUnavailableError);
   });
 
   it.each([null, undefined])("reads the base fee %s as none", (baseFeePerGas) => {

@@ -40,7 +40,7 @@ it("a settled payment leaves the books without a read of all payments settled be
     const settleFinally = (n: number) => {
       store.addJob(jobOf(`job-${n}`), now);
       store.recordSettled(`job-${n}`, PLACE, now);
-      store.finishJob(`job-${n}`, now);
+      store.finalizeJob(`job-${n}`, now);
     };
     for (let n = 0; n < JOBS; n++) settleFinally(n);
     read = 0;

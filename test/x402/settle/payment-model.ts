@@ -3,9 +3,9 @@ import type { Job, JobStatus, SettleOrder } from "../../../src/x402/model/messag
 import { onRequest } from "../../../src/x402/settle/on-request.ts";
 import {
   advance,
-  type Effect,
   listWatchedAttempts,
   type Payment,
+  type PaymentEffect,
   type PaymentEvent,
   toPaymentEvent,
 } from "../../../src/x402/settle/payment-state.ts";
@@ -172,7 +172,7 @@ export class SettlementModel {
   }
 
   /** @returns whether the object lives, and its caller has no answer yet */
-  #run(first: Effect | null, turns: Iterator<Turn>): boolean {
+  #run(first: PaymentEffect | null, turns: Iterator<Turn>): boolean {
     let isAnswered = false;
     for (let effect = first; effect !== null; ) {
       const events = this.#perform(effect, turns.next().value);
@@ -190,7 +190,7 @@ export class SettlementModel {
     return !isAnswered;
   }
 
-  #perform(effect: Effect, turn: Turn): PaymentEvent[] | typeof EVICTED {
+  #perform(effect: PaymentEffect, turn: Turn): PaymentEvent[] | typeof EVICTED {
     const { fault } = turn;
     if (fault === "evicted before") return EVICTED;
     if (fault === "lost before") {
@@ -204,7 +204,7 @@ export class SettlementModel {
     return events;
   }
 
-  #carryOut(effect: Effect, turn: Turn): PaymentEvent[] {
+  #carryOut(effect: PaymentEffect, turn: Turn): PaymentEvent[] {
     const { payment } = this;
     if (!payment) throw new Error("nothing is done without a payment");
     const { attemptId } = payment.order;

@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { onRequest, RELATIONS } from "../../../src/x402/settle/on-request.ts";
 import {
   advance,
-  type Effect,
-  EVENTS,
+  PAYMENT_EVENT_KINDS,
+  PAYMENT_PHASES,
   type Payment,
+  type PaymentEffect,
   type PaymentEvent,
-  PHASES,
-  type Phase,
+  type PaymentPhase,
   toPaymentEvent,
 } from "../../../src/x402/settle/payment-state.ts";
 import { runs } from "../../support/effort.ts";
@@ -23,7 +23,7 @@ const SUCCESS = {
 };
 
 /** A payment that has come as far as that. */
-function paymentIn(phase: Phase, over: Partial<Payment> = {}): Payment {
+function paymentIn(phase: PaymentPhase, over: Partial<Payment> = {}): Payment {
   const { payload: _, v: __, waitMs: ___, ...order } = orderOf("first");
   const isDecided = !["claimed", "writing", "withdrawing", "verified"].includes(phase);
   const isSuccess = ["settled", "settledRecorded", "closed"].includes(phase);
@@ -43,7 +43,7 @@ function paymentIn(phase: Phase, over: Partial<Payment> = {}): Payment {
   };
 }
 
-function eventOf(kind: (typeof EVENTS)[number], attemptId = "first"): PaymentEvent {
+function eventOf(kind: (typeof PAYMENT_EVENT_KINDS)[number], attemptId = "first"): PaymentEvent {
   const word = { attemptId, transaction: "0x02", reason: null, message: null, isFinal: false };
   switch (kind) {
     case "valid":
@@ -61,7 +61,12 @@ function eventOf(kind: (typeof EVENTS)[number], attemptId = "first"): PaymentEve
 }
 
 /** Every event that changes something, and what is to be done then; `gone`: it is forgotten. */
-const CHANGES: [Phase, (typeof EVENTS)[number], Phase | "gone", Effect | null][] = [
+const CHANGES: [
+  PaymentPhase,
+  (typeof PAYMENT_EVENT_KINDS)[number],
+  PaymentPhase | "gone",
+  PaymentEffect | null,
+][] = [
   ["claimed", "valid", "writing", "write"],
   ["claimed", "invalid", "refused", "record"],
   ["claimed", "broken", "gone", null],
@@ -94,7 +99,9 @@ const CHANGES: [Phase, (typeof EVENTS)[number], Phase | "gone", Effect | null][]
 ];
 
 describe("the table of a payment", () => {
-  const cells = PHASES.flatMap((phase) => EVENTS.map((kind) => [phase, kind] as const));
+  const cells = PAYMENT_PHASES.flatMap((phase) =>
+    PAYMENT_EVENT_KINDS.map((kind) => [phase, kind] as const),
+  );
   it.each(cells)("%s, %s", (phase, kind) => {
     const payment = paymentIn(phase);
     const step = advance(payment, eventOf(kind));
@@ -106,7 +113,7 @@ describe("the table of a payment", () => {
   });
 
   it("closes or forgets at once what is final when D1 has it", () => {
-    const recorded = (phase: Phase) =>
+    const recorded = (phase: PaymentPhase) =>
       advance(paymentIn(phase, { isFinal: true }), { kind: "recorded" }).payment;
     expect(recorded("settled")).toMatchObject({ phase: "closed", revision: 1 });
     expect(recorded("failed")).toBeNull();
@@ -118,7 +125,7 @@ describe("the table of a payment", () => {
     expect(advance(payment, { kind: "withdrawn" }).payment).toEqual({ ...before, earlier: [] });
   });
 
-  it.each(PHASES)(
+  it.each(PAYMENT_PHASES)(
     "%s, an attempt before is settled: its turn only once the latest failed",
     (phase) => {
       const order = { ...paymentIn("claimed").order, attemptId: "before" };
@@ -134,7 +141,7 @@ describe("the table of a payment", () => {
   );
 
   it("hears no event of an attempt that it does not know", () => {
-    for (const phase of PHASES)
+    for (const phase of PAYMENT_PHASES)
       for (const kind of ["settled", "failed", "final"] as const) {
         const payment = paymentIn(phase);
         expect(advance(payment, eventOf(kind, "stranger"))).toEqual({ payment, effect: null });
@@ -173,7 +180,7 @@ describe("a request for an authorization", () => {
     other: orderOf("second", { payloadHash: "another hash" }),
   };
   /** What each request causes, in the order of RELATIONS. */
-  const REPLIES: Record<Phase, string> = {
+  const REPLIES: Record<PaymentPhase, string> = {
     claimed: "new new new new",
     writing: "verify verify withdraw conflict",
     withdrawing: "withdraw withdraw withdraw conflict",
@@ -188,7 +195,7 @@ describe("a request for an authorization", () => {
   const reactTo = (payment: Payment, order = ASKED.repeat, isBusy = false) =>
     onRequest(payment, order, { isBusy, isWatched: true });
 
-  it.each(PHASES)("in phase %s is answered by its payment, key and request", (phase) => {
+  it.each(PAYMENT_PHASES)("in phase %s is answered by its payment, key and request", (phase) => {
     const payment = paymentIn(phase);
     const replies = RELATIONS.map((relation) => {
       const reaction = reactTo(payment, ASKED[relation]);

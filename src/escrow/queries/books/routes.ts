@@ -1,12 +1,18 @@
 import type * as z from "zod";
 import type { AppContext } from "../../../http/context.ts";
 import { createRouter, serve } from "../../../http/endpoint.ts";
-import { envelope, exactNumber, isoTime } from "../../../http/envelope.ts";
-import { readSession, textAnswer } from "../../../http/session.ts";
-import type { Side } from "../../model/record.ts";
-import { type Account, accountOf, type Bucket, calendarOf, type Total } from "./account.ts";
-import { books, booksBody } from "./schemas.ts";
-import { KINDS, readSums } from "./sums.ts";
+import { isoTime, toEnvelope, toExactNumber } from "../../../http/envelope.ts";
+import { createJsonResponse, openReadSession } from "../../../http/session.ts";
+import type { Side } from "../../model/escrow-record.ts";
+import {
+  type Account,
+  type AccountBucket,
+  type AccountTotal,
+  buildAccount,
+  createCalendar,
+} from "./build-account.ts";
+import { booksBody, booksResponse } from "./schemas.ts";
+import { ACCOUNT_KINDS, readSums } from "./sums.ts";
 
 const BOOKS = {
   payment: {
@@ -15,7 +21,7 @@ const BOOKS = {
     tag: "Payments",
     gained: "Income",
     summary: "Sums up the income from payments",
-    data: books("Income", "Income of sellers"),
+    data: booksResponse("Income", "Income of sellers"),
   },
   purchase: {
     path: "/purchase/spending",
@@ -23,19 +29,19 @@ const BOOKS = {
     tag: "Purchases",
     gained: "Spend",
     summary: "Sums up the cost of purchases",
-    data: books("Spend", "Spending of buyers"),
+    data: booksResponse("Spend", "Spending of buyers"),
   },
 } as const;
 
-const DESCRIPTION = `An escrow counts at the block time of its newest transaction, in the days and months of \`timeZone\`. A withdrawal counts with its price, a settled dispute with the funds that each side received. Escrows with invalid funds do not count.`;
+const BOOKS_DESCRIPTION = `An escrow counts at the block time of its newest transaction, in the days and months of \`timeZone\`. A withdrawal counts with its price, a settled dispute with the funds that each side received. Escrows with invalid funds do not count.`;
 
 /** Begin of a period that names none, epoch milliseconds. */
-const FIRST_START = Date.UTC(2020, 0, 1);
+const DEFAULT_PERIOD_START_MS = Date.UTC(2020, 0, 1);
 /** No block is later, and no later time is printed. */
-const LAST_END = Date.UTC(10_000, 0, 1) - 1;
+const MAX_TIMESTAMP_MS = Date.UTC(10_000, 0, 1) - 1;
 
 /** A bound within the times that blocks and answers have, epoch milliseconds. */
-const within = (time: number) => Math.min(Math.max(time, 0), LAST_END);
+const clampTime = (time: number) => Math.min(Math.max(time, 0), MAX_TIMESTAMP_MS);
 
 /** `POST /payment/income` and `POST /purchase/spending`. */
 export function booksRoutes() {
@@ -54,17 +60,17 @@ export function booksRoutes() {
         takesBookmark: true,
         tag,
         summary,
-        description: DESCRIPTION,
+        description: BOOKS_DESCRIPTION,
         body: booksBody,
         data,
       },
-      (c, { body }) => answer(c, side, body),
+      (c, { body }) => respondWithBooks(c, side, body),
     );
   }
   return router;
 }
 
-async function answer(
+async function respondWithBooks(
   c: AppContext,
   side: Side,
   body: z.output<typeof booksBody>,
@@ -72,35 +78,37 @@ async function answer(
   const { network, agentIdentifier, startDate, endDate, timeZone } = body;
   const { caller } = c.var;
   // A period that has only one bound is none that ends before it begins.
-  const from = within(startDate ?? Math.min(FIRST_START, endDate ?? FIRST_START));
-  const session = readSession(c, network);
+  const from = clampTime(
+    startDate ?? Math.min(DEFAULT_PERIOD_START_MS, endDate ?? DEFAULT_PERIOD_START_MS),
+  );
+  const session = openReadSession(c, network);
   const { escrows, sums } = await readSums(session, side, {
     network,
     agentIdentifier,
     from,
-    to: typeof endDate === "number" ? within(endDate) : null,
+    to: typeof endDate === "number" ? clampTime(endDate) : null,
     sourceType: body.filterPaymentSourceType,
     walletIds: caller.permission === "Admin" ? null : (caller.scope?.walletIds ?? null),
   });
-  const dateOf = calendarOf(timeZone);
+  const dateOf = createCalendar(timeZone);
   if (dateOf === null) throw new Error(`there is no time zone ${timeZone}`);
-  const accounts = KINDS.map((kind) => {
+  const accounts = ACCOUNT_KINDS.map((kind) => {
     const name =
       kind === "gained" ? BOOKS[side].gained : kind === "refunded" ? "Refunded" : "Pending";
-    return toAccountResponse(name, accountOf(side, kind, sums, dateOf));
+    return toAccountResponse(name, buildAccount(side, kind, sums, dateOf));
   });
   const data = {
     agentIdentifier,
     periodStart: isoTime(from),
-    periodEnd: isoTime(within(endDate ?? Math.max(from, Date.now()))),
+    periodEnd: isoTime(clampTime(endDate ?? Math.max(from, Date.now()))),
     totalTransactions: escrows,
     ...Object.assign({}, ...accounts),
   };
-  return textAnswer(c, JSON.stringify(envelope(data)), session);
+  return createJsonResponse(c, JSON.stringify(toEnvelope(data)), session);
 }
 
 function toAccountResponse(name: string, { total, daily, monthly }: Account) {
-  const toBucketResponse = ({ day, month, year, ...bucket }: Bucket) => ({
+  const toBucketResponse = ({ day, month, year, ...bucket }: AccountBucket) => ({
     ...(day !== undefined && { day }),
     month,
     year,
@@ -113,18 +121,18 @@ function toAccountResponse(name: string, { total, daily, monthly }: Account) {
   };
 }
 
-function toTotalResponse({ units, networkFee }: Total) {
+function toTotalResponse({ units, networkFee }: AccountTotal) {
   return {
     Units: units.map(({ unit, gross, protocolFee, networkFee, net }) => ({
       unit,
-      amount: exactNumber(gross),
+      amount: toExactNumber(gross),
       amountText: String(gross),
       gross: String(gross),
       protocolFee: String(protocolFee),
       networkFee: String(networkFee),
       net: String(net),
     })),
-    blockchainFees: exactNumber(networkFee),
+    blockchainFees: toExactNumber(networkFee),
     blockchainFeesText: String(networkFee),
   };
 }

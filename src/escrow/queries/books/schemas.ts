@@ -1,30 +1,35 @@
 import * as z from "zod";
-import { AGENT_IDENTIFIER, described, named, timestamp } from "../../../http/openapi/fields.ts";
 import {
-  givenAgentIdentifier,
   network,
   paymentSourceType,
+  requestAgentIdentifier,
   unit,
-} from "../../../http/openapi/ledger.ts";
+} from "../../../http/openapi/chain-fields.ts";
+import {
+  described,
+  EXAMPLE_AGENT_IDENTIFIER,
+  named,
+  timestamp,
+} from "../../../http/openapi/fields.ts";
 import { text, time } from "../../../http/openapi/parameters.ts";
-import { calendarOf } from "./account.ts";
+import { createCalendar } from "./build-account.ts";
 
-const bound = (what: string) => described(time().nullable().optional(), what);
+const periodBound = (what: string) => described(time().nullable().optional(), what);
 
 /** What both books take. */
 export const booksBody = z
   .object({
     agentIdentifier: described(
-      givenAgentIdentifier.nullable(),
+      requestAgentIdentifier.nullable(),
       "Only escrows of this agent: policy id and asset name in hex. Null: all agents.",
-      AGENT_IDENTIFIER,
+      EXAMPLE_AGENT_IDENTIFIER,
     ),
-    startDate: bound("Start of the period, inclusive. Omitted or null: 2020 in UTC."),
-    endDate: bound("End of the period, exclusive. Omitted or null: now."),
+    startDate: periodBound("Start of the period, inclusive. Omitted or null: 2020 in UTC."),
+    endDate: periodBound("End of the period, exclusive. Omitted or null: now."),
     timeZone: described(
       text()
         .default("Etc/UTC")
-        .refine((name) => calendarOf(name) !== null, "must be the name of an IANA time zone")
+        .refine((name) => createCalendar(name) !== null, "must be the name of an IANA time zone")
         .meta({ format: "time-zone" }),
       "IANA time zone of the days and months.",
       "Europe/Berlin",
@@ -67,7 +72,7 @@ const unitTotal = named(
   }),
 );
 
-const totals = {
+const totalFields = {
   Units: described(z.array(unitTotal), "Sums by unit, the native coin first."),
   blockchainFees: described(
     z.number(),
@@ -76,21 +81,25 @@ const totals = {
   ),
   blockchainFeesText: amountText("Decimal text of the same figure", "1456286"),
 };
-const total = named("BookedTotal", "Sums of a period.", z.object(totals));
-const month = {
+const total = named("BookedTotal", "Sums of a period.", z.object(totalFields));
+const monthFields = {
   month: described(z.int().min(1).max(12), "The month, from 1.", 11),
   year: described(z.int(), "The year.", 2026),
 };
-const daily = named(
+const dayTotal = named(
   "BookedDay",
   "Sums of a day.",
   z.object({
     day: described(z.int().min(1).max(31), "The day of the month.", 22),
-    ...month,
-    ...totals,
+    ...monthFields,
+    ...totalFields,
   }),
 );
-const monthly = named("BookedMonth", "Sums of a month.", z.object({ ...month, ...totals }));
+const monthTotal = named(
+  "BookedMonth",
+  "Sums of a month.",
+  z.object({ ...monthFields, ...totalFields }),
+);
 
 /**
  * The answer of one of the books.
@@ -98,23 +107,23 @@ const monthly = named("BookedMonth", "Sums of a month.", z.object({ ...month, ..
  * @param gained - what is booked, as fields are called: `Income`
  * @param what - the same for people
  */
-export function books<Gained extends "Income" | "Spend">(gained: Gained, what: string) {
-  const of = (kind: string, about: string) => ({
+export function booksResponse<Gained extends "Income" | "Spend">(gained: Gained, what: string) {
+  const accountFields = (kind: string, about: string) => ({
     [`Total${kind}`]: described(total, `${about}.`),
-    [`Daily${kind}`]: described(z.array(daily), `${about}, by day, without empty days.`),
-    [`Monthly${kind}`]: described(z.array(monthly), `${about}, by month, without empty months.`),
+    [`Daily${kind}`]: described(z.array(dayTotal), `${about}, by day, without empty days.`),
+    [`Monthly${kind}`]: described(z.array(monthTotal), `${about}, by month, without empty months.`),
   });
   return z.object({
     agentIdentifier: described(
       z.string().nullable(),
       "The requested agent. Null: all agents.",
-      AGENT_IDENTIFIER,
+      EXAMPLE_AGENT_IDENTIFIER,
     ),
     periodStart: timestamp("Start of the period.", "2020-01-01T00:00:00.000Z"),
     periodEnd: timestamp("End of the period."),
     totalTransactions: described(z.int().min(0), "Number of counted escrows.", 3),
-    ...of(gained, what),
-    ...of("Refunded", "Refunds to buyers"),
-    ...of("Pending", "Locked funds that nobody has received yet"),
+    ...accountFields(gained, what),
+    ...accountFields("Refunded", "Refunds to buyers"),
+    ...accountFields("Pending", "Locked funds that nobody has received yet"),
   });
 }

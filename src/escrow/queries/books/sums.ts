@@ -1,44 +1,48 @@
 /** Sums the amounts of escrows in the database, without reading single records. */
 import { type Network, ON_CHAIN_STATES, type PaymentSourceType } from "../../../chain/network.ts";
 import type { Database } from "../../../db/client.ts";
-import type { Side } from "../../model/record.ts";
-import { ENDED, IS_OF_REMOVED, MOVED_AT } from "../../store/predicates.ts";
+import type { Side } from "../../model/escrow-record.ts";
+import {
+  BLOCK_TIME_SQL,
+  ENDED_CONDITION,
+  SOURCE_REMOVED_CONDITION,
+} from "../../store/predicates.ts";
 
 /**
  * Seconds that a sum covers. Since the ledger exists, every offset of a time zone has been a
  * multiple of it. So a local day has whole sums.
  */
-const QUARTER_HOUR = 900;
+const QUARTER_HOUR_SECONDS = 900;
 
 /** A sum of 64-bit numbers may need more: billions and the rest are added up apart. */
 const BILLION = 1_000_000_000;
 
-const OPEN_STATES = ON_CHAIN_STATES.filter(
-  (state) => !ENDED.includes(`'${state}'`) && state !== "FundsOrDatumInvalid",
+const OPEN_STATES_SQL = ON_CHAIN_STATES.filter(
+  (state) => !ENDED_CONDITION.includes(`'${state}'`) && state !== "FundsOrDatumInvalid",
 )
   .map((state) => `'${state}'`)
   .join(", ");
 
 /** What a record says of itself, as the parts below take it. */
-const COLUMNS = `on_chain_state AS reached, terms, state,
-  ${MOVED_AT} / ${QUARTER_HOUR} * ${QUARTER_HOUR} AS quarter,
+const ESCROW_FIELDS_SQL = `on_chain_state AS reached, terms, state,
+  ${BLOCK_TIME_SQL} / ${QUARTER_HOUR_SECONDS} * ${QUARTER_HOUR_SECONDS} AS quarter,
   CAST(iif(side = 'payment', state->>'sellerFees', state->>'buyerFees') AS INTEGER) AS fees`;
 
-const AMOUNT = `CAST(value->>'amount' AS INTEGER)`;
+const AMOUNT_SQL = `CAST(value->>'amount' AS INTEGER)`;
 
 /**
  * SQL of the sums of a side's (?1) and a network's (?2) escrows in a period. The period is from ?3 to before
  * ?4, Unix seconds. ?5 is a type and ?6 a list of wallets, or null. ?7 is the agent, if any.
  */
-const sumsStatement = (ofAgent: boolean) => `WITH
+const buildSumsSql = (ofAgent: boolean) => `WITH
   found AS MATERIALIZED (
-    SELECT ${COLUMNS} FROM escrow INDEXED BY ${ofAgent ? "escrow_agent_ended" : "escrow_ended"}
-    WHERE side = ?1 AND network = ?2 AND ${ENDED} AND ${MOVED_AT} >= ?3 AND ${MOVED_AT} < ?4
-      ${FILTERS(ofAgent)}
+    SELECT ${ESCROW_FIELDS_SQL} FROM escrow INDEXED BY ${ofAgent ? "escrow_agent_ended" : "escrow_ended"}
+    WHERE side = ?1 AND network = ?2 AND ${ENDED_CONDITION} AND ${BLOCK_TIME_SQL} >= ?3 AND ${BLOCK_TIME_SQL} < ?4
+      ${buildFiltersSql(ofAgent)}
     UNION ALL
-    SELECT ${COLUMNS} FROM escrow INDEXED BY escrow_state_newest
-    WHERE side = ?1 AND network = ?2 AND on_chain_state IN (${OPEN_STATES})
-      AND ${MOVED_AT} >= ?3 AND ${MOVED_AT} < ?4 ${FILTERS(ofAgent)}),
+    SELECT ${ESCROW_FIELDS_SQL} FROM escrow INDEXED BY escrow_state_newest
+    WHERE side = ?1 AND network = ?2 AND on_chain_state IN (${OPEN_STATES_SQL})
+      AND ${BLOCK_TIME_SQL} >= ?3 AND ${BLOCK_TIME_SQL} < ?4 ${buildFiltersSql(ofAgent)}),
   parts AS (
     SELECT quarter, 'gained' AS kind, terms->'funds' AS funds, fees, state->>'settled' AS settled
     FROM found WHERE reached = 'Withdrawn'
@@ -55,10 +59,10 @@ const sumsStatement = (ofAgent: boolean) => `WITH
     FROM found WHERE reached = 'DisputedWithdrawn'
       AND (state->'withdrawnForBuyer' <> '[]' OR state->'withdrawnForSeller' = '[]')),
   amounts AS (
-    SELECT quarter, kind, value->>'unit' AS unit, ${AMOUNT} AS amount, 0 AS fee
-    FROM parts, json_each(funds) WHERE ${AMOUNT} > 0
+    SELECT quarter, kind, value->>'unit' AS unit, ${AMOUNT_SQL} AS amount, 0 AS fee
+    FROM parts, json_each(funds) WHERE ${AMOUNT_SQL} > 0
     UNION ALL
-    SELECT quarter, kind, value->>'unit', 0, ${AMOUNT}
+    SELECT quarter, kind, value->>'unit', 0, ${AMOUNT_SQL}
     FROM parts, json_each(settled, '$.protocolFee'))
 SELECT 'escrows' AS what, 0 AS quarter, NULL AS kind, NULL AS unit,
   0 AS high, count(*) AS low, 0 AS feeHigh, 0 AS feeLow
@@ -76,22 +80,22 @@ FROM amounts GROUP BY quarter, kind, unit`;
  * not know the end yet. This happens after a source was added again. The newer record must belong
  * to the requested wallets, too.
  */
-const IS_KEPT_ANEW = `EXISTS (SELECT 1 FROM escrow AS newer INDEXED BY escrow_identifier
+const SUPERSEDED_CONDITION = `EXISTS (SELECT 1 FROM escrow AS newer INDEXED BY escrow_identifier
     WHERE newer.identifier_hash = escrow.identifier_hash AND newer.side = ?1
       AND newer.network = ?2 AND newer.contract_address = escrow.contract_address
       AND newer.id > escrow.id
-      AND (newer.${ENDED} OR NOT escrow.${ENDED})
+      AND (newer.${ENDED_CONDITION} OR NOT escrow.${ENDED_CONDITION})
       AND (?6 IS NULL OR newer.wallet->>'id' IN (SELECT value FROM json_each(?6))))`;
 
-const FILTERS = (ofAgent: boolean) => `
+const buildFiltersSql = (ofAgent: boolean) => `
   AND (?5 IS NULL OR source_type = ?5)
   AND (?6 IS NULL OR wallet->>'id' IN (SELECT value FROM json_each(?6)))
-  AND NOT (${IS_OF_REMOVED} AND ${IS_KEPT_ANEW})
+  AND NOT (${SOURCE_REMOVED_CONDITION} AND ${SUPERSEDED_CONDITION})
   ${ofAgent ? "AND terms->>'agentIdentifier' = ?7" : ""}`;
 
 /** Which side of an account amounts belong to. */
-export const KINDS = ["gained", "refunded", "pending"] as const;
-export type Kind = (typeof KINDS)[number];
+export const ACCOUNT_KINDS = ["gained", "refunded", "pending"] as const;
+export type AccountKind = (typeof ACCOUNT_KINDS)[number];
 
 export interface SumsQuery {
   network: Network;
@@ -108,18 +112,18 @@ export interface SumsQuery {
 export interface Sum {
   /** Unix seconds. */
   quarter: number;
-  kind: Kind;
+  kind: AccountKind;
   unit: string;
   gross: bigint;
   protocolFee: bigint;
   networkFee: bigint;
 }
 
-interface Row {
+interface SumRow {
   /** `network`: `fee` is what the network took. `escrows`: `gross` is how many there are. */
   what: "escrows" | "network" | "unit";
   quarter: number;
-  kind: Kind;
+  kind: AccountKind;
   unit: string;
   /** Billions, and the rest. */
   high: number;
@@ -138,25 +142,25 @@ export async function readSums(
   side: Side,
   query: SumsQuery,
 ): Promise<{ escrows: number; sums: Sum[] }> {
-  const rows = await db.all<Row>(
-    sumsStatement(query.agentIdentifier !== null),
+  const rows = await db.all<SumRow>(
+    buildSumsSql(query.agentIdentifier !== null),
     side,
     query.network,
-    seconds(query.from) ?? 0,
-    seconds(query.to) ?? Number.MAX_SAFE_INTEGER,
+    toSeconds(query.from) ?? 0,
+    toSeconds(query.to) ?? Number.MAX_SAFE_INTEGER,
     query.sourceType ?? null,
     query.walletIds && JSON.stringify(query.walletIds),
     ...(query.agentIdentifier === null ? [] : [query.agentIdentifier]),
   );
-  const exact = (high: number, low: number) => BigInt(high) * BigInt(BILLION) + BigInt(low);
+  const toExactSum = (high: number, low: number) => BigInt(high) * BigInt(BILLION) + BigInt(low);
   const escrows = rows.find(({ what }) => what === "escrows")?.low ?? 0;
   const sums = rows
     .filter(({ what }) => what !== "escrows")
     .map(({ what, quarter, kind, unit, high, low, feeHigh, feeLow }): Sum => {
-      const fee = exact(feeHigh, feeLow);
+      const fee = toExactSum(feeHigh, feeLow);
       const isUnit = what === "unit";
       return {
-        ...{ quarter, kind, unit, gross: exact(high, low) },
+        ...{ quarter, kind, unit, gross: toExactSum(high, low) },
         protocolFee: isUnit ? fee : 0n,
         networkFee: isUnit ? 0n : fee,
       };
@@ -165,6 +169,6 @@ export async function readSums(
 }
 
 /** Block times are whole seconds: those of a half-open period are from its rounded-up begin to its end. */
-function seconds(milliseconds: number | null): number | null {
+function toSeconds(milliseconds: number | null): number | null {
   return milliseconds === null ? null : Math.ceil(milliseconds / 1000);
 }

@@ -1,14 +1,14 @@
 import { createRouter, serve } from "../../../http/endpoint.ts";
-import { answerText, described } from "../../../http/openapi/fields.ts";
+import { described, responseText } from "../../../http/openapi/fields.ts";
 import { wholeNumber } from "../../../http/openapi/parameters.ts";
-import { readSession } from "../../../http/session.ts";
+import { openReadSession } from "../../../http/session.ts";
 import { listQuery } from "../query-schemas.ts";
-import { csvFile } from "./file.ts";
+import { buildCsvFile } from "./build-csv-file.ts";
 
 /** Lines of a file: with the longest identifiers they still fit the memory of a Worker. */
 const MAX_LINES = 2_000;
 
-const MEDIA = "text/csv";
+const CSV_MEDIA_TYPE = "text/csv";
 
 const csvQuery = listQuery.omit({ includeHistory: true }).extend({
   limit: described(
@@ -40,19 +40,19 @@ export function csvRoutes() {
         summary: `Lists ${tag.toLowerCase()} as CSV, newest first`,
         description: `The records of \`GET /${side}\` with the same filters: a header, then a line per record (RFC 4180). \`amount\`, fees and lists of amounts are in minor units; \`wholeAmount\` is exact too. An apostrophe precedes text that a spreadsheet would read as a formula. If more records follow, the last line begins with \`More follow\`, and \`Link\` names the next file.`,
         query: csvQuery,
-        media: MEDIA,
-        data: answerText("A header, and a line per record.", "id,createdAt,network\r\n"),
+        media: CSV_MEDIA_TYPE,
+        data: responseText("A header, and a line per record.", "id,createdAt,network\r\n"),
       },
       async (c, { query }) => {
-        const session = readSession(c, query.network);
+        const session = openReadSession(c, query.network);
         const filters = { ...query, includeHistory: false, viewer: c.var.caller };
-        const { text, nextCursor } = await csvFile(c, session, side, filters);
+        const { text, nextCursor } = await buildCsvFile(c, session, side, filters);
         const bookmark = session.bookmark();
         return c.body(text, 200, {
-          "content-type": `${MEDIA}; charset=utf-8; header=present`,
+          "content-type": `${CSV_MEDIA_TYPE}; charset=utf-8; header=present`,
           "content-disposition": `attachment; filename="${list.toLowerCase()}.csv"`,
           ...(bookmark !== null && { "x-d1-bookmark": bookmark }),
-          ...(nextCursor !== null && { link: nextLink(c.req.url, nextCursor) }),
+          ...(nextCursor !== null && { link: buildNextLink(c.req.url, nextCursor) }),
         });
       },
     );
@@ -61,7 +61,7 @@ export function csvRoutes() {
 }
 
 /** RFC 8288: the same request for what follows. */
-function nextLink(url: string, cursorId: string): string {
+function buildNextLink(url: string, cursorId: string): string {
   const { pathname, searchParams } = new URL(url);
   searchParams.set("cursorId", cursorId);
   return `<${pathname}?${searchParams}>; rel="next"`;

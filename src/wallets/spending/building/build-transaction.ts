@@ -1,19 +1,19 @@
-import { type ChainTime, chainTime } from "../../../chain/chain-time.ts";
+import { type ChainTime, computeChainTime } from "../../../chain/chain-time.ts";
 import {
   type Block,
-  NotEvaluated,
+  EvaluationUnavailableError,
   type ProtocolParameters,
   ProviderError,
 } from "../../../chain/provider/provider.ts";
 import { findMentionedOutputs } from "../../../chain/provider/rejection.ts";
-import { epochEnd } from "../../../chain/slots.ts";
+import { nextEpochStart } from "../../../chain/slots.ts";
 import { buildTransaction } from "../../../chain/transaction/build-transaction.ts";
-import { totalUnits } from "../../../chain/transaction/minimum-fee.ts";
-import { mergeableOutputs } from "../../../chain/transaction/order-outputs.ts";
+import { sumExecutionUnits } from "../../../chain/transaction/minimum-fee.ts";
+import { selectMergeableOutputs } from "../../../chain/transaction/order-outputs.ts";
 import {
+  createInputSelector,
   InsufficientFundsError,
   MissingCollateralError,
-  payFrom,
 } from "../../../chain/transaction/select-inputs.ts";
 import {
   formatOutputReference,
@@ -22,21 +22,25 @@ import {
   type WalletOutput,
 } from "../../../chain/transaction/transaction-plan.ts";
 import type { WalletKeys } from "../../../chain/wallet-keys.ts";
-import { isLiving, isWaiting } from "../../model/phases.ts";
-import { taskKey, type WalletTransaction } from "../../model/wallet-transaction.ts";
-import { DeadlinePassedError, EarlierMayLandError, NotYetError } from "../../queue/errors.ts";
+import { isActive, isPending } from "../../model/phases.ts";
+import { toTaskKey, type WalletTransaction } from "../../model/wallet-transaction.ts";
+import {
+  DeadlinePassedError,
+  PriorTransactionPendingError,
+  RetryLaterError,
+} from "../../queue/errors.ts";
 import type { Task, TaskFailure, TransactionPart, WalletFeature } from "../../queue/feature.ts";
-import { isTransient } from "../../queue/isolate.ts";
-import { ownOutputs } from "../context/output-view.ts";
+import { isTransient } from "../../queue/isolate-failures.ts";
+import { deriveOwnOutputs } from "../context/output-view.ts";
 import type { WalletPorts, WalletRun } from "../context/wallet-ports.ts";
-import { findPosition } from "../model/outward-line.ts";
-import { toStoredFields } from "./compose.ts";
+import { findOutwardPosition } from "../model/outward-chain.ts";
 import { composeMembers } from "./compose-members.ts";
-import { measureScripts } from "./measure.ts";
-import { excludeBad, type Member } from "./members.ts";
-import { placeOnLane, placeOnLine, type TransactionPlace } from "./place-transaction.ts";
-import { listReferences, usePublishedScripts } from "./read-scripts.ts";
-import { computeWindow } from "./validity-window.ts";
+import { toStoredFields } from "./compose-transaction.ts";
+import { excludeBadMembers, type TransactionMember } from "./exclude-bad-members.ts";
+import { measureScripts } from "./measure-scripts.ts";
+import { placeChained, placeParallel, type TransactionPlace } from "./place-transaction.ts";
+import { listScriptReferences, usePublishedScripts } from "./use-published-scripts.ts";
+import { computeValidityWindow } from "./validity-window.ts";
 
 /**
  * Native minor units. Twice what the largest transaction with the longest script costs: a higher
@@ -47,34 +51,34 @@ export const MAX_FEE = 5_000_000n;
 /** What a run needs to know of the chain to build transactions, read once. */
 export interface ChainContext {
   keys: WalletKeys;
-  shown: readonly WalletOutput[];
+  providerOutputs: readonly WalletOutput[];
   parameters: ProtocolParameters;
   time: ChainTime;
   /** Hashes of transactions that a node has accepted since. */
-  accepted: Set<string>;
+  acceptedHashes: Set<string>;
   /** Scripts that transactions can read instead of holding them, by hash. */
-  published: ReadonlyMap<string, ScriptSource>;
+  publishedScripts: ReadonlyMap<string, ScriptSource>;
   /** Names of outputs of which nothing is built. */
   reservedOutputs: ReadonlySet<string>;
 }
 
 export async function readChainContext(ports: WalletPorts, tip: Block): Promise<ChainContext> {
-  const keys = await ports.keys();
+  const keys = await ports.openKeys();
   const [shown, parameters, published, kept] = await Promise.all([
     ports.view.read(ports.provider, keys.address, ports.now()),
-    ports.view.parameters(ports.provider, epochEnd(ports.network, tip.slot), ports.now()),
-    ports.publishedScripts(),
-    Promise.all(ports.features.map((feature) => feature.reservedOutputs?.() ?? [])),
+    ports.view.loadParameters(ports.provider, nextEpochStart(ports.network, tip.slot), ports.now()),
+    ports.listPublishedScripts(),
+    Promise.all(ports.features.map((feature) => feature.listReservedOutputs?.() ?? [])),
   ]);
-  const time = chainTime(ports.clock, tip.time, ports.now());
+  const time = computeChainTime(ports.clock, tip.time, ports.now());
   const reserved = new Set(kept.flat());
   return {
     keys,
-    shown,
+    providerOutputs: shown,
     parameters,
     time,
-    accepted: new Set(),
-    published,
+    acceptedHashes: new Set(),
+    publishedScripts: published,
     reservedOutputs: reserved,
   };
 }
@@ -83,18 +87,18 @@ export async function readChainContext(ports: WalletPorts, tip: Block): Promise<
 export interface SignedTransaction {
   transaction: WalletTransaction;
   cbor: Uint8Array;
-  place: { lineRoot: string | null; collateral: string | null };
-  members: readonly Member[];
+  walletChange: { lineRoot: string | null; collateral: string | null };
+  members: readonly TransactionMember[];
 }
 
 /** What came of some tasks: a transaction of as many as go together, and those that cannot be done. */
 export interface BuildResult {
-  signed: SignedTransaction | null;
+  signedTransaction: SignedTransaction | null;
   failures: readonly TaskFailure[];
 }
 
 /** Names of the wallet's outputs that foreign transactions have spent. */
-const namesOf = ({ wallet }: WalletRun) =>
+const listForeignSpent = ({ wallet }: WalletRun) =>
   new Set(wallet.spentElsewhere.map(({ output }) => output));
 
 interface BuildJob {
@@ -110,25 +114,25 @@ interface BuildJob {
 /**
  * Builds and signs the next transaction of a feature's tasks.
  *
- * @param tasks - of one kind; see `selectForOne`
- * @throws NotYetError; transient errors
+ * @param tasks - of one kind; see `selectForTransaction`
+ * @throws RetryLaterError; transient errors
  */
-export async function buildSigned(
+export async function buildSignedTransaction(
   ports: WalletPorts,
   run: WalletRun,
   chainContext: ChainContext,
   feature: WalletFeature,
   tasks: readonly Task[],
 ): Promise<BuildResult> {
-  let window: ReturnType<typeof computeWindow>;
+  let window: ReturnType<typeof computeValidityWindow>;
   try {
-    window = computeWindow(ports.network, tasks, chainContext.time);
+    window = computeValidityWindow(ports.network, tasks, chainContext.time);
   } catch (error) {
     if (!(error instanceof DeadlinePassedError)) throw error;
-    return failed(tasks.slice(0, 1), error);
+    return toFailedResult(tasks.slice(0, 1), error);
   }
-  if (feature.prebuilt) return makePrepared(ports, run, chainContext, feature, tasks);
-  const own = ownOutputs(chainContext.shown, run.open, namesOf(run));
+  if (feature.loadPrebuilt) return usePrebuilt(ports, run, chainContext, feature, tasks);
+  const own = deriveOwnOutputs(chainContext.providerOutputs, run.open, listForeignSpent(run));
   const outputs = own.filter(
     (one) => !chainContext.reservedOutputs.has(formatOutputReference(one)),
   );
@@ -143,89 +147,103 @@ export async function buildSigned(
     outputs,
   };
   const { address } = chainContext.keys;
-  const onLine = () => placeOnLine(run, outputs, address, ports.now());
-  const onLane = () => placeOnLane(run, job.tasks, outputs, address, ports.now());
-  let result = await makeAt(job, feature.placement === "line" ? onLine : onLane);
-  const lacks = (isLacking: (error: unknown) => boolean) =>
-    result.signed === null && result.failures.some(({ error }) => isLacking(error));
+  const placeInChain = () => placeChained(run, outputs, address, ports.now());
+  const placeInParallel = () => placeParallel(run, job.tasks, outputs, address, ports.now());
+  let result = await buildAtPlace(
+    job,
+    feature.placement === "line" ? placeInChain : placeInParallel,
+  );
+  const hasFailedFor = (isLacking: (error: unknown) => boolean) =>
+    result.signedTransaction === null && result.failures.some(({ error }) => isLacking(error));
   // A lane holds little: what needs more stands on the line.
-  if (feature.placement !== "line" && lacks((error) => error instanceof InsufficientFundsError))
-    result = await makeAt(job, onLine);
-  if (!lacks((error) => error instanceof MissingCollateralError && error.isScattered))
+  if (
+    feature.placement !== "line" &&
+    hasFailedFor((error) => error instanceof InsufficientFundsError)
+  )
+    result = await buildAtPlace(job, placeInChain);
+  if (!hasFailedFor((error) => error instanceof MissingCollateralError && error.isScattered))
     return result;
   try {
-    return { signed: await mergeOutputs(job, onLine()), failures: [] };
+    return { signedTransaction: await mergeOutputs(job, placeInChain()), failures: [] };
   } catch (error) {
-    if (error instanceof NotYetError || isTransient(error)) throw error;
+    if (error instanceof RetryLaterError || isTransient(error)) throw error;
     return result;
   }
 }
 
 /** The transaction of the first task, as it was built before. */
-async function makePrepared(
+async function usePrebuilt(
   ports: WalletPorts,
   run: WalletRun,
   { keys }: ChainContext,
-  { prebuilt }: WalletFeature,
+  { loadPrebuilt: prebuilt }: WalletFeature,
   [task]: readonly Task[],
 ): Promise<BuildResult> {
-  if (!task || !prebuilt) return { signed: null, failures: [] };
+  if (!task || !prebuilt) return { signedTransaction: null, failures: [] };
   try {
     const { cbor, transaction } = await prebuilt(task, keys);
     const { lineRoot, collateral, sequence } = run.wallet;
     const stored = { sequence: sequence + 1, sourceId: ports.sourceId, movedAt: ports.now() };
     return {
-      signed: {
+      signedTransaction: {
         transaction: { ...transaction, ...stored },
         cbor,
-        place: { lineRoot, collateral },
-        members: [{ task, part: NOTHING }],
+        walletChange: { lineRoot, collateral },
+        members: [{ task, part: EMPTY_PART }],
       },
       failures: [],
     };
   } catch (error) {
     if (isTransient(error)) throw error;
-    return failed([task], error);
+    return toFailedResult([task], error);
   }
 }
 
 /** What is left to build of a transaction that was built before. */
-const NOTHING: TransactionPart = {
+const EMPTY_PART: TransactionPart = {
   ...{ scriptInputs: [], mints: [], spends: [], outputs: [] },
   ...{ metadata: new Map(), detail: {} },
 };
 
-async function makeAt(job: BuildJob, findPlace: () => TransactionPlace): Promise<BuildResult> {
+async function buildAtPlace(
+  job: BuildJob,
+  findPlace: () => TransactionPlace,
+): Promise<BuildResult> {
   let place: TransactionPlace;
   try {
     place = findPlace();
   } catch (error) {
-    if (error instanceof NotYetError) throw error;
-    return failed(job.tasks, error);
+    if (error instanceof RetryLaterError) throw error;
+    return toFailedResult(job.tasks, error);
   }
-  const { members, failures } = await gather(job, place);
-  const settled = await excludeBad(members, (some) => build(job, place, some));
-  return { signed: settled.built, failures: [...failures, ...settled.failures] };
+  const { members, failures } = await collectMembers(job, place);
+  const settled = await excludeBadMembers(members, (some) => buildFromMembers(job, place, some));
+  return { signedTransaction: settled.built, failures: [...failures, ...settled.failures] };
 }
 
-const failed = (tasks: readonly Task[], error: unknown): BuildResult => ({
-  signed: null,
+const toFailedResult = (tasks: readonly Task[], error: unknown): BuildResult => ({
+  signedTransaction: null,
   failures: tasks.map((task) => ({ task, error })),
 });
 
 /** The parts of those tasks that may be done. */
-async function gather(
+async function collectMembers(
   { run, chainContext, feature, tasks, validity, outputs, ports }: BuildJob,
   place: TransactionPlace,
 ) {
   const { keys, parameters } = chainContext;
   const { provider } = ports;
   const { baseOutput } = place.funding;
-  const members: Member[] = [];
+  const members: TransactionMember[] = [];
   const failures: TaskFailure[] = [];
   for (const task of tasks) {
     try {
-      requireFree(taskKey({ feature: feature.name, id: task.id }), run, feature, place);
+      requireNoPriorTransaction(
+        toTaskKey({ feature: feature.name, id: task.id }),
+        run,
+        feature,
+        place,
+      );
       const context = { keys, baseOutput, outputs, validity, parameters, provider };
       members.push({ task, part: await feature.buildPart(task, context) });
     } catch (error) {
@@ -240,8 +258,8 @@ async function gather(
   return { members, failures };
 }
 
-/** @throws EarlierMayLandError when a former transaction of the task stands in the way */
-function requireFree(
+/** @throws PriorTransactionPendingError when a former transaction of the task stands in the way */
+function requireNoPriorTransaction(
   key: string,
   { open, late }: WalletRun,
   { placement }: WalletFeature,
@@ -249,68 +267,69 @@ function requireFree(
 ): void {
   // Its record may ask for it only since that does not say yet that it was done.
   const isBehind = [...open, ...late].some(({ failedUpdates = [] }) =>
-    failedUpdates.some((update) => taskKey(update) === key),
+    failedUpdates.some((update) => toTaskKey(update) === key),
   );
   if (isBehind)
-    throw new EarlierMayLandError(
+    throw new PriorTransactionPendingError(
       "the record does not show the result of an earlier transaction yet",
     );
   const isFree =
     placement === "line" && lineRoot !== null
-      ? "output" in findPosition([key], lineRoot, open)
+      ? "output" in findOutwardPosition([key], lineRoot, open)
       : open.every(
-          ({ phase, tasks }) => !isLiving(phase) || !tasks.some((one) => taskKey(one) === key),
+          ({ phase, tasks }) => !isActive(phase) || !tasks.some((one) => toTaskKey(one) === key),
         );
-  if (!isFree) throw new EarlierMayLandError("an earlier transaction of the task may still land");
+  if (!isFree)
+    throw new PriorTransactionPendingError("an earlier transaction of the task may still land");
 }
 
 /** A transaction without tasks that makes one output of many, of which the next has its collateral. */
 function mergeOutputs(job: BuildJob, place: TransactionPlace): Promise<SignedTransaction> {
   const atStake = job.run.open.flatMap(({ phase, collateral }) =>
-    isWaiting(phase) && collateral !== null ? collateral.inputs : [],
+    isPending(phase) && collateral !== null ? collateral.inputs : [],
   );
   const free = place.funding.outputs.filter((one) => !atStake.includes(formatOutputReference(one)));
-  const part = { ...NOTHING, spends: mergeableOutputs(free) };
-  return build(job, place, [], [part]);
+  const part = { ...EMPTY_PART, spends: selectMergeableOutputs(free) };
+  return buildFromMembers(job, place, [], [part]);
 }
 
 /** A transaction of as many members, from the first, as it holds. @param parts - what it does */
-async function build(
+async function buildFromMembers(
   job: BuildJob,
   place: TransactionPlace,
-  members: readonly Member[],
+  members: readonly TransactionMember[],
   parts: readonly TransactionPart[] = members.map(({ part }) =>
-    usePublishedScripts(part, job.chainContext.published),
+    usePublishedScripts(part, job.chainContext.publishedScripts),
   ),
 ): Promise<SignedTransaction> {
   const { ports, run, chainContext, feature, validity } = job;
   const { keys, parameters } = chainContext;
   const frame = { validity, parameters, signer: ports.vkey };
   const composed = composeMembers(members, parts, place.funding, frame);
-  const selected = members.slice(0, composed.count);
+  const selected = members.slice(0, composed.partCount);
   const known = {
     open: run.open,
-    accepted: chainContext.accepted,
+    accepted: chainContext.acceptedHashes,
     evaluator: ports.view.evaluator,
     measurements: ports.view.measurements,
   };
   const plan = await measureScripts(ports.provider, composed, selected, known).catch(
     async (error) => {
-      if (error instanceof NotEvaluated)
+      if (error instanceof EvaluationUnavailableError)
         await ports.onMissingScripts(
-          findMentionedOutputs(error.detail, listReferences(composed.plan)),
+          findMentionedOutputs(error.detail, listScriptReferences(composed.plan)),
         );
       throw error;
     },
   );
-  const built = buildTransaction(plan, payFrom(composed.wallet, plan), [keys]);
+  const built = buildTransaction(plan, createInputSelector(composed.wallet, plan), [keys]);
   if (built.fee > MAX_FEE)
     throw new ProviderError(
       `provider: its protocol parameters lead to a fee of ${built.fee} minor units of the native coin`,
       { permanent: true },
     );
   if (run.open.some(({ hash }) => hash === built.hash))
-    throw new EarlierMayLandError("the same transaction was refused at this time");
+    throw new PriorTransactionPendingError("the same transaction was refused at this time");
   const transaction: WalletTransaction = {
     ...toStoredFields(built, composed.wallet),
     phase: "Stored",
@@ -321,10 +340,10 @@ async function build(
       id,
       detail,
     })),
-    lineIn: place.lineIn,
+    lineIn: place.chainedInput,
     isReplaceable: selected.some(({ task }) => task.isReplaceable),
-    reads: listReferences(plan),
-    memory: Number(totalUnits(plan).memory),
+    reads: listScriptReferences(plan),
+    memory: Number(sumExecutionUnits(plan).memory),
     validFrom: validity.from,
     validTo: validity.to,
     blockHeight: null,
@@ -338,7 +357,7 @@ async function build(
   return {
     transaction,
     cbor: built.cbor,
-    place: {
+    walletChange: {
       lineRoot: place.lineRoot,
       collateral: collateral && formatOutputReference(collateral),
     },

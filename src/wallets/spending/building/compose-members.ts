@@ -1,34 +1,34 @@
 import type { TransactionPart } from "../../queue/feature.ts";
-import { isExpected } from "../../queue/isolate.ts";
+import { isExpected } from "../../queue/isolate-failures.ts";
 import {
   type ComposedTransaction,
-  compose,
+  composeTransaction,
   type FundingSource,
   type TransactionFrame,
-} from "./compose.ts";
-import { BadMembersError, type Member } from "./members.ts";
+} from "./compose-transaction.ts";
+import { BadMembersError, type TransactionMember } from "./exclude-bad-members.ts";
 
 /** @throws as `compose`; BadMembersError: one whose part is in no transaction, whatever else is in it */
 export function composeMembers(
-  members: readonly Member[],
+  members: readonly TransactionMember[],
   parts: readonly TransactionPart[],
   funding: FundingSource,
   frame: TransactionFrame,
 ): ComposedTransaction {
-  const thrownFor = (some: readonly TransactionPart[]): unknown => {
+  const findUnexpectedError = (some: readonly TransactionPart[]): unknown => {
     try {
-      compose(some, funding, frame);
+      composeTransaction(some, funding, frame);
     } catch (error) {
       if (!isExpected(error)) return error;
     }
     return null;
   };
   try {
-    return compose(parts, funding, frame);
+    return composeTransaction(parts, funding, frame);
   } catch (error) {
     if (isExpected(error)) throw error;
     for (const [i, part] of parts.entries()) {
-      const own = thrownFor([part]);
+      const own = findUnexpectedError([part]);
       const member = members[i];
       if (own && member) throw new BadMembersError([member], own);
     }

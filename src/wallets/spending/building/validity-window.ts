@@ -1,17 +1,17 @@
 import type { ChainTime } from "../../../chain/chain-time.ts";
 import type { Network } from "../../../chain/network.ts";
-import { epochEnd, slotAt, slotFrom, timeOfSlot } from "../../../chain/slots.ts";
+import { firstSlotAtOrAfter, nextEpochStart, slotAt, timeOfSlot } from "../../../chain/slots.ts";
 import type { TransactionPlan } from "../../../chain/transaction/transaction-plan.ts";
-import { DeadlinePassedError, NotYetError } from "../../queue/errors.ts";
+import { DeadlinePassedError, RetryLaterError } from "../../queue/errors.ts";
 import type { Task } from "../../queue/feature.ts";
 
 /** Slots (seconds) before and after now in which a transaction is valid: allows for clock skew. */
-const VALID_BEFORE = 300;
-export const VALID_AFTER = 330;
+const VALID_BEFORE_SLOTS = 300;
+export const VALID_AFTER_SLOTS = 330;
 /** Slots that a transaction needs to reach a block. */
 const MIN_VALID_SLOTS = 60;
 
-type Window = TransactionPlan["validity"];
+type ValidityWindow = TransactionPlan["validity"];
 
 /**
  * Computes the slots in which a transaction of these tasks is valid, a few minutes at most. The window starts
@@ -19,30 +19,30 @@ type Window = TransactionPlan["validity"];
  * may change.
  *
  * @returns the window, and how many of the tasks share it, at least one.
- * @throws DeadlinePassedError for the first task; NotYetError while an epoch ends.
+ * @throws DeadlinePassedError for the first task; RetryLaterError while an epoch ends.
  */
-export function computeWindow(
+export function computeValidityWindow(
   network: Network,
   tasks: readonly Pick<Task, "notBefore" | "deadline" | "lastStart">[],
   time: ChainTime,
-): { validity: Window; count: number } {
+): { validity: ValidityWindow; count: number } {
   const now = slotAt(network, time.latest);
-  const end = epochEnd(network, now);
+  const end = nextEpochStart(network, now);
   const first = tasks[0]?.deadline;
-  const isDueBefore = first !== undefined && slotFrom(network, first) <= end;
+  const isDueBefore = first !== undefined && firstSlotAtOrAfter(network, first) <= end;
   if (end - now < MIN_VALID_SLOTS && !isDueBefore)
-    throw new NotYetError(
+    throw new RetryLaterError(
       "waits for the next epoch, which may change the fees",
       timeOfSlot(network, end),
     );
-  let validity: Window = {
-    from: slotAt(network, time.earliest) - VALID_BEFORE,
-    to: Math.min(now + VALID_AFTER, end),
+  let validity: ValidityWindow = {
+    from: slotAt(network, time.earliest) - VALID_BEFORE_SLOTS,
+    to: Math.min(now + VALID_AFTER_SLOTS, end),
   };
   for (const [count, { notBefore, deadline, lastStart }] of tasks.entries()) {
-    const from = notBefore === undefined ? validity.from : slotFrom(network, notBefore);
+    const from = notBefore === undefined ? validity.from : firstSlotAtOrAfter(network, notBefore);
     // The last slot in which the deadline is still ahead when it begins.
-    const to = deadline === undefined ? validity.to : slotFrom(network, deadline) - 1;
+    const to = deadline === undefined ? validity.to : firstSlotAtOrAfter(network, deadline) - 1;
     const both = { from: Math.max(validity.from, from), to: Math.min(validity.to, to) };
     const isLate = lastStart !== undefined && time.latest >= lastStart;
     const isPassed = isLate || both.to <= Math.max(both.from, now);

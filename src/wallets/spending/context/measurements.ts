@@ -10,7 +10,7 @@
  * that exceeds its units (`ValidationTagMismatch`). The wallet then measures it again.
  */
 import type { ExecutionUnits, ProtocolParameters } from "../../../chain/provider/provider.ts";
-import { inputsOf } from "../../../chain/transaction/encode.ts";
+import { listInputs } from "../../../chain/transaction/encode.ts";
 import {
   formatOutputReference,
   type Payment,
@@ -19,63 +19,64 @@ import {
 import type { Value } from "../../../chain/transaction/value.ts";
 
 /** By purpose and index, as a node names what runs a script. */
-type Used = ReadonlyMap<string, ExecutionUnits>;
+type MeasuredUnits = ReadonlyMap<string, ExecutionUnits>;
 
 /** More shapes than a wallet's steps have in a day. */
 const MAX_MEASUREMENTS = 500;
 
 export class Measurements {
-  readonly #used = new Map<string, Used>();
+  readonly #unitsByShape = new Map<string, MeasuredUnits>();
   /** The prices of operations by which it was measured. */
-  #costs = "";
+  #costModel = "";
 
   /** What was used in a transaction of a shape, by the same prices of operations. */
-  find(shape: string, { plutusV3Costs }: ProtocolParameters): Used | null {
+  find(shape: string, { plutusV3Costs }: ProtocolParameters): MeasuredUnits | null {
     const costs = plutusV3Costs.join();
-    if (costs !== this.#costs) this.forget();
-    this.#costs = costs;
-    return this.#used.get(shape) ?? null;
+    if (costs !== this.#costModel) this.clear();
+    this.#costModel = costs;
+    return this.#unitsByShape.get(shape) ?? null;
   }
 
-  keep(shape: string, used: Used): void {
-    if (this.#used.size >= MAX_MEASUREMENTS) this.forget();
-    this.#used.set(shape, used);
+  save(shape: string, used: MeasuredUnits): void {
+    if (this.#unitsByShape.size >= MAX_MEASUREMENTS) this.clear();
+    this.#unitsByShape.set(shape, used);
   }
 
   /** A node did not agree. */
-  forget(): void {
-    this.#used.clear();
+  clear(): void {
+    this.#unitsByShape.clear();
   }
 }
 
 /** All of a transaction on which it depends what its scripts use; null: it is not known of each of them. */
-export function shapeOf(plan: TransactionPlan, payment: Payment): string | null {
+export function computeShape(plan: TransactionPlan, payment: Payment): string | null {
   const scripts = new Map(plan.scriptInputs.map((one) => [formatOutputReference(one), one]));
   if (plan.mints.length > 0 || plan.scriptInputs.some(({ shape }) => shape === undefined))
     return null;
   const own = new Map(payment.inputs.map((one) => [formatOutputReference(one), one]));
-  const inputs = inputsOf(plan, payment).map((reference) => {
+  const inputs = listInputs(plan, payment).map((reference) => {
     const name = formatOutputReference(reference);
     const script = scripts.get(name);
-    if (script === undefined) return sizesOf(own.get(name)?.value ?? new Map());
+    if (script === undefined) return computeSizes(own.get(name)?.value ?? new Map());
     const { value, shape, redeemer, script: source } = script;
     // Outputs are found for inputs by their places in the plan, too.
     const place = plan.scriptInputs.indexOf(script);
     const read = source.from === "reference" ? formatOutputReference(source.output) : null;
     const hex = Buffer.from(redeemer).toString("hex");
-    return [place, source.hash, read, hex, shape, sizesOf(value)];
+    return [place, source.hash, read, hex, shape, computeSizes(value)];
   });
   const outputs = [...plan.outputs, ...payment.change].map(({ address, value, datum, script }) => {
-    return [address, sizesOf(value), datum?.length, script?.length];
+    return [address, computeSizes(value), datum?.length, script?.length];
   });
   return JSON.stringify([inputs, outputs, plan.requiredSigners.length]);
 }
 
 /** The units of a value, each with the words of its amount. */
-const sizesOf = (value: Value) => [...value].map(([unit, amount]) => [unit, wordsOf(amount)]);
+const computeSizes = (value: Value) =>
+  [...value].map(([unit, amount]) => [unit, countWords(amount)]);
 
 /** How the ledger's costs see a whole number: by its words of 64 bits. */
-export function wordsOf(value: bigint): number {
+export function countWords(value: bigint): number {
   const size = value < 0n ? -value : value;
   return Math.max(Math.ceil(size.toString(2).length / 64), 1);
 }

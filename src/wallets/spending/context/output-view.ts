@@ -1,21 +1,21 @@
 import type { Block, ProtocolParameters, Provider } from "../../../chain/provider/provider.ts";
-import { walletOutputs } from "../../../chain/transaction/select-inputs.ts";
+import { toWalletOutputs } from "../../../chain/transaction/select-inputs.ts";
 import {
   formatOutputReference,
   type WalletOutput,
 } from "../../../chain/transaction/transaction-plan.ts";
-import { isLiving, isOpen } from "../../model/phases.ts";
+import { isActive, isOpen } from "../../model/phases.ts";
 import type { OwnOutput, WalletTransaction } from "../../model/wallet-transaction.ts";
 import { Measurements } from "./measurements.ts";
 import { TaskBackoff } from "./task-backoff.ts";
 
 /** How long what the provider has shown is good enough. */
-const FRESH_MS = 60_000;
+const OUTPUTS_MAX_AGE_MS = 60_000;
 /** The same for protocol parameters, which change with an epoch. */
-const PARAMETERS_MS = 5 * 60_000;
+const PARAMETERS_MAX_AGE_MS = 5 * 60_000;
 
 /** The same for the tip: each task wakes the wallet, and blocks are some twenty seconds apart. */
-const TIP_MS = 2_000;
+const TIP_MAX_AGE_MS = 2_000;
 
 /** What is known of the node that evaluates scripts. */
 export interface Evaluator {
@@ -24,7 +24,7 @@ export interface Evaluator {
 }
 
 /** What a transaction needs of a block: bytes, and units of memory. */
-export type Room = Pick<WalletTransaction, "size" | "memory">;
+export type BlockSpace = Pick<WalletTransaction, "size" | "memory">;
 
 /** A wallet's outputs as the provider showed them last, and what it tells all alike, kept between runs. */
 export class OutputView {
@@ -32,14 +32,14 @@ export class OutputView {
   readonly measurements = new Measurements();
   readonly backoff = new TaskBackoff();
   /** Up to which tip (hash) what became of the wallet's transactions was looked for last, and when. */
-  lastPoll: { tip: string; at: number } | null = null;
+  lastPoll: { loadTip: string; at: number } | null = null;
   /**
    * The room in a block that a feature's last transaction needs, by the feature's name. While there is no
    * room, the feature's transactions are not built again.
    */
-  readonly requiredRoom = new Map<string, Room>();
-  #seen: { outputs: readonly WalletOutput[]; at: number } | null = null;
-  #last: readonly WalletOutput[] = [];
+  readonly requiredBlockSpace = new Map<string, BlockSpace>();
+  #snapshot: { outputs: readonly WalletOutput[]; at: number } | null = null;
+  #lastOutputs: readonly WalletOutput[] = [];
   #tip: { block: Block; at: number } | null = null;
   #parameters: { read: ProtocolParameters; epoch: number; at: number } | null = null;
 
@@ -53,10 +53,10 @@ export class OutputView {
     address: string,
     now: number,
   ): Promise<readonly WalletOutput[]> {
-    if (this.#seen === null || now - this.#seen.at >= FRESH_MS)
-      this.#seen = { outputs: walletOutputs(await provider.addressUtxos(address)), at: now };
-    this.#last = this.#seen.outputs;
-    return this.#last;
+    if (this.#snapshot === null || now - this.#snapshot.at >= OUTPUTS_MAX_AGE_MS)
+      this.#snapshot = { outputs: toWalletOutputs(await provider.addressUtxos(address)), at: now };
+    this.#lastOutputs = this.#snapshot.outputs;
+    return this.#lastOutputs;
   }
 
   /**
@@ -65,7 +65,7 @@ export class OutputView {
    * @param now - epoch milliseconds
    */
   async tip(provider: Pick<Provider, "latestBlock">, now: number): Promise<Block> {
-    if (this.#tip === null || now - this.#tip.at >= TIP_MS)
+    if (this.#tip === null || now - this.#tip.at >= TIP_MAX_AGE_MS)
       this.#tip = { block: await provider.latestBlock(), at: now };
     return this.#tip.block;
   }
@@ -76,31 +76,31 @@ export class OutputView {
    * @param epoch - names it: the slot with which it ends
    * @param now - epoch milliseconds
    */
-  async parameters(
+  async loadParameters(
     provider: Pick<Provider, "protocolParameters">,
     epoch: number,
     now: number,
   ): Promise<ProtocolParameters> {
     const known = this.#parameters;
-    if (known?.epoch === epoch && now - known.at < PARAMETERS_MS) return known.read;
+    if (known?.epoch === epoch && now - known.at < PARAMETERS_MAX_AGE_MS) return known.read;
     const read = await provider.protocolParameters();
     this.#parameters = { read, epoch, at: now };
     return read;
   }
 
   /** What it has shown last, forgotten or not. */
-  get last(): readonly WalletOutput[] {
-    return this.#last;
+  get lastOutputs(): readonly WalletOutput[] {
+    return this.#lastOutputs;
   }
 
   /** Whether it was read at a time or later, epoch milliseconds. */
-  isReadSince(time: number): boolean {
-    return this.#seen !== null && this.#seen.at >= time;
+  wasReadSince(time: number): boolean {
+    return this.#snapshot !== null && this.#snapshot.at >= time;
   }
 
   /** Has the provider asked again: funds are short, or what it showed is not what is there. */
-  forget(): void {
-    this.#seen = null;
+  invalidate(): void {
+    this.#snapshot = null;
     this.#tip = null;
     this.#parameters = null;
   }
@@ -114,18 +114,18 @@ export class OutputView {
  * @param transactions - all transactions that are not final.
  * @param spentElsewhere - names of outputs that foreign transactions have spent.
  */
-export function ownOutputs(
+export function deriveOwnOutputs(
   shown: readonly WalletOutput[],
   transactions: readonly WalletTransaction[],
   spentElsewhere: ReadonlySet<string>,
 ): WalletOutput[] {
   const open = transactions.filter(({ phase }) => isOpen(phase));
-  const living = open.filter(({ phase }) => isLiving(phase));
+  const living = open.filter(({ phase }) => isActive(phase));
   const failed = open.filter(({ phase }) => phase === "Failed");
   const made = [
-    ...living.flatMap(({ hash, made: own }) => own.map((one) => outputOf(hash, one))),
+    ...living.flatMap(({ hash, made: own }) => own.map((one) => toWalletOutput(hash, one))),
     ...failed.flatMap(({ hash, collateral }) =>
-      collateral ? [outputOf(hash, collateral.returned)] : [],
+      collateral ? [toWalletOutput(hash, collateral.returned)] : [],
     ),
   ];
   const spent = new Set([
@@ -140,6 +140,6 @@ export function ownOutputs(
   return [...all].flatMap(([name, one]) => (spent.has(name) ? [] : [one]));
 }
 
-function outputOf(txHash: string, { index, value }: OwnOutput): WalletOutput {
+function toWalletOutput(txHash: string, { index, value }: OwnOutput): WalletOutput {
   return { txHash, index, value };
 }

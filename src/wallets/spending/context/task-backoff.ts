@@ -1,7 +1,7 @@
-import { computePause } from "../../queue/backoff.ts";
+import { computeRetryDelay } from "../../queue/backoff.ts";
 
 /** More tasks than fail in one object's life. */
-const MAX_KEPT = 1_000;
+const MAX_TRACKED_TASKS = 1_000;
 
 /**
  * Growing pauses of tasks whose records take no failure, since writing these throws as well. Without a pause
@@ -10,11 +10,11 @@ const MAX_KEPT = 1_000;
 export class TaskBackoff {
   readonly #tasks = new Map<string, { failures: number; until: number }>();
 
-  /** @param key - see `taskKey` @param now - epoch milliseconds */
-  fail(key: string, now: number): void {
-    if (this.#tasks.size >= MAX_KEPT) this.#tasks.clear();
+  /** @param key - see `toTaskKey` @param now - epoch milliseconds */
+  recordFailure(key: string, now: number): void {
+    if (this.#tasks.size >= MAX_TRACKED_TASKS) this.#tasks.clear();
     const failures = (this.#tasks.get(key)?.failures ?? 0) + 1;
-    this.#tasks.set(key, { failures, until: now + computePause(failures) });
+    this.#tasks.set(key, { failures, until: now + computeRetryDelay(failures) });
   }
 
   /** The record of a task was written. */
@@ -23,7 +23,7 @@ export class TaskBackoff {
   }
 
   /** Until when a task waits, epoch milliseconds; null: it does not. */
-  waitsUntil(key: string, now: number): number | null {
+  findRetryTime(key: string, now: number): number | null {
     const until = this.#tasks.get(key)?.until ?? 0;
     return until > now ? until : null;
   }

@@ -5,7 +5,12 @@ import type { ScriptSource } from "../../../chain/transaction/transaction-plan.t
 import type { WalletKeys } from "../../../chain/wallet-keys.ts";
 import type { WalletTransaction } from "../../model/wallet-transaction.ts";
 import type { WalletFeature } from "../../queue/feature.ts";
-import type { EnterResult, HighestCounts, JournalEntry, ReadAgain } from "../model/journal.ts";
+import type {
+  EnterResult,
+  HighestCounts,
+  JournalEntry,
+  StaleReadResult,
+} from "../model/journal.ts";
 import type { WalletDatabase, WalletState } from "../store/wallet.ts";
 import type { OutputView } from "./output-view.ts";
 
@@ -16,14 +21,14 @@ export interface WalletJournal {
     now: number,
     after: HighestCounts | null,
     each: string,
-  ): Promise<EnterResult | ReadAgain>;
+  ): Promise<EnterResult | StaleReadResult>;
   append(
     transaction: JournalEntry,
     stored: number,
     now: number,
     after: HighestCounts | null,
     each: string,
-  ): Promise<boolean | ReadAgain>;
+  ): Promise<boolean | StaleReadResult>;
   resume(stored: number, each: string): Promise<void>;
   markRestored(hashes: readonly string[], stored: number): Promise<void>;
 }
@@ -39,7 +44,7 @@ export interface WalletPorts {
   db: WalletDatabase;
   journal: WalletJournal;
   /** Whether all sources of the network have followed the chain up to its tip since a time, epoch milliseconds. */
-  hasFollowed(since: number): Promise<boolean>;
+  areSourcesSynced(since: number): Promise<boolean>;
   provider: Provider;
   /** The same for tasks with a deadline, for which the last of its calls may be made. */
   deadlineProvider: Provider;
@@ -48,9 +53,9 @@ export interface WalletPorts {
   /** What the wallet does, the most urgent first. */
   features: readonly WalletFeature[];
   /** Opens the wallet's keys; called only when there is something to sign. */
-  keys(): Promise<WalletKeys>;
+  openKeys(): Promise<WalletKeys>;
   /** Scripts that transactions can read from outputs on the chain instead of holding them, by hash. */
-  publishedScripts(): Promise<ReadonlyMap<string, ScriptSource>>;
+  listPublishedScripts(): Promise<ReadonlyMap<string, ScriptSource>>;
   /** Told which outputs with published scripts, by their names, a node does not know. @throws StaleWalletError */
   onMissingScripts(outputs: readonly string[]): Promise<void>;
   /**

@@ -1,6 +1,6 @@
-import { taskKey } from "../../model/wallet-transaction.ts";
+import { toTaskKey } from "../../model/wallet-transaction.ts";
 import type { TaskFailure, WalletFeature } from "../../queue/feature.ts";
-import { actOnEach, logFailure, toTaskError } from "../../queue/isolate.ts";
+import { actOnEach, logFailure, toTaskError } from "../../queue/isolate-failures.ts";
 import type { WalletPorts } from "../context/wallet-ports.ts";
 
 type Ports = Pick<WalletPorts, "vkey" | "requestId" | "view">;
@@ -24,12 +24,12 @@ export async function reportFailures(
     const error = toTaskError(thrown, { ...place, tasks: tasks.map(({ id }) => id) });
     const unwritten = await actOnEach(tasks, (some) => feature.onFailure(some, error, now));
     for (const { id } of tasks) {
-      const key = taskKey({ feature: feature.name, id });
+      const key = toTaskKey({ feature: feature.name, id });
       const failed = unwritten.find(({ item }) => item.id === id);
       if (failed === undefined) view.backoff.clear(key);
       else {
         logFailure(failed.error, { ...place, tasks: [id] });
-        view.backoff.fail(key, now);
+        view.backoff.recordFailure(key, now);
       }
     }
   }

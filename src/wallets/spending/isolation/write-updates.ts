@@ -6,21 +6,21 @@ import type { Statement } from "../../../db/client.ts";
 import type { TaskUpdate } from "../../model/wallet-transaction.ts";
 import {
   type FailedUpdate,
-  taskKey,
+  toTaskKey,
   type WalletTransaction,
 } from "../../model/wallet-transaction.ts";
-import { computePause } from "../../queue/backoff.ts";
+import { computeRetryDelay } from "../../queue/backoff.ts";
 import type { WalletFeature } from "../../queue/feature.ts";
 import {
   actOnEach,
   type ItemError,
-  isolate,
+  isolateFailures,
   isTransient,
   logFailure,
-} from "../../queue/isolate.ts";
+} from "../../queue/isolate-failures.ts";
 import type { WalletPorts } from "../context/wallet-ports.ts";
 
-const NOT_RECORDED =
+const UPDATE_FAILED_MESSAGE =
   "An internal error keeps this record from showing what became of its transaction. The service tries again; if that does not help, report it with the service's log.";
 
 /**
@@ -39,7 +39,10 @@ export async function collectUpdates(
     sharing.map((group) => {
       const names = group.map(({ name }) => name);
       const theirs = updates.filter(({ task }) => names.includes(task.feature));
-      return isolate(theirs, async (some) => (await group[0]?.onTransaction(some, now)) ?? []);
+      return isolateFailures(
+        theirs,
+        async (some) => (await group[0]?.onTransaction(some, now)) ?? [],
+      );
     }),
   );
   return {
@@ -65,34 +68,39 @@ export async function writeUpdates<Result>(
   const now = ports.now();
   const { statements, errors } = await collectUpdates(ports, updates, now);
   const failed = errors.map(({ item }) => item);
-  const result = await write(statements, (one) => withFailed(one, updates, failed, now)).catch(
-    (error) => {
-      if (isTransient(error) || statements.length === 0) throw error;
-      log(ports, updates, error);
-      // Nobody knows which of them the database refuses: the wallet repeats them one by one.
-      return write([], (one) => withFailed(one, updates, updates, now));
-    },
-  );
+  const result = await write(statements, (one) =>
+    addFailedUpdates(one, updates, failed, now),
+  ).catch((error) => {
+    if (isTransient(error) || statements.length === 0) throw error;
+    logUpdateFailures(ports, updates, error);
+    // Nobody knows which of them the database refuses: the wallet repeats them one by one.
+    return write([], (one) => addFailedUpdates(one, updates, updates, now));
+  });
   for (const { item, error } of errors) {
-    log(ports, [item], error);
-    await noteOn(ports, item, now);
+    logUpdateFailures(ports, [item], error);
+    await noteUpdateFailure(ports, item, now);
   }
   return result;
 }
 
 /** Says on a record that it is behind its transaction, if that can be written. */
-async function noteOn(ports: WalletPorts, update: TaskUpdate, now: number): Promise<void> {
-  const feature = workOf(ports, update);
+async function noteUpdateFailure(
+  ports: WalletPorts,
+  update: TaskUpdate,
+  now: number,
+): Promise<void> {
+  const feature = featureOf(ports, update);
   if (feature === undefined) return;
   const note = (tasks: readonly { id: string }[]) =>
-    feature.onUpdateFailure(tasks, NOT_RECORDED, now);
-  for (const { error } of await actOnEach([update.task], note)) log(ports, [update], error);
+    feature.onUpdateFailure(tasks, UPDATE_FAILED_MESSAGE, now);
+  for (const { error } of await actOnEach([update.task], note))
+    logUpdateFailures(ports, [update], error);
 }
 
-const workOf = ({ features }: WalletPorts, { task }: TaskUpdate): WalletFeature | undefined =>
+const featureOf = ({ features }: WalletPorts, { task }: TaskUpdate): WalletFeature | undefined =>
   features.find(({ name }) => name === task.feature);
 
-function log(
+function logUpdateFailures(
   { vkey, requestId }: WalletPorts,
   updates: readonly TaskUpdate[],
   error: unknown,
@@ -102,21 +110,26 @@ function log(
 }
 
 /** A transaction with those updates that failed; one for a task that was made since counts in their place. */
-function withFailed(
+function addFailedUpdates(
   one: WalletTransaction,
   updates: readonly TaskUpdate[],
   failed: readonly TaskUpdate[],
   now: number,
 ): WalletTransaction {
   const before = one.failedUpdates ?? [];
-  const keys = new Set(updates.map(({ task }) => taskKey(task)));
+  const keys = new Set(updates.map(({ task }) => toTaskKey(task)));
   const after = failed.filter(({ transaction }) => transaction.hash === one.hash);
-  const kept = before.filter((update) => !keys.has(taskKey(update)));
+  const kept = before.filter((update) => !keys.has(toTaskKey(update)));
   if (kept.length === before.length && after.length === 0) return one;
   const again = after.map(({ task }): FailedUpdate => {
-    const known = before.find((update) => taskKey(update) === taskKey(task));
+    const known = before.find((update) => toTaskKey(update) === toTaskKey(task));
     const failures = (known?.failures ?? 0) + 1;
-    return { feature: task.feature, id: task.id, failures, tryAt: now + computePause(failures) };
+    return {
+      feature: task.feature,
+      id: task.id,
+      failures,
+      tryAt: now + computeRetryDelay(failures),
+    };
   });
   return { ...one, failedUpdates: [...kept, ...again] };
 }

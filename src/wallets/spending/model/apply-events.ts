@@ -2,18 +2,18 @@
 import { truncateMessage } from "../../../chain/provider/request.ts";
 import { formatOutputReference } from "../../../chain/transaction/transaction-plan.ts";
 import {
+  isActive,
   isInChain,
-  isLiving,
-  isWaiting,
+  isPending,
   type Phase,
   type PhaseEvent,
   progressOf,
   TRANSITIONS,
 } from "../../model/phases.ts";
 import {
-  creatorOf,
   type TaskUpdate,
-  taskKey,
+  toTaskKey,
+  txHashOf,
   type WalletTransaction,
 } from "../../model/wallet-transaction.ts";
 
@@ -31,7 +31,7 @@ export interface AppliedEvents {
   /** All transactions as they are now. */
   transactions: WalletTransaction[];
   /** Those of them that changed. */
-  changed: WalletTransaction[];
+  changedTransactions: WalletTransaction[];
   /** Tasks for which something changed. */
   updates: TaskUpdate[];
 }
@@ -51,16 +51,20 @@ export function applyEvents(
   at: number,
 ): AppliedEvents {
   const now = new Map(before.map((one) => [one.hash, one]));
-  for (const event of events) applyTo(now, event, at);
+  for (const event of events) applyEvent(now, event, at);
   for (let more = findConsequences(now); more.length > 0; more = findConsequences(now))
-    for (const event of more) applyTo(now, event, at);
+    for (const event of more) applyEvent(now, event, at);
   const old = new Map(before.map((one) => [one.hash, one]));
   const transactions = [...now.values()];
   const changed = transactions.filter((one) => one !== old.get(one.hash));
-  return { transactions, changed, updates: taskUpdatesOf(transactions, changed, old) };
+  return {
+    transactions,
+    changedTransactions: changed,
+    updates: collectTaskUpdates(transactions, changed, old),
+  };
 }
 
-function applyTo(
+function applyEvent(
   now: Map<string, WalletTransaction>,
   { hash, event, facts = {} }: TransactionEvent,
   at: number,
@@ -81,48 +85,52 @@ function applyTo(
 /** What the present phases demand of transactions that have not followed yet. */
 function findConsequences(now: ReadonlyMap<string, WalletTransaction>): TransactionEvent[] {
   const all = [...now.values()];
-  const takenBy = (phases: (phase: Phase) => boolean) =>
+  const indexSpenders = (phases: (phase: Phase) => boolean) =>
     new Map(
       all.flatMap((one) =>
         phases(one.phase) ? one.inputs.map((input) => [input, one.hash] as const) : [],
       ),
     );
-  const inChain = takenBy(isInChain);
-  const final = takenBy((phase) => phase === "Final");
+  const inChain = indexSpenders(isInChain);
+  const final = indexSpenders((phase) => phase === "Final");
   const lost = new Set(
     all.flatMap(({ phase, collateral }) =>
       phase === "Failed" && collateral ? collateral.inputs : [],
     ),
   );
-  const isTaken = (taken: ReadonlyMap<string, string>, { hash, inputs }: WalletTransaction) =>
+  const isInputSpent = (taken: ReadonlyMap<string, string>, { hash, inputs }: WalletTransaction) =>
     inputs.some((input) => (taken.get(input) ?? hash) !== hash);
-  const areMade = (
+  const areInputsCreated = (
     { inputs }: WalletTransaction,
     isPossible: (maker: WalletTransaction) => boolean,
   ) =>
     inputs.every((input) => {
-      const maker = now.get(creatorOf(input));
-      return maker === undefined || (isReturn(maker, input) ? hasFailed(maker) : isPossible(maker));
+      const maker = now.get(txHashOf(input));
+      return (
+        maker === undefined ||
+        (isCollateralReturn(maker, input) ? hasFailedScript(maker) : isPossible(maker))
+      );
     });
-  const losesCollateral = ({ inputs, collateral }: WalletTransaction) =>
+  const hasLostCollateral = ({ inputs, collateral }: WalletTransaction) =>
     [...inputs, ...(collateral?.inputs ?? [])].some((input) => lost.has(input));
 
   return all.flatMap((one): TransactionEvent[] => {
-    if (isWaiting(one.phase)) {
+    if (isPending(one.phase)) {
       const isDisplaced =
-        isTaken(inChain, one) ||
-        losesCollateral(one) ||
-        !areMade(one, ({ phase }) => isLiving(phase));
+        isInputSpent(inChain, one) ||
+        hasLostCollateral(one) ||
+        !areInputsCreated(one, ({ phase }) => isActive(phase));
       return isDisplaced ? [{ hash: one.hash, event: "Displaced" }] : [];
     }
     const hasEnded = TRANSITIONS[one.phase].Impossible !== undefined;
-    const isImpossible = isTaken(final, one) || !areMade(one, ({ phase }) => phase !== "Dead");
+    const isImpossible =
+      isInputSpent(final, one) || !areInputsCreated(one, ({ phase }) => phase !== "Dead");
     return hasEnded && isImpossible ? [{ hash: one.hash, event: "Impossible" }] : [];
   });
 }
 
 /** Whether an output is what a failed script leaves of the collateral. */
-function isReturn({ hash, collateral }: WalletTransaction, output: string): boolean {
+function isCollateralReturn({ hash, collateral }: WalletTransaction, output: string): boolean {
   return (
     collateral !== null &&
     output === formatOutputReference({ txHash: hash, ...collateral.returned })
@@ -130,7 +138,7 @@ function isReturn({ hash, collateral }: WalletTransaction, output: string): bool
 }
 
 /** Whether a block has it with a failed script, for good or not. */
-function hasFailed({ phase, blockHash }: WalletTransaction): boolean {
+function hasFailedScript({ phase, blockHash }: WalletTransaction): boolean {
   return phase === "Failed" || (phase === "Dead" && blockHash !== null);
 }
 
@@ -138,23 +146,25 @@ function hasFailed({ phase, blockHash }: WalletTransaction): boolean {
  * For each task of a changed transaction the one that counts. At most one of its transactions lives;
  * when none does any more, it is the one that lived before, and has just ended.
  */
-export function taskUpdatesOf(
+export function collectTaskUpdates(
   all: readonly WalletTransaction[],
   changed: readonly WalletTransaction[],
   old: ReadonlyMap<string, WalletTransaction>,
 ): TaskUpdate[] {
-  const keys = new Set(changed.flatMap(({ tasks }) => tasks.map(taskKey)));
+  const keys = new Set(changed.flatMap(({ tasks }) => tasks.map(toTaskKey)));
   return [...keys].flatMap((key) => {
-    const mine = all.filter(({ tasks }) => tasks.some((task) => taskKey(task) === key));
-    const before = mine.map(({ hash }) => old.get(hash)).find((one) => one && isLiving(one.phase));
+    const mine = all.filter(({ tasks }) => tasks.some((task) => toTaskKey(task) === key));
+    const before = mine.map(({ hash }) => old.get(hash)).find((one) => one && isActive(one.phase));
     const counts =
-      mine.find(({ phase }) => isLiving(phase)) ?? mine.find(({ hash }) => hash === before?.hash);
-    const task = counts?.tasks.find((one) => taskKey(one) === key);
-    return counts && task && !isSame(counts, before) ? [{ task, transaction: counts }] : [];
+      mine.find(({ phase }) => isActive(phase)) ?? mine.find(({ hash }) => hash === before?.hash);
+    const task = counts?.tasks.find((one) => toTaskKey(one) === key);
+    return counts && task && !hasSameProgress(counts, before)
+      ? [{ task, transaction: counts }]
+      : [];
   });
 }
 
 /** For a task it matters which transaction does it, and how far that one is. */
-function isSame(one: WalletTransaction, other: WalletTransaction | undefined): boolean {
+function hasSameProgress(one: WalletTransaction, other: WalletTransaction | undefined): boolean {
   return one.hash === other?.hash && progressOf(one.phase) === progressOf(other.phase);
 }

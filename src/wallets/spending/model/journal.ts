@@ -4,7 +4,7 @@
  */
 
 /** Runs one statement of SQLite and returns its rows. */
-export type Execute = <Row>(sql: string, ...params: (string | number | null)[]) => Row[];
+export type ExecuteSql = <Row>(sql: string, ...params: (string | number | null)[]) => Row[];
 
 /** A transaction as the journal keeps it. */
 export interface JournalEntry {
@@ -36,24 +36,24 @@ export type EnterResult =
  * Others have handed over more than the database was read to have stored. If it was read before they did, that
  * proves nothing: it is judged by what is read once this was told. Only what is more is told.
  */
-export interface ReadAgain {
+export interface StaleReadResult {
   highest: HighestCounts;
 }
 
 /** The name under which all wallets together are counted: no payment key hash. */
-const TOTAL = "";
+const TOTAL_NAME = "";
 
 /**
  * How long wallets halt after a restore of the database. Until then, every earlier transaction has expired,
  * and a lagging provider has shown those in blocks.
  */
-const HALT_MS = 8 * 60_000;
+const HALT_DURATION_MS = 8 * 60_000;
 /** Forgotten transactions that are told, and stored again, at once. */
-const MAX_FORGOTTEN = 100;
+const MAX_FORGOTTEN_ENTRIES = 100;
 /** How far back a database can be set (D1 Time Travel: 30 days), and a day. */
-const KEPT_MS = 31 * 24 * 60 * 60_000;
+const ENTRY_RETENTION_MS = 31 * 24 * 60 * 60_000;
 
-const TABLES = `
+const TABLES_SQL = `
 CREATE TABLE IF NOT EXISTS handed (
   hash TEXT PRIMARY KEY, vkey TEXT NOT NULL, stored INTEGER NOT NULL, handed_at INTEGER NOT NULL,
   written TEXT NOT NULL, is_forgotten INTEGER NOT NULL
@@ -75,11 +75,11 @@ INSERT OR IGNORE INTO journal VALUES (1, 0, NULL);`;
  * before leaves out `each`.
  */
 export class Journal {
-  readonly #execute: Execute;
+  readonly #execute: ExecuteSql;
 
-  constructor(execute: Execute) {
+  constructor(execute: ExecuteSql) {
     this.#execute = execute;
-    for (const statement of TABLES.split(";")) if (statement.trim() !== "") execute(statement);
+    for (const statement of TABLES_SQL.split(";")) if (statement.trim() !== "") execute(statement);
   }
 
   /**
@@ -93,12 +93,12 @@ export class Journal {
     now: number,
     after?: HighestCounts | null,
     each?: string,
-  ): EnterResult | ReadAgain {
-    const look = this.#look(stored, now, after, each);
+  ): EnterResult | StaleReadResult {
+    const look = this.#checkRestore(stored, now, after, each);
     if (look !== null) return look;
     const forgotten = this.#execute<JournalEntry>(
       `SELECT hash, written AS content FROM handed WHERE vkey = ? AND is_forgotten = 1
-       ORDER BY stored, hash LIMIT ${MAX_FORGOTTEN}`,
+       ORDER BY stored, hash LIMIT ${MAX_FORGOTTEN_ENTRIES}`,
       vkey,
     );
     return { haltedUntil: null, forgotten };
@@ -116,8 +116,8 @@ export class Journal {
     now: number,
     after?: HighestCounts | null,
     each?: string,
-  ): boolean | ReadAgain {
-    const look = this.#look(stored, now, after, each);
+  ): boolean | StaleReadResult {
+    const look = this.#checkRestore(stored, now, after, each);
     if (look !== null) return "highest" in look ? look : false;
     this.#execute(
       `INSERT INTO handed VALUES (?, ?, ?, ?, ?, 0)
@@ -128,9 +128,9 @@ export class Journal {
     this.#execute(
       `INSERT INTO highest SELECT ?, ? WHERE true
        ON CONFLICT (vkey) DO UPDATE SET stored = max(stored, excluded.stored)`,
-      ...[vkey, countsOf(each)[vkey] ?? 0],
+      ...[vkey, parseCounts(each)[vkey] ?? 0],
     );
-    this.#execute("DELETE FROM handed WHERE handed_at < ?", now - KEPT_MS);
+    this.#execute("DELETE FROM handed WHERE handed_at < ?", now - ENTRY_RETENTION_MS);
     return true;
   }
 
@@ -151,43 +151,43 @@ export class Journal {
   }
 
   /** @returns until when nothing is spent; null: nothing is in the way */
-  #look(
+  #checkRestore(
     stored: number,
     now: number,
     after?: HighestCounts | null,
     each?: string,
-  ): { haltedUntil: number } | ReadAgain | null {
+  ): { haltedUntil: number } | StaleReadResult | null {
     const [state] = this.#execute<{ highest: number; haltedUntil: number | null }>(
       "SELECT highest, halted_until AS haltedUntil FROM journal",
     );
     if (state === undefined) throw new Error("the journal has no row");
     const { highest, haltedUntil } = state;
     if (haltedUntil !== null) return { haltedUntil };
-    const counts = countsOf(each);
-    const has = (name: string) => (name === TOTAL ? stored : (counts[name] ?? 0));
-    const known = [{ name: TOTAL, count: highest }];
+    const counts = parseCounts(each);
+    const storedCountOf = (name: string) => (name === TOTAL_NAME ? stored : (counts[name] ?? 0));
+    const known = [{ name: TOTAL_NAME, count: highest }];
     if (each !== undefined)
       known.push(
         ...this.#execute<{ name: string; count: number }>(
           "SELECT vkey AS name, stored AS count FROM highest",
         ),
       );
-    const more = known.filter(({ name, count }) => has(name) < count);
+    const more = known.filter(({ name, count }) => storedCountOf(name) < count);
     if (more.length === 0) return null;
     const reported = Object.fromEntries(more.map(({ name, count }) => [name, count]));
     if (after === null) return { highest: each === undefined ? highest : JSON.stringify(reported) };
     // What others handed over since is as new as the reading.
-    const before = after === undefined ? reported : toldOf(after);
-    if (Object.entries(before).every(([name, count]) => has(name) >= count)) return null;
-    const until = now + HALT_MS;
+    const before = after === undefined ? reported : parseHighestCounts(after);
+    if (Object.entries(before).every(([name, count]) => storedCountOf(name) >= count)) return null;
+    const until = now + HALT_DURATION_MS;
     this.#execute("UPDATE journal SET halted_until = ?", until);
-    for (const { name, count } of more) this.#forget(name, has(name), count);
+    for (const { name, count } of more) this.#markForgotten(name, storedCountOf(name), count);
     return { haltedUntil: until };
   }
 
   /** Marks what a database may have forgotten that has `stored` of `highest` transactions. */
-  #forget(name: string, stored: number, highest: number): void {
-    if (name === TOTAL) {
+  #markForgotten(name: string, stored: number, highest: number): void {
+    if (name === TOTAL_NAME) {
       this.#execute("UPDATE handed SET is_forgotten = 1 WHERE stored > ?", stored);
       return;
     }
@@ -200,10 +200,10 @@ export class Journal {
   }
 }
 
-function countsOf(each = "{}"): Record<string, number> {
+function parseCounts(each = "{}"): Record<string, number> {
   return JSON.parse(each);
 }
 
-function toldOf(highest: HighestCounts): Record<string, number> {
-  return typeof highest === "number" ? { [TOTAL]: highest } : JSON.parse(highest);
+function parseHighestCounts(highest: HighestCounts): Record<string, number> {
+  return typeof highest === "number" ? { [TOTAL_NAME]: highest } : JSON.parse(highest);
 }

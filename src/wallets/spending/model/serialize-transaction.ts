@@ -19,7 +19,7 @@ export interface TransactionRow {
   movedAt: number;
 }
 
-type Content = Pick<
+type StoredContent = Pick<
   WalletTransaction,
   | "tasks"
   | "inputs"
@@ -47,7 +47,7 @@ interface StoredOutput {
 export function serializeContent(transaction: WalletTransaction): string {
   const { tasks, inputs, lineIn, lineOut, validFrom, validTo, collateral } = transaction;
   const { size, memory, isReplaceable, reads = [], failedUpdates } = transaction;
-  const content: Content = {
+  const content: StoredContent = {
     ...{
       tasks,
       inputs,
@@ -62,10 +62,10 @@ export function serializeContent(transaction: WalletTransaction): string {
     },
     ...(failedUpdates && { failedUpdates }),
     fee: String(transaction.fee),
-    made: transaction.made.map(storedOutput),
+    made: transaction.made.map(toStoredOutput),
     collateral: collateral && {
       inputs: collateral.inputs,
-      returned: storedOutput(collateral.returned),
+      returned: toStoredOutput(collateral.returned),
     },
   };
   return JSON.stringify(content);
@@ -73,25 +73,25 @@ export function serializeContent(transaction: WalletTransaction): string {
 
 /** A transaction as it was stored. */
 export function parseTransaction({ content, ...row }: TransactionRow): WalletTransaction {
-  const { fee, made, collateral, ...rest } = JSON.parse(content) as Content;
+  const { fee, made, collateral, ...rest } = JSON.parse(content) as StoredContent;
   return {
     ...row,
     ...rest,
     fee: BigInt(fee),
-    made: made.map(ownOutput),
+    made: made.map(toOwnOutput),
     collateral: collateral && {
       inputs: collateral.inputs,
-      returned: ownOutput(collateral.returned),
+      returned: toOwnOutput(collateral.returned),
     },
   };
 }
 
-const storedOutput = ({ index, value }: OwnOutput): StoredOutput => ({
+const toStoredOutput = ({ index, value }: OwnOutput): StoredOutput => ({
   index,
   value: [...value].map(([unit, amount]) => [unit, String(amount)]),
 });
 
-const ownOutput = ({ index, value }: StoredOutput): OwnOutput => ({
+const toOwnOutput = ({ index, value }: StoredOutput): OwnOutput => ({
   index,
   value: new Map(value.map(([unit, amount]) => [unit, BigInt(amount)])) satisfies Value,
 });

@@ -12,21 +12,21 @@ import {
 import type { WalletDatabase, WalletState } from "./wallet.ts";
 
 /** How long after it was confirmed a transaction is expected to be final. */
-const FINALITY_MS = 400_000;
+const FINALITY_DELAY_MS = 400_000;
 /** How often the cron looks at one that ended, until it can never come. */
-const ENDED_MS = 60_000;
+const ENDED_POLL_INTERVAL_MS = 60_000;
 
 /** The transactions of a wallet that are not final, in the order in which they were stored. */
-export async function readOpen(
+export async function readOpenTransactions(
   db: WalletDatabase,
   network: Network,
   vkey: string,
 ): Promise<WalletTransaction[]> {
-  return (await readUnsettled(db, network, vkey)).filter(({ phase }) => isOpen(phase));
+  return (await readUnsettledTransactions(db, network, vkey)).filter(({ phase }) => isOpen(phase));
 }
 
 /** The same, and final ones of which not all records say yet that they are. */
-export async function readUnsettled(
+export async function readUnsettledTransactions(
   db: WalletDatabase,
   network: Network,
   vkey: string,
@@ -44,7 +44,7 @@ export async function readUnsettled(
 }
 
 /** Those of some hashes that the database knows. */
-export async function findKnown(
+export async function findKnownHashes(
   db: WalletDatabase,
   hashes: readonly string[],
 ): Promise<ReadonlySet<string>> {
@@ -56,7 +56,7 @@ export async function findKnown(
 }
 
 /** The signed bytes of transactions, by hash. */
-export async function readBytes(
+export async function readSignedBytes(
   db: WalletDatabase,
   hashes: readonly string[],
 ): Promise<Map<string, Uint8Array>> {
@@ -127,7 +127,7 @@ export function insertTransaction(
     error,
     requestId,
     now,
-    dueAt(transaction, now),
+    computeDueAt(transaction, now),
   );
 }
 
@@ -140,7 +140,7 @@ export function updateTransactions(
     const { hash, phase, blockHeight, blockHash, blockTime, overHeight, error, movedAt } = one;
     return {
       ...{ hash, phase, blockHeight, blockHash, blockTime, overHeight, error, movedAt },
-      dueAt: dueAt(one, now),
+      dueAt: computeDueAt(one, now),
       ...(one.failedUpdates && { content: serializeContent(one) }),
     };
   });
@@ -156,20 +156,20 @@ export function updateTransactions(
 }
 
 /** SQL: whether a transaction has ended for its wallet, which has told its tasks, and does not tell them again. */
-export const HAS_ENDED = `phase IN (${TRANSACTION_PHASES.filter(
+export const HAS_ENDED_CONDITION = `phase IN (${TRANSACTION_PHASES.filter(
   (phase) => progressOf(phase) === "Ended",
 )
   .map((phase) => `'${phase}'`)
   .join()})`;
 
 /** Those of some hashes whose transactions have ended for their wallets. */
-export async function findEnded(
+export async function findEndedHashes(
   db: Pick<WalletDatabase, "all">,
   hashes: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const rows = await db.all<{ hash: string }>(
     `SELECT hash FROM wallet_transaction
-     WHERE hash IN (SELECT value FROM json_each(?)) AND ${HAS_ENDED}`,
+     WHERE hash IN (SELECT value FROM json_each(?)) AND ${HAS_ENDED_CONDITION}`,
     JSON.stringify(hashes),
   );
   return new Set(rows.map(({ hash }) => hash));
@@ -200,12 +200,15 @@ export function reopenTransactions(hashes: Statement, now: number): Statement[] 
   ];
 }
 
-function dueAt({ phase, failedUpdates = [] }: WalletTransaction, now: number): number | null {
-  return findEarliest([dueForChain(phase, now), ...failedUpdates.map(({ tryAt }) => tryAt)]);
+function computeDueAt(
+  { phase, failedUpdates = [] }: WalletTransaction,
+  now: number,
+): number | null {
+  return findEarliest([computeChainDueAt(phase, now), ...failedUpdates.map(({ tryAt }) => tryAt)]);
 }
 
-function dueForChain(phase: Phase, now: number): number | null {
+function computeChainDueAt(phase: Phase, now: number): number | null {
   if (!isOpen(phase)) return null;
-  if (phase === "Confirmed") return now + FINALITY_MS;
-  return progressOf(phase) === "Ended" ? now + ENDED_MS : now;
+  if (phase === "Confirmed") return now + FINALITY_DELAY_MS;
+  return progressOf(phase) === "Ended" ? now + ENDED_POLL_INTERVAL_MS : now;
 }

@@ -53,7 +53,10 @@ export async function readWallet(
 }
 
 /** How many transactions the wallets of a network have stored, ever. */
-export async function countStored(db: WalletDatabase, network: Network): Promise<StoredCounts> {
+export async function countStoredTransactions(
+  db: WalletDatabase,
+  network: Network,
+): Promise<StoredCounts> {
   const [row] = await db.all<{ total: number | null; each: string }>(
     `SELECT sum(sequence) AS total, json_group_object(vkey, sequence) AS each FROM hot_wallet
      WHERE network = ?`,

@@ -3,7 +3,7 @@ import * as mupdf from "mupdf";
 import { beforeAll, describe, expect, it } from "vitest";
 import { validateXML } from "xmllint-wasm";
 import { packagedFonts, SAMPLES } from "../../../../devnet/demo/invoice-samples.ts";
-import { buildSrgbProfile } from "../../../../src/invoices/pdf/mark-archive.ts";
+import { buildSrgbProfile } from "../../../../src/invoices/pdf/mark-as-pdf-a.ts";
 import { renderPdf } from "../../../../src/invoices/pdf/render-pdf.ts";
 
 function open(pdf: Uint8Array): mupdf.PDFDocument {

@@ -8,7 +8,7 @@ import {
   SAMPLES,
   sampleOf,
 } from "../../../../devnet/demo/invoice-samples.ts";
-import { CURRENCIES, CURRENCY_CODES } from "../../../../src/invoices/model/currencies.ts";
+import { CURRENCY_CODES, MINOR_UNIT_DIGITS } from "../../../../src/invoices/model/currencies.ts";
 import { type InvoiceContent, LANGUAGES } from "../../../../src/invoices/model/invoice-content.ts";
 import { groupItems, priceItems } from "../../../../src/invoices/model/invoice-lines.ts";
 import { createFormats } from "../../../../src/invoices/pdf/formats.ts";
@@ -64,7 +64,7 @@ async function subsetFont(text: string, bold: boolean): Promise<Uint8Array> {
   const { PDFDocument } = await loadPdfLib();
   const document = await PDFDocument.create();
   const page = await Typesetter.begin(document, FONTS);
-  page.put(text, 0, { size: 12, bold });
+  page.drawText(text, 0, { size: 12, bold });
   return document.save();
 }
 
@@ -217,7 +217,7 @@ describe("the amounts of any currency", () => {
   it("are set in signs that the font has, in each format", async () => {
     for (const currency of CURRENCY_CODES)
       for (const format of LANGUAGES) {
-        const { money } = createFormats(format, format, currency, CURRENCIES[currency]);
+        const { money } = createFormats(format, format, currency, MINOR_UNIT_DIGITS[currency]);
         await requireGlyphs([[`${currency} in ${format}`, money("-1234.5")]], FONTS);
       }
   });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { packagedFonts, pictures, SAMPLES } from "../../../../devnet/demo/invoice-samples.ts";
-import { CURRENCIES } from "../../../../src/invoices/model/currencies.ts";
+import { MINOR_UNIT_DIGITS } from "../../../../src/invoices/model/currencies.ts";
 import { negate } from "../../../../src/invoices/model/fractions.ts";
 import {
   type InvoiceContent,
@@ -115,7 +115,7 @@ function paperOf(name: string) {
 const NAMES = sampled(3, Object.keys(VARIANTS));
 
 const formatsFor = ({ format, language, currency }: InvoiceContent): Formats =>
-  createFormats(format, language, currency, CURRENCIES[currency]);
+  createFormats(format, language, currency, MINOR_UNIT_DIGITS[currency]);
 const signed = ({ cancels }: InvoiceContent, decimal: string): string =>
   cancels !== null && /[1-9]/.test(decimal) ? `-${decimal}` : decimal;
 

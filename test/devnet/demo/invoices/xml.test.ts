@@ -13,7 +13,10 @@ import {
   listCoveredPayments,
   priceItems,
 } from "../../../../src/invoices/model/invoice-lines.ts";
-import { buildInvoiceXml, findXmlObstacle } from "../../../../src/invoices/pdf/invoice-xml.ts";
+import {
+  buildInvoiceXml,
+  findXmlOmissionReason,
+} from "../../../../src/invoices/pdf/invoice-xml.ts";
 import { renderPdf } from "../../../../src/invoices/pdf/render-pdf.ts";
 import { runs } from "../../../support/effort.ts";
 import { DOCTORED, type Kind } from "./doctored.ts";
@@ -204,7 +207,7 @@ describe("the XML of an invoice", () => {
     ],
   ])("is left out when %s, and it is said why", async (_, content, why) => {
     expect(buildInvoiceXml(NUMBER, content)).toBeNull();
-    expect(findXmlObstacle(content)).toMatch(why);
+    expect(findXmlOmissionReason(content)).toMatch(why);
     const pdf = mupdf.PDFDocument.openDocument(
       await renderPdf(NUMBER, content, packagedFonts()),
       "application/pdf",
@@ -218,7 +221,7 @@ describe("the XML of an invoice", () => {
   ] as const)("of VAT owed in Bulgaria in %s is there in %s, not in %s", (month, made, left) => {
     const bulgarian = { ...german.seller, country: "Bulgaria", vatNumber: "BG123456789" };
     const of = (currency: "bgn" | "eur") =>
-      findXmlObstacle({ ...german, month, seller: bulgarian, currency });
+      findXmlOmissionReason({ ...german, month, seller: bulgarian, currency });
     expect(of(made)).toBeNull();
     expect(of(left)).toContain(made.toUpperCase());
   });
@@ -233,7 +236,7 @@ describe("the XML of an invoice", () => {
     ["the Isle of Man, whose VAT ids are British", "Isle of Man", "GB123456789", "gbp"],
   ] as const)("is made of VAT charged in %s (%s, %s)", async (_, country, vatNumber, currency) => {
     const content = { ...german, currency, seller: { ...german.seller, country, vatNumber } };
-    expect(findXmlObstacle(content)).toBeNull();
+    expect(findXmlOmissionReason(content)).toBeNull();
     const xml = buildInvoiceXml(NUMBER, content) ?? "";
     expect(xml).toContain(`<ram:ID schemeID="VA">${vatNumber.toUpperCase()}</ram:ID>`);
     expect(await schemaErrors(xml)).toEqual([]);
@@ -250,7 +253,7 @@ describe("the XML of an invoice", () => {
     "ΕΛ123456789",
   ])("is left out for the VAT id %s, unless no VAT id is shown", (vatNumber) => {
     const of = (content: InvoiceContent) =>
-      findXmlObstacle({ ...content, buyer: { ...content.buyer, vatNumber } });
+      findXmlOmissionReason({ ...content, buyer: { ...content.buyer, vatNumber } });
     expect(of(OF_KIND.Z)).toMatch(/^Buyer\.vatNumber: does not begin/);
     expect(of(OF_KIND.O)).toBeNull();
   });

@@ -7,29 +7,37 @@ import type {
 } from "../../../../src/chain/provider/provider.ts";
 import { buildTransaction } from "../../../../src/chain/transaction/build-transaction.ts";
 import { decodeTransaction } from "../../../../src/chain/transaction/decode-transaction.ts";
-import { minimumFee, totalUnits } from "../../../../src/chain/transaction/minimum-fee.ts";
 import {
+  computeMinimumFee,
+  sumExecutionUnits,
+} from "../../../../src/chain/transaction/minimum-fee.ts";
+import {
+  computeMinimumCoin,
+  createInputSelector,
   InsufficientFundsError,
-  minimumCoin,
-  payFrom,
 } from "../../../../src/chain/transaction/select-inputs.ts";
 import {
   formatOutputReference,
   type ScriptSource,
   type WalletOutput,
 } from "../../../../src/chain/transaction/transaction-plan.ts";
-import { add, addAll, sumOf, type Value } from "../../../../src/chain/transaction/value.ts";
-import { keysFromMnemonic } from "../../../../src/chain/wallet-keys.ts";
+import {
+  addAmount,
+  addValue,
+  sumToValue,
+  type Value,
+} from "../../../../src/chain/transaction/value.ts";
+import { deriveWalletKeys } from "../../../../src/chain/wallet-keys.ts";
 import type { TransactionPart } from "../../../../src/wallets/queue/feature.ts";
 import {
-  compose,
+  composeTransaction,
   type FundingSource,
   toStoredFields,
-} from "../../../../src/wallets/spending/building/compose.ts";
+} from "../../../../src/wallets/spending/building/compose-transaction.ts";
 import { runs } from "../../../support/effort.ts";
 import { PROTOCOL_PARAMETERS as parameters } from "../../../support/protocol-parameters.ts";
 
-const keys = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
+const keys = await deriveWalletKeys(`${"test ".repeat(23)}sauce`, "Preprod");
 const frame = { validity: { from: 100, to: 700 }, parameters, signer: keys.vkey };
 const TOKENS = ["aa", "bb"].map((byte) => `${byte.repeat(28)}01`);
 
@@ -68,7 +76,7 @@ function step(n: number, coin: bigint, used: ExecutionUnits | null): Transaction
   return {
     ...payment(n, 0n, []),
     scriptInputs: [{ ...input, script, redeemer: Uint8Array.of(0xd8, 0x79, 0x80) }],
-    unitsAmong: (parts) =>
+    getMeasuredUnits: (parts) =>
       used && { memory: used.memory * BigInt(parts), steps: used.steps * BigInt(parts) },
     outputs: next ? [next] : [],
   };
@@ -155,8 +163,8 @@ function built(
   funding: FundingSource,
   parameters: ProtocolParameters = frame.parameters,
 ) {
-  const composed = compose(parts, funding, { ...frame, parameters });
-  const pay = payFrom(composed.wallet, composed.plan);
+  const composed = composeTransaction(parts, funding, { ...frame, parameters });
+  const pay = createInputSelector(composed.wallet, composed.plan);
   return { composed, transaction: buildTransaction(composed.plan, pay, [keys]) };
 }
 
@@ -166,37 +174,41 @@ describe("parts of transactions put together", () => {
       fc.property(mixed, purses, parameterSets, (parts, funding, parameters) => {
         const { composed, transaction } = built(parts, funding, parameters);
         const tx = decodeTransaction(transaction.cbor);
-        expect(composed.count).toBeGreaterThanOrEqual(1);
+        expect(composed.partCount).toBeGreaterThanOrEqual(1);
         expect(transaction.cbor.length).toBeLessThanOrEqual(parameters.maxTransactionSize);
         const inputs = tx.inputs.map(formatOutputReference);
         expect(inputs).toContain(formatOutputReference(funding.baseOutput));
-        expect(tx.fee).toBeGreaterThanOrEqual(minimumFee(composed.plan, transaction.cbor.length));
-        const chosen = parts.slice(0, composed.count);
+        expect(tx.fee).toBeGreaterThanOrEqual(
+          computeMinimumFee(composed.plan, transaction.cbor.length),
+        );
+        const chosen = parts.slice(0, composed.partCount);
         const spent = chosen.flatMap(({ scriptInputs }) => scriptInputs);
         const minted = chosen.flatMap(({ mints }) => mints);
         expect(tx.redeemerCount).toBe(spent.length + minted.length);
-        const used = totalUnits(composed.plan);
+        const used = sumExecutionUnits(composed.plan);
         expect(used.memory).toBeLessThanOrEqual(parameters.maxUnits.memory);
         expect(used.steps).toBeLessThanOrEqual(parameters.maxUnits.steps);
 
         const left: Value = new Map([["", -tx.fee]]);
         for (const { policyId, assetName, quantity } of tx.mint)
-          add(left, policyId + assetName, quantity);
+          addAmount(left, policyId + assetName, quantity);
         for (const one of spent) {
           expect(inputs).toContain(formatOutputReference(one));
-          addAll(left, one.value);
+          addValue(left, one.value);
         }
         for (const one of funding.outputs)
-          if (inputs.includes(formatOutputReference(one))) addAll(left, one.value);
-        for (const { funds } of tx.outputs) addAll(left, sumOf(funds), -1n);
+          if (inputs.includes(formatOutputReference(one))) addValue(left, one.value);
+        for (const { funds } of tx.outputs) addValue(left, sumToValue(funds), -1n);
         expect([...left.values()].every((amount) => amount === 0n)).toBe(true);
 
         const demands = chosen.flatMap(({ outputs }) => outputs);
         for (const [i, { value }] of demands.entries())
-          expect(sumOf(tx.outputs[i]?.funds ?? [])).toEqual(value);
+          expect(sumToValue(tx.outputs[i]?.funds ?? [])).toEqual(value);
         for (const { address, funds } of tx.outputs.slice(demands.length)) {
-          const value = sumOf(funds);
-          expect(value.get("")).toBeGreaterThanOrEqual(minimumCoin({ address, value }, parameters));
+          const value = sumToValue(funds);
+          expect(value.get("")).toBeGreaterThanOrEqual(
+            computeMinimumCoin({ address, value }, parameters),
+          );
         }
       }),
       runs(150, 5_000),
@@ -230,7 +242,7 @@ describe("parts of transactions put together", () => {
     const funding = fc.sample(purses, 1)[0] ?? fail();
     const unitsOfEach = (count: number) => {
       const parts = Array.from({ length: count }, (_, i) => step(2 * i, 5_000_000n, used));
-      const { plan, isMeasured } = compose(parts, funding, frame);
+      const { plan, isMeasured } = composeTransaction(parts, funding, frame);
       expect(isMeasured).toBe(true);
       return plan.scriptInputs.map(({ units: { memory } }) => memory);
     };
@@ -244,7 +256,7 @@ describe("parts of transactions put together", () => {
   it("are measured when it is unknown what one of them uses", () => {
     const used = { memory: 500_000n, steps: 100_000_000n };
     const parts = [step(0, 5_000_000n, used), step(2, 5_000_000n, null)];
-    const { isMeasured } = compose(parts, fc.sample(purses, 1)[0] ?? fail(), frame);
+    const { isMeasured } = composeTransaction(parts, fc.sample(purses, 1)[0] ?? fail(), frame);
     expect(isMeasured).toBe(false);
   });
 
@@ -259,14 +271,14 @@ describe("parts of transactions put together", () => {
     const first = { ...payment(1, 2_000_000n, []), ...one };
     const second = { ...payment(2, 2_000_000n, []), ...one, ...other };
     const funding = fc.sample(purses, 1)[0] ?? fail();
-    expect(compose([first, second], funding, frame).count).toBe(count);
+    expect(composeTransaction([first, second], funding, frame).partCount).toBe(count);
   });
 
   it("are as many as the wallet can pay: else the first half", () => {
     const line = output(30_000_000n);
     const funding = { address: keys.address, baseOutput: line, outputs: [line], collateral: null };
     const parts = Array.from({ length: 8 }, (_, i) => payment(i, 6_000_000n, []));
-    expect(compose(parts, funding, frame).count).toBe(4);
+    expect(composeTransaction(parts, funding, frame).partCount).toBe(4);
   });
 
   it("do not spend reserved outputs or the collateral that another part names", () => {
@@ -279,8 +291,8 @@ describe("parts of transactions put together", () => {
       collateral: null,
     };
     const spends = (funding: FundingSource, coin: bigint) => {
-      const { plan, wallet } = compose([payment(1, coin, [])], funding, frame);
-      return payFrom(wallet, plan)(200_000n).inputs;
+      const { plan, wallet } = composeTransaction([payment(1, coin, [])], funding, frame);
+      return createInputSelector(wallet, plan)(200_000n).inputs;
     };
     const last = new Set([formatOutputReference(kept)]);
     expect(spends({ ...base, spendLast: last }, 8_000_000n)).toEqual([line, other]);
@@ -302,8 +314,8 @@ describe("parts of transactions put together", () => {
     const outputs = [dust, crowded, foreign, plain, line];
     const funding = { address: keys.address, baseOutput: line, outputs, collateral: null };
     const paid = (coin: bigint) => {
-      const { plan, wallet } = compose([payment(1, coin, [])], funding, frame);
-      return payFrom(wallet, plan)(200_000n);
+      const { plan, wallet } = composeTransaction([payment(1, coin, [])], funding, frame);
+      return createInputSelector(wallet, plan)(200_000n);
     };
     expect(paid(5_000_000n).inputs).toEqual([line, plain]);
     expect(paid(15_000_000n).inputs).toEqual([line, plain, foreign]);
@@ -322,8 +334,8 @@ describe("parts of transactions put together", () => {
         collateral: null,
         splits: 3,
       };
-      const { plan, wallet } = compose([payment(1, 2_000_000n, [])], funding, frame);
-      return payFrom(wallet, plan)(200_000n).change.map(({ value }) => value.get(""));
+      const { plan, wallet } = composeTransaction([payment(1, 2_000_000n, [])], funding, frame);
+      return createInputSelector(wallet, plan)(200_000n).change.map(({ value }) => value.get(""));
     };
     expect(change(100_000_000n)).toEqual([10_000_000n, 10_000_000n, 10_000_000n, 67_800_000n]);
     expect(change(35_000_000n)).toEqual([10_000_000n, 22_800_000n]);
@@ -335,6 +347,6 @@ describe("parts of transactions put together", () => {
     const line = output(6_000_000_000n);
     const funding = { address: keys.address, baseOutput: line, outputs: [line], collateral: null };
     const { composed } = built(many, funding);
-    expect(composed.count).toBe(300);
+    expect(composed.partCount).toBe(300);
   });
 });

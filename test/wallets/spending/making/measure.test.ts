@@ -2,22 +2,22 @@ import { describe, expect, it } from "vitest";
 import {
   type AdditionalOutput,
   type EvaluationObstacle,
+  EvaluationUnavailableError,
   type ExecutionUnits,
-  NotEvaluated,
-  ScriptFailed,
+  ScriptFailedError,
 } from "../../../../src/chain/provider/provider.ts";
 import { formatOutputReference } from "../../../../src/chain/transaction/transaction-plan.ts";
-import { keysFromMnemonic } from "../../../../src/chain/wallet-keys.ts";
+import { deriveWalletKeys } from "../../../../src/chain/wallet-keys.ts";
 import type { WalletTransaction } from "../../../../src/wallets/model/wallet-transaction.ts";
 import type { TransactionPart } from "../../../../src/wallets/queue/feature.ts";
-import { compose } from "../../../../src/wallets/spending/building/compose.ts";
-import { measureScripts } from "../../../../src/wallets/spending/building/measure.ts";
-import { BadMembersError } from "../../../../src/wallets/spending/building/members.ts";
+import { composeTransaction } from "../../../../src/wallets/spending/building/compose-transaction.ts";
+import { BadMembersError } from "../../../../src/wallets/spending/building/exclude-bad-members.ts";
+import { measureScripts } from "../../../../src/wallets/spending/building/measure-scripts.ts";
 import { Measurements } from "../../../../src/wallets/spending/context/measurements.ts";
 import { PROTOCOL_PARAMETERS as parameters } from "../../../support/protocol-parameters.ts";
 import { transaction } from "../transactions.ts";
 
-const keys = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
+const keys = await deriveWalletKeys(`${"test ".repeat(23)}sauce`, "Preprod");
 const PARENT = "aa".repeat(32);
 const line = { txHash: PARENT, index: 1, value: new Map([["", 90_000_000n]]) };
 const funding = { address: keys.address, baseOutput: line, outputs: [line], collateral: null };
@@ -36,7 +36,7 @@ const step = (byte: string, used: ExecutionUnits | null = null): TransactionPart
       redeemer: Uint8Array.of(0),
     },
   ],
-  unitsAmong: () => used,
+  getMeasuredUnits: () => used,
   outputs: [],
   metadata: new Map(),
   detail: {},
@@ -53,7 +53,7 @@ function node(...answers: (EvaluationObstacle | Error | null)[]) {
       told.push(additional.map(formatOutputReference));
       const answer = answers.shift() ?? null;
       if (answer instanceof Error) throw answer;
-      if (answer !== null) throw new NotEvaluated(answer, answer);
+      if (answer !== null) throw new EvaluationUnavailableError(answer, answer);
       return new Map([["spend:0", { memory: 1_000n, steps: 2_000n }]]);
     },
   };
@@ -68,7 +68,7 @@ const measure = (
   evaluator = { knowsMempool: true },
 ) => {
   const parts = [step("11")];
-  return measureScripts(provider, compose(parts, funding, frame), membersOf(parts), {
+  return measureScripts(provider, composeTransaction(parts, funding, frame), membersOf(parts), {
     open: [parent(phase)],
     accepted: new Set(accepted),
     evaluator,
@@ -93,7 +93,7 @@ describe("the units of a transaction's scripts", () => {
     const parts = [step("11", { memory: 100n, steps: 200n })];
     const asked = node();
     const known = atRest();
-    const composed = compose(parts, funding, frame);
+    const composed = composeTransaction(parts, funding, frame);
     const plan = await measureScripts(asked, composed, membersOf(parts), known);
     expect(plan.scriptInputs).toMatchObject([{ units: { memory: 115n, steps: 230n } }]);
     expect(asked.told).toEqual([]);
@@ -106,7 +106,12 @@ describe("the units of a transaction's scripts", () => {
     const known = atRest();
     const asked = node();
     const use = (parts: TransactionPart[], isAlone = false, more = frame) =>
-      measureScripts(asked, compose(parts, funding, more), membersOf(parts, isAlone), known);
+      measureScripts(
+        asked,
+        composeTransaction(parts, funding, more),
+        membersOf(parts, isAlone),
+        known,
+      );
     const first = await use([shaped("11", "a")]);
     const second = await use([shaped("22", "a")]);
     expect(second.scriptInputs[0]?.units).toEqual(first.scriptInputs[0]?.units);
@@ -169,19 +174,22 @@ describe("the units of a transaction's scripts", () => {
   it("tell which members have no place, by redeemer or by input", async () => {
     const parts = [step("99"), step("11"), step("55")];
     const failing = async (error: Error) => {
-      const composed = compose(parts, funding, frame);
+      const composed = composeTransaction(parts, funding, frame);
       const thrown = await measureScripts(node(error), composed, membersOf(parts), atRest()).catch(
         (one: unknown) => one,
       );
       return thrown instanceof BadMembersError ? thrown.members.map(({ task }) => task.id) : thrown;
     };
     // By the order of all inputs: 11, 55, 99, aa.
-    expect(await failing(new ScriptFailed("no", ["spend:0", "spend:2"]))).toEqual(["0", "1"]);
-    const nobody = new ScriptFailed("no");
+    expect(await failing(new ScriptFailedError("no", ["spend:0", "spend:2"]))).toEqual(["0", "1"]);
+    const nobody = new ScriptFailedError("no");
     expect(await failing(nobody)).toBe(nobody);
-    const missing = new NotEvaluated("UnknownInput", `unknown: ${"55".repeat(32)}#4`);
+    const missing = new EvaluationUnavailableError("UnknownInput", `unknown: ${"55".repeat(32)}#4`);
     expect(await failing(missing)).toEqual(["2"]);
-    const another = new NotEvaluated("UnknownInput", `unknown: ${"55".repeat(32)}#40`);
+    const another = new EvaluationUnavailableError(
+      "UnknownInput",
+      `unknown: ${"55".repeat(32)}#40`,
+    );
     expect(await failing(another)).toBe(another);
   });
 });

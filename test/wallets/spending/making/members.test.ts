@@ -1,14 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NotEvaluated, ProviderError } from "../../../../src/chain/provider/provider.ts";
+import {
+  EvaluationUnavailableError,
+  ProviderError,
+} from "../../../../src/chain/provider/provider.ts";
 import {
   BadMembersError,
-  excludeBad,
-  type Member,
-} from "../../../../src/wallets/spending/building/members.ts";
+  excludeBadMembers,
+  type TransactionMember,
+} from "../../../../src/wallets/spending/building/exclude-bad-members.ts";
 import { runs } from "../../../support/effort.ts";
 
-const member = (n: number): Member => ({
+const member = (n: number): TransactionMember => ({
   task: { id: String(n) },
   part: {
     spends: [],
@@ -19,19 +22,20 @@ const member = (n: number): Member => ({
     detail: {},
   },
 });
-const ids = (members: readonly Member[]) => members.map(({ task }) => task.id);
+const ids = (members: readonly TransactionMember[]) => members.map(({ task }) => task.id);
 
 /** Fails as long as a bad one is among them, and names those, or not. */
-const builder = (bad: readonly string[], isNamed: boolean) => async (some: readonly Member[]) => {
-  const among = some.filter(({ task }) => bad.includes(task.id));
-  const error = new Error("refused");
-  if (among.length > 0) throw isNamed ? new BadMembersError(among, error) : error;
-  return ids(some);
-};
+const builder =
+  (bad: readonly string[], isNamed: boolean) => async (some: readonly TransactionMember[]) => {
+    const among = some.filter(({ task }) => bad.includes(task.id));
+    const error = new Error("refused");
+    if (among.length > 0) throw isNamed ? new BadMembersError(among, error) : error;
+    return ids(some);
+  };
 
 describe("bad members of a transaction", () => {
   it("leave when the node names them, and the other members continue at once", async () => {
-    const { built, failures } = await excludeBad(
+    const { built, failures } = await excludeBadMembers(
       [1, 2, 3, 4].map(member),
       builder(["2", "3"], true),
     );
@@ -41,11 +45,11 @@ describe("bad members of a transaction", () => {
 
   it("are looked for in halves when nobody names them, until one fails alone", async () => {
     const some = [1, 2, 3, 4, 5].map(member);
-    expect(await excludeBad(some, builder(["5"], false))).toEqual({
+    expect(await excludeBadMembers(some, builder(["5"], false))).toEqual({
       built: ["1", "2", "3"],
       failures: [],
     });
-    const { built, failures } = await excludeBad(some, builder(["1"], false));
+    const { built, failures } = await excludeBadMembers(some, builder(["1"], false));
     expect(built).toBeNull();
     expect(failures.map(({ task }) => task.id)).toEqual(["1"]);
   });
@@ -63,7 +67,7 @@ describe("bad members of a transaction", () => {
           const gone: string[] = [];
           // As a wallet goes on until nothing is due.
           while (left.length > 0) {
-            const { built, failures } = await excludeBad(left, builder(bad, isNamed));
+            const { built, failures } = await excludeBadMembers(left, builder(bad, isNamed));
             good.push(...(built ?? []));
             gone.push(...failures.map(({ task }) => task.id));
             left = left.filter(({ task }) => ![...good, ...gone].includes(task.id));
@@ -78,11 +82,14 @@ describe("bad members of a transaction", () => {
   });
 
   it("are not blamed for a provider that is away or late", async () => {
-    for (const error of [new ProviderError("away"), new NotEvaluated("NotSynced", "late")]) {
+    for (const error of [
+      new ProviderError("away"),
+      new EvaluationUnavailableError("NotSynced", "late"),
+    ]) {
       const build = async () => {
         throw error;
       };
-      await expect(excludeBad([1, 2].map(member), build)).rejects.toBe(error);
+      await expect(excludeBadMembers([1, 2].map(member), build)).rejects.toBe(error);
     }
   });
 });

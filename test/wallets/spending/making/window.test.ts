@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { epochEnd, slotAt, timeOfSlot } from "../../../../src/chain/slots.ts";
-import { DeadlinePassedError, NotYetError } from "../../../../src/wallets/queue/errors.ts";
-import { computeWindow } from "../../../../src/wallets/spending/building/validity-window.ts";
+import { nextEpochStart, slotAt, timeOfSlot } from "../../../../src/chain/slots.ts";
+import { DeadlinePassedError, RetryLaterError } from "../../../../src/wallets/queue/errors.ts";
+import { computeValidityWindow } from "../../../../src/wallets/spending/building/validity-window.ts";
 
 const MINUTE = 60_000;
 const NOW = Date.UTC(2026, 0, 1, 12);
@@ -10,7 +10,7 @@ const slot = (time: number) => slotAt("Preprod", time);
 
 describe("the validity of a transaction", () => {
   it("is a few minutes around now by both clocks", () => {
-    const { validity } = computeWindow("Preprod", [{}], at(NOW, NOW - MINUTE));
+    const { validity } = computeValidityWindow("Preprod", [{}], at(NOW, NOW - MINUTE));
     expect(validity).toEqual({ from: slot(NOW) - 360, to: slot(NOW) + 330 });
   });
 
@@ -19,43 +19,47 @@ describe("the validity of a transaction", () => {
       { notBefore: NOW - 30_500, deadline: NOW + 4 * MINUTE },
       { notBefore: NOW - 10_000, deadline: NOW + 2 * MINUTE + 500 },
     ];
-    const { validity, count } = computeWindow("Preprod", tasks, at(NOW));
+    const { validity, count } = computeValidityWindow("Preprod", tasks, at(NOW));
     expect(count).toBe(2);
     expect(validity).toEqual({ from: slot(NOW) - 10, to: slot(NOW) + 120 });
     // The contract sees the beginning of the first slot in which it is not valid any more.
     expect(timeOfSlot("Preprod", validity.to)).toBeLessThan(NOW + 2 * MINUTE + 500);
     const [first] = tasks;
-    const alone = computeWindow("Preprod", first ? [first] : [], at(NOW)).validity;
+    const alone = computeValidityWindow("Preprod", first ? [first] : [], at(NOW)).validity;
     expect(alone).toEqual({ from: slot(NOW) - 30, to: slot(NOW) + 239 });
   });
 
   it("leaves out what has too little time in common with the first", () => {
     const tasks = [{}, { deadline: NOW + 3 * MINUTE }, { deadline: NOW + 30_000 }, {}];
-    expect(computeWindow("Preprod", tasks, at(NOW)).count).toBe(2);
+    expect(computeValidityWindow("Preprod", tasks, at(NOW)).count).toBe(2);
     const urgent = [{ deadline: NOW + 30_000 }, {}];
-    expect(computeWindow("Preprod", urgent, at(NOW)).count).toBe(1);
+    expect(computeValidityWindow("Preprod", urgent, at(NOW)).count).toBe(1);
   });
 
   it("is none when the first deadline is over", () => {
-    expect(() => computeWindow("Preprod", [{ deadline: NOW }], at(NOW))).toThrow(
+    expect(() => computeValidityWindow("Preprod", [{ deadline: NOW }], at(NOW))).toThrow(
       DeadlinePassedError,
     );
   });
 
   it("never crosses the end of an epoch, and waits for it when it is near", () => {
-    const end = epochEnd("Preprod", slot(NOW));
+    const end = nextEpochStart("Preprod", slot(NOW));
     const ending = timeOfSlot("Preprod", end);
-    const inTime = computeWindow("Preprod", [{}], at(ending - 2 * MINUTE));
+    const inTime = computeValidityWindow("Preprod", [{}], at(ending - 2 * MINUTE));
     expect(inTime.validity.to).toBe(end);
-    expect(() => computeWindow("Preprod", [{}], at(ending - 30_000))).toThrow(NotYetError);
-    expect(computeWindow("Preprod", [{}], at(ending)).validity.to).toBe(end + 330);
+    expect(() => computeValidityWindow("Preprod", [{}], at(ending - 30_000))).toThrow(
+      RetryLaterError,
+    );
+    expect(computeValidityWindow("Preprod", [{}], at(ending)).validity.to).toBe(end + 330);
     const before = [{ deadline: ending - 10_000 }];
-    expect(computeWindow("Preprod", before, at(ending - 30_000)).validity.to).toBe(end - 11);
+    expect(computeValidityWindow("Preprod", before, at(ending - 30_000)).validity.to).toBe(
+      end - 11,
+    );
   });
 
   it("knows when epochs end: every five days since slots became seconds", () => {
-    expect(epochEnd("Preprod", 86_400)).toBe(86_400 + 432_000);
-    expect(epochEnd("Preprod", 86_400 + 431_999)).toBe(86_400 + 432_000);
-    expect(epochEnd("Mainnet", 4_492_800 + 432_000)).toBe(4_492_800 + 864_000);
+    expect(nextEpochStart("Preprod", 86_400)).toBe(86_400 + 432_000);
+    expect(nextEpochStart("Preprod", 86_400 + 431_999)).toBe(86_400 + 432_000);
+    expect(nextEpochStart("Mainnet", 4_492_800 + 432_000)).toBe(4_492_800 + 864_000);
   });
 });

@@ -1,0 +1,61 @@
+/** What happens next with an escrow, in a sentence: who has to do what, and until when. */
+import { formatRelativeTime, toEpochMs } from "../../ui/format.ts";
+import { textAt } from "../../ui/path.ts";
+import type { EscrowRow, Side } from "./sides.ts";
+
+/**
+ * The sentence, and what the service says that it waits for.
+ *
+ * @param now - epoch milliseconds
+ */
+export function describeNext(side: Side, row: EscrowRow, now: number): string {
+  const text = textAt(row, "Next.waitsFor");
+  return `${describeNextStep(side, row, now)}${text && ` (The service: ${text}.)`}`;
+}
+
+function describeNextStep(side: Side, row: EscrowRow, now: number): string {
+  const { requestedAction, errorType } = row.NextAction;
+  const formatDueTime = (path: string) => {
+    const time = toEpochMs(textAt(row, path));
+    return time === null ? "" : formatRelativeTime(time, now);
+  };
+  if (requestedAction === "WaitingForManualAction")
+    return "A person has to decide: read the note above, and take one of the steps below.";
+  if (errorType === "InsufficientFunds")
+    return "The wallet lacks funds. Send them as Wallets shows; then the wallet goes on.";
+  if (requestedAction.endsWith("Requested"))
+    return "The wallet makes the transaction as soon as it may. Nothing has to be done.";
+  if (requestedAction.endsWith("Initiated"))
+    return "The transaction is on its way to the chain. Nothing has to be done.";
+  if (requestedAction === "None" && row.onChainState === null)
+    return "It ended without a lock. Nothing is left to do.";
+  const isSeller = side === "payment";
+  switch (row.onChainState) {
+    case null:
+      return isSeller
+        ? `The buyer may lock the price; the time for it ends ${formatDueTime("payByTime")}.`
+        : `The price is to be locked; the time for it ends ${formatDueTime("payByTime")}.`;
+    case "FundsLocked":
+      return isSeller
+        ? `The result is to be submitted: the time for it ends ${formatDueTime("submitResultTime")}. Without it the buyer gets the money back.`
+        : `The seller may submit the result: the time for it ends ${formatDueTime("submitResultTime")}. Without a result the refund is automatic.`;
+    case "ResultSubmitted":
+      return isSeller
+        ? `The buyer may dispute until the unlock time, ${formatDueTime("unlockTime")}; then the payout is automatic.`
+        : `The result is there. A dispute is possible until the unlock time, ${formatDueTime("unlockTime")}; then the seller is paid.`;
+    case "RefundRequested":
+      return isSeller
+        ? `The buyer asked for the money back. A result may still be submitted; the time for it ends ${formatDueTime("submitResultTime")}.`
+        : `The refund is automatic once the seller's time is over, ${formatDueTime("submitResultTime")}, unless a result is submitted.`;
+    case "Disputed":
+      return `Both sides claim the money. Either gives in, or administrators settle it: their time begins ${formatDueTime("externalDisputeUnlockTime")}.`;
+    case "WithdrawAuthorized":
+      return "The seller may withdraw at once. The payout is automatic.";
+    case "RefundAuthorized":
+      return "The buyer may collect the refund at once. The refund is automatic.";
+    case "FundsOrDatumInvalid":
+      return "The locked funds differ from the agreed terms. The service will not act on this escrow.";
+    default:
+      return "The escrow is over.";
+  }
+}

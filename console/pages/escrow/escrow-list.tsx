@@ -1,0 +1,189 @@
+/** Payments and purchases: the same live table of the two sides, and one escrow of them. */
+
+import { FAST_POLL_INTERVAL_MS, useLive } from "../../api/live.ts";
+import { call } from "../../api/request.ts";
+import { Problem } from "../../ui/action-dialog.tsx";
+import { parseMinorUnits } from "../../ui/format.ts";
+import { Filters, Pager } from "../../ui/list/filters.tsx";
+import { Table } from "../../ui/list/table.tsx";
+import type { NavigationEntry } from "../../ui/navigation-entry.ts";
+import { textAt } from "../../ui/path.ts";
+import type { Column, Field } from "../../ui/resource.ts";
+import { network, pageHref, route } from "../../ui/route.ts";
+import { LoadingIndicator } from "../../ui/status.tsx";
+import { clock } from "../../ui/value.tsx";
+import { UNITS, WALLET_KEYS } from "../fields/known-ids.ts";
+import { EscrowDetails } from "./escrow-details.tsx";
+import { SaveCsv } from "./save-csv.tsx";
+import { ACTIONS, ERROR_TYPES, type EscrowRow, SIDES, type Side, STATES } from "./sides.ts";
+
+const PAGE_SIZE = 50;
+const MAX_CHANGES = "100";
+/** How long a change is marked. */
+const CHANGE_HIGHLIGHT_MS = 5_000;
+
+const FILTERS: readonly Field[] = [
+  { name: "searchQuery", label: "Search", hint: "Id, agent, hash, address, state or amount." },
+  { name: "filterOnChainState", label: "State", as: "choice", choices: STATES },
+  { name: "filterNeedsManualAction", label: "Needs a person", as: "choice", choices: ["true"] },
+  { name: "filterRequestedAction", label: "Next action", as: "choice", choices: ACTIONS },
+  { name: "filterErrorType", label: "Error", as: "choice", choices: ERROR_TYPES },
+  { name: "createdFrom", label: "Made from" },
+  { name: "createdTo", label: "Made before" },
+  { name: "filterUnit", label: "Unit", hint: "Empty: the native coin.", known: UNITS },
+  { name: "filterAmountFrom", label: "Price from", as: "amount", unitFrom: "filterUnit" },
+  { name: "filterAmountTo", label: "Price to", as: "amount", unitFrom: "filterUnit" },
+  { name: "filterWalletVkey", label: "Our wallet (key hash)", known: WALLET_KEYS },
+  { name: "filterAgentIdentifier", label: "Agent (identifier)" },
+  { name: "filterSmartContractAddress", label: "Contract" },
+];
+
+const columnsOf = (side: Side): readonly Column[] => [
+  { heading: "Escrow", path: "id" },
+  { heading: "Agent", path: "agentName" },
+  { heading: "State", path: "onChainState", as: "tag" },
+  { heading: "Next", path: "NextAction.requestedAction", as: "tag" },
+  { heading: "Error", path: "NextAction.errorType", as: "tag" },
+  { heading: "Funds", path: SIDES[side].funds, as: "funds" },
+  { heading: "Wallet", path: "SmartContractWallet.walletAddress", as: "code" },
+  { heading: "Result until", path: "submitResultTime", as: "time" },
+  { heading: "Unlocks", path: "unlockTime", as: "time" },
+  { heading: "Changed", path: STAMP_PATH, as: "time" },
+];
+
+const STAMP_PATH = "nextActionOrOnChainStateOrResultLastChangedAt";
+
+interface EscrowRows {
+  rows: EscrowRow[];
+  /** The newest change that is known: where the next look at the diff begins. */
+  after: { lastUpdate: string; cursorId: string | undefined };
+}
+
+const CURSOR_FIELD: Field = { name: "cursorId", label: "Older than" };
+
+/** What the URL asks a list for. */
+function readListQuery(): Record<string, string> {
+  const { query } = route.value;
+  const asked: Record<string, string> = { network: network.value, limit: String(PAGE_SIZE) };
+  for (const { name, as, unitFrom = "" } of [...FILTERS, CURSOR_FIELD]) {
+    const value = query[name];
+    // What is no amount is sent as it is: the API says what is wrong with it.
+    if (value)
+      asked[name] =
+        as === "amount" ? (parseMinorUnits(value, query[unitFrom] ?? "") ?? value) : value;
+  }
+  return asked;
+}
+
+async function readPage(side: Side, asked: Record<string, string>, signal: AbortSignal) {
+  const data = await call<Record<string, EscrowRow[]>>(
+    { method: "GET", path: `/${side}`, query: asked },
+    signal,
+  );
+  return data[SIDES[side].list] ?? [];
+}
+
+/** What changed since the last look; the cursor's own row comes again. */
+async function readChanges(
+  side: Side,
+  { after }: EscrowRows,
+  signal: AbortSignal,
+): Promise<EscrowRow[]> {
+  const { lastUpdate, cursorId = "" } = after;
+  const query = { network: network.value, limit: MAX_CHANGES, lastUpdate, cursorId };
+  const data = await call<Record<string, EscrowRow[]>>(
+    { method: "GET", path: `/${side}/diff`, query },
+    signal,
+  );
+  const changed = data[SIDES[side].list] ?? [];
+  return changed.filter((row) => row.id !== cursorId || textAt(row, STAMP_PATH) !== lastUpdate);
+}
+
+function findNewestChange(
+  rows: readonly EscrowRow[],
+  before?: EscrowRows["after"],
+): EscrowRows["after"] {
+  let after = before ?? { lastUpdate: new Date(0).toISOString(), cursorId: undefined };
+  for (const row of rows) {
+    const stamp = textAt(row, STAMP_PATH);
+    if (stamp > after.lastUpdate || (stamp === after.lastUpdate && row.id > (after.cursorId ?? "")))
+      after = { lastUpdate: stamp, cursorId: row.id };
+  }
+  return after;
+}
+
+/** Reads the page, then only what changed. A filtered page is read again once something did. */
+async function readRows(
+  side: Side,
+  asked: Record<string, string>,
+  signal: AbortSignal,
+  before: EscrowRows | null,
+) {
+  if (before === null) {
+    const rows = await readPage(side, asked, signal);
+    return { rows, after: findNewestChange(rows) };
+  }
+  const changed = await readChanges(side, before, signal);
+  if (changed.length === 0) return before;
+  const after = findNewestChange(changed, before.after);
+  const isPlain = Object.keys(asked).every((name) => name === "network" || name === "limit");
+  if (!isPlain) return { rows: await readPage(side, asked, signal), after };
+  const byId = new Map([...before.rows, ...changed].map((row) => [row.id, row]));
+  const oldest = before.rows.length < PAGE_SIZE ? "" : (before.rows.at(-1)?.id ?? "");
+  const rows = [...byId.values()]
+    .filter(({ id }) => id >= oldest)
+    .sort((a, b) => (a.id < b.id ? 1 : -1));
+  return { rows, after };
+}
+
+function EscrowList({ side }: { side: Side }) {
+  const asked = readListQuery();
+  const live = useLive<EscrowRows>(
+    `${side} ${JSON.stringify(asked)}`,
+    (signal, before) => readRows(side, asked, signal, before),
+    FAST_POLL_INTERVAL_MS,
+  );
+  const rows = live.data?.rows ?? [];
+  const last = rows.length >= PAGE_SIZE ? rows.at(-1) : undefined;
+  const { title, about } = SIDES[side];
+  return (
+    <>
+      <h1>{title}</h1>
+      <p class="about">{about}</p>
+      <Filters filters={FILTERS} />
+      <div class="tools">
+        <SaveCsv side={side} query={asked} />
+      </div>
+      {live.error && <Problem problem={live.error} />}
+      {live.data === null && live.error === null && <LoadingIndicator />}
+      {live.data && rows.length === 0 && (
+        <p class="empty">There is none on {network.value}, or none that the filters leave.</p>
+      )}
+      {rows.length > 0 && (
+        <Table
+          title={title}
+          columns={columnsOf(side)}
+          rows={rows}
+          keyOf={({ id }) => id}
+          renderRowLink={({ id }, text) => <a href={pageHref(side, id)}>{text}</a>}
+          isRecentlyChanged={(row) =>
+            clock.value - Date.parse(textAt(row, STAMP_PATH)) < CHANGE_HIGHLIGHT_MS
+          }
+        />
+      )}
+      <Pager older={last && { cursorId: last.id }} />
+    </>
+  );
+}
+
+function EscrowListOrDetails({ side }: { side: Side }) {
+  const { id } = route.value;
+  return id === "" ? <EscrowList side={side} /> : <EscrowDetails key={id} side={side} id={id} />;
+}
+
+export const createEscrowPage = (side: Side): NavigationEntry => ({
+  name: side,
+  title: SIDES[side].title,
+  access: "User",
+  Component: () => <EscrowListOrDetails side={side} />,
+});

@@ -1,0 +1,85 @@
+/** All that the API tells of a row, member by member, and as it was sent. */
+import type { ComponentChildren } from "preact";
+import { formatMemberName } from "../format.ts";
+import { textAt } from "../path.ts";
+import type { Kind } from "../resource.ts";
+import { changeQuery } from "../route.ts";
+import { Facts, Value } from "../value.tsx";
+
+/** Each member of a row under its own name; what is nested deeper than once is shown as JSON. */
+export function RowDetails({
+  title,
+  row,
+  children,
+}: {
+  title: string;
+  row: unknown;
+  /** What can be done with it. */
+  children: ComponentChildren;
+}) {
+  const members = Object.entries(row as object).flatMap(([name, value]) =>
+    isNested(value)
+      ? Object.entries(value).map(([inner, one]) => [`${name}: ${inner}`, inner, one] as const)
+      : [[name, name, value] as const],
+  );
+  return (
+    <section class="panel" aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        <button
+          type="button"
+          class="close"
+          aria-label="Close"
+          onClick={() => changeQuery({ on: undefined, do: undefined })}
+        >
+          ×
+        </button>
+      </header>
+      <div class="tools">{children}</div>
+      <Facts
+        facts={members.map(([title, name, value]) => [
+          formatMemberName(title),
+          <Value key={title} kind={kindOf(name, value)} value={value} />,
+        ])}
+      />
+      <RawJson value={row} />
+    </section>
+  );
+}
+
+function isFlat(value: unknown): boolean {
+  return isNested(value) && Object.values(value).every((one) => typeof one !== "object" || !one);
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function RawJson({ value }: { value: unknown }) {
+  return (
+    <details class="raw">
+      <summary>Raw JSON</summary>
+      <pre>{JSON.stringify(value, null, 2)}</pre>
+    </details>
+  );
+}
+
+/** How a member is shown, by its name and its value. */
+export function kindOf(name: string, value: unknown): Kind {
+  if (typeof value === "boolean") return "flag";
+  if (Array.isArray(value)) {
+    if (value.length === 0) return "list";
+    if (value.every((one) => textAt(one, "unit") !== "" || textAt(one, "amount") !== ""))
+      return value.every((one) => typeof one === "object" && one !== null && "unit" in one)
+        ? "funds"
+        : "json";
+    if (value.every((one) => typeof one !== "object")) return "list";
+    return value.every(isFlat) ? "records" : "json";
+  }
+  if (typeof value === "object" && value !== null) return "json";
+  if (/(At|From|Time|Until|since|Check|DateTime)$/.test(name) && typeof value === "string")
+    return "time";
+  if (/(^id|Id|Hash|Address|Vkey|VKey|Identifier|address|hash)$/.test(name)) return "code";
+  if (/^(state|status|type|drives|onChainState|outcome|direction|kind)$/i.test(name)) return "tag";
+  return typeof value === "string" && /^[0-9a-f]{40,}$/.test(value) ? "code" : "text";
+}

@@ -1,0 +1,134 @@
+import { chargeOperation, type MeteredOperation } from "../../api-keys/credits.ts";
+import { type Database, type Statement, statement } from "../../db/client.ts";
+import { stampSql } from "../../db/clock.ts";
+import { newId } from "../../db/id.ts";
+import { wakeDispatcher } from "../../events/outbox.ts";
+import { commitWithAudit } from "../../http/audit.ts";
+import type { AppContext } from "../../http/context.ts";
+import type { StoreResponse } from "../../http/idempotency.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
+import { type EscrowRecord, hashIdentifier, UNLOCKED_STATE } from "../model/escrow-record.ts";
+import { ChangeSet } from "../store/change-set.ts";
+import {
+  renderRecord,
+  STAMP_MARK,
+  withConfirmations,
+  withHistories,
+} from "../store/render-record.ts";
+import { writeChanges } from "../store/write-changes.ts";
+
+/** A record that a request asks for, before it is written. */
+export interface RecordRequest {
+  record: EscrowRecord;
+  /** What the caller notes. */
+  metadata: string | null;
+  /** What the answer has beside the record: JSON. */
+  responseFields: object;
+  /** The metered call. */
+  operation: MeteredOperation;
+  /** For the audit. */
+  detail: object;
+  /** Epoch milliseconds. */
+  now: number;
+}
+
+/** What a request for a record is answered with, as it is remembered: JSON throughout. */
+export interface CreatedRecord {
+  id: string;
+  /** The record as it was made, with the placeholder of its change stamps. */
+  doc: string;
+  /** The rest of the answer. */
+  more: object;
+}
+
+/** A record of which the chain has nothing yet. */
+export function buildRecord(
+  source: SourceRow,
+  fields: Pick<
+    EscrowRecord,
+    "side" | "blockchainIdentifier" | "requestedById" | "terms" | "progress" | "wallet"
+  >,
+  now: number,
+): EscrowRecord {
+  return {
+    ...fields,
+    id: newId(now),
+    network: source.network,
+    sourceId: source.id,
+    sourceType: source.type,
+    contractAddress: source.contractAddress,
+    policyId: source.policyId,
+    identifierHash: hashIdentifier(fields.blockchainIdentifier),
+    state: UNLOCKED_STATE,
+    output: null,
+    lastDeadlineWarning: null,
+    createdAt: now,
+    updatedAt: now,
+    lastCheckedAt: null,
+    chainChangedAt: now,
+    actionChangedAt: now,
+    changedAt: now,
+    sequence: 0,
+    revision: -1,
+  };
+}
+
+/**
+ * Writes a requested record with its stamps, event, charge and audit row, in one batch.
+ *
+ * @param statements - for the same batch, after the record is written
+ */
+export async function createRecord(
+  c: AppContext,
+  database: Database,
+  { record, metadata, responseFields: more, operation, detail, now }: RecordRequest,
+  remember: StoreResponse,
+  statements: Statement[] = [],
+): Promise<CreatedRecord> {
+  const { id, side, network, sourceId } = record;
+  const changes = new ChangeSet([], now, 0);
+  changes.setProgress(record, record.progress);
+  const rendered = withHistories(renderRecord(record, { chain: true, action: true }), side);
+  // No transaction of it is in a block.
+  const doc = withConfirmations(rendered, 0);
+  const created: CreatedRecord = { id, doc, more: { metadata, ...more } };
+  await commitWithAudit(c, database, { action: `${side}.create`, target: id, detail, now }, [
+    ...(await remember(created)),
+    ...chargeOperation(c.var.caller, operation),
+    ...writeChanges(changes, { sourceId, network }),
+    insertRequest(record, metadata),
+    ...statements,
+  ]);
+  await wakeDispatcher(c.env, c.var.requestId);
+  return created;
+}
+
+function insertRequest(
+  { id, side, network, identifierHash, requestedById }: EscrowRecord,
+  metadata: string | null,
+): Statement {
+  const at = stampSql("escrow", network, 1, "0");
+  return statement(
+    `INSERT INTO escrow_request (record_id, requested_by_id, metadata, purchase_of, made_at)
+     VALUES (?, ?, ?, ?, ${at.sql})`,
+    id,
+    requestedById,
+    metadata,
+    side === "purchase" ? `${network}:${identifierHash}` : null,
+    ...at.params,
+  );
+}
+
+/** The answer to a request: the same each time, whatever has become of the record. */
+export async function loadCreatedRecordResponse<Shown>(
+  database: Database,
+  { id, doc, more }: CreatedRecord,
+): Promise<Shown> {
+  const [row] = await database.all<{ at: number }>(
+    "SELECT made_at AS at FROM escrow_request WHERE record_id = ?",
+    id,
+  );
+  if (!row) throw new Error("a request's record was not written");
+  const text = doc.replaceAll(STAMP_MARK, new Date(row.at).toISOString());
+  return { ...JSON.parse(text), ...more };
+}

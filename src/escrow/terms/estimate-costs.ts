@@ -1,0 +1,55 @@
+import { MIN_COLLATERAL } from "../../chain/amounts.ts";
+import type { EscrowDatum } from "../../chain/contracts/escrow-datum.ts";
+import type { Funds } from "../../chain/network.ts";
+import { computeMinimumDeposit } from "../model/minimum-deposit.ts";
+
+/** What an escrow costs, as far as a quote can tell. Network fees come on top. */
+export interface Estimate {
+  /** Native minor units that have to be locked: the price, or what the output needs to exist. */
+  minimumNativeLock: bigint;
+  /** What the contract takes from the seller. */
+  protocolFee: Funds[];
+  /** What the seller is left with, below zero where the fee is more than the price. */
+  expectedNet: Funds[];
+}
+
+/**
+ * Estimates the deposit and the costs of an escrow.
+ *
+ * @param price - by unit, each once
+ * @param quote - the locked datum, with any buyer
+ * @param feePermille - of the payment source; Web3ChainV2 has none
+ */
+export function estimateCosts(
+  price: readonly Funds[],
+  quote: EscrowDatum,
+  feePermille: number,
+): Estimate {
+  const native = price.find(({ unit }) => unit === "")?.amount ?? 0n;
+  const tokens = price.filter(({ unit }) => unit !== "");
+  const needed = computeMinimumDeposit(quote, tokens.length);
+  const minimumNativeLock = native + collateralOf(native, needed);
+  const rate = quote.version === "Web3ChainV1" ? BigInt(feePermille) : 0n;
+  const share = (amount: bigint) => (amount * rate) / 1000n;
+  const nativeShare = share(minimumNativeLock);
+  const nativeFee = rate > 0n && nativeShare < MIN_COLLATERAL ? MIN_COLLATERAL : nativeShare;
+  const fees = [
+    { unit: "", amount: nativeFee },
+    ...tokens.map(({ unit, amount }) => ({ unit, amount: share(amount) })),
+  ];
+  const paid = [{ unit: "", amount: native }, ...tokens];
+  return {
+    minimumNativeLock,
+    protocolFee: fees.filter(({ amount }) => amount > 0n),
+    expectedNet: paid
+      .map(({ unit, amount }, i) => ({ unit, amount: amount - (fees[i]?.amount ?? 0n) }))
+      .filter(({ amount }) => amount !== 0n),
+  };
+}
+
+/** What is locked on top of a price so that the output may exist, and goes back to the buyer. */
+function collateralOf(native: bigint, needed: bigint): bigint {
+  if (native >= needed) return 0n;
+  const missing = needed - native;
+  return missing < MIN_COLLATERAL ? MIN_COLLATERAL : missing;
+}

@@ -1,0 +1,85 @@
+import type { AppContext } from "../http/context.ts";
+import { fetchPublic, PublicFetchError } from "../http/outbound/fetch-public.ts";
+import { listLoopbackOrigins } from "../http/outbound/loopback-origins.ts";
+import { ToolError, trustLiteral } from "./tool-result.ts";
+import { wrapUntrusted } from "./wrap-untrusted.ts";
+
+/** Answers a request as the service answers it from outside. */
+export type Dispatch = (request: Request, c: AppContext) => Promise<Response> | Response;
+
+/** What tools reach: the API of this service with the caller's key, and agents' own addresses. */
+export interface ToolService {
+  /** @throws ToolError with what the service says */
+  callApi<Data>(method: "GET" | "POST", path: string, body?: object): Promise<Data>;
+  /**
+   * JSON of an agent; null where it answers with something else.
+   *
+   * @param body - is posted
+   * @throws ToolError when the agent may not be asked or does not answer
+   */
+  callAgent(apiBaseUrl: string, path: string, body?: object): Promise<unknown>;
+}
+
+const AGENT_TIMEOUT_MS = 8_000;
+const MAX_AGENT_RESPONSE_BYTES = 64 * 1024;
+
+/**
+ * Every check, limit and audit entry of an endpoint holds for a tool too, since it sends the request
+ * that a client would send.
+ *
+ * @param token - the caller's API key
+ */
+export function createToolService(c: AppContext, token: string, dispatch: Dispatch): ToolService {
+  return {
+    async callApi<Data>(method: "GET" | "POST", path: string, body?: object): Promise<Data> {
+      const address = c.req.header("cf-connecting-ip");
+      const request = new Request(new URL(`/api/v1${path}`, c.req.url), {
+        method,
+        headers: { token, ...(address !== undefined && { "cf-connecting-ip": address }) },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      const response = await dispatch(request, c);
+      const answer = (await response.json()) as { data: Data; error?: { message: string } };
+      if (!response.ok)
+        throw new ToolError(
+          trustLiteral("The service refused the call: see status and untrusted_data.message."),
+          {
+            status: response.status,
+            detail: wrapUntrusted({ message: answer.error?.message }).untrusted_data,
+          },
+        );
+      return answer.data;
+    },
+
+    async callAgent(apiBaseUrl, path, body) {
+      if (/[?#]/.test(apiBaseUrl))
+        throw new ToolError(
+          trustLiteral("The agent's registered address is not usable. Try another agent."),
+        );
+      const url = `${apiBaseUrl.trim().replace(/\/$/, "")}${path}`;
+      try {
+        const answer = await fetchPublic(url, {
+          loopbackOrigins: await listLoopbackOrigins(c.env, c.var.deadline),
+          resolverUrl: c.env.DNS_OVER_HTTPS_URL,
+          allowHttp: true,
+          headers: { accept: "application/json", "content-type": "application/json" },
+          timeoutMs: AGENT_TIMEOUT_MS,
+          maxBytes: MAX_AGENT_RESPONSE_BYTES,
+          ...(body && { method: "POST", body: JSON.stringify(body) }),
+        });
+        if (answer.status < 200 || answer.status > 299) return null;
+        return JSON.parse(new TextDecoder().decode(answer.body));
+      } catch (error) {
+        if (error instanceof SyntaxError) return null;
+        if (error instanceof PublicFetchError)
+          throw new ToolError(
+            trustLiteral("The agent is not reachable: see untrusted_data.message."),
+            {
+              detail: wrapUntrusted({ message: error.message }).untrusted_data,
+            },
+          );
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import { db, violates } from "../db/client.ts";
+import { newId } from "../db/id.ts";
+import { seal } from "../db/sealed.ts";
+import { commitWithAudit } from "../http/audit.ts";
+import type { AppContext } from "../http/context.ts";
+import { ApiError } from "../http/errors.ts";
+import { runIdempotently } from "../http/idempotency.ts";
+import { createContractFinder } from "../sources/contracts/derive-contract.ts";
+import { insertCursor } from "../sources/cursor.ts";
+import { createProvider } from "../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../sources/source-row.ts";
+import { paymentSource } from "../sources/tables.ts";
+import {
+  checkProviderKey,
+  findContractTransaction,
+  requireAddress,
+} from "../sources/validate-request.ts";
+import {
+  decideAutomationModes,
+  deriveWallets,
+  insertWallets,
+  rejectDuplicates,
+  toConflictError,
+} from "../wallets/managed/derive-wallets.ts";
+import { INITIAL_SYNC_STATUS, toSourceRecord } from "./list-sources.ts";
+import type { PaymentSourceRecord } from "./response-schemas.ts";
+import type { CreateBody } from "./schemas.ts";
+
+/**
+ * Creates a payment source with its wallets and its cursor, in one batch.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 409, 422, 502; ProviderError when the provider cannot be reached
+ */
+export async function createSource(
+  c: AppContext,
+  body: CreateBody,
+  now: number,
+): Promise<PaymentSourceRecord> {
+  const { network } = body;
+  const creator = c.var.caller.id;
+  const findContract = createContractFinder(c.env, body);
+  const draft = await buildSourceDraft(c, body, now);
+  const drafts = await deriveWallets(c.env, draft, "", body, creator, now);
+  rejectDuplicates(drafts);
+
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  return runIdempotently(c, database, now, async (remember) => {
+    const { rpcProviderApiKey } = body.PaymentSourceConfig;
+    const provider = await createProvider(c.env, network, rpcProviderApiKey, "wallet");
+    await checkProviderKey(provider);
+    const { address: contractAddress, policyId } = await findContract(provider);
+    const source: SourceRow = { ...draft, contractAddress, policyId };
+    const first = body.lastIdentifierChecked;
+    const after =
+      first === null ? null : await findContractTransaction(provider, contractAddress, first);
+
+    const rows = drafts.map(await decideAutomationModes(provider, source, drafts));
+    const status = { ...INITIAL_SYNC_STATUS, lastIdentifierChecked: first };
+    const record = toSourceRecord(source, rows, rpcProviderApiKey, status);
+    const detail = { network, contractAddress, wallets: rows.map(({ id }) => id) };
+    try {
+      await commitWithAudit(
+        c,
+        database,
+        { action: "payment-source.create", target: source.id, detail, now },
+        [
+          ...(await remember(record)),
+          database.orm.insert(paymentSource).values(source).toSQL(),
+          ...insertWallets(database, rows),
+          ...insertCursor(source, after),
+        ],
+      );
+    } catch (error) {
+      if (violates(error, "payment_source.contract_address"))
+        throw new ApiError(
+          "already_exists",
+          "smartContractAddress: a payment source already has this contract",
+        );
+      throw await toConflictError(error, database, network, drafts);
+    }
+    return record;
+  });
+}
+
+/** The row of the new source, without its contract. */
+async function buildSourceDraft(
+  c: AppContext,
+  body: CreateBody,
+  now: number,
+): Promise<Omit<SourceRow, "contractAddress" | "policyId">> {
+  const { network, AdminWallets, FeeReceiverNetworkWallet: feeReceiver } = body;
+  const adminWallets = AdminWallets.map(({ walletAddress }, order) => ({
+    walletAddress: requireAddress(network, `AdminWallets[${order}].walletAddress`, walletAddress),
+    order,
+  }));
+
+  const id = newId(now);
+  const { rpcProvider, rpcProviderApiKey } = body.PaymentSourceConfig;
+  return {
+    id,
+    network,
+    type: body.paymentSourceType,
+    adminWallets: JSON.stringify(adminWallets),
+    feeRatePermille: body.feeRatePermille,
+    feeReceiverAddress:
+      feeReceiver &&
+      requireAddress(network, "FeeReceiverNetworkWallet.walletAddress", feeReceiver.walletAddress),
+    requiredAdminSignatures: body.requiredAdminSignatures,
+    cooldownTime: body.cooldownTime,
+    rpcProvider,
+    rpcProviderApiKey: await seal(c.env, providerKeyPlace(id), rpcProviderApiKey),
+    drives: body.drives,
+    autoWithdrawPayments: body.autoWithdrawPayments,
+    autoWithdrawRefunds: body.autoWithdrawRefunds,
+    createdById: c.var.caller.id,
+    createdAt: now,
+    updatedAt: now,
+    deletedAt: null,
+  };
+}

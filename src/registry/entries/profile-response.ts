@@ -1,0 +1,26 @@
+import { selectAdvertisedPricing } from "./pricing.ts";
+import type { AgentProfile } from "./profile.ts";
+
+/** What an agent's metadata says, as the interface shows it. */
+export function toProfileResponse(profile: AgentProfile) {
+  const { author, legal } = profile;
+  const pricing = selectAdvertisedPricing(profile);
+  return {
+    name: profile.name,
+    description: profile.description,
+    apiBaseUrl: profile.apiBaseUrl,
+    image: profile.image,
+    Tags: profile.tags,
+    Capability: profile.capability,
+    ExampleOutputs: profile.exampleOutputs,
+    Author: {
+      name: author.name,
+      organization: author.organization,
+      contactEmail: author.contactEmail,
+      contactOther: author.contactOther,
+    },
+    Legal: { privacyPolicy: legal.privacyPolicy, terms: legal.terms, other: legal.other },
+    AgentPricing: { pricingType: pricing.type, Pricing: pricing.amounts },
+    metadataVersion: profile.metadataVersion,
+  };
+}

@@ -1,0 +1,175 @@
+import type * as z from "zod";
+import { db, statement, violates } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
+import { seal } from "../../db/sealed.ts";
+import { commitWithAudit } from "../../http/audit.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { runIdempotently } from "../../http/idempotency.ts";
+import { refuseMixingWithDevelopment } from "../../sources/contracts/local-contracts.ts";
+import { createProvider } from "../../sources/provider.ts";
+import { checkProviderKey } from "../../sources/validate-request.ts";
+import { registrySource } from "../entries/tables.ts";
+import { endCursor, insertCursor } from "../sync/cursor.ts";
+import {
+  findActiveRegistrySource,
+  providerKeyPlace,
+  type RegistrySourceRecord,
+  type RegistrySourceRow,
+  toRecords,
+} from "./list-registry-sources.ts";
+import type { createSourceBody, updateSourceBody } from "./schemas.ts";
+
+/**
+ * Creates a registry source and its cursor, in one batch.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 409, 422; ProviderError when the provider cannot be asked
+ */
+export async function createRegistrySource(
+  c: AppContext,
+  body: z.output<typeof createSourceBody>,
+  now: number,
+): Promise<RegistrySourceRecord> {
+  const { network, policyId, rpcProviderApiKey } = body;
+  refuseMixingWithDevelopment(c.env, { network, scriptHash: policyId }, "policyId");
+  const id = newId(now);
+  const row: RegistrySourceRow = {
+    id,
+    network,
+    policyId,
+    url: body.url,
+    note: body.note,
+    rpcProviderApiKey: await seal(c.env, providerKeyPlace(id), rpcProviderApiKey),
+    createdById: c.var.caller.id,
+    createdAt: now,
+    updatedAt: now,
+    deletedAt: null,
+  };
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  return runIdempotently(c, database, now, async (remember) => {
+    await checkKey(c, row, rpcProviderApiKey);
+    const [record] = await toRecords(c.env, [row], c.var.deadline);
+    if (!record) throw new ApiError(404, "id: there is no such registry source");
+    const detail = { network, policyId };
+    try {
+      await commitWithAudit(
+        c,
+        database,
+        { action: "registry-source.create", target: id, detail, now },
+        [
+          ...(await remember(record)),
+          database.orm.insert(registrySource).values(row).toSQL(),
+          insertCursor(row),
+        ],
+      );
+    } catch (error) {
+      if (violates(error, "registry_source.policy_id"))
+        throw new ApiError("already_exists", "policyId: a registry source already has this policy");
+      throw error;
+    }
+    return record;
+  });
+}
+
+/**
+ * Changes what the body names and keeps the rest.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 404; ProviderError when the provider cannot be asked
+ */
+export async function updateRegistrySource(
+  c: AppContext,
+  body: z.output<typeof updateSourceBody>,
+  now: number,
+): Promise<RegistrySourceRecord> {
+  const { deadline } = c.var;
+  const database = db(c.env, undefined, { writes: "idempotent", deadline });
+  const source = await requireRegistrySource(c, body.id);
+  const newKey = body.rpcProviderApiKey;
+  if (newKey !== undefined) await checkKey(c, source, newKey);
+  const sealed = newKey === undefined ? null : await seal(c.env, providerKeyPlace(body.id), newKey);
+  await commitWithAudit(
+    c,
+    database,
+    {
+      action: "registry-source.update",
+      target: body.id,
+      detail: { changed: Object.keys(body).filter((field) => field !== "id") },
+      now,
+    },
+    [
+      statement(
+        `UPDATE registry_source SET updated_at = ?2, note = iif(?3, ?4, note),
+           rpc_provider_api_key = ifnull(?5, rpc_provider_api_key)
+         WHERE id = ?1 AND deleted_at IS NULL`,
+        body.id,
+        now,
+        body.note === undefined ? 0 : 1,
+        body.note ?? null,
+        sealed,
+      ),
+    ],
+  );
+  const [record] = await toRecords(c.env, [await requireRegistrySource(c, body.id)], deadline);
+  if (!record) throw new ApiError(404, "id: there is no such registry source");
+  return record;
+}
+
+/**
+ * Removes a source: its sync stops at once and its provider key is destroyed. Its entries become
+ * `Deregistered` with new stamps right after, and are hidden later; see `removal.ts`.
+ *
+ * @param now - epoch milliseconds
+ * @returns the source as it was
+ * @throws ApiError 404
+ */
+export async function removeRegistrySource(
+  c: AppContext,
+  id: string,
+  now: number,
+): Promise<RegistrySourceRecord> {
+  const source = await requireRegistrySource(c, id);
+  const [found] = await toRecords(c.env, [source], c.var.deadline);
+  if (!found) throw new ApiError(404, "id: there is no such registry source");
+  const { type: _, ...record } = found;
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  await commitWithAudit(
+    c,
+    database,
+    {
+      action: "registry-source.remove",
+      target: id,
+      detail: { network: source.network, policyId: source.policyId },
+      now,
+    },
+    [
+      statement(
+        `UPDATE registry_source SET deleted_at = ?2, rpc_provider_api_key = ''
+         WHERE id = ?1 AND deleted_at IS NULL`,
+        id,
+        now,
+      ),
+      endCursor(id, now),
+    ],
+  );
+  return record;
+}
+
+async function requireRegistrySource(c: AppContext, id: string): Promise<RegistrySourceRow> {
+  const source = await findActiveRegistrySource(
+    db(c.env, undefined, { deadline: c.var.deadline }),
+    id,
+  );
+  if (!source) throw new ApiError(404, "id: there is no such registry source");
+  return source;
+}
+
+/** @throws ApiError 400 when the provider refuses the key */
+async function checkKey(
+  c: AppContext,
+  { network }: Pick<RegistrySourceRow, "network">,
+  key: string,
+): Promise<void> {
+  await checkProviderKey(await createProvider(c.env, network, key, "wallet"), "rpcProviderApiKey");
+}

@@ -1,0 +1,76 @@
+import { and, desc, eq, isNull, lt } from "drizzle-orm";
+import type * as z from "zod";
+import { NETWORKS } from "../../chain/network.ts";
+import { type Database, db } from "../../db/client.ts";
+import { unseal } from "../../db/sealed.ts";
+import type { Env } from "../../env.ts";
+import { registrySource } from "../entries/tables.ts";
+import { readSyncStatuses } from "../sync/cursor.ts";
+import type { registrySourceRecord } from "./schemas.ts";
+
+export type RegistrySourceRow = typeof registrySource.$inferSelect;
+export type RegistrySourceRecord = z.input<typeof registrySourceRecord>;
+
+/** Where the provider key of a source is sealed for. */
+export function providerKeyPlace(sourceId: string) {
+  return { table: "registry_source", id: sourceId, column: "rpc_provider_api_key" };
+}
+
+/** A source that was not removed, its provider key still sealed; null when there is none. */
+export async function findActiveRegistrySource(
+  core: Database,
+  id: string,
+): Promise<RegistrySourceRow | null> {
+  const [row] = await core.orm
+    .select()
+    .from(registrySource)
+    .where(and(eq(registrySource.id, id), isNull(registrySource.deletedAt)));
+  return row ?? null;
+}
+
+/** One page of sources as the interface shows them to an Admin, newest first. */
+export async function listRegistrySources(
+  env: Env,
+  query: { limit: number; cursorId?: string | undefined },
+  deadline: number,
+): Promise<RegistrySourceRecord[]> {
+  const rows = await db(env, undefined, { deadline })
+    .orm.select()
+    .from(registrySource)
+    .where(
+      and(
+        isNull(registrySource.deletedAt),
+        query.cursorId === undefined ? undefined : lt(registrySource.id, query.cursorId),
+      ),
+    )
+    .orderBy(desc(registrySource.id))
+    .limit(query.limit);
+  return toRecords(env, rows, deadline);
+}
+
+/** Sources as the interface shows them to an Admin, with their provider keys. */
+export async function toRecords(
+  env: Env,
+  rows: RegistrySourceRow[],
+  deadline: number,
+): Promise<RegistrySourceRecord[]> {
+  const status = await Promise.all(
+    NETWORKS.map((network) => {
+      const ids = rows.filter((row) => row.network === network).map(({ id }) => id);
+      return ids.length ? readSyncStatuses(db(env, network, { deadline }), ids) : new Map();
+    }),
+  );
+  const byId = new Map(status.flatMap((part) => [...part]));
+  return Promise.all(
+    rows.map(async (row) => ({
+      id: row.id,
+      type: "Web3ChainV1" as const,
+      network: row.network,
+      url: row.url,
+      policyId: row.policyId,
+      note: row.note ?? "",
+      rpcProviderApiKey: await unseal(env, providerKeyPlace(row.id), row.rpcProviderApiKey),
+      ...(byId.get(row.id) ?? { latestPage: 1, latestIdentifier: null, error: null }),
+    })),
+  );
+}

@@ -1,0 +1,90 @@
+import type { Provider } from "../../chain/provider/provider.ts";
+import { type Checkpoint, ProviderBehindError } from "../../indexer/checkpoints.ts";
+import type { PositionedTransaction } from "../../indexer/find-fork.ts";
+import { listPending, PAGE_SIZE, type Page } from "../../indexer/list-pending.ts";
+import type { MintPosition } from "./cursor.ts";
+
+/** A transaction that minted or burned under a policy, as it is listed. */
+export interface ListedMint {
+  txHash: string;
+  /** See `MintPosition`. */
+  ordinal: number;
+}
+
+/**
+ * The mints and burns of a policy after those that are done; see `listPending`. When one is listed
+ * late that stands before all of `recent`, it is the whole policy's: what was applied is recognised
+ * and skipped.
+ */
+export async function listMints(
+  provider: Provider,
+  policyId: string,
+  sourceId: string,
+  recent: MintPosition[],
+): Promise<ListedMint[]> {
+  const [first] = recent;
+  const begin = first?.[3] ?? 0;
+  const pages = listPages(provider, policyId, begin, first !== undefined);
+  const { listed, pending } = await listPending(sourceId, recent, pages);
+  const isMoved = listed.some(({ txHash, ordinal }) => txHash === first?.[2] && ordinal !== begin);
+  if (!isMoved) return pending;
+  const all = await listPending(sourceId, [], listPages(provider, policyId, 0, true));
+  return all.pending;
+}
+
+/** Pages searched for the transaction of a checkpoint. */
+const MAX_PAGES_BACK = 3;
+
+/**
+ * The mints and burns above a checkpoint, as the provider lists them now: each takes a call. None
+ * when the checkpoint lies too far back.
+ *
+ * @throws ProviderBehindError when what it lists is not in a block, or the checkpoint's transaction is not
+ *   listed
+ */
+export async function* listAbove(
+  provider: Provider,
+  policyId: string,
+  recent: MintPosition[],
+  checkpoint: Checkpoint | null,
+): AsyncGenerator<PositionedTransaction<MintPosition>> {
+  const newest = Math.floor((recent.at(-1)?.[3] ?? 0) / PAGE_SIZE);
+  const begin = checkpoint === null ? 0 : Math.max(newest - MAX_PAGES_BACK + 1, 0) * PAGE_SIZE;
+  let isReached = checkpoint === null;
+  for await (const { rows } of listPages(provider, policyId, begin, false))
+    for (const { txHash, ordinal } of rows) {
+      if (isReached) {
+        const at = await provider.transaction(txHash);
+        if (at === null)
+          throw new ProviderBehindError(`provider: does not have transaction ${txHash}`);
+        const { blockHeight, txIndex } = at;
+        if (blockHeight > (checkpoint?.height ?? -1))
+          yield { position: [blockHeight, txIndex, txHash, ordinal] };
+      }
+      isReached ||= txHash === checkpoint?.tx_hash;
+    }
+  if (!isReached && begin === 0)
+    throw new ProviderBehindError(
+      `provider: does not list transaction ${checkpoint?.tx_hash} any more`,
+    );
+}
+
+/** @param isKnown - whether the provider listed the policy before */
+async function* listPages(
+  provider: Provider,
+  policyId: string,
+  begin: number,
+  isKnown: boolean,
+): AsyncGenerator<Page<ListedMint>> {
+  for (let page = Math.floor(begin / PAGE_SIZE) + 1, isLast = false; !isLast; page++) {
+    const redeemers = await provider.scriptRedeemers(policyId, { page, count: PAGE_SIZE });
+    if (redeemers === null && isKnown)
+      throw new ProviderBehindError("provider: does not know the policy any more");
+    const rows = (redeemers ?? []).flatMap(({ txHash, purpose }, i) => {
+      const ordinal = (page - 1) * PAGE_SIZE + i;
+      return ordinal >= begin && purpose === "mint" ? [{ txHash, ordinal }] : [];
+    });
+    isLast = redeemers?.length !== PAGE_SIZE;
+    yield { rows, isLast };
+  }
+}

@@ -1,0 +1,35 @@
+import { and, asc, eq, isNull } from "drizzle-orm";
+import type { Network } from "../chain/network.ts";
+import type { Provider } from "../chain/provider/provider.ts";
+import { db } from "../db/client.ts";
+import { unsealOrEmpty } from "../db/sealed.ts";
+import type { AppContext } from "../http/context.ts";
+import { createProvider } from "./provider.ts";
+import { providerKeyPlace } from "./source-row.ts";
+import { paymentSource } from "./tables.ts";
+
+/**
+ * The provider that a caller's read asks: that of the oldest payment source of a network, or of those
+ * with a policy, whose key opens. Null when there is none.
+ */
+export async function findReadProvider(
+  c: AppContext,
+  { network, policyId }: { network: Network; policyId?: string },
+): Promise<Provider | null> {
+  const sources = await db(c.env, undefined, { deadline: c.var.deadline })
+    .orm.select()
+    .from(paymentSource)
+    .where(
+      and(
+        eq(paymentSource.network, network),
+        isNull(paymentSource.deletedAt),
+        policyId === undefined ? undefined : eq(paymentSource.policyId, policyId),
+      ),
+    )
+    .orderBy(asc(paymentSource.id));
+  for (const { id, rpcProviderApiKey } of sources) {
+    const key = await unsealOrEmpty(c.env, providerKeyPlace(id), rpcProviderApiKey);
+    if (key !== "") return createProvider(c.env, network, key, { caller: c.var.caller.id });
+  }
+  return null;
+}

@@ -1,0 +1,42 @@
+import { findLargestOutput, isForCollateral } from "../../chain/transaction/select-inputs.ts";
+import {
+  formatOutputReference,
+  type WalletOutput,
+} from "../../chain/transaction/transaction-plan.ts";
+import type { WalletTransaction } from "../model/wallet-transaction.ts";
+import { deriveOwnOutputs } from "./context/output-view.ts";
+import { ancestryOf, compareByCoin } from "./model/choose-parallel-output.ts";
+import { findChainHead } from "./model/outward-chain.ts";
+import type { WalletState } from "./store/wallet.ts";
+
+/**
+ * Lists outputs that a wallet can spare for a day, smallest first. They are in a block, hold only the native
+ * coin, and are neither the line's end nor collateral.
+ *
+ * @param shown - the provider's view.
+ * @param open - all transactions of the wallet that are not final.
+ * @param setAside - names of outputs that are already reserved.
+ */
+export function listUnreservedOutputs(
+  shown: readonly WalletOutput[],
+  { lineRoot, collateral, spentElsewhere }: WalletState,
+  open: readonly WalletTransaction[],
+  reserved: ReadonlySet<string>,
+): WalletOutput[] {
+  const foreignSpends = new Set(spentElsewhere.map(({ output }) => output));
+  const own = deriveOwnOutputs(shown, open, foreignSpends).filter(
+    (one) => !reserved.has(formatOutputReference(one)),
+  );
+  const free = own.filter((one) => formatOutputReference(one) !== collateral);
+  const end = lineRoot === null ? null : findChainHead(lineRoot, open);
+  const line = free.find((one) => formatOutputReference(one) === end) ?? findLargestOutput(free);
+  const names = new Set(shown.map(formatOutputReference));
+  const ancestry = ancestryOf(open);
+  return free
+    .filter((one) => {
+      const name = formatOutputReference(one);
+      const isFirm = names.has(name) && ancestry(name).depth === 0;
+      return one !== line && one.value.size === 1 && isFirm && !isForCollateral(one);
+    })
+    .sort(compareByCoin);
+}

@@ -1,0 +1,301 @@
+/** Reads results from the chain: mined, orphaned and expired jobs. */
+import { log } from "../../log.ts";
+import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
+import {
+  type ChainView,
+  fetchReceipt,
+  type Receipt,
+  readBlockHashes,
+} from "../evm/transactions.ts";
+import {
+  type BlockRange,
+  type Finding,
+  reconcileAuthorization,
+  reconcileReceipt,
+} from "./reconcile-authorization.ts";
+import { isDecided, type SignedTransaction, type StoredJob } from "./stored-job.ts";
+import type { WalletStore } from "./wallet-store.ts";
+
+/** A transaction is final with this many blocks on top, or after this long when no block comes. */
+const FINALITY_BLOCKS = 12;
+const FINALITY_TIMEOUT_MS = 10 * 60_000;
+/** Seconds past `validBefore` after which no later block can have an earlier time. */
+const EXPIRY_MARGIN_SECONDS = 30;
+
+/** Records mined transactions and used nonces. */
+export async function reconcileMinedTransactions(
+  store: WalletStore,
+  rpc: Rpc,
+  chain: ChainView,
+): Promise<void> {
+  for (const signed of store.listUnminedTransactions()) {
+    const receipt = chain.receipts.get(signed.hash);
+    if (!receipt) continue;
+    const stored = signed.jobId === null ? null : store.findJob(signed.jobId);
+    if (!stored || stored.state === "settled") {
+      store.recordMined(signed.hash, signed.nonce);
+      store.deleteTransaction(signed.hash);
+      continue;
+    }
+    // A revert is final only if the node's count includes it.
+    if (!receipt.isSuccessful && signed.nonce >= chain.nonce) continue;
+    const finding = await reconcileOrLog(stored, () =>
+      reconcileByReceipt(rpc, store, chain, stored, receipt),
+    );
+    if (finding.state === "unclear") continue;
+    store.recordMined(signed.hash, signed.nonce);
+    if (!isDecided(stored) || hasSettledSince(stored, finding))
+      recordFinding(store, stored, finding);
+  }
+
+  const passed = new Set(
+    store
+      .listPendingTransactions()
+      .filter(({ nonce, hash }) => nonce < chain.nonce && !chain.receipts.has(hash))
+      .map(({ nonce }) => nonce),
+  );
+  for (const nonce of passed) await reconcileForeignNonce(store, rpc, chain, nonce);
+}
+
+/** Handles a nonce that a foreign transaction used. */
+async function reconcileForeignNonce(
+  store: WalletStore,
+  rpc: Rpc,
+  chain: ChainView,
+  nonce: number,
+): Promise<void> {
+  const signed = store.listPendingTransactions().filter((one) => one.nonce === nonce);
+  // The node that counted it may be ahead of the one that serves the receipt.
+  const known = await rpc.callBatch(
+    signed.map(({ hash }) => ({ method: "eth_getTransactionByHash", params: [hash] })),
+  );
+  if (known.some((transaction) => transaction !== null)) return;
+  const jobId = signed.at(-1)?.jobId ?? null;
+  const stored = jobId === null ? null : store.findJob(jobId);
+  if (!stored || isDecided(stored)) return store.markNonceLost(nonce);
+  const finding = await reconcileOrLog(stored, () =>
+    reconcileByAuthorization(rpc, store, chain, stored),
+  );
+  if (finding.state === "unclear") return;
+  store.markNonceLost(nonce);
+  if (finding.state === "open") store.requeueJob(stored.job.id, Date.now());
+  else recordFinding(store, stored, finding);
+}
+
+/** Reconciles a job that was sent and cannot be sent again. */
+export async function reconcileSentJob(
+  store: WalletStore,
+  rpc: Rpc,
+  chain: ChainView,
+  stored: StoredJob,
+): Promise<void> {
+  recordFinding(
+    store,
+    stored,
+    await reconcileOrLog(stored, () => reconcileByAuthorization(rpc, store, chain, stored)),
+  );
+}
+
+/** Reconciles a job by one of its receipts. */
+function reconcileByReceipt(
+  rpc: Rpc,
+  store: WalletStore,
+  chain: ChainView,
+  stored: StoredJob,
+  receipt: Receipt,
+): Promise<Finding> {
+  const span = toBlockRange(chain, stored, store.listJobTransactions(stored.job.id), receipt.block);
+  return reconcileReceipt(rpc, stored.job, receipt, span);
+}
+
+function reconcileByAuthorization(
+  rpc: Rpc,
+  store: WalletStore,
+  chain: ChainView,
+  stored: StoredJob,
+): Promise<Finding> {
+  const span = toBlockRange(chain, stored, store.listJobTransactions(stored.job.id));
+  return reconcileAuthorization(rpc, stored.job, span);
+}
+
+/**
+ * The blocks since a job was signed, and a few more in case of a re-org.
+ *
+ * @param since - height of the block from which on nodes had time to catch up
+ */
+function toBlockRange(
+  chain: ChainView,
+  { changedAt }: StoredJob,
+  signed: readonly SignedTransaction[],
+  since?: number,
+): BlockRange {
+  const first = Math.min(chain.block, ...signed.map(({ sinceBlock }) => sinceBlock));
+  return {
+    from: Math.max(first - FINALITY_BLOCKS, 0),
+    to: chain.block,
+    toHash: chain.blockHash,
+    isOld: hasFinality(chain, since ?? first, changedAt),
+  };
+}
+
+/** Whether a block is deep or old enough to be final. */
+function hasFinality(chain: ChainView, block: number, since: number): boolean {
+  return chain.block - block >= FINALITY_BLOCKS || Date.now() - since > FINALITY_TIMEOUT_MS;
+}
+
+/** A node's refusal about one job holds up only that job. */
+async function reconcileOrLog({ job }: StoredJob, ask: () => Promise<Finding>): Promise<Finding> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof RpcRefusal)) throw error;
+    log("warn", "x402.job_undecided", { attempt: job.id, error: error.message });
+    return { state: "unclear" };
+  }
+}
+
+function recordFinding(store: WalletStore, { job }: StoredJob, finding: Finding): void {
+  const now = Date.now();
+  if (finding.state === "settled") store.recordSettled(job.id, finding, now);
+  if (finding.state === "failed")
+    store.recordFailed(job.id, finding.reason, finding.message, finding.inclusion, now);
+}
+
+/** Whether the chain settled a job that was failed. */
+function hasSettledSince({ state }: StoredJob, finding: Finding): boolean {
+  return state === "failed" && finding.state === "settled";
+}
+
+/**
+ * Compares the blocks that decided jobs with the chain, once per new block, until they are deep
+ * enough. Failed ones are checked anew each time: a node may have answered wrongly.
+ *
+ * @returns whether one has lost its block and must be sent again
+ */
+export async function watchDecidedJobs(
+  store: WalletStore,
+  rpc: Rpc,
+  chain: ChainView,
+): Promise<boolean> {
+  const watched = store.listOpenJobs("decided");
+  if (watched.length === 0) return false;
+  const isNewBlock = store.getValue("watched") !== chain.blockHash;
+  const heights = [...new Set(watched.flatMap(({ block }) => block ?? []))];
+  const hashes = isNewBlock ? await readBlockHashes(rpc, heights) : null;
+  let reappeared = false;
+  for (const stored of watched) {
+    const { job, state, block, blockHash, changedAt } = stored;
+    if (block === null || chain.block < block) continue;
+    if (hashes && hashes.get(block) !== blockHash) {
+      reappeared = (await handleOrphanedBlock(store, rpc, chain, stored)) || reappeared;
+      continue;
+    }
+    const isDue = hasFinality(chain, block, changedAt);
+    if (state === "failed" && (isNewBlock || isDue)) {
+      const finding = await reconcileOrLog(stored, () =>
+        reconcileFromStart(store, rpc, chain, stored),
+      );
+      if (hasSettledSince(stored, finding)) recordFinding(store, stored, finding);
+      if (
+        hasSettledSince(stored, finding) ||
+        finding.state === "unclear" ||
+        !isUnminable(store, chain, job)
+      )
+        continue;
+    }
+    if (isDue) store.finalizeJob(job.id, Date.now());
+  }
+  store.setValue("watched", chain.blockHash);
+  return reappeared;
+}
+
+/** Reconciles a decided job from the beginning. */
+async function reconcileFromStart(
+  store: WalletStore,
+  rpc: Rpc,
+  chain: ChainView,
+  stored: StoredJob,
+): Promise<Finding> {
+  const { transaction } = stored;
+  const receipt = transaction === "" ? null : await fetchReceipt(rpc, transaction);
+  return receipt
+    ? reconcileByReceipt(rpc, store, chain, stored, receipt)
+    : reconcileByAuthorization(rpc, store, chain, stored);
+}
+
+/** Whether no transaction of the job can still be mined. */
+function isUnminable(store: WalletStore, chain: ChainView, job: StoredJob["job"]): boolean {
+  const isBehind = ({ nonce }: SignedTransaction) => nonce < chain.nonce;
+  return isExpired(job, chain) || store.listJobTransactions(job.id).every(isBehind);
+}
+
+/** Handles a job whose block was orphaned. @returns whether the job must be sent again */
+async function handleOrphanedBlock(
+  store: WalletStore,
+  rpc: Rpc,
+  chain: ChainView,
+  stored: StoredJob,
+): Promise<boolean> {
+  const { job } = stored;
+  const finding = await reconcileOrLog(stored, () => reconcileFromStart(store, rpc, chain, stored));
+  if (finding.state !== "open") {
+    recordFinding(store, stored, finding);
+    return false;
+  }
+  const now = Date.now();
+  const ours = store.listJobTransactions(job.id);
+  for (const { hash, state } of ours)
+    if (state === "mined") store.setTransactionState(hash, "sent");
+  if (ours.some(({ state }) => state !== "lost")) store.reopenJob(job.id, now);
+  else store.requeueJob(job.id, now);
+  return true;
+}
+
+function isExpired({ validBefore }: StoredJob["job"], { time }: ChainView): boolean {
+  return time >= Number(validBefore) + EXPIRY_MARGIN_SECONDS;
+}
+
+/** Fails expired jobs, unless a block included them in time. */
+export async function expireJobs(store: WalletStore, rpc: Rpc, chain: ChainView): Promise<void> {
+  for (const stored of store.listOpenJobs("undecided")) {
+    const { job } = stored;
+    if (!isExpired(job, chain)) continue;
+    const wasSent = store.wasSent(job.id);
+    const finding = wasSent
+      ? await reconcileOrLog(stored, () => reconcileByAuthorization(rpc, store, chain, stored))
+      : ({ state: "open" } as const);
+    if (finding.state === "unclear") continue;
+    if (finding.state === "open") {
+      const place = { transaction: "", block: chain.block, blockHash: chain.blockHash };
+      const message = "The authorization expired before a block included the transaction";
+      store.recordFailed(
+        job.id,
+        EXPIRED_REASONS[job.kind],
+        message,
+        wasSent ? place : null,
+        Date.now(),
+      );
+    } else recordFinding(store, stored, finding);
+    for (const { hash, state } of store.listJobTransactions(job.id))
+      if (state === "signed") store.deleteTransaction(hash);
+  }
+  failUnsignedJobs(store, Date.now());
+}
+
+const EXPIRED_REASONS = {
+  eip3009: "invalid_exact_evm_payload_authorization_valid_before",
+  permit2: "permit2_deadline_expired",
+} as const;
+
+/** Fails the jobs that were not signed in time: none of their transactions exist. */
+export function failUnsignedJobs(store: WalletStore, now: number): void {
+  for (const { job } of store.listOverdueJobs(now))
+    if (!store.wasSent(job.id))
+      store.recordFailed(
+        job.id,
+        "unexpected_settle_error",
+        "The wallet could not send the payment in time",
+        null,
+        now,
+      );
+}

@@ -1,0 +1,70 @@
+import { DatabaseUnavailableError } from "../../db/client.ts";
+import { ApiError } from "../../http/errors.ts";
+import { log } from "../../log.ts";
+import { RpcUnavailableError } from "../evm/rpc.ts";
+import type { SettleResponse } from "../model/messages.ts";
+import { NoSettlementNetworkError } from "../networks/settlement-network.ts";
+import type { PaymentAttempt } from "./payment-state.ts";
+
+/** The answer for a decided payment: what was settled, whatever the caller asked for. */
+export function toSettleResponse(
+  { order, outcome }: Pick<PaymentAttempt, "order" | "outcome">,
+  how: { replay: boolean; first: boolean },
+): SettleResponse {
+  if (!outcome) throw new Error("only a decided payment has an outcome");
+  const { success, transaction, payer, errorReason, errorMessage } = outcome;
+  return {
+    kind: success ? "settled" : "failed",
+    attemptId: order.attemptId,
+    ...how,
+    transaction,
+    payer,
+    network: order.requirements.network,
+    amount: order.requirements.amount,
+    errorReason,
+    errorMessage,
+  };
+}
+
+/** @param transaction - hash of what was sent; empty when nothing was yet */
+export function toPendingResponse(
+  { order, payer }: PaymentAttempt,
+  replay: boolean,
+  transaction: string,
+): SettleResponse {
+  return {
+    kind: "pending",
+    attemptId: order.attemptId,
+    replay,
+    transaction,
+    payer,
+    network: order.requirements.network,
+    amount: order.requirements.amount,
+    errorReason: "settlement_pending",
+    errorMessage:
+      "No block includes the transaction yet. Send the same payment again for its state.",
+    first: false,
+  };
+}
+
+/** The answer when beginning an attempt failed: nothing was sent. */
+export function toRefusal(error: unknown): SettleResponse {
+  const toRefusedResponse = (
+    status: 402 | 404 | 502 | 503 | 504,
+    message: string,
+  ): SettleResponse => ({
+    kind: "refused",
+    status,
+    message,
+  });
+  if (error instanceof NoSettlementNetworkError) return toRefusedResponse(404, error.message);
+  if (error instanceof ApiError && error.status === 402)
+    return toRefusedResponse(402, error.message);
+  if (error instanceof RpcUnavailableError)
+    return error.timedOut
+      ? toRefusedResponse(504, "The RPC node did not answer in time")
+      : toRefusedResponse(502, "The RPC node failed");
+  if (!(error instanceof DatabaseUnavailableError))
+    log("error", "x402.settle_failed", { error: String(error) });
+  return toRefusedResponse(503, "The settlement did not start. Send the payment again.");
+}
