@@ -21,7 +21,7 @@ import {
   inboxAgentRecord,
   type RegisterBody,
   registerBody,
-  removeBody,
+  removalBody,
 } from "./schemas.ts";
 
 const TAG = "Inbox agents";
@@ -112,7 +112,7 @@ function serveInboxAgents(router: Router, path: string): void {
       tag: TAG,
       summary: "Permanently removes the record of an inbox agent",
       description: "The registration must have failed, or the deregistration must be confirmed.",
-      body: removeBody,
+      body: removalBody,
       data: inboxAgentRecord,
       errors: {
         404: "There is no such registration.",

@@ -65,7 +65,7 @@ export const registerBody = z.object({
 export type RegisterBody = z.output<typeof registerBody>;
 
 export { deregisterBody };
-export const removeBody = z.object({
+export const removalBody = z.object({
   id: described(text(), "Id of the registration.", "01m80ydzm4rfh4vwz521emta0z"),
 });
 

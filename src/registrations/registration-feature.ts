@@ -78,7 +78,7 @@ function createPort(db: Database): SubjectPort<RegistrationRow, RegistrationChan
     isSame: requestsSameTransaction,
     decideAfterUpdate: decideRegistrationOutcome,
     decideAfterFailure: decideRegistrationFailure,
-    giveUp: (row, reason) => ({ change: toFailed(row, reason), task: null }),
+    giveUp: (row, reason) => ({ change: toFailedChange(row, reason), task: null }),
   };
 }
 
@@ -156,7 +156,7 @@ function decideRegistrationOutcome(
         const reason =
           "the policy's script refused the transaction, and the network took the collateral";
         return {
-          change: { ...toFailed(row, reason), tx: confirmed, lastCheckedAt: now },
+          change: { ...toFailedChange(row, reason), tx: confirmed, lastCheckedAt: now },
           task: null,
         };
       }
@@ -191,7 +191,7 @@ function decideRegistrationFailure(
     task: { attempts: row.task?.attempts ?? 0, reasonCode, reason, dueAt: now + RETRY_DELAY_MS },
   });
   if (error instanceof TransactionTooLargeError)
-    return { change: toFailed(row, `${error.message}: shorten the texts`), task: null };
+    return { change: toFailedChange(row, `${error.message}: shorten the texts`), task: null };
   // A mint that was rolled back may be mined again, and then the token must be burned.
   if (error instanceof NotMintedError && now < (row.lastCheckedAt ?? 0) + REOPENING_MAX_AGE_MS)
     return toDelayedOutcome("chain", `waits for the token: ${error.message}`);
@@ -210,7 +210,7 @@ function retryRegistration(
   const outcome = countFailure(row.task?.attempts ?? 0, reason, now);
   if ("task" in outcome) return { change: toRequested(row, status), task: outcome.task };
   const tx = row.tx && { ...row.tx, status };
-  return { change: { ...toFailed(row, outcome.givenUp), tx }, task: null };
+  return { change: { ...toFailedChange(row, outcome.givenUp), tx }, task: null };
 }
 
 function toRequested(
@@ -225,7 +225,7 @@ function toRequested(
   };
 }
 
-function toFailed(row: RegistrationRow, reason: string): RegistrationChange {
+function toFailedChange(row: RegistrationRow, reason: string): RegistrationChange {
   return { state: `${purposeOf(row)}Failed`, error: reason, ...withoutToken(row) };
 }
 

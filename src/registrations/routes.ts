@@ -21,7 +21,7 @@ import {
   type RegisterBody,
   registerBody,
   registrationListQuery,
-  removeBody,
+  removalBody,
 } from "./schemas.ts";
 import type { RegistrationRow } from "./tables.ts";
 
@@ -108,7 +108,7 @@ export function registrationRoutes() {
       summary: "Deregisters an agent, or removes its record",
       description:
         "With `agentIdentifier` and `network`, the service then burns the token on the chain. With `id` alone, the service permanently removes the record.",
-      body: removeBody,
+      body: removalBody,
       data: agentRegistrationRecord,
       errors: DEREGISTRATION_ERRORS,
     },
@@ -118,7 +118,7 @@ export function registrationRoutes() {
   return router;
 }
 
-async function removeOrDeregister(c: AppContext, body: z.output<typeof removeBody>) {
+async function removeOrDeregister(c: AppContext, body: z.output<typeof removalBody>) {
   const { id, network, agentIdentifier, smartContractAddress } = body;
   if (id !== undefined) return toPendingResponse(await removeRegistration(c, KIND, id, Date.now()));
   if (network === undefined || agentIdentifier === undefined) throw new Error("not validated");

@@ -211,7 +211,7 @@ export const deregisterBody = z.object(deregistrationFields);
 const registrationId = described(text(), "Id of the registration.", EXAMPLE_ID);
 
 /** `DELETE /registry` means one of two things. */
-export const removeBody = setDocumentSchema(
+export const removalBody = setDocumentSchema(
   z
     .object({
       network: network.optional(),

@@ -24,8 +24,8 @@ describe("the OpenAPI document says of", () => {
   it.each(DIFFS)("$path that paging needs cursorId, and what comes with limit 1", (diff) => {
     const { path, operation } = diff;
     expect(operation.description).toMatch(/\*\*To page\*\*, send .* and its id as `cursorId`\./);
-    expect(operation.description).toContain("`limit` 1 a page has two items while more follow");
-    expect(operation.description?.includes("with `limit` 1 a client stands still")).toBe(
+    expect(operation.description).toContain("`limit` 1, a page has two items while more follow");
+    expect(operation.description?.includes("a client with `limit` 1 makes no progress")).toBe(
       !path.startsWith("/api/v1/payment/"),
     );
     const [, stamp = ""] = /last item's `(\w+)`/.exec(operation.description ?? "") ?? [];

@@ -135,7 +135,7 @@ describe("steps of a wallet", () => {
     expect(rows(model)[1]).toMatchObject({
       state: "Asked",
       failures: 1,
-      reason: expect.stringMatching(/^ScriptFailed: a script of the transaction refuses it/),
+      reason: expect.stringMatching(/^ScriptFailedError: a script of the transaction refuses it/),
     });
   });
 
@@ -188,7 +188,7 @@ describe("steps of a wallet", () => {
     const [first, second] = await model.transactions();
     expect(first).toMatchObject({ phase: "Refused", tasks: { length: 3 } });
     expect(taskIds(second ? [second] : [])).toEqual([["s0", "s2"]]);
-    expect(rows(model)[1]?.reason).toMatch(/^InputMissing/);
+    expect(rows(model)[1]?.reason).toMatch(/^MissingInputError/);
   });
 
   it("are on their way once, whatever their record says", async () => {
@@ -198,7 +198,7 @@ describe("steps of a wallet", () => {
     model.database.run("UPDATE step SET state = 'Asked'");
     await model.run();
     expect(await waiting(model)).toHaveLength(1);
-    expect(rows(model)[0]?.reason).toMatch(/^FormerMayLand/);
+    expect(rows(model)[0]?.reason).toMatch(/^PriorTransactionPendingError/);
   });
 
   it("end when their deadline is over", async () => {

@@ -17,7 +17,7 @@ export interface NextStep extends StepWindow {
   /** Null: none, as far as is known. */
   step: Step | null;
   /** What it waits for beside its time, for people; null: nothing. */
-  toCounterpartyStep: string | null;
+  waitsFor: string | null;
   /** The same as a code. Of what another party has to do: `chain`, on which it appears. */
   code: ReasonCode | null;
   /** Whether what holds up its wallet or its source holds it up too. */
@@ -30,7 +30,7 @@ const NO_NEXT_STEP: NextStep = {
   step: null,
   notBefore: null,
   deadline: null,
-  toCounterpartyStep: null,
+  waitsFor: null,
   code: null,
   isOurTurn: false,
   isAutomatic: false,
@@ -51,39 +51,39 @@ export function findNextStep(record: Subject): NextStep {
   if (isAbandoned(record))
     return {
       ...requestedStep,
-      toCounterpartyStep: "a person who adds its removed wallet again",
+      waitsFor: "a person who adds its removed wallet again",
       code: "person",
       isOurTurn: false,
     };
   if (error?.isManual)
     return {
       ...requestedStep,
-      toCounterpartyStep: "a person's decision",
+      waitsFor: "a person's decision",
       code: "person",
       isOurTurn: false,
     };
   if (pendingTransaction) {
     const waitsFor = `transaction ${pendingTransaction.transaction.txHash} to be in a block`;
-    return { ...requestedStep, toCounterpartyStep: waitsFor, code: "chain", isOurTurn: false };
+    return { ...requestedStep, waitsFor: waitsFor, code: "chain", isOurTurn: false };
   }
   if (intent && !window)
     return {
       ...requestedStep,
-      toCounterpartyStep: "the escrow to return to an earlier state",
+      waitsFor: "the escrow to return to an earlier state",
       code: "chain",
       isOurTurn: false,
     };
   if (isOver)
     return {
       ...requestedStep,
-      toCounterpartyStep: "blocks that show whether the step was in time",
+      waitsFor: "blocks that show whether the step was in time",
       code: "chain",
       isOurTurn: false,
     };
   if (intent)
     return {
       ...requestedStep,
-      toCounterpartyStep: error?.note ?? null,
+      waitsFor: error?.note ?? null,
       code: error && (intent.reasonCode ?? "failing"),
       isOurTurn: error === null,
     };
@@ -94,7 +94,7 @@ export function findNextStep(record: Subject): NextStep {
     return {
       step,
       ...times,
-      toCounterpartyStep: "a request, since the withdrawal costs more than it pays",
+      waitsFor: "a request, since the withdrawal costs more than it pays",
       code: "person",
       isOurTurn: false,
       isAutomatic: true,
@@ -103,7 +103,7 @@ export function findNextStep(record: Subject): NextStep {
     return {
       step,
       ...times,
-      toCounterpartyStep: null,
+      waitsFor: null,
       code: null,
       isOurTurn: true,
       isAutomatic: true,
@@ -114,29 +114,29 @@ export function findNextStep(record: Subject): NextStep {
 /** What the other party, or an administrator, may do next. */
 function findCounterpartyStep(record: Subject): NextStep {
   const { state } = record;
-  const waitsFor = (what: string, step?: Step): NextStep => ({
+  const toCounterpartyStep = (what: string, step?: Step): NextStep => ({
     ...NO_NEXT_STEP,
-    toCounterpartyStep: what,
+    waitsFor: what,
     code: "chain",
     deadline: (step && windowOf(record, step)?.deadline) ?? null,
   });
   switch (state.onChainState) {
     case null:
-      return waitsFor("the buyer's lock", "FundsLocking");
+      return toCounterpartyStep("the buyer's lock", "FundsLocking");
     case "FundsLocked":
     case "RefundRequested":
-      return waitsFor("the seller's result", "SubmitResult");
+      return toCounterpartyStep("the seller's result", "SubmitResult");
     case "Disputed":
       return {
-        ...waitsFor("one party to give in, or the settlement of the dispute"),
+        ...toCounterpartyStep("one party to give in, or the settlement of the dispute"),
         code: "person",
         notBefore: Number(record.terms.externalDisputeUnlockTime),
       };
     case "ResultSubmitted":
     case "WithdrawAuthorized":
-      return waitsFor("the seller to withdraw");
+      return toCounterpartyStep("the seller to withdraw");
     case "RefundAuthorized":
-      return waitsFor("the buyer to collect the refund");
+      return toCounterpartyStep("the buyer to collect the refund");
     default:
       return NO_NEXT_STEP;
   }

@@ -39,26 +39,26 @@ interface ComparisonCosts {
   policy: bigint;
   token: bigint;
   /** By the square of the number of policies. */
-  squaredPolicies: bigint;
+  policyCountSquared: bigint;
 }
 
 const WITHDRAWAL_COSTS_V2: ComparisonCosts = {
   base: 708_727n,
   policy: 43_827n,
   token: 17_712n,
-  squaredPolicies: 7_356n,
+  policyCountSquared: 7_356n,
 };
 const REFUND_COSTS_V2: ComparisonCosts = {
   base: 514_161n,
   policy: 32_965n,
   token: 17_712n,
-  squaredPolicies: 3_678n,
+  policyCountSquared: 3_678n,
 };
 const SETTLEMENT_COSTS_V2: ComparisonCosts = {
   base: 863_846n,
   policy: 49_529n,
   token: 30_483n,
-  squaredPolicies: 3_678n,
+  policyCountSquared: 3_678n,
 };
 
 /** What a withdrawal by the seller uses. */
@@ -132,7 +132,7 @@ function computeFeeMemoryUnits(value: readonly StoredFunds[], permille: bigint):
 }
 
 function computeComparisonMemoryUnits(
-  { base, policy, token, squaredPolicies: squared }: ComparisonCosts,
+  { base, policy, token, policyCountSquared: squared }: ComparisonCosts,
   payouts: readonly (readonly StoredFunds[])[],
 ): bigint {
   return payouts.reduce((used, value) => {

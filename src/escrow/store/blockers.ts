@@ -15,7 +15,7 @@ const BLOCKER_MARK = "\u0003";
 interface BlockerReason {
   code: ReasonCode;
   /** For people. */
-  toBlockerReason: string;
+  reason: string;
 }
 
 /**
@@ -30,13 +30,13 @@ export type AutomaticSettings = Parameters<typeof readAutomaticSteps>[0];
 /** Automatic steps that the deployment turns off, by side. */
 export function findDisabledSteps(env: AutomaticSettings): Blockers {
   const { payments, refunds } = readAutomaticSteps(env);
-  const reason = (variable: keyof AutomaticSettings): BlockerReason => ({
+  const toBlockerReason = (variable: keyof AutomaticSettings): BlockerReason => ({
     code: "person",
-    toBlockerReason: `a request, since ${variable} is off`,
+    reason: `a request, since ${variable} is off`,
   });
   return {
-    ...(!payments && { "automatic payment": reason("AUTO_WITHDRAW_PAYMENTS") }),
-    ...(!refunds && { "automatic purchase": reason("AUTO_WITHDRAW_REFUNDS") }),
+    ...(!payments && { "automatic payment": toBlockerReason("AUTO_WITHDRAW_PAYMENTS") }),
+    ...(!refunds && { "automatic purchase": toBlockerReason("AUTO_WITHDRAW_REFUNDS") }),
   };
 }
 
@@ -70,7 +70,7 @@ type BlockedRecord = Pick<EscrowRecord, "side" | "sourceId" | "wallet">;
 
 /** The text of `Next.waitsFor` and `Next.code`, JSON or a placeholder for both. */
 export function renderWaitsFor(record: BlockedRecord, next: NextStep): string {
-  const { toCounterpartyStep: waitsFor, code, isOurTurn } = next;
+  const { waitsFor, code, isOurTurn } = next;
   if (!isOurTurn) return renderReasonFields(waitsFor, code);
   return `${BLOCKER_MARK}${collectBlockerNames(record, next).join(",")}${BLOCKER_MARK}`;
 }
@@ -79,7 +79,7 @@ export function renderWaitsFor(record: BlockedRecord, next: NextStep): string {
 export function fillBlockers(text: string, holds: Blockers): string {
   return fillPlaceholders(text, BLOCKER_MARK, (names) => {
     const blocker = findFirstReason(holds, names.split(","));
-    return renderReasonFields(blocker?.toBlockerReason ?? null, blocker?.code ?? null);
+    return renderReasonFields(blocker?.reason ?? null, blocker?.code ?? null);
   });
 }
 

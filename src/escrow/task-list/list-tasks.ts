@@ -66,12 +66,7 @@ function toTaskResponse(record: EscrowRecord, intent: Intent, holds: Blockers, n
     reasonCode: next.code ?? blocker?.code ?? (isEarly ? "chain" : "turn"),
     reason:
       nextActionOf(record).errorNote ??
-      describeTaskReason(
-        status,
-        next,
-        blocker?.toBlockerReason ?? null,
-        isEarly ? notBefore : null,
-      ),
+      describeTaskReason(status, next, blocker?.reason ?? null, isEarly ? notBefore : null),
     since: isoTime(intent.since),
     requestedById: intent.by,
     notBefore: formatTime(notBefore),
@@ -96,7 +91,7 @@ function statusOf(record: EscrowRecord): TaskStatus {
  */
 function describeTaskReason(
   status: TaskStatus,
-  { isOurTurn, toCounterpartyStep: waitsFor }: NextStep,
+  { isOurTurn, waitsFor }: NextStep,
   blocker: string | null,
   opensAt: number | null,
 ): string {

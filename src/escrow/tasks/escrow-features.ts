@@ -32,7 +32,7 @@ export function createEscrowFeatures(context: FeatureContext): WalletFeature[] {
   const steps = createStepFeature({
     ...ports,
     collectionAddress,
-    automatic: context.automaticSteps,
+    automaticSteps: context.automaticSteps,
     chainTime: context.chainTime,
   });
   if (row.role !== "Purchasing") return [steps];

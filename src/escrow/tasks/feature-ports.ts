@@ -28,7 +28,7 @@ export interface StepPorts extends EscrowPorts {
   /** Where the wallet's money goes when the record does not say; null: to the wallet. */
   collectionAddress: string | null;
   /** The steps that run automatically. */
-  automatic: AutomaticSteps;
+  automaticSteps: AutomaticSteps;
   /**
    * The time on the chain, by which steps begin and are over.
    *

@@ -62,7 +62,7 @@ export function createStepFeature(ports: StepPorts): WalletFeature {
       // What is due by the chain, and what was put off by the wall clock.
       const latest = Math.max(now, chain);
       const times = { now, latest, urgentBefore: chain + DEFAULT_DEADLINE_MS };
-      const due = await listDueSteps(database, mine, times, MAX_DUE_RECORDS, ports.automatic);
+      const due = await listDueSteps(database, mine, times, MAX_DUE_RECORDS, ports.automaticSteps);
       const toReadyTasks = (some: readonly EscrowRecord[]) =>
         mapEach(some, (record) => (canBegin(record) ? toTask(record, chain) : null));
       const first = toReadyTasks(due);
@@ -170,7 +170,11 @@ function toTask(record: EscrowRecord, now: number): Task & { urgency: number; si
  *
  * @param now - on the chain, epoch milliseconds
  */
-function decideChange(record: EscrowRecord, { automatic, source }: StepPorts, now: number) {
+function decideChange(
+  record: EscrowRecord,
+  { automaticSteps: automatic, source }: StepPorts,
+  now: number,
+) {
   const { progress, side, state, sourceType } = record;
   const { intent, pendingTransaction } = progress;
   if (pendingTransaction !== null || isPaused(record)) return null;

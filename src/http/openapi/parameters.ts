@@ -6,7 +6,7 @@ export function text(max = 250, min = 1) {
   return z.string().min(min).max(max);
 }
 
-function numberText(min: number, max: number) {
+function integerText(min: number, max: number) {
   return z
     .string()
     .regex(/^-?\d{1,15}$/, "must be a whole number")
@@ -17,7 +17,7 @@ function numberText(min: number, max: number) {
 /** A whole number in a query string. */
 export function wholeNumber(options: { min: number; max: number; default: number }) {
   const { min, max } = options;
-  return numberText(min, max)
+  return integerText(min, max)
     .default(options.default)
     .meta({
       wire: { type: "integer", minimum: min, maximum: max, default: options.default },
@@ -53,7 +53,7 @@ export const page = { limit: limit(), cursorId: cursorId() };
 /** The same where clients send `take` for `limit`, as the service that they come from has it. */
 export const pageWithTake = {
   ...page,
-  take: numberText(1, 100)
+  take: integerText(1, 100)
     .optional()
     .meta({
       wire: { type: "integer", minimum: 1, maximum: 100 },

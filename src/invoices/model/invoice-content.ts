@@ -78,7 +78,7 @@ export interface InvoiceContent {
 }
 
 /** What a request says of texts that are not in the content as they are. */
-export interface NamingOptions {
+export interface DocumentTextOptions {
   /** Null when the request omits it: then it is no reason for a new document. */
   issueDate: string | null;
   /** Of the number. */
@@ -95,7 +95,7 @@ export interface NamingOptions {
  */
 export function computeFingerprint(
   content: InvoiceContent,
-  { issueDate, prefix, ofItems }: NamingOptions,
+  { issueDate, prefix, ofItems }: DocumentTextOptions,
   payments: readonly string[],
 ): string {
   const lines = content.lines.map(toBilledFields);

@@ -34,13 +34,13 @@ export interface Item {
   amount: bigint;
   quantity: bigint;
   /** One for each payment. */
-  jobs: Job[];
+  jobs: PaymentReference[];
   /** `{part: 1, of: 2}` when each payment was in two units and this is the first. */
   part: { part: number; of: number };
 }
 
 /** What a payment paid for. */
-export type Job = Pick<BillablePayment, "day" | "txHash">;
+export type PaymentReference = Pick<BillablePayment, "day" | "txHash">;
 
 /** What a line is for. */
 export interface LineSubject {
@@ -69,7 +69,7 @@ export interface PricedLine {
 }
 
 /** A payment that an invoice covers. */
-export interface CoveredPayment extends Job {
+export interface CoveredPayment extends PaymentReference {
   /** Number of the line that bills it, from 1; the next ones bill its other units. */
   line: number;
 }

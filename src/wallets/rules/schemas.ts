@@ -99,12 +99,12 @@ export const lowBalance = named(
   }),
 );
 
-const below = amount("Minor units; a balance of less is filled up.", "20000000");
-const upTo = amount(
+const belowAmount = amount("Minor units; a balance of less is filled up.", "20000000");
+const upToAmount = amount(
   "Minor units to which it is filled up; of the native coin at least 2000000 more than `below`.",
   "60000000",
 );
-const perDay = described(
+const perDayAmount = described(
   amount("", "200000000").nullable(),
   "Minor units that are sent in any 24 hours at the most, at least `upTo` − `below`; null: five times that.",
   "200000000",
@@ -114,9 +114,9 @@ const isToppedUp = "Whether the wallet is topped up.";
 export const newTopUpBody = z.strictObject({
   walletId: described(text(), "Id of the wallet that is topped up.", WALLET_ID),
   unit: requestUnit.default(""),
-  below,
-  upTo,
-  perDay: perDay.default(null),
+  below: belowAmount,
+  upTo: upToAmount,
+  perDay: perDayAmount.default(null),
   enabled: described(z.boolean().default(true), isToppedUp, true),
 });
 
@@ -124,9 +124,9 @@ export type NewTopUpBody = z.output<typeof newTopUpBody>;
 
 export const topUpChangeBody = z.strictObject({
   id: ruleId(TOP_UP_ID),
-  below: below.optional(),
-  upTo: upTo.optional(),
-  perDay: perDay.optional(),
+  below: belowAmount.optional(),
+  upTo: upToAmount.optional(),
+  perDay: perDayAmount.optional(),
   enabled: described(z.boolean().optional(), isToppedUp, true),
 });
 

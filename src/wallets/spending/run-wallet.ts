@@ -26,7 +26,7 @@ const HALTED_REASON =
  * transactions are polled only every few seconds.
  */
 function isTipPolled({ view: { lastPoll: looked }, now }: WalletPorts, tip: Block): boolean {
-  return looked !== null && looked.loadTip === tip.hash && now() - looked.at < POLL_INTERVAL_MS;
+  return looked !== null && looked.tip === tip.hash && now() - looked.at < POLL_INTERVAL_MS;
 }
 
 /**
@@ -82,7 +82,7 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
   let tip: Block;
   let looked = run;
   try {
-    tip = await ports.view.tip(provider, ports.now());
+    tip = await ports.view.loadTip(provider, ports.now());
     if (!isTipPolled(ports, tip))
       for await (const events of pollChain(provider, run.open, tip, ports.threshold))
         looked = await storeEvents(ports, looked, events);
@@ -104,7 +104,7 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
     return isWaited ? again : computeProviderRetry(error.retryAt, ports.now());
   }
   await notifyConfirmed(ports, run, looked, tip);
-  if (!isTipPolled(ports, tip)) ports.view.lastPoll = { loadTip: tip.hash, at: ports.now() };
+  if (!isTipPolled(ports, tip)) ports.view.lastPoll = { tip: tip.hash, at: ports.now() };
   const sent = await resendPending(ports, looked, tip);
   const { run: built, nextDueAt: next, blocker: hold } = await buildTransactions(ports, sent, tip);
   await storeRunBlocker(hold);

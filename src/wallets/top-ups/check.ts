@@ -78,7 +78,7 @@ function decideOutcome(
   { rule, wallet }: DueTopUp,
   held: bigint,
   past: readonly PastTransfer[],
-  funds: readonly Fund[],
+  funds: readonly FundingBalance[],
   now: number,
 ): Outcome | null {
   const own = past.filter(({ walletId, unit }) => walletId === wallet.id && unit === rule.unit);
@@ -139,7 +139,7 @@ function toTransfer(
 }
 
 /** A Funding wallet, and what it holds less what was taken of it; null: its provider did not answer. */
-interface Fund {
+interface FundingBalance {
   wallet: ManagedWallet;
   left: Balance | null;
 }
@@ -150,7 +150,7 @@ async function readFunds(
   database: Database,
   wallets: readonly ManagedWallet[],
   deadline: number,
-): Promise<Fund[]> {
+): Promise<FundingBalance[]> {
   const sourceIds = [...new Set(wallets.map(({ sourceId }) => sourceId))];
   const sources = await Promise.all(sourceIds.map((id) => findActiveSource(database, id)));
   const payers = (await listActiveWallets(database, sourceIds)).filter((wallet) => {
@@ -170,11 +170,11 @@ async function readFunds(
  * @param amount - minor units
  * @returns null: nobody knows
  */
-function takeFunds(funds: readonly Fund[], unit: string, amount: bigint): Outcome | null {
+function takeFunds(funds: readonly FundingBalance[], unit: string, amount: bigint): Outcome | null {
   const wait = (waitsFor: string) => ({ send: null, waitsFor });
   if (funds.length === 0)
     return wait("a Funding wallet: the payment source has none that may be driven");
-  const heldBy = ({ left }: Fund) => left?.get(unit) ?? 0n;
+  const heldBy = ({ left }: FundingBalance) => left?.get(unit) ?? 0n;
   const known = funds.filter(({ left }) => left !== null);
   const richest = known.find((one) => known.every((other) => heldBy(one) >= heldBy(other)));
   if (richest === undefined) return null;

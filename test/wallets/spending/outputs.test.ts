@@ -11,7 +11,7 @@ it("a wallet's view asks for the tip once in two seconds, and at once when it ha
   const view = new OutputView();
   const heights = async (...times: number[]) => {
     const read: number[] = [];
-    for (const now of times) read.push((await view.tip({ latestBlock }, now)).height);
+    for (const now of times) read.push((await view.loadTip({ latestBlock }, now)).height);
     return read;
   };
   expect(await heights(10_000, 11_999, 12_000, 13_999)).toEqual([1, 1, 2, 2]);

@@ -32,7 +32,7 @@ export class OutputView {
   readonly measurements = new Measurements();
   readonly backoff = new TaskBackoff();
   /** Up to which tip (hash) what became of the wallet's transactions was looked for last, and when. */
-  lastPoll: { loadTip: string; at: number } | null = null;
+  lastPoll: { tip: string; at: number } | null = null;
   /**
    * The room in a block that a feature's last transaction needs, by the feature's name. While there is no
    * room, the feature's transactions are not built again.
@@ -64,7 +64,7 @@ export class OutputView {
    *
    * @param now - epoch milliseconds
    */
-  async tip(provider: Pick<Provider, "latestBlock">, now: number): Promise<Block> {
+  async loadTip(provider: Pick<Provider, "latestBlock">, now: number): Promise<Block> {
     if (this.#tip === null || now - this.#tip.at >= TIP_MAX_AGE_MS)
       this.#tip = { block: await provider.latestBlock(), at: now };
     return this.#tip.block;
