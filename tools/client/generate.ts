@@ -2,7 +2,7 @@
  * `npm run generate:client`: writes `client/generated`, the part of the client that follows from the
  * OpenAPI document of the running Worker. An install runs it before it builds the console, which
  * contains the client. The generator of the types needs TypeScript 5, so this folder is a workspace
- * with packages of its own.
+ * with separate packages.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import openapiTypescript, { astToString } from "openapi-typescript";

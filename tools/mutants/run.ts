@@ -1,9 +1,7 @@
 /**
  * `npm run mutants`: changes the code in one place at a time, and runs the tests that must notice it.
- * It lists the mutants that survive, and fails when more than one does.
- *
- *     npm run mutants                  tries all mutants
- *     npm run mutants -- src/x402      tries those in files whose path begins so
+ * It lists the mutants that survive, and fails when more than one does. With `-- src/x402`, the
+ * program tries only the mutants of files whose paths begin so.
  *
  * The mutants are tried in a copy of the checkout. First run the tests of the file's folder. For what
  * survives them, all test files run that import the file, until a test fails.

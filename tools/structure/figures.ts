@@ -1,8 +1,6 @@
 /**
- * Prints how large the service is, and which files could be fewer.
- *
- *     npx node tools/structure/figures.ts            prints the figures.
- *     npx node tools/structure/figures.ts --files    also lists the small files that one file imports.
+ * `npx node tools/structure/figures.ts` prints how large the service is, and which files could be fewer.
+ * With `--files`, the program also lists the small files that one file imports.
  */
 import { readFileSync } from "node:fs";
 import { readImports } from "../../test/structure/imports.ts";
