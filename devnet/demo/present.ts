@@ -89,7 +89,7 @@ async function shopOfPast(service: ApiAccess, signal: AbortSignal): Promise<Shop
   return { agentIdentifier: await until(look, what), paymentSourceType: "Web3ChainV1" };
 }
 
-/** Who is bought from in the README's first example. */
+/** The agent of which docs/development.md buys by curl. */
 const PAST_AGENT = "Steady translator";
 
 const NEW_AGENT = "Second-generation adviser";

@@ -174,9 +174,9 @@ describe("npm start -- --keep", () => {
     await expect.poll(lives, { interval: 1_000 }).toBeGreaterThan(1);
   });
 
-  it("has the README's first example, which is quoted, bought and locked", async () => {
-    const readme = readFileSync(join(root, "README.md"), "utf8");
-    const [, example = ""] = /^```sh\n(BASE=[\s\S]*?)^```$/m.exec(readme) ?? [];
+  it("sells and locks the job of the guide's purchase by curl", async () => {
+    const guide = readFileSync(join(root, "docs/development.md"), "utf8");
+    const [, example = ""] = /^```sh\n(BASE=[\s\S]*?)^```$/m.exec(guide) ?? [];
     const program = example
       .replace(/^BASE=.*$/m, `BASE=${service.url}`)
       .replace(/^KEY=.*$/m, `KEY=${service.adminKey}`);
