@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, getTableName, isNull, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
-import { type Database, type Statement, violates } from "../../db/client.ts";
+import { type Database, type Statement, statement, violates } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { type PlainEvent, wakeDispatcher, writeEvent } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
@@ -106,7 +106,7 @@ export interface ReadBalance<Wallet> extends DueRule<BalanceRuleRow, Wallet> {
 
 /**
  * Writes what a check found. A balance that fell below its threshold since the last check causes one
- * event, and the next only after it was above again. One statement writes the time of all other checks.
+ * event, and the next only after it was above again. One statement writes all rules with the same status.
  *
  * @param now - epoch milliseconds
  */
@@ -117,27 +117,33 @@ export async function writeBalances<Wallet>(
   found: readonly ReadBalance<Wallet>[],
   { requestId, now }: { requestId: string; now: number },
 ): Promise<void> {
+  const table = getTableName(rules);
   let hasEvents = false;
   for (const { rule, wallet, balance: amount } of found) {
     if (amount === null) continue;
-    const balance = amount.toString();
     const status = amount < BigInt(rule.threshold) ? "Low" : "Healthy";
-    const hasChanged = status !== rule.status;
-    if (!hasChanged && balance === rule.balance) continue;
-    const isReported = hasChanged && status === "Low";
-    const sequence = rule.sequence + Number(countsChanges ? hasChanged : isReported);
-    const event = { ...toEvent(rule, wallet, balance), recordId: rule.id, sequence };
-    const exists = `EXISTS (SELECT 1 FROM ${getTableName(rules)} WHERE id = ?)`;
-    const events = isReported ? [writeEvent(event, now, { sql: exists, params: [rule.id] })] : [];
+    if (status === rule.status) continue;
+    const balance = amount.toString();
+    const isReported = status === "Low";
+    const sequence = rule.sequence + Number(countsChanges || isReported);
+    const events: Statement[] = [];
+    if (isReported) {
+      const event = { ...toEvent(rule, wallet, balance), recordId: rule.id, sequence };
+      const sql = `EXISTS (SELECT 1 FROM ${table} WHERE id = ?)`;
+      events.push(writeEvent(event, now, { sql, params: [rule.id] }));
+    }
     const changes = { status, balance, sequence, checkedAt: now } as const;
-    await writeOutcome(database, rules, rule, changes, events);
-    hasEvents ||= isReported;
+    const isWritten = await writeOutcome(database, rules, rule, changes, events);
+    hasEvents ||= isWritten && isReported;
   }
   if (found.length === 0) return;
-  const read = JSON.stringify(found.map(({ rule }) => [rule.id, rule.version]));
-  const isSame = sql`(${rules.id}, ${rules.version}) IN
-    (SELECT value->>0, value->>1 FROM json_each(${read}))`;
-  const check = database.orm.update(rules).set({ checkedAt: now }).where(isSame);
-  await database.batch([check.toSQL()]);
+  const read = found.map(({ rule, balance }) => [rule.id, rule.version, balance?.toString()]);
+  const check = statement(
+    `UPDATE ${table} SET checked_at = ?, balance = coalesce(value->>2, balance) FROM json_each(?)
+     WHERE ${table}.id = value->>0 AND version = value->>1`,
+    now,
+    JSON.stringify(read),
+  );
+  await database.batch([check]);
   if (hasEvents) await wakeDispatcher(env, requestId);
 }

@@ -20,8 +20,16 @@ export function openWriter(c: AppContext): Database {
 /** A rule that was not checked yet. @param now - epoch milliseconds */
 export function newRule(c: AppContext, { walletId, unit, enabled }: NewRule, now: number): RuleRow {
   return {
-    ...{ id: newId(now), walletId, unit, enabled, balance: null, checkedAt: null, version: 0 },
-    ...{ createdById: c.var.caller.id, createdAt: now, updatedAt: now },
+    id: newId(now),
+    walletId,
+    unit,
+    enabled,
+    balance: null,
+    checkedAt: null,
+    version: 0,
+    createdById: c.var.caller.id,
+    createdAt: now,
+    updatedAt: now,
   };
 }
 
@@ -126,7 +134,10 @@ export function createRuleStore<
       const row = await find(database, id);
       const isCurrent = kind.mayOverwrite ? sql`TRUE` : sql`${table.version} = ${row.version}`;
       const changes = {
-        ...{ ...kind.toChanges(body, row), balance: null, checkedAt: null, updatedAt: now },
+        ...kind.toChanges(body, row),
+        balance: null,
+        checkedAt: null,
+        updatedAt: now,
         version: sql`iif(${isCurrent}, ${table.version} + 1, NULL)`,
       };
       const entry = { action: `${name}.update`, target: id, detail, now } as const;
