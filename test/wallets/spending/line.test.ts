@@ -13,6 +13,7 @@ import {
   STORY_ACTIONS,
   type StoryAction,
 } from "./outward-line-model.ts";
+import { transaction } from "./transactions.ts";
 
 const storyAction = fc.tuple(
   fc.constantFrom(...STORY_ACTIONS),
@@ -47,6 +48,13 @@ const sharesAnInput: Rule = (tasks, root, transactions) => {
 describe("the outward line", () => {
   it("does no task twice, whatever is refused, expires, is lost, undone or restored, and lands later", () => {
     fc.assert(never(findOutwardPosition), runs(2_000, 100_000));
+  });
+
+  it("has no position for a task whose transaction is on its way", () => {
+    const tasks = [{ feature: "pay", id: "1", detail: {} }];
+    const sent = transaction("sent", [], { tasks, lineIn: "root", lineOut: "next" });
+    expect(findOutwardPosition(["pay:1"], "root", [sent])).toEqual({ waitsFor: "itself" });
+    expect(findOutwardPosition(["pay:2"], "root", [sent])).toEqual({ output: "next" });
   });
 
   it("needs the whole rule: an output shared with the former transaction is not enough", () => {
