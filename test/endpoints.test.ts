@@ -2,11 +2,10 @@ import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createToken } from "../src/api-keys/token.ts";
-import { createApp } from "../src/app.ts";
 import { MAX_BODY_BYTES } from "../src/http/body.ts";
 import { listCodes } from "../src/http/errors/codes.ts";
 import worker from "../src/worker.ts";
-import { emptyTables } from "./support/app.ts";
+import { app, emptyTables } from "./support/app.ts";
 import { wrapD1 } from "./support/d1.ts";
 import { sampled } from "./support/effort.ts";
 import { ENDPOINTS, type EndpointCase } from "./support/endpoints/all.ts";
@@ -16,7 +15,6 @@ import { insertKey } from "./support/keys.ts";
 import { growingReads } from "./support/plans.ts";
 import { countWrites, rowsWritten } from "./support/written-rows.ts";
 
-const app = createApp();
 const ADMIN = env.ADMIN_KEY ?? "";
 const METHODS = ["GET", "POST", "PATCH", "DELETE", "PUT"];
 

@@ -1,8 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createToken } from "../../src/api-keys/token.ts";
-import { createApp } from "../../src/app.ts";
-import { emptyTables } from "../support/app.ts";
+import { app, emptyTables } from "../support/app.ts";
 import { ENDPOINTS, type EndpointCase } from "../support/endpoints/all.ts";
 import { insertKey } from "../support/keys.ts";
 
@@ -10,7 +9,6 @@ import { insertKey } from "../support/keys.ts";
 const CALLERS = ["no key", "unknown", "revoked", "User", "User+PAY", "Admin"] as const;
 type CallerName = (typeof CALLERS)[number];
 
-const app = createApp();
 let tokens: Record<CallerName, string | null>;
 
 beforeAll(async () => {

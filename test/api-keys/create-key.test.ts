@@ -1,10 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createApp } from "../../src/app.ts";
-import { emptyTables } from "../support/app.ts";
+import { app, emptyTables } from "../support/app.ts";
 import { type Around, wrapD1 } from "../support/d1.ts";
-
-const app = createApp();
 
 interface Answer {
   status: number;

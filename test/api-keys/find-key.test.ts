@@ -2,8 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ENV_ADMIN_ID, findKey } from "../../src/api-keys/find-key.ts";
 import { createToken, hashToken, maskToken } from "../../src/api-keys/token.ts";
-import { createApp } from "../../src/app.ts";
-import { call, emptyTables } from "../support/app.ts";
+import { app, call, emptyTables } from "../support/app.ts";
 import { countingD1, wrapD1 } from "../support/d1.ts";
 import { insertKey } from "../support/keys.ts";
 
@@ -104,7 +103,7 @@ describe("findKey", () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const token = await insertKey({ id: "key" });
     const status = async () =>
-      (await createApp().request("/api/v1/api-key-status", { headers: { token } }, env)).status;
+      (await app.request("/api/v1/api-key-status", { headers: { token } }, env)).status;
     expect(await status()).toBe(200);
     const body = JSON.stringify({ id: "key", status: "Revoked" });
     expect((await call("/api/v1/api-key", { method: "PATCH", body })).status).toBe(200);

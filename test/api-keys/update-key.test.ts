@@ -1,11 +1,8 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createApp } from "../../src/app.ts";
-import { emptyTables } from "../support/app.ts";
+import { app, emptyTables } from "../support/app.ts";
 import { type Around, wrapD1 } from "../support/d1.ts";
 import { insertKey } from "../support/keys.ts";
-
-const app = createApp();
 
 interface Asked {
   method?: string;

@@ -1,14 +1,12 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createApp } from "../../src/app.ts";
 import { hashIdentifier } from "../../src/escrow/model/escrow-record.ts";
-import { emptyTables } from "../support/app.ts";
+import { app, emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { ENDPOINTS, type EndpointCase } from "../support/endpoints/all.ts";
 import { insertKey } from "../support/keys.ts";
 import { makeRecord, Writer } from "../support/sources/records.ts";
 
-const app = createApp();
 const ADMIN = env.ADMIN_KEY ?? "";
 const DIFF = "/api/v1/payment/diff/onchain-state-or-result?network=Preprod";
 

@@ -1,7 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, it } from "vitest";
-import { createApp } from "../../src/app.ts";
-import { emptyTables } from "../support/app.ts";
+import { app, emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { ENDPOINTS } from "../support/endpoints/all.ts";
 import { insertKey } from "../support/keys.ts";
@@ -10,7 +9,6 @@ import { objectsLike } from "../support/objects.ts";
 const PARALLEL = 250;
 const REQUEST_DEADLINE_MS = "500";
 
-const app = createApp();
 const ADMIN = env.ADMIN_KEY ?? "";
 let userToken: string;
 

@@ -1,15 +1,14 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import guide from "../../docs/polling.md?raw";
-import { createApp } from "../../src/app.ts";
-import { call, emptyTables } from "../support/app.ts";
+import { app, call, emptyTables } from "../support/app.ts";
 import { EntryWriter, registered } from "../support/registry/entries.ts";
 import { openInbox } from "../support/registry/inbox.ts";
 import { makeRecord, Writer } from "../support/sources/records.ts";
 
 beforeEach(emptyTables);
 
-const answer = await createApp().request("/api/v1/openapi.json", {}, env);
+const answer = await app.request("/api/v1/openapi.json", {}, env);
 type Operation = { description?: string; summary: string };
 const { paths } = (await answer.json()) as { paths: Record<string, Record<string, Operation>> };
 const DIFFS = Object.entries(paths).flatMap(([path, methods]) =>

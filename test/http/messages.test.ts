@@ -1,7 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createApp } from "../../src/app.ts";
-import { emptyTables } from "../support/app.ts";
+import { app, emptyTables } from "../support/app.ts";
 import { sampled } from "../support/effort.ts";
 import { ENDPOINTS } from "../support/endpoints/all.ts";
 import { insertKey } from "../support/keys.ts";
@@ -23,7 +22,6 @@ interface Operation {
   requestBody?: { content: { "application/json": { schema: Schema } } };
 }
 
-const app = createApp();
 const answer = await app.request("/api/v1/openapi.json", {}, env);
 const { paths, components } = (await answer.json()) as {
   paths: Record<string, Record<string, Operation>>;

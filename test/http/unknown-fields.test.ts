@@ -1,15 +1,13 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";
-import { createApp } from "../../src/app.ts";
 import { findIgnoredFields } from "../../src/http/endpoint.ts";
-import { emptyTables } from "../support/app.ts";
+import { app, emptyTables } from "../support/app.ts";
 import { sampled } from "../support/effort.ts";
 import { ENDPOINTS, type EndpointCase } from "../support/endpoints/all.ts";
 import { type JsonSchema, openApi } from "../support/endpoints/document.ts";
 import { post, send } from "../support/test-app.ts";
 
-const app = createApp();
 const WITH_BODY = ENDPOINTS.filter(({ method }) => method !== "GET");
 
 /** Bodies that limit a key, a wallet or a webhook: an ignored field would widen what it may do. */

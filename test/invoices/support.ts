@@ -1,6 +1,5 @@
 import { env } from "cloudflare:workers";
 import { ed25519 } from "@noble/curves/ed25519.js";
-import { createApp } from "../../src/app.ts";
 import { formatAddress } from "../../src/chain/address.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
 import type { OnChainState } from "../../src/chain/network.ts";
@@ -13,9 +12,8 @@ import { commitChanges } from "../../src/escrow/sync/commit-changes.ts";
 import type { EscrowCursor } from "../../src/escrow/sync/cursor.ts";
 import { buildSignedMessage } from "../../src/invoices/model/verify-buyer.ts";
 import { insertCursor } from "../../src/sources/cursor.ts";
+import { app } from "../support/app.ts";
 import { makeRecord, stepTo } from "../support/sources/records.ts";
-
-const app = createApp();
 
 /** The buyer of the tests: a key that signs, and its wallet. */
 const SECRET_KEY = new Uint8Array(32).fill(7);

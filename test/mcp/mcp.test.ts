@@ -3,9 +3,8 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { beforeEach, describe, expect, it } from "vitest";
 import { hashInput } from "../../client/index.ts";
-import { createApp } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
-import { emptyTables } from "../support/app.ts";
+import { app, emptyTables } from "../support/app.ts";
 import { PurchaseFixture } from "../support/escrow/purchase-fixture.ts";
 import { agentMetadata, FIXED, HOUR, type Shown } from "../support/escrow/quote-fixture.ts";
 import { insertKey } from "../support/keys.ts";
@@ -26,7 +25,6 @@ const SPENDING = ["purchase_job", "quote_job", "request_refund"];
 
 /** A session of the SDK's own client, with an API key. */
 async function connect(token: string, bindings: Env = env): Promise<Client> {
-  const app = createApp();
   const client = new Client({ name: "test", version: "1" });
   const transport = new StreamableHTTPClientTransport(new URL("http://service.test/mcp"), {
     requestInit: { headers: { authorization: `Bearer ${token}` } },
@@ -341,7 +339,7 @@ describe("POST /mcp", () => {
       headers: { ...key, ...headers } as Record<string, string>,
       body,
     };
-    const answered = await createApp().request("/mcp", init, env);
+    const answered = await app.request("/mcp", init, env);
     expect(answered.status).toBe(status);
     if (status === 401)
       expect(answered.headers.get("www-authenticate")).toBe(
@@ -369,14 +367,14 @@ describe("POST /mcp", () => {
         authorization: `Bearer ${token}`,
         ...(header !== undefined && { "mcp-protocol-version": header }),
       };
-      const answer = await createApp().request("/mcp", { method: "POST", headers, body }, env);
+      const answer = await app.request("/mcp", { method: "POST", headers, body }, env);
       expect(answer.status).toBe(200);
       expect(await answer.json()).toMatchObject({ result: { protocolVersion: answered } });
     },
   );
 
   it("answers 405 to what is no POST: there are no streams and no sessions", async () => {
-    const answered = await createApp().request("/mcp", {}, env);
+    const answered = await app.request("/mcp", {}, env);
     expect(answered.status).toBe(405);
     expect(answered.headers.get("allow")).toContain("POST");
   });

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { SERVICE_EVENT_KINDS, type ServiceEventKind } from "../../src/events/event-kinds.ts";
 import { checkService } from "../../src/observability/check-service.ts";
-import { emptyTables } from "../support/app.ts";
+import { app, emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { insertRows } from "../support/insert-rows.ts";
@@ -47,8 +47,7 @@ async function told(at = path): Promise<Told[]> {
 }
 
 async function reasons(): Promise<unknown> {
-  const { createApp } = await import("../../src/app.ts");
-  const answer = await createApp().request("/api/v1/health", {}, env);
+  const answer = await app.request("/api/v1/health", {}, env);
   return ((await answer.json()) as { data: { reasons: unknown } }).data.reasons;
 }
 

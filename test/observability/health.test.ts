@@ -1,11 +1,9 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { createApp } from "../../src/app.ts";
-import { emptyTables } from "../support/app.ts";
+import { app, emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { insertFollowed } from "../support/sources/sources.ts";
 
-const app = createApp();
 const MINUTE = 60_000;
 
 interface Body {

@@ -1,18 +1,16 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import guide from "../../docs/operating.md?raw";
-import { createApp } from "../../src/app.ts";
 import { newId } from "../../src/db/id.ts";
 import { seal } from "../../src/db/sealed.ts";
 import { renderOpenMetrics } from "../../src/observability/open-metrics.ts";
 import { findBudgetObject } from "../../src/sources/provider.ts";
 import { providerKeyPlace } from "../../src/sources/source-row.ts";
-import { emptyTables } from "../support/app.ts";
+import { app, emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { insertRows } from "../support/insert-rows.ts";
 import { insertFollowed } from "../support/sources/sources.ts";
 
-const app = createApp();
 const MINUTE = 60_000;
 const CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 

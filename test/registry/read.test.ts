@@ -1,7 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { createApp } from "../../src/app.ts";
-import { call, emptyTables } from "../support/app.ts";
+import { app, call, emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
 import { countingD1, wrapD1 } from "../support/d1.ts";
 import { insertKey } from "../support/keys.ts";
@@ -79,7 +78,7 @@ describe("a page of many agents that are online", () => {
   /** Rows that D1 read for one answer. */
   async function rowsFor(method: string, path: string, body?: object): Promise<number> {
     const { d1, rowsRead } = countingD1(env.DB);
-    const answer = await createApp().request(
+    const answer = await app.request(
       `/api/v1${path}`,
       {
         method,
@@ -169,7 +168,7 @@ describe("GET /payment-information/, /registry/wallet and /registry/agent-identi
   });
 
   const get = async (path: string, token = env.ADMIN_KEY ?? "", DB = env.DB) => {
-    const answer = await createApp().request(
+    const answer = await app.request(
       `/api/v1${path}`,
       { headers: { token } },
       { ...env, DB, BLOCKFROST_URL_PREPROD: chain.url },

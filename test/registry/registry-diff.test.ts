@@ -1,12 +1,11 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createApp } from "../../src/app.ts";
 import { db } from "../../src/db/client.ts";
 import { type EntryState, statusOf } from "../../src/registry/entries/entry.ts";
 import { checkHealth } from "../../src/registry/health/check-agents.ts";
 import { continueRemoval } from "../../src/registry/sync/continue-removal.ts";
-import { call, emptyTables } from "../support/app.ts";
+import { app, call, emptyTables } from "../support/app.ts";
 import { countingD1, wrapD1 } from "../support/d1.ts";
 import { runs } from "../support/effort.ts";
 import { insertKey } from "../support/keys.ts";
@@ -119,7 +118,7 @@ describe("POST /registry-diff/", () => {
     await register(...Array.from({ length: 60 }, (_, i) => `agent-${i}`));
     const { d1, rowsRead } = countingD1(env.DB);
     const [first] = await diff({ limit: 1 });
-    const answer = await createApp().request(
+    const answer = await app.request(
       "/api/v1/registry-diff/",
       {
         method: "POST",
@@ -163,7 +162,7 @@ it("the diff shows an entry of an older version as it was when its page was read
       await writer.write({ before: registered("after") });
     return result;
   });
-  const answer = await createApp().request(
+  const answer = await app.request(
     "/api/v1/registry-diff/",
     {
       method: "POST",

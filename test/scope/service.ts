@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
-import { createApp } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
+import { app } from "../support/app.ts";
 import type { TestChain } from "../support/chain.ts";
 import { ASLEEP } from "../support/objects.ts";
 import { WebhookService } from "../support/webhooks/receivers.ts";
@@ -20,7 +20,6 @@ export type Fields = Record<string, unknown>;
 export class Service {
   readonly webhooks: WebhookService;
   readonly chain: TestChain;
-  readonly #app = createApp();
 
   constructor(chain: TestChain) {
     const { DEVNET_URL, EVM_URL, RECEIVER_URL, AGENTS_URL, INBOX_URL } = env;
@@ -82,7 +81,7 @@ export class Service {
   }
 
   async send(path: string, init: RequestInit): Promise<Answered> {
-    const answer = await this.#app.request(path, init, this.env);
+    const answer = await app.request(path, init, this.env);
     return { status: answer.status, body: await answer.text(), headers: answer.headers };
   }
 

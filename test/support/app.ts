@@ -1,6 +1,10 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
+import { createApp } from "../../src/app.ts";
 import { NETWORKS } from "../../src/chain/network.ts";
+
+/** The service, to be asked with bindings of a test. Creating it anew costs more than most requests. */
+export const app = createApp();
 
 /** Asks the Worker, as the administrator unless the request carries another token. */
 export function call(path: string, init: RequestInit = {}): Promise<Response> {

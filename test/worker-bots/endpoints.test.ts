@@ -1,9 +1,8 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createToken } from "../../src/api-keys/token.ts";
-import { createApp } from "../../src/app.ts";
 import { MAX_BODY_BYTES } from "../../src/http/body.ts";
-import { emptyTables } from "../support/app.ts";
+import { app, emptyTables } from "../support/app.ts";
 import { sampled } from "../support/effort.ts";
 import { insertKey } from "../support/keys.ts";
 import { type AdminAnswer, type AdminRequest, ask } from "./fleet.ts";
@@ -162,7 +161,7 @@ interface Operation {
 
 describe("the table of endpoints under /v1", () => {
   it("is that of the OpenAPI document, with the bearer scheme and every error's shape", async () => {
-    const answer = await createApp().request("/api/v1/openapi.json", {}, env);
+    const answer = await app.request("/api/v1/openapi.json", {}, env);
     const { paths, components } = (await answer.json()) as {
       paths: Record<string, Record<string, Operation>>;
       components: { schemas: Record<string, { required?: string[] }>; securitySchemes: object };

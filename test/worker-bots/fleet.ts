@@ -1,8 +1,6 @@
 import { env } from "cloudflare:workers";
-import { createApp } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
-
-const app = createApp();
+import { app } from "../support/app.ts";
 
 export const MIGRATE = "/versions/migrate";
 

@@ -2,10 +2,9 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { type Hex, pad, toEventSelector } from "viem";
 import { expect, vi } from "vitest";
-import { createApp } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
 import { readAuthorization, toAuthorizationKey } from "../../src/x402/evm/authorization.ts";
-import { call } from "../support/app.ts";
+import { app, call } from "../support/app.ts";
 import { type Around, wrapD1 } from "../support/d1.ts";
 import {
   api,
@@ -126,7 +125,7 @@ export class SettlementFixture {
   async settleOn(bindings: Partial<Env>): Promise<{ status: number; data: SettleData }> {
     const headers = { token: env.ADMIN_KEY ?? "" };
     const request = { method: "POST", body: this.#body(), headers };
-    const response = await createApp().request("/api/v1/x402/settle", request, {
+    const response = await app.request("/api/v1/x402/settle", request, {
       ...env,
       ...bindings,
     });

@@ -1,6 +1,5 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createApp } from "../../../src/app.ts";
 import { ON_CHAIN_STATES } from "../../../src/chain/network.ts";
 import { db } from "../../../src/db/client.ts";
 import { computeDueAt } from "../../../src/escrow/model/compute-due-at.ts";
@@ -11,7 +10,7 @@ import { NOT_WORTH_WITHDRAWING_NOTE } from "../../../src/escrow/model/is-worth-w
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { renderRecord } from "../../../src/escrow/store/render-record.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
-import { emptyTables } from "../../support/app.ts";
+import { app, emptyTables } from "../../support/app.ts";
 import { makeRecord, Writer } from "../../support/sources/records.ts";
 
 const PAY_BY = 1_800_000_000_000;
@@ -172,7 +171,7 @@ describe("GET /purchase", () => {
     changes.setProgress(record, progress);
     await db(env).batch(writeChanges(changes, record));
     const shown = async () => {
-      const answer = await createApp().request(
+      const answer = await app.request(
         "/api/v1/purchase?network=Preprod",
         { headers: { token: env.ADMIN_KEY ?? "" } },
         env,
@@ -208,7 +207,7 @@ describe("GET /purchase", () => {
       changes.setProgress(record, record.progress);
       await db(env).batch(writeChanges(changes, record));
       const shown = async (settings: object) => {
-        const answer = await createApp().request(
+        const answer = await app.request(
           `/api/v1/${side}?network=Preprod`,
           { headers: { token: env.ADMIN_KEY ?? "" } },
           { ...env, ...settings },

@@ -1,13 +1,11 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createApp } from "../../../src/app.ts";
-import { emptyTables } from "../../support/app.ts";
+import { app, emptyTables } from "../../support/app.ts";
 import { failingD1, OVERLOAD_ERRORS, RETRYABLE_ERRORS, wrapD1 } from "../../support/d1.ts";
 import { paired, sampled, sweep } from "../../support/effort.ts";
 import { insertKey } from "../../support/keys.ts";
 import { makeRecord, Writer } from "../../support/sources/records.ts";
 
-const app = createApp();
 const SIDES = ["purchase", "payment"] as const;
 const MOMENTS = ["before", "after"] as const;
 

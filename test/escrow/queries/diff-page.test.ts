@@ -1,11 +1,10 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createApp } from "../../../src/app.ts";
 import { db } from "../../../src/db/client.ts";
 import type { EscrowRecord, Side } from "../../../src/escrow/model/escrow-record.ts";
 import { readDiffPage } from "../../../src/escrow/queries/diff-page.ts";
-import { call, emptyTables } from "../../support/app.ts";
+import { app, call, emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
 import { countingD1, wrapD1 } from "../../support/d1.ts";
 import { runs } from "../../support/effort.ts";
@@ -188,7 +187,7 @@ it.each(SIDES)(
     let from = {};
     for (let more = true; more; ) {
       const search = new URLSearchParams({ network: "Preprod", limit: "1", ...from });
-      const answer = await createApp().request(
+      const answer = await app.request(
         `/api/v1/${side}/diff/onchain-state-or-result?${search}`,
         { headers: { token: env.ADMIN_KEY ?? "" } },
         { ...env, DB: d1 },

@@ -1,8 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createApp } from "../../../src/app.ts";
 import { MAX_BODY_BYTES } from "../../../src/http/body.ts";
-import { emptyTables } from "../../support/app.ts";
+import { app, emptyTables } from "../../support/app.ts";
 import { sampled } from "../../support/effort.ts";
 import { type JsonSchema, openApi } from "../../support/endpoints/document.ts";
 
@@ -118,7 +117,7 @@ describe.each(LARGE_BODIES)("a body of 1 MiB of %s", (_, make) => {
     const headers = one.path.startsWith("/v1/")
       ? { authorization: `Bearer ${key}` }
       : { token: key };
-    const answer = await createApp().request(one.path, { method: one.method, headers, body }, env);
+    const answer = await app.request(one.path, { method: one.method, headers, body }, env);
     const answered = `${JSON.stringify([...answer.headers])}${await answer.text()}`;
     expect(answered.length).toBeLessThanOrEqual(MAX_ANSWER_BYTES);
     expect(answer.status).toBeLessThan(500);

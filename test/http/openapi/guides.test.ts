@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import index from "../../../docs/llms.txt?raw";
-import { createApp } from "../../../src/app.ts";
 import { type EventsDocument, eventsPage } from "../../../tools/docs/events.ts";
+import { app } from "../../support/app.ts";
 import { openApi, validatorOf } from "../../support/endpoints/document.ts";
 
 const GUIDES: Record<string, string> = import.meta.glob("../../../docs/*.md", {
@@ -11,7 +11,7 @@ const GUIDES: Record<string, string> = import.meta.glob("../../../docs/*.md", {
   eager: true,
 });
 const NAMES = Object.keys(GUIDES).map((path) => path.split("/").at(-1) ?? "");
-const get = (path: string) => createApp().request(path, {}, env);
+const get = (path: string) => app.request(path, {}, env);
 
 describe("GET /llms.txt", () => {
   it("lists every guide of docs/, and nothing that is not there", async () => {

@@ -2,12 +2,11 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import errorsText from "../../../docs/errors.md?raw";
 import { version } from "../../../package.json";
-import { createApp } from "../../../src/app.ts";
 import { EVENT_KINDS } from "../../../src/events/event-kinds.ts";
 import { ERROR_CODES } from "../../../src/http/errors/codes.ts";
 import { TEST_EVENT_KIND } from "../../../src/webhooks/model/tables.ts";
+import { app } from "../../support/app.ts";
 
-const app = createApp();
 const get = async (path: string) => app.request(path, {}, env);
 
 interface Schema {

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { createApp } from "../../../src/app.ts";
+import { app } from "../../support/app.ts";
 import { type JsonSchema, openApi } from "../../support/endpoints/document.ts";
 
 /** The operations whose clients expect the capital letter. */
@@ -49,7 +49,7 @@ it.each(READS)("$operation answers the status $status", async ({ operation, stat
     ...(path.includes("/diff") && { lastUpdate: "2026-01-01" }),
   });
   const headers = { token: env.ADMIN_KEY ?? "" };
-  const answer = await createApp().request(`${path}?${query}`, { headers }, env);
+  const answer = await app.request(`${path}?${query}`, { headers }, env);
   expect(answer.status).toBe(200);
   expect(await answer.json()).toMatchObject({ status });
 });

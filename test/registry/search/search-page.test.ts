@@ -1,7 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createApp } from "../../../src/app.ts";
-import { emptyTables } from "../../support/app.ts";
+import { app, emptyTables } from "../../support/app.ts";
 import { wrapD1 } from "../../support/d1.ts";
 import { EntryWriter, registered } from "../../support/registry/entries.ts";
 import { ask, runJob, type ShownEntry } from "../../support/registry/registry-sync.ts";
@@ -90,7 +89,7 @@ describe("POST /registry-entry-search", () => {
       questions++;
       return run();
     });
-    const answer = await createApp().request(
+    const answer = await app.request(
       "/api/v1/registry-entry-search",
       {
         method: "POST",

@@ -1,7 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createApp } from "../../../src/app.ts";
-import { emptyTables } from "../../support/app.ts";
+import { app, emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
 import { countingD1 } from "../../support/d1.ts";
 import { diff, metadataOf, runJob, V1, V2 } from "../../support/registry/registry-sync.ts";
@@ -31,7 +30,7 @@ async function ask(
   options: { headers?: object; env?: object } = {},
 ): Promise<Answer> {
   const asleep = { idFromName: (id: string) => id, get: () => ({ tick: async () => {} }) };
-  const answer = await createApp().request(
+  const answer = await app.request(
     "/api/v1/registry-source/",
     {
       method,

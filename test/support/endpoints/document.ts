@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import Ajv2020 from "ajv/dist/2020.js";
-import { createApp } from "../../../src/app.ts";
+import { app } from "../app.ts";
 
 /** A parameter of an operation, or a reference to one. */
 interface Parameter {
@@ -31,7 +31,7 @@ export interface Document {
   components: { schemas: Record<string, JsonSchema>; parameters: Record<string, Parameter> };
 }
 
-const answer = await createApp().request("/api/v1/openapi.json", {}, env);
+const answer = await app.request("/api/v1/openapi.json", {}, env);
 /** The OpenAPI document of the service. */
 export const openApi = (await answer.json()) as Document;
 

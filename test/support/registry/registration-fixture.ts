@@ -2,8 +2,8 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { askProvider } from "../../../devnet/client/chain.ts";
 import { HotWallet } from "../../../durable-objects/hot-wallet.ts";
-import { createApp } from "../../../src/app.ts";
 import type { Env } from "../../../src/env.ts";
+import { app } from "../app.ts";
 import { type ChainContract, type ChainOptions, type ChainWallet, TestChain } from "../chain.ts";
 import { ASLEEP } from "../objects.ts";
 
@@ -48,20 +48,17 @@ export class RegistrationFixture {
   readonly sourceId: string;
   /** Laid over the bindings of the tests. */
   bindings: Partial<Env> = {};
-  readonly #app: ReturnType<typeof createApp>;
 
   private constructor(
     chain: TestChain,
     contract: ChainContract,
     sellers: [ChainWallet, ChainWallet],
     sourceId: string,
-    app: ReturnType<typeof createApp>,
   ) {
     this.chain = chain;
     this.contract = contract;
     this.sellers = sellers;
     this.sourceId = sourceId;
-    this.#app = app;
   }
 
   static async open(options: FixtureOptions = {}): Promise<RegistrationFixture> {
@@ -83,8 +80,7 @@ export class RegistrationFixture {
     ];
     const chain = await TestChain.create({ ...time, ...(funds && { funds }) });
     if (published) await chain.act([{ do: "publish" }]);
-    const app = createApp();
-    const fixture = new RegistrationFixture(chain, contract, [seller, wallet("seller-1")], "", app);
+    const fixture = new RegistrationFixture(chain, contract, [seller, wallet("seller-1")], "");
     const { data } = await fixture.ask<{ id: string }>("POST", "/payment-source-extended", {
       network: "Preprod",
       paymentSourceType: type,
@@ -101,7 +97,7 @@ export class RegistrationFixture {
         walletMnemonic: wallet(name).mnemonic,
       })),
     });
-    return new RegistrationFixture(chain, contract, fixture.sellers, data.id, app);
+    return new RegistrationFixture(chain, contract, fixture.sellers, data.id);
   }
 
   /** Asks the API, as the administrator unless a token says otherwise. */
@@ -111,7 +107,7 @@ export class RegistrationFixture {
     body: object | null = null,
     headers: Record<string, string> = {},
   ): Promise<Answer<Data>> {
-    const answer = await this.#app.request(
+    const answer = await app.request(
       `/api/v1${path}`,
       {
         method,

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { createApp } from "../../../src/app.ts";
+import { app } from "../app.ts";
 import { type ChainContract, type ChainWallet, TestChain } from "../chain.ts";
 
 const PATH = "/api/v1/payment-source-extended/";
@@ -32,7 +32,6 @@ export class SourceApi {
   /** Hash of a transaction of the V1 contract. */
   readonly lockHash: string;
   readonly chain: TestChain;
-  readonly #app = createApp();
   readonly #wallets: ChainWallet[];
 
   private constructor(
@@ -152,7 +151,7 @@ export class SourceApi {
     const recording = cursors(async (sourceId) => {
       this.woken.push(sourceId);
     });
-    return this.#app.request(
+    return app.request(
       path,
       {
         method,

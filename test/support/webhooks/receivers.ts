@@ -7,7 +7,6 @@ import {
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { expect, vi } from "vitest";
-import { createApp } from "../../../src/app.ts";
 import { db } from "../../../src/db/client.ts";
 import type { DeliveryMessage, Env } from "../../../src/env.ts";
 import {
@@ -21,6 +20,7 @@ import {
   sweepDeliveries,
 } from "../../../src/webhooks/delivery/sweep-deliveries.ts";
 import worker from "../../../src/worker.ts";
+import { app } from "../app.ts";
 
 /** As many messages as the platform gives a consumer of deliveries; see `wrangler.toml`. */
 const MAX_BATCH = 6;
@@ -59,7 +59,6 @@ export class WebhookService {
   readonly waiting: Waiting[] = [];
   wakes = 0;
   readonly env: Env;
-  readonly #app = createApp();
 
   constructor(overrides: Partial<Env> = {}) {
     this.env = {
@@ -90,7 +89,7 @@ export class WebhookService {
   ): Promise<Answer> {
     const isGet = method === "GET";
     const query = isGet ? `?${new URLSearchParams(fields as Record<string, string>)}` : "";
-    const answer = await this.#app.request(
+    const answer = await app.request(
       `/api/v1/webhooks${path}${query}`,
       {
         method,
