@@ -17,7 +17,7 @@ const CHAIN_ID = 84_532;
 const DOMAIN = { name: "Test Dollar", version: "1" };
 /** Wei for the gas of every transaction there will be. */
 const GAS_MONEY = 10n ** 21n;
-/** What a payment pays, in the token's smallest unit. */
+/** What a payment pays, in the token's minor unit. */
 const AMOUNT = 10_000n;
 
 /** The resource that every payment is for. */

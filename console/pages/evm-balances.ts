@@ -7,7 +7,7 @@ export const evmBalances: Resource = {
   name: "balances",
   title: "Balances",
   description:
-    "What each EVM wallet holds, in smallest units: the native coin, which pays the gas, then tokens. At most half a minute old.",
+    "What each EVM wallet holds, in minor units: the native coin, which pays the gas, then tokens. At most half a minute old.",
   path: "/x402/wallets/balances",
   rowsMember: "Balances",
   key: "evmWalletId",

@@ -21,7 +21,7 @@ export async function giveGas(node: Rpc, to: string): Promise<void> {
   await send(node, { from: BANK, to, value });
 }
 
-/** Gives an account Test Dollars, counted in the token's smallest unit: 1,000,000 are one. */
+/** Gives an account Test Dollars, counted in the token's minor unit: 1,000,000 are one. */
 export async function giveDollars(node: TokenNode, to: string, amount: bigint): Promise<void> {
   const data = encodeFunctionData({
     abi: tokenAbi,

@@ -11,7 +11,7 @@ import { listRemovedSources } from "../sources/find-source.ts";
 import { listScopedVkeys } from "../wallets/managed/find-wallet.ts";
 import { issueMonthlyInvoice } from "./issue/issue-monthly.ts";
 import { listInvoices, listUninvoicedPayments } from "./issue/list-invoices.ts";
-import { toRatePerSmallestUnit } from "./model/fractions.ts";
+import { toRatePerMinorUnit } from "./model/fractions.ts";
 import {
   invoiceRecord,
   issuedInvoice,
@@ -194,7 +194,7 @@ export function invoiceRoutes() {
       return runIdempotently(c, database, now, async (remember) => {
         const { decimals, confirmRate, ...given } = body;
         await requireGlyphs([["source", body.source]], await loadFonts());
-        const rate = { ...given, rate: toRatePerSmallestUnit(body.rate, decimals) };
+        const rate = { ...given, rate: toRatePerMinorUnit(body.rate, decimals) };
         if (!confirmRate) await requirePlausibleRate(database, rate);
         const record = { ...rate, updatedAt: isoTime(now) };
         const target = `${body.month} ${body.currency} ${body.unit}`;

@@ -64,7 +64,7 @@ const payments = fc
   .array(payment, { minLength: 1, maxLength: 60 })
   .map((all) => all.map((one, index) => ({ id: String(index), ...JOB, ...one })));
 
-/** Prices of a whole coin, per smallest unit of a token with that many decimals. */
+/** Prices of a whole coin, per minor unit of a token with that many decimals. */
 const rates = fc
   .record({
     price: fc.double({ min: 1e-9, max: 1e6, noNaN: true }),

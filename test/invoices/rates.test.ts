@@ -101,7 +101,7 @@ describe("a rate that is wrong by orders of magnitude", () => {
     const answer = await ask(PER_COIN);
     expect(answer.status).toBe(400);
     expect(answer.message).toMatch(
-      /^CurrencyConversion: 0\.45 EUR per smallest unit of the native coin is 1000000 times the 0\.00000045 of 2025-0[69] \(House rate\)/,
+      /^CurrencyConversion: 0\.45 EUR per minor unit of the native coin is 1000000 times the 0\.00000045 of 2025-0[69] \(House rate\)/,
     );
     expect(await documents()).toEqual([]);
     expect((await ask({ ...PER_COIN, confirmRate: true })).status).toBe(200);

@@ -5,7 +5,7 @@ import { approvePermit2, giveDollars, giveGas } from "../../evm/money.ts";
 import type { EvmNode } from "../../evm/node.ts";
 import { NETWORK } from "./rail.ts";
 
-/** In the token's smallest unit: ten Test Dollars are there, one of them may be spent. */
+/** In the token's minor unit: ten Test Dollars are there, one of them may be spent. */
 const OWNED = 10_000_000n;
 const BUDGET = "1000000";
 

@@ -13,7 +13,7 @@ import { NETWORK } from "./rail.ts";
 const PATH = "/forecast";
 const DOCUMENT = "Rain until noon, then clear. You paid for this.\n";
 const DESCRIPTION = "Tomorrow's weather";
-/** In the token's smallest unit. */
+/** In the token's minor unit. */
 const PRICE = "10000";
 /** An account of the local node that nobody else uses. */
 export const PAYEE = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";

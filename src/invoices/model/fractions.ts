@@ -57,19 +57,19 @@ export function toPlainDecimal(text: string): string {
 }
 
 /**
- * The exact rate of the smallest unit, given that of a whole coin: decimal text without an
+ * The exact rate of the minor unit, given that of a whole coin: decimal text without an
  * exponent.
  *
  * @param decimals - of the coin
  * @throws RangeError when the rate is not a decimal
  */
-export function toRatePerSmallestUnit(rate: string, decimals: number): string {
+export function toRatePerMinorUnit(rate: string, decimals: number): string {
   const { numerator, denominator } = parseDecimal(rate);
   const digits = denominator.toString().length - 1 + decimals;
   return trimDecimal(formatDecimal(numerator, digits), 0);
 }
 
-/** The rate of a whole coin, given that of the smallest unit: see `toRatePerSmallestUnit`. */
+/** The rate of a whole coin, given that of the minor unit: see `toRatePerMinorUnit`. */
 export function toRatePerCoin(rate: string, decimals: number): string {
   const { numerator, denominator } = parseDecimal(rate);
   const digits = denominator.toString().length - 1;

@@ -32,8 +32,8 @@ function decimal(what: string, example: string) {
 /** A unit that was paid in, and its rate. */
 const conversion = z.object({
   unit,
-  amount: decimal("Total paid in the unit, in smallest units", "10000000"),
-  rate: decimal("Invoice currency per smallest unit", "0.00000045"),
+  amount: decimal("Total paid in the unit, in minor units", "10000000"),
+  rate: decimal("Invoice currency per minor unit", "0.00000045"),
   source: described(z.string().nullable(), "Source of the rate. Null: the request.", "ECB"),
   decimals: described(
     z.int().min(0).optional(),
@@ -201,7 +201,7 @@ export const rateRecord = named(
     unit,
     currency: currencyResponse,
     month,
-    rate: decimal("Currency per smallest unit", "0.00000045"),
+    rate: decimal("Currency per minor unit", "0.00000045"),
     source: responseText(rateSourceText, "ECB"),
     updatedAt: timestamp("Time of storage."),
   }),

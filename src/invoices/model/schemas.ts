@@ -191,7 +191,7 @@ const billingFields = {
   invoiceCurrency: currency,
   CurrencyConversion: described(
     recordByUnit(rateNumber).default({}),
-    "Rates by unit, in the invoice currency. A rate is per smallest unit, or per whole coin of a unit in `decimals`. The empty text is the native coin.",
+    "Rates by unit, in the invoice currency. A rate is per minor unit, or per whole coin of a unit in `decimals`. The empty text is the native coin.",
     { "": 4.5e-7 },
   ),
   decimals: described(
@@ -282,7 +282,7 @@ export const uninvoicedQuery = z.object({
 /** A decimal with a non-zero digit; as small as `MIN_RATE`. */
 const RATE_PATTERN = /^(?=.*[1-9])\d{1,15}(\.\d{1,30})?$/;
 const RATE_ERROR = "must be a decimal above zero, as a number or as text with at most 30 decimals";
-const rateText = "Currency per smallest unit, or per whole coin with `decimals`";
+const rateText = "Currency per minor unit, or per whole coin with `decimals`";
 export const rateSourceText = "Source of the rate.";
 
 export const rateBody = z.object({
@@ -300,7 +300,7 @@ export const rateBody = z.object({
   ),
   decimals: described(
     decimals.default(0),
-    "Decimals of the coin that `rate` is for. 0: `rate` is per smallest unit.",
+    "Decimals of the coin that `rate` is for. 0: `rate` is per minor unit.",
     0,
   ),
   confirmRate: described(

@@ -29,7 +29,7 @@ const TIMEOUT_MS = 4_000;
 /** Time that a request reserves for storing prices and answering. */
 const RESERVE_MS = 1_000;
 const MAX_BYTES = 256 * 1024;
-/** Digits of a rate: prices have some ten, and the smallest unit of a token up to eighteen more. */
+/** Digits of a rate: prices have some ten, and the minor unit of a token up to eighteen more. */
 const RATE_DIGITS = 30;
 
 const coinsSchema = z.record(
@@ -44,7 +44,7 @@ const createResponseSchema = (currency: Currency) =>
   });
 
 /**
- * The rate of a unit at the end of a month, per smallest unit: the price at the first midnight (UTC) of
+ * The rate of a unit at the end of a month, per minor unit: the price at the first midnight (UTC) of
  * the next month. It comes from an API of the form `GET {base}/coins/{id}/history?date=DD-MM-YYYY`.
  * Null when the source is off or does not know the unit.
  *

@@ -4,7 +4,7 @@ import { type Database, type Statement, statement } from "../../db/client.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Currency } from "../model/currencies.ts";
-import { divide, parseDecimal, roundHalfUp, toRatePerSmallestUnit } from "../model/fractions.ts";
+import { divide, parseDecimal, roundHalfUp, toRatePerMinorUnit } from "../model/fractions.ts";
 import type { Month } from "../model/month.ts";
 import { describeUnit } from "../model/token-names.ts";
 import { fetchMonthEndRate, type PriceSourceEnv } from "./price-source.ts";
@@ -68,7 +68,7 @@ export type UsedRate = Pick<Rate, "rate"> & { source: string | null };
 
 /** What a request says of rates, by unit. */
 export interface RequestRates {
-  /** Invoice currency per smallest unit, or per whole coin where `decimals` names the unit. */
+  /** Invoice currency per minor unit, or per whole coin where `decimals` names the unit. */
   CurrencyConversion: Readonly<Record<string, number>>;
   decimals: Readonly<Record<string, number>>;
   /** Lets a rate pass that is far from others. */
@@ -99,7 +99,7 @@ export async function findRates(
     const rate = getOwnValue(given.CurrencyConversion, unit);
     if (rate === undefined) continue;
     // The shortest decimal text of the number sent.
-    const perUnit = toRatePerSmallestUnit(String(rate), getOwnValue(given.decimals, unit) ?? 0);
+    const perUnit = toRatePerMinorUnit(String(rate), getOwnValue(given.decimals, unit) ?? 0);
     rates.set(unit, { rate: perUnit, source: null });
   }
   const listUnitsWithoutRate = () => units.filter((unit) => !rates.has(unit));
@@ -205,7 +205,7 @@ const MAX_RATE_FACTOR = 100n;
 export interface NamedRate {
   unit: string;
   currency: Currency;
-  /** Invoice currency per smallest unit, decimal text above zero. */
+  /** Invoice currency per minor unit, decimal text above zero. */
   rate: string;
 }
 
@@ -236,6 +236,6 @@ export function toImplausibleRateError(field: string, rate: NamedRate, known: Kn
   const from = known.source === null ? "the previous invoice" : known.source;
   return new ApiError(
     400,
-    `${field}: ${rate.rate} ${currency} per smallest unit of ${describeUnit(rate.unit)} is ${by} the ${known.rate} of ${known.month} (${from}); name the coin's decimals if the rate is for a whole coin, or confirm it with confirmRate`,
+    `${field}: ${rate.rate} ${currency} per minor unit of ${describeUnit(rate.unit)} is ${by} the ${known.rate} of ${known.month} (${from}); name the coin's decimals if the rate is for a whole coin, or confirm it with confirmRate`,
   );
 }

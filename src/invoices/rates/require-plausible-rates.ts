@@ -100,7 +100,7 @@ function requireNonzeroAmount({ unit, amount, rate }: Conversion, content: Invoi
   const worth = roundHalfUp(multiply(toFraction(BigInt(amount)), parseDecimal(rate)), digits);
   if (worth === 0n)
     throw toZeroAmountError(
-      `${amount} of the smallest unit of ${describeUnit(unit)} at ${rate}`,
+      `${amount} of the minor unit of ${describeUnit(unit)} at ${rate}`,
       content,
       formatDecimal(0n, digits),
     );

@@ -1,7 +1,8 @@
 /** Writes attempts that begin, are refused, withdrawn, replayed or only verified. */
 import { sql } from "drizzle-orm";
 import { chargeOperation, refundOperation } from "../../api-keys/credits.ts";
-import { type Database, type Statement, violates } from "../../db/client.ts";
+import { type Database, violates } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
 import type { AttemptOrder } from "../model/messages.ts";
 import { x402Attempt } from "../model/tables.ts";
 import { insertOutcomeEvent } from "./attempt-json.ts";
@@ -147,16 +148,32 @@ export async function withdrawAttempt(
   ]);
 }
 
-/** The attempt recorded for a repeat of a settled payment; it shows the original's settlement. */
-export function insertReplay(
+/**
+ * Writes the attempt for a repeat of a settled payment, which shows the original's settlement. It has
+ * a new id, since another request may have settled the payment under the order's id.
+ *
+ * @returns the attempt's id
+ */
+export async function recordReplay(
   core: Database,
   order: AttemptOrder,
-  original: string,
-  payer: string | null,
+  original: { attemptId: string; payer: string | null },
   now: number,
-): Statement[] {
-  const row = toAttemptRow(order, { status: "Replayed", payer, replayOf: original }, now);
-  return [core.orm.insert(x402Attempt).values(row).toSQL()];
+): Promise<string> {
+  const attemptId = newId(now);
+  const outcome = {
+    status: "Replayed",
+    payer: original.payer,
+    replayOf: original.attemptId,
+  } as const;
+  const row = toAttemptRow({ ...order, attemptId }, outcome, now);
+  try {
+    await core.batch([core.orm.insert(x402Attempt).values(row).toSQL()]);
+  } catch (error) {
+    // The id was made here and is not shared: an existing row with it is this one, sent twice.
+    if (!violates(error, "x402_payment_attempt.id")) throw error;
+  }
+  return attemptId;
 }
 
 /** Writes the result of a verification, which settles nothing and is not charged. */

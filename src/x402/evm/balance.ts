@@ -8,7 +8,7 @@ export function encodeBalanceCall(address: string, asset: string): RpcCall {
 }
 
 /**
- * The balance that a node returned, in smallest units; null when the token gives none, the refusal
+ * The balance that a node returned, in minor units; null when the token gives none, the refusal
  * when the node refuses.
  */
 export function decodeBalance(answer: unknown): bigint | null | RpcRefusal {
@@ -34,7 +34,7 @@ export function decodeDecimals(answer: unknown): number | null {
 }
 
 /**
- * A wallet's balance, in smallest units; null when the token gives none.
+ * A wallet's balance, in minor units; null when the token gives none.
  *
  * @throws RpcUnavailable
  */

@@ -52,7 +52,7 @@ export const tokenAddress = evmAddress
 
 const MAX_UINT256 = 2n ** 256n - 1n;
 
-/** A whole number of a token's smallest units, decimal text. */
+/** A whole number of a token's minor units, decimal text. */
 export function tokenAmount(min = 1n) {
   return (
     z
@@ -82,7 +82,7 @@ const TERMS_DESCRIPTION = "Terms of a payment (x402 v2, specification §5).";
 const requirementFields = {
   scheme: described(text(50), "Payment scheme. The service settles `exact`.", "exact"),
   network: described(text(100, 3), "EVM chain, as a CAIP-2 id.", EXAMPLE_CAIP2_ID),
-  amount: described(text(100), "Smallest units of the token.", "10000"),
+  amount: described(text(100), "Minor units of the token.", "10000"),
   asset: described(text(100), "Address of the token.", EXAMPLE_ASSET),
   payTo: described(text(100), "Address of the payee.", EXAMPLE_PAY_TO),
   maxTimeoutSeconds: described(
@@ -142,9 +142,9 @@ export function addressResponse(what: string, example: string) {
   return described(z.string().regex(/^0x[0-9a-f]{40}$/), what, example);
 }
 
-/** Smallest units of a token in a response. */
+/** Minor units of a token in a response. */
 export function amountResponse(what: string, example = "10000") {
-  return described(z.string(), `${what}, in smallest units.`, example);
+  return described(z.string(), `${what}, in minor units.`, example);
 }
 
 /** A nullable text in a response. */

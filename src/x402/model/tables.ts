@@ -66,7 +66,7 @@ export const x402PaymentSource = sqliteTable("x402_payment_source", {
   description: text("description"),
   caip2Id: text("caip2_id").notNull(),
   asset: text("asset").notNull(),
-  /** Decimal text, in the token's smallest unit. */
+  /** Decimal text, in the token's minor unit. */
   amount: text("amount").notNull(),
   payTo: text("pay_to").notNull(),
   maxTimeoutSeconds: integer("max_timeout_seconds").notNull(),

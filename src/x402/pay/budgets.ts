@@ -100,7 +100,7 @@ export async function readBudgets(
   return new Map(rows.map((row) => [row.asset, row]));
 }
 
-/** Whether a budget is enabled and has that much left, in the token's smallest units. */
+/** Whether a budget is enabled and has that much left, in the token's minor units. */
 export function isBudgetSufficient(budget: BudgetRow, amount: bigint): boolean {
   return budget.isEnabled && BigInt(budget.remainingAmount) >= amount;
 }
@@ -110,7 +110,7 @@ export function isBudgetSufficient(budget: BudgetRow, amount: bigint): boolean {
  * and none is refused while it lasts.
  *
  * @param budget - as read; null: no cap
- * @param amount - in the token's smallest units
+ * @param amount - in the token's minor units
  * @param now - epoch milliseconds
  * @param write - makes the payment in one batch that ends with the debit
  * @throws ApiError 402 when the budget does not cover the amount

@@ -165,7 +165,7 @@ export function payRoutes(router: Router): void {
         asset: described(evmAddress, "Address of the token.", EXAMPLE_ASSET),
         remainingAmount: described(
           tokenAmount(0n),
-          "Amount that may still be paid, in smallest units.",
+          "Amount that may still be paid, in minor units.",
           "1000000",
         ),
         isEnabled: described(z.boolean().default(true), "Whether the budget is enabled.", true),

@@ -20,7 +20,7 @@ import { verifyOrder } from "../verify/verify-order.ts";
 import { createOrder, settleOrder } from "./settle-order.ts";
 import {
   type PaymentStateResponse,
-  recordReplay,
+  recordIfReplay,
   setRetryAfter,
   throwRefusal,
 } from "./settle-response.ts";
@@ -77,7 +77,7 @@ const facilitatorSettleResponse = z.object({
     "0x56bd51156cc41b5ab4c2a750d53f6e6914ae9c60baa416ea2688a351ec0ee95c",
   ),
   network: responseText("EVM chain, as a CAIP-2 id.", "eip155:8453"),
-  amount: described(z.string().optional(), "Amount paid, in smallest units.", "10000"),
+  amount: described(z.string().optional(), "Amount paid, in minor units.", "10000"),
 });
 
 const supportedResponse = z.object({
@@ -220,7 +220,7 @@ export function facilitatorRoutes(router: Router): void {
         return toFailedResponse(toNetworkError(order, answer.message));
       throwRefusal(answer);
       setRetryAfter(c, answer);
-      await recordReplay(c, order, answer, now);
+      await recordIfReplay(c, order, answer, now);
       return toFacilitatorResponse(answer);
     },
   );

@@ -66,7 +66,7 @@ const sourceBody = z.object({
     "Address of the token; default: that of the network.",
     EXAMPLE_ASSET,
   ),
-  amount: described(tokenAmount(), "Price of the resource, in smallest units.", "10000"),
+  amount: described(tokenAmount(), "Price of the resource, in minor units.", "10000"),
   payTo: described(evmAddress, "Address of the payee.", EXAMPLE_PAY_TO),
   maxTimeoutSeconds: timeoutSeconds.default(300),
   extra: described(

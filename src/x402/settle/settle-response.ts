@@ -1,8 +1,7 @@
-import { db, violates } from "../../db/client.ts";
-import { newId } from "../../db/id.ts";
+import { db } from "../../db/client.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { insertReplay } from "../attempts/record-attempts.ts";
+import { recordReplay } from "../attempts/record-attempts.ts";
 import type { SettleOrder, SettleResponse } from "../model/messages.ts";
 
 const RETRY_AFTER_SECONDS = 5;
@@ -38,7 +37,7 @@ export async function toSettleResult(
 ): Promise<SettleResult> {
   throwRefusal(answer);
   setRetryAfter(c, answer);
-  const replayed = await recordReplay(c, order, answer, now);
+  const replayed = await recordIfReplay(c, order, answer, now);
   const { kind, replay, transaction, payer, network, amount, errorReason, errorMessage } = answer;
   return {
     attemptId: replayed ?? answer.attemptId,
@@ -66,27 +65,19 @@ export function setRetryAfter(c: AppContext, { kind }: PaymentStateResponse): vo
 }
 
 /**
- * Writes the attempt for a repeat of a settled payment. It has a new id, since another request may
- * have settled the payment under the order's id.
+ * Records a repeat of a settled payment as an attempt.
  *
  * @returns the attempt's id; null when the answer is not to a repeat of a settled payment
  */
-export async function recordReplay(
+export async function recordIfReplay(
   c: AppContext,
   order: SettleOrder,
-  { kind, replay, attemptId: original, payer }: PaymentStateResponse,
+  { kind, replay, attemptId, payer }: PaymentStateResponse,
   now: number,
 ): Promise<string | null> {
   if (kind !== "settled" || !replay) return null;
   const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  const attemptId = newId(now);
-  try {
-    await core.batch(insertReplay(core, { ...order, attemptId }, original, payer, now));
-  } catch (error) {
-    // The id was made here and is not shared: an existing row with it is this one, sent twice.
-    if (!violates(error, "x402_payment_attempt.id")) throw error;
-  }
-  return attemptId;
+  return recordReplay(core, order, { attemptId, payer }, now);
 }
 
 /** @throws ApiError for an answer that is not an outcome */

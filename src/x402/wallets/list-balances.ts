@@ -29,7 +29,7 @@ interface AssetBalance {
   /** `native`, or the token's address. */
   asset: string;
   decimals: number | null;
-  /** Smallest units, decimal text; null where the token tells none. */
+  /** Minor units, decimal text; null where the token tells none. */
   amount: string | null;
 }
 

@@ -52,7 +52,7 @@ const nativeOrToken = z.union([z.literal("native"), evmAddress], {
   error: "must be native or a token's address",
 });
 const assetText = "`native`, or the address of the token.";
-const thresholdText = "Smallest units; less than this is low.";
+const thresholdText = "Minor units; less than this is low.";
 
 const rule = named(
   "X402BalanceRule",
@@ -88,8 +88,8 @@ const lowBalance = named(
     caip2Network: caip2,
     address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
     asset: responseText(assetText, "native"),
-    threshold: responseText("The threshold, in smallest units.", "50000000"),
-    balance: responseText("What it holds, in smallest units.", "49000000"),
+    threshold: responseText("The threshold, in minor units.", "50000000"),
+    balance: responseText("What it holds, in minor units.", "49000000"),
   }),
 );
 
@@ -122,7 +122,7 @@ const walletBalances = named(
               18,
             ),
             amount: nullableText(
-              "Balance in smallest units. Null: the token reports none.",
+              "Balance in minor units. Null: the token reports none.",
               "49000000",
             ),
           }),
