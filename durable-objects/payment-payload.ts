@@ -68,7 +68,7 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
       if (hasWaited && Date.now() >= deadline) return this.#createPendingResponse(order);
 
       if (payment !== before) this.#write(payment);
-      const answer = await this.#runUntil({ order, deadline, answer: null }, reaction.effect);
+      const answer = await this.#runUntil({ order, deadline, response: null }, reaction.effect);
       hasWaited = true;
       isWatched ||= reaction.effect === "watch";
       if (answer?.kind === "settled")
@@ -88,7 +88,7 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
   /** Never throws: after six failures the platform drops an alarm. */
   override async alarm(): Promise<void> {
     try {
-      const run = { order: null, deadline: Date.now() + MAX_RUN_MS, answer: null };
+      const run = { order: null, deadline: Date.now() + MAX_RUN_MS, response: null };
       await this.#runExclusively(async () =>
         this.#runEffects(run, await this.#apply({ kind: "alarm" })),
       );
@@ -170,7 +170,7 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
       const events = await runEffect(this.env, effect, payment, run);
       effect = await this.#apply(...events);
     }
-    return run.answer;
+    return run.response;
   }
 
   /** @returns what is to be done next */

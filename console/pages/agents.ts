@@ -17,7 +17,7 @@ const registrationColumns: readonly Column[] = [
 const walletField: Field = {
   name: "sellingWalletVkey",
   label: "Selling wallet (key hash)",
-  known: SELLING_WALLET_KEYS,
+  knownIds: SELLING_WALLET_KEYS,
   isRequired: true,
   hint: "It pays for the transaction and holds the agent's token.",
 };

@@ -139,7 +139,7 @@ export const keys: Page = {
       rowsMember: "AuditEntries",
       emptyText: "Nothing was changed yet, or nothing that the filters leave.",
       filters: [
-        { name: "apiKeyId", label: "Key (id)", known: API_KEYS },
+        { name: "apiKeyId", label: "Key (id)", knownIds: API_KEYS },
         { name: "action", label: "Action" },
         { name: "after", label: "After", hint: "ISO 8601" },
         { name: "before", label: "Before" },

@@ -69,7 +69,7 @@ export const webhooks: Page = {
             {
               name: "paymentSourceId",
               label: "Only of payment source (id)",
-              known: PAYMENT_SOURCES,
+              knownIds: PAYMENT_SOURCES,
             },
           ],
           needs: "+PAY",
@@ -201,7 +201,7 @@ export const webhooks: Page = {
         {
           name: "webhookId",
           label: "Endpoint (id)",
-          known: ENDPOINTS,
+          knownIds: ENDPOINTS,
           isRequired: true,
           unlessGiven: "recordId",
         },

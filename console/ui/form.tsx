@@ -136,7 +136,7 @@ export function FieldInput({
     required: field.isRequired === true,
     "aria-invalid": problem !== undefined,
     ...(about && { "aria-describedby": about }),
-    ...(field.known && { list: `${id}-known` }),
+    ...(field.knownIds && { list: `${id}-known` }),
   };
   const onInput = (event: Event) => onChange((event.target as HTMLInputElement).value);
   return (
@@ -147,10 +147,10 @@ export function FieldInput({
         <>
           <label for={id}>{field.label}</label>
           {renderInput(field, value, common, onInput, onChange)}
-          {field.known && (
+          {field.knownIds && (
             <Suggestions
               id={`${id}-known`}
-              known={field.known}
+              known={field.knownIds}
               onOnly={(only) => field.isRequired && value === "" && onChange(only)}
             />
           )}

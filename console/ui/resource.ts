@@ -72,7 +72,7 @@ export interface Field {
     | "time";
   choices?: readonly string[];
   /** What is offered for a text; where it is required and there is one alone, it is filled in. */
-  known?: KnownIds;
+  knownIds?: KnownIds;
   hint?: string;
   isRequired?: boolean;
   /** Another filter that will do instead. */

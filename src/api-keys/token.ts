@@ -1,14 +1,14 @@
 const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz";
-const RANDOM_CHARACTERS = 32;
+const RANDOM_PART_LENGTH = 32;
 const MIN_SECRET_LENGTH = 32;
 
 /** A new token: `apk_`, or `apk_admin_` for an Admin, and 32 random characters (165 bits). */
 export function createToken(permission: "Admin" | "User"): string {
   let random = "";
-  while (random.length < RANDOM_CHARACTERS) {
-    for (const byte of crypto.getRandomValues(new Uint8Array(RANDOM_CHARACTERS))) {
+  while (random.length < RANDOM_PART_LENGTH) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(RANDOM_PART_LENGTH))) {
       // 252 is the largest multiple of 36 in a byte: beyond it characters would not be uniform.
-      if (byte < 252 && random.length < RANDOM_CHARACTERS) random += ALPHABET[byte % 36];
+      if (byte < 252 && random.length < RANDOM_PART_LENGTH) random += ALPHABET[byte % 36];
     }
   }
   return `${permission === "Admin" ? "apk_admin_" : "apk_"}${random}`;

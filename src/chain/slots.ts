@@ -28,7 +28,7 @@ export function firstSlotAtOrAfter(network: Network, time: number): number {
 const EPOCH_SLOTS = 432_000;
 
 /** The first slot of the epoch after that of a slot. */
-export function nextEpochStart(network: Network, slot: number): number {
+export function computeNextEpochStart(network: Network, slot: number): number {
   const origin = SLOT_ORIGINS[network].slot;
   return origin + (Math.floor((slot - origin) / EPOCH_SLOTS) + 1) * EPOCH_SLOTS;
 }

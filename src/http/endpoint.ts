@@ -36,7 +36,7 @@ interface EndpointContract<Query extends z.ZodType, Body extends z.ZodType, Data
   data: Data;
   status?: SuccessStatus;
   /** Answers with the data alone, where another protocol defines the body. */
-  isPlain?: boolean;
+  isUnwrapped?: boolean;
   /** Milliseconds; default 10 s. */
   deadlineMs?: number;
   /** What the bodies of errors have beside `error`, by status; each is named in the document. */
@@ -83,7 +83,7 @@ export function serve<
     const result = await handler(c, input);
     if (result instanceof Response) return result;
     const data = toWireNames(endpoint.data, result);
-    const plain: unknown = endpoint.isPlain ? data : toEnvelope(data, endpoint.status);
+    const plain: unknown = endpoint.isUnwrapped ? data : toEnvelope(data, endpoint.status);
     return endpoint.isConditional
       ? createConditionalResponse(c, JSON.stringify(plain))
       : c.json(plain as object);
@@ -210,7 +210,7 @@ function toDeclaration(
     scope,
     security: access === "none" ? [] : ["token", "bearer"],
     responseBody:
-      endpoint.isPlain || endpoint.media
+      endpoint.isUnwrapped || endpoint.media
         ? data
         : z.object({
             status: described(z.literal(status), "Marks a success.", status),

@@ -128,13 +128,13 @@ const MAX_KEY_LENGTH = 4000;
 /** A key is a text, or a JWK (RFC 7517), which is stored as canonical JSON text. */
 function parseKey(value: unknown): string | null {
   if (!isObject(value)) return parseText(value, MAX_KEY_LENGTH);
-  return isShallow(value, MAX_DEPTH) ? parseText(toCanonicalJson(value), MAX_KEY_LENGTH) : null;
+  return isWithinDepth(value, MAX_DEPTH) ? parseText(toCanonicalJson(value), MAX_KEY_LENGTH) : null;
 }
 
 /** Whether a value nests no deeper: what a stranger nests thousandfold, recursion does not survive. */
-function isShallow(value: unknown, levels: number): boolean {
+function isWithinDepth(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return true;
-  return levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1));
+  return levels > 0 && Object.values(value).every((member) => isWithinDepth(member, levels - 1));
 }
 
 function parseText(value: unknown, longest: number): string | null {

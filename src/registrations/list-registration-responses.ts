@@ -16,12 +16,12 @@ type RegistrationListQuery = z.output<typeof registrationListQuery>;
  *
  * @param show - given the height of the newest block seen, from which confirmations are counted
  */
-export async function listRegistrationResponses<Shown>(
+export async function listRegistrationResponses<ApiRecord>(
   c: AppContext,
   kind: RegistrationKind,
   query: RegistrationListQuery,
-  show: (row: RegistrationRow, tip: number | null) => Shown,
-): Promise<Shown[]> {
+  show: (row: RegistrationRow, tip: number | null) => ApiRecord,
+): Promise<ApiRecord[]> {
   const session = openReadSession(c, query.network);
   const core = db(c.env, undefined, { deadline: c.var.deadline });
   const walletVkeys = await listScopedVkeys(core, c.var.caller, query.network);

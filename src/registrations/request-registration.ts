@@ -56,14 +56,14 @@ export interface RegistrationRequest {
  * @returns the record, once per Idempotency-Key
  * @throws ApiError 400, 403, 404, 422
  */
-export async function requestRegistration<Shown>(
+export async function requestRegistration<ApiRecord>(
   c: AppContext,
   kind: RegistrationKind,
   body: RegistrationRequest,
   profileOf: (source: SourceRow) => RegistrationProfile,
-  show: (row: RegistrationRow) => Shown,
+  show: (row: RegistrationRow) => ApiRecord,
   now: number,
-): Promise<Shown> {
+): Promise<ApiRecord> {
   const { network } = body;
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   return runIdempotently(c, database, now, async (remember) => {
@@ -142,13 +142,13 @@ export interface DeregistrationRequest {
  *
  * @throws ApiError 422 besides
  */
-export async function requestDeregistrationOnce<Shown>(
+export async function requestDeregistrationOnce<ApiRecord>(
   c: AppContext,
   kind: RegistrationKind,
   body: DeregistrationRequest,
-  show: (row: RegistrationRow) => Shown,
+  show: (row: RegistrationRow) => ApiRecord,
   now: number,
-): Promise<Shown> {
+): Promise<ApiRecord> {
   const deadline = c.var.deadline;
   const database = db(c.env, body.network, { writes: "idempotent", deadline });
   return runIdempotently(c, database, now, (remember) =>
@@ -162,14 +162,14 @@ export async function requestDeregistrationOnce<Shown>(
  * @param now - epoch milliseconds
  * @throws ApiError 403, 404, 409; ProviderError when the holder cannot be determined
  */
-export async function requestDeregistration<Shown>(
+export async function requestDeregistration<ApiRecord>(
   c: AppContext,
   kind: RegistrationKind,
   body: DeregistrationRequest,
-  show: (row: RegistrationRow) => Shown,
+  show: (row: RegistrationRow) => ApiRecord,
   now: number,
   remember: StoreResponse = async () => [],
-): Promise<Shown> {
+): Promise<ApiRecord> {
   const { network, agentIdentifier, smartContractAddress } = body;
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const row = await findRegistration(database, kind, network, agentIdentifier);

@@ -113,7 +113,7 @@ function ofAction(document: ApiDocument, action: Action, row: Schema[]): string[
 }
 
 /** What a field's suggestions name that their list does not have. */
-function ofKnown(document: ApiDocument, { name, known }: Field): string[] {
+function ofKnown(document: ApiDocument, { name, knownIds: known }: Field): string[] {
   if (known === undefined) return [];
   const operation = operationOf(document, "GET", known.path);
   if (!operation) return [`${name}: no GET ${known.path}`];

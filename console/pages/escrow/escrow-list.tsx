@@ -30,10 +30,10 @@ const FILTERS: readonly Field[] = [
   { name: "filterErrorType", label: "Error", as: "choice", choices: ERROR_TYPES },
   { name: "createdFrom", label: "Made from" },
   { name: "createdTo", label: "Made before" },
-  { name: "filterUnit", label: "Unit", hint: "Empty: the native coin.", known: UNITS },
+  { name: "filterUnit", label: "Unit", hint: "Empty: the native coin.", knownIds: UNITS },
   { name: "filterAmountFrom", label: "Price from", as: "amount", unitFrom: "filterUnit" },
   { name: "filterAmountTo", label: "Price to", as: "amount", unitFrom: "filterUnit" },
-  { name: "filterWalletVkey", label: "Our wallet (key hash)", known: WALLET_KEYS },
+  { name: "filterWalletVkey", label: "Our wallet (key hash)", knownIds: WALLET_KEYS },
   { name: "filterAgentIdentifier", label: "Agent (identifier)" },
   { name: "filterSmartContractAddress", label: "Contract" },
 ];

@@ -127,7 +127,7 @@ export const paymentSources: Resource = {
         {
           name: "walletId",
           label: "Paying wallet (id)",
-          known: WALLETS,
+          knownIds: WALLETS,
           hint: "Empty: one that can.",
         },
       ],

@@ -17,7 +17,7 @@ const sourceField: Field = {
   name: "paymentSourceId",
   label: "Payment source (id)",
   isRequired: true,
-  known: PAYMENT_SOURCES,
+  knownIds: PAYMENT_SOURCES,
 };
 const typeField: Field = {
   name: "walletType",
@@ -30,7 +30,7 @@ const typeField: Field = {
 const unitField: Field = {
   name: "unit",
   label: "Unit",
-  known: UNITS,
+  knownIds: UNITS,
   hint: "Policy id and asset name in hex; empty for the native coin.",
 };
 
@@ -67,7 +67,7 @@ export const wallets: Page = {
       emptyText: "There is no wallet yet. Add one to a payment source.",
       filters: [
         { name: "walletType", label: "Type", as: "choice", choices: WALLET_TYPES },
-        { name: "paymentSourceId", label: "Payment source (id)", known: PAYMENT_SOURCES },
+        { name: "paymentSourceId", label: "Payment source (id)", knownIds: PAYMENT_SOURCES },
         { name: "walletAddress", label: "Address" },
       ],
       columns: [

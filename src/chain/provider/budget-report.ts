@@ -26,18 +26,13 @@ export interface BudgetReport extends Quota {
 /** More than any burst. */
 const UNBOUNDED_CALLS = 1_000_000;
 /** No API key has this id. */
-const UNUSED_KEY_ID = "";
+const NO_KEY_ID = "";
 
 /** Asks the budget as each class would, and takes nothing. @param now - epoch milliseconds */
 export function createBudgetReport(state: BudgetState, quota: Quota, now: number): BudgetReport {
   const used = countCallsToday(state, now);
   const classes = (Object.keys(CALL_CLASSES) as CallClass[]).map((by) => {
-    const { lease } = leaseCalls(
-      state,
-      quota,
-      { calls: UNBOUNDED_CALLS, by, key: UNUSED_KEY_ID },
-      now,
-    );
+    const { lease } = leaseCalls(state, quota, { calls: UNBOUNDED_CALLS, by, key: NO_KEY_ID }, now);
     return {
       class: by,
       usedToday: used[by] ?? 0,

@@ -126,7 +126,10 @@ export function encodeTransaction(
 /** The names under which a node tells what each script used: `spend:<index>`, `mint:<index>`. */
 export function nameRedeemers(plan: TransactionPlan, payment: Payment): Map<object, string> {
   return new Map(
-    listRedeemers(plan, payment).map(({ run, purpose, index }) => [run, `${purpose}:${index}`]),
+    listRedeemers(plan, payment).map(({ target: run, purpose, index }) => [
+      run,
+      `${purpose}:${index}`,
+    ]),
   );
 }
 
@@ -136,7 +139,7 @@ export function listInputs(plan: TransactionPlan, payment: Payment): OutputRefer
 }
 
 interface Redeemer {
-  run: ScriptInput | Mint;
+  target: ScriptInput | Mint;
   purpose: keyof typeof REDEEMER;
   index: number;
 }
@@ -144,21 +147,21 @@ interface Redeemer {
 /** In the order of purpose and index, as the ledger writes the map. */
 function listRedeemers(plan: TransactionPlan, payment: Payment): Redeemer[] {
   const inputs = listInputs(plan, payment).map(formatOutputReference);
-  const spends = plan.scriptInputs.map((run) => ({
-    run,
+  const spends = plan.scriptInputs.map((target) => ({
+    target,
     purpose: "spend" as const,
-    index: inputs.indexOf(formatOutputReference(run)),
+    index: inputs.indexOf(formatOutputReference(target)),
   }));
   const mints = plan.mints
     .toSorted((a, b) => (a.script.hash < b.script.hash ? -1 : 1))
-    .map((run, index) => ({ run, purpose: "mint" as const, index }));
+    .map((target, index) => ({ target, purpose: "mint" as const, index }));
   return [...spends.sort((a, b) => a.index - b.index), ...mints];
 }
 
 /** `{[purpose, index]: [data, [memory, steps]]}`. */
 function encodeRedeemers(plan: TransactionPlan, payment: Payment): Uint8Array {
   return encodeMap(
-    listRedeemers(plan, payment).map(({ run: { redeemer, units }, purpose, index }) => [
+    listRedeemers(plan, payment).map(({ target: { redeemer, units }, purpose, index }) => [
       encodeArray([encodeInt(REDEEMER[purpose]), encodeInt(BigInt(index))]),
       encodeArray([redeemer, encodeArray([encodeInt(units.memory), encodeInt(units.steps)])]),
     ]),

@@ -51,13 +51,13 @@ export async function retryOnConflict<T>(decide: () => Promise<T>, side: Side): 
 }
 
 /** Answers with what was changed, and wakes whoever has something to do with it. */
-export async function respondWithChange<Shown>(
+export async function respondWithChange<ApiRecord>(
   c: AppContext,
   database: Database,
   changed: ChangeResult,
-): Promise<Shown> {
+): Promise<ApiRecord> {
   // Before the wallet moves the record on.
-  const shown = await loadChangeResponse<Shown>(
+  const shown = await loadChangeResponse<ApiRecord>(
     database,
     { viewer: c.var.caller, env: c.env },
     changed,
@@ -209,14 +209,14 @@ function createChangeResult(
  * exact stamp is unknown, and the time of the change replaces it. That is some milliseconds earlier
  * if many changes happen at once.
  */
-async function loadChangeResponse<Shown>(
+async function loadChangeResponse<ApiRecord>(
   database: Database,
   reading: { viewer: Caller } & Pick<DiffQuery, "env">,
   { id, side, network, made }: ChangeResult,
-): Promise<Shown> {
+): Promise<ApiRecord> {
   if (made === null) {
     const query = { network, id, limit: 1, includeHistory: false, ...reading };
-    return JSON.parse(await readListPage(database, side, query)) as Shown;
+    return JSON.parse(await readListPage(database, side, query)) as ApiRecord;
   }
   const [row] = await database.all<{ stamp: number; sequence: number; metadata: string | null }>(
     `SELECT action_changed_at AS stamp, sequence,
@@ -226,5 +226,5 @@ async function loadChangeResponse<Shown>(
   );
   const stamp = row?.sequence === made.sequence ? row.stamp : made.at;
   const doc = withHistories(withMetadata(made.doc, row?.metadata ?? null), side);
-  return JSON.parse(doc.replaceAll(STAMP_MARK, new Date(stamp).toISOString())) as Shown;
+  return JSON.parse(doc.replaceAll(STAMP_MARK, new Date(stamp).toISOString())) as ApiRecord;
 }

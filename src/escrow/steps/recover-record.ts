@@ -31,12 +31,12 @@ interface RecoveryDecision {
  * @returns the record, once per Idempotency-Key
  * @throws ApiError 403, 404, 409, 422, 503; ProviderError
  */
-export async function recoverRecord<Shown>(
+export async function recoverRecord<ApiRecord>(
   c: AppContext,
   named: EscrowReference,
   { isRetried, updatedAt }: RecoveryDecision,
   now: number,
-): Promise<Shown> {
+): Promise<ApiRecord> {
   const { network, side } = named;
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const changed = await runIdempotently(c, database, now, (remember) =>

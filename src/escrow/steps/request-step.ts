@@ -28,12 +28,12 @@ import { API_STEPS, type ApiStepName, type StepRequest, validateStep } from "./v
  * @returns the record and a note on the step, once per Idempotency-Key.
  * @throws ApiError 403, 404, 409, 422, 503; ProviderError.
  */
-export async function requestStep<Shown>(
+export async function requestStep<ApiRecord>(
   c: AppContext,
   request: StepRequest,
   { network, blockchainIdentifier }: Omit<EscrowReference, "side">,
   now: number,
-): Promise<Shown & { Warnings: string[] }> {
+): Promise<ApiRecord & { Warnings: string[] }> {
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const named = { side: API_STEPS[request.name].side, network, blockchainIdentifier };
   const changed = await runIdempotently(c, database, now, (remember) =>
@@ -52,7 +52,7 @@ export async function requestStep<Shown>(
       return changeProgress(c, database, record, progress, audited, remember, warnings);
     }, named.side),
   );
-  const shown = await respondWithChange<Shown>(c, database, changed);
+  const shown = await respondWithChange<ApiRecord>(c, database, changed);
   return { ...shown, Warnings: [...(changed.warnings ?? [])] };
 }
 

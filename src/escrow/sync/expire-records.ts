@@ -20,7 +20,7 @@ const BATCH_SIZE = 80;
  * @param tip - the tip of the pass that applied everything.
  * @returns whether there may be more.
  */
-export async function expireUnlocked(context: SyncContext, tip: Block): Promise<boolean> {
+export async function expireRecordsWithoutLock(context: SyncContext, tip: Block): Promise<boolean> {
   const { db, source, now, onCommit } = context;
   const late = await loadUnlockedRecords(context, tip.time * 1000);
   if (late.length === 0) return false;

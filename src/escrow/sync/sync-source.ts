@@ -9,7 +9,7 @@ import { ChangeSet } from "../store/change-set.ts";
 import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
 import { writeChanges } from "../store/write-changes.ts";
 import type { EscrowCursor } from "./cursor.ts";
-import { expireUnlocked } from "./expire-records.ts";
+import { expireRecordsWithoutLock } from "./expire-records.ts";
 import {
   type EscrowFollower,
   followBackfill,
@@ -41,7 +41,7 @@ export async function syncSource(
   return (
     (await runPass(live, tip, deadline)) ||
     (await applyBackfill(context, cursor, live, tip, deadline)) ||
-    (await expireUnlocked(context, tip)) ||
+    (await expireRecordsWithoutLock(context, tip)) ||
     (await warnOfDeadlines(context, tip))
   );
 }

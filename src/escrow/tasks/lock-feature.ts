@@ -1,7 +1,7 @@
 import { type ProtocolParameters, ProviderError } from "../../chain/provider/provider.ts";
 import { addValue, type Value } from "../../chain/transaction/value.ts";
 import type { TaskFailure, WalletFeature } from "../../wallets/queue/feature.ts";
-import { actOnEach, type ItemError, mapEach } from "../../wallets/queue/isolate-failures.ts";
+import { forEachIsolated, type ItemError, mapEach } from "../../wallets/queue/isolate-failures.ts";
 import type { EscrowRecord, WalletReference } from "../model/escrow-record.ts";
 import { StepImpossibleError } from "../model/read-escrow.ts";
 import { buildLockPart, computeLockedFunds } from "../terms/build-lock-part.ts";
@@ -121,7 +121,7 @@ async function assignPurchases(
   const { assignments: all, errors } = await assignAll(ports, waiting);
   const dealt = new Map(all.map((one) => [one.record.id, one]));
   let hasEvents = false;
-  const unwritten = await actOnEach([...dealt.keys()], async (ids) => {
+  const unwritten = await forEachIsolated([...dealt.keys()], async (ids) => {
     const changed = await changeRecords(database, network, ids, now, (record) => {
       const one = dealt.get(record.id);
       const { progress } = record;
@@ -273,7 +273,7 @@ async function releaseUnfundedPurchases(
   const free = short.filter(({ id }) => !tried.has(id)).map(({ id }) => id);
   const release = ({ progress }: EscrowRecord) => ({ progress, wallet: null });
   // One that cannot be written stays with its wallet.
-  await actOnEach(free, async (some) => {
+  await forEachIsolated(free, async (some) => {
     await changeRecords(database, source.network, some, now, release);
   });
 }

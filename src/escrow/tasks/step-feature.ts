@@ -6,7 +6,7 @@ import { newId } from "../../db/id.ts";
 import { decodeWithFallback } from "../../indexer/decode-provider-transaction.ts";
 import { PriorTransactionPendingError } from "../../wallets/queue/errors.ts";
 import type { BuildContext, Task, WalletFeature } from "../../wallets/queue/feature.ts";
-import { actOnEach, mapEach } from "../../wallets/queue/isolate-failures.ts";
+import { forEachIsolated, mapEach } from "../../wallets/queue/isolate-failures.ts";
 import { computeIntentExpiry, findAutomaticStep } from "../model/compute-due-at.ts";
 import type { EscrowRecord, LiveOutput } from "../model/escrow-record.ts";
 import { AUTOMATIC_REQUESTER, type Intent, isPaused } from "../model/intent.ts";
@@ -68,7 +68,7 @@ export function createStepFeature(ports: StepPorts): WalletFeature {
       const first = toReadyTasks(due);
       const undecided = first.results.flatMap(({ item, result }) => (result ? [] : [item]));
       const ids = undecided.map(({ id }) => id);
-      const unwritten = await actOnEach(ids, async (some) => {
+      const unwritten = await forEachIsolated(ids, async (some) => {
         const { hasEvents } = await changeRecords(database, network, some, now, (record) =>
           decideChange(record, ports, chain),
         );

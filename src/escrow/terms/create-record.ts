@@ -120,10 +120,10 @@ function insertRequest(
 }
 
 /** The answer to a request: the same each time, whatever has become of the record. */
-export async function loadCreatedRecordResponse<Shown>(
+export async function loadCreatedRecordResponse<ApiRecord>(
   database: Database,
   { id, doc, more }: CreatedRecord,
-): Promise<Shown> {
+): Promise<ApiRecord> {
   const [row] = await database.all<{ at: number }>(
     "SELECT made_at AS at FROM escrow_request WHERE record_id = ?",
     id,

@@ -71,12 +71,12 @@ export function verifyBuyer(request: SignedRequest, buyer: object, now: number):
 
   const message = utf8ToBytes(buildSignedMessage(request, buyer));
   const isBare = isHexOfLength(64, request.signature) && isHexOfLength(32, request.key);
-  if (isBare) verifyBareSignature(request, message);
+  if (isBare) verifyRawSignature(request, message);
   else verifyCoseSignature(request, message, address);
   return address.network;
 }
 
-function verifyBareSignature(request: SignedRequest, message: Uint8Array): void {
+function verifyRawSignature(request: SignedRequest, message: Uint8Array): void {
   const publicKey = hexToBytes(request.key);
   requirePaymentKey(request.buyerWalletVkey, publicKey);
   const signature = hexToBytes(request.signature);

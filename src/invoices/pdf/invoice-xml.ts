@@ -268,7 +268,10 @@ function buildSettlement(content: InvoiceContent, month: Month): string {
       buildTextElement("ram:GrandTotalAmount", sign(totals.gross)),
       // BT-113, BT-115: the escrow has paid everything.
       buildTextElement("ram:TotalPrepaidAmount", sign(totals.paid)),
-      buildTextElement("ram:DuePayableAmount", formatDecimal(0n, digitsOf(totals.gross))),
+      buildTextElement(
+        "ram:DuePayableAmount",
+        formatDecimal(0n, countFractionDigits(totals.gross)),
+      ),
     ]),
     ...(cancels
       ? [
@@ -293,7 +296,7 @@ function signOf({ cancels }: InvoiceContent): (decimal: string) => string {
   return (decimal) => (cancels === null ? decimal : negate(decimal));
 }
 
-function digitsOf(decimal: string): number {
+function countFractionDigits(decimal: string): number {
   return decimal.split(".")[1]?.length ?? 0;
 }
 

@@ -98,8 +98,7 @@ const ENGLISH: Vocabulary = {
   source: "Source",
   rateDate: "Date",
   rateOfRequest: "Set by the issuer",
-  rateNote:
-    "The rate is for one of what the amount is counted in, a whole coin or its minor unit.",
+  rateNote: "The rate is for one of what the amount is counted in, a whole coin or its minor unit.",
   terms: "Terms",
   privacy: "Privacy",
   cancels: (number, date) => `This cancels invoice ${number} of ${date}.`,

@@ -24,7 +24,7 @@ export function summarizeOutputs(
   reserved: ReadonlySet<string>,
 ): OutputsResponse {
   const { lineRoot, collateral, open } = context;
-  const outputs = listSpendable(utxos, context, reserved);
+  const outputs = listSpendableOutputs(utxos, context, reserved);
   const renderOutput = (name: string | null) => {
     const output = outputs.find((one) => formatOutputReference(one) === name);
     return output
@@ -47,11 +47,11 @@ export function sumSpendable(
   reserved: ReadonlySet<string>,
 ): Balance {
   const total: Balance = new Map();
-  for (const { value } of listSpendable(utxos, context, reserved)) addValue(total, value);
+  for (const { value } of listSpendableOutputs(utxos, context, reserved)) addValue(total, value);
   return total;
 }
 
-function listSpendable(
+function listSpendableOutputs(
   utxos: readonly ProviderUtxo[],
   { open, spentElsewhere }: WalletSnapshot,
   reserved: ReadonlySet<string>,

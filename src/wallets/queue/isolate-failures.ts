@@ -102,7 +102,7 @@ export async function isolateFailures<Item, Result>(
  * @param act - takes effect for all of its items or for none
  * @throws transient errors
  */
-export async function actOnEach<Item>(
+export async function forEachIsolated<Item>(
   items: readonly Item[],
   act: (items: readonly Item[]) => Promise<void>,
 ): Promise<ItemError<Item>[]> {
@@ -110,7 +110,7 @@ export async function actOnEach<Item>(
   if (!error) return [];
   if (items.length <= 1) return items.map((item) => ({ item, error: error.cause }));
   const errors: ItemError<Item>[] = [];
-  for (const item of items) errors.push(...(await actOnEach([item], act)));
+  for (const item of items) errors.push(...(await forEachIsolated([item], act)));
   return errors;
 }
 

@@ -8,7 +8,7 @@ import { listActiveWallets, type ManagedWallet } from "../managed/find-wallet.ts
 import { type Balance, readBalances } from "../managed/read-balances.ts";
 import { managedWallet } from "../managed/tables.ts";
 import { describeError } from "../queue/errors.ts";
-import { actOnEach, toTaskError } from "../queue/isolate-failures.ts";
+import { forEachIsolated, toTaskError } from "../queue/isolate-failures.ts";
 import { wakeWallet } from "../queue/wake-wallet.ts";
 import { type DueRule, findDueRules, WRITES_MS, writeOutcome } from "../rules/check-rules.ts";
 import { type TopUpRuleRow, topUpRule } from "../rules/tables.ts";
@@ -68,7 +68,7 @@ export async function checkTopUps(
     if (isWritten && send) payers.set(send.from.id, send.from);
   };
   for (const one of due)
-    for (const { error } of await actOnEach([one], () => check(one)))
+    for (const { error } of await forEachIsolated([one], () => check(one)))
       await writeFailure(database, one, error, { requestId, now });
   for (const { network, vkey } of payers.values()) await wakeWallet(env, network, vkey, requestId);
 }

@@ -17,7 +17,7 @@ import {
 import { sendEvent } from "./send-event.ts";
 
 /** Shorter than the request's own deadline. */
-const TEST_TIMEOUT_MS = 7_000;
+const TEST_DELIVERY_TIMEOUT_MS = 7_000;
 const MAX_REPLAYED_DELIVERIES = 1_000;
 
 /**
@@ -46,7 +46,7 @@ export async function testEndpoint(c: AppContext, webhookId: string, now: number
       data: JSON.stringify(data),
     },
     {
-      timeoutMs: TEST_TIMEOUT_MS,
+      timeoutMs: TEST_DELIVERY_TIMEOUT_MS,
       loopbackOrigins: await listLoopbackOrigins(c.env, c.var.deadline),
       resolverUrl: c.env.DNS_OVER_HTTPS_URL,
     },

@@ -22,7 +22,7 @@ export const MAX_ATTEMPTS = RETRY_DELAYS_MS.length + 1;
 export const SCHEDULE_DURATION_MS = RETRY_DELAYS_MS.reduce((sum, wait) => sum + wait, 0);
 
 /** Waits are randomly shortened by up to this share, so that simultaneous failures spread out. */
-const JITTER = 0.2;
+const JITTER_RATIO = 0.2;
 const MAX_RETRY_AFTER_MS = 24 * HOUR;
 
 /**
@@ -42,7 +42,7 @@ export function scheduleAttempt(
 ): number | null {
   const wait = RETRY_DELAYS_MS[failedAttempts - 1];
   if (wait === undefined) return null;
-  const jittered = Math.ceil(wait * (1 - JITTER * random));
+  const jittered = Math.ceil(wait * (1 - JITTER_RATIO * random));
   return now + Math.max(jittered, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS));
 }
 

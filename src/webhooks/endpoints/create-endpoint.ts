@@ -79,7 +79,7 @@ export async function createEndpoint(
     const answer = { ...toWebhookRecord(row, body.url), secret };
     const detail = { format: row.format, events: body.Events, paymentSourceId: sourceId };
     const limit = Number(env.WEBHOOK_ENDPOINTS_PER_KEY) || DEFAULT_ENDPOINTS_PER_KEY;
-    const createdById = creatorIdSql(row.createdById, limit);
+    const createdById = creatorIdBelowLimitSql(row.createdById, limit);
     try {
       await rejectDuplicates(
         commitWithAudit(c, core, { action: "webhook.create", target: id, detail, now }, [
@@ -108,7 +108,7 @@ export async function createEndpoint(
 }
 
 /** The API key that creates an endpoint; NULL, which aborts the batch, when it is at its limit. */
-function creatorIdSql(apiKeyId: string, limit: number) {
+function creatorIdBelowLimitSql(apiKeyId: string, limit: number) {
   return sql<string>`iif((SELECT count(*) FROM webhook_endpoint
     WHERE created_by_id = ${apiKeyId} AND deleted_at IS NULL) < ${limit}, ${apiKeyId}, NULL)`;
 }

@@ -83,10 +83,10 @@ async function broadcast(
   for (const { hash, state } of due)
     if (state === "signed") store.setTransactionState(hash, "sent");
   const answers = await rpc.callBatch(
-    due.map(({ raw }) => ({ method: "eth_sendRawTransaction", params: [raw] })),
+    due.map(({ rawTransaction: raw }) => ({ method: "eth_sendRawTransaction", params: [raw] })),
   );
   let isStale = false;
-  for (const [i, { hash, raw, state }] of due.entries()) {
+  for (const [i, { hash, rawTransaction: raw, state }] of due.entries()) {
     const outcome = classifyBroadcast(answers[i]);
     const isRefused = outcome === "refused" || outcome === "unsupported";
     // A transaction that was sent before may be in another mempool.

@@ -73,7 +73,7 @@ export async function signLegacyReplacements(
 ): Promise<void> {
   if (!chain.fees.isLegacy) return;
   const newest = new Map(store.listPendingTransactions().map((signed) => [signed.nonce, signed]));
-  for (const { nonce, jobId, gas, raw, state } of newest.values()) {
+  for (const { nonce, jobId, gas, rawTransaction: raw, state } of newest.values()) {
     if (state !== "refused" || isLegacyTransaction(raw)) continue;
     const job = jobId === null ? null : store.findJob(jobId);
     const call =
@@ -213,7 +213,7 @@ async function signAndStore(
       hash,
       nonce,
       jobId,
-      raw,
+      rawTransaction: raw,
       gas,
       maxFee: fees.maxFee,
       tip: fees.tip,

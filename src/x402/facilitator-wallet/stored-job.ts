@@ -7,7 +7,7 @@ export interface SignedTransaction {
   nonce: number;
   /** The job that the transaction settles. Null: a self-transfer that uses up the nonce. */
   jobId: string | null;
-  raw: string;
+  rawTransaction: string;
   gas: bigint;
   maxFee: bigint;
   tip: bigint;
@@ -65,7 +65,7 @@ export function toSignedTransaction(row: SqlRow): SignedTransaction {
     hash: String(row.hash),
     nonce: Number(row.nonce),
     jobId: row.job_id === null ? null : String(row.job_id),
-    raw: String(row.raw),
+    rawTransaction: String(row.raw),
     gas: BigInt(String(row.gas)),
     maxFee: BigInt(String(row.max_fee)),
     tip: BigInt(String(row.tip)),

@@ -183,7 +183,7 @@ export class WalletStore {
       signed.hash,
       signed.nonce,
       signed.jobId,
-      signed.raw,
+      signed.rawTransaction,
       String(signed.gas),
       String(signed.maxFee),
       String(signed.tip),

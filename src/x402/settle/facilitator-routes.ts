@@ -116,7 +116,7 @@ export function facilitatorRoutes(router: Router): void {
       scope: "network",
       tag: "x402 facilitator",
       summary: "Lists the kinds of payment that the service settles",
-      isPlain: true,
+      isUnwrapped: true,
       data: supportedResponse,
     },
     async (c) => {
@@ -155,7 +155,7 @@ export function facilitatorRoutes(router: Router): void {
       summary: "Verifies a payment without settling it",
       description:
         "`GET /x402/payments` then lists an `InboundVerify` attempt, unless the body is no payment or the network cannot settle.",
-      isPlain: true,
+      isUnwrapped: true,
       body: facilitatorBody,
       data: facilitatorVerifyResponse,
       errors: ERRORS,
@@ -201,7 +201,7 @@ export function facilitatorRoutes(router: Router): void {
         "The endpoint reports success once per payment. A repeat returns `duplicate_settlement` with the " +
         "hash and records a `Replayed` attempt, so that one payment never pays for two answers " +
         "of a resource server. If no block includes the transaction in time, the answer is `settlement_pending` with the transaction hash and Retry-After.",
-      isPlain: true,
+      isUnwrapped: true,
       body: facilitatorBody,
       data: facilitatorSettleResponse,
       errors: {

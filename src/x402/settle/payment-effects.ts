@@ -40,7 +40,7 @@ export interface SettlementRun {
   /** Epoch milliseconds. */
   deadline: number;
   /** Null: not decided yet. */
-  answer: SettleResponse | null;
+  response: SettleResponse | null;
 }
 
 /**
@@ -100,7 +100,7 @@ async function verifyPayload(
     const { payer, job } = verdict;
     return { kind: "valid", payer, wallet: { id, caip2Id, address }, job };
   } catch (error) {
-    run.answer = toRefusal(error);
+    run.response = toRefusal(error);
     return { kind: "broken" };
   }
 }
@@ -121,15 +121,15 @@ async function writeAttemptRow(
     if (row === "ended") return { kind: "ended" };
     if (Date.now() < deadline - SIGN_MARGIN_MS) return { kind: "written" };
     const message = "The chain did not answer in time. Send the payment again.";
-    run.answer = { kind: "refused", status: 504, message };
+    run.response = { kind: "refused", status: 504, message };
     return { kind: "late" };
   } catch (error) {
     if (error instanceof AlreadyClaimedError) {
       log("error", "x402.claim_lost", { holder: error.attemptId, attempt: order.attemptId });
-      run.answer = { kind: "conflict", attemptId: error.attemptId };
+      run.response = { kind: "conflict", attemptId: error.attemptId };
       return { kind: "denied" };
     }
-    run.answer = toRefusal(error);
+    run.response = toRefusal(error);
     return { kind: error instanceof DatabaseUnavailableError ? "broken" : "denied" };
   }
 }
@@ -143,7 +143,7 @@ async function withdrawAttemptRow(
     await withdrawAttempt(db(env, undefined, { writes: "idempotent" }), order, Date.now());
     return { kind: "withdrawn" };
   } catch (error) {
-    run.answer ??= toRefusal(error);
+    run.response ??= toRefusal(error);
     return { kind: "broken" };
   }
 }
@@ -158,7 +158,7 @@ async function submitJob(env: Env, payment: Payment, run: SettlementRun): Promis
   if (!event) return [];
   const { payment: decided } = advance(payment, event);
   if (!status.isRecorded || !decided) return [event];
-  run.answer = toSettleResponse(decided, { replay: false, first: true });
+  run.response = toSettleResponse(decided, { replay: false, first: true });
   return [event, { kind: "recorded" }];
 }
 
@@ -181,7 +181,7 @@ async function recordDecidedPayment(
 ): Promise<PaymentEvent> {
   const { order, outcome, phase, revision } = payment;
   if (!outcome) throw new Error("a decided payment has an outcome");
-  run.answer = toSettleResponse(payment, { replay: false, first: true });
+  run.response = toSettleResponse(payment, { replay: false, first: true });
   try {
     const core = db(env, undefined, { writes: "idempotent" });
     const now = Date.now();

@@ -4,7 +4,7 @@ import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
 import { decodeEscrowOutputs } from "../../../src/escrow/sync/escrow-outputs.ts";
 import type { ContractTransaction, EscrowSource } from "../../../src/escrow/sync/escrow-source.ts";
-import { expireUnlocked } from "../../../src/escrow/sync/expire-records.ts";
+import { expireRecordsWithoutLock } from "../../../src/escrow/sync/expire-records.ts";
 import {
   applyTransaction,
   loadKnownRecords,
@@ -58,7 +58,7 @@ export async function follow(
   }
   await db.batch([raiseTip(network, tip.height)]);
   const context = { db, source, threshold: 1, now: () => ledger.now, onCommit: async () => {} };
-  while (await expireUnlocked(context as unknown as SyncContext, tip));
+  while (await expireRecordsWithoutLock(context as unknown as SyncContext, tip));
 }
 
 function readsOf(source: EscrowSource, block: ForgedBlock): ContractTransaction[] {

@@ -6,7 +6,7 @@ import {
   ProviderError,
 } from "../../../chain/provider/provider.ts";
 import { findMentionedOutputs } from "../../../chain/provider/rejection.ts";
-import { nextEpochStart } from "../../../chain/slots.ts";
+import { computeNextEpochStart } from "../../../chain/slots.ts";
 import { buildTransaction } from "../../../chain/transaction/build-transaction.ts";
 import { sumExecutionUnits } from "../../../chain/transaction/minimum-fee.ts";
 import { selectMergeableOutputs } from "../../../chain/transaction/order-outputs.ts";
@@ -66,7 +66,11 @@ export async function readChainContext(ports: WalletPorts, tip: Block): Promise<
   const keys = await ports.openKeys();
   const [shown, parameters, published, kept] = await Promise.all([
     ports.view.read(ports.provider, keys.address, ports.now()),
-    ports.view.loadParameters(ports.provider, nextEpochStart(ports.network, tip.slot), ports.now()),
+    ports.view.loadParameters(
+      ports.provider,
+      computeNextEpochStart(ports.network, tip.slot),
+      ports.now(),
+    ),
     ports.listPublishedScripts(),
     Promise.all(ports.features.map((feature) => feature.listReservedOutputs?.() ?? [])),
   ]);

@@ -1,6 +1,11 @@
 import type { ChainTime } from "../../../chain/chain-time.ts";
 import type { Network } from "../../../chain/network.ts";
-import { firstSlotAtOrAfter, nextEpochStart, slotAt, timeOfSlot } from "../../../chain/slots.ts";
+import {
+  computeNextEpochStart,
+  firstSlotAtOrAfter,
+  slotAt,
+  timeOfSlot,
+} from "../../../chain/slots.ts";
 import type { TransactionPlan } from "../../../chain/transaction/transaction-plan.ts";
 import { DeadlinePassedError, RetryLaterError } from "../../queue/errors.ts";
 import type { Task } from "../../queue/feature.ts";
@@ -27,7 +32,7 @@ export function computeValidityWindow(
   time: ChainTime,
 ): { validity: ValidityWindow; count: number } {
   const now = slotAt(network, time.latest);
-  const end = nextEpochStart(network, now);
+  const end = computeNextEpochStart(network, now);
   const first = tasks[0]?.deadline;
   const isDueBefore = first !== undefined && firstSlotAtOrAfter(network, first) <= end;
   if (end - now < MIN_VALID_SLOTS && !isDueBefore)

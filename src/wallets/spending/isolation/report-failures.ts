@@ -1,6 +1,6 @@
 import { toTaskKey } from "../../model/wallet-transaction.ts";
 import type { TaskFailure, WalletFeature } from "../../queue/feature.ts";
-import { actOnEach, logFailure, toTaskError } from "../../queue/isolate-failures.ts";
+import { forEachIsolated, logFailure, toTaskError } from "../../queue/isolate-failures.ts";
 import type { WalletPorts } from "../context/wallet-ports.ts";
 
 type Ports = Pick<WalletPorts, "vkey" | "requestId" | "view">;
@@ -22,7 +22,7 @@ export async function reportFailures(
     const tasks = ones.map(({ task }) => task);
     const place = { wallet, requestId, feature: feature.name };
     const error = toTaskError(thrown, { ...place, tasks: tasks.map(({ id }) => id) });
-    const unwritten = await actOnEach(tasks, (some) => feature.onFailure(some, error, now));
+    const unwritten = await forEachIsolated(tasks, (some) => feature.onFailure(some, error, now));
     for (const { id } of tasks) {
       const key = toTaskKey({ feature: feature.name, id });
       const failed = unwritten.find(({ item }) => item.id === id);

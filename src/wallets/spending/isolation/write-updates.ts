@@ -12,7 +12,7 @@ import {
 import { computeRetryDelay } from "../../queue/backoff.ts";
 import type { WalletFeature } from "../../queue/feature.ts";
 import {
-  actOnEach,
+  forEachIsolated,
   type ItemError,
   isolateFailures,
   isTransient,
@@ -93,7 +93,7 @@ async function noteUpdateFailure(
   if (feature === undefined) return;
   const note = (tasks: readonly { id: string }[]) =>
     feature.onUpdateFailure(tasks, UPDATE_FAILED_MESSAGE, now);
-  for (const { error } of await actOnEach([update.task], note))
+  for (const { error } of await forEachIsolated([update.task], note))
     logUpdateFailures(ports, [update], error);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nextEpochStart, slotAt, timeOfSlot } from "../../../../src/chain/slots.ts";
+import { computeNextEpochStart, slotAt, timeOfSlot } from "../../../../src/chain/slots.ts";
 import { DeadlinePassedError, RetryLaterError } from "../../../../src/wallets/queue/errors.ts";
 import { computeValidityWindow } from "../../../../src/wallets/spending/building/validity-window.ts";
 
@@ -43,7 +43,7 @@ describe("the validity of a transaction", () => {
   });
 
   it("never crosses the end of an epoch, and waits for it when it is near", () => {
-    const end = nextEpochStart("Preprod", slot(NOW));
+    const end = computeNextEpochStart("Preprod", slot(NOW));
     const ending = timeOfSlot("Preprod", end);
     const inTime = computeValidityWindow("Preprod", [{}], at(ending - 2 * MINUTE));
     expect(inTime.validity.to).toBe(end);
@@ -58,8 +58,8 @@ describe("the validity of a transaction", () => {
   });
 
   it("knows when epochs end: every five days since slots became seconds", () => {
-    expect(nextEpochStart("Preprod", 86_400)).toBe(86_400 + 432_000);
-    expect(nextEpochStart("Preprod", 86_400 + 431_999)).toBe(86_400 + 432_000);
-    expect(nextEpochStart("Mainnet", 4_492_800 + 432_000)).toBe(4_492_800 + 864_000);
+    expect(computeNextEpochStart("Preprod", 86_400)).toBe(86_400 + 432_000);
+    expect(computeNextEpochStart("Preprod", 86_400 + 431_999)).toBe(86_400 + 432_000);
+    expect(computeNextEpochStart("Mainnet", 4_492_800 + 432_000)).toBe(4_492_800 + 864_000);
   });
 });
