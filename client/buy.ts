@@ -20,7 +20,7 @@ export interface SellersQuote {
   PaymentSource?: { paymentSourceType: Schemas["PaymentSourceType"] };
   /** On Web3ChainV2, as the seller has signed it. */
   sellerReturnAddress?: string | null;
-  /** On Web3ChainV2: position of the payment source in the agent's list. */
+  /** On Web3ChainV2: position of the payment source in the agent's list. Omitted: the service finds it. */
   supportedPaymentSourceIndex?: number;
 }
 
@@ -134,7 +134,7 @@ function requestOf(order: Order): Schemas["CreatePurchaseRequest"] {
     externalDisputeUnlockTime: String(quote.externalDisputeUnlockTime),
     ...(RequestedFunds.length > 0 && { Amounts: RequestedFunds }),
     ...(isV2 && {
-      supportedPaymentSourceIndex: index ?? 0,
+      ...(index !== undefined && { supportedPaymentSourceIndex: index }),
       sellerReturnAddress: quote.sellerReturnAddress ?? null,
     }),
     ...(metadata !== undefined && { metadata }),

@@ -1,10 +1,12 @@
 import { type MeteredOperation, requireCredits } from "../../api-keys/credits.ts";
 import { requireSpending } from "../../api-keys/spending-limits.ts";
+import { parseAddress } from "../../chain/address.ts";
 import {
   decodeBlockchainIdentifier,
   encodeBlockchainIdentifier,
   type IdentifierSegments,
   type Terms,
+  type TermsContext,
   verifyTerms,
 } from "../../chain/contracts/blockchain-identifier.ts";
 import { SELLER_NONCE_LENGTH } from "../../chain/contracts/escrow-datum.ts";
@@ -31,7 +33,7 @@ import {
   readLatestLiveTime,
 } from "../terms/escrow-times.ts";
 import { findHolder, findProfile, listSourcesOfPolicy } from "../terms/find-agent.ts";
-import { type Price, resolvePrice, selectOffer } from "../terms/offer.ts";
+import { formatFunds, listOffers, type Price, resolvePrice, selectOffer } from "../terms/offer.ts";
 import { requirePayableAddress } from "../terms/return-address.ts";
 import type { PurchaseBody } from "./schemas.ts";
 
@@ -83,9 +85,11 @@ export async function acceptQuote(
   if (holder.vkey !== body.sellerVkey)
     throw new ApiError(400, "sellerVkey: another wallet holds the agent's token");
   const profile = await findProfile(database, provider, source, agentIdentifier, now);
+  const signed = { ...payers, body, identifier, holder, times };
+  const signedIndex = index ?? findSignedIndex(profile, signed);
   // Sellers of older versions sign no position: theirs is the first on this ledger.
   const first = profile.paymentSources?.findIndex(({ isOnLedger }) => isOnLedger) ?? -1;
-  const position = index ?? (first < 0 ? undefined : first);
+  const position = signedIndex ?? (first < 0 ? undefined : first);
   const offer = selectOffer(profile, {
     type: source.type,
     network,
@@ -97,8 +101,8 @@ export async function acceptQuote(
       "supportedPaymentSourceIndex: the agent's payment source has another contract than blockchainIdentifier",
     );
   const price = requireAgreedPrice(offer.pricing, body.Amounts);
-  const accepted = { ...payers, body, identifier, holder, times, price };
-  const terms = verifySignedTerms(accepted);
+  const accepted = { ...signed, price };
+  const terms = verifySignedTerms(accepted, signedIndex);
   requireAutomatedWallets(payers);
   await requireSpending(database, c.var.caller, network, sumFunds(price.funds));
   const buyerReturnAddress = resolveBuyerAddress(c, accepted);
@@ -119,11 +123,45 @@ type UnverifiedQuote = Pick<
 >;
 
 /**
+ * The position in the agent's list that the seller signed, where the request names none.
+ *
+ * @returns undefined where the seller signed no position at this contract
+ */
+function findSignedIndex(
+  profile: AgentProfile,
+  quote: Omit<UnverifiedQuote, "price">,
+): number | undefined {
+  const { source, body, identifier, holder } = quote;
+  if (source.type === "Web3ChainV1") return undefined;
+  const returnAddress = parseAddress(body.sellerReturnAddress ?? "")?.bech32 ?? null;
+  const terms = signedTermsOf(quote, returnAddress);
+  const signature = { ...identifier, sellerVkey: holder.vkey };
+  return listOffers(profile, source).find(({ index, pricing }) => {
+    const funds = pricing.type === "Dynamic" ? body.Amounts : null;
+    return verifyTerms(terms, signature, [contextOf(source, funds, index)]).ok;
+  })?.index;
+}
+
+/** What the seller signs beside the terms. */
+function contextOf(
+  { contractAddress }: SourceRow,
+  funds: StoredFunds[] | null,
+  index: number | undefined,
+): TermsContext {
+  return {
+    contractAddress,
+    requestedFunds: funds?.map(fundsOf) ?? null,
+    ...(index !== undefined && { supportedPaymentSourceIndex: index }),
+  };
+}
+
+/**
  * Checks that the seller has signed what the request says.
  *
+ * @param index - signed position in the agent's list
  * @throws ApiError 400
  */
-function verifySignedTerms(quote: UnverifiedQuote): Terms {
+function verifySignedTerms(quote: UnverifiedQuote, index: number | undefined): Terms {
   const { source, body, identifier, holder, price } = quote;
   if (identifier.buyerNonce !== body.identifierFromPurchaser)
     throw new ApiError(
@@ -141,12 +179,7 @@ function verifySignedTerms(quote: UnverifiedQuote): Terms {
           body.sellerReturnAddress,
           source.type,
         );
-  const index = body.supportedPaymentSourceIndex;
-  const context = {
-    contractAddress: source.contractAddress,
-    requestedFunds: price.pricingType === "Dynamic" ? price.funds.map(fundsOf) : null,
-    ...(index !== undefined && { supportedPaymentSourceIndex: index }),
-  };
+  const context = contextOf(source, price.pricingType === "Dynamic" ? price.funds : null, index);
   const { signature, key } = identifier;
   const terms = signedTermsOf(quote, sellerReturnAddress);
   const verified = verifyTerms(terms, { signature, key, sellerVkey: holder.vkey }, [context]);
@@ -155,7 +188,7 @@ function verifySignedTerms(quote: UnverifiedQuote): Terms {
 }
 
 function signedTermsOf(
-  { source, body, identifier, holder, times }: UnverifiedQuote,
+  { source, body, identifier, holder, times }: Omit<UnverifiedQuote, "price">,
   sellerReturnAddress: string | null,
 ): Terms {
   return {
@@ -247,10 +280,6 @@ function requireAgreedPrice(
 
 function isSameValue(one: Value, other: Value): boolean {
   return one.size === other.size && [...one].every(([unit, sum]) => other.get(unit) === sum);
-}
-
-function formatFunds({ unit, amount }: StoredFunds): string {
-  return `${amount} of ${unit === "" ? "the native coin" : unit}`;
 }
 
 /** Which contract a purchase is locked at, and who may pay it. */

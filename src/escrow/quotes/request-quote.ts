@@ -31,8 +31,8 @@ import {
   toStoredTimes,
   withDefaultTimes,
 } from "../terms/escrow-times.ts";
-import { findAgent, listSourcesOfAgent } from "../terms/find-agent.ts";
-import { resolvePrice, selectOffer } from "../terms/offer.ts";
+import { type Agent, findAgent, listSourcesOfAgent } from "../terms/find-agent.ts";
+import { findOnlyIndex, resolvePrice, selectOffer } from "../terms/offer.ts";
 import { resolveReturnAddress } from "../terms/return-address.ts";
 import type { QuoteBody, quoteRecord } from "./schemas.ts";
 import { type SignedQuote, signQuote } from "./sign-quote.ts";
@@ -65,7 +65,7 @@ async function prepareQuote(
   body: QuoteBody,
   now: number,
 ): Promise<{ quote: SignedQuote; warnings: string[] }> {
-  const { network, agentIdentifier, supportedPaymentSourceIndex: index } = body;
+  const { network, agentIdentifier } = body;
   const sources = await listSourcesOfAgent(
     database,
     network,
@@ -81,6 +81,8 @@ async function prepareQuote(
 
   const agent = await findAgent(database, provider, anySource, agentIdentifier, now);
   const { type } = anySource;
+  const index =
+    body.supportedPaymentSourceIndex ?? (await findIndex(database, c.var.caller, sources, agent));
   const offer = selectOffer(agent.profile, {
     type,
     network,
@@ -124,6 +126,23 @@ async function prepareQuote(
     quote,
     warnings: [...collectAddressWarnings(agent.holder, wallet), ...collectTimeWarnings(times)],
   };
+}
+
+/**
+ * The position in the agent's list, where the request names none. A selling wallet has one payment source.
+ *
+ * @returns undefined on Web3ChainV1, whose agents have no list
+ * @throws ApiError 400, 404
+ */
+async function findIndex(
+  database: Database,
+  caller: Caller,
+  sources: readonly [SourceRow, ...SourceRow[]],
+  { holder, profile }: Agent,
+): Promise<number | undefined> {
+  if (sources[0].type === "Web3ChainV1") return undefined;
+  const { source } = await findSellingWallet(database, caller, sources, holder);
+  return findOnlyIndex(profile, source);
 }
 
 /**
@@ -189,8 +208,12 @@ function writeQuote(
   }: { quote: SignedQuote; warnings: string[]; metadata: string | null; now: number },
   remember: StoreResponse,
 ): Promise<CreatedRecord> {
-  const { source, agentIdentifier, wallet } = quote;
-  const more = { Estimate: toEstimateResponse(quote), Warnings: warnings };
+  const { source, agentIdentifier, wallet, supportedPaymentSourceIndex: index } = quote;
+  const more = {
+    ...(index !== undefined && { supportedPaymentSourceIndex: index }),
+    Estimate: toEstimateResponse(quote),
+    Warnings: warnings,
+  };
   return createRecord(
     c,
     database,

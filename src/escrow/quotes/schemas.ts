@@ -10,7 +10,7 @@ import {
 import { time } from "../../http/openapi/parameters.ts";
 import { givenIdentifier } from "../queries/next-step-schemas.ts";
 import { paymentRecord } from "../queries/record-schemas.ts";
-import { requestedFunds, sharedTerms, warnings } from "../terms/schemas.ts";
+import { requestedFunds, sharedTerms, sourceIndex, warnings } from "../terms/schemas.ts";
 
 export const quoteBody = z.object({
   ...sharedTerms,
@@ -67,6 +67,11 @@ export const quoteRecord = named(
   "Quote",
   "A newly requested payment.",
   paymentRecord.extend({
+    supportedPaymentSourceIndex: described(
+      sourceIndex.optional(),
+      "On Web3ChainV2 only: position of the payment source in the agent's list, which the seller signed.",
+      0,
+    ),
     Estimate: described(
       named(
         "QuoteEstimate",

@@ -3,6 +3,7 @@ import { parseUnit, quoteUnit } from "../../chain/unit.ts";
 import { ApiError } from "../../http/errors.ts";
 import { isSoldOnOtherChains } from "../../registry/entries/pricing.ts";
 import type { AgentProfile } from "../../registry/entries/profile.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
 import type { StoredFunds } from "../model/escrow-record.ts";
 
 /** How an agent's token says it is paid. */
@@ -22,26 +23,93 @@ export function selectOffer(
   profile: AgentProfile,
   { type, network, index }: { type: PaymentSourceType; network: Network; index?: number },
 ): Offer {
-  const toFieldError = (why: string) => new ApiError(400, `supportedPaymentSourceIndex: ${why}`);
   if (type === "Web3ChainV1") {
-    if (index !== undefined) throw toFieldError("must be omitted for an agent of Web3ChainV1");
+    if (index !== undefined) throw toIndexError("must be omitted for an agent of Web3ChainV1");
     return { contractAddress: null, pricing: profile.pricing };
   }
+  refuseOtherChains(profile);
+  if (index === undefined) throw toIndexError("is required for an agent of Web3ChainV2");
+  const listed = profile.paymentSources?.[index];
+  if (!listed) throw toIndexError("the agent lists no payment source at this position");
+  if (!listed.isOnLedger) throw toIndexError("the agent's payment source is on another chain");
+  if (listed.network !== network)
+    throw toIndexError(`the agent's payment source is not on the network ${network}`);
+  if (listed.type !== "Web3ChainV2" || listed.contractAddress === null)
+    throw toIndexError("the agent's payment source is not a contract of Web3ChainV2");
+  if (listed.pricing === null) throw toIndexError("the agent's payment source has no price");
+  return { contractAddress: listed.contractAddress, pricing: listed.pricing };
+}
+
+/**
+ * The offers of an agent's list at the contract of a payment source of Web3ChainV2, with their positions.
+ */
+export function listOffers(
+  { paymentSources = [] }: AgentProfile,
+  source: Pick<SourceRow, "network" | "contractAddress">,
+): (Pick<Offer, "pricing"> & { index: number })[] {
+  return paymentSources.flatMap(
+    ({ isOnLedger, network, type, contractAddress, pricing }, index) => {
+      const isHere =
+        isOnLedger &&
+        network === source.network &&
+        type === "Web3ChainV2" &&
+        contractAddress === source.contractAddress;
+      return isHere && pricing !== null && pricing.type !== "Free" ? [{ index, pricing }] : [];
+    },
+  );
+}
+
+/**
+ * The position in an agent's list that a quote is for, where the request names none: the only one that
+ * fits the payment source.
+ *
+ * @throws ApiError 400, 404
+ */
+export function findOnlyIndex(
+  profile: AgentProfile,
+  source: Pick<SourceRow, "network" | "contractAddress">,
+): number {
+  refuseOtherChains(profile);
+  const offers = listOffers(profile, source);
+  const [first, second] = offers;
+  if (!first)
+    throw new ApiError(
+      404,
+      `agentIdentifier: the agent's list has no payment source on ${source.network} with a price and the contract ${source.contractAddress}`,
+    );
+  if (second)
+    throw toIndexError(
+      `is required, since several payment sources of the agent have the contract ${source.contractAddress}: ${offers.map(formatOffer).join(", ")}`,
+    );
+  return first.index;
+}
+
+function formatOffer({ index, pricing: { type, amounts } }: ReturnType<typeof listOffers>[0]) {
+  const price = type === "Fixed" ? amounts.map(formatMintedFunds).join(" and ") : "dynamic price";
+  return `${index} (${price})`;
+}
+
+function formatMintedFunds({ unit: minted, amount }: StoredFunds): string {
+  const unit = parseUnit(minted);
+  return unit === null ? `${amount} of ${quoteUnit(minted)}` : formatFunds({ unit, amount });
+}
+
+/** An amount for a message. */
+export function formatFunds({ unit, amount }: StoredFunds): string {
+  return `${amount} of ${unit === "" ? "the native coin" : unit}`;
+}
+
+function toIndexError(why: string): ApiError {
+  return new ApiError(400, `supportedPaymentSourceIndex: ${why}`);
+}
+
+/** @throws ApiError 400 */
+function refuseOtherChains(profile: AgentProfile): void {
   if (isSoldOnOtherChains(profile))
     throw new ApiError(
       400,
       "agentIdentifier: the agent is sold on other chains only. Pay it over x402.",
     );
-  if (index === undefined) throw toFieldError("is required for an agent of Web3ChainV2");
-  const listed = profile.paymentSources?.[index];
-  if (!listed) throw toFieldError("the agent lists no payment source at this position");
-  if (!listed.isOnLedger) throw toFieldError("the agent's payment source is on another chain");
-  if (listed.network !== network)
-    throw toFieldError(`the agent's payment source is not on the network ${network}`);
-  if (listed.type !== "Web3ChainV2" || listed.contractAddress === null)
-    throw toFieldError("the agent's payment source is not a contract of Web3ChainV2");
-  if (listed.pricing === null) throw toFieldError("the agent's payment source has no price");
-  return { contractAddress: listed.contractAddress, pricing: listed.pricing };
 }
 
 /** What is asked for a job, and whether the seller signs it: a fixed price is in the registry. */

@@ -27,6 +27,9 @@ export const requestedFunds = z
   )
   .max(7);
 
+/** Position in the list of payment sources of an agent of Web3ChainV2. */
+export const sourceIndex = z.int().min(0).max(24);
+
 /** What a quote and the purchase of it both say. */
 export const sharedTerms = {
   network,
@@ -47,8 +50,8 @@ export const sharedTerms = {
   ),
   paymentSourceType: paymentSourceType.optional(),
   supportedPaymentSourceIndex: described(
-    z.int().min(0).max(24).optional(),
-    "Position of the payment source in the agent's list; for agents of Web3ChainV2 only.",
+    sourceIndex.optional(),
+    "Position of the payment source in the agent's list, for agents of Web3ChainV2 only. Omitted: in a quote, the only one that fits; in a purchase, the one that the seller signed.",
     0,
   ),
   metadata: described(

@@ -10,7 +10,13 @@ import {
 import { emptyTables } from "../../support/app.ts";
 import { sampled } from "../../support/effort.ts";
 import { PurchaseFixture } from "../../support/escrow/purchase-fixture.ts";
-import { HOUR, QuoteFixture, type Shown } from "../../support/escrow/quote-fixture.ts";
+import {
+  agentMetadata,
+  FIXED,
+  HOUR,
+  QuoteFixture,
+  type Shown,
+} from "../../support/escrow/quote-fixture.ts";
 import { insertKey } from "../../support/keys.ts";
 
 const V1 = "Web3ChainV1";
@@ -261,7 +267,7 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
           "blockchainIdentifier: the seller signed other terms",
         ],
         [
-          { supportedPaymentSourceIndex: undefined },
+          { supportedPaymentSourceIndex: undefined, inputHash: "00".repeat(32) },
           "blockchainIdentifier: the seller signed other terms",
         ],
         [
@@ -408,6 +414,34 @@ describe("POST /purchase", () => {
       expect(
         await fixture.purchase(quote, { agentIdentifier, supportedPaymentSourceIndex }),
       ).toMatchObject(refused(400, message));
+  });
+
+  it("finds the payment source that the seller of Web3ChainV2 signed, with its price", async () => {
+    const fixture = await PurchaseFixture.open(V2);
+    const { quotes } = fixture;
+    const { address } = quotes.fixture.contract;
+    const priced = (pricing: Parameters<typeof agentMetadata>[2]) =>
+      agentMetadata(V2, address, pricing).supported_payment_sources as object[];
+    const dear = [{ unit: "", amount: "7000000" }];
+    await quotes.agent(undefined, {
+      sources: [
+        ...priced({ pricingType: "Fixed", prices: dear }),
+        ...priced({ pricingType: "Dynamic" }),
+      ],
+    });
+    const found = { supportedPaymentSourceIndex: undefined };
+    for (const [supportedPaymentSourceIndex, terms, PaidFunds] of [
+      [0, {}, FIXED],
+      [1, {}, dear],
+      [2, { RequestedFunds: dear }, dear],
+    ] as const) {
+      const quote = await fixture.quote({ supportedPaymentSourceIndex, ...terms });
+      for (const path of ["/purchase/verify", "/purchase"])
+        expect(await fixture.ask(path, fixture.body(quote, found))).toMatchObject({
+          status: 200,
+          data: { PaidFunds },
+        });
+    }
   });
 
   it("answers 503 while the chain stands still", async () => {

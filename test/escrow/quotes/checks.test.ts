@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../../support/app.ts";
-import { HOUR, QuoteFixture } from "../../support/escrow/quote-fixture.ts";
+import { agentMetadata, FIXED, HOUR, QuoteFixture } from "../../support/escrow/quote-fixture.ts";
 import { insertKey } from "../../support/keys.ts";
 
 const V1 = "Web3ChainV1";
@@ -258,7 +258,11 @@ describe("POST /payment", () => {
     const quoted = (supportedPaymentSourceIndex?: number) =>
       fixture.quote({ supportedPaymentSourceIndex });
     const messages: [number | undefined, number, RegExp][] = [
-      [undefined, 400, /: is required for an agent of Web3ChainV2$/],
+      [
+        undefined,
+        400,
+        /: is required, since .+ \w+: 0 \(5000000 of the native coin\), 7 \(5000000 of the native coin\)$/,
+      ],
       [8, 400, /: the agent lists no payment source at this position$/],
       [1, 400, /: the agent's payment source is on another chain$/],
       [2, 400, /: the agent's payment source is not on the network Preprod$/],
@@ -269,7 +273,39 @@ describe("POST /payment", () => {
     ];
     for (const [index, status, message] of messages)
       expect(await quoted(index)).toMatchObject(refused(status, message));
-    for (const index of [0, 7]) expect((await quoted(index)).status).toBe(200);
+    for (const index of [0, 7])
+      expect(await quoted(index)).toMatchObject({
+        status: 200,
+        data: { supportedPaymentSourceIndex: index },
+      });
+  });
+
+  it("finds the payment source of an agent of Web3ChainV2 where one fits", async () => {
+    const first = await opened(V1);
+    expect((await first.quote()).data).not.toHaveProperty("supportedPaymentSourceIndex");
+    await emptyTables();
+    const fixture = await QuoteFixture.open(V2);
+    const price = { pricingType: "Fixed", prices: FIXED };
+    const listed = (address: string) =>
+      agentMetadata(V2, address, price).supported_payment_sources as object[];
+    const elsewhere = agentMetadata(V2, first.fixture.contract.address, price);
+    const found = { supportedPaymentSourceIndex: undefined };
+
+    await fixture.agent(price, { metadata: elsewhere });
+    expect(await fixture.quote(found)).toMatchObject(
+      refused(404, /^agentIdentifier: the agent's list has no payment source on Preprod with/),
+    );
+    const { address } = fixture.fixture.contract;
+    const sources = [...listed(first.fixture.contract.address), ...listed(address)];
+    const [onMainnet] = listed(address).map((one) => ({ ...one, network: "Mainnet" }));
+    const [free] = listed(address).map((one) => ({ ...one, pricing: { pricingType: "Free" } }));
+    await fixture.agent(price, {
+      metadata: { ...elsewhere, supported_payment_sources: [onMainnet, free, ...sources] },
+    });
+    expect(await fixture.quote(found)).toMatchObject({
+      status: 200,
+      data: { supportedPaymentSourceIndex: 3, RequestedFunds: FIXED },
+    });
   });
 
   it("judges times by the chain's tip where that is the only clock", async () => {
