@@ -1,6 +1,14 @@
 /** `client/` as its users have it: packed, and installed into an empty project. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -11,8 +19,9 @@ import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findChromium, launch } from "../../devnet/client/console.ts";
 import { type Host, startHost } from "../../devnet/host.ts";
-import { root } from "./copies.ts";
+import { machinePath, root } from "./copies.ts";
 import { blocksOf, GUIDES } from "./guides/blocks.ts";
+import { PackedClient } from "./packed-client.ts";
 
 const GZIP_LIMIT_BYTES = 10 * 1024;
 const ADMIN_KEY = "test-only-admin-key";
@@ -27,18 +36,13 @@ let host: Host;
 
 beforeAll(async () => {
   project = mkdtempSync(join(tmpdir(), "client-"));
-  run(root, "npm", "run", "build:client");
-  // What the client depends on comes from this repository's own packages: no test asks a registry.
-  const packed = [
-    "client",
-    "node_modules/openapi-fetch",
-    "node_modules/openapi-typescript-helpers",
-  ];
-  const tarballs = packed.map((folder) =>
-    run(root, "npm", "pack", "--silent", "--pack-destination", project, `./${folder}`).trim(),
-  );
   write("package.json", { type: "module", private: true });
-  run(project, "npm", "install", "--offline", "--no-audit", ...tarballs.map((name) => `./${name}`));
+  const guide = readFileSync(join(root, "docs/clients.md"), "utf8");
+  const [, command] = /^```sh\n(npm install .*)$/m.exec(guide) ?? [];
+  if (!command) throw new Error("docs/clients.md: no command installs the client");
+  const packed = await PackedClient.open();
+  await packed.install(project, command);
+  packed.close();
   host = await startHost({
     bindings: {
       ADMIN_KEY,
@@ -84,6 +88,17 @@ const EXPECTED = {
 };
 
 describe("agent-payment-service-client, packed", () => {
+  it("has what a registry would get, and no more", () => {
+    const folder = join(project, "node_modules/agent-payment-service-client");
+    expect(readdirSync(folder).sort()).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
+    expect(readFileSync(join(folder, "LICENSE"), "utf8")).toBe(
+      readFileSync(join(root, "LICENSE"), "utf8"),
+    );
+    const { version, exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    expect(version).toBe(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version);
+    for (const file of Object.values(exports["."])) readFileSync(join(folder, file as string));
+  });
+
   it("has its types with it", () => {
     write("use.ts", PROGRAM);
     const compilerOptions = {
@@ -107,11 +122,6 @@ describe("agent-payment-service-client, packed", () => {
     // Beside the client, the guides use these two.
     for (const name of ["standardwebhooks", "@types"])
       symlinkSync(join(root, "node_modules", name), join(project, "node_modules", name));
-    const files = GUIDES.flatMap((guide) => blocksOf(guide, "ts")).map(({ name, code }) => {
-      const file = `${name.replace(/\W/g, "-")}.ts`;
-      write(file, code);
-      return file;
-    });
     const compilerOptions = {
       module: "nodenext",
       target: "es2022",
@@ -121,15 +131,31 @@ describe("agent-payment-service-client, packed", () => {
       noEmit: true,
       skipLibCheck: true,
     };
-    write("tsconfig.json", { compilerOptions, files });
-    run(project, process.execPath, join(root, "node_modules/typescript/bin/tsc"), "-p", project);
+    const typed = GUIDES.flatMap((guide) => blocksOf(guide, "ts"));
+    // JavaScript has no types of parameters.
+    const untyped = { ...compilerOptions, checkJs: true, noImplicitAny: false };
+    for (const [blocks, options] of [
+      [typed, compilerOptions],
+      [blocksOf("first-job.md", "js"), untyped],
+    ] as const) {
+      const files = blocks.map(({ name, language, code }) => {
+        const file = `${name.replace(/\W/g, "-")}.${language}`;
+        write(file, code);
+        return file;
+      });
+      expect(files).not.toEqual([]);
+      write("tsconfig.json", { compilerOptions: options, files });
+      run(project, process.execPath, join(root, "node_modules/typescript/bin/tsc"), "-p", project);
+    }
   });
 
-  it("runs in Node", () => {
+  it("runs in Node, also in that of the machine", () => {
     const script = `import { use } from "./use.js";
       console.log(JSON.stringify(await use("${host.url}/api/v1", "${ADMIN_KEY}")));`;
-    const printed = run(project, process.execPath, "--input-type=module", "-e", script);
-    expect(JSON.parse(printed)).toEqual(EXPECTED);
+    for (const PATH of [process.env.PATH ?? "", machinePath()]) {
+      const command = ["env", `PATH=${PATH}`, "node", "--input-type=module", "-e", script] as const;
+      expect(JSON.parse(run(project, ...command))).toEqual(EXPECTED);
+    }
   });
 
   it("runs in a Worker, and for browsers is no larger than 10 KB", async () => {

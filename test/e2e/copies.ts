@@ -4,7 +4,7 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, vi } from "vitest";
 import { ask } from "../../devnet/client/api.ts";
@@ -14,6 +14,12 @@ const READY = /^ready: (http:\/\/127\.0\.0\.1:\d+) · admin key: (\S+)$/gm;
 const DIFF = "diff/onchain-state-or-result?network=Preprod&limit=100";
 /** Time limit for automatic steps on a busy machine. */
 export const WAIT_MS = 200_000;
+
+/** `PATH` with the machine's Node, which users have, instead of the newer one of this repository's packages. */
+export function machinePath(): string {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  return folders.filter((folder) => !folder.includes("node_modules")).join(delimiter);
+}
 
 /** A running `npm start`, in a separate process group. */
 export interface Copy {

@@ -3,10 +3,10 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { expect } from "vitest";
 import { within } from "../../../src/timeout.ts";
 import { type Copy, root, run, WAIT_MS } from "../copies.ts";
+import type { PackedClient } from "../packed-client.ts";
 
 /** The guides of which every block is a program or a command. */
 export const GUIDES = [
@@ -29,7 +29,6 @@ const LANGUAGES = {
 };
 type Language = keyof typeof LANGUAGES;
 
-const CLIENT = pathToFileURL(join(root, "client/index.ts")).href;
 /** Languages that not every machine has, and how they are asked for. */
 const OPTIONAL = { python: ["python3", "--version"], go: ["go", "version"], php: ["php", "-v"] };
 
@@ -68,32 +67,43 @@ export interface Conditions {
   before?: string;
   after?: string;
   args?: string[];
+  /** Files beside the block, by name: other blocks, which the block runs. */
+  files?: Record<string, Block | undefined>;
 }
 
 /** Runs code blocks, each in its folder, whose files persist between its runs. */
 export class Blocks {
-  /** Names of those that were run. */
-  readonly ran = new Set<string>();
+  /** Names of those that were run, by any. */
+  static readonly ran = new Set<string>();
   readonly #folder = mkdtempSync(join(tmpdir(), "guides-"));
   readonly #env: Record<string, string>;
 
   /** @param env - what every block has in its environment */
   constructor(env: Record<string, string>) {
     this.#env = env;
+  }
+
+  /** Installs what the programs import: the client as its users do, the rest from this repository. */
+  async install(client: PackedClient, ...others: string[]): Promise<void> {
     writeFileSync(join(this.#folder, "package.json"), '{"type":"module"}');
-    symlinkSync(join(root, "node_modules"), join(this.#folder, "node_modules"));
+    await client.install(this.#folder);
+    for (const name of others)
+      symlinkSync(join(root, "node_modules", name), join(this.#folder, "node_modules", name));
   }
 
   /** Starts a block; `killCopies` ends it. */
   start(block: Block | undefined, conditions: Conditions = {}): Copy {
     if (!block) throw new Error("the guide has no such block");
-    const { env = {}, before = "", after = "", args = [] } = conditions;
+    const { env = {}, before = "", after = "", args = [], files = {} } = conditions;
     const { command, file } = LANGUAGES[block.language];
     const folder = join(this.#folder, block.name);
     mkdirSync(folder, { recursive: true });
-    const code = block.code.replaceAll('"agent-payment-service-client"', `"${CLIENT}"`);
-    writeFileSync(join(folder, file), `${before}${code}${after}`);
-    this.ran.add(block.name);
+    for (const [name, beside] of Object.entries({ ...files, [file]: block })) {
+      if (!beside) throw new Error(`the guide has no block for ${name}`);
+      const code = beside === block ? `${before}${block.code}${after}` : beside.code;
+      writeFileSync(join(folder, name), code);
+      Blocks.ran.add(beside.name);
+    }
     const [program = "", ...flags] = command;
     return run(program, [...flags, file, ...args], { ...this.#env, ...env }, folder);
   }

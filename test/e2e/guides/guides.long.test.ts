@@ -6,17 +6,29 @@ import { buy, createPayer } from "../../../devnet/demo/x402/buyer.ts";
 import { PAYEE } from "../../../devnet/demo/x402/resource.ts";
 import { dollarsOf, giveGas } from "../../../devnet/evm/money.ts";
 import { generateSecret, signHeaders } from "../../../src/webhooks/endpoints/signature.ts";
-import { type Address, freePort, killCopies, ready, start, WAIT_MS } from "../copies.ts";
+import {
+  type Address,
+  freePort,
+  killCopies,
+  machinePath,
+  ready,
+  start,
+  WAIT_MS,
+} from "../copies.ts";
+import { PackedClient } from "../packed-client.ts";
 import { Blocks, blocksOf, GUIDES, has } from "./blocks.ts";
 
 const LINES = 30;
 
 let service: Address;
 let client: Client;
+let packed: PackedClient;
 let blocks: Blocks;
 /** Of a receiver, which the service may reach although it is on this machine. */
 let hookPort: number;
+/** An agent of each payment source. */
 let agent: string;
+let agentOfV2: string;
 
 beforeAll(async () => {
   hookPort = await freePort();
@@ -24,21 +36,24 @@ beforeAll(async () => {
   const copy = start(await freePort(), "--no-demo", origins);
   service = await ready(copy);
   client = createClient({ baseUrl: service.url, token: service.adminKey });
-  blocks = new Blocks({ SERVICE_URL: service.url, SERVICE_TOKEN: service.adminKey });
-  agent = await register();
+  packed = await PackedClient.open();
+  blocks = new Blocks(access());
+  await blocks.install(packed, "standardwebhooks", "express");
+  agent = await register("Web3ChainV1");
+  agentOfV2 = await register("Web3ChainV2");
   await until(() => /^sold by x402/m.test(copy.stdout), { what: "x402", limitMs: WAIT_MS });
 });
 
 afterAll(() => {
   killCopies();
   blocks.remove();
+  packed.close();
 });
 
-it("docs/first-job.md is a program of 30 lines that quotes, buys, waits, delivers and follows", async () => {
-  const [program] = blocksOf("first-job.md", "ts");
+it("docs/first-job.md leads from an empty folder to a job, by a program of 30 lines", async () => {
+  const [program] = blocksOf("first-job.md", "js");
   expect(program?.code.trimEnd().split("\n").length).toBeLessThanOrEqual(LINES);
-  const printed = await blocks.output(program, { env: { AGENT: agent } });
-  expect(printed).toBe("delivered: true\nResultSubmitted closed\n");
+  expect(await firstJob(agent)).toMatch(/\ndelivered: true\nResultSubmitted closed\n$/);
 });
 
 it("docs/polling.md has programs that print each change once, also when they are run again", async () => {
@@ -198,13 +213,34 @@ it("docs/webhooks.md has a receiver in Express that the service reaches on one's
   expect(forged.status).toBe(400);
 });
 
+it("docs/first-job.md needs nothing more for an agent of Web3ChainV2", async () => {
+  // The program prints the earlier purchases, too.
+  expect(await firstJob(agentOfV2)).toMatch(/\ndelivered: true\n(\w+ closed\n){3}$/);
+});
+
 it("every block of the guides was run", () => {
   const missing = (["python", "go", "php"] as const).filter((language) => !has(language));
   const left = GUIDES.flatMap((guide) => blocksOf(guide)).filter(
-    ({ name, language }) => !blocks.ran.has(name) && !missing.some((one) => one === language),
+    ({ name, language }) => !Blocks.ran.has(name) && !missing.some((one) => one === language),
   );
   expect(left.map(({ name, language }) => `${name}: ${language}`)).toEqual([]);
 });
+
+/** What the programs are told of the service. */
+const access = () => ({ SERVICE_URL: service.url, SERVICE_TOKEN: service.adminKey });
+
+/** Follows docs/first-job.md in an empty folder, with the machine's Node. */
+async function firstJob(AGENT: string): Promise<string> {
+  const newcomer = new Blocks({ ...access(), ...packed.env, PATH: machinePath() });
+  try {
+    const [commands] = blocksOf("first-job.md", "sh");
+    const [program] = blocksOf("first-job.md", "js");
+    const env = { AGENT, CLIENT: packed.file };
+    return await newcomer.output(commands, { env, files: { "first-job.mjs": program } });
+  } finally {
+    newcomer.remove();
+  }
+}
 
 /** Waits until a server answers, whatever it says. */
 async function answers(url: string): Promise<void> {
@@ -230,12 +266,12 @@ function rpcOf(url: string) {
 }
 
 /** Registers an agent at a selling wallet, and waits until the chain shows it. */
-async function register(): Promise<string> {
+async function register(type: string): Promise<string> {
   const query = { limit: 100 };
   const { ExtendedPaymentSources } = unwrap(
     await client.GET("/api/v1/payment-source-extended", { params: { query } }),
   );
-  const source = ExtendedPaymentSources.find((one) => one.paymentSourceType === "Web3ChainV1");
+  const source = ExtendedPaymentSources.find((one) => one.paymentSourceType === type);
   const sellingWalletVkey = source?.SellingWallets[0]?.walletVkey ?? "";
   const agent = unwrap(
     await client.POST("/api/v1/registry", {
