@@ -7,7 +7,10 @@ const DEFAULT_FOLDER = fileURLToPath(new URL("../.local-state", import.meta.url)
 export interface StartOptions {
   /** Print the usage, and nothing else. */
   help?: boolean;
+  /** The local chain, and a service without records. */
   "no-demo"?: boolean;
+  /** The demo's sources, wallets and x402 resource, on which nothing is played. */
+  idle?: boolean;
   /** Folder that chain and records are kept in; they are forgotten when omitted. */
   keep?: string;
   /** Origins on this machine, comma separated. */
@@ -17,13 +20,15 @@ export interface StartOptions {
 const OPTIONS = {
   help: { type: "boolean", short: "h" },
   "no-demo": { type: "boolean" },
+  idle: { type: "boolean" },
   keep: { type: "string" },
   origins: { type: "string" },
 } as const;
 
 export const USAGE = `npm start -- [options]   runs the service on a local chain, with a demo playing on it
 
-  --no-demo            starts empty
+  --no-demo            has the local chain and nothing else, as a new deployment does
+  --idle               has the demo's payment sources, wallets and x402 resource, and plays nothing
   --keep, --keep=DIR   keeps chain and records in .local-state/ or DIR, and resumes from there
   --origins=URL,…      origins on this machine that webhooks, agents and nodes of yours may be at
   --help               prints this

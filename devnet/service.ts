@@ -4,6 +4,7 @@ import { setInterval } from "node:timers/promises";
 import { templates } from "./contracts/index.ts";
 import { ACTOR_FUNDS } from "./demo/actors/wallets.ts";
 import { type Agents, startAgents } from "./demo/agents.ts";
+import { registerFunding } from "./demo/funding.ts";
 import { type InboxProvider, startInboxProvider } from "./demo/inbox-provider.ts";
 import { type Receiver, startReceiver } from "./demo/receiver.ts";
 import { ensureRegistrySource } from "./demo/registry.ts";
@@ -32,6 +33,8 @@ export interface ServiceOptions {
   begins?: number;
   /** Origins on this machine, beside the demo's own, that webhooks, agents and nodes may be at. */
   origins?: readonly string[];
+  /** Whether the service has no record: no source, wallet, webhook or EVM chain. */
+  isEmpty?: boolean;
   /** Whether actors play with the managed wallets first: the service only watches, until `handOver`. */
   hasActors?: boolean;
   /** Milliseconds between two runs of the cron; default 2,000. The platform's are a minute apart. */
@@ -50,6 +53,8 @@ export interface Service {
   chain: Chain;
   /** Base URL of the chain's provider. */
   provider: string;
+  /** Base URL of the chain's controls: see `devnet/server/control.ts`. */
+  controls: string;
   /** Makes calls to the chain's provider fail. */
   faults: Faults;
   /** From now on the chain has a block every two seconds, with what has come meanwhile. */
@@ -76,6 +81,7 @@ const BLOCK_EVERY_MS = 2_000;
 const CHAIN_NAME = "demo";
 /** Seconds: the agents of the demo come and go. */
 const CHECK_EVERY_S = "3";
+const NO_EVM = new EvmUnavailable("an empty service has no EVM chain");
 /** The local chain has no quota: two days of history are read at once. */
 const CALLS_PER_SECOND = "1000";
 
@@ -103,7 +109,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       ...(journal && { journal }),
     });
     const { chain, url } = chainNode;
-    const evm = await startEvm(options.keep);
+    registerFunding(devnet);
+    const evm = options.isEmpty ? NO_EVM : await startEvm(options.keep);
     const node = evm instanceof EvmUnavailable ? null : evm;
     if (node) closers.push(() => node.close());
     const agents = await startAgents();
@@ -135,9 +142,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const closeHost = () => (closed ??= host.close());
     closers.push(closeHost);
     const admin = { url: host.url, token: options.variables.ADMIN_KEY };
-    await ensureRegistrySource(admin);
-    await ensureSources(admin, options.hasActors ? "nothing" : "all");
-    await ensureWebhook(admin, receiver);
+    if (!options.isEmpty) {
+      await ensureRegistrySource(admin);
+      await ensureSources(admin, options.hasActors ? "nothing" : "all");
+      await ensureWebhook(admin, receiver);
+    }
     let x402: Service["x402"];
     if (evm instanceof EvmUnavailable) x402 = evm;
     else {
@@ -153,7 +162,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     });
     const goLive = () => chainNode.mineEvery(BLOCK_EVERY_MS);
     const { faults } = chainNode;
-    const served = { url: host.url, chain, provider: url, faults, goLive };
+    const controls = `${devnet.url}/_control/${CHAIN_NAME}`;
+    const served = { url: host.url, chain, provider: url, controls, faults, goLive };
     return { ...served, host, agents, inbox, receiver, x402, close };
   } catch (error) {
     await close();

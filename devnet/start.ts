@@ -2,7 +2,7 @@
  * `npm start`: the service on a local chain, for development and demonstration. Its state is
  * deleted on exit, unless a folder is given to store it.
  *
- *     PORT=8787 npm start -- [--no-demo] [--keep | --keep=FOLDER] [--origins=ORIGIN,…]
+ *     PORT=8787 npm start -- [--no-demo | --idle] [--keep | --keep=FOLDER] [--origins=ORIGIN,…]
  */
 import { once } from "node:events";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -22,18 +22,20 @@ import type { PlayedLife } from "./demo/scenes.ts";
 import { handOver } from "./demo/sources.ts";
 import { playPurchases } from "./demo/x402/buyer.ts";
 import { EvmUnavailable } from "./evm/node.ts";
-import { requireFolder, requireWritableCheckout } from "./folders.ts";
+import { requireAssets, requireFolder, requireWritableCheckout } from "./folders.ts";
 import { readOptions, type StartOptions, USAGE } from "./options.ts";
 import { readOrigins } from "./origins.ts";
+import { createProgress } from "./progress.ts";
 import { developmentSecrets } from "./secrets.ts";
 import type { Service } from "./service.ts";
+import { summaryOf } from "./summary.ts";
 
 const DEFAULT_PORT = "8787";
 const ORPHAN_CHECK_MS = 500;
-const DIFF = "/api/v1/purchase/diff/onchain-state-or-result?network=Preprod";
-const SETTLEMENTS = "/api/v1/x402/settlements";
 
+const progress = createProgress(process.stdout);
 const flags = optionsOrEnd();
+const extent = flags["no-demo"] ? "nothing" : flags.idle ? "idle" : "demo";
 /** A separate bundle, because another copy may be building at this moment. */
 const folder = mkdtempSync(join(tmpdir(), "agent-payment-service-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -52,12 +54,15 @@ async function start(): Promise<void> {
   requireWritableCheckout();
   const keep = flags.keep && resolve(flags.keep);
   if (keep) requireFolder(keep);
+  requireAssets();
   const variables = developmentSecrets();
+  progress.begin("Building the Worker");
   const { path: bundle } = await buildWorker(folder);
   const logged = join(keep || folder, "service.log");
   writeFileSync(logged, "");
   logFile = logged;
   const log = (line: string) => appendFileSync(logged, `${line}\n`);
+  progress.begin("Starting the local chain and the Worker");
   // It takes a second to load, which nobody waits for who is refused above.
   const { startService } = await import("./service.ts");
   service = await startService({
@@ -66,7 +71,8 @@ async function start(): Promise<void> {
     bundle,
     log,
     origins,
-    hasActors: !flags["no-demo"],
+    isEmpty: extent === "nothing",
+    hasActors: extent === "demo",
     // The demo's two days are over when the service begins.
     begins: Date.now() - HISTORY_MS,
     ...(keep && { keep }),
@@ -74,43 +80,47 @@ async function start(): Promise<void> {
   const access = { url: service.url, token: variables.ADMIN_KEY };
   // A chain that was kept has had its demo; one that was stopped in the middle of it stays so.
   const isNew = service.chain.tip().height === 0;
-  const isPlayed = isNew && !flags["no-demo"];
+  const isPlayed = isNew && extent === "demo";
   if (isNew) publishScripts(service.chain);
   let played: PlayedLife[] = [];
   if (isPlayed) {
+    progress.begin("Playing two days of the demo's purchases");
     registerAgents(service.chain, service.agents);
     played = await playHistory(service.chain);
   }
   if (isNew) service.chain.moveTo(Date.now());
   service.goLive();
   if (isPlayed) {
+    progress.begin("Registering the demo's agents");
     // From here on the service spends from the actors' wallets, and they no more.
     await handOver(access);
     const play = await playRegistrations({ ...service, ...access });
     goOn(play(curtain.signal));
   }
-  if (!flags["no-demo"]) takeJobs(service.agents, access, curtain.signal);
-  if (!flags["no-demo"]) goOn(playPresent(access, service.agents, curtain.signal, log));
-  const curl = (path: string) => `curl -s -H 'token: ${access.token}' '${access.url}${path}'`;
-  console.log(`ready: ${service.url} · admin key: ${variables.ADMIN_KEY}`);
-  console.log(`console: ${service.url}/console`);
-  console.log(`API reference: ${service.url}/docs`);
-  console.log(`purchases: ${curl(DIFF)}`);
-  console.log(`webhooks arrive at: ${service.receiver.url}`);
-  const { x402 } = service;
-  if (x402 instanceof EvmUnavailable) console.log(`x402 is left out: ${x402.message}`);
-  else {
-    console.log(`sold by x402: curl -i '${x402.resource.url}'`);
-    console.log(`settlements: ${curl(SETTLEMENTS)}`);
-    if (isPlayed) goOn(playPurchases(access, x402.node, x402.resource.url));
+  if (extent === "demo") {
+    takeJobs(service.agents, access, curtain.signal);
+    goOn(playPresent(access, service.agents, curtain.signal, log));
   }
+  const { x402, controls } = service;
+  const isSold = !(x402 instanceof EvmUnavailable);
+  if (isPlayed && isSold) goOn(playPurchases(access, x402.node, x402.resource.url));
   const paid = played.findLast(({ ends }) => ends === "Withdrawn");
-  if (paid) {
-    const script = join(keep || folder, "invoice.sh");
-    writeFileSync(script, `${invoiceCommand(access, paid, Date.now())}\n`, { mode: 0o700 });
-    console.log(`an invoice, as invoice.pdf: sh '${script}'`);
-  }
-  console.log(`the service logs to: ${logged}`);
+  const invoiceScript = paid && join(keep || folder, "invoice.sh");
+  if (invoiceScript)
+    writeFileSync(invoiceScript, `${invoiceCommand(access, paid, Date.now())}\n`, { mode: 0o700 });
+  progress.end();
+  const lines = summaryOf({
+    url: service.url,
+    adminKey: variables.ADMIN_KEY,
+    extent,
+    isKept: keep !== undefined,
+    controls,
+    receiver: service.receiver.url,
+    sold: isSold ? x402.resource.url : x402,
+    ...(invoiceScript && { invoiceScript }),
+    log: logged,
+  });
+  console.log(lines.join("\n"));
 }
 
 /** Ends here when there is nothing to start: for `--help`, and for what is no option. */
@@ -118,9 +128,11 @@ function optionsOrEnd(): StartOptions {
   try {
     const options = readOptions(process.argv.slice(2));
     if (!options.help) return options;
+    progress.end();
     console.log(USAGE);
     process.exit(0);
   } catch (error) {
+    progress.end();
     console.error(error instanceof Error ? error.message : error);
     process.exit(1);
   }
@@ -178,6 +190,7 @@ try {
   await started;
 } catch (error) {
   if (!stopping) {
+    progress.end();
     if (logFile !== undefined) process.stderr.write(readFileSync(logFile));
     console.error(error instanceof Error ? error.message : error);
     process.exit(1);

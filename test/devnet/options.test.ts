@@ -8,6 +8,7 @@ it("readOptions reads what npm start was asked for", () => {
     keep: "there",
     origins: "http://127.0.0.1:9000",
   });
+  expect(readOptions(["--idle"])).toEqual({ idle: true });
   expect(readOptions(["--keep"]).keep).toMatch(/\.local-state$/);
   for (const help of ["--help", "-h"]) expect(readOptions([help])).toEqual({ help: true });
 });
@@ -26,7 +27,7 @@ it.each([
 });
 
 it("the usage lists every option, in lines that fit a screen", () => {
-  for (const option of ["--no-demo", "--keep", "--origins", "--help", "PORT="])
+  for (const option of ["--no-demo", "--idle", "--keep", "--origins", "--help", "PORT="])
     expect(USAGE).toContain(option);
   expect(Math.max(...USAGE.split("\n").map(({ length }) => length))).toBeLessThan(100);
 });

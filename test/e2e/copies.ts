@@ -10,7 +10,7 @@ import { expect, vi } from "vitest";
 import { ask } from "../../devnet/client/api.ts";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
-const READY = /^ready: (http:\/\/127\.0\.0\.1:\d+) · admin key: (\S+)$/gm;
+const READY = /^ {2}Console +(http:\/\/127\.0\.0\.1:\d+)\/console\n {2}Admin key +(\S+)$/gm;
 const DIFF = "diff/onchain-state-or-result?network=Preprod&limit=100";
 /** Time limit for automatic steps on a busy machine. */
 export const WAIT_MS = 200_000;
@@ -75,16 +75,16 @@ export function run(
   return copy;
 }
 
-/** Each of the ready lines that a copy has printed. */
-export function readyLines(copy: Copy): Address[] {
+/** The addresses that a copy has printed: one, once it is ready. */
+export function printedAddresses(copy: Copy): Address[] {
   return [...copy.stdout.matchAll(READY)].map(([, url = "", adminKey = ""]) => ({ url, adminKey }));
 }
 
-/** Waits for the ready line. */
+/** Waits until a copy prints its address. */
 export function ready(copy: Copy): Promise<Address> {
   const line = () => {
     if (copy.process.exitCode !== null) throw new Error(`it stopped:\n${copy.stderr}`);
-    return readyLines(copy)[0];
+    return printedAddresses(copy)[0];
   };
   return vi.waitUntil(line, { timeout: WAIT_MS, interval: 100 });
 }

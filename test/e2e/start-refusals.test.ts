@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -117,6 +117,30 @@ it("npm start says in one line that ESCROW_CONTRACTS names a file that is not ri
   expect((await once(copy.process, "close"))[0]).toBe(1);
   expect(copy.stderr).toBe(`ESCROW_CONTRACTS: ${file}: names no generation\n`);
   expect(copy.stdout).toBe("");
+});
+
+it("npm start reports in one line that npm ci has not run", () => {
+  for (const part of PARTS) cpSync(join(root, part), join(folder, part), { recursive: true });
+  const { status, stdout, stderr } = spawnSync("npm", ["start", "--silent"], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  expect({ status, stdout, stderr }).toEqual({
+    status: 1,
+    stdout: "",
+    stderr: "The packages are not installed: run npm ci, then npm start\n",
+  });
+});
+
+it("npm start reports in one line a Node that is too old", () => {
+  const program = `Object.defineProperty(process.versions, "node", { value: "20.1.0" });
+    require("./devnet/require-node.cjs");`;
+  const { status, stderr } = spawnSync(process.execPath, ["--eval", program], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^This is Node 20\.1\.0, and the service needs Node 24\.\S+: .*\n$/);
 });
 
 it("npm uses the Node of the install, whichever Node started npm", () => {

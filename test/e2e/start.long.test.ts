@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ask } from "../../devnet/client/api.ts";
-import { BUYERS, STRANGER } from "../../devnet/demo/actors/wallets.ts";
+import { BUYERS, SELLERS, STRANGER } from "../../devnet/demo/actors/wallets.ts";
 import { type Receiver, startReceiver } from "../../devnet/demo/receiver.ts";
 import { EVENT_KINDS } from "../../src/events/event-kinds.ts";
 import {
@@ -23,10 +23,30 @@ import {
 /** A person reads and copies such a line at once. */
 const MAX_LINE_LENGTH = 200;
 
+/** What a service has records of. */
+const LISTS = [
+  "/payment-source-extended?network=Preprod",
+  "/registry-source?network=Preprod",
+  "/registry?network=Preprod",
+  "/inbox-agents?network=Preprod",
+  "/wallet/list",
+  "/webhooks",
+  "/x402/networks",
+  "/x402/wallets",
+  "/x402/payment-sources",
+];
+
+/** The rows of all lists, by the list's name in the answer. */
+async function lists({ url, adminKey: token }: Address): Promise<Record<string, object[]>> {
+  const answers = LISTS.map((path) => ask<Record<string, unknown>>({ url, token }, "GET", path));
+  const entries = (await Promise.all(answers)).flatMap(Object.entries);
+  return Object.fromEntries(entries.filter(([, rows]) => Array.isArray(rows)));
+}
+
 describe("npm start twice at once", () => {
   let folder: string;
   let receivers: [mine: Receiver, other: Receiver];
-  /** One that keeps its state, and one with an origin on this machine. */
+  /** An empty one that keeps its state, and an idle one with an origin on this machine. */
   let copies: [kept: Copy, open: Copy];
   let services: [kept: Address, open: Address];
   beforeAll(async () => {
@@ -34,7 +54,7 @@ describe("npm start twice at once", () => {
     receivers = [await startReceiver(), await startReceiver()];
     copies = [
       start(await freePort(), "--no-demo", `--keep=${folder}`),
-      start(await freePort(), "--no-demo", `--origins=${receivers[0].url}`),
+      start(await freePort(), "--idle", `--origins=${receivers[0].url}`),
     ];
     services = await Promise.all([ready(copies[0]), ready(copies[1])]);
   });
@@ -44,8 +64,22 @@ describe("npm start twice at once", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("runs both, and without the demo nothing is there", async () => {
+  it("runs both, with sources and no payments when idle, and without any record when without the demo", async () => {
+    const [empty, idle] = services;
     for (const service of services) expect(await records(service, "payment")).toEqual([]);
+    expect(await lists(idle)).toMatchObject({ ExtendedPaymentSources: [{}, {}], Webhooks: [{}] });
+    for (const [name, rows] of Object.entries(await lists(empty)))
+      expect(`${name}: ${rows.length}`).toBe(`${name}: 0`);
+  });
+
+  it("funds a wallet on the chain of an empty start by the printed command", async () => {
+    const [{ stdout }] = copies;
+    const [, url = ""] = /'(\S+\/_control\/demo\/fund)'/.exec(stdout) ?? [];
+    const body = JSON.stringify({ address: SELLERS[0].address });
+    for (const _ of ["once", "twice"]) {
+      const answer = await fetch(url, { method: "POST", body });
+      expect(await answer.json()).toEqual({ hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    }
   });
 
   it("lets webhooks arrive at an origin that --origins names, and at no other of this machine", async () => {
@@ -79,21 +113,23 @@ describe("npm start twice at once", () => {
   it("prints the path of the service's log file", async () => {
     const [{ stdout }] = copies;
     const file = join(folder, "service.log");
-    expect(stdout.split("\n")).toContain(`the service logs to: ${file}`);
+    expect(stdout.split("\n")).toContain(`  Log        ${file}`);
     // Written by the first run of the cron.
     await expect.poll(() => readFileSync(file, "utf8")).toContain("reseal.done");
   });
 
-  it("stops both when asked to, and prints nothing but the known lines", async () => {
+  it("stops both when asked to, and prints phases and then at most 15 lines", async () => {
     const [kept, open] = copies;
     expect(await Promise.all([stop(kept, "SIGINT"), stop(open, "SIGTERM")])).toEqual([0, 0]);
-    const known =
-      /^(ready|console|API reference|purchases|webhooks arrive at|sold by x402|settlements|x402 is left out|the service logs to): /;
     for (const { stdout, stderr } of copies) {
-      const lines = stdout.trim().split("\n");
-      expect(lines.filter((line) => !known.test(line) || line.length > MAX_LINE_LENGTH)).toEqual(
-        [],
-      );
+      const lines = stdout.trimEnd().split("\n");
+      const summary = lines.slice(lines.findIndex((line) => line.startsWith("Ready.")));
+      expect(lines.slice(0, -summary.length)).toEqual([
+        "Building the Worker …",
+        "Starting the local chain and the Worker …",
+      ]);
+      expect(summary.length).toBeLessThanOrEqual(15);
+      expect(lines.filter((line) => line.length > MAX_LINE_LENGTH)).toEqual([]);
       expect(stderr).toBe("");
     }
   });

@@ -5,9 +5,8 @@ import { expect, vi } from "vitest";
 import { buy, playPurchases, type TransferMethod } from "../../devnet/demo/x402/buyer.ts";
 import { type Address, type Copy, ready, WAIT_MS } from "./copies.ts";
 
-const SOLD = /^sold by x402: curl -i '(\S+)'$/m;
-const SETTLEMENTS = /^settlements: curl -s -H 'token: (\S+)' '(\S+\/x402\/settlements)'$/m;
-const RECEIVER = /^webhooks arrive at: (\S+)$/m;
+const SOLD = /^ {2}x402 +(http\S+)$/m;
+const RECEIVER = /^ {2}Webhooks +(\S+)$/m;
 const tokenAbi = parseAbi(["function balanceOf(address owner) view returns (uint256)"]);
 
 export interface Settlement {
@@ -25,22 +24,16 @@ export class X402Demo {
   readonly resource: string;
   readonly receiver: string;
   readonly #service: Address;
-  readonly #settlements: { url: string; token: string };
 
   private constructor(copy: Copy, service: Address) {
     const found = (line: RegExp) => line.exec(copy.stdout) ?? [];
     [, this.resource = ""] = found(SOLD);
     [, this.receiver = ""] = found(RECEIVER);
-    const [, token = "", url = ""] = found(SETTLEMENTS);
-    this.#settlements = { url, token };
     this.#service = service;
   }
 
   static async of(copy: Copy): Promise<X402Demo> {
-    const service = await ready(copy);
-    // The lines come after the ready line.
-    await vi.waitUntil(() => SETTLEMENTS.test(copy.stdout), { timeout: WAIT_MS });
-    return new X402Demo(copy, service);
+    return new X402Demo(copy, await ready(copy));
   }
 
   async get<Data>(path: string): Promise<Data> {
@@ -49,8 +42,8 @@ export class X402Demo {
   }
 
   async settlements(): Promise<Settlement[]> {
-    const { url, token } = this.#settlements;
-    return (await read<{ Settlements: Settlement[] }>(url, token)).Settlements;
+    const { Settlements } = await this.get<{ Settlements: Settlement[] }>("/x402/settlements");
+    return Settlements;
   }
 
   /** Has the demo's buyer buy, where the demo is not played. */
