@@ -6,7 +6,7 @@ import { copyFile, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { build } from "esbuild";
+import { type BuildOptions, build } from "esbuild";
 
 const SOURCE_FOLDER = fileURLToPath(new URL(".", import.meta.url));
 
@@ -34,6 +34,20 @@ export const CONSOLE_HEADERS = [
   "X-Frame-Options: DENY",
 ];
 
+/** How the console is bundled. */
+export const consoleBundle: BuildOptions = {
+  entryPoints: { app: join(SOURCE_FOLDER, "main.tsx"), style: join(SOURCE_FOLDER, "style.css") },
+  outdir: SOURCE_FOLDER,
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: "es2022",
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  legalComments: "none",
+  logLevel: "warning",
+};
+
 /**
  * Bundles the console: `console.html`, served at `/console`, and what it loads below that.
  *
@@ -43,18 +57,7 @@ export const CONSOLE_HEADERS = [
 export async function buildConsole(folder: string): Promise<ConsoleSize[]> {
   const target = join(folder, "console");
   await mkdir(target, { recursive: true });
-  await build({
-    entryPoints: { app: join(SOURCE_FOLDER, "main.tsx"), style: join(SOURCE_FOLDER, "style.css") },
-    outdir: target,
-    bundle: true,
-    minify: true,
-    format: "esm",
-    target: "es2022",
-    jsx: "automatic",
-    jsxImportSource: "preact",
-    legalComments: "none",
-    logLevel: "warning",
-  });
+  await build({ ...consoleBundle, outdir: target });
   await copyFile(join(SOURCE_FOLDER, "icon.svg"), join(target, "icon.svg"));
   await copyFile(join(SOURCE_FOLDER, "index.html"), join(folder, "console.html"));
   return measureConsole(folder);

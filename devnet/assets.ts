@@ -1,8 +1,8 @@
 /**
  * Prepares static files. `public/`, from which wrangler serves them, gets the API reference
- * (`src/http/reference.ts`), the console, and the docs as Markdown with their index for
- * models (llmstxt.org). `src/packages/` gets the packages that are separate modules. Run it after
- * an install and before anything that starts the Worker.
+ * (`src/http/reference.ts`), the console, NOTICE, and the docs as Markdown with their index for
+ * models (llmstxt.org). `src/packages/` gets the packages that are separate modules. Run it after an
+ * install and before anything that starts the Worker.
  */
 import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -24,6 +24,7 @@ const docs = new URL("docs/", root);
 for (const name of await readdir(docs))
   if (name.endsWith(".md")) await copyFile(new URL(name, docs), new URL(name, target));
 await copyFile(new URL("llms.txt", docs), new URL("../llms.txt", target));
+await copyFile(new URL("NOTICE", root), new URL("../NOTICE.txt", target));
 
 await buildConsole(fileURLToPath(new URL("../", target)));
 await buildPackages();

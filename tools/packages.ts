@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, type Plugin } from "esbuild";
+import { type BuildOptions, build, type Plugin } from "esbuild";
 
 const TARGET = fileURLToPath(new URL("../src/packages", import.meta.url));
 
@@ -22,20 +22,23 @@ const withoutBrotli: Plugin = {
   },
 };
 
+/** How the modules are bundled. */
+export const packageBundles: BuildOptions = {
+  entryPoints: { "pdf-lib": "pdf-lib", fontkit: "fontkit", viem: join(TARGET, "viem.mts") },
+  outdir: TARGET,
+  outExtension: { ".js": ".mjs" },
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: "es2024",
+  conditions: ["workerd", "worker", "browser"],
+  mainFields: ["browser", "module", "main"],
+  plugins: [withoutBrotli],
+  legalComments: "none",
+  logLevel: "warning",
+};
+
 /** @throws with esbuild's messages when one does not build */
 export async function buildPackages(): Promise<void> {
-  await build({
-    entryPoints: { "pdf-lib": "pdf-lib", fontkit: "fontkit", viem: join(TARGET, "viem.mts") },
-    outdir: TARGET,
-    outExtension: { ".js": ".mjs" },
-    bundle: true,
-    minify: true,
-    format: "esm",
-    target: "es2024",
-    conditions: ["workerd", "worker", "browser"],
-    mainFields: ["browser", "module", "main"],
-    plugins: [withoutBrotli],
-    legalComments: "none",
-    logLevel: "warning",
-  });
+  await build(packageBundles);
 }

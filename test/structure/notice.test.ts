@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import { beforeAll, expect, it } from "vitest";
+import { type BundledPackage, findBundledPackages, noticeOf } from "../../tools/docs/notice.ts";
+
+let packages: BundledPackage[];
+beforeAll(async () => {
+  packages = await findBundledPackages();
+});
+
+it("NOTICE names every package and font that is bundled, with its license and holders", () => {
+  expect(readFileSync("NOTICE", "utf8")).toBe(noticeOf(packages));
+});
+
+it("findBundledPackages finds what the Worker, its modules, the console, the client and the reference contain", () => {
+  const names = packages.map(({ name }) => name);
+  const [worker, font, module] = ["hono", "@expo-google-fonts/noto-sans", "fontkit"];
+  const [browser, client, reference] = ["preact", "openapi-fetch", "rapidoc"];
+  for (const name of [worker, font, module, browser, client, reference])
+    expect(names).toContain(name);
+  expect(names).not.toContain("vitest");
+});
+
+it("every bundled package has a license that allows distribution, and a holder", () => {
+  const licenses = new Set(packages.map(({ license }) => license));
+  expect([...licenses].sort()).toEqual([
+    "(MIT AND Zlib)",
+    "0BSD",
+    "Apache-2.0",
+    "MIT",
+    "MIT AND OFL-1.1",
+  ]);
+  for (const { name, holders } of packages)
+    for (const holder of holders) expect(`${name}: ${holder}`).toMatch(/: .*\w{4}/);
+});
