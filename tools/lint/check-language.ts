@@ -23,7 +23,7 @@ const MAX_LISTED = 20;
 
 const FILES = [
   "{bench,client,console,devnet,durable-objects,src,test,tools}/**/*.{ts,tsx}",
-  "{CONTRIBUTING,README,SECURITY}.md",
+  "{CODE_OF_CONDUCT,CONTRIBUTING,README,SECURITY}.md",
   "docs/*.md",
 ];
 const files = globSync(FILES, {
