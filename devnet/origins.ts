@@ -1,5 +1,11 @@
 import { isLoopback } from "../src/http/outbound/fetch-public.ts";
 
+/** Where the examples listen that the service calls. */
+export const EXAMPLE_ORIGINS = {
+  webhooks: "http://127.0.0.1:9000",
+  agent: "http://127.0.0.1:9001",
+};
+
 /**
  * Reads what `--origins` lists, comma separated: origins on this machine that the service may reach.
  *

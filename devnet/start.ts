@@ -24,7 +24,7 @@ import { playPurchases } from "./demo/x402/buyer.ts";
 import { EvmUnavailable } from "./evm/node.ts";
 import { requireAssets, requireFolder, requireWritableCheckout } from "./folders.ts";
 import { readOptions, type StartOptions, USAGE } from "./options.ts";
-import { readOrigins } from "./origins.ts";
+import { EXAMPLE_ORIGINS, readOrigins } from "./origins.ts";
 import { createProgress } from "./progress.ts";
 import { developmentSecrets } from "./secrets.ts";
 import type { Service } from "./service.ts";
@@ -50,7 +50,8 @@ async function start(): Promise<void> {
   const port = await freePort(process.env.PORT ?? DEFAULT_PORT);
   // Before anything is built: what they are made of may be a file that is wrong.
   contracts();
-  const origins = flags.origins === undefined ? [] : readOrigins(flags.origins);
+  const named = flags.origins === undefined ? [] : readOrigins(flags.origins);
+  const origins = [...Object.values(EXAMPLE_ORIGINS), ...named];
   requireWritableCheckout();
   const keep = flags.keep && resolve(flags.keep);
   if (keep) requireFolder(keep);

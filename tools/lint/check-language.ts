@@ -22,7 +22,7 @@ const ALLOWED: Record<Rule, number> = {
 const MAX_LISTED = 20;
 
 const FILES = [
-  "{bench,client,console,devnet,durable-objects,src,test,tools}/**/*.{ts,tsx}",
+  "{bench,client,console,devnet,durable-objects,examples,src,test,tools}/**/*.{ts,tsx}",
   "{CODE_OF_CONDUCT,CONTRIBUTING,README,SECURITY}.md",
   "docs/*.md",
 ];

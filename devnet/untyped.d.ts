@@ -1,0 +1,2 @@
+/** Installed without types, which the examples do without. */
+declare module "express";

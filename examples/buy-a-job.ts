@@ -1,0 +1,34 @@
+/** Buys a job: finds an agent, has it quote, locks the price in escrow, and checks the result. */
+import { randomBytes } from "node:crypto";
+import { buy, createClient, hashInput, matchesResult, unwrap } from "agent-payment-service-client";
+
+const { SERVICE_URL = "", SERVICE_TOKEN = "", AGENT = "Steady translator" } = process.env;
+const network = "Preprod";
+const job = randomBytes(10).toString("hex"); // the buyer's identifier of the job
+const input = { text: "Guten Tag" };
+const atMost = [{ unit: "", amount: "5000000" }]; // 5 ADA
+
+const client = createClient({ baseUrl: SERVICE_URL, token: SERVICE_TOKEN });
+const apiBaseUrl = await findAgent(AGENT);
+const quote = await ask("start_job", { identifier_from_purchaser: job, input_data: input });
+const inputHash = await hashInput(job, input);
+const order = { network, quote, identifierFromPurchaser: job, inputHash, atMost } as const;
+const { resultHash } = await buy(client, order, { everyMs: 1000 });
+const { result } = await ask(`status?job_id=${quote.job_id}`);
+console.log("bought:", result);
+console.log("the result has the hash on the chain:", await matchesResult(resultHash, job, result));
+
+async function findAgent(query: string): Promise<string> {
+  const body = { network, query } as const;
+  const { entries } = unwrap(await client.POST("/api/v1/registry-entry-search", { body }));
+  if (!entries[0]) throw new Error(`The registry has no agent "${query}".`);
+  return entries[0].apiBaseUrl;
+}
+
+/** Calls the agent: a GET, or a POST of JSON. */
+async function ask(path: string, body?: object) {
+  const init = body && { method: "POST", body: JSON.stringify(body) };
+  const response = await fetch(`${apiBaseUrl}/${path}`, init);
+  if (!response.ok) throw new Error(`The agent answered: ${await response.text()}`);
+  return response.json();
+}

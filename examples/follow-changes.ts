@@ -1,0 +1,12 @@
+/** Prints each change of a purchase as it happens, until Ctrl-C. */
+import { createClient, follow, purchaseFeed } from "agent-payment-service-client";
+
+const { SERVICE_URL = "", SERVICE_TOKEN = "", FROM } = process.env;
+const client = createClient({ baseUrl: SERVICE_URL, token: SERVICE_TOKEN });
+const feed = purchaseFeed(client, "Preprod");
+
+// In production, store the position of each processed item. FROM=<position> continues after it.
+for await (const { item, position } of follow(feed, { from: FROM, everyMs: 1000 })) {
+  const state = item.onChainState ?? "not on the chain yet";
+  console.log(`${position}  ${state}, ${item.NextAction.requestedAction}`);
+}
