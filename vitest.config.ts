@@ -118,11 +118,8 @@ const inWorkerd = () =>
 /** Files that only a long run has: `LONG_TESTS=1` runs one of them. */
 const LONG_ONLY = EFFORT.isLong ? [] : ["**/*.long.test.ts"];
 
-/** Settlements were seen to stop in runtimes that had run other folders before, never after their own. */
-const X402 = "test/x402/**/*.test.ts";
-
 /** Loads the service anew, which ends the objects of whatever else runs there. */
-const ALONE = "test/{http/names,scope}/**/*.test.ts";
+const ALONE = "test/http/names/*.test.ts";
 
 /** What the projects in workerd have in common. */
 const IN_WORKERD = {
@@ -133,8 +130,8 @@ const IN_WORKERD = {
 };
 
 /**
- * Four projects: `workers` and `x402` run in a few runtimes each, which need not start and load modules
- * for each file (test/setup.ts); `alone` in one for each file; `node` drives the local chain and the
+ * Three projects: `workers` runs in a few runtimes, which need not start and load modules for each file
+ * (test/setup.ts); `alone` in one for each file; `node` drives the local chain and the
  * running service from outside, and runs models of what needs no runtime.
  */
 export default defineConfig({
@@ -151,14 +148,10 @@ export default defineConfig({
         test: {
           name: "workers",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/{console,devnet,e2e,long,model,structure}/**", X402, ALONE, ...LONG_ONLY],
+          exclude: ["test/{console,devnet,e2e,long,model,structure}/**", ALONE, ...LONG_ONLY],
           isolate: false,
           ...IN_WORKERD,
         },
-      },
-      {
-        plugins: [loadAtOnce(), inWorkerd()],
-        test: { name: "x402", include: [X402], exclude: LONG_ONLY, isolate: false, ...IN_WORKERD },
       },
       {
         plugins: [loadAtOnce(), inWorkerd()],

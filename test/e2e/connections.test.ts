@@ -7,11 +7,12 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { buildWorker } from "../../devnet/build.ts";
 import { type Host, startHost } from "../../devnet/host.ts";
 import { developmentSecrets } from "../../devnet/secrets.ts";
+import { sized } from "../support/effort.ts";
 
 /** Larger bodies are refused. */
 const MAX_BODY_BYTES = 1024 * 1024;
 const KEPT_CONNECTIONS = 4;
-const ROUNDS = 10;
+const ROUNDS = sized(3, 10);
 
 let folder: string;
 let host: Host;
