@@ -1,7 +1,7 @@
 /** Lists beside the diffs, and a key's own status: what an answer costs, and how much of that is ours. */
 import { until } from "../devnet/client/wait.ts";
 import { startReceiver } from "../devnet/demo/receiver.ts";
-import { db } from "../src/db/client.ts";
+import { openDb } from "../src/db/client.ts";
 import { measureAboveFloor } from "./support/above-floor.ts";
 import { type BenchContext, call, startBenchService } from "./support/service.ts";
 import type { Row } from "./support/table.ts";
@@ -46,7 +46,7 @@ export async function benchLists(context: BenchContext): Promise<Row[]> {
       method: "POST",
       body,
     });
-    const core = db({ DB: service.host.d1 });
+    const core = openDb({ DB: service.host.d1 });
     for (let written = 0; written < ROWS; written++) {
       await writeSettlement(core, TERMS);
       await call(service, "/api/v1/webhooks/rotate-secret", {

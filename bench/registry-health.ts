@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { D1Database } from "@cloudflare/workers-types";
 import { until } from "../devnet/client/wait.ts";
 import type { Agents } from "../devnet/demo/agents.ts";
-import { db } from "../src/db/client.ts";
-import { checkHealth } from "../src/registry/health/check-agents.ts";
+import { openDb } from "../src/db/client.ts";
+import { checkAgentHealth } from "../src/registry/health/check-agents.ts";
 import { wrapD1 } from "../test/support/d1.ts";
 import type { BenchService } from "./support/service.ts";
 import type { Row } from "./support/table.ts";
@@ -74,12 +74,12 @@ async function rowsWrittenByChecks(d1: D1Database, sourceId: string): Promise<nu
       .prepare("SELECT api_base_url AS url FROM registry_entry LIMIT 1")
       .all<{ url: string }>()
   ).results;
-  await checkHealth(
+  await checkAgentHealth(
     {
-      db: db({ DB: counting }),
+      db: openDb({ DB: counting }),
       network: "Preprod",
       sourceId,
-      outbound: { loopbackOrigins: [new URL(origin?.url ?? "").origin] },
+      fetchOptions: { loopbackOrigins: [new URL(origin?.url ?? "").origin] },
       intervalMs: CHECK_EVERY_S * 1000,
       now: Date.now,
     },

@@ -7,7 +7,7 @@ import { ACTOR_FUNDS, SELLERS } from "../devnet/demo/actors/wallets.ts";
 import { startAgents } from "../devnet/demo/agents.ts";
 import { startDevnet } from "../devnet/server/server.ts";
 import { NETWORKS } from "../src/chain/network.ts";
-import { db } from "../src/db/client.ts";
+import { openDb } from "../src/db/client.ts";
 import { readProfile } from "../src/registry/entries/profile.ts";
 import { buildAgentEntryQuery } from "../src/registry/payment-information.ts";
 import { buildRegistryDiffQuery } from "../src/registry/registry-diff.ts";
@@ -87,7 +87,7 @@ async function loadEntries(
   count: number,
   agentsUrl: string,
 ): Promise<void> {
-  const database = () => db({ DB: d1 }, "Preprod");
+  const database = () => openDb({ DB: d1 }, "Preprod");
   const policyId = contractOf("Web3ChainV1").policy.hash;
   const source = { id: sourceId, network: "Preprod", policyId, url: null } as const;
   for (let i = 0; i < count; i += PER_BATCH) {
@@ -182,14 +182,14 @@ async function rowsReadByDiff(
     cursorId: start.id,
     limit: 50,
   });
-  await db({ DB: counting.d1 }).all(sql, ...params);
+  await openDb({ DB: counting.d1 }).all(sql, ...params);
   return counting.rowsRead();
 }
 
 /** The entry on either network, and its source. */
 async function rowsReadByInformation(d1: D1Database, unit: string): Promise<number> {
   const counting = countingD1(d1 as never);
-  const database = db({ DB: counting.d1 });
+  const database = openDb({ DB: counting.d1 });
   for (const network of NETWORKS) {
     const { sql, params } = buildAgentEntryQuery(network, unit);
     const [row] = await database.all<{ source_id: string }>(sql, ...params);
@@ -202,7 +202,7 @@ async function rowsReadBySearch({ host }: BenchService, query: string): Promise<
   const index = countingD1(host.searchD1 as never);
   const ledger = countingD1(host.d1 as never);
   const body = { network: "Preprod", query, limit: 10 } as const;
-  await searchPage(db({ DB: index.d1 }), db({ DB: ledger.d1 }), body);
+  await searchPage(openDb({ DB: index.d1 }), openDb({ DB: ledger.d1 }), body);
   return index.rowsRead() + ledger.rowsRead();
 }
 

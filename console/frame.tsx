@@ -1,15 +1,15 @@
 /** What every page stands in: navigation, the network, and whether what is shown is up to date. */
 import { Component, type ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { call, clearCachedResponses } from "./api/request.ts";
+import { callApi, clearCachedResponses } from "./api/request.ts";
 import { apiKey, hasAccess, type KeyStatus, keyStatus, signOut } from "./api/session.ts";
 import { FirstRun } from "./pages/first-run.tsx";
 import { NAVIGATION } from "./pages/index.tsx";
-import { units } from "./ui/format.ts";
+import { unitDetails } from "./ui/format.ts";
 import type { NavigationEntry } from "./ui/navigation-entry.ts";
-import { changeQuery, hrefOf, LIST_START, NETWORKS, network, route } from "./ui/route.ts";
+import { changeQuery, hrefOf, LIST_START_QUERY, NETWORKS, network, route } from "./ui/route.ts";
 import { SignIn } from "./ui/sign-in.tsx";
-import { Announcement, Freshness } from "./ui/status.tsx";
+import { Announcement, LastReadStatus } from "./ui/status.tsx";
 import { ThemeChoice } from "./ui/theme.tsx";
 import { PageLink } from "./ui/value.tsx";
 
@@ -21,9 +21,9 @@ interface UnitRow {
 
 /** What every page needs to know, once for each key. */
 async function loadKeyAndUnits(): Promise<void> {
-  keyStatus.value ??= await call<KeyStatus>({ method: "GET", path: "/api-key-status" });
-  const { Units } = await call<{ Units: UnitRow[] }>({ method: "GET", path: "/units" });
-  units.value = new Map(Units.map(({ unit, ...rest }) => [unit, rest]));
+  keyStatus.value ??= await callApi<KeyStatus>({ method: "GET", path: "/api-key-status" });
+  const { Units } = await callApi<{ Units: UnitRow[] }>({ method: "GET", path: "/units" });
+  unitDetails.value = new Map(Units.map(({ unit, ...rest }) => [unit, rest]));
 }
 
 /** Pages that the first steps lead to. */
@@ -70,12 +70,14 @@ function Header() {
   return (
     <header class="top">
       <span class="brand">Agent payment service</span>
-      <Freshness />
+      <LastReadStatus />
       <label class="choice">
         <span>Network</span>
         <select
           value={network.value}
-          onChange={(event) => changeQuery({ ...LIST_START, network: event.currentTarget.value })}
+          onChange={(event) =>
+            changeQuery({ ...LIST_START_QUERY, network: event.currentTarget.value })
+          }
         >
           {NETWORKS.map((one) => (
             <option key={one} selected={one === network.value}>

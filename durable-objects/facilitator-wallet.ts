@@ -1,26 +1,26 @@
 import { DurableObject } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
-import { db } from "../src/db/client.ts";
+import { openDb } from "../src/db/client.ts";
 import { unseal } from "../src/db/sealed.ts";
 import type { Env } from "../src/env.ts";
 import { log } from "../src/log.ts";
-import { within } from "../src/timeout.ts";
+import { withTimeout } from "../src/timeout.ts";
 import { OutcomeWriter } from "../src/x402/facilitator-wallet/outcome-writer.ts";
 import type { PumpState } from "../src/x402/facilitator-wallet/pump-round.ts";
 import type { SigningWallet } from "../src/x402/facilitator-wallet/sign-jobs.ts";
 import { WalletStore } from "../src/x402/facilitator-wallet/wallet-store.ts";
 import type {
   FacilitatorWalletObject,
-  Job,
   JobStatus,
-  Submission,
+  JobSubmission,
+  SettlementJob,
 } from "../src/x402/model/messages.ts";
 import { parseChainId } from "../src/x402/model/schemas.ts";
 import { x402Wallet } from "../src/x402/model/tables.ts";
 import {
   findNetwork,
   openRpc,
-  toPrivateKeyPlace,
+  toPrivateKeyEncryptionContext,
 } from "../src/x402/networks/settlement-network.ts";
 import { scheduleAlarmBy } from "./alarm.ts";
 
@@ -63,7 +63,11 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
    *
    * @returns as `wait` does
    */
-  async submit(walletId: string, job: Job, { order, waitMs }: Submission): Promise<JobStatus> {
+  async submit(
+    walletId: string,
+    job: SettlementJob,
+    { order, waitMs }: JobSubmission,
+  ): Promise<JobStatus> {
     if (this.#store.getValue("wallet_id") !== walletId) this.#store.setValue("wallet_id", walletId);
     this.#outcomes.expectOutcome(order, job.from);
     this.#store.addJob(job, Date.now());
@@ -146,7 +150,9 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
   }
 
   async #runRounds(): Promise<PumpState> {
-    const { pumpRound } = await import("../src/x402/facilitator-wallet/pump-round.ts");
+    const { runPumpRound: pumpRound } = await import(
+      "../src/x402/facilitator-wallet/pump-round.ts"
+    );
     const until = Date.now() + MAX_RUN_MS;
     let pause = INITIAL_RETRY_DELAY_MS;
     let before = "";
@@ -167,7 +173,7 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
         pause = Math.min(pause * 2, MAX_RETRY_DELAY_MS);
         log("warn", "x402.round_failed", { error: String(error) });
       }
-      const after = this.#store.snapshot();
+      const after = this.#store.takeSnapshot();
       const hasChanged = after !== before;
       before = after;
       this.#notify(this.#store.drainChangedJobs());
@@ -188,14 +194,14 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
   async #pause(ms: number): Promise<void> {
     const { promise: woken, resolve } = Promise.withResolvers<void>();
     this.#wakePump = resolve;
-    await within(ms, woken, () => {});
+    await withTimeout(ms, woken, () => {});
   }
 
   async #waitForChange(jobId: string, ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const waiters = this.#waiters.get(jobId) ?? new Set();
     this.#waiters.set(jobId, waiters.add(resolve));
-    await within(ms, promise, () => {});
+    await withTimeout(ms, promise, () => {});
     waiters.delete(resolve);
     if (waiters.size === 0) this.#waiters.delete(jobId);
   }
@@ -203,7 +209,7 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
   async #loadWallet(): Promise<SigningWallet> {
     if (this.#settings && this.#settings.until > Date.now()) return this.#settings.wallet;
     const id = this.#store.getValue("wallet_id") ?? "";
-    const core = db(this.env);
+    const core = openDb(this.env);
     // A removed wallet, or one of a disabled network, still finishes what it has begun.
     const [row] = await core.orm.select().from(x402Wallet).where(eq(x402Wallet.id, id));
     const network = row && (await findNetwork(core, row.caip2Id));
@@ -212,7 +218,9 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
     const wallet: SigningWallet = {
       chainId: parseChainId(row.caip2Id),
       address: row.address,
-      signer: createSigner(await unseal(this.env, toPrivateKeyPlace(row.id), row.privateKey)),
+      signer: createSigner(
+        await unseal(this.env, toPrivateKeyEncryptionContext(row.id), row.privateKey),
+      ),
       rpc: await openRpc(this.env, network, Date.now() + SETTINGS_TTL_MS),
     };
     this.#settings = { wallet, until: Date.now() + SETTINGS_TTL_MS };

@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Network } from "../src/chain/network.ts";
 import { ProviderError } from "../src/chain/provider/provider.ts";
-import { type Database, db } from "../src/db/client.ts";
+import { type Database, openDb } from "../src/db/client.ts";
 import { newId } from "../src/db/id.ts";
 import { unseal } from "../src/db/sealed.ts";
 import {
@@ -20,7 +20,7 @@ import {
   listActiveSourceIds,
 } from "../src/sources/find-source.ts";
 import { createWalletProvider } from "../src/sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../src/sources/source-row.ts";
+import { type SourceRow, toProviderKeyEncryptionContext } from "../src/sources/source-row.ts";
 import { wakeSource } from "../src/sources/wake-source.ts";
 import { WALLET_FEATURES } from "../src/wallet-features.ts";
 import { listActiveWallets } from "../src/wallets/managed/find-wallet.ts";
@@ -28,7 +28,7 @@ import { openKeys } from "../src/wallets/managed/open-keys.ts";
 import { StaleWalletError, WalletRemovedError } from "../src/wallets/queue/errors.ts";
 import { type WalletObject, wakeWallet } from "../src/wallets/queue/wake-wallet.ts";
 import { listPublishedScripts } from "../src/wallets/reference-scripts/store.ts";
-import { withdrawSpentScript } from "../src/wallets/reference-scripts/withdraw-spent-script.ts";
+import { markSpentScriptWithdrawn } from "../src/wallets/reference-scripts/withdraw-spent-script.ts";
 import type { OutputView } from "../src/wallets/spending/context/output-view.ts";
 import type { WalletJournal } from "../src/wallets/spending/context/wallet-ports.ts";
 import type { FeatureContext, NextTask } from "../src/wallets/spending/feature-queue.ts";
@@ -85,13 +85,13 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
 
   async #runOnce({ network, vkey, requestId }: WakeRequest): Promise<number | null> {
     const { env } = this;
-    const database = db(env, network, {
+    const database = openDb(env, network, {
       writes: "idempotent",
       deadline: Date.now() + RUN_TIMEOUT_MS,
     });
     const next = await this.#findNextTask(database, network, vkey);
     const source = next
-      ? await findActiveSource(db(env), next.sourceId)
+      ? await findActiveSource(openDb(env), next.sourceId)
       : await this.#findPendingSource(database, network, vkey);
     if (next && source === null) {
       await next.endWithoutSource();
@@ -105,7 +105,7 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
     const providers = await this.#createProviders(source);
     const clock = await resolveChainClock(env, Date.now() + RUN_TIMEOUT_MS);
     const chainTime = createChainTimeReader(clock, providers.provider);
-    const wallets = await listActiveWallets(db(env), [source.id]);
+    const wallets = await listActiveWallets(openDb(env), [source.id]);
     const context: FeatureContext = {
       database,
       source,
@@ -127,18 +127,18 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
       ...providers,
       journal: this.#openJournal(network, vkey),
       areSourcesSynced: async (since) =>
-        areSourcesSynced(database, await listActiveSourceIds(db(env), network), since),
+        areSourcesSynced(database, await listActiveSourceIds(openDb(env), network), since),
       view: this.#view,
       features,
       listPublishedScripts: () => listPublishedScripts(database, source.id),
       onMissingScripts: (outputs) =>
-        withdrawSpentScript(database, providers.provider, source.id, outputs),
+        markSpentScriptWithdrawn(database, providers.provider, source.id, outputs),
       openKeys: () => this.#openKeys(source, vkey),
       onConfirmed: async (sourceIds, tip) => {
         for (const id of sourceIds)
           await wakeSource(env, id, requestId, id === source.id ? tip : null);
       },
-      threshold: readConfirmationThreshold(env),
+      confirmationThreshold: readConfirmationThreshold(env),
       clock,
       now: Date.now,
       newId,
@@ -158,7 +158,9 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
     vkey: string,
   ): Promise<NextTask | null> {
     const found = await Promise.all(
-      WALLET_FEATURES.map((feature) => feature.findNext(database, db(this.env), { network, vkey })),
+      WALLET_FEATURES.map((feature) =>
+        feature.findNext(database, openDb(this.env), { network, vkey }),
+      ),
     );
     const all = found.filter((task) => task !== null);
     const [first] = all.sort(
@@ -174,7 +176,7 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
     vkey: string,
   ): Promise<SourceRow | null> {
     for (const id of await listOpenSources(database, network, vkey)) {
-      const source = await findSourceWithKey(db(this.env), id);
+      const source = await findSourceWithKey(openDb(this.env), id);
       if (source !== null) return source;
     }
     return null;
@@ -191,7 +193,7 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
   }
 
   async #createProviders({ id, network, rpcProviderApiKey }: SourceRow) {
-    const apiKey = await unseal(this.env, providerKeyPlace(id), rpcProviderApiKey);
+    const apiKey = await unseal(this.env, toProviderKeyEncryptionContext(id), rpcProviderApiKey);
     return {
       provider: await createWalletProvider(this.env, network, apiKey, "wallet"),
       deadlineProvider: await createWalletProvider(this.env, network, apiKey, "deadline"),
@@ -199,7 +201,7 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
   }
 
   async #openKeys({ id }: SourceRow, vkey: string) {
-    const wallets = await listActiveWallets(db(this.env), [id]);
+    const wallets = await listActiveWallets(openDb(this.env), [id]);
     const found = wallets.find((one) => one.vkey === vkey);
     if (!found)
       throw new WalletRemovedError(
@@ -220,7 +222,7 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
 
   /** Stores why the wallet gets nothing done, if the database takes it. */
   async #storeFailureBlocker(network: Network, vkey: string, error: unknown): Promise<void> {
-    const database = db(this.env, network, { writes: "idempotent" });
+    const database = openDb(this.env, network, { writes: "idempotent" });
     try {
       const { findBlocker, storeBlocker } = await import("../src/wallets/spending/blocker.ts");
       const internal = { code: "failing", reason: "internal error, see the log" } as const;

@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Env } from "../src/env.ts";
 import { log } from "../src/log.ts";
-import { within } from "../src/timeout.ts";
+import { withTimeout } from "../src/timeout.ts";
 import type { PaymentObject, SettleOrder, SettleResponse } from "../src/x402/model/messages.ts";
 import { onRequest } from "../src/x402/settle/on-request.ts";
 import {
@@ -11,7 +11,7 @@ import {
 } from "../src/x402/settle/payment-effects.ts";
 import { toPendingResponse, toSettleResponse } from "../src/x402/settle/payment-response.ts";
 import {
-  advance,
+  advancePayment,
   type Payment,
   type PaymentEffect,
   type PaymentEvent,
@@ -143,7 +143,7 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
         await this.#setAlarm();
         return this.#runEffects(run, effect);
       });
-      return await within(ms, work, () => null);
+      return await withTimeout(ms, work, () => null);
     } catch (error) {
       // The wallet's object may be migrating; what was begun is stored there or here.
       log("warn", "x402.run_failed", { error: String(error) });
@@ -180,7 +180,7 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
     let nextEffect: PaymentEffect | null = null;
     for (const event of events) {
       if (!payment) break;
-      const { payment: next, effect } = advance(payment, event);
+      const { payment: next, effect } = advancePayment(payment, event);
       payment = next;
       nextEffect = effect ?? nextEffect;
     }

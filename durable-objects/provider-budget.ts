@@ -75,14 +75,14 @@ export class ProviderBudget extends DurableObject<Env> implements BudgetObject {
   #readQuota(): Quota {
     const { PROVIDER_CALLS_PER_SECOND, PROVIDER_CALLS_PER_DAY } = this.env;
     return {
-      callsPerSecond: parsePositive(PROVIDER_CALLS_PER_SECOND) ?? DEFAULT_CALLS_PER_SECOND,
-      callsPerDay: parsePositive(PROVIDER_CALLS_PER_DAY),
+      callsPerSecond: parsePositiveNumber(PROVIDER_CALLS_PER_SECOND) ?? DEFAULT_CALLS_PER_SECOND,
+      callsPerDay: parsePositiveNumber(PROVIDER_CALLS_PER_DAY),
     };
   }
 }
 
 /** Null for what is no number above zero. */
-function parsePositive(text: string | undefined): number | null {
+function parsePositiveNumber(text: string | undefined): number | null {
   const number = Number(text);
   return number > 0 ? number : null;
 }

@@ -1,5 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
-import { db } from "../src/db/client.ts";
+import { openDb } from "../src/db/client.ts";
 import { unseal } from "../src/db/sealed.ts";
 import { type Env, readConfirmationThreshold } from "../src/env.ts";
 import { listLoopbackOrigins } from "../src/http/outbound/loopback-origins.ts";
@@ -10,11 +10,11 @@ import { reportFailure } from "../src/indexer/report-failure.ts";
 import { log } from "../src/log.ts";
 import { checkService } from "../src/observability/check-service.ts";
 import { reopenRegistrations } from "../src/registrations/store.ts";
-import { checkHealth } from "../src/registry/health/check-agents.ts";
+import { checkAgentHealth } from "../src/registry/health/check-agents.ts";
 import { indexChanges } from "../src/registry/search/index-changes.ts";
 import {
   findActiveRegistrySource,
-  providerKeyPlace,
+  toProviderKeyEncryptionContext,
 } from "../src/registry/sources/list-registry-sources.ts";
 import { continueRemoval, loadRemovedSource } from "../src/registry/sync/continue-removal.ts";
 import { REGISTRY_TABLES } from "../src/registry/sync/cursor.ts";
@@ -22,7 +22,7 @@ import { syncRegistry } from "../src/registry/sync/sync-registry.ts";
 import {
   type RegistryJob,
   type RegistryObject,
-  wakeJob,
+  wakeRegistryJob,
 } from "../src/registry/sync/wake-registry.ts";
 import { createProvider } from "../src/sources/provider.ts";
 import { runAlarm } from "./alarm.ts";
@@ -84,7 +84,7 @@ export class RegistryCursor extends DurableObject<Env> implements RegistryObject
   async #sync(job: SourceJob, requestId: string, deadline: number): Promise<boolean> {
     const { env } = this;
     const { sourceId, network } = job;
-    const database = db(env, network, {
+    const database = openDb(env, network, {
       writes: "idempotent",
       deadline: deadline + DATABASE_TIMEOUT_MS,
     });
@@ -94,9 +94,13 @@ export class RegistryCursor extends DurableObject<Env> implements RegistryObject
         end: (now) => endRegistrations(database, removed, now),
         deleteAll: () => deleteRegistrations(database, sourceId),
       });
-    const source = await findActiveRegistrySource(db(env), sourceId);
+    const source = await findActiveRegistrySource(openDb(env), sourceId);
     if (source === null) return false;
-    const apiKey = await unseal(env, providerKeyPlace(sourceId), source.rpcProviderApiKey);
+    const apiKey = await unseal(
+      env,
+      toProviderKeyEncryptionContext(sourceId),
+      source.rpcProviderApiKey,
+    );
     return syncRegistry(
       {
         db: database,
@@ -119,13 +123,13 @@ export class RegistryCursor extends DurableObject<Env> implements RegistryObject
     const { env } = this;
     const resolverUrl = env.DNS_OVER_HTTPS_URL;
     const seconds = Number(env.HEALTH_CHECK_INTERVAL_S) || DEFAULT_CHECK_INTERVAL_S;
-    return checkHealth(
+    return checkAgentHealth(
       {
         // A counter written twice would be wrong; one not written is only late.
-        db: db(env, network, { deadline: deadline + DATABASE_TIMEOUT_MS }),
+        db: openDb(env, network, { deadline: deadline + DATABASE_TIMEOUT_MS }),
         network,
         sourceId,
-        outbound: {
+        fetchOptions: {
           loopbackOrigins: await listLoopbackOrigins(env, deadline),
           ...(resolverUrl && { resolverUrl }),
         },
@@ -139,15 +143,15 @@ export class RegistryCursor extends DurableObject<Env> implements RegistryObject
   /** What sync found is checked and indexed immediately; if that fails, the cron does it. */
   async #wakeDependentJobs({ sourceId, network }: SourceJob, requestId: string): Promise<void> {
     try {
-      await wakeJob(this.env, { kind: "health", network, sourceId }, requestId);
-      await wakeJob(this.env, { kind: "search", network }, requestId);
+      await wakeRegistryJob(this.env, { kind: "health", network, sourceId }, requestId);
+      await wakeRegistryJob(this.env, { kind: "search", network }, requestId);
     } catch (error) {
       log("warn", "registry.followers_not_woken", { sourceId, requestId, error: String(error) });
     }
   }
 
   async #recordFailure({ sourceId, network }: SourceJob, reason: string): Promise<void> {
-    const database = db(this.env, network, { writes: "idempotent" });
+    const database = openDb(this.env, network, { writes: "idempotent" });
     await recordFailure(database, REGISTRY_TABLES, sourceId, reason);
   }
 }

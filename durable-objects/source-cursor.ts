@@ -1,6 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { type Block, CallBudgetExhaustedError } from "../src/chain/provider/provider.ts";
-import { type Database, db } from "../src/db/client.ts";
+import { type Database, openDb } from "../src/db/client.ts";
 import { unseal } from "../src/db/sealed.ts";
 import {
   type Env,
@@ -21,10 +21,10 @@ import { resolveChainClock } from "../src/sources/chain-clock.ts";
 import type { SourceObject } from "../src/sources/cursor.ts";
 import { findActiveSource } from "../src/sources/find-source.ts";
 import { createProvider } from "../src/sources/provider.ts";
-import { providerKeyPlace } from "../src/sources/source-row.ts";
+import { toProviderKeyEncryptionContext } from "../src/sources/source-row.ts";
 import { listActiveWallets } from "../src/wallets/managed/find-wallet.ts";
 import { findWalletsToResend } from "../src/wallets/queue/due-wallets.ts";
-import { wakeWalletsFor } from "../src/wallets/queue/wake-wallet.ts";
+import { wakeWalletsOfFeatures } from "../src/wallets/queue/wake-wallet.ts";
 import { runAlarm } from "./alarm.ts";
 
 /** How long one alarm works before it yields and sets the next. */
@@ -93,17 +93,21 @@ export class SourceCursor extends DurableObject<Env> implements SourceObject {
   ): Promise<number | null> {
     const { env } = this;
     const deadline = Date.now() + MAX_RUN_MS;
-    const network = (await findActiveSource(db(env), sourceId))?.network;
-    const database = db(env, network, {
+    const network = (await findActiveSource(openDb(env), sourceId))?.network;
+    const database = openDb(env, network, {
       writes: "idempotent",
       deadline: deadline + DATABASE_TIMEOUT_MS,
     });
     const cursor = await readCursor(database, sourceId);
     // After the cursor: see `syncSource`.
-    const source = await findActiveSource(db(env), sourceId);
+    const source = await findActiveSource(openDb(env), sourceId);
     if (source === null || cursor === null) return null;
-    const wallets = await listActiveWallets(db(env), [sourceId]);
-    const apiKey = await unseal(env, providerKeyPlace(sourceId), source.rpcProviderApiKey);
+    const wallets = await listActiveWallets(openDb(env), [sourceId]);
+    const apiKey = await unseal(
+      env,
+      toProviderKeyEncryptionContext(sourceId),
+      source.rpcProviderApiKey,
+    );
     const known = this.#tip;
     this.#tip = null;
     let hasCommitted = false;
@@ -135,16 +139,16 @@ export class SourceCursor extends DurableObject<Env> implements SourceObject {
     try {
       const clock = await resolveChainClock(env, Date.now() + DATABASE_TIMEOUT_MS);
       const features = [createDueWalletFinder(clock, sourceId), findWalletsToResend];
-      await wakeWalletsFor(env, database, features, requestId);
+      await wakeWalletsOfFeatures(env, database, features, requestId);
     } catch (error) {
       log("warn", "wallet.wake_failed", { source: sourceId, requestId, error: String(error) });
     }
   }
 
   async #recordFailure(sourceId: string, reason: string): Promise<void> {
-    const source = await findActiveSource(db(this.env), sourceId);
+    const source = await findActiveSource(openDb(this.env), sourceId);
     if (source === null) return;
-    const database = db(this.env, source.network, { writes: "idempotent" });
+    const database = openDb(this.env, source.network, { writes: "idempotent" });
     await recordFailure(database, ESCROW_TABLES, sourceId, reason);
   }
 }

@@ -1,7 +1,7 @@
 import { NETWORKS } from "./chain/network.ts";
-import { db } from "./db/client.ts";
+import { openDb } from "./db/client.ts";
 import { newId } from "./db/id.ts";
-import { renderOutdated } from "./db/render-outdated.ts";
+import { renderOutdatedDocuments } from "./db/render-outdated.ts";
 import { resealAll } from "./db/reseal.ts";
 import type { Env } from "./env.ts";
 import { returnCharges } from "./escrow/purchases/charges.ts";
@@ -16,9 +16,9 @@ import { publishNeededScripts } from "./payment-sources/reference-script/publish
 import { ENTRY_DOCUMENTS } from "./registry/entries/read-entries.ts";
 import { wakeRegistry } from "./registry/sync/wake-registry.ts";
 import { resolveChainClock } from "./sources/chain-clock.ts";
-import { wakeCursor } from "./sources/cursor.ts";
+import { wakeSourceSync } from "./sources/cursor.ts";
 import { listActiveSourceIds, listRemovedSources } from "./sources/find-source.ts";
-import { within } from "./timeout.ts";
+import { withTimeout } from "./timeout.ts";
 import { WALLET_FEATURES } from "./wallet-features.ts";
 import { wakeDueWallets } from "./wallets/queue/wake-wallet.ts";
 import { checkLowBalances } from "./wallets/rules/low-balance.ts";
@@ -45,7 +45,7 @@ const DOCUMENT_TABLES = [ESCROW_DOCUMENTS, ENTRY_DOCUMENTS];
 /** How long a run waits for a job: longer than any successful one takes. */
 const JOB_TIMEOUT_MS = 2 * 60_000;
 
-interface Job {
+interface ScheduledJob {
   name: string;
   run(): Promise<void>;
 }
@@ -56,8 +56,8 @@ interface Job {
  */
 export async function runSchedule(env: Env): Promise<void> {
   const requestId = newId(Date.now());
-  const wakes: Job[] = [
-    { name: "sources.wake", run: () => wakeCursors(env, requestId) },
+  const wakes: ScheduledJob[] = [
+    { name: "sources.wake", run: () => wakeSourceSyncs(env, requestId) },
     { name: "registry.wake", run: () => wakeRegistry(env, requestId) },
     {
       name: "wallets.wake",
@@ -83,11 +83,12 @@ export async function runSchedule(env: Env): Promise<void> {
     },
     {
       name: "records.render",
-      run: () => renderOutdated(env, DOCUMENT_TABLES, Date.now(), Date.now() + RENDER_TIMEOUT_MS),
+      run: () =>
+        renderOutdatedDocuments(env, DOCUMENT_TABLES, Date.now(), Date.now() + RENDER_TIMEOUT_MS),
     },
   ];
   // An invocation has six connections: the jobs that call providers and nodes take turns.
-  const questions: Job[] = [
+  const questions: ScheduledJob[] = [
     {
       name: "wallets.low_balance",
       run: () =>
@@ -114,15 +115,15 @@ export async function runSchedule(env: Env): Promise<void> {
   ]);
 }
 
-async function runSequentially(jobs: Job[], requestId: string): Promise<void> {
+async function runSequentially(jobs: ScheduledJob[], requestId: string): Promise<void> {
   for (const job of jobs) await runJob(job, requestId);
 }
 
-async function wakeCursors(env: Env, requestId: string): Promise<void> {
-  const sources = await listActiveSourceIds(db(env));
+async function wakeSourceSyncs(env: Env, requestId: string): Promise<void> {
+  const sources = await listActiveSourceIds(openDb(env));
   await Promise.all(
     sources.map((id) =>
-      wakeCursor(env, id, requestId).catch((error: unknown) => {
+      wakeSourceSync(env, id, requestId).catch((error: unknown) => {
         log("error", "schedule.wake_failed", { source: id, requestId, error: String(error) });
       }),
     ),
@@ -131,8 +132,8 @@ async function wakeCursors(env: Env, requestId: string): Promise<void> {
 
 async function returnAllCharges(env: Env): Promise<void> {
   for (const network of NETWORKS) {
-    const database = db(env, network, { writes: "idempotent" });
-    const removed = Object.keys(await listRemovedSources(db(env), network));
+    const database = openDb(env, network, { writes: "idempotent" });
+    const removed = Object.keys(await listRemovedSources(openDb(env), network));
     if (removed.length > 0)
       await expirePurchasesOfRemovedSources(database, network, removed, Date.now());
     await returnCharges(database, network);
@@ -140,9 +141,9 @@ async function returnAllCharges(env: Env): Promise<void> {
 }
 
 /** A job that fails or hangs must not hold up the others. */
-async function runJob({ name, run }: Job, requestId: string): Promise<void> {
+async function runJob({ name, run }: ScheduledJob, requestId: string): Promise<void> {
   try {
-    await within(JOB_TIMEOUT_MS, run(), () => {
+    await withTimeout(JOB_TIMEOUT_MS, run(), () => {
       throw new Error(`not done within ${JOB_TIMEOUT_MS} ms`);
     });
   } catch (error) {

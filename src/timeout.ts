@@ -27,7 +27,7 @@ export async function abortAfter<T>(
  * @param ms - milliseconds
  * @param late - may throw
  */
-export async function within<T, Late>(
+export async function withTimeout<T, Late>(
   ms: number,
   call: Promise<T>,
   late: () => Late,

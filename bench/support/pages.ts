@@ -1,6 +1,6 @@
 /** Where diff pages begin, and what they read. */
 
-import { db } from "../../src/db/client.ts";
+import { openDb } from "../../src/db/client.ts";
 import type { Side } from "../../src/escrow/model/escrow-record.ts";
 import { type DiffQuery, readDiffPage } from "../../src/escrow/queries/diff-page.ts";
 import { countingD1 } from "../../test/support/d1.ts";
@@ -64,7 +64,7 @@ export async function rowsReadBy(
   options: Omit<DiffQuery, "network" | "lastUpdate" | "cursorId" | "env">,
 ): Promise<number> {
   const counting = countingD1(d1);
-  await readDiffPage(db({ DB: counting.d1 }), side, "chain_changed_at", {
+  await readDiffPage(openDb({ DB: counting.d1 }), side, "chain_changed_at", {
     network: "Preprod",
     lastUpdate: start.stamp,
     cursorId: start.id,

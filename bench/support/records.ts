@@ -1,12 +1,12 @@
 /** Payments and purchases to read, written by the service's own writer. */
 import { randomBytes } from "node:crypto";
 import type { OnChainState } from "../../src/chain/network.ts";
-import { db } from "../../src/db/client.ts";
+import { openDb } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
 import {
   type EscrowRecord,
+  NO_LOCK_STATE,
   type Side,
-  UNLOCKED_STATE,
   type WalletReference,
 } from "../../src/escrow/model/escrow-record.ts";
 import {
@@ -59,7 +59,7 @@ const BATCH_EVERY_MS = 60_000;
  */
 export async function loadRecords(d1: D1Database, perSide: number): Promise<void> {
   const source = { id: "bench-source", network: "Preprod" } as const;
-  const database = () => db({ DB: d1 }, source.network);
+  const database = () => openDb({ DB: d1 }, source.network);
   await database().batch(insertCursor(source, null));
   const cursor: EscrowCursor = {
     sourceId: source.id,
@@ -143,7 +143,7 @@ function newRecord(i: number, now: number, wallet: WalletReference): EscrowRecor
       funds: [{ unit: "", amount: "10000000" }],
     },
     lastDeadlineWarning: null,
-    state: UNLOCKED_STATE,
+    state: NO_LOCK_STATE,
     output: null,
     progress: side === "purchase" ? wanting("FundsLocking", now) : IDLE_PROGRESS,
     wallet,

@@ -1,7 +1,7 @@
 /** D1 rows that a settlement writes. */
 import { join } from "node:path";
 import { developmentSecrets } from "../../devnet/secrets.ts";
-import { type Database, db } from "../../src/db/client.ts";
+import { type Database, openDb } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
 import type { Env } from "../../src/env.ts";
 import type { Caller } from "../../src/http/context.ts";
@@ -22,7 +22,7 @@ const CALLER: Caller = {
   permission: "Admin",
   canPay: true,
   networkLimit: null,
-  usageLimited: false,
+  isUsageLimited: false,
 };
 
 /**
@@ -39,7 +39,7 @@ export async function rowsWritten(
     ...developmentSecrets(join(folder, ".dev.vars")),
     DB: counting.d1,
   } as unknown as Env;
-  const core = db(env);
+  const core = openDb(env);
   for (let written = 0; written < SETTLEMENTS; written++) {
     await writeSettlement(core, chain.newTerms());
     await dispatchEvents(env, "bench");

@@ -28,7 +28,7 @@ export interface LiveData<Data> {
  * @param name - such as the address of a call
  * @param read - gets the last data of this name
  */
-export function useLive<Data>(
+export function useLiveData<Data>(
   name: string,
   read: (signal: AbortSignal, before: Data | null) => Promise<Data>,
   everyMs = POLL_INTERVAL_MS,

@@ -2,11 +2,11 @@
 import { transport } from "../../client/transport.ts";
 import { apiKey, signOut } from "./session.ts";
 
-export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+export type HttpMethod = "GET" | "POST" | "PATCH" | "DELETE";
 
 /** A call: a path of the API, such as `/payment`, and what is sent with it. */
-export interface Call {
-  method: Method;
+export interface ApiRequest {
+  method: HttpMethod;
   path: string;
   /** Parameters of the query; empty ones are left out. */
   query?: Record<string, string>;
@@ -31,7 +31,7 @@ export class CallError extends Error {
   }
 }
 
-const NOT_MODIFIED = 304;
+const NOT_MODIFIED_STATUS = 304;
 /** Settlements take up to 30 s. Whoever looks at a page would rather be told than wait for many tries. */
 const SEND_OPTIONS = { attempts: 2, timeoutMs: 35_000 };
 
@@ -49,7 +49,7 @@ const MAX_CACHED_RESPONSES = 50;
  * @param token - another key than the one in use
  * @throws CallError. A 401 ends the session, unless the key was another.
  */
-export async function call<Data>(request: Call, signal?: AbortSignal, token?: string) {
+export async function callApi<Data>(request: ApiRequest, signal?: AbortSignal, token?: string) {
   const { method, body, idempotencyKey } = request;
   const url = urlOf(request);
   const headers = new Headers();
@@ -67,10 +67,10 @@ export async function call<Data>(request: Call, signal?: AbortSignal, token?: st
     }),
     token,
   );
-  if (response.status === NOT_MODIFIED && cached) return cached.data as Data;
+  if (response.status === NOT_MODIFIED_STATUS && cached) return cached.data as Data;
   const answer = parseBody(text);
   if (!response.ok) {
-    const error = errorOf(response, answer);
+    const error = toResponseError(response, answer);
     if (error.status === 401 && token === undefined) signOut(error.message);
     throw error;
   }
@@ -85,10 +85,10 @@ export async function call<Data>(request: Call, signal?: AbortSignal, token?: st
  *
  * @throws CallError
  */
-export async function readFile(path: string, query: Record<string, string>): Promise<string> {
+export async function downloadFile(path: string, query: Record<string, string>): Promise<string> {
   const { response, text } = await sendRequest(new Request(urlOf({ path, query })));
   if (response.ok) return text;
-  throw errorOf(response, parseBody(text));
+  throw toResponseError(response, parseBody(text));
 }
 
 /** @throws CallError if there is no answer, or the abort that was asked for */
@@ -118,7 +118,7 @@ function cacheResponse(url: string, etag: string, data: unknown): void {
 }
 
 /** Where a call goes, with its query. Paths under `/v1/` are of the admin operation, all others of the API. */
-export function urlOf({ path, query = {} }: Pick<Call, "path" | "query">): string {
+export function urlOf({ path, query = {} }: Pick<ApiRequest, "path" | "query">): string {
   const given = Object.entries(query).filter(([, value]) => value !== "");
   const text = new URLSearchParams(given).toString();
   const base = path.startsWith(ADMIN_API_PREFIX) ? path : `/api/v1${path}`;
@@ -140,7 +140,7 @@ function parseBody(text: string): ResponseBody {
   }
 }
 
-function errorOf(response: Response, { error, message, meta }: ResponseBody): CallError {
+function toResponseError(response: Response, { error, message, meta }: ResponseBody): CallError {
   const id = response.headers.get("x-request-id") ?? undefined;
   if (typeof error === "object")
     return new CallError(

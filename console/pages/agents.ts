@@ -1,5 +1,5 @@
 import { textAt } from "../ui/path.ts";
-import type { Action, Column, Field, Page, Resource } from "../ui/resource.ts";
+import type { Action, Column, Field, PageDefinition, Resource } from "../ui/resource.ts";
 import { SELLING_WALLET_KEYS } from "./fields/known-ids.ts";
 
 const REGISTRATION_STATUSES = ["Registered", "Deregistered", "Pending", "Failed"] as const;
@@ -90,7 +90,7 @@ const createRegistrationList = (
   actions: [createDeregisterAction(path), createRemoveAction(path)],
 });
 
-export const agents: Page = {
+export const agentsPage: PageDefinition = {
   name: "agents",
   title: "Agents",
   access: "User",

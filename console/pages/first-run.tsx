@@ -1,13 +1,13 @@
 /** What a deployment that has nothing yet is led through: a source, wallets, the first agent. */
-import { FAST_POLL_INTERVAL_MS, useLive } from "../api/live.ts";
-import { call } from "../api/request.ts";
+import { FAST_POLL_INTERVAL_MS, useLiveData } from "../api/live.ts";
+import { callApi } from "../api/request.ts";
 import { hasAccess } from "../api/session.ts";
 import { network, pageHref } from "../ui/route.ts";
 
-interface Progress {
+interface SetupProgress {
   hasSource: boolean;
   /** Address of the first selling wallet; null: there is none. */
-  seller: string | null;
+  sellerAddress: string | null;
   hasBuyer: boolean;
   /** Nobody has to be led any further. */
   isComplete: boolean;
@@ -20,12 +20,15 @@ interface PaymentSource {
 
 async function readList(path: string, limit: number, signal: AbortSignal): Promise<unknown[]> {
   const query = { network: network.value, limit: String(limit) };
-  const data = await call<Record<string, unknown[]>>({ method: "GET", path, query }, signal);
+  const data = await callApi<Record<string, unknown[]>>({ method: "GET", path, query }, signal);
   return Object.values(data)[0] ?? [];
 }
 
 /** Who only buys needs no agent; who has sold had one before it came here. */
-async function readProgress(signal: AbortSignal, before: Progress | null): Promise<Progress> {
+async function readProgress(
+  signal: AbortSignal,
+  before: SetupProgress | null,
+): Promise<SetupProgress> {
   if (before?.isComplete) return before;
   const sources = (await readList("/payment-source-extended", 100, signal)) as PaymentSource[];
   const [seller] = sources.flatMap(({ SellingWallets }) => SellingWallets);
@@ -36,13 +39,13 @@ async function readProgress(signal: AbortSignal, before: Progress | null): Promi
       (await readList("/payment", 1, signal)).length > 0);
   return {
     hasSource: sources.length > 0,
-    seller: seller?.walletAddress ?? null,
+    sellerAddress: seller?.walletAddress ?? null,
     hasBuyer,
     isComplete: hasSold || (seller === undefined && hasBuyer),
   };
 }
 
-const stepsOf = ({ hasSource, seller, hasBuyer }: Progress) => [
+const setupStepsOf = ({ hasSource, sellerAddress: seller, hasBuyer }: SetupProgress) => [
   {
     isDone: hasSource,
     href: pageHref("sources", "", { do: "create" }),
@@ -72,14 +75,14 @@ const stepsOf = ({ hasSource, seller, hasBuyer }: Progress) => [
 
 /** Shown on each page that a step leads to, until the network has what it needs. */
 export function FirstRun() {
-  const live = useLive<Progress | null>(
+  const live = useLiveData<SetupProgress | null>(
     `first run ${network.value} ${hasAccess("Admin")}`,
     async (signal, before) => (hasAccess("Admin") ? await readProgress(signal, before) : null),
     FAST_POLL_INTERVAL_MS,
   );
   const progress = live.data;
   if (!progress || progress.isComplete) return null;
-  const steps = stepsOf(progress);
+  const steps = setupStepsOf(progress);
   const next = steps.find(({ isDone }) => !isDone);
   return (
     <section class="panel" aria-label="First steps">

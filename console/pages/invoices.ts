@@ -1,5 +1,5 @@
 import { valueAt } from "../ui/path.ts";
-import type { Field, Page } from "../ui/resource.ts";
+import type { Field, PageDefinition } from "../ui/resource.ts";
 
 /** The month before this one: the one that invoices are issued for. */
 const PREVIOUS_MONTH = (() => {
@@ -37,7 +37,7 @@ const createPartyField = (who: string): Field => ({
   ),
 });
 
-export const invoices: Page = {
+export const invoicesPage: PageDefinition = {
   name: "invoices",
   title: "Invoices",
   access: "+PAY",

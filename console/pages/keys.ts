@@ -1,5 +1,5 @@
 import { textAt } from "../ui/path.ts";
-import type { Field, Page } from "../ui/resource.ts";
+import type { Field, PageDefinition } from "../ui/resource.ts";
 import { API_KEYS } from "./fields/known-ids.ts";
 
 const keyFields: readonly Field[] = [
@@ -66,7 +66,7 @@ const keyFields: readonly Field[] = [
 
 const isStoredKey = (row: unknown) => textAt(row, "id") !== "env-admin";
 
-export const keys: Page = {
+export const keysPage: PageDefinition = {
   name: "keys",
   title: "Keys and audit",
   access: "Admin",

@@ -1,6 +1,6 @@
-import type { Page } from "../ui/resource.ts";
+import type { PageDefinition } from "../ui/resource.ts";
 
-export const tasks: Page = {
+export const tasksPage: PageDefinition = {
   name: "tasks",
   title: "Tasks",
   access: "User",

@@ -1,5 +1,5 @@
 import { textAt } from "../ui/path.ts";
-import type { Page } from "../ui/resource.ts";
+import type { PageDefinition } from "../ui/resource.ts";
 import { EVENT_KINDS, WEBHOOK_FORMATS } from "./fields/choices.ts";
 import { ENDPOINTS, PAYMENT_SOURCES } from "./fields/known-ids.ts";
 
@@ -32,7 +32,7 @@ const endpointFields = [
 
 const isDisabled = (row: unknown) => textAt(row, "isActive") === "false";
 
-export const webhooks: Page = {
+export const webhooksPage: PageDefinition = {
   name: "webhooks",
   title: "Webhooks",
   access: "+PAY",

@@ -1,5 +1,5 @@
 import { textAt } from "../ui/path.ts";
-import type { Page } from "../ui/resource.ts";
+import type { PageDefinition } from "../ui/resource.ts";
 import { BOT_VERSIONS } from "./fields/known-ids.ts";
 
 const BOTS_PATH = "/v1/admin/worker-bots";
@@ -11,7 +11,7 @@ const STATUS_FIELD = {
 } as const;
 const isActive = (row: unknown) => textAt(row, "status") === "Active";
 
-export const workerBots: Page = {
+export const workerBotsPage: PageDefinition = {
   name: "worker-bots",
   title: "Worker bots",
   access: "Admin",

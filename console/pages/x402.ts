@@ -1,4 +1,4 @@
-import type { Field, Page } from "../ui/resource.ts";
+import type { Field, PageDefinition } from "../ui/resource.ts";
 import { evmBalances } from "./evm-balances.ts";
 import { API_KEYS, EVM_NETWORKS, EVM_WALLETS } from "./fields/known-ids.ts";
 
@@ -29,7 +29,7 @@ const networkFields: readonly Field[] = [
   },
 ];
 
-export const x402: Page = {
+export const x402Page: PageDefinition = {
   name: "x402",
   title: "x402",
   access: "+PAY",

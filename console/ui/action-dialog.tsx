@@ -1,15 +1,15 @@
 /** One thing that can be done: what it does, what it needs, and what became of it. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { toCallError } from "../api/live.ts";
-import { type CallError, call } from "../api/request.ts";
+import { type CallError, callApi } from "../api/request.ts";
 import { ActionResult, secretColumnsOf } from "./action-result.tsx";
-import { buildBody, FieldError, FieldInput, readInitialValues, setAtPath } from "./form.tsx";
+import { buildBody, FieldError, FieldInput, readInitialValues, setValueAtPath } from "./form.tsx";
 import { valueAt } from "./path.ts";
-import type { Action, FromRow, Helper } from "./resource.ts";
+import type { Action, FormHelper, FromRow } from "./resource.ts";
 import { network, route } from "./route.ts";
 import { announce } from "./status.tsx";
 
-interface DialogProps {
+interface ActionDialogProps {
   action: Action;
   /** What it is done with; null: with none. */
   row: unknown;
@@ -18,7 +18,7 @@ interface DialogProps {
   onDone: () => void;
 }
 
-export function ActionDialog({ action, row, onClose, onDone }: DialogProps) {
+export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const fields = action.fields ?? [];
   const [values, setValues] = useState(() => readInitialValues(fields, row, route.value.query));
@@ -39,7 +39,7 @@ export function ActionDialog({ action, row, onClose, onDone }: DialogProps) {
     if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
     const { method, path } = action;
     const idempotent = method === "POST" ? { idempotencyKey: sent.current.key } : {};
-    const data = await call<unknown>(
+    const data = await callApi<unknown>(
       method === "GET"
         ? { method, path, query: body as Record<string, string> }
         : { method, path, body, ...idempotent },
@@ -123,10 +123,10 @@ export function ActionDialog({ action, row, onClose, onDone }: DialogProps) {
 
 function buildRequestBody(action: Action, values: Record<string, string>, row: unknown): object {
   const body = buildBody(action.fields ?? [], values, row) as Record<string, unknown>;
-  if (action.hasNetwork) setAtPath(body, "network", network.value);
-  for (const [path, value] of Object.entries(action.fixed ?? {})) setAtPath(body, path, value);
+  if (action.hasNetwork) setValueAtPath(body, "network", network.value);
+  for (const [path, value] of Object.entries(action.fixed ?? {})) setValueAtPath(body, path, value);
   for (const [path, from] of Object.entries(action.fromRow ?? {}))
-    setAtPath(body, path, readFromRow(row, from));
+    setValueAtPath(body, path, readFromRow(row, from));
   return action.toBody?.(body) ?? body;
 }
 
@@ -135,12 +135,12 @@ function HelperButtons({
   onFilled,
   onProblem,
 }: {
-  helpers: readonly Helper[];
+  helpers: readonly FormHelper[];
   onFilled: (values: Readonly<Record<string, string>>) => void;
   onProblem: (problem: CallError | null) => void;
 }) {
   if (helpers.length === 0) return null;
-  const applyHelper = async ({ fill }: Helper) => {
+  const applyHelper = async ({ fill }: FormHelper) => {
     onProblem(null);
     try {
       onFilled(await fill());

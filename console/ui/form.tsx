@@ -52,16 +52,16 @@ export function buildBody(fields: readonly Field[], values: FieldValues, row: un
     const text = (values[field.name] ?? "").trim();
     const before = field.from === undefined ? "" : textAt(row, field.from);
     if (text === "" && field.isEmptySent) {
-      setAtPath(body, field.name, "");
+      setValueAtPath(body, field.name, "");
       continue;
     }
     if (text === "" && field.as !== "lines" && field.as !== "choices") {
       if (field.isRequired) throw new FieldError(field, "is required");
-      if (before !== "" && field.as !== "secret") setAtPath(body, field.name, null);
+      if (before !== "" && field.as !== "secret") setValueAtPath(body, field.name, null);
       continue;
     }
     if (text === "" && field.from === undefined) continue;
-    setAtPath(body, field.name, parseFieldValue(field, text, values));
+    setValueAtPath(body, field.name, parseFieldValue(field, text, values));
   }
   return body;
 }
@@ -105,7 +105,11 @@ function parseFieldValue(field: Field, text: string, values: FieldValues): unkno
 }
 
 /** Sets a member by its path. */
-export function setAtPath(target: Record<string, unknown>, path: string, value: unknown): void {
+export function setValueAtPath(
+  target: Record<string, unknown>,
+  path: string,
+  value: unknown,
+): void {
   const names = path.split(".");
   const last = names.pop() ?? "";
   let inner = target;

@@ -2,12 +2,14 @@
 import { signal } from "@preact/signals";
 
 /** What a unit is called and how many decimals it has, by unit (`GET /units`). */
-export const units = signal<ReadonlyMap<string, { ticker: string; decimals: number }>>(new Map());
+export const unitDetails = signal<ReadonlyMap<string, { ticker: string; decimals: number }>>(
+  new Map(),
+);
 
 /** An amount in minor units with its unit's decimals, and digits in groups of three: `1 234.5`. */
 export function formatAmount(amount: string, unit: string): string {
   if (!/^-?\d+$/.test(amount)) return amount;
-  const decimals = units.value.get(unit)?.decimals ?? 0;
+  const decimals = unitDetails.value.get(unit)?.decimals ?? 0;
   const isNegative = amount.startsWith("-");
   const digits = amount.replace("-", "").padStart(decimals + 1, "0");
   const whole = digits.slice(0, digits.length - decimals).replace(/\B(?=(\d{3})+$)/g, " ");
@@ -17,7 +19,7 @@ export function formatAmount(amount: string, unit: string): string {
 
 /** What a unit is called: its ticker, else its asset name where that is readable, else its id, shortened. */
 export function formatUnit(unit: string): string {
-  const known = units.value.get(unit)?.ticker;
+  const known = unitDetails.value.get(unit)?.ticker;
   if (known !== undefined) return known;
   return unit === "" ? "native" : (decodeAssetName(unit) ?? shortenId(unit));
 }
@@ -34,7 +36,7 @@ function decodeAssetName(unit: string): string | null {
 
 /** A minor unit amount from what a person typed in whole units; null when it is none. */
 export function parseMinorUnits(text: string, unit: string): string | null {
-  const decimals = units.value.get(unit)?.decimals ?? 0;
+  const decimals = unitDetails.value.get(unit)?.decimals ?? 0;
   const match = /^(\d+)(?:[.,](\d+))?$/.exec(text.replaceAll(/\s/g, ""));
   if (!match) return null;
   const [, whole = "", fraction = ""] = match;

@@ -1,12 +1,12 @@
 /** What a page about a list of the API is made of: data, so that one component shows them all. */
-import type { Method } from "../api/request.ts";
+import type { HttpMethod } from "../api/request.ts";
 import type { Access } from "../api/session.ts";
 
 /**
  * Kinds of values. `tag` is one of a list of names. `code` is an identifier that is copied rather than
  * read, and `secret` one that its owner has to keep. `records` are flat objects.
  */
-export type Kind =
+export type ValueKind =
   | "text"
   | "tag"
   | "code"
@@ -27,7 +27,7 @@ export interface Column {
   heading: string;
   /** Its path in the row. */
   path: string;
-  as?: Kind;
+  as?: ValueKind;
   /** The page that the value leads to. */
   leadsTo?: string;
 }
@@ -102,7 +102,7 @@ export interface Action {
   /** What it does, in a sentence or two, before it is done. */
   description: string;
   /** A GET sends its body as the query. */
-  method: Method;
+  method: HttpMethod;
   path: string;
   fields?: readonly Field[];
   /** What is sent of the row beside the fields. */
@@ -121,18 +121,18 @@ export interface Action {
   /** Makes the body of what the fields hold, where it is no copy of them. */
   toBody?: (filled: Record<string, unknown>) => object;
   /** What can fill in fields, such as a wallet in the browser. */
-  helpers?: (row: unknown) => readonly Helper[];
+  helpers?: (row: unknown) => readonly FormHelper[];
 }
 
 /** Fills in fields of a form. */
-export interface Helper {
+export interface FormHelper {
   label: string;
   /** What the fields are to hold, by their names. */
   fill: () => Promise<Readonly<Record<string, string>>>;
 }
 
 /** Another list that belongs to a row. */
-export interface Related {
+export interface RelatedList {
   label: string;
   page: string;
   /** Another page for rows that have a value. */
@@ -173,13 +173,13 @@ export interface Resource {
   actions?: readonly Action[];
   /** Those whose fields depend on the row. */
   listRowActions?: (row: unknown) => readonly Action[];
-  related?: readonly Related[];
+  related?: readonly RelatedList[];
   /** What an operator does where there is nothing yet. */
   emptyText: string;
 }
 
 /** A page of the navigation: one list, or several as tabs. */
-export interface Page {
+export interface PageDefinition {
   name: string;
   title: string;
   access: Access;

@@ -61,7 +61,7 @@ export function pageHref(
 }
 
 /** Parameters about rows of a list, without which it is shown from its beginning and nothing is open. */
-export const LIST_START = {
+export const LIST_START_QUERY = {
   cursorId: undefined,
   cursorWebhookId: undefined,
   on: undefined,

@@ -1,7 +1,7 @@
 /** Where a key is asked for. It stays in this tab. */
 import { useState } from "preact/hooks";
 import { toCallError } from "../api/live.ts";
-import { type CallError, call } from "../api/request.ts";
+import { type CallError, callApi } from "../api/request.ts";
 import { type KeyStatus, signIn, signOutReason } from "../api/session.ts";
 import { Problem } from "./action-dialog.tsx";
 import { FieldInput } from "./form.tsx";
@@ -27,7 +27,7 @@ export function SignIn() {
       const asked = token.trim();
       signIn(
         asked,
-        await call<KeyStatus>({ method: "GET", path: "/api-key-status" }, undefined, asked),
+        await callApi<KeyStatus>({ method: "GET", path: "/api-key-status" }, undefined, asked),
       );
     } catch (error) {
       setProblem(toCallError(error));

@@ -5,26 +5,26 @@ import { formatRelativeTime } from "./format.ts";
 import { clock } from "./value.tsx";
 
 const MESSAGE_DURATION_MS = 6_000;
-const message = signal("");
+const announcement = signal("");
 
 /** Says something to everyone, those who listen to the screen included. */
 export function announce(text: string): void {
-  message.value = text;
+  announcement.value = text;
   setTimeout(() => {
-    if (message.value === text) message.value = "";
+    if (announcement.value === text) announcement.value = "";
   }, MESSAGE_DURATION_MS);
 }
 
 export function Announcement() {
   return (
     <div class="announcement" role="status">
-      {message.value}
+      {announcement.value}
     </div>
   );
 }
 
 /** Whether what is shown is up to date. */
-export function Freshness() {
+export function LastReadStatus() {
   const at = lastReadAt.value;
   const error = readError.value;
   if (error) return <span class="freshness bad">{error.message}</span>;

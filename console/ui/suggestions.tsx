@@ -1,6 +1,6 @@
 /** Identifiers that the API knows, offered where a person would have to type one. */
 import { useEffect, useState } from "preact/hooks";
-import { type Call, call } from "../api/request.ts";
+import { type ApiRequest, callApi } from "../api/request.ts";
 import { hasAccess } from "../api/session.ts";
 import { shortenId } from "./format.ts";
 import { textAt } from "./path.ts";
@@ -10,7 +10,7 @@ import { network } from "./route.ts";
 const LIST_LIMIT = "100";
 
 /** What is asked for; a network's own rows are what is shown of those that have one. */
-function createIdsCall({ path, query = {}, hasNetwork, isWhole }: KnownIds): Call {
+function createIdsRequest({ path, query = {}, hasNetwork, isWhole }: KnownIds): ApiRequest {
   return {
     method: "GET",
     path,
@@ -23,7 +23,7 @@ function createIdsCall({ path, query = {}, hasNetwork, isWhole }: KnownIds): Cal
 }
 
 async function readIds(known: KnownIds, signal: AbortSignal) {
-  const data = await call<Record<string, unknown[]>>(createIdsCall(known), signal);
+  const data = await callApi<Record<string, unknown[]>>(createIdsRequest(known), signal);
   return (data[known.rowsMember] ?? [])
     .filter((row) => [undefined, network.value].includes(textAt(row, "network") || undefined))
     .map((row) => ({

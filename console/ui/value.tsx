@@ -13,7 +13,7 @@ import {
   toEpochMs,
 } from "./format.ts";
 import { textAt } from "./path.ts";
-import type { Kind } from "./resource.ts";
+import type { ValueKind } from "./resource.ts";
 import { pageHref } from "./route.ts";
 
 /** The time now, moved on each second while the page is visible. */
@@ -22,7 +22,7 @@ setInterval(() => {
   if (document.visibilityState === "visible") clock.value = Date.now();
 }, 1_000);
 
-export function Value({ kind = "text", value }: { kind?: Kind | undefined; value: unknown }) {
+export function Value({ kind = "text", value }: { kind?: ValueKind | undefined; value: unknown }) {
   if (value === undefined || value === null || value === "") return <span class="none">–</span>;
   switch (kind) {
     case "tag":
@@ -42,7 +42,7 @@ export function Value({ kind = "text", value }: { kind?: Kind | undefined; value
     case "count":
       return <>{Array.isArray(value) ? value.length : String(value)}</>;
     case "records":
-      return <Records records={value as object[]} />;
+      return <RecordList records={value as object[]} />;
     case "json":
       return <pre>{JSON.stringify(value, null, 2)}</pre>;
     case "pdf":
@@ -57,7 +57,7 @@ export function Value({ kind = "text", value }: { kind?: Kind | undefined; value
 const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
 /** Flat objects, each as a line of what it has. */
-export function Records({ records }: { records: readonly object[] }) {
+export function RecordList({ records }: { records: readonly object[] }) {
   return (
     <ol class="records">
       {records.map((one) => {

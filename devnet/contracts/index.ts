@@ -1,6 +1,6 @@
 /** The contracts of the local chain, with the terms of `terms.ts`. */
 import { PAYMENT_SOURCE_TYPES, type PaymentSourceType } from "../../src/chain/network.ts";
-import type { Templates } from "../../src/sources/contracts/templates.ts";
+import type { ContractTemplates } from "../../src/sources/contracts/templates.ts";
 import { type Deployment, deploy, openDeployment } from "./deployment.ts";
 import { TERMS } from "./terms.ts";
 
@@ -25,8 +25,8 @@ export const contracts = (): Deployment[] => PAYMENT_SOURCE_TYPES.map((type) => 
 /**
  * `CONTRACT_TEMPLATES` of the local chain. Contracts with other parameters are derived from them.
  */
-export function templates(): Record<PaymentSourceType, Templates> {
-  const of = (type: PaymentSourceType): Templates => {
+export function templates(): Record<PaymentSourceType, ContractTemplates> {
+  const of = (type: PaymentSourceType): ContractTemplates => {
     const { escrow, policy } = contractOf(type);
     return { escrow: escrow.hash, policy: policy.hash };
   };

@@ -1,7 +1,7 @@
 import { and, desc, eq, isNull, lt } from "drizzle-orm";
 import { NETWORKS } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
-import { isoTime } from "../http/envelope.ts";
+import { toIsoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { ENV_ADMIN_ID } from "./find-key.ts";
 import type { ApiKeyRecord } from "./schemas.ts";
@@ -27,7 +27,7 @@ export function toApiKeyRecord(row: ApiKeyRow): ApiKeyRecord {
     walletLimit: row.walletLimit === null ? null : JSON.parse(row.walletLimit),
     spendingLimits: row.spendingLimits === null ? null : JSON.parse(row.spendingLimits),
     returnAddresses: JSON.parse(row.returnAddresses),
-    lastUsedAt: row.lastUsedAt === null ? null : isoTime(row.lastUsedAt),
+    lastUsedAt: row.lastUsedAt === null ? null : toIsoTime(row.lastUsedAt),
   };
 }
 

@@ -1,24 +1,24 @@
 import * as z from "zod";
-import { db } from "../db/client.ts";
+import { openDb } from "../db/client.ts";
 import { firstIdAt } from "../db/id.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
-import { isoTime } from "../http/envelope.ts";
-import { described, named, recordId, responseText, timestamp } from "../http/openapi/fields.ts";
-import { page, text, time } from "../http/openapi/parameters.ts";
+import { toIsoTime } from "../http/envelope.ts";
+import { described, idField, named, textField, timestampField } from "../http/openapi/fields.ts";
+import { pageParameters, textParameter, timeParameter } from "../http/openapi/parameters.ts";
 
 const auditEntry = named(
   "AuditEntry",
   "A change made through the API.",
   z.object({
-    id: recordId("the entry", "01m80ye05yr73fdqbztm8ma6fs"),
-    at: timestamp("Time of creation."),
-    apiKeyId: recordId("the API key that made the change", "env-admin"),
-    requestId: responseText(
+    id: idField("the entry", "01m80ye05yr73fdqbztm8ma6fs"),
+    at: timestampField("Time of creation."),
+    apiKeyId: idField("the API key that made the change", "env-admin"),
+    requestId: textField(
       "`x-request-id` of the response, also in the logs.",
       "01m80ye05tw8d5k11en0zccppg",
     ),
-    action: responseText("The action, as `feature.verb`.", "agent.deregister"),
-    target: responseText("Id of the changed record.", "01m80ydzjz46b1xn813egtkkv2"),
+    action: textField("The action, as `feature.verb`.", "agent.deregister"),
+    target: textField("Id of the changed record.", "01m80ydzjz46b1xn813egtkkv2"),
     detail: described(
       z.record(z.string(), z.unknown()).nullable(),
       "Details of the change. Never contains a secret.",
@@ -28,15 +28,15 @@ const auditEntry = named(
 );
 
 const auditQuery = z.object({
-  ...page,
-  apiKeyId: described(text().optional(), "Only changes by this API key.", "env-admin"),
-  action: described(text().optional(), "Only this action.", "agent.deregister"),
-  after: described(time().optional(), "Entries at or after this time."),
-  before: described(time().optional(), "Entries before this time."),
+  ...pageParameters,
+  apiKeyId: described(textParameter().optional(), "Only changes by this API key.", "env-admin"),
+  action: described(textParameter().optional(), "Only this action.", "agent.deregister"),
+  after: described(timeParameter().optional(), "Entries at or after this time."),
+  before: described(timeParameter().optional(), "Entries before this time."),
 });
 
 /** `GET /audit`: who changed what, newest first. */
-export function auditRoutes() {
+export function createAuditRoutes() {
   const router = createRouter();
 
   serve(
@@ -74,7 +74,7 @@ async function listAuditEntries(
     { sql: "api_key_id = ?", value: apiKeyId },
     { sql: "action = ?", value: action },
   ].filter(({ value }) => value !== undefined);
-  const rows = await db(env, undefined, { deadline }).all<{
+  const rows = await openDb(env, undefined, { deadline }).all<{
     id: string;
     at: number;
     apiKeyId: string;
@@ -91,7 +91,7 @@ async function listAuditEntries(
   );
   return rows.map((row) => ({
     ...row,
-    at: isoTime(row.at),
+    at: toIsoTime(row.at),
     detail: row.detail === null ? null : JSON.parse(row.detail),
   }));
 }

@@ -30,7 +30,7 @@ export function chargeOperation(
   operation: MeteredOperation,
   onlyIf: SqlExpression = { sql: "TRUE", params: [] },
 ): Statement[] {
-  if (!caller.usageLimited) return [];
+  if (!caller.isUsageLimited) return [];
   return [
     statement(
       `UPDATE api_key SET accumulated_usage_credits = accumulated_usage_credits + ?
@@ -53,7 +53,7 @@ export function refundOperation(
   operation: MeteredOperation,
   onlyIf: SqlExpression,
 ): Statement[] {
-  return caller.usageLimited ? [refundCredits(caller.id, CREDIT_COSTS[operation], onlyIf)] : [];
+  return caller.isUsageLimited ? [refundCredits(caller.id, CREDIT_COSTS[operation], onlyIf)] : [];
 }
 
 /** Refunds credits to a key that was charged earlier. */
@@ -80,7 +80,7 @@ export async function requireCredits(
   operation: MeteredOperation,
   unless: SqlExpression = { sql: "FALSE", params: [] },
 ): Promise<void> {
-  if (!caller.usageLimited) return;
+  if (!caller.isUsageLimited) return;
   const short = await core.all(
     `SELECT 1 FROM api_key
      WHERE id = ? AND usage_limited = 1 AND accumulated_usage_credits + ? > max_usage_credits

@@ -1,4 +1,4 @@
-import { db, statement } from "../db/client.ts";
+import { openDb, statement } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import type { Caller, FindCaller } from "../http/context.ts";
 import { log } from "../log.ts";
@@ -21,7 +21,7 @@ const cachedCallers = new Map<string, { caller: Caller; until: number }>();
  *
  * @throws Error when `ADMIN_KEY` is set but too short
  */
-export const findKey: FindCaller = async (env, token, deadline, beforeLookUp) => {
+export const findCaller: FindCaller = async (env, token, deadline, beforeLookUp) => {
   // Taken before the read, so that a cached entry is never older than its time says.
   const now = Date.now();
   const hash = await hashToken(env, token);
@@ -32,7 +32,7 @@ export const findKey: FindCaller = async (env, token, deadline, beforeLookUp) =>
   cachedCallers.delete(hash);
 
   await beforeLookUp();
-  const caller = await readKey(env, hash, deadline, now);
+  const caller = await readCaller(env, hash, deadline, now);
   if (caller) {
     if (cachedCallers.size >= MAX_CACHED_KEYS) cachedCallers.clear();
     cachedCallers.set(hash, { caller, until: now + CACHE_TTL_MS });
@@ -45,7 +45,7 @@ const ENV_ADMIN: Caller = {
   permission: "Admin",
   canPay: true,
   networkLimit: null,
-  usageLimited: false,
+  isUsageLimited: false,
 };
 
 /** Compares hashes of equal length in constant time, so that timing reveals nothing. */
@@ -57,13 +57,13 @@ async function isAdminKey(env: Env, hash: string): Promise<boolean> {
   return crypto.subtle.timingSafeEqual(Buffer.from(hash, "hex"), Buffer.from(adminHash, "hex"));
 }
 
-async function readKey(
+async function readCaller(
   env: Env,
   hash: string,
   deadline: number,
   now: number,
 ): Promise<Caller | null> {
-  const [row] = await db(env, undefined, { deadline }).all<{
+  const [row] = await openDb(env, undefined, { deadline }).all<{
     id: string;
     permission: "Admin" | "User";
     canPay: number;
@@ -82,14 +82,14 @@ async function readKey(
     hash,
   );
   if (!row) return null;
-  await recordUse(env, row.id, row.lastUsedAt, now);
+  await recordKeyUse(env, row.id, row.lastUsedAt, now);
   const isAdmin = row.permission === "Admin";
   return {
     id: row.id,
     permission: row.permission,
     canPay: isAdmin || row.canPay === 1,
     networkLimit: isAdmin ? null : JSON.parse(row.networkLimit),
-    usageLimited: row.usageLimited === 1,
+    isUsageLimited: row.usageLimited === 1,
     ...(!isAdmin && {
       scope: {
         walletIds: row.walletLimit === null ? null : JSON.parse(row.walletLimit),
@@ -101,7 +101,7 @@ async function readKey(
 }
 
 /** The service records one use per hour: at most 24 writes a day per key. */
-const USE_UPDATE_INTERVAL_MS = 60 * 60_000;
+const LAST_USED_UPDATE_INTERVAL_MS = 60 * 60_000;
 /** Longest wait of the caller for the write. */
 const WRITE_TIMEOUT_MS = 1_000;
 
@@ -112,22 +112,22 @@ const WRITE_TIMEOUT_MS = 1_000;
  * @param lastUsedAt - as read with the key, epoch milliseconds; null: never
  * @param now - epoch milliseconds
  */
-export async function recordUse(
+export async function recordKeyUse(
   env: Env,
   id: string,
   lastUsedAt: number | null,
   now: number,
 ): Promise<void> {
-  const isDue = (lastUsedAt ?? 0) <= now - USE_UPDATE_INTERVAL_MS;
+  const isDue = (lastUsedAt ?? 0) <= now - LAST_USED_UPDATE_INTERVAL_MS;
   if (!isDue) return;
   try {
-    await db(env, undefined, { writes: "idempotent", deadline: now + WRITE_TIMEOUT_MS }).batch([
+    await openDb(env, undefined, { writes: "idempotent", deadline: now + WRITE_TIMEOUT_MS }).batch([
       // Only one of several concurrent requests writes.
       statement(
         "UPDATE api_key SET last_used_at = ?1 WHERE id = ?2 AND ifnull(last_used_at, 0) <= ?3",
         now,
         id,
-        now - USE_UPDATE_INTERVAL_MS,
+        now - LAST_USED_UPDATE_INTERVAL_MS,
       ),
     ]);
   } catch (error) {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { NETWORKS } from "../chain/network.ts";
-import { type Database, db } from "../db/client.ts";
+import { type Database, openDb } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
@@ -8,7 +8,7 @@ import { createRouter, serve } from "../http/endpoint.ts";
 import { ApiError } from "../http/errors.ts";
 import { runIdempotently } from "../http/idempotency.ts";
 import { described } from "../http/openapi/fields.ts";
-import { page } from "../http/openapi/parameters.ts";
+import { pageParameters } from "../http/openapi/parameters.ts";
 import {
   type ApiKeyRow,
   findEnvAdmin,
@@ -23,11 +23,11 @@ import {
   type ApiKeyStatus,
   apiKeyRecord,
   apiKeyStatus,
-  type CreateBody,
-  createBody,
+  type CreateApiKeyBody,
+  createApiKeyBody,
   createdApiKey,
-  deleteBody,
-  updateBody,
+  deleteApiKeyBody,
+  updateApiKeyBody,
 } from "./schemas.ts";
 import { readSpending } from "./spending-limits.ts";
 import { apiKey } from "./tables.ts";
@@ -39,7 +39,7 @@ const UNCHANGEABLE_KEY_MESSAGE =
   "The key is the last active Admin key, or the key of the secret ADMIN_KEY.";
 
 /** `/api-key` of the interface, and `/api-key-status`. */
-export function apiKeyRoutes() {
+export function createApiKeyRoutes() {
   const router = createRouter();
 
   serve(
@@ -52,7 +52,7 @@ export function apiKeyRoutes() {
       scope: "admin",
       tag: "API keys",
       summary: "Creates a new API key",
-      body: createBody,
+      body: createApiKeyBody,
       idempotent: true,
       data: createdApiKey,
       errors: { 404: "`walletLimit` names an unknown wallet." },
@@ -71,10 +71,10 @@ export function apiKeyRoutes() {
       scope: "admin",
       tag: "API keys",
       summary: "Lists API keys, newest first",
-      query: z.object(page),
+      query: z.object(pageParameters),
       data: z.object({ ApiKeys: described(z.array(apiKeyRecord), "The API keys.") }),
     },
-    async (c, { query }) => ({ ApiKeys: await listKeys(c.env, primaryDatabase(c), query) }),
+    async (c, { query }) => ({ ApiKeys: await listKeys(c.env, openPrimaryDb(c), query) }),
   );
 
   serve(
@@ -89,7 +89,7 @@ export function apiKeyRoutes() {
       summary: "Changes an API key",
       description:
         "The change keeps omitted fields and takes effect everywhere within ten seconds.",
-      body: updateBody,
+      body: updateApiKeyBody,
       data: apiKeyRecord,
       errors: {
         404: `${UNKNOWN_KEY_MESSAGE} Or \`walletLimit\` names an unknown wallet.`,
@@ -109,7 +109,7 @@ export function apiKeyRoutes() {
       scope: "admin",
       tag: "API keys",
       summary: "Revokes an API key permanently and hides it",
-      body: deleteBody,
+      body: deleteApiKeyBody,
       data: apiKeyRecord,
       errors: { 404: UNKNOWN_KEY_MESSAGE, 409: UNCHANGEABLE_KEY_MESSAGE },
     },
@@ -135,8 +135,8 @@ export function apiKeyRoutes() {
 }
 
 /** Credits are always read from the primary. */
-function primaryDatabase(c: AppContext): Database {
-  return db(c.env, undefined, { deadline: c.var.deadline });
+function openPrimaryDb(c: AppContext): Database {
+  return openDb(c.env, undefined, { deadline: c.var.deadline });
 }
 
 /**
@@ -146,8 +146,12 @@ function primaryDatabase(c: AppContext): Database {
  * @returns the key with its token, which is shown only here
  * @throws ApiError 404 for an unknown wallet; 422
  */
-async function createKey(c: AppContext, body: CreateBody, now: number): Promise<ApiKeyRecord> {
-  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+async function createKey(
+  c: AppContext,
+  body: CreateApiKeyBody,
+  now: number,
+): Promise<ApiKeyRecord> {
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   return runIdempotently(c, database, now, async (remember) => {
     await requireWallets(database, body.walletLimit);
     const token = createToken(body.permission);
@@ -193,7 +197,7 @@ async function readKeyStatus(c: AppContext): Promise<ApiKeyStatus> {
   const { id } = c.var.caller;
   const envAdmin = id === ENV_ADMIN_ID ? findEnvAdmin(c.env) : null;
   if (envAdmin) return toKeyStatus(envAdmin, []);
-  const database = db(c.env, undefined, { deadline: c.var.deadline });
+  const database = openDb(c.env, undefined, { deadline: c.var.deadline });
   const row = await readKeyRow(database, id);
   if (!row) throw new ApiError("unknown_key", "token: the API key is unknown or revoked");
   const record = toApiKeyRecord(row);

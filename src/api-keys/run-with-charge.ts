@@ -1,4 +1,4 @@
-import { db } from "../db/client.ts";
+import { openDb } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { log } from "../log.ts";
 import {
@@ -25,7 +25,7 @@ export async function runWithCharge<T>(
   const { caller, deadline } = c.var;
   const charges = chargeOperation(caller, operation);
   if (charges.length === 0) return work();
-  const [charged] = await db(c.env, undefined, { deadline })
+  const [charged] = await openDb(c.env, undefined, { deadline })
     .batch(charges)
     .catch(throwIfOutOfCredits);
   try {
@@ -42,7 +42,7 @@ async function refundCall(c: AppContext, operation: MeteredOperation): Promise<v
   const { caller, requestId } = c.var;
   try {
     // The work may have failed by the request's deadline.
-    await db(c.env).batch(refundOperation(caller, operation, { sql: "TRUE", params: [] }));
+    await openDb(c.env).batch(refundOperation(caller, operation, { sql: "TRUE", params: [] }));
   } catch (error) {
     log("error", "credits.not_given_back", {
       key: caller.id,
@@ -62,7 +62,7 @@ async function refundCall(c: AppContext, operation: MeteredOperation): Promise<v
 export async function chargeCall(c: AppContext, operation: MeteredOperation): Promise<void> {
   const charges = chargeOperation(c.var.caller, operation);
   if (charges.length === 0) return;
-  await db(c.env, undefined, { deadline: c.var.deadline })
+  await openDb(c.env, undefined, { deadline: c.var.deadline })
     .batch(charges)
     .catch(throwIfOutOfCredits);
 }

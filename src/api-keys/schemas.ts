@@ -1,16 +1,21 @@
 import * as z from "zod";
 import { parseAddress } from "../chain/address.ts";
-import { bech32Address, network, requestUnit, unit } from "../http/openapi/chain-fields.ts";
+import {
+  bech32AddressParameter,
+  network,
+  requestUnit,
+  unit,
+} from "../http/openapi/chain-fields.ts";
 import {
   described,
-  minorUnits,
+  idField,
+  minorUnitsField,
   named,
-  recordId,
-  responseText,
-  timestamp,
-  walletAddress,
+  textField,
+  timestampField,
+  walletAddressField,
 } from "../http/openapi/fields.ts";
-import { text } from "../http/openapi/parameters.ts";
+import { textParameter } from "../http/openapi/parameters.ts";
 
 const MAX_CREDITS = 1_000_000;
 
@@ -66,13 +71,13 @@ const newSpendingLimit = named(
   z.strictObject(spendingLimitFields),
 );
 
-const address = bech32Address().refine(
+const address = bech32AddressParameter().refine(
   (text) => parseAddress(text) !== null,
   "must be an address in bech32",
 );
 
 const walletLimit = described(
-  z.array(text()).max(100).nullable().optional(),
+  z.array(textParameter()).max(100).nullable().optional(),
   "Ids of the only wallets that the key may use. Null: any wallet. An Admin is not limited.",
 );
 const spendingLimits = described(
@@ -84,9 +89,9 @@ const returnAddresses = described(
   "Addresses to which the key may direct revenue and refunds, besides the wallets' own addresses. Default: none.",
 );
 
-const name = described(text(100, 0), "Display name.", "Marketplace");
+const name = described(textParameter(100, 0), "Display name.", "Marketplace");
 
-export const createBody = z.strictObject({
+export const createApiKeyBody = z.strictObject({
   name: name.default(""),
   permission: permission.default("User"),
   usageLimited: described(usageLimited.default(false), usageLimitedText, true),
@@ -98,11 +103,11 @@ export const createBody = z.strictObject({
   returnAddresses,
 });
 
-export type CreateBody = z.output<typeof createBody>;
+export type CreateApiKeyBody = z.output<typeof createApiKeyBody>;
 
-const id = described(text(), "Id of the API key.", "01m80ydzq23ssn602zk7bexfp7");
+const id = described(textParameter(), "Id of the API key.", "01m80ydzq23ssn602zk7bexfp7");
 
-export const updateBody = z.strictObject({
+export const updateApiKeyBody = z.strictObject({
   id,
   name: name.optional(),
   status: status.optional(),
@@ -122,13 +127,13 @@ export const updateBody = z.strictObject({
   returnAddresses,
 });
 
-export type UpdateBody = z.output<typeof updateBody>;
+export type UpdateApiKeyBody = z.output<typeof updateApiKeyBody>;
 
-export const deleteBody = z.strictObject({ id });
+export const deleteApiKeyBody = z.strictObject({ id });
 
-const fields = {
-  id: recordId("the API key", "01m80ydzq23ssn602zk7bexfp7"),
-  name: responseText("Display name. May be empty.", "Marketplace"),
+const apiKeyFields = {
+  id: idField("the API key", "01m80ydzq23ssn602zk7bexfp7"),
+  name: textField("Display name. May be empty.", "Marketplace"),
   status,
   permission,
   usageLimited: described(usageLimited, usageLimitedText, true),
@@ -136,11 +141,11 @@ const fields = {
   accumulatedUsageCredits: described(z.number(), "Credits that a limited key has used.", 12),
   canPay: described(z.boolean(), "The +PAY access; true for every Admin.", true),
   networkLimit: described(
-    z.array(responseText("Preprod, Mainnet or a CAIP-2 id.", "Preprod")),
+    z.array(textField("Preprod, Mainnet or a CAIP-2 id.", "Preprod")),
     "Networks that the key may use. An Admin is not limited.",
   ),
   walletLimit: described(
-    z.array(responseText("Id of a wallet.", "01m80ydypnw7zfztc441hghgzn")).nullable(),
+    z.array(textField("Id of a wallet.", "01m80ydypnw7zfztc441hghgzn")).nullable(),
     "The only wallets that the key may use. Null: any wallet.",
   ),
   spendingLimits: described(
@@ -148,11 +153,11 @@ const fields = {
     "Total that the key's purchases may cost. Null: no limit.",
   ),
   returnAddresses: described(
-    z.array(walletAddress("a wallet of its owner")),
+    z.array(walletAddressField("a wallet of its owner")),
     "Addresses to which the key may direct revenue and refunds, besides the wallets' own addresses.",
   ),
   lastUsedAt: described(
-    timestamp("").nullable(),
+    timestampField("").nullable(),
     "Time of the last use, accurate to one hour. Null: not used yet, or the key of the secret ADMIN_KEY.",
     "2026-11-22T06:17:26.922Z",
   ),
@@ -163,8 +168,8 @@ export const apiKeyRecord = named(
   "ApiKey",
   "An API key, with its token masked.",
   z.object({
-    ...fields,
-    token: responseText("`*****` and the last four characters of the token.", "*****N-_8"),
+    ...apiKeyFields,
+    token: textField("`*****` and the last four characters of the token.", "*****N-_8"),
   }),
 );
 
@@ -176,7 +181,7 @@ export const apiKeyStatus = named(
     canRead: described(z.literal(true), "Whether the key may read. Always true.", true),
     canAdmin: described(z.boolean(), "Whether the key has the permission Admin.", false),
     NetworkLimit: described(
-      z.array(responseText("Preprod, Mainnet or a CAIP-2 id.", "Preprod")),
+      z.array(textField("Preprod, Mainnet or a CAIP-2 id.", "Preprod")),
       "The same as `networkLimit`.",
     ),
     walletScopeEnabled: described(z.boolean(), "Whether the key has a `walletLimit`.", true),
@@ -185,7 +190,7 @@ export const apiKeyStatus = named(
         named(
           "WalletScope",
           "A wallet of a key's `walletLimit`.",
-          z.object({ hotWalletId: recordId("the wallet", "01m80ydypnw7zfztc441hghgzn") }),
+          z.object({ hotWalletId: idField("the wallet", "01m80ydypnw7zfztc441hghgzn") }),
         ),
       ),
       "The wallets of `walletLimit`.",
@@ -195,7 +200,7 @@ export const apiKeyStatus = named(
         named(
           "RemainingCredits",
           "Amount that a key may still spend of one unit.",
-          z.object({ unit, amount: minorUnits("Minor units of `unit`.", "38000000") }),
+          z.object({ unit, amount: minorUnitsField("Minor units of `unit`.", "38000000") }),
         ),
       ),
       "Remainder of `spendingLimits`, summed over the key's networks. Empty: no limit.",
@@ -207,8 +212,8 @@ export const createdApiKey = named(
   "CreatedApiKey",
   "A new API key, with its token.",
   z.object({
-    ...fields,
-    token: responseText(
+    ...apiKeyFields,
+    token: textField(
       "The token. Only this response contains the token.",
       "apk_4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
     ),

@@ -4,7 +4,7 @@ import type { Caller } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 
 /** SQL of the amount of a unit that `api_key` may spend on a network; 0: none. */
-const LIMIT_SQL = `coalesce((SELECT CAST(value->>'amount' AS INTEGER) FROM json_each(spending_limits)
+const SPENDING_LIMIT_SQL = `coalesce((SELECT CAST(value->>'amount' AS INTEGER) FROM json_each(spending_limits)
   WHERE value->>'network' = ?2 AND value->>'unit' = ?3), 0)`;
 
 /**
@@ -24,7 +24,7 @@ export function chargeSpending(
   return price.map(({ unit, amount }) =>
     statement(
       `INSERT INTO key_spending (api_key_id, network, unit, spent, spending_limit)
-       SELECT id, ?2, ?3, CAST(?4 AS INTEGER), ${LIMIT_SQL} FROM api_key
+       SELECT id, ?2, ?3, CAST(?4 AS INTEGER), ${SPENDING_LIMIT_SQL} FROM api_key
        WHERE id = ?1 AND spending_limits IS NOT NULL
        ON CONFLICT (api_key_id, network, unit) DO UPDATE SET
          spent = key_spending.spent + excluded.spent, spending_limit = excluded.spending_limit`,
@@ -70,7 +70,7 @@ export async function requireSpending(
   for (const { unit, amount } of price) {
     const short = await core.all(
       `SELECT 1 FROM api_key WHERE id = ?1 AND spending_limits IS NOT NULL
-         AND CAST(?4 AS INTEGER) > ${LIMIT_SQL} - coalesce((SELECT spent FROM key_spending
+         AND CAST(?4 AS INTEGER) > ${SPENDING_LIMIT_SQL} - coalesce((SELECT spent FROM key_spending
            WHERE api_key_id = ?1 AND network = ?2 AND unit = ?3), 0)`,
       caller.id,
       network,
@@ -99,7 +99,7 @@ export async function readSpending(
 }
 
 /** Whether a price is beyond a key's limits: `requireSpending` says so, or `chargeSpending` aborted its batch. */
-export function isSpendingExceeded(error: unknown): boolean {
+export function isSpendingLimitExceeded(error: unknown): boolean {
   if (error instanceof ApiError) return error.code === "spending_limit_exceeded";
   const text = error instanceof Error ? `${error.message} ${String(error.cause ?? "")}` : "";
   return violates(error, "CHECK") && text.includes("key_spending_limit");

@@ -1,4 +1,4 @@
-import { type Database, db, type Statement, statement, violates } from "../db/client.ts";
+import { type Database, openDb, type Statement, statement, violates } from "../db/client.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
@@ -10,7 +10,7 @@ import {
   toApiKeyRecord,
 } from "./api-key-record.ts";
 import { ENV_ADMIN_ID } from "./find-key.ts";
-import type { ApiKeyRecord, UpdateBody } from "./schemas.ts";
+import type { ApiKeyRecord, UpdateApiKeyBody } from "./schemas.ts";
 
 /**
  * Changes the fields sent. The change takes effect everywhere within ten seconds, since isolates
@@ -22,10 +22,10 @@ import type { ApiKeyRecord, UpdateBody } from "./schemas.ts";
  */
 export async function updateKey(
   c: AppContext,
-  { id, ...changes }: UpdateBody,
+  { id, ...changes }: UpdateApiKeyBody,
   now: number,
 ): Promise<ApiKeyRecord> {
-  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   await readChangeableKey(c, database, id);
   const { status, permission, usageLimited, maxUsageCredits, canPay, networkLimit } = changes;
   const { name, walletLimit, spendingLimits, returnAddresses } = changes;
@@ -44,9 +44,9 @@ export async function updateKey(
     now,
     status ?? null,
     permission ?? null,
-    toInteger(usageLimited),
+    toSqlBoolean(usageLimited),
     maxUsageCredits ?? null,
-    toInteger(canPay),
+    toSqlBoolean(canPay),
     networkLimit ? JSON.stringify(networkLimit) : null,
     Number(walletLimit !== undefined),
     walletLimit ? JSON.stringify(walletLimit) : null,
@@ -55,7 +55,7 @@ export async function updateKey(
     returnAddresses ? JSON.stringify(returnAddresses) : null,
     name ?? null,
   );
-  await commitChange(
+  await commitKeyChange(
     c,
     database,
     { action: "api-key.update", target: id, detail: changes, now },
@@ -72,7 +72,7 @@ export async function updateKey(
  * @throws ApiError 404; 409 for the last active Admin
  */
 export async function deleteKey(c: AppContext, id: string, now: number): Promise<ApiKeyRecord> {
-  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   const row = await readChangeableKey(c, database, id);
   const update = statement(
     `UPDATE api_key SET updated_at = iif(deleted_at IS NULL, ?2, NULL), deleted_at = ?2,
@@ -81,7 +81,7 @@ export async function deleteKey(c: AppContext, id: string, now: number): Promise
     id,
     now,
   );
-  await commitChange(c, database, { action: "api-key.delete", target: id, now }, update);
+  await commitKeyChange(c, database, { action: "api-key.delete", target: id, now }, update);
   return { ...toApiKeyRecord(row), status: "Revoked" };
 }
 
@@ -105,14 +105,14 @@ function createUnknownKeyError(): ApiError {
   return new ApiError(404, "id: there is no such API key");
 }
 
-async function commitChange(
+async function commitKeyChange(
   c: AppContext,
   database: Database,
   entry: Parameters<typeof commitWithAudit>[2],
   update: Statement,
 ): Promise<void> {
   try {
-    await commitWithAudit(c, database, entry, [update, ...requireAnAdmin(c.env, entry.target)]);
+    await commitWithAudit(c, database, entry, [update, ...requireActiveAdmin(c.env, entry.target)]);
   } catch (error) {
     if (violates(error, "api_key.updated_at")) throw createUnknownKeyError();
     if (violates(error, "api_key.status"))
@@ -124,7 +124,7 @@ async function commitChange(
 }
 
 /** Aborts a batch that leaves no active Admin. */
-function requireAnAdmin(env: { ADMIN_KEY?: string }, id: string): Statement[] {
+function requireActiveAdmin(env: { ADMIN_KEY?: string }, id: string): Statement[] {
   if (env.ADMIN_KEY) return [];
   return [
     statement(
@@ -136,6 +136,6 @@ function requireAnAdmin(env: { ADMIN_KEY?: string }, id: string): Statement[] {
   ];
 }
 
-function toInteger(flag: boolean | undefined): number | null {
+function toSqlBoolean(flag: boolean | undefined): number | null {
   return flag === undefined ? null : Number(flag);
 }

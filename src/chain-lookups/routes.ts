@@ -19,7 +19,7 @@ const PROVIDER_ERRORS = {
 };
 
 /** What lies on the chain at any address, so that clients need no provider of their own. */
-export function chainLookupRoutes() {
+export function createChainLookupRoutes() {
   const router = createRouter();
 
   serve(

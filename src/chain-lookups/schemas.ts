@@ -1,23 +1,31 @@
 import * as z from "zod";
-import { bech32Address, network, unit } from "../http/openapi/chain-fields.ts";
+import { bech32AddressParameter, network, unit } from "../http/openapi/chain-fields.ts";
 import {
   described,
   EXAMPLE_TX_HASH,
   EXAMPLE_WALLET_ADDRESS,
-  hexText,
+  hexField,
   named,
-  responseText,
+  textField,
 } from "../http/openapi/fields.ts";
-import { wholeNumber } from "../http/openapi/parameters.ts";
+import { wholeNumberParameter } from "../http/openapi/parameters.ts";
 
 export const balanceQuery = z.object({
-  address: described(bech32Address().max(150), "The address, in bech32.", EXAMPLE_WALLET_ADDRESS),
+  address: described(
+    bech32AddressParameter().max(150),
+    "The address, in bech32.",
+    EXAMPLE_WALLET_ADDRESS,
+  ),
   network,
 });
 
 export const utxoQuery = balanceQuery.extend({
-  count: wholeNumber({ min: 1, max: 100, default: 10 }),
-  page: described(wholeNumber({ min: 1, max: 100, default: 1 }), "Number of the page, from 1.", 1),
+  count: wholeNumberParameter({ min: 1, max: 100, default: 10 }),
+  page: described(
+    wholeNumberParameter({ min: 1, max: 100, default: 1 }),
+    "Number of the page, from 1.",
+    1,
+  ),
   order: described(
     named("Order", "Order of a page.", z.enum(["Asc", "Desc"])).default("Desc"),
     "`Desc`: the newest outputs first.",
@@ -42,9 +50,9 @@ export const utxoResponse = named(
   "UnspentOutput",
   "An unspent output of a transaction.",
   z.object({
-    txHash: hexText(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
+    txHash: hexField(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
     outputIndex: described(z.int().min(0), "Position of the output in the transaction.", 0),
-    address: responseText("Address of the output.", EXAMPLE_WALLET_ADDRESS),
+    address: textField("Address of the output.", EXAMPLE_WALLET_ADDRESS),
     Amounts: described(z.array(quantityResponse), "Funds in the output."),
     dataHash: described(
       z.string().nullable(),
@@ -61,6 +69,6 @@ export const utxoResponse = named(
       "Hash of the reference script, in hex. Null: none.",
       "13a3efd825703a352a8f71f4e2758d08c28c564e8dfcce9f77776ad1",
     ),
-    block: responseText("Hash of the block.", EXAMPLE_TX_HASH),
+    block: textField("Hash of the block.", EXAMPLE_TX_HASH),
   }),
 );

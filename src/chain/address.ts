@@ -29,10 +29,10 @@ export class AddressError extends Error {
 
 const HASH_LENGTH = 28;
 const NETWORK_IDS: Record<Network, number> = { Preprod: 0, Mainnet: 1 };
-const PREFIXES: Record<Network, string> = { Preprod: "addr_test", Mainnet: "addr" };
+const ADDRESS_PREFIXES: Record<Network, string> = { Preprod: "addr_test", Mainnet: "addr" };
 const STAKE_PREFIXES: Record<Network, string> = { Preprod: "stake_test", Mainnet: "stake" };
 /** Header types (upper four bits of the first byte) of CIP-19. */
-const HEADER_TYPE = { pointer: 4, enterprise: 6, byron: 8, reward: 14 };
+const HEADER_TYPES = { pointer: 4, enterprise: 6, byron: 8, reward: 14 };
 const MAX_POINTER_BYTES = 30;
 /** CIP-19 lifts bech32's bound of 90 characters; a base address on a test network takes 108. */
 const MAX_BECH32_LENGTH = 128;
@@ -46,7 +46,7 @@ export function parseAddress(text: string): ParsedAddress | null {
   const bytes = decoded && bech32.fromWordsUnsafe(decoded.words);
   if (!decoded || !bytes) return null;
   const parts = parseAddressBytes(Uint8Array.from(bytes));
-  if (!parts || PREFIXES[parts.network] !== decoded.prefix) return null;
+  if (!parts || ADDRESS_PREFIXES[parts.network] !== decoded.prefix) return null;
   return { ...parts, bech32: text.toLowerCase() };
 }
 
@@ -59,25 +59,25 @@ function parseAddressBytes(bytes: Uint8Array): AddressParts | null {
   const header = bytes[0];
   if (header === undefined) return null;
   const type = header >> 4;
-  const network = networkOf(header & 0x0f);
-  if (network === null || type >= HEADER_TYPE.byron) return null;
+  const network = networkOfId(header & 0x0f);
+  if (network === null || type >= HEADER_TYPES.byron) return null;
   const payment = readCredential(type & 1, bytes.subarray(1));
   const rest = bytes.length - 1 - HASH_LENGTH;
   const fits =
-    type < HEADER_TYPE.pointer
+    type < HEADER_TYPES.pointer
       ? rest === HASH_LENGTH
-      : type < HEADER_TYPE.enterprise
+      : type < HEADER_TYPES.enterprise
         ? rest >= 3 && rest <= MAX_POINTER_BYTES
         : rest === 0;
   if (!fits) return null;
   const stake =
-    type < HEADER_TYPE.pointer
+    type < HEADER_TYPES.pointer
       ? readCredential((type >> 1) & 1, bytes.subarray(1 + HASH_LENGTH))
       : null;
   return { network, payment, stake };
 }
 
-function networkOf(id: number): Network | null {
+function networkOfId(id: number): Network | null {
   return id === NETWORK_IDS.Preprod ? "Preprod" : id === NETWORK_IDS.Mainnet ? "Mainnet" : null;
 }
 
@@ -88,10 +88,10 @@ function readCredential(bit: number, bytes: Uint8Array): Credential {
 /** bech32 of a base (with stake credential) or enterprise address. */
 export function formatAddress({ network, payment, stake }: AddressParts): string {
   const scriptBits = (payment.kind === "script" ? 1 : 0) | (stake?.kind === "script" ? 2 : 0);
-  const type = (stake ? 0 : HEADER_TYPE.enterprise) | scriptBits;
+  const type = (stake ? 0 : HEADER_TYPES.enterprise) | scriptBits;
   const header = (type << 4) | NETWORK_IDS[network];
   const hashes = hexToBytes(payment.hash + (stake?.hash ?? ""));
-  return toBech32(PREFIXES[network], Uint8Array.of(header, ...hashes));
+  return toBech32(ADDRESS_PREFIXES[network], Uint8Array.of(header, ...hashes));
 }
 
 /**
@@ -102,11 +102,11 @@ export function formatAddress({ network, payment, stake }: AddressParts): string
 export function addressFromBytes(bytes: Uint8Array): string {
   const header = bytes[0] ?? 0xff;
   const type = header >> 4;
-  if (type === HEADER_TYPE.byron) return base58.encode(bytes);
-  const network = networkOf(header & 0x0f);
-  if (network === null || (type > HEADER_TYPE.byron && type < HEADER_TYPE.reward))
+  if (type === HEADER_TYPES.byron) return base58.encode(bytes);
+  const network = networkOfId(header & 0x0f);
+  if (network === null || (type > HEADER_TYPES.byron && type < HEADER_TYPES.reward))
     throw new AddressError(`unknown address header ${header}`);
-  const prefixes = type >= HEADER_TYPE.reward ? STAKE_PREFIXES : PREFIXES;
+  const prefixes = type >= HEADER_TYPES.reward ? STAKE_PREFIXES : ADDRESS_PREFIXES;
   return toBech32(prefixes[network], bytes);
 }
 

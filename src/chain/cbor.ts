@@ -10,12 +10,12 @@ export class CborError extends Error {
 }
 
 /** `start` (inclusive) and `end` (exclusive) are offsets into the bytes that were read. */
-interface Slice {
+interface ByteRange {
   start: number;
   end: number;
 }
 
-export type CborNode = Slice &
+export type CborNode = ByteRange &
   (
     | { kind: "int"; value: bigint }
     | { kind: "bytes"; value: Uint8Array }
@@ -32,8 +32,17 @@ export type CborNodeOf<K extends CborKind> = Extract<CborNode, { kind: K }>;
 /** Values of `simple` nodes. */
 export const SIMPLE_VALUES = { false: 20, true: 21, null: 22 } as const;
 
-const MAJOR_TYPE = { uint: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, tag: 6, simple: 7 };
-const INDEFINITE = 31;
+const MAJOR_TYPES = {
+  uint: 0,
+  negative: 1,
+  bytes: 2,
+  text: 3,
+  array: 4,
+  map: 5,
+  tag: 6,
+  simple: 7,
+};
+const INDEFINITE_LENGTH = 31;
 const BREAK_BYTE = 0xff;
 
 /** An array, map or tag whose content is still being read. */
@@ -42,11 +51,11 @@ interface OpenNode {
   tag: number;
   start: number;
   /** Remaining items (a map counts keys and values); null: until the break. */
-  remainingItems: number | null;
+  remainingItemCount: number | null;
   items: CborNode[];
 }
 
-interface Head {
+interface ItemHead {
   major: number;
   /** Null: indefinite length. */
   argument: bigint | null;
@@ -64,14 +73,14 @@ export function readCbor(bytes: Uint8Array): CborNode {
   for (;;) {
     let node: CborNode | null = null;
     const parent = open.at(-1);
-    if (bytes[offset] === BREAK_BYTE && parent?.remainingItems === null) {
+    if (bytes[offset] === BREAK_BYTE && parent?.remainingItemCount === null) {
       offset++;
-      parent.remainingItems = 0;
+      parent.remainingItemCount = 0;
     } else {
       const start = offset;
       const [head, next] = readHead(bytes, offset);
       offset = next;
-      if (head.major >= MAJOR_TYPE.array && head.major <= MAJOR_TYPE.tag) {
+      if (head.major >= MAJOR_TYPES.array && head.major <= MAJOR_TYPES.tag) {
         open.push(openNode(head, start));
       } else {
         node = readLeaf(bytes, start, offset, head);
@@ -86,28 +95,28 @@ export function readCbor(bytes: Uint8Array): CborNode {
           return node;
         }
         innermost.items.push(node);
-        if (innermost.remainingItems !== null) innermost.remainingItems--;
+        if (innermost.remainingItemCount !== null) innermost.remainingItemCount--;
       }
-      if (innermost === undefined || innermost.remainingItems !== 0) break;
+      if (innermost === undefined || innermost.remainingItemCount !== 0) break;
       open.pop();
       node = closeNode(innermost, offset);
     }
   }
 }
 
-function readHead(bytes: Uint8Array, offset: number): [Head, number] {
+function readHead(bytes: Uint8Array, offset: number): [ItemHead, number] {
   const first = bytes[offset];
   if (first === undefined) throw new CborError(`ends early at ${offset}`);
   const major = first >> 5;
   const info = first & 31;
   if (info < 24) return [{ major, argument: BigInt(info) }, offset + 1];
-  if (info === INDEFINITE) {
-    if (major < MAJOR_TYPE.bytes || major > MAJOR_TYPE.map)
+  if (info === INDEFINITE_LENGTH) {
+    if (major < MAJOR_TYPES.bytes || major > MAJOR_TYPES.map)
       throw new CborError(`stray break at ${offset}`);
     return [{ major, argument: null }, offset + 1];
   }
   if (info > 27) throw new CborError(`reserved length at ${offset}`);
-  if (major === MAJOR_TYPE.simple && info > 24)
+  if (major === MAJOR_TYPES.simple && info > 24)
     throw new CborError(`floating point number at ${offset}: the ledger has none`);
   const end = offset + 1 + 2 ** (info - 24);
   if (end > bytes.length) throw new CborError(`ends early at ${bytes.length}`);
@@ -116,18 +125,18 @@ function readHead(bytes: Uint8Array, offset: number): [Head, number] {
   return [{ major, argument }, end];
 }
 
-function openNode({ major, argument }: Head, start: number): OpenNode {
+function openNode({ major, argument }: ItemHead, start: number): OpenNode {
   const count = argument === null ? null : Number(argument);
-  if (major === MAJOR_TYPE.tag)
-    return { major, tag: count ?? 0, start, remainingItems: 1, items: [] };
-  const left = count !== null && major === MAJOR_TYPE.map ? count * 2 : count;
-  return { major, tag: 0, start, remainingItems: left, items: [] };
+  if (major === MAJOR_TYPES.tag)
+    return { major, tag: count ?? 0, start, remainingItemCount: 1, items: [] };
+  const left = count !== null && major === MAJOR_TYPES.map ? count * 2 : count;
+  return { major, tag: 0, start, remainingItemCount: left, items: [] };
 }
 
 function closeNode({ major, tag, start, items }: OpenNode, end: number): CborNode {
-  if (major === MAJOR_TYPE.array) return { kind: "array", items, start, end };
+  if (major === MAJOR_TYPES.array) return { kind: "array", items, start, end };
   const first = items[0];
-  if (major === MAJOR_TYPE.tag && first) return { kind: "tag", tag, content: first, start, end };
+  if (major === MAJOR_TYPES.tag && first) return { kind: "tag", tag, content: first, start, end };
   const entries: [CborNode, CborNode][] = [];
   for (let i = 0; i < items.length; i += 2) {
     const [key, value] = [items[i], items[i + 1]];
@@ -138,19 +147,19 @@ function closeNode({ major, tag, start, items }: OpenNode, end: number): CborNod
   return { kind: "map", entries, start, end };
 }
 
-function readLeaf(bytes: Uint8Array, start: number, offset: number, head: Head): CborNode {
+function readLeaf(bytes: Uint8Array, start: number, offset: number, head: ItemHead): CborNode {
   const { major, argument } = head;
-  if (major === MAJOR_TYPE.bytes || major === MAJOR_TYPE.text) {
+  if (major === MAJOR_TYPES.bytes || major === MAJOR_TYPES.text) {
     const [value, end] =
       argument === null ? readChunks(bytes, offset, major) : readString(bytes, offset, argument);
-    return major === MAJOR_TYPE.bytes
+    return major === MAJOR_TYPES.bytes
       ? { kind: "bytes", value, start, end }
       : { kind: "text", value: decodeText(value, start), start, end };
   }
   const value = argument ?? 0n;
   const end = offset;
-  if (major === MAJOR_TYPE.uint) return { kind: "int", value, start, end };
-  if (major === MAJOR_TYPE.negative) return { kind: "int", value: -1n - value, start, end };
+  if (major === MAJOR_TYPES.uint) return { kind: "int", value, start, end };
+  if (major === MAJOR_TYPES.negative) return { kind: "int", value: -1n - value, start, end };
   return { kind: "simple", value: Number(value), start, end };
 }
 
@@ -172,7 +181,7 @@ function readChunks(bytes: Uint8Array, offset: number, major: number): [Uint8Arr
     chunks.push(chunk);
     next = end;
   }
-  return [concat(chunks), next + 1];
+  return [concatBytes(chunks), next + 1];
 }
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -200,13 +209,13 @@ const MAX_UINT64 = 2n ** 64n - 1n;
 export function encodeInt(value: bigint): Uint8Array {
   const magnitude = value < 0n ? -1n - value : value;
   if (magnitude <= MAX_UINT64)
-    return encodeHead(value < 0n ? MAJOR_TYPE.negative : MAJOR_TYPE.uint, magnitude);
+    return encodeHead(value < 0n ? MAJOR_TYPES.negative : MAJOR_TYPES.uint, magnitude);
   return encodeTag(value < 0n ? 3 : 2, encodeChunked(toBigEndian(magnitude)));
 }
 
 /** A byte string of definite length. */
 export function encodeBytes(bytes: Uint8Array): Uint8Array {
-  return concat([encodeHead(MAJOR_TYPE.bytes, BigInt(bytes.length)), bytes]);
+  return concatBytes([encodeHead(MAJOR_TYPES.bytes, BigInt(bytes.length)), bytes]);
 }
 
 const MAX_CHUNK_BYTES = 64;
@@ -214,43 +223,43 @@ const MAX_CHUNK_BYTES = 64;
 /** A byte string as Plutus data has it: beyond 64 bytes in chunks of 64, of indefinite length. */
 export function encodeChunked(bytes: Uint8Array): Uint8Array {
   if (bytes.length <= MAX_CHUNK_BYTES) return encodeBytes(bytes);
-  const parts: Uint8Array[] = [Uint8Array.of((MAJOR_TYPE.bytes << 5) | INDEFINITE)];
+  const parts: Uint8Array[] = [Uint8Array.of((MAJOR_TYPES.bytes << 5) | INDEFINITE_LENGTH)];
   for (let i = 0; i < bytes.length; i += MAX_CHUNK_BYTES)
     parts.push(encodeBytes(bytes.subarray(i, i + MAX_CHUNK_BYTES)));
   parts.push(Uint8Array.of(BREAK_BYTE));
-  return concat(parts);
+  return concatBytes(parts);
 }
 
 /** A text string of definite length. */
 export function encodeText(text: string): Uint8Array {
   const bytes = new TextEncoder().encode(text);
-  return concat([encodeHead(MAJOR_TYPE.text, BigInt(bytes.length)), bytes]);
+  return concatBytes([encodeHead(MAJOR_TYPES.text, BigInt(bytes.length)), bytes]);
 }
 
 /** An array of definite length of encoded items. */
 export function encodeArray(items: readonly Uint8Array[]): Uint8Array {
-  return concat([encodeHead(MAJOR_TYPE.array, BigInt(items.length)), ...items]);
+  return concatBytes([encodeHead(MAJOR_TYPES.array, BigInt(items.length)), ...items]);
 }
 
 /** An array of indefinite length of encoded items. */
 export function encodeIndefiniteArray(items: readonly Uint8Array[]): Uint8Array {
-  const first = Uint8Array.of((MAJOR_TYPE.array << 5) | INDEFINITE);
-  return concat([first, ...items, Uint8Array.of(BREAK_BYTE)]);
+  const first = Uint8Array.of((MAJOR_TYPES.array << 5) | INDEFINITE_LENGTH);
+  return concatBytes([first, ...items, Uint8Array.of(BREAK_BYTE)]);
 }
 
 /** A map of definite length of encoded keys and values, in the order given. */
 export function encodeMap(entries: readonly (readonly [Uint8Array, Uint8Array])[]): Uint8Array {
-  return concat([encodeHead(MAJOR_TYPE.map, BigInt(entries.length)), ...entries.flat()]);
+  return concatBytes([encodeHead(MAJOR_TYPES.map, BigInt(entries.length)), ...entries.flat()]);
 }
 
 /** A tag around an encoded item. */
 export function encodeTag(tag: number, content: Uint8Array): Uint8Array {
-  return concat([encodeHead(MAJOR_TYPE.tag, BigInt(tag)), content]);
+  return concatBytes([encodeHead(MAJOR_TYPES.tag, BigInt(tag)), content]);
 }
 
 /** `false` or `true`. */
 export function encodeBoolean(value: boolean): Uint8Array {
-  return encodeHead(MAJOR_TYPE.simple, BigInt(value ? SIMPLE_VALUES.true : SIMPLE_VALUES.false));
+  return encodeHead(MAJOR_TYPES.simple, BigInt(value ? SIMPLE_VALUES.true : SIMPLE_VALUES.false));
 }
 
 function encodeHead(major: number, argument: bigint): Uint8Array {
@@ -273,7 +282,7 @@ function toBigEndian(value: bigint): Uint8Array {
 }
 
 /** Takes a list, not arguments: a string may have more chunks than a call can have arguments. */
-function concat(parts: readonly Uint8Array[]): Uint8Array {
+function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let offset = 0;
   for (const part of parts) {

@@ -7,11 +7,11 @@ export type ChainClock = "wall" | "tip";
 /** The time on the chain as of now, epoch milliseconds. */
 export interface ChainTime {
   /** Of the tip: what must have begun by the rules of the chain is judged by it. */
-  tip: number;
+  tipTime: number;
   /** By the clock that is behind: where a validity interval begins. */
-  earliest: number;
+  earliestTime: number;
   /** By the clock that is ahead: where one ends, and what a deadline must not be before. */
-  latest: number;
+  latestTime: number;
 }
 
 /**
@@ -20,6 +20,6 @@ export interface ChainTime {
  */
 export function computeChainTime(clock: ChainClock, tipTime: number, now: number): ChainTime {
   const tip = tipTime * 1000;
-  if (clock === "tip") return { tip, earliest: tip, latest: tip };
-  return { tip, earliest: Math.min(tip, now), latest: Math.max(tip, now) };
+  if (clock === "tip") return { tipTime: tip, earliestTime: tip, latestTime: tip };
+  return { tipTime: tip, earliestTime: Math.min(tip, now), latestTime: Math.max(tip, now) };
 }

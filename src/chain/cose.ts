@@ -26,7 +26,7 @@ export interface CoseSignature {
 /** A parsed COSE_Sign1 with its COSE_Key, not yet verified. */
 export interface CoseParts {
   /** Protected headers as they were signed: CBOR of a map. */
-  headers: Uint8Array;
+  protectedHeader: Uint8Array;
   payload: Uint8Array;
   /** 64 bytes. */
   signature: Uint8Array;
@@ -55,7 +55,7 @@ const SIGNATURE_LENGTH = 64;
 /** Parses a signature and verifies it. Null when the bytes are not COSE. */
 export function verifyCoseSign1(cose: CoseSignature): (CoseParts & { valid: boolean }) | null {
   const parts = readCoseSign1(cose);
-  return parts && { ...parts, valid: isCoseValid(parts) };
+  return parts && { ...parts, valid: isCoseSignatureValid(parts) };
 }
 
 /** Parses a signature, tagged or not, which is cheap. Null when the bytes are not COSE. */
@@ -74,7 +74,7 @@ export function readCoseSign1({ signature, key }: CoseSignature): CoseParts | nu
   const headerMap = tryReadCbor(headers.value);
   if (headerMap?.kind !== "map") return null;
   return {
-    headers: headers.value,
+    protectedHeader: headers.value,
     payload: payload.value,
     signature: signed.value,
     publicKey,
@@ -83,7 +83,12 @@ export function readCoseSign1({ signature, key }: CoseSignature): CoseParts | nu
 }
 
 /** Whether the key signed the payload together with the protected headers. Takes a millisecond. */
-export function isCoseValid({ headers, payload, signature, publicKey }: CoseParts): boolean {
+export function isCoseSignatureValid({
+  protectedHeader: headers,
+  payload,
+  signature,
+  publicKey,
+}: CoseParts): boolean {
   return isSignedBy(publicKey, encodeSigStructure(headers, payload), signature);
 }
 
@@ -98,14 +103,14 @@ export type CoseVerdict = "signed" | "other message" | "invalid signature";
 export function verifyCoseMessage(parts: CoseParts, message: Uint8Array): CoseVerdict {
   if (!isPayloadOf(parts, message)) return "other message";
   const payloads = [message, hashMessage(message)];
-  const isSigned = payloads.some((payload) => isCoseValid({ ...parts, payload }));
+  const isSigned = payloads.some((payload) => isCoseSignatureValid({ ...parts, payload }));
   return isSigned ? "signed" : "invalid signature";
 }
 
 /** Whether the payload is a message or its blake2b-224. Cheap: the signature is not checked. */
 export function isPayloadOf({ payload }: CoseParts, message: Uint8Array): boolean {
-  if (isEqual(payload, message)) return true;
-  return payload.length === DIGEST_LENGTH && isEqual(payload, hashMessage(message));
+  if (areBytesEqual(payload, message)) return true;
+  return payload.length === DIGEST_LENGTH && areBytesEqual(payload, hashMessage(message));
 }
 
 function hashMessage(message: Uint8Array): Uint8Array {
@@ -113,7 +118,7 @@ function hashMessage(message: Uint8Array): Uint8Array {
 }
 
 /** Nothing compared here is secret, so timing may leak. */
-function isEqual(a: Uint8Array, b: Uint8Array): boolean {
+function areBytesEqual(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, index) => byte === b[index]);
 }
 

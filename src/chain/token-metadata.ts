@@ -21,24 +21,24 @@ export function parseTokenMetadata(
 ): unknown {
   const policies = decodeMetadatum(label);
   const tokens =
-    findMember(policies, policyId) ??
-    findMember(policies, hexToBytes(policyId)) ??
+    findMapValue(policies, policyId) ??
+    findMapValue(policies, hexToBytes(policyId)) ??
     new Map<never, never>();
   const nameBytes = hexToBytes(assetName);
   const found =
-    findMember(tokens, assetName) ??
-    findMember(tokens, nameBytes) ??
-    findMember(tokens, new TextDecoder().decode(nameBytes));
+    findMapValue(tokens, assetName) ??
+    findMapValue(tokens, nameBytes) ??
+    findMapValue(tokens, new TextDecoder().decode(nameBytes));
   return found === undefined ? undefined : toJson(found);
 }
 
-function findMember(map: Metadatum, key: string | Uint8Array): Metadatum | undefined {
+function findMapValue(map: Metadatum, key: string | Uint8Array): Metadatum | undefined {
   if (!(map instanceof Map)) return undefined;
-  for (const [name, value] of map) if (isSame(name, key)) return value;
+  for (const [name, value] of map) if (isSameKey(name, key)) return value;
   return undefined;
 }
 
-function isSame(name: Metadatum, key: string | Uint8Array): boolean {
+function isSameKey(name: Metadatum, key: string | Uint8Array): boolean {
   if (typeof key === "string") return name === key;
   return name instanceof Uint8Array && Buffer.from(name).equals(key);
 }

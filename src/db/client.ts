@@ -1,6 +1,6 @@
 import { type DrizzleD1Database, drizzle } from "drizzle-orm/d1";
 import type { Network } from "../chain/network.ts";
-import { within } from "../timeout.ts";
+import { withTimeout } from "../timeout.ts";
 
 /** D1 did not answer, or its answer does not say whether our statement applied. Becomes a 503. */
 export class DatabaseUnavailableError extends Error {
@@ -56,7 +56,7 @@ const DEFAULT_DEADLINE_MS = 10_000;
  * `db(env)` the core database (keys, source settings, endpoints). Both are one D1 today. No statement
  * joins tables of the two, except the few that docs/scaling.md names.
  */
-export function db(
+export function openDb(
   env: { DB: D1Database },
   _network?: Network,
   options: DatabaseOptions = {},
@@ -164,7 +164,7 @@ class RetryPolicy {
     for (let attempt = 1; ; attempt++) {
       if (Date.now() >= this.#deadline) throw new DatabaseUnavailableError("deadline passed");
       try {
-        return await within(attemptMs, call(), () => {
+        return await withTimeout(attemptMs, call(), () => {
           throw new AttemptTimeoutError(`no answer in ${Math.round(attemptMs)} ms`);
         });
       } catch (error) {
@@ -193,7 +193,7 @@ class RetryingD1 {
   }
 
   batch(statements: RetryingStatement[]): Promise<D1Result[]> {
-    const readsOnly = statements.every((one) => one.readsOnly);
+    const readsOnly = statements.every((one) => one.isReadOnly);
     return this.#retryPolicy.run(readsOnly, () =>
       this.#inner.batch(statements.map((one) => one.inner)),
     );
@@ -202,14 +202,14 @@ class RetryingD1 {
 
 class RetryingStatement {
   readonly inner: D1PreparedStatement;
-  readonly readsOnly: boolean;
+  readonly isReadOnly: boolean;
   readonly #sql: string;
   readonly #retryPolicy: RetryPolicy;
 
   constructor(inner: D1PreparedStatement, sql: string, guard: RetryPolicy) {
     this.inner = inner;
     this.#sql = sql;
-    this.readsOnly = /^\s*(select|with)\b/i.test(sql) && !/\b(insert|update|delete)\b/i.test(sql);
+    this.isReadOnly = /^\s*(select|with)\b/i.test(sql) && !/\b(insert|update|delete)\b/i.test(sql);
     this.#retryPolicy = guard;
   }
 
@@ -218,18 +218,18 @@ class RetryingStatement {
   }
 
   all(): Promise<D1Result<unknown>> {
-    return this.#retryPolicy.run(this.readsOnly, () => this.inner.all());
+    return this.#retryPolicy.run(this.isReadOnly, () => this.inner.all());
   }
 
   run(): Promise<D1Result<unknown>> {
-    return this.#retryPolicy.run(this.readsOnly, () => this.inner.run());
+    return this.#retryPolicy.run(this.isReadOnly, () => this.inner.run());
   }
 
   raw(): Promise<unknown[][]> {
-    return this.#retryPolicy.run(this.readsOnly, () => this.inner.raw());
+    return this.#retryPolicy.run(this.isReadOnly, () => this.inner.raw());
   }
 
   first(): Promise<unknown> {
-    return this.#retryPolicy.run(this.readsOnly, () => this.inner.first());
+    return this.#retryPolicy.run(this.isReadOnly, () => this.inner.first());
   }
 }

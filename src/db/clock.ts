@@ -2,7 +2,7 @@ import type { Network } from "../chain/network.ts";
 import { type Statement, statement } from "./client.ts";
 
 /** A stream of changes that clients page through; each network has its own clock per feed. */
-export type Feed = "escrow" | "registry" | "inbox";
+export type ChangeFeed = "escrow" | "registry" | "inbox";
 
 /** SQL and parameters, to be spliced into a larger statement of the same batch. */
 export interface SqlExpression {
@@ -11,7 +11,7 @@ export interface SqlExpression {
 }
 
 /** Callers whose clock runs ahead of the database's by more than this are refused. */
-const MAX_AHEAD_MS = 60_000;
+const MAX_CLOCK_LEAD_MS = 60_000;
 
 /**
  * Reserves `count` change stamps of a feed: unique and strictly increasing in commit order, so a
@@ -21,10 +21,15 @@ const MAX_AHEAD_MS = 60_000;
  *
  * @param now - epoch milliseconds
  */
-export function reserveStamps(feed: Feed, network: Network, count: number, now: number): Statement {
+export function reserveStamps(
+  feed: ChangeFeed,
+  network: Network,
+  count: number,
+  now: number,
+): Statement {
   return statement(
     `INSERT INTO clock (feed, t)
-     VALUES (?1, iif(?2 > unixepoch('subsec') * 1000 + ${MAX_AHEAD_MS}, NULL, ?2) + ?3 - 1)
+     VALUES (?1, iif(?2 > unixepoch('subsec') * 1000 + ${MAX_CLOCK_LEAD_MS}, NULL, ?2) + ?3 - 1)
      ON CONFLICT (feed) DO UPDATE SET t = max(clock.t + 1, ?2) + ?3 - 1`,
     `${feed}:${network}`,
     now,
@@ -37,7 +42,7 @@ export function reserveStamps(feed: Feed, network: Network, count: number, now: 
  * `count` just reserved in the same batch. Epoch milliseconds.
  */
 export function stampSql(
-  feed: Feed,
+  feed: ChangeFeed,
   network: Network,
   count: number,
   index: string,

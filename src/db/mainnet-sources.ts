@@ -1,4 +1,4 @@
-import { db } from "./client.ts";
+import { openDb } from "./client.ts";
 
 /**
  * Whether any source is on Mainnet: what only development may do ends then.
@@ -6,7 +6,7 @@ import { db } from "./client.ts";
  * @param deadline - epoch milliseconds
  */
 export async function hasMainnetSource(env: { DB: D1Database }, deadline: number) {
-  const found = await db(env, undefined, { deadline }).all(
+  const found = await openDb(env, undefined, { deadline }).all(
     `SELECT 1 FROM payment_source WHERE network = 'Mainnet' AND deleted_at IS NULL
      UNION ALL SELECT 1 FROM registry_source WHERE network = 'Mainnet' AND deleted_at IS NULL
      LIMIT 1`,

@@ -1,6 +1,6 @@
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { log } from "../log.ts";
-import { type Database, db, statement } from "./client.ts";
+import { type Database, openDb, statement } from "./client.ts";
 import { jsonRowSql } from "./json-row.ts";
 
 /** Documents that a table keeps, and how each is rendered from its row. */
@@ -23,7 +23,7 @@ const MAX_PASSES = 2;
 const PASS_INTERVAL_MS = 60 * 60_000;
 
 /** How far the job came with a table's documents of a network: `subject` of its row in `job`. */
-interface Progress {
+interface RenderProgress {
   version: number;
   /** Passes over the whole table that are done. */
   passes: number;
@@ -43,15 +43,15 @@ interface Progress {
  * @param now - epoch milliseconds
  * @param deadline - epoch milliseconds after which no further batch is begun
  */
-export async function renderOutdated(
+export async function renderOutdatedDocuments(
   env: { DB: D1Database },
   kinds: readonly DocumentTable[],
   now: number,
   deadline: number,
 ): Promise<void> {
   for (const network of NETWORKS) {
-    const database = db(env, network, { writes: "idempotent", deadline: deadline + 10_000 });
-    const jobs = await readJobs(database);
+    const database = openDb(env, network, { writes: "idempotent", deadline: deadline + 10_000 });
+    const jobs = await readRenderJobs(database);
     for (const documents of kinds)
       await renderTable(database, network, documents, jobs, now, deadline);
   }
@@ -63,7 +63,7 @@ interface JobRow {
   doneAt: number;
 }
 
-async function readJobs(database: Database): Promise<Map<string, JobRow>> {
+async function readRenderJobs(database: Database): Promise<Map<string, JobRow>> {
   const rows = await database.all<JobRow>(
     "SELECT name, subject, done_at AS doneAt FROM job WHERE name >= 'render:' AND name < 'render;'",
   );
@@ -82,7 +82,8 @@ async function renderTable(
   const name = `render:${table}:${network}`;
   const known = jobs.get(name);
   let written = known?.subject ?? null;
-  let at: Progress = written === null ? createProgress(version) : (JSON.parse(written) as Progress);
+  let at: RenderProgress =
+    written === null ? createProgress(version) : (JSON.parse(written) as RenderProgress);
   if (at.version < version) at = createProgress(version);
   if (at.version > version || at.passes === MAX_PASSES) return;
   if (known && at.after === null && at.passes > 0 && now - known.doneAt < PASS_INTERVAL_MS) return;
@@ -124,7 +125,7 @@ async function renderTable(
   }
 }
 
-function createProgress(version: number): Progress {
+function createProgress(version: number): RenderProgress {
   return { version, passes: 0, after: null, rendered: 0 };
 }
 

@@ -1,5 +1,5 @@
 import { log } from "../log.ts";
-import { type Database, db, statement } from "./client.ts";
+import { type Database, openDb, statement } from "./client.ts";
 import { readSealingKeyId, type SealingEnv, seal, unseal } from "./sealed.ts";
 import { SEALED_COLUMNS, type SealedColumn } from "./sealed-columns.ts";
 
@@ -25,7 +25,7 @@ export async function resealAll(
   now: number,
   deadline: number,
 ): Promise<void> {
-  const database = db(env, undefined, { writes: "idempotent", deadline: deadline + 10_000 });
+  const database = openDb(env, undefined, { writes: "idempotent", deadline: deadline + 10_000 });
   const keyId = readSealingKeyId(env);
   const [done] = await database.all<{ subject: string; doneAt: number }>(
     "SELECT subject, done_at AS doneAt FROM job WHERE name = ?",
@@ -78,7 +78,7 @@ async function resealColumn(
 /** Rows after one, in key order, whose value is sealed with another key. */
 function loadRowsOfOtherKeys(
   database: Database,
-  { table, column, key }: SealedColumn,
+  { table, column, keyColumns: key }: SealedColumn,
   keyId: string,
   after: string | null,
 ): Promise<SealedRow[]> {
@@ -90,14 +90,14 @@ function loadRowsOfOtherKeys(
      WHERE ${condition} AND ${column} <> '' AND substr(${column}, 1, ?) <> ?
      ORDER BY ${columns} LIMIT ${BATCH_SIZE}`,
     ...afterKey,
-    keyPrefix(keyId).length,
-    keyPrefix(keyId),
+    sealedPrefixOf(keyId).length,
+    sealedPrefixOf(keyId),
   );
 }
 
 /** Replaces a value by the same one sealed with the first key, unless it was changed in between. */
 async function resealRow(env: SealingEnv, sealedColumn: SealedColumn, row: SealedRow) {
-  const { table, column, key, boundTo } = sealedColumn;
+  const { table, column, keyColumns: key, boundTo } = sealedColumn;
   const keyValues: string[] = JSON.parse(row.key);
   const place = { table, id: keyValues.join(" "), column: boundTo ?? column };
   let value: string;
@@ -116,6 +116,6 @@ async function resealRow(env: SealingEnv, sealedColumn: SealedColumn, row: Seale
   );
 }
 
-function keyPrefix(keyId: string): string {
+function sealedPrefixOf(keyId: string): string {
   return `v1.${keyId}.`;
 }

@@ -7,7 +7,7 @@ import { log } from "../log.ts";
 import { SEALED_COLUMNS } from "./sealed-columns.ts";
 
 /** The place where a secret is stored, one of `SEALED_COLUMNS`; it opens nowhere else. */
-export interface SealedPlace {
+export interface EncryptionContext {
   table: string;
   /** The row's id. */
   id: string;
@@ -35,7 +35,7 @@ const KEY_BYTES = 32;
  */
 export async function seal(
   env: SealingEnv,
-  place: SealedPlace,
+  place: EncryptionContext,
   plaintext: string,
 ): Promise<string> {
   const isListed = SEALED_COLUMNS.some(
@@ -58,7 +58,11 @@ export async function seal(
  *
  * @throws SealError when the key is missing or wrong, or the value was altered or moved
  */
-export async function unseal(env: SealingEnv, place: SealedPlace, sealed: string): Promise<string> {
+export async function unseal(
+  env: SealingEnv,
+  place: EncryptionContext,
+  sealed: string,
+): Promise<string> {
   const [version, keyId, data, ...rest] = sealed.split(".");
   if (version !== FORMAT_VERSION || !keyId || !data || rest.length > 0)
     throw new SealError(`${place.table}.${place.column}: not a sealed value`);
@@ -91,7 +95,7 @@ export async function unseal(env: SealingEnv, place: SealedPlace, sealed: string
  */
 export async function unsealOrEmpty(
   env: SealingEnv,
-  place: SealedPlace,
+  place: EncryptionContext,
   sealed: string,
 ): Promise<string> {
   try {
@@ -131,7 +135,7 @@ function parseSealingKeys(env: SealingEnv): { id: string; secret: Uint8Array<Arr
     });
 }
 
-function encodeAssociatedData({ table, id, column }: SealedPlace) {
+function encodeAssociatedData({ table, id, column }: EncryptionContext) {
   return new TextEncoder().encode(JSON.stringify([table, id, column]));
 }
 
@@ -140,7 +144,7 @@ const derivedKeys = new Map<string, CryptoKey>();
 
 async function loadDerivedKey(
   secret: Uint8Array<ArrayBuffer>,
-  { table, column }: SealedPlace,
+  { table, column }: EncryptionContext,
 ): Promise<CryptoKey> {
   const name = `${Buffer.from(secret).toString("base64")} ${table}.${column}`;
   const known = derivedKeys.get(name);

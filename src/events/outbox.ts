@@ -98,7 +98,7 @@ export function writeEvent(
   onlyIf: SqlExpression = TRUE_CONDITION,
 ): Statement {
   const data = { sql: "?", params: [JSON.stringify(event.data)] };
-  return writeComputedEvent(event, data, now, onlyIf);
+  return writeEventWithSqlData(event, data, now, onlyIf);
 }
 
 /**
@@ -106,7 +106,7 @@ export function writeEvent(
  *
  * @param data - SQL of `data`, JSON text
  */
-export function writeComputedEvent(
+export function writeEventWithSqlData(
   event: Omit<PlainEvent, "data">,
   data: SqlExpression,
   now: number,

@@ -4,10 +4,10 @@ import { authenticateBearer, requireAccess } from "./authenticate.ts";
 import type { AppContext } from "./context.ts";
 import { runWithDeadline } from "./deadline.ts";
 import { readInput } from "./endpoint.ts";
-import { isoTime } from "./envelope.ts";
-import { described, named, responseText, timestamp } from "./openapi/fields.ts";
-import { rateLimit } from "./rate-limit.ts";
-import type { Declaration, EndpointDescription, Router } from "./router.ts";
+import { toIsoTime } from "./envelope.ts";
+import { described, named, textField, timestampField } from "./openapi/fields.ts";
+import { enforceRateLimit } from "./rate-limit.ts";
+import type { EndpointDeclaration, EndpointDescription, Router } from "./router.ts";
 import { describeAccessRules } from "./scope.ts";
 
 /** An endpoint under /v1, declared once. Its schemas are strict: an unknown field is refused. */
@@ -72,10 +72,10 @@ export function serveAdmin<
   const respond = async (c: AppContext): Promise<Response> => {
     c.set("caller", await authenticateBearer(c));
     requireAccess(c.var.caller, "Admin");
-    await rateLimit(c);
+    await enforceRateLimit(c);
     const { data, pagination } = await handler(c, await readInput(c, endpoint));
     const meta = {
-      timestamp: isoTime(Date.now()),
+      timestamp: toIsoTime(Date.now()),
       requestId: c.var.requestId,
       ...(pagination && { pagination }),
     };
@@ -110,7 +110,9 @@ const COMMON_ERRORS: Record<number, string> = {
   422: "A value is missing, malformed, out of bounds or unknown; the message names the field.",
 };
 
-function toDeclaration(endpoint: AdminEndpoint<z.ZodType, z.ZodType, z.ZodType>): Declaration {
+function toDeclaration(
+  endpoint: AdminEndpoint<z.ZodType, z.ZodType, z.ZodType>,
+): EndpointDeclaration {
   return {
     ...endpoint,
     access: "Admin",
@@ -130,8 +132,8 @@ const metaSchema = named(
   "Meta",
   "Metadata of a response under /v1.",
   z.object({
-    timestamp: timestamp("Time of the response."),
-    requestId: responseText("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
+    timestamp: timestampField("Time of the response."),
+    requestId: textField("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
     pagination: described(pagination.optional(), "Position in a list."),
   }),
 );

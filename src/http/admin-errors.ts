@@ -3,8 +3,8 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import * as z from "zod";
 import type { AppContext } from "./context.ts";
-import { isoTime } from "./envelope.ts";
-import { described, named, responseText, timestamp } from "./openapi/fields.ts";
+import { toIsoTime } from "./envelope.ts";
+import { described, named, textField, timestampField } from "./openapi/fields.ts";
 
 const ADMIN_ERROR_KINDS = [
   "unauthorized",
@@ -27,8 +27,8 @@ export const adminErrorBody = named(
   "AdminError",
   "An error under /v1.",
   z.object({
-    error: responseText("Name of the HTTP status.", "Conflict"),
-    message: responseText("Explanation for people.", "id: there is no version v9"),
+    error: textField("Name of the HTTP status.", "Conflict"),
+    message: textField("Explanation for people.", "id: there is no version v9"),
     kind: described(
       named("AdminErrorKind", "Code of an error under /v1.", z.enum(ADMIN_ERROR_KINDS)),
       "Code for programs.",
@@ -36,10 +36,10 @@ export const adminErrorBody = named(
     ),
     meta: described(
       z.object({
-        timestamp: timestamp("Time of the response."),
-        requestId: responseText("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
-        path: responseText("Path of the request.", "/v1/admin/worker-bots/versions"),
-        method: responseText("Method of the request.", "DELETE"),
+        timestamp: timestampField("Time of the response."),
+        requestId: textField("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
+        path: textField("Path of the request.", "/v1/admin/worker-bots/versions"),
+        method: textField("Method of the request.", "DELETE"),
       }),
       "Details of the request.",
     ),
@@ -81,7 +81,7 @@ export function createAdminErrorResponse(
     message: known.message,
     kind: known.kind ?? kind,
     meta: {
-      timestamp: isoTime(Date.now()),
+      timestamp: toIsoTime(Date.now()),
       requestId: c.var.requestId,
       path: c.req.path,
       method: c.req.method,

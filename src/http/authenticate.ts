@@ -1,10 +1,10 @@
 import { NETWORKS, type Network } from "../chain/network.ts";
 import type { AppContext, Caller, KeyScope } from "./context.ts";
 import { ApiError } from "./errors.ts";
-import { rateLimitAddress } from "./rate-limit.ts";
+import { enforceAddressRateLimit } from "./rate-limit.ts";
 
 /** What an endpoint requires of a key; `none`: it needs no key. */
-export type Access = "none" | "User" | "+PAY" | "Admin";
+export type AccessLevel = "none" | "User" | "+PAY" | "Admin";
 
 /** No token we issue is longer; a longer header is not worth a look-up. */
 const MAX_TOKEN_LENGTH = 256;
@@ -52,13 +52,13 @@ async function findCallerByToken(c: AppContext, header: string, token: string): 
   const caller =
     token.length > MAX_TOKEN_LENGTH
       ? null
-      : await findCaller(c.env, token, deadline, () => rateLimitAddress(c));
+      : await findCaller(c.env, token, deadline, () => enforceAddressRateLimit(c));
   if (!caller) throw new ApiError("unknown_key", `${header}: the API key is unknown or revoked`);
   return caller;
 }
 
 /** @throws ApiError 403 when the key lacks the access */
-export function requireAccess(caller: Caller, access: Exclude<Access, "none">): void {
+export function requireAccess(caller: Caller, access: Exclude<AccessLevel, "none">): void {
   if (access === "Admin" && caller.permission !== "Admin")
     throw new ApiError("permission_missing", "This needs an API key with the permission Admin");
   if (access === "+PAY" && !caller.canPay)

@@ -12,8 +12,8 @@ export const MAX_BODY_DEPTH = 64;
  *
  * @throws ApiError 413 when it is too large, 400 when it is missing, not JSON or nested too deeply
  */
-export async function readJson(c: AppContext): Promise<unknown> {
-  const text = decodeUtf8(await readBytes(c.req.raw));
+export async function readJsonBody(c: AppContext): Promise<unknown> {
+  const text = decodeUtf8(await readBodyBytes(c.req.raw));
   if (text.trim() === "") throw new ApiError(400, "body: is required");
   c.set("bodyText", text);
   const value = parseJson(text);
@@ -50,7 +50,7 @@ function measureDepth(json: string): number {
   return deepest;
 }
 
-async function readBytes(request: Request): Promise<Uint8Array> {
+async function readBodyBytes(request: Request): Promise<Uint8Array> {
   const tooLarge = new ApiError(413, `body: must be at most ${MAX_BODY_BYTES} bytes`);
   if (Number(request.headers.get("content-length") ?? 0) > MAX_BODY_BYTES) throw tooLarge;
   const chunks: Uint8Array[] = [];

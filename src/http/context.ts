@@ -11,7 +11,7 @@ export interface Caller {
   /** Networks and CAIP-2 ids the key may use; null: all of them (Admin). */
   networkLimit: readonly string[] | null;
   /** Whether metered calls are charged against `maxUsageCredits`. */
-  usageLimited: boolean;
+  isUsageLimited: boolean;
   /** What an Admin binds the key to beside that; left out: nothing. */
   scope?: KeyScope;
 }

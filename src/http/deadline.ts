@@ -1,4 +1,4 @@
-import { within } from "../timeout.ts";
+import { withTimeout } from "../timeout.ts";
 import type { AppContext } from "./context.ts";
 import { ApiError } from "./errors.ts";
 
@@ -18,7 +18,7 @@ export async function runWithDeadline<T>(
 ): Promise<T> {
   const ms = allowedMs ?? (Number(c.env.REQUEST_DEADLINE_MS) || DEFAULT_DEADLINE_MS);
   c.set("deadline", Date.now() + ms);
-  return within(ms, work(), () => {
+  return withTimeout(ms, work(), () => {
     throw new ApiError("deadline_exceeded", "The request took too long", { retryAfter: 2 });
   });
 }

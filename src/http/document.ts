@@ -1,15 +1,15 @@
 import * as z from "zod";
 import { version } from "../../package.json";
-import { described, responseText, timestamp } from "./openapi/fields.ts";
+import { described, textField, timestampField } from "./openapi/fields.ts";
 import {
   REQUEST_HEADERS,
   RESPONSE_HEADERS,
-  referRequestHeader,
-  referResponseHeaders,
+  toRequestHeaderReference,
+  toResponseHeaderReferences,
 } from "./openapi/headers.ts";
 import { createSchemaRenderer, type JsonSchema } from "./openapi/json-schema.ts";
 import { API_DESCRIPTION, TAG_DESCRIPTIONS } from "./openapi/texts.ts";
-import type { Declaration, EventDeclaration, Router } from "./router.ts";
+import type { EndpointDeclaration, EventDeclaration, Router } from "./router.ts";
 
 /** A feature's router, and the prefix of its paths. */
 export interface MountedRouter {
@@ -66,11 +66,11 @@ function renderDelivery(
     .toLowerCase()
     .replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
   const body = z.object({
-    id: responseText("Id of the event, the same in every delivery.", EXAMPLE_EVENT_ID),
+    id: textField("Id of the event, the same in every delivery.", EXAMPLE_EVENT_ID),
     type: described(z.literal(kind), "Kind of the event.", kind),
     event_type: described(z.literal(kind), "The same as `type`.", kind),
-    timestamp: timestamp("Time of the event."),
-    webhook_id: responseText("The same as `id`.", EXAMPLE_EVENT_ID),
+    timestamp: timestampField("Time of the event."),
+    webhook_id: textField("The same as `id`.", EXAMPLE_EVENT_ID),
     sequence: described(
       z.int().min(1),
       "Number of the event among those of the record, from 1.",
@@ -95,7 +95,7 @@ function renderDelivery(
       "4XX": { description: "The service tries again; 410 disables the endpoint." },
       "5XX": {
         description: "The service tries again, after `Retry-After` if present.",
-        headers: referResponseHeaders("Retry-After"),
+        headers: toResponseHeaderReferences("Retry-After"),
       },
     },
   };
@@ -131,7 +131,7 @@ const COMMON_ERRORS: Record<number, string> = {
 const RETRYABLE_STATUSES = new Set([429, 503, 504]);
 
 /** The operation object of an endpoint. Its body and answer become components named after it. */
-function renderOperation(declared: Declaration, renderer: Renderer): JsonSchema {
+function renderOperation(declared: EndpointDeclaration, renderer: Renderer): JsonSchema {
   const {
     operationId,
     tag,
@@ -146,9 +146,9 @@ function renderOperation(declared: Declaration, renderer: Renderer): JsonSchema 
   const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
   const parameters = [
     ...(declared.query ? renderQueryParameters(renderer.render(declared.query)) : []),
-    ...(declared.idempotent ? [referRequestHeader("IdempotencyKey")] : []),
-    ...(declared.takesBookmark ? [referRequestHeader("Bookmark")] : []),
-    ...(declared.isConditional ? [referRequestHeader("IfNoneMatch")] : []),
+    ...(declared.idempotent ? [toRequestHeaderReference("IdempotencyKey")] : []),
+    ...(declared.takesBookmark ? [toRequestHeaderReference("Bookmark")] : []),
+    ...(declared.isConditional ? [toRequestHeaderReference("IfNoneMatch")] : []),
   ];
   const text = [
     description,
@@ -173,7 +173,7 @@ function renderOperation(declared: Declaration, renderer: Renderer): JsonSchema 
     responses: {
       200: {
         description: "Success.",
-        headers: referResponseHeaders(
+        headers: toResponseHeaderReferences(
           ...COMMON_HEADERS,
           ...(declared.takesBookmark ? (["X-D1-Bookmark"] as const) : []),
           ...(declared.isConditional ? (["ETag"] as const) : []),
@@ -187,7 +187,7 @@ function renderOperation(declared: Declaration, renderer: Renderer): JsonSchema 
       ...(declared.isConditional && {
         304: {
           description: "The response has not changed.",
-          headers: referResponseHeaders(...COMMON_HEADERS, "ETag"),
+          headers: toResponseHeaderReferences(...COMMON_HEADERS, "ETag"),
         },
       }),
       ...renderErrorResponses(declared, renderer),
@@ -197,7 +197,7 @@ function renderOperation(declared: Declaration, renderer: Renderer): JsonSchema 
 
 const COMMON_HEADERS = ["X-Request-Id", "RateLimit-Policy", "X-Ignored-Fields"] as const;
 
-function renderErrorResponses(declared: Declaration, renderer: Renderer): JsonSchema {
+function renderErrorResponses(declared: EndpointDeclaration, renderer: Renderer): JsonSchema {
   const { body, errorBody } = declared;
   const errors: Record<number, string> = { ...COMMON_ERRORS, ...declared.errors };
   if (!body) delete errors[413];
@@ -213,7 +213,7 @@ function renderErrorResponses(declared: Declaration, renderer: Renderer): JsonSc
         text,
         {
           description,
-          headers: referResponseHeaders(
+          headers: toResponseHeaderReferences(
             "X-Request-Id",
             ...(status === 400 ? (["X-Ignored-Fields"] as const) : []),
             ...(status === 429 ? (["RateLimit-Policy"] as const) : []),

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from "hono";
-import { within } from "../timeout.ts";
+import { withTimeout } from "../timeout.ts";
 import type { AppEnv } from "./context.ts";
 
 /** How much of an unwanted body is read; the connection of a larger one is given up. */
@@ -17,7 +17,7 @@ export const drainBody: MiddlewareHandler<AppEnv> = async (c, next) => {
   // A handler past its deadline may still be reading.
   if (body === null || body.locked) return;
   const left = (c.get("deadline") ?? Number.POSITIVE_INFINITY) - Date.now();
-  await within(Math.min(left, DRAIN_TIMEOUT_MS), drainStream(body), () => undefined);
+  await withTimeout(Math.min(left, DRAIN_TIMEOUT_MS), drainStream(body), () => undefined);
 };
 
 async function drainStream(body: ReadableStream<Uint8Array>): Promise<void> {

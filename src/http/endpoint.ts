@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { authenticate, requireAccess } from "./authenticate.ts";
-import { readJson } from "./body.ts";
+import { readJsonBody } from "./body.ts";
 import type { AppContext } from "./context.ts";
 import { runWithDeadline } from "./deadline.ts";
 import { type SuccessStatus, toEnvelope } from "./envelope.ts";
@@ -8,9 +8,9 @@ import { listCodes } from "./errors/codes.ts";
 import { checkIdempotencyKey } from "./idempotency.ts";
 import { toWireNames } from "./names/translate.ts";
 import { toExternalFieldName } from "./names/wire-names.ts";
-import { described, named, responseText } from "./openapi/fields.ts";
-import { rateLimit, rateLimitAddress } from "./rate-limit.ts";
-import type { Declaration, EndpointDescription, Router } from "./router.ts";
+import { described, named, textField } from "./openapi/fields.ts";
+import { enforceAddressRateLimit, enforceRateLimit } from "./rate-limit.ts";
+import type { EndpointDeclaration, EndpointDescription, Router } from "./router.ts";
 import {
   type AccessRules,
   describeAccessRules,
@@ -72,11 +72,11 @@ export function serve<
   router.declared.push(toDeclaration(endpoint));
 
   const respond = async (c: AppContext): Promise<Response> => {
-    if (endpoint.access === "none") await rateLimitAddress(c);
+    if (endpoint.access === "none") await enforceAddressRateLimit(c);
     else {
       c.set("caller", await authenticate(c));
       requireAccess(c.var.caller, endpoint.access);
-      await rateLimit(c);
+      await enforceRateLimit(c);
     }
     const input = await readInput(c, endpoint);
     if (endpoint.access !== "none") requireNamedNetwork(c.var.caller, input);
@@ -104,7 +104,7 @@ export async function readInput<Query extends z.ZodType, Body extends z.ZodType>
   c: AppContext,
   endpoint: { query?: Query; body?: Body; idempotent?: boolean },
 ): Promise<{ query: z.output<Query>; body: z.output<Body> }> {
-  const sent = endpoint.body && (await readJson(c));
+  const sent = endpoint.body && (await readJsonBody(c));
   const parameters = readQueryParameters(c);
   const ignored = findIgnoredFields([
     { schema: endpoint.query ?? NO_PARAMETERS, value: parameters },
@@ -152,7 +152,7 @@ const ERROR_NAMES: Record<number, string> = {
 const errorBodies = new Map<number, z.ZodObject>();
 
 /** The body of an error with a status, and the codes that it can have. */
-function errorBodySchema(status: number): z.ZodObject {
+function errorBodySchemaOf(status: number): z.ZodObject {
   const known = errorBodies.get(status);
   if (known) return known;
   const name = `${ERROR_NAMES[status] ?? `Status${status}`}Error`;
@@ -163,14 +163,14 @@ function errorBodySchema(status: number): z.ZodObject {
     z.enum([general, ...special]),
   );
   const error = z.object({
-    message: responseText("Explanation for people.", "limit: must be at most 100"),
+    message: textField("Explanation for people.", "limit: must be at most 100"),
     code: described(code, "Code for programs, whose meaning never changes.", general),
     field: described(
       z.string().optional(),
       "Field, header or parameter at fault. Omitted: none.",
       "limit",
     ),
-    requestId: responseText("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
+    requestId: textField("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
     docs: described(
       z.url(),
       "Explanation of the code.",
@@ -197,7 +197,7 @@ const COMMON_ERRORS: Record<number, string> = {
 
 function toDeclaration(
   endpoint: EndpointContract<z.ZodType, z.ZodType, z.ZodType> & UntypedAccessRules,
-): Declaration {
+): EndpointDeclaration {
   const { query, body, access, scope, names, data, status = "success" } = endpoint;
   const errors = { ...COMMON_ERRORS };
   if (endpoint.idempotent) errors[422] = "The Idempotency-Key was used for another request.";
@@ -218,9 +218,9 @@ function toDeclaration(
           }),
     errorBody(status) {
       const more = endpoint.beside?.[status];
-      if (!more) return errorBodySchema(status);
+      if (!more) return errorBodySchemaOf(status);
       const text = `An error of the status ${status}, with details.`;
-      return named(more.name, text, errorBodySchema(status).extend(more.members));
+      return named(more.name, text, errorBodySchemaOf(status).extend(more.members));
     },
     errors: { ...errors, ...endpoint.errors },
   };
@@ -312,12 +312,12 @@ function collectIgnoredObjectFields(
   for (const [name, part] of Object.entries(value)) {
     if (found.size >= MAX_IGNORED_FIELDS) return;
     const field = known.get(name) ?? catchall;
-    if (!field) found.add([...path, name].map(encodeName).join("."));
+    if (!field) found.add([...path, name].map(encodeFieldName).join("."));
     else if (!OPAQUE_FIELDS.has(name)) collectIgnoredFields(field, part, [...path, name], found);
   }
 }
 
-function encodeName(name: string): string {
+function encodeFieldName(name: string): string {
   if (name === "") return encodeURIComponent('""');
   const text = name.slice(0, MAX_NAME_LENGTH).toWellFormed();
   return encodeURIComponent(text).replaceAll(".", "%2E");

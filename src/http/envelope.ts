@@ -16,7 +16,7 @@ export function toEnvelope<Data>(data: Data, status: SuccessStatus = "success"):
 }
 
 /** A point in time as the interface prints it: `YYYY-MM-DDTHH:mm:ss.sssZ`. From epoch milliseconds. */
-export function isoTime(milliseconds: number): string {
+export function toIsoTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 

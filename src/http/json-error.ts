@@ -26,7 +26,7 @@ type ExpectedToken = "value" | "item or ]" | "name or }" | "name" | "colon" | "e
 function findErrorIndex(text: string): number | null {
   const open: ("[" | "{")[] = [];
   let next: ExpectedToken = "value";
-  let at = skipSpace(text, 0);
+  let at = skipWhitespace(text, 0);
   while (at < text.length) {
     const character = text[at];
     const inside = open.at(-1);
@@ -54,7 +54,7 @@ function findErrorIndex(text: string): number | null {
       next = "end";
     }
     if (!token.isComplete) return token.end;
-    at = skipSpace(text, token.end);
+    at = skipWhitespace(text, token.end);
   }
   return next === "end" && open.length === 0 ? null : text.length;
 }
@@ -65,14 +65,14 @@ interface Token {
   isComplete: boolean;
 }
 
-const SPACE_PATTERN = /[ \t\n\r]*/y;
+const WHITESPACE_PATTERN = /[ \t\n\r]*/y;
 const NUMBER_PATTERN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** The longest text that can become a number. */
 const NUMBER_PREFIX_PATTERN = /-?(?:(?:0|[1-9]\d*)(?:\.\d*)?(?:(?<=\d)[eE][+-]?\d*)?)?/y;
 const LITERALS = ["true", "false", "null"];
 
-function skipSpace(text: string, at: number): number {
-  return at + matchAt(SPACE_PATTERN, text, at).length;
+function skipWhitespace(text: string, at: number): number {
+  return at + matchAt(WHITESPACE_PATTERN, text, at).length;
 }
 
 function readNumberOrLiteral(text: string, at: number): Token {

@@ -1,7 +1,7 @@
 import { log } from "../log.ts";
 import type { AppContext } from "./context.ts";
 import { ApiError } from "./errors.ts";
-import { subscriberOf } from "./outbound/public-address.ts";
+import { subscriberPrefixOf } from "./outbound/public-address.ts";
 
 /** Seconds after which a caller certainly has calls again: the period of `RATE_LIMIT_BURST`. */
 const RETRY_AFTER_S = 10;
@@ -13,7 +13,7 @@ const RETRY_AFTER_S = 10;
  *
  * @throws ApiError 429 with Retry-After
  */
-export async function rateLimit(c: AppContext): Promise<void> {
+export async function enforceRateLimit(c: AppContext): Promise<void> {
   await limitCalls(c, c.var.caller.id, "Too many calls with this API key");
 }
 
@@ -23,10 +23,10 @@ export async function rateLimit(c: AppContext): Promise<void> {
  *
  * @throws ApiError 429 with Retry-After
  */
-export async function rateLimitAddress(c: AppContext): Promise<void> {
+export async function enforceAddressRateLimit(c: AppContext): Promise<void> {
   const address = c.req.header("cf-connecting-ip");
   if (address === undefined) return;
-  await limitCalls(c, `address ${subscriberOf(address)}`, "Too many calls from this address");
+  await limitCalls(c, `address ${subscriberPrefixOf(address)}`, "Too many calls from this address");
 }
 
 async function limitCalls(c: AppContext, key: string, message: string): Promise<void> {

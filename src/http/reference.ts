@@ -4,9 +4,9 @@ import { createOpenApiDocument, type MountedRouter } from "./document.ts";
 import { ERRORS_PATH, renderErrorsPage } from "./errors/page.ts";
 import { toWireText } from "./names/wire-names.ts";
 
-const DOCUMENT_PATH = "/api/v1/openapi.json";
+const OPENAPI_PATH = "/api/v1/openapi.json";
 /** The second is where clients of similar services look for it. */
-const DOCUMENT_PATHS = [DOCUMENT_PATH, "/api-docs"] as const;
+const OPENAPI_PATHS = [OPENAPI_PATH, "/api-docs"] as const;
 
 /**
  * The OpenAPI 3.1 document at `/api/v1/openapi.json` and at `/api-docs`, a page at `/docs` to browse
@@ -15,12 +15,12 @@ const DOCUMENT_PATHS = [DOCUMENT_PATH, "/api-docs"] as const;
  *
  * @param mounted - what the document is about
  */
-export function referenceRoutes(mounted: readonly MountedRouter[]): Hono<AppEnv> {
+export function createReferenceRoutes(mounted: readonly MountedRouter[]): Hono<AppEnv> {
   const router = new Hono<AppEnv>({ strict: false });
 
   // The document is the same for everyone, so an isolate assembles it once.
   let document: string | null = null;
-  for (const path of DOCUMENT_PATHS)
+  for (const path of OPENAPI_PATHS)
     router.get(path, (c) => {
       document ??= toWireText(JSON.stringify(createOpenApiDocument(mounted)));
       return c.body(document, 200, { "content-type": "application/json" });
@@ -74,7 +74,7 @@ rapi-doc { --blue: #005fa3; --green: #35650b; --orange: #8a4b00; --red: #b00020;
 <label>Find an operation <input id="find" type="search" autocomplete="off"></label>
 <label>Go to <select id="operations"></select></label>
 </nav>
-<rapi-doc spec-url="${DOCUMENT_PATH}" load-fonts="false" regular-font="sans-serif"
+<rapi-doc spec-url="${OPENAPI_PATH}" load-fonts="false" regular-font="sans-serif"
   mono-font="monospace" render-style="focused" show-header="false" show-method-in-nav-bar="as-colored-text"
   use-path-in-nav-bar="true" primary-color="#005fa3" nav-bg-color="#ffffff" nav-text-color="#333333"
   nav-hover-bg-color="#eeeeee" nav-hover-text-color="#000000" nav-accent-color="#005fa3"

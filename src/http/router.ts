@@ -39,7 +39,7 @@ export interface EndpointDescription {
 }
 
 /** An endpoint as it was declared, with what follows from its kind. */
-export interface Declaration extends EndpointDescription {
+export interface EndpointDeclaration extends EndpointDescription {
   /** Null: anyone. */
   access: string | null;
   scope: Scope;
@@ -65,7 +65,7 @@ export interface EventDeclaration {
 
 /** A router for one feature's endpoints, with what the document says of them. */
 export interface Router extends Hono<AppEnv> {
-  declared: Declaration[];
+  declared: EndpointDeclaration[];
   events: EventDeclaration[];
 }
 

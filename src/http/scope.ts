@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { type Access, requireNetwork } from "./authenticate.ts";
+import { type AccessLevel, requireNetwork } from "./authenticate.ts";
 import type { Caller } from "./context.ts";
 
 /** What an endpoint's data belongs to, and so which keys reach it. */
@@ -60,7 +60,7 @@ export type AccessRules<Query extends z.ZodType, Body extends z.ZodType> =
 
 /** A reach without the types of what is sent. */
 export interface UntypedAccessRules {
-  access: Access;
+  access: AccessLevel;
   scope: Scope;
   names?: Partial<Record<string, Guard>> | undefined;
 }

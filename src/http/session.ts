@@ -1,5 +1,5 @@
 import type { Network } from "../chain/network.ts";
-import { type Database, db } from "../db/client.ts";
+import { type Database, openDb } from "../db/client.ts";
 import type { AppContext } from "./context.ts";
 import { ApiError } from "./errors.ts";
 
@@ -15,7 +15,7 @@ export function openReadSession(c: AppContext, network: Network): Database {
   const bookmark = c.req.header("x-d1-bookmark");
   if (bookmark !== undefined && !BOOKMARK_PATTERN.test(bookmark))
     throw new ApiError(400, "x-d1-bookmark: must be the value of an earlier response");
-  return db(c.env, network, {
+  return openDb(c.env, network, {
     deadline: c.var.deadline,
     reads: bookmark === undefined ? "replica" : { bookmark },
   });

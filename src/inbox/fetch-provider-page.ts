@@ -32,8 +32,8 @@ export type OutboundOptions = Pick<
   "loopbackOrigins" | "resolverUrl" | "resolve"
 >;
 
-const MAX_BYTES = 64 * 1024;
-const MAX_DEPTH = 32;
+const MAX_PAGE_BYTES = 64 * 1024;
+const MAX_PAGE_DEPTH = 32;
 const IDENTIFIER_FIELDS = ["agentIdentifier", "masumiAgentIdentifier"];
 const NOT_FOUND_STATUS = 404;
 
@@ -58,7 +58,7 @@ export async function fetchProviderPage(
         allowHttp: true,
         headers: { accept: "application/json" },
         timeoutMs,
-        maxBytes: MAX_BYTES,
+        maxBytes: MAX_PAGE_BYTES,
       },
     );
     if (status === NOT_FOUND_STATUS) return { kind: "absent" };
@@ -93,7 +93,7 @@ type JsonObject = Record<string, unknown>;
 function collectObjects(page: unknown): JsonObject[] {
   const found: JsonObject[] = [];
   let level: unknown[] = [page];
-  for (let depth = 0; level.length > 0 && depth < MAX_DEPTH; depth++) {
+  for (let depth = 0; level.length > 0 && depth < MAX_PAGE_DEPTH; depth++) {
     for (const value of level) if (isObject(value)) found.push(value);
     level = level.flatMap((value) =>
       Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [],
@@ -109,7 +109,7 @@ function isObject(value: unknown): value is JsonObject {
 /** A text, or the texts of nested lists. */
 function collectTexts(value: unknown, depth: number): string[] {
   if (typeof value === "string") return value.trim() === "" ? [] : [value.trim()];
-  if (!Array.isArray(value) || depth > MAX_DEPTH) return [];
+  if (!Array.isArray(value) || depth > MAX_PAGE_DEPTH) return [];
   return value.flatMap((item) => collectTexts(item, depth + 1));
 }
 
@@ -128,7 +128,9 @@ const MAX_KEY_LENGTH = 4000;
 /** A key is a text, or a JWK (RFC 7517), which is stored as canonical JSON text. */
 function parseKey(value: unknown): string | null {
   if (!isObject(value)) return parseText(value, MAX_KEY_LENGTH);
-  return isWithinDepth(value, MAX_DEPTH) ? parseText(toCanonicalJson(value), MAX_KEY_LENGTH) : null;
+  return isWithinDepth(value, MAX_PAGE_DEPTH)
+    ? parseText(toCanonicalJson(value), MAX_KEY_LENGTH)
+    : null;
 }
 
 /** Whether a value nests no deeper: what a stranger nests thousandfold, recursion does not survive. */

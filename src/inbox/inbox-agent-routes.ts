@@ -18,10 +18,10 @@ import {
 import type { RegistrationRow } from "../registrations/tables.ts";
 import {
   deregisterBody,
+  type InboxRegistrationBody,
   inboxAgentRecord,
-  type RegisterBody,
-  registerBody,
-  removalBody,
+  inboxRegistrationBody,
+  inboxRemovalBody,
 } from "./schemas.ts";
 
 const TAG = "Inbox agents";
@@ -31,14 +31,14 @@ const PATH = "/inbox-agents";
 const ALIAS_PATH = "/registry-inbox";
 
 /** `/inbox-agents` of the interface: registering and deregistering inbox agents on the chain. */
-export function inboxAgentRoutes() {
+export function createInboxAgentRoutes() {
   const router = createRouter();
-  serveInboxAgents(router, PATH);
-  serveInboxAgents(router, ALIAS_PATH);
+  registerInboxAgentRoutes(router, PATH);
+  registerInboxAgentRoutes(router, ALIAS_PATH);
   return router;
 }
 
-function serveInboxAgents(router: Router, path: string): void {
+function registerInboxAgentRoutes(router: Router, path: string): void {
   const operationIdOf = (operationId: string, name: string) =>
     path === ALIAS_PATH ? { operationId: `${operationId}Alias`, aliasOf: name } : { operationId };
 
@@ -73,7 +73,7 @@ function serveInboxAgents(router: Router, path: string): void {
       tag: TAG,
       summary: "Registers an inbox agent",
       description: "The service then mints the token on the chain. `GET` shows the progress.",
-      body: registerBody,
+      body: inboxRegistrationBody,
       idempotent: true,
       data: inboxAgentRecord,
       errors: REGISTRATION_ERRORS,
@@ -112,7 +112,7 @@ function serveInboxAgents(router: Router, path: string): void {
       tag: TAG,
       summary: "Permanently removes the record of an inbox agent",
       description: "The registration must have failed, or the deregistration must be confirmed.",
-      body: removalBody,
+      body: inboxRemovalBody,
       data: inboxAgentRecord,
       errors: {
         404: "There is no such registration.",
@@ -126,6 +126,6 @@ function serveInboxAgents(router: Router, path: string): void {
 /** A new registration has no confirmations. */
 const toPendingRecord = (row: RegistrationRow) => toInboxAgentResponse(row, null);
 
-function toProfile({ name, description, agentSlug }: RegisterBody): InboxAgentProfile {
+function toProfile({ name, description, agentSlug }: InboxRegistrationBody): InboxAgentProfile {
   return { name, description: description || null, agentSlug, metadataVersion: 1 };
 }

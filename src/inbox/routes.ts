@@ -2,10 +2,10 @@ import { and, desc, eq, sql } from "drizzle-orm";
 import * as z from "zod";
 import { runWithCharge } from "../api-keys/run-with-charge.ts";
 import type { Network } from "../chain/network.ts";
-import { type Database, db } from "../db/client.ts";
+import { type Database, openDb } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
-import { isoTime, toEnvelope } from "../http/envelope.ts";
+import { toEnvelope, toIsoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { described } from "../http/openapi/fields.ts";
 import { describeDiffPaging } from "../http/openapi/parameters.ts";
@@ -13,12 +13,12 @@ import { createJsonResponse, openReadSession } from "../http/session.ts";
 import { readDefaultProviders, readOutboundOptions } from "./fetch-provider-page.ts";
 import { listChangedInboxes, listInboxes } from "./list-inboxes.ts";
 import {
-  diffBody,
+  inboxDiffBody,
+  inboxListBody,
+  inboxRefreshBody,
   inboxRegistrationRecord,
   inboxRegistrations,
-  listBody,
-  refreshBody,
-  searchBody,
+  inboxSearchBody,
 } from "./schemas.ts";
 import { inboxRegistration as inbox } from "./tables.ts";
 import {
@@ -31,7 +31,7 @@ import {
 const TAG = "Inbox registrations";
 
 /** `/inbox-agent-registration…` of the interface: the state on the chain and at the providers. */
-export function inboxRoutes() {
+export function createInboxRoutes() {
   const router = createRouter();
 
   serve(
@@ -46,7 +46,7 @@ export function inboxRoutes() {
       summary: "Verifies an inbox registration again",
       description:
         "An invalid registration becomes pending first. If the provider does not answer in six seconds, nothing changes. The service charges the credit before it asks the provider.",
-      body: refreshBody,
+      body: inboxRefreshBody,
       data: z.object({
         registration: described(
           inboxRegistrationRecord,
@@ -76,7 +76,7 @@ export function inboxRoutes() {
       scope: "network",
       tag: TAG,
       summary: "Lists inbox registrations, newest first",
-      body: listBody,
+      body: inboxListBody,
       data: inboxRegistrations,
     },
     async (c, { body }) => {
@@ -97,7 +97,7 @@ export function inboxRoutes() {
       scope: "network",
       tag: TAG,
       summary: "Searches inbox registrations, newest first",
-      body: searchBody,
+      body: inboxSearchBody,
       data: inboxRegistrations,
     },
     async (c, { body }) => {
@@ -123,7 +123,7 @@ export function inboxRoutes() {
       tag: TAG,
       summary: "Returns inbox registrations whose status changed at or after a time",
       description: describeDiffPaging("statusUpdatedAt", "statusUpdatedAfter", "at"),
-      body: diffBody,
+      body: inboxDiffBody,
       data: inboxRegistrations,
     },
     async (c, { body }) => {
@@ -159,7 +159,7 @@ async function refreshInbox(
   { network, agentIdentifier }: { network: Network; agentIdentifier: string },
 ): Promise<InboxRow> {
   const { deadline } = c.var;
-  const database = db(c.env, network, { writes: "idempotent", deadline });
+  const database = openDb(c.env, network, { writes: "idempotent", deadline });
   const [row] = await database.orm
     .select()
     .from(inbox)
@@ -187,10 +187,10 @@ function toInboxRecord(
 ): z.input<typeof inboxRegistrationRecord> {
   return {
     id: row.id,
-    createdAt: isoTime(row.createdAt),
-    updatedAt: isoTime(row.updatedAt),
+    createdAt: toIsoTime(row.createdAt),
+    updatedAt: toIsoTime(row.updatedAt),
     status: row.status,
-    statusUpdatedAt: isoTime(row.statusUpdatedAt),
+    statusUpdatedAt: toIsoTime(row.statusUpdatedAt),
     name: row.name,
     description: row.description,
     agentSlug: row.agentSlug,

@@ -4,15 +4,21 @@ import {
   described,
   EXAMPLE_AGENT_IDENTIFIER,
   EXAMPLE_POLICY_ID,
+  idField,
   named,
-  recordId,
-  responseText,
-  timestamp,
+  textField,
+  timestampField,
 } from "../http/openapi/fields.ts";
-import { bodyLimit, cursorId, diffCursor, text, time } from "../http/openapi/parameters.ts";
+import {
+  bodyLimit,
+  cursorParameter,
+  diffCursorParameter,
+  textParameter,
+  timeParameter,
+} from "../http/openapi/parameters.ts";
 import {
   commonRegistrationFields,
-  deregisterBody,
+  deregistrationBody,
   registrationFields,
 } from "../registrations/schemas.ts";
 import { agentIdentifier, metadataVersion, policyIdText } from "../registry/entries/schemas.ts";
@@ -28,17 +34,21 @@ const statuses = z
   .array(described(status, "A status.", "Verified"))
   .min(1)
   .max(4);
-const agentSlug = text(80);
+const agentSlug = textParameter(80);
 const inboxFilters = {
   status: described(
     statuses.optional(),
     "Only registrations in one of these statuses. Default: Pending and Verified.",
   ),
-  policyId: described(text().optional(), "Only under this minting policy.", EXAMPLE_POLICY_ID),
+  policyId: described(
+    textParameter().optional(),
+    "Only under this minting policy.",
+    EXAMPLE_POLICY_ID,
+  ),
 };
 const slugFilter = described(agentSlug.optional(), "Only the inbox with this slug.", "demo-inbox");
 
-export const registerBody = z.object({
+export const inboxRegistrationBody = z.object({
   ...registrationFields,
   name: described(
     z.string().trim().min(1).max(120).meta({ pattern: "\\S" }),
@@ -62,20 +72,20 @@ export const registerBody = z.object({
   ),
 });
 
-export type RegisterBody = z.output<typeof registerBody>;
+export type InboxRegistrationBody = z.output<typeof inboxRegistrationBody>;
 
-export { deregisterBody };
-export const removalBody = z.object({
-  id: described(text(), "Id of the registration.", "01m80ydzm4rfh4vwz521emta0z"),
+export { deregistrationBody as deregisterBody };
+export const inboxRemovalBody = z.object({
+  id: described(textParameter(), "Id of the registration.", "01m80ydzm4rfh4vwz521emta0z"),
 });
 
-const name = responseText("Name of the inbox agent.", "Demo inbox");
+const name = textField("Name of the inbox agent.", "Demo inbox");
 const description = described(
   z.string().nullable(),
   "Purpose of the inbox agent. Null: none.",
   "An inbox agent.",
 );
-const slugText = responseText("Slug of the inbox.", "demo-inbox");
+const slugField = textField("Slug of the inbox.", "demo-inbox");
 
 export const inboxAgentRecord = named(
   "InboxAgentRegistration",
@@ -84,25 +94,25 @@ export const inboxAgentRecord = named(
     ...commonRegistrationFields,
     name,
     description,
-    agentSlug: slugText,
+    agentSlug: slugField,
     metadataVersion,
   }),
 );
 
-export const listBody = z.object({
+export const inboxListBody = z.object({
   network,
   limit: bodyLimit,
-  cursorId: cursorId(75),
+  cursorId: cursorParameter(75),
   filter: described(
     z.object({ ...inboxFilters, agentSlug: slugFilter }).optional(),
     "Filters. An inbox must meet all of them.",
   ),
 });
 
-export const searchBody = z.object({
+export const inboxSearchBody = z.object({
   network,
   limit: bodyLimit,
-  cursorId: cursorId(75),
+  cursorId: cursorParameter(75),
   query: described(
     z.string().trim().min(1).max(120).meta({ pattern: "\\S" }),
     "A part of the slug, the name or the linked e-mail address.",
@@ -111,11 +121,11 @@ export const searchBody = z.object({
   filter: described(z.object(inboxFilters).optional(), "Filters. An inbox must meet all of them."),
 });
 
-export const diffBody = z.object({
+export const inboxDiffBody = z.object({
   network,
-  statusUpdatedAfter: described(time(), "Stamp from which to return changes."),
+  statusUpdatedAfter: described(timeParameter(), "Stamp from which to return changes."),
   limit: bodyLimit,
-  cursorId: diffCursor("statusUpdatedAfter", 75),
+  cursorId: diffCursorParameter("statusUpdatedAfter", 75),
   status: described(
     statuses.optional(),
     "Only registrations in one of these statuses. Default: any status.",
@@ -124,7 +134,7 @@ export const diffBody = z.object({
   agentSlug: slugFilter,
 });
 
-export const refreshBody = z.object({
+export const inboxRefreshBody = z.object({
   network,
   agentIdentifier: described(
     z
@@ -138,7 +148,7 @@ export const refreshBody = z.object({
 });
 
 /** What the provider says; null until it names this agent, and after the end. */
-function providerText(what: string, example: string) {
+function providerField(what: string, example: string) {
   return described(z.string().nullable(), `${what}. Null: not verified yet.`, example);
 }
 
@@ -146,38 +156,38 @@ export const inboxRegistrationRecord = named(
   "InboxRegistration",
   "An inbox agent on the chain, with the data of its provider.",
   z.object({
-    id: recordId("the inbox registration", "01m80ye10275ccxj3nvx734k6a"),
-    createdAt: timestamp("Time of discovery."),
-    updatedAt: timestamp("Time of the last change."),
+    id: idField("the inbox registration", "01m80ye10275ccxj3nvx734k6a"),
+    createdAt: timestampField("Time of discovery."),
+    updatedAt: timestampField("Time of the last change."),
     status: described(status, "Whether the inbox works.", "Verified"),
-    statusUpdatedAt: timestamp("Stamp of the last change of the status."),
+    statusUpdatedAt: timestampField("Stamp of the last change of the status."),
     name,
     description,
-    agentSlug: slugText,
+    agentSlug: slugField,
     agentIdentifier,
     providerUrl: described(
       z.string().nullable(),
       "URL of the inbox provider. Null: neither the token nor the network names a provider.",
       "https://inbox.example.com",
     ),
-    linkedEmail: providerText("E-mail address of the inbox", "inbox@example.com"),
-    encryptionPublicKey: providerText(
+    linkedEmail: providerField("E-mail address of the inbox", "inbox@example.com"),
+    encryptionPublicKey: providerField(
       "Public key for encryption; a JWK is canonical JSON text",
       '{"crv":"X25519","kty":"OKP","x":"3p7bfXt9wbTTW2HC7OQ1Nz-DQ8hbeGdNrfx-FG-IK08"}',
     ),
-    encryptionKeyVersion: providerText("Version of the key", "1"),
-    signingPublicKey: providerText(
+    encryptionKeyVersion: providerField("Version of the key", "1"),
+    signingPublicKey: providerField(
       "Public key that verifies messages; a JWK is canonical JSON text",
       '{"crv":"Ed25519","kty":"OKP","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}',
     ),
-    signingKeyVersion: providerText("Version of the key", "1"),
+    signingKeyVersion: providerField("Version of the key", "1"),
     metadataVersion,
     RegistrySource: described(
       named(
         "InboxRegistrySource",
         "The registry of an inbox.",
         z.object({
-          id: recordId("the registry source", "01m80ydyh764k620mzqgxwshp9"),
+          id: idField("the registry source", "01m80ydyh764k620mzqgxwshp9"),
           policyId: policyIdText,
           url: described(
             z.string().nullable(),

@@ -2,7 +2,7 @@ import { inArray } from "drizzle-orm";
 import pMap from "p-map";
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { MAX_CONCURRENT_FETCHES } from "../connections.ts";
-import { type Database, db, statement } from "../db/client.ts";
+import { type Database, openDb, statement } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { log } from "../log.ts";
 import { readDefaultProviders, readOutboundOptions } from "./fetch-provider-page.ts";
@@ -10,7 +10,7 @@ import { inboxRegistration } from "./tables.ts";
 import { type InboxRow, type VerificationContext, verifyInbox } from "./verify-inbox.ts";
 
 /** Providers asked per run and network. */
-const MAX_PER_RUN = 60;
+const MAX_INBOXES_PER_RUN = 60;
 const FETCH_TIMEOUT_MS = 15_000;
 /** Each network has its own time: where tokens are free, third-party providers may use it all. */
 const RUN_TIMEOUT_MS = 20_000;
@@ -24,13 +24,17 @@ const CLAIM_TTL_MS = 2 * 60_000;
  * the work: each claims registrations by moving their due time.
  */
 export async function verifyDueInboxes(env: Env, requestId: string): Promise<void> {
-  for (const network of NETWORKS) await verifyDueOfNetwork(env, network, requestId);
+  for (const network of NETWORKS) await verifyDueInboxesOfNetwork(env, network, requestId);
 }
 
-async function verifyDueOfNetwork(env: Env, network: Network, requestId: string): Promise<void> {
+async function verifyDueInboxesOfNetwork(
+  env: Env,
+  network: Network,
+  requestId: string,
+): Promise<void> {
   const started = Date.now();
   const deadline = started + RUN_TIMEOUT_MS;
-  const database = db(env, network, {
+  const database = openDb(env, network, {
     writes: "idempotent",
     deadline: deadline + FETCH_TIMEOUT_MS + DATABASE_TIMEOUT_MS,
   });
@@ -72,7 +76,7 @@ async function claimDueInboxes(
 ): Promise<InboxRow[]> {
   const due = await database.all<{ id: string; due_at: number }>(
     `SELECT id, due_at FROM inbox_registration
-     WHERE due_at <= ? AND network = ? ORDER BY due_at LIMIT ${MAX_PER_RUN}`,
+     WHERE due_at <= ? AND network = ? ORDER BY due_at LIMIT ${MAX_INBOXES_PER_RUN}`,
     now,
     network,
   );

@@ -19,13 +19,13 @@ interface MintSource {
 }
 
 /** A transaction that minted or burned under the policy. */
-interface Mint {
-  tx: ChainTransaction;
-  at: { blockHeight: number };
+interface MintTransaction {
+  transaction: ChainTransaction;
+  blockPosition: { blockHeight: number };
 }
 
 /** An ended registration shows no contact or keys, which may belong to another agent by now. */
-export const CLEAR_PUBLISHED_SQL = `linked_email = NULL, encryption_public_key = NULL,
+export const CLEAR_PUBLISHED_FIELDS_SQL = `linked_email = NULL, encryption_public_key = NULL,
   encryption_key_version = NULL, signing_public_key = NULL, signing_key_version = NULL`;
 
 /**
@@ -37,7 +37,7 @@ export const CLEAR_PUBLISHED_SQL = `linked_email = NULL, encryption_public_key =
  */
 export function writeInboxMints(
   source: MintSource,
-  mints: readonly Mint[],
+  mints: readonly MintTransaction[],
   now: number,
 ): Statement[] {
   const minted = mints.flatMap((mint) => toMintRows(source, mint, now));
@@ -75,7 +75,7 @@ export function writeInboxMints(
     ),
     statement(
       `UPDATE inbox_registration SET status = 'Deregistered', burned_height = v->>'burnedHeight',
-         ${CLEAR_PUBLISHED_SQL}, due_at = NULL, updated_at = ?, status_updated_at = at,
+         ${CLEAR_PUBLISHED_FIELDS_SQL}, due_at = NULL, updated_at = ?, status_updated_at = at,
          revision = revision + 1
        FROM (SELECT item.value AS v, ${burnedAt.sql} AS at FROM json_each(?) AS item)
        WHERE agent_identifier = v->>'agentIdentifier' AND source_id = ? AND burned_height IS NULL`,
@@ -112,7 +112,7 @@ export async function undoInboxMints(
     reserveStamps("inbox", network, rows.length, now),
     statement(
       `UPDATE inbox_registration SET
-         status = iif(minted_height > above, 'Deregistered', 'Pending'), ${CLEAR_PUBLISHED_SQL},
+         status = iif(minted_height > above, 'Deregistered', 'Pending'), ${CLEAR_PUBLISHED_FIELDS_SQL},
          due_at = iif(minted_height > above, NULL, now),
          minted_height = iif(minted_height > above, NULL, minted_height),
          burned_height = iif(burned_height > above, NULL, burned_height),
@@ -134,8 +134,12 @@ export async function undoInboxMints(
   ];
 }
 
-function toMintRows({ policyId }: MintSource, { tx, at }: Mint, now: number) {
-  return tokensOf(policyId, tx, (quantity) => quantity > 0n).flatMap((assetName) => {
+function toMintRows(
+  { policyId }: MintSource,
+  { transaction: tx, blockPosition: at }: MintTransaction,
+  now: number,
+) {
+  return assetNamesOf(policyId, tx, (quantity) => quantity > 0n).flatMap((assetName) => {
     const found = metadataOf(tx, policyId, assetName);
     if (found === null) return [];
     const agentIdentifier = policyId + assetName;
@@ -143,15 +147,22 @@ function toMintRows({ policyId }: MintSource, { tx, at }: Mint, now: number) {
   });
 }
 
-function toBurnRows({ policyId }: MintSource, { tx, at }: Mint) {
-  return tokensOf(policyId, tx, (quantity) => quantity < 0n).map((assetName) => ({
+function toBurnRows(
+  { policyId }: MintSource,
+  { transaction: tx, blockPosition: at }: MintTransaction,
+) {
+  return assetNamesOf(policyId, tx, (quantity) => quantity < 0n).map((assetName) => ({
     agentIdentifier: policyId + assetName,
     burnedHeight: at.blockHeight,
   }));
 }
 
 /** A transaction that failed phase 2 minted nothing. */
-function tokensOf(policyId: string, tx: ChainTransaction, wanted: (quantity: bigint) => boolean) {
+function assetNamesOf(
+  policyId: string,
+  tx: ChainTransaction,
+  wanted: (quantity: bigint) => boolean,
+) {
   if (!tx.isValid) return [];
   return tx.mint
     .filter((one) => one.policyId === policyId && wanted(one.quantity))

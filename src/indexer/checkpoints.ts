@@ -1,6 +1,6 @@
 import {
   type Block,
-  hashAt,
+  blockHashAt,
   type Provider,
   ProviderError,
   type TransactionPosition,
@@ -50,7 +50,7 @@ export async function findCanonicalCheckpoint(
     if (tip.height < checkpoint.height)
       throw new ProviderBehindError(`provider: its tip is behind block ${checkpoint.height}`);
     const { height } = checkpoint;
-    const hash = hashAt(tip, height) ?? (await provider.block(height))?.hash;
+    const hash = blockHashAt(tip, height) ?? (await provider.block(height))?.hash;
     if (hash === undefined)
       throw new ProviderBehindError(`provider: does not have block ${height}`);
     if (hash === checkpoint.block_hash)
@@ -81,12 +81,12 @@ export async function requireSameChain(provider: BlockProvider, tip: Block): Pro
  *
  * @throws ProviderBehindError when it is not
  */
-export async function requireCanonical(
+export async function requireCanonicalBlock(
   provider: BlockProvider,
   { blockHeight, blockHash }: Pick<TransactionPosition, "blockHeight" | "blockHash">,
   tip: Block,
 ): Promise<void> {
-  if (hashAt(tip, blockHeight) === blockHash) return;
+  if (blockHashAt(tip, blockHeight) === blockHash) return;
   if ((await provider.block(blockHeight))?.hash !== blockHash)
     throw new ProviderBehindError(`provider: block ${blockHeight} changed while it was read`);
   await requireSameChain(provider, tip);

@@ -75,7 +75,7 @@ export async function findFork<P extends Position>(
  * What is known to have been applied above a height, in chain order. These are the transactions that
  * changed our records, and the last transactions that were read.
  */
-export function listAppliedAbove(
+export function listAppliedTransactionsAbove(
   height: number,
   steps: PositionedTransaction[],
   recent: readonly Position[],

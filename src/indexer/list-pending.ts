@@ -3,10 +3,10 @@ import type { Position } from "./position.ts";
 import { logAnomaly } from "./report-failure.ts";
 
 /** Rows per page of the provider's listings. */
-export const PAGE_SIZE = 100;
+export const LISTING_PAGE_SIZE = 100;
 
 /** A page of what the provider lists, in chain order. */
-export interface Page<Listed> {
+export interface ListingPage<Listed> {
   rows: Listed[];
   isLast: boolean;
 }
@@ -23,10 +23,13 @@ export interface Page<Listed> {
  * @returns what was listed, and the part of it that is to be applied, in chain order
  * @throws ProviderBehindError when a transaction that was done is missing
  */
-export async function listPending<P extends Position, Listed extends { txHash: string }>(
+export async function listPendingTransactions<
+  P extends Position,
+  Listed extends { txHash: string },
+>(
   sourceId: string,
   recent: P[],
-  pages: AsyncIterable<Page<Listed>>,
+  pages: AsyncIterable<ListingPage<Listed>>,
   isAt: (row: Listed, position: P) => boolean = () => true,
 ): Promise<{ listed: Listed[]; pending: Listed[] }> {
   const done = new Map(recent.map((one) => [one[2], one]));
@@ -38,7 +41,7 @@ export async function listPending<P extends Position, Listed extends { txHash: s
   let isCut = false;
   for await (const { rows, isLast } of pages) {
     listed.push(...rows);
-    isCut = !isLast && listed.filter((row) => !isDone(row)).length >= PAGE_SIZE;
+    isCut = !isLast && listed.filter((row) => !isDone(row)).length >= LISTING_PAGE_SIZE;
     if (isCut) break;
   }
   requireAllListed(recent, new Set(listed.filter(isDone).map(({ txHash }) => txHash)), isCut);

@@ -24,9 +24,9 @@ export function isAfter(position: Position, other: Position | null): boolean {
  * last of `done`, in chain order, and the one before them. A transaction after that one was done before
  * a transaction that was listed late. It is left out, so that it is done again.
  */
-export function mergeRecent<P extends Position>(recent: P[], done: P[]): P[] {
+export function mergeRecentPositions<P extends Position>(recent: P[], done: P[]): P[] {
   const last = done.at(-1);
-  const before = last === undefined ? recent : truncateRecent(recent, last);
+  const before = last === undefined ? recent : truncateRecentPositions(recent, last);
   const byHash = new Map([...before, ...done].map((one) => [one[2], one]));
   const merged = [...byHash.values()].sort(comparePositions);
   const newest = merged.at(-1)?.[0] ?? 0;
@@ -35,6 +35,9 @@ export function mergeRecent<P extends Position>(recent: P[], done: P[]): P[] {
 }
 
 /** Those that do not stand after a position; none when it is null. */
-export function truncateRecent<P extends Position>(recent: P[], position: Position | null): P[] {
+export function truncateRecentPositions<P extends Position>(
+  recent: P[],
+  position: Position | null,
+): P[] {
   return recent.filter((one) => position !== null && !isAfter(one, position));
 }

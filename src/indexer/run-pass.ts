@@ -3,15 +3,25 @@ import { log } from "../log.ts";
 import {
   type Checkpoint,
   findCanonicalCheckpoint,
-  requireCanonical,
+  requireCanonicalBlock,
   resetCheckpoints,
   writeCheckpoint,
 } from "./checkpoints.ts";
 import { completePass, renewLease, StaleRecordError } from "./cursor.ts";
-import { type Fork, findFork, listAppliedAbove, type PositionedTransaction } from "./find-fork.ts";
+import {
+  type Fork,
+  findFork,
+  listAppliedTransactionsAbove,
+  type PositionedTransaction,
+} from "./find-fork.ts";
 import type { Follower } from "./follower.ts";
-import { PAGE_SIZE } from "./list-pending.ts";
-import { isAfter, mergeRecent, type Position, truncateRecent } from "./position.ts";
+import { LISTING_PAGE_SIZE } from "./list-pending.ts";
+import {
+  isAfter,
+  mergeRecentPositions,
+  type Position,
+  truncateRecentPositions,
+} from "./position.ts";
 
 /**
  * Runs one pass. It undoes what was rolled back, then applies the new transactions in order, one batch
@@ -35,10 +45,10 @@ export async function runPass<P extends Position, Listed, Read, Changes>(
     for (let ended: PassOutcome = "applied"; ended === "applied"; ) {
       const pending = await follower.list(cursor.recent, tip);
       if (pending.length === 0) break;
-      ended = await applyPending(follower, tip, pending, deadline);
+      ended = await applyPendingTransactions(follower, tip, pending, deadline);
       if (ended === "late") return true;
       // A listing that was not cut has all up to the tip.
-      if (pending.length < PAGE_SIZE) break;
+      if (pending.length < LISTING_PAGE_SIZE) break;
     }
   }
   await completePass(db, tables, cursor, tip, follower.now(), follower.recordTip(tip));
@@ -49,7 +59,7 @@ export async function runPass<P extends Position, Listed, Read, Changes>(
 type PassOutcome = "applied" | "unconfirmed" | "late";
 
 /** Applies transactions that were listed, in order. */
-export async function applyPending<P extends Position, Listed, Read, Changes>(
+export async function applyPendingTransactions<P extends Position, Listed, Read, Changes>(
   follower: Follower<P, Listed, Read, Changes>,
   tip: Block,
   listed: Listed[],
@@ -97,9 +107,9 @@ async function applyBatch<P extends Position, Read, Changes>(
     const last = done.at(-1);
     if (last === undefined) return [];
     const block = blocks.get(last) ?? (await follower.blockOf(last));
-    if (!blocks.has(last)) await requireCanonical(provider, block, tip);
+    if (!blocks.has(last)) await requireCanonicalBlock(provider, block, tip);
     blocks.set(last, block);
-    const recent = mergeRecent(cursor.recent, done.map(follower.positionOf));
+    const recent = mergeRecentPositions(cursor.recent, done.map(follower.positionOf));
     try {
       await follower.commit(changes, recent, writeCheckpoint(cursor.sourceId, block, tip), done);
       return reads.slice(done.length);
@@ -186,7 +196,7 @@ async function undoReorgedTransactions<P extends Position, Changes>(
     provider,
     tip,
     standing,
-    listAppliedAbove(height, await listStepsAbove(follower, height), cursor.recent),
+    listAppliedTransactionsAbove(height, await listStepsAbove(follower, height), cursor.recent),
     follower.listAbove(standing),
   );
   log("warn", follower.rollbackEvent, {
@@ -195,7 +205,7 @@ async function undoReorgedTransactions<P extends Position, Changes>(
     to: fork.height,
     kept: fork.canonicalTransactions.length,
   });
-  const recent = rewindRecent(follower, standing, fork);
+  const recent = rewindRecentPositions(follower, standing, fork);
   for (let isLast = false; !isLast; ) {
     const undone = await follower.undo(fork.height, tip);
     isLast = undone.isLast;
@@ -231,7 +241,7 @@ async function listStepsAbove(
 }
 
 /** What is done once all above the fork is undone. */
-function rewindRecent<P extends Position>(
+function rewindRecentPositions<P extends Position>(
   { cursor, positionAt }: Pick<Follower<P, unknown, unknown, unknown>, "cursor" | "positionAt">,
   standing: Checkpoint | null,
   fork: Fork<P>,
@@ -241,7 +251,7 @@ function rewindRecent<P extends Position>(
     left.at(-1) ?? (standing && [standing.height, standing.tx_index, standing.tx_hash]);
   // A cursor that was moved back stands before it, and has not read again what lies between.
   if (shared !== null && isAfter(shared, cursor.recent.at(-1) ?? null)) return cursor.recent;
-  const kept = mergeRecent(truncateRecent(cursor.recent, shared), left);
+  const kept = mergeRecentPositions(truncateRecentPositions(cursor.recent, shared), left);
   const begin = standing && positionAt(standing);
   return kept.length === 0 && begin !== null ? [begin] : kept;
 }

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { db } from "../db/client.ts";
+import { openDb } from "../db/client.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import { requireNetwork } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
-import { isoTime } from "../http/envelope.ts";
+import { toIsoTime } from "../http/envelope.ts";
 import { runIdempotently } from "../http/idempotency.ts";
 import { described } from "../http/openapi/fields.ts";
 import { listRemovedSources } from "../sources/find-source.ts";
@@ -19,12 +19,12 @@ import {
   uninvoicedPayment,
 } from "./model/response-schemas.ts";
 import {
-  internalBody,
-  listQuery,
-  monthlyBody,
+  internalInvoiceBody,
+  invoiceListQuery,
   PARTY_FIELDS,
   rateBody,
   ratesQuery,
+  signedInvoiceBody,
   uninvoicedQuery,
 } from "./model/schemas.ts";
 import { verifyBuyer } from "./model/verify-buyer.ts";
@@ -33,7 +33,7 @@ import { requireGlyphs } from "./pdf/glyphs.ts";
 import { listRates, upsertRate } from "./rates/rates.ts";
 import { requirePlausibleRate } from "./rates/require-plausible-rates.ts";
 
-const ERRORS = {
+const ERROR_DESCRIPTIONS = {
   402: "The API key has no usage credits left.",
   404: "No payments are billable for this month and wallet.",
   409: "The buyer bought from several sellers and the request names none, or the month is too large for one invoice.",
@@ -42,7 +42,7 @@ const ERRORS = {
 };
 
 /** `/invoice` of the interface. */
-export function invoiceRoutes() {
+export function createInvoiceRoutes() {
   const router = createRouter();
 
   serve(
@@ -62,12 +62,12 @@ export function invoiceRoutes() {
       summary: "Generates the invoice of a buyer wallet for a month",
       description:
         "The owner of the buyer wallet signs the request. A repeated request returns the same PDF. If the content changed, the service issues a new revision and the cancellation of the previous one. Only an Admin, or the API key that requested the invoice, can cause a new revision.",
-      body: monthlyBody,
+      body: signedInvoiceBody,
       idempotent: true,
       data: issuedInvoice,
       status: "Success",
       errors: {
-        ...ERRORS,
+        ...ERROR_DESCRIPTIONS,
         403: "The API key lacks the permission or the network, or the invoice belongs to another API key.",
       },
     },
@@ -89,10 +89,10 @@ export function invoiceRoutes() {
       scope: "admin",
       tag: "Invoices",
       summary: "Generates an invoice for the operator's own books, without the buyer's signature",
-      body: internalBody,
+      body: internalInvoiceBody,
       idempotent: true,
       data: issuedInvoice,
-      errors: ERRORS,
+      errors: ERROR_DESCRIPTIONS,
     },
     async (c, { body }) => issueMonthlyInvoice(c, body.network, body, Date.now()),
   );
@@ -109,13 +109,13 @@ export function invoiceRoutes() {
       tag: "Invoices",
       summary: "Lists the invoices of a month, newest first",
       description: "A key that is no Admin sees the invoices that it requested.",
-      query: listQuery,
+      query: invoiceListQuery,
       data: z.object({ Invoices: described(z.array(invoiceRecord), "The items of the page.") }),
     },
     async (c, { query }) => {
       const { deadline } = c.var;
-      const database = db(c.env, query.network, { writes: "idempotent", deadline });
-      const core = db(c.env, undefined, { deadline });
+      const database = openDb(c.env, query.network, { writes: "idempotent", deadline });
+      const core = openDb(c.env, undefined, { deadline });
       const sellerVkeys = await listScopedVkeys(core, c.var.caller, query.network);
       return { Invoices: await listInvoices(database, c.var.caller, sellerVkeys, query) };
     },
@@ -139,8 +139,8 @@ export function invoiceRoutes() {
       }),
     },
     async (c, { query }) => {
-      const database = db(c.env, query.network, { deadline: c.var.deadline });
-      const core = db(c.env, undefined, { deadline: c.var.deadline });
+      const database = openDb(c.env, query.network, { deadline: c.var.deadline });
+      const core = openDb(c.env, undefined, { deadline: c.var.deadline });
       const removed = await listRemovedSources(core, query.network);
       const { caller } = c.var;
       return {
@@ -170,7 +170,7 @@ export function invoiceRoutes() {
       data: z.object({ Rates: described(z.array(rateRecord), "The items of the page.") }),
     },
     async (c, { query }) => ({
-      Rates: await listRates(db(c.env, undefined, { deadline: c.var.deadline }), query),
+      Rates: await listRates(openDb(c.env, undefined, { deadline: c.var.deadline }), query),
     }),
   );
 
@@ -190,13 +190,13 @@ export function invoiceRoutes() {
     },
     async (c, { body }) => {
       const now = Date.now();
-      const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+      const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
       return runIdempotently(c, database, now, async (remember) => {
         const { decimals, confirmRate, ...given } = body;
         await requireGlyphs([["source", body.source]], await loadFonts());
         const rate = { ...given, rate: toRatePerMinorUnit(body.rate, decimals) };
         if (!confirmRate) await requirePlausibleRate(database, rate);
-        const record = { ...rate, updatedAt: isoTime(now) };
+        const record = { ...rate, updatedAt: toIsoTime(now) };
         const target = `${body.month} ${body.currency} ${body.unit}`;
         await commitWithAudit(
           c,

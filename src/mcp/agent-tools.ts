@@ -5,7 +5,7 @@ import { ToolError, trustFormatted } from "./tool-result.ts";
 import { wrapUntrusted } from "./wrap-untrusted.ts";
 
 /** What is read of a registry entry. */
-export interface Agent {
+export interface AgentEntry {
   agentIdentifier: string;
   apiBaseUrl: string;
   status: string;
@@ -26,7 +26,7 @@ export const agentIdentifier = z
 
 const MAX_AGENTS = 20;
 
-export const findAgents = defineTool({
+export const findAgentsTool = defineTool({
   name: "find_agents",
   title: "Find agents",
   description:
@@ -43,7 +43,7 @@ export const findAgents = defineTool({
     limit: z.int().min(1).max(MAX_AGENTS).default(10).describe("Agents at most."),
   }),
   async run({ service }, { network, query, limit }) {
-    const { entries } = await service.callApi<{ entries: Agent[] }>(
+    const { entries } = await service.callApi<{ entries: AgentEntry[] }>(
       "POST",
       "/registry-entry-search",
       {
@@ -68,7 +68,7 @@ export const findAgents = defineTool({
   },
 });
 
-export const showAgent = defineTool({
+export const showAgentTool = defineTool({
   name: "show_agent",
   title: "Show an agent",
   description:
@@ -78,7 +78,7 @@ export const showAgent = defineTool({
   input: z.object({ agentIdentifier }),
   async run({ service }, { agentIdentifier }) {
     const path = `/payment-information?agentIdentifier=${encodeURIComponent(agentIdentifier)}`;
-    const agent = await service.callApi<Agent>("GET", path);
+    const agent = await service.callApi<AgentEntry>("GET", path);
     const { status, paymentType, AgentPricing, sellerWallet, apiBaseUrl, ...rest } = agent;
     const about = Object.fromEntries(
       ["name", "description", "tags", "authorName", "authorOrganization", "termsAndCondition"].map(

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { toCanonicalJson } from "../canonical-json.ts";
 import { network } from "../http/openapi/chain-fields.ts";
-import { type Agent, agentIdentifier } from "./agent-tools.ts";
+import { type AgentEntry, agentIdentifier } from "./agent-tools.ts";
 import {
   areSameFunds,
   type Funds,
@@ -94,7 +94,7 @@ interface PurchaseVerification {
   Warnings: string[];
 }
 
-export const quoteJob = defineTool({
+export const quoteJobTool = defineTool({
   name: "quote_job",
   title: "Get a quote",
   description:
@@ -109,7 +109,7 @@ export const quoteJob = defineTool({
   }),
   async run({ service }, { network, agentIdentifier, input, ...given }) {
     const path = `/payment-information?agentIdentifier=${encodeURIComponent(agentIdentifier)}`;
-    const agent = await service.callApi<Agent>("GET", path);
+    const agent = await service.callApi<AgentEntry>("GET", path);
     const nonce = given.identifierFromPurchaser ?? generateNonce();
     const job = await startJob(service, agent, {
       identifier_from_purchaser: nonce,
@@ -161,7 +161,7 @@ export const quoteJob = defineTool({
   },
 });
 
-export const purchaseJob = defineTool({
+export const purchaseJobTool = defineTool({
   name: "purchase_job",
   title: "Buy a quoted job",
   description:
@@ -222,7 +222,7 @@ function toOrderResult({ Amounts, supportedPaymentSourceIndex, ...texts }: Order
   };
 }
 
-async function startJob(service: ToolService, { apiBaseUrl }: Agent, body: object) {
+async function startJob(service: ToolService, { apiBaseUrl }: AgentEntry, body: object) {
   const answer = await service.callAgent(apiBaseUrl, "/start_job", body);
   const job = startJobResponse.safeParse(answer);
   if (!job.success)

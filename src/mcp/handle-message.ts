@@ -2,9 +2,9 @@ import * as z from "zod";
 import { version } from "../../package.json";
 import type { Caller } from "../http/context.ts";
 import { log } from "../log.ts";
-import { findAgents, showAgent } from "./agent-tools.ts";
-import { purchaseJob, quoteJob } from "./buying-tools.ts";
-import { requestRefund, showPurchaseStatus, showSpending } from "./purchase-tools.ts";
+import { findAgentsTool, showAgentTool } from "./agent-tools.ts";
+import { purchaseJobTool, quoteJobTool } from "./buying-tools.ts";
+import { requestRefundTool, showPurchaseStatusTool, showSpendingTool } from "./purchase-tools.ts";
 import type { Tool } from "./tool.ts";
 import { ToolError, type ToolResult, trustLiteral } from "./tool-result.ts";
 import type { ToolService } from "./tool-service.ts";
@@ -156,13 +156,13 @@ function toTextResult(result: ToolResult, isError: boolean): object {
 }
 
 const TOOLS: readonly Tool[] = [
-  findAgents,
-  showAgent,
-  quoteJob,
-  purchaseJob,
-  showPurchaseStatus,
-  requestRefund,
-  showSpending,
+  findAgentsTool,
+  showAgentTool,
+  quoteJobTool,
+  purchaseJobTool,
+  showPurchaseStatusTool,
+  requestRefundTool,
+  showSpendingTool,
 ];
 
 /** The tools that a key may use: without +PAY it is not even told of those that move money. */

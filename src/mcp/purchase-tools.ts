@@ -22,7 +22,7 @@ const purchaseFields = {
     .describe("The purchase's, as quote_job and purchase_job answer it."),
 };
 
-export const showPurchaseStatus = defineTool({
+export const showPurchaseStatusTool = defineTool({
   name: "purchase_status",
   title: "Status of a purchase",
   description:
@@ -34,7 +34,7 @@ export const showPurchaseStatus = defineTool({
     toPurchaseResult(await service.callApi<Purchase>("POST", RESOLVE_PATH, body)),
 });
 
-export const requestRefund = defineTool({
+export const requestRefundTool = defineTool({
   name: "request_refund",
   title: "Request a refund",
   description:
@@ -86,7 +86,7 @@ const toAmounts = ({ Units }: SpendingTotal) =>
     networkFee: trustFormatted("digits", networkFee),
   }));
 
-export const showSpending = defineTool({
+export const showSpendingTool = defineTool({
   name: "spending",
   title: "Spending and limits of the API key",
   description:

@@ -1,15 +1,15 @@
 import { Hono } from "hono";
 import { authenticateBearer } from "../http/authenticate.ts";
-import { readJson } from "../http/body.ts";
+import { readJsonBody } from "../http/body.ts";
 import type { AppEnv } from "../http/context.ts";
 import { runWithDeadline } from "../http/deadline.ts";
 import { ApiError } from "../http/errors.ts";
-import { rateLimit } from "../http/rate-limit.ts";
-import { createToolService, type Dispatch } from "./tool-service.ts";
+import { enforceRateLimit } from "../http/rate-limit.ts";
+import { createToolService, type DispatchRequest } from "./tool-service.ts";
 
-const PATH = "/mcp";
+const MCP_PATH = "/mcp";
 /** An agent is waited for, and then the chain's provider. */
-const DEADLINE_MS = 25_000;
+const TIMEOUT_MS = 25_000;
 
 /**
  * A server of the Model Context Protocol (streamable HTTP, stateless) for agents that buy. Each message
@@ -17,13 +17,13 @@ const DEADLINE_MS = 25_000;
  *
  * @param dispatch - answers requests to the API that tools make
  */
-export function mcpRoutes(dispatch: Dispatch): Hono<AppEnv> {
+export function createMcpRoutes(dispatch: DispatchRequest): Hono<AppEnv> {
   const router = new Hono<AppEnv>({ strict: false });
-  router.post(PATH, (c) =>
-    runWithDeadline(c, DEADLINE_MS, async () => {
+  router.post(MCP_PATH, (c) =>
+    runWithDeadline(c, TIMEOUT_MS, async () => {
       c.set("caller", await authenticateBearer(c));
-      await rateLimit(c);
-      const message = await readJson(c);
+      await enforceRateLimit(c);
+      const message = await readJsonBody(c);
       // Loaded by the first message: others do not pay for it.
       const {
         handleMessage: answerMessage,

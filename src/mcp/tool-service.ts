@@ -5,7 +5,7 @@ import { ToolError, trustLiteral } from "./tool-result.ts";
 import { wrapUntrusted } from "./wrap-untrusted.ts";
 
 /** Answers a request as the service answers it from outside. */
-export type Dispatch = (request: Request, c: AppContext) => Promise<Response> | Response;
+export type DispatchRequest = (request: Request, c: AppContext) => Promise<Response> | Response;
 
 /** What tools reach: the API of this service with the caller's key, and agents' own addresses. */
 export interface ToolService {
@@ -29,7 +29,11 @@ const MAX_AGENT_RESPONSE_BYTES = 64 * 1024;
  *
  * @param token - the caller's API key
  */
-export function createToolService(c: AppContext, token: string, dispatch: Dispatch): ToolService {
+export function createToolService(
+  c: AppContext,
+  token: string,
+  dispatch: DispatchRequest,
+): ToolService {
   return {
     async callApi<Data>(method: "GET" | "POST", path: string, body?: object): Promise<Data> {
       const address = c.req.header("cf-connecting-ip");

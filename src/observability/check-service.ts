@@ -1,4 +1,4 @@
-import { type Database, db, type Statement } from "../db/client.ts";
+import { type Database, openDb, type Statement } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { SERVICE_EVENT_KINDS, type ServiceEventKind } from "../events/event-kinds.ts";
 import {
@@ -8,7 +8,7 @@ import {
   readOpenIncidents,
 } from "../events/incidents.ts";
 import { wakeDispatcher } from "../events/outbox.ts";
-import { isoTime } from "../http/envelope.ts";
+import { toIsoTime } from "../http/envelope.ts";
 import { log } from "../log.ts";
 import { isSourceStuck, listMonitoredSources, toPublicError } from "./monitored-sources.ts";
 import { listStuckWallets } from "./stuck-wallets.ts";
@@ -28,7 +28,7 @@ const DEAD_MESSAGE_MAX_AGE_MS = 60 * 60_000;
  */
 export async function checkService(env: Env, requestId: string, now: number): Promise<void> {
   const deadline = Date.now() + CHECK_TIMEOUT_MS;
-  const core = db(env, undefined, { deadline });
+  const core = openDb(env, undefined, { deadline });
   const known = await readOpenIncidents(core);
   const found: Record<ServiceEventKind, NewIncident[]> = {
     SOURCE_STUCK: await findStuckSources(env, deadline, now),
@@ -63,7 +63,7 @@ async function findStuckSources(env: Env, deadline: number, now: number): Promis
         sourceId: source.id,
         kind: source.kind,
         network: source.network,
-        lastSyncAt: source.lastCheckedAt === null ? null : isoTime(source.lastCheckedAt),
+        lastSyncAt: source.lastCheckedAt === null ? null : toIsoTime(source.lastCheckedAt),
         error: toPublicError(source),
       },
     }));
@@ -110,7 +110,7 @@ async function findDisabledEndpoints(core: Database, now: number): Promise<NewIn
       webhookId: id,
       name,
       apiKeyId: createdById,
-      disabledAt: isoTime(disabledAt),
+      disabledAt: toIsoTime(disabledAt),
       disabledReason: reason,
     },
   }));

@@ -1,4 +1,4 @@
-import { db } from "../db/client.ts";
+import { openDb } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { SERVICE_EVENT_KINDS } from "../events/event-kinds.ts";
 import { readOpenIncidents } from "../events/incidents.ts";
@@ -18,7 +18,7 @@ import { collectTaskMetrics } from "./task-metrics.ts";
  */
 export async function collectMetrics(env: Env, deadline: number, now: number): Promise<string> {
   const sources = await listMonitoredSources(env, deadline, now);
-  const incidents = await readOpenIncidents(db(env, undefined, { deadline }));
+  const incidents = await readOpenIncidents(openDb(env, undefined, { deadline }));
   const [tasks, states, deliveries, calls] = await Promise.all([
     collectTaskMetrics(env, deadline, now),
     collectRecordMetrics(env, deadline),

@@ -1,12 +1,12 @@
 import * as z from "zod";
 import type { Network } from "../chain/network.ts";
-import { db } from "../db/client.ts";
+import { openDb } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { SERVICE_EVENT_KINDS } from "../events/event-kinds.ts";
 import { readOpenIncidents } from "../events/incidents.ts";
 import { network } from "../http/openapi/chain-fields.ts";
-import { described, named, recordId } from "../http/openapi/fields.ts";
-import { wholeNumber } from "../http/openapi/parameters.ts";
+import { described, idField, named } from "../http/openapi/fields.ts";
+import { wholeNumberParameter } from "../http/openapi/parameters.ts";
 import {
   computeLag,
   isSourceStuck,
@@ -21,7 +21,7 @@ const sourceHealth = named(
   "SourceHealth",
   "Sync status of a payment source.",
   z.object({
-    id: recordId("the payment source", "01m80ydym8b5krj5k5mrnn0w9r"),
+    id: idField("the payment source", "01m80ydym8b5krj5k5mrnn0w9r"),
     network,
     lastSyncAgeMs: described(
       z.number().nullable(),
@@ -70,7 +70,7 @@ export type Health = z.input<typeof health>;
 
 export const readyQuery = z.object({
   maxLagMs: described(
-    wholeNumber({ min: 1_000, max: DAY_MS, default: SOURCE_MAX_LAG_MS }),
+    wholeNumberParameter({ min: 1_000, max: DAY_MS, default: SOURCE_MAX_LAG_MS }),
     "Milliseconds without a sync after which a payment source makes the service unready.",
     SOURCE_MAX_LAG_MS,
   ),
@@ -96,7 +96,7 @@ export async function checkHealth(
   now: number,
 ): Promise<HealthReport> {
   const followed = await listMonitoredSources(env, deadline, now);
-  const incidents = await readOpenIncidents(db(env, undefined, { deadline }));
+  const incidents = await readOpenIncidents(openDb(env, undefined, { deadline }));
   // Looked at now: should the cron not run, nobody else tells of it.
   const stuck = followed.filter((source) => isSourceStuck(source, now)).length;
   const payment = followed

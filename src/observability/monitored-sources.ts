@@ -1,5 +1,5 @@
 import { NETWORKS, type Network } from "../chain/network.ts";
-import { type Database, db } from "../db/client.ts";
+import { type Database, openDb } from "../db/client.ts";
 import type { Env } from "../env.ts";
 
 /**
@@ -45,7 +45,7 @@ export async function listMonitoredSources(
   now: number,
 ): Promise<MonitoredSource[]> {
   const kinds = ["payment", "registry"] as const;
-  const core = db(env, undefined, { deadline });
+  const core = openDb(env, undefined, { deadline });
   const sources = (await Promise.all(kinds.map((kind) => readSources(core, kind)))).flat();
   const groups = kinds.flatMap((kind) => NETWORKS.map((network) => ({ kind, network })));
   const found = await Promise.all(
@@ -53,7 +53,7 @@ export async function listMonitoredSources(
       const ofGroup = sources.filter((one) => one.kind === kind && one.network === network);
       if (ofGroup.length === 0) return [];
       const ids = ofGroup.map(({ id }) => id);
-      const cursors = await readCursors(db(env, network, { deadline }), kind, ids, now);
+      const cursors = await readCursors(openDb(env, network, { deadline }), kind, ids, now);
       return ofGroup.map((source) => ({
         lastCheckedAt: null,
         error: null,

@@ -1,4 +1,4 @@
-import { type Database, db } from "../db/client.ts";
+import { type Database, openDb } from "../db/client.ts";
 import { firstIdAt } from "../db/id.ts";
 import type { Env } from "../env.ts";
 import { MAX_COUNTED_ROWS } from "../wallets/spending/task-queue.ts";
@@ -17,7 +17,7 @@ export async function collectOutboxMetrics(
   deadline: number,
   now: number,
 ): Promise<MetricFamily[]> {
-  const core = db(env, undefined, { deadline });
+  const core = openDb(env, undefined, { deadline });
   const [events, webhooks, open, ended, unsettled, settled] = await Promise.all([
     countUndispatchedEvents(core),
     countEndpoints(core, now),

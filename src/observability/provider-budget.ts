@@ -1,13 +1,13 @@
 import * as z from "zod";
 import type { Network } from "../chain/network.ts";
 import { CALL_CLASSES, type CallClass } from "../chain/provider/budget.ts";
-import { type Database, db } from "../db/client.ts";
+import { type Database, openDb } from "../db/client.ts";
 import { SealError, unseal } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
-import { isoTime } from "../http/envelope.ts";
+import { toIsoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
-import { described, named, recordId, timestamp } from "../http/openapi/fields.ts";
-import { text } from "../http/openapi/parameters.ts";
+import { described, idField, named, timestampField } from "../http/openapi/fields.ts";
+import { textParameter } from "../http/openapi/parameters.ts";
 import { findBudgetObject } from "../sources/provider.ts";
 
 const EXAMPLE_SOURCE_ID = "01m80ydypnk4jnwav628wda9nd";
@@ -15,7 +15,11 @@ const EXAMPLE_TIME = "2026-11-22T06:17:27.492Z";
 const [FIRST, ...OTHERS] = Object.keys(CALL_CLASSES) as [CallClass, ...CallClass[]];
 
 export const budgetQuery = z.object({
-  sourceId: described(text(), "Id of a payment source or a registry source.", EXAMPLE_SOURCE_ID),
+  sourceId: described(
+    textParameter(),
+    "Id of a payment source or a registry source.",
+    EXAMPLE_SOURCE_ID,
+  ),
 });
 
 const countField = (what: string, example: number) => described(z.int().min(0), what, example);
@@ -24,7 +28,7 @@ export const providerBudget = named(
   "ProviderBudget",
   "Remaining calls to a source's chain provider.",
   z.object({
-    sourceId: recordId("the source", EXAMPLE_SOURCE_ID),
+    sourceId: idField("the source", EXAMPLE_SOURCE_ID),
     callsPerSecond: described(z.number(), "Calls that the budget regains each second.", 10),
     callsPerDay: described(
       z.number().nullable(),
@@ -33,7 +37,7 @@ export const providerBudget = named(
     ),
     usedToday: countField("Calls granted since midnight UTC.", 1234),
     stoppedUntil: described(
-      timestamp("").nullable(),
+      timestampField("").nullable(),
       "Time until which the service makes no calls, since the provider refused one. Null: no pause.",
       EXAMPLE_TIME,
     ),
@@ -58,7 +62,7 @@ export const providerBudget = named(
               500,
             ),
             availableAt: described(
-              timestamp("").nullable(),
+              timestampField("").nullable(),
               "When the class can make a call, if the others make none. Null: now.",
               EXAMPLE_TIME,
             ),
@@ -85,21 +89,21 @@ export async function readBudget(
   return {
     sourceId,
     ...report,
-    stoppedUntil: timeOrNull(stoppedUntil),
+    stoppedUntil: toIsoTimeOrNull(stoppedUntil),
     Classes: classes.map(({ availableAt, ...one }) => ({
       ...one,
-      availableAt: timeOrNull(availableAt),
+      availableAt: toIsoTimeOrNull(availableAt),
     })),
   };
 }
 
-const timeOrNull = (at: number | null) => (at === null ? null : isoTime(at));
+const toIsoTimeOrNull = (at: number | null) => (at === null ? null : toIsoTime(at));
 
 async function loadProviderKey(
   c: AppContext,
   id: string,
 ): Promise<{ network: Network; apiKey: string }> {
-  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const found =
     (await findSource(core, "payment_source", id)) ??
     (await findSource(core, "registry_source", id));

@@ -1,13 +1,13 @@
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { CALL_CLASSES, type CallClass, type CallsByClass } from "../chain/provider/budget.ts";
-import { db } from "../db/client.ts";
+import { openDb } from "../db/client.ts";
 import { SealError, unseal } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
 import { findBudgetObject } from "../sources/provider.ts";
 import type { MetricFamily } from "./open-metrics.ts";
 
 /** Objects that are asked: more keys than these are unlikely, and an invocation has six connections. */
-const MAX_KEYS = 20;
+const MAX_PROVIDER_KEYS = 20;
 
 const SOURCE_TABLES = ["payment_source", "registry_source"] as const;
 
@@ -39,7 +39,7 @@ export async function collectProviderMetrics(env: Env, deadline: number): Promis
 
 /** The objects of all keys in use, each once. A key that cannot be opened has none that is used. */
 async function listBudgets(env: Env, deadline: number) {
-  const core = db(env, undefined, { deadline });
+  const core = openDb(env, undefined, { deadline });
   const found = new Map<
     string,
     { network: Network; budget: Awaited<ReturnType<typeof findBudgetObject>> }
@@ -47,7 +47,7 @@ async function listBudgets(env: Env, deadline: number) {
   for (const table of SOURCE_TABLES) {
     const rows = await core.all<{ id: string; network: Network; sealed: string }>(
       `SELECT id, network, rpc_provider_api_key AS sealed FROM ${table}
-       WHERE deleted_at IS NULL ORDER BY id LIMIT ${MAX_KEYS}`,
+       WHERE deleted_at IS NULL ORDER BY id LIMIT ${MAX_PROVIDER_KEYS}`,
     );
     for (const { id, network, sealed } of rows) {
       try {
@@ -59,5 +59,5 @@ async function listBudgets(env: Env, deadline: number) {
       }
     }
   }
-  return [...found.values()].slice(0, MAX_KEYS);
+  return [...found.values()].slice(0, MAX_PROVIDER_KEYS);
 }

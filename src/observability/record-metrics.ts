@@ -1,5 +1,5 @@
 import { NETWORKS, ON_CHAIN_STATES } from "../chain/network.ts";
-import { type Database, db } from "../db/client.ts";
+import { type Database, openDb } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { ENTRY_STATUSES } from "../registry/entries/entry.ts";
 import { MAX_COUNTED_ROWS } from "../wallets/spending/task-queue.ts";
@@ -17,11 +17,11 @@ export async function collectRecordMetrics(
 ): Promise<MetricFamily[]> {
   const each = await Promise.all(
     NETWORKS.map(async (network) => {
-      const database = db(env, network, { deadline });
+      const database = openDb(env, network, { deadline });
       const sides = ["payment", "purchase"] as const;
       const escrows = await Promise.all(
         sides.map((side) =>
-          countByState(database, "escrow", { side, network }, "on_chain_state", STATES),
+          countByState(database, "escrow", { side, network }, "on_chain_state", COUNTED_STATES),
         ),
       );
       const agents = await countByState(
@@ -51,7 +51,7 @@ export async function collectRecordMetrics(
 }
 
 /** Null: not on the chain yet. */
-const STATES = [null, ...ON_CHAIN_STATES];
+const COUNTED_STATES = [null, ...ON_CHAIN_STATES];
 
 /** Rows of a table that has an index of `fixed` columns and then `state`. */
 async function countByState(

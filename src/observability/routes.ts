@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { ApiError } from "../http/errors.ts";
-import { described, responseText } from "../http/openapi/fields.ts";
+import { described, textField } from "../http/openapi/fields.ts";
 import { collectMetrics } from "./collect-metrics.ts";
 import { checkHealth, health, readyQuery } from "./health.ts";
 import { OPEN_METRICS_CONTENT_TYPE } from "./open-metrics.ts";
@@ -14,7 +14,7 @@ const RETRY_AFTER_S = 60;
 const HEALTH_ENDPOINT = { method: "get", access: "none", scope: "public", tag: "Health" } as const;
 
 /** What operators and their monitors look at. */
-export function observabilityRoutes() {
+export function createObservabilityRoutes() {
   const router = createRouter();
   router.events.push(...SERVICE_EVENTS);
 
@@ -106,7 +106,7 @@ export function observabilityRoutes() {
       description:
         "For collectors such as Prometheus. Figures are current, and stop at the bound in their help text. docs/operating.md lists the metrics.",
       media: OPEN_METRICS_CONTENT_TYPE,
-      data: responseText("One figure a line.", "agent_payment_events_undispatched 0"),
+      data: textField("One figure a line.", "agent_payment_events_undispatched 0"),
     },
     async (c) => {
       const text = await collectMetrics(c.env, c.var.deadline, Date.now());

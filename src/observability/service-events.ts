@@ -1,13 +1,13 @@
 import * as z from "zod";
 import { network } from "../http/openapi/chain-fields.ts";
-import { described, named, recordId, responseText, timestamp } from "../http/openapi/fields.ts";
+import { described, idField, named, textField, timestampField } from "../http/openapi/fields.ts";
 import type { EventDeclaration } from "../http/router.ts";
 
 const stuckSource = named(
   "StuckSource",
   "A source whose sync has stopped.",
   z.object({
-    sourceId: recordId("the source", "01m80ydym8b5krj5k5mrnn0w9r"),
+    sourceId: idField("the source", "01m80ydym8b5krj5k5mrnn0w9r"),
     kind: described(
       named("SourceKind", "Kind of a source.", z.enum(["payment", "registry"])),
       "Kind of the source.",
@@ -15,7 +15,7 @@ const stuckSource = named(
     ),
     network,
     lastSyncAt: described(
-      timestamp("").nullable(),
+      timestampField("").nullable(),
       "When the sync last reached the tip. Null: never.",
       "2026-11-22T06:17:26.922Z",
     ),
@@ -43,7 +43,7 @@ const stuckWallet = named(
       "01m80ydym8b5krj5k5mrnn0w9r",
     ),
     waiting: described(z.number(), "Number of tasks that are stuck.", 1),
-    reason: responseText("Why one of the tasks is stuck.", "the wallet lacks 5000000 units"),
+    reason: textField("Why one of the tasks is stuck.", "the wallet lacks 5000000 units"),
   }),
 );
 
@@ -51,11 +51,11 @@ const disabledWebhook = named(
   "DisabledWebhook",
   "A webhook that the service disabled.",
   z.object({
-    webhookId: recordId("the webhook", "01m80ydyrn7fh4bt4hg1xd53zw"),
-    name: responseText("Display name.", "Bookkeeping"),
-    apiKeyId: recordId("the API key that created it", "env-admin"),
-    disabledAt: timestamp("Time of the disabling."),
-    disabledReason: responseText("Reason of the disabling.", "10 deliveries in a row failed"),
+    webhookId: idField("the webhook", "01m80ydyrn7fh4bt4hg1xd53zw"),
+    name: textField("Display name.", "Bookkeeping"),
+    apiKeyId: idField("the API key that created it", "env-admin"),
+    disabledAt: timestampField("Time of the disabling."),
+    disabledReason: textField("Reason of the disabling.", "10 deliveries in a row failed"),
   }),
 );
 
@@ -63,7 +63,7 @@ const deadMessages = named(
   "DeadMessages",
   "Messages that failed permanently. The cron does their work.",
   z.object({
-    queue: responseText("The dead-letter queue.", "agent-payment-events-dead"),
+    queue: textField("The dead-letter queue.", "agent-payment-events-dead"),
     messages: described(z.number(), "Number of messages.", 3),
   }),
 );

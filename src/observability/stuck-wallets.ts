@@ -1,5 +1,5 @@
 import { NETWORKS, type Network } from "../chain/network.ts";
-import { type Database, db } from "../db/client.ts";
+import { type Database, openDb } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { WALLET_FEATURES } from "../wallet-features.ts";
 import type { StuckTasks } from "../wallets/spending/feature-queue.ts";
@@ -30,7 +30,7 @@ export async function listStuckWallets(
 ): Promise<StuckWallet[]> {
   const each = await Promise.all(
     NETWORKS.map(async (network) => {
-      const database = db(env, network, { deadline });
+      const database = openDb(env, network, { deadline });
       const found = await Promise.all([
         ...WALLET_FEATURES.map((feature) => feature.listStuck(database, network, now)),
         listBlockedWallets(database, network, now),

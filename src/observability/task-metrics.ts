@@ -1,5 +1,5 @@
 import { NETWORKS, type Network } from "../chain/network.ts";
-import { type Database, db } from "../db/client.ts";
+import { type Database, openDb } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { NEEDS_PERSON_CONDITION } from "../escrow/store/predicates.ts";
 import { WALLET_FEATURES } from "../wallet-features.ts";
@@ -26,7 +26,7 @@ export async function collectTaskMetrics(
 ): Promise<MetricFamily[]> {
   const each = await Promise.all(
     NETWORKS.map(async (network) => {
-      const database = db(env, network, { deadline });
+      const database = openDb(env, network, { deadline });
       return {
         waiting: await countWaitingTasks(database, network, now),
         pendingTransactions: await countTransactions(database, network),

@@ -1,15 +1,15 @@
 import type { Network } from "../chain/network.ts";
-import { db } from "../db/client.ts";
+import { openDb } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { abandonRecords, resumeRecords } from "../escrow/tasks/unfinished-records.ts";
 import {
+  deleteWalletChange,
   listUnappliedChanges,
-  markApplied,
   type WalletChange,
 } from "../wallets/managed/wallet-changes.ts";
 
 /** Before its deadline, for the last batch and what comes after it. */
-const LAST_BATCH_RESERVE_MS = 5_000;
+const LAST_BATCH_MARGIN_MS = 5_000;
 
 /**
  * Updates the records of a payment source whose wallets were removed or added again. The change
@@ -22,14 +22,14 @@ export async function applyWalletChanges(
   sourceId: string,
   deadline: number,
 ): Promise<void> {
-  const core = db(env, undefined, { deadline });
+  const core = openDb(env, undefined, { deadline });
   for (const change of await listUnappliedChanges(core, sourceId))
     await applyWalletChange(env, change, deadline);
 }
 
 /** The same for all sources: for the cron. */
 export async function applyAllWalletChanges(env: Pick<Env, "DB">, deadline: number): Promise<void> {
-  const core = db(env, undefined, { deadline });
+  const core = openDb(env, undefined, { deadline });
   for (const change of await listUnappliedChanges(core))
     await applyWalletChange(env, change, deadline);
 }
@@ -40,8 +40,8 @@ async function applyWalletChange(
   change: WalletChange,
   deadline: number,
 ): Promise<void> {
-  const until = deadline - LAST_BATCH_RESERVE_MS;
-  const core = db(env, undefined, { writes: "idempotent", deadline });
+  const until = deadline - LAST_BATCH_MARGIN_MS;
+  const core = openDb(env, undefined, { writes: "idempotent", deadline });
   const { sourceId } = change;
   const [source] = await core.all<{ network: Network; isRemoved: number }>(
     "SELECT network, deleted_at IS NOT NULL AS isRemoved FROM payment_source WHERE id = ?",
@@ -56,12 +56,12 @@ async function applyWalletChange(
   const [gone, there] = [1, 0].map((isRemoved) =>
     wallets.filter((one) => one.isRemoved === isRemoved).map(({ vkey }) => vkey),
   );
-  const database = db(env, network, { writes: "idempotent", deadline });
+  const database = openDb(env, network, { writes: "idempotent", deadline });
   const of = { sourceId, network };
   const now = Date.now();
   const areTold = source.isRemoved
     ? await abandonRecords(database, { ...of, vkeys: null }, now, until)
     : (await abandonRecords(database, { ...of, vkeys: gone ?? [] }, now, until)) &&
       (await resumeRecords(database, { ...of, vkeys: there ?? [] }, now, until));
-  if (areTold) await core.batch([markApplied(change)]);
+  if (areTold) await core.batch([deleteWalletChange(change)]);
 }

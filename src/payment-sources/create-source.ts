@@ -1,4 +1,4 @@
-import { db, violates } from "../db/client.ts";
+import { openDb, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { seal } from "../db/sealed.ts";
 import { commitWithAudit } from "../http/audit.ts";
@@ -8,7 +8,7 @@ import { runIdempotently } from "../http/idempotency.ts";
 import { createContractFinder } from "../sources/contracts/derive-contract.ts";
 import { insertCursor } from "../sources/cursor.ts";
 import { createProvider } from "../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../sources/source-row.ts";
+import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
 import { paymentSource } from "../sources/tables.ts";
 import {
   checkProviderKey,
@@ -19,12 +19,12 @@ import {
   decideAutomationModes,
   deriveWallets,
   insertWallets,
-  rejectDuplicates,
+  rejectDuplicateWallets,
   toConflictError,
 } from "../wallets/managed/derive-wallets.ts";
 import { INITIAL_SYNC_STATUS, toSourceRecord } from "./list-sources.ts";
 import type { PaymentSourceRecord } from "./response-schemas.ts";
-import type { CreateBody } from "./schemas.ts";
+import type { CreateSourceBody } from "./schemas.ts";
 
 /**
  * Creates a payment source with its wallets and its cursor, in one batch.
@@ -34,7 +34,7 @@ import type { CreateBody } from "./schemas.ts";
  */
 export async function createSource(
   c: AppContext,
-  body: CreateBody,
+  body: CreateSourceBody,
   now: number,
 ): Promise<PaymentSourceRecord> {
   const { network } = body;
@@ -42,9 +42,9 @@ export async function createSource(
   const findContract = createContractFinder(c.env, body);
   const draft = await buildSourceDraft(c, body, now);
   const drafts = await deriveWallets(c.env, draft, "", body, creator, now);
-  rejectDuplicates(drafts);
+  rejectDuplicateWallets(drafts);
 
-  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   return runIdempotently(c, database, now, async (remember) => {
     const { rpcProviderApiKey } = body.PaymentSourceConfig;
     const provider = await createProvider(c.env, network, rpcProviderApiKey, "wallet");
@@ -86,7 +86,7 @@ export async function createSource(
 /** The row of the new source, without its contract. */
 async function buildSourceDraft(
   c: AppContext,
-  body: CreateBody,
+  body: CreateSourceBody,
   now: number,
 ): Promise<Omit<SourceRow, "contractAddress" | "policyId">> {
   const { network, AdminWallets, FeeReceiverNetworkWallet: feeReceiver } = body;
@@ -109,7 +109,7 @@ async function buildSourceDraft(
     requiredAdminSignatures: body.requiredAdminSignatures,
     cooldownTime: body.cooldownTime,
     rpcProvider,
-    rpcProviderApiKey: await seal(c.env, providerKeyPlace(id), rpcProviderApiKey),
+    rpcProviderApiKey: await seal(c.env, toProviderKeyEncryptionContext(id), rpcProviderApiKey),
     drives: body.drives,
     autoWithdrawPayments: body.autoWithdrawPayments,
     autoWithdrawRefunds: body.autoWithdrawRefunds,

@@ -1,5 +1,5 @@
 import { NETWORKS, type Network } from "../chain/network.ts";
-import { type Database, db, statement } from "../db/client.ts";
+import { type Database, openDb, statement } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { findWalletsOfUnfinishedRecords } from "../escrow/tasks/unfinished-records.ts";
 import { log } from "../log.ts";
@@ -18,13 +18,13 @@ import { listOpenVkeys } from "../wallets/spending/store/transactions.ts";
  * @param deadline - epoch milliseconds
  */
 export async function destroyUnneededKeys(env: Pick<Env, "DB">, deadline: number): Promise<void> {
-  const core = db(env, undefined, { writes: "idempotent", deadline });
+  const core = openDb(env, undefined, { writes: "idempotent", deadline });
   const kept = await listRetainedWallets(core);
   const unneeded = await Promise.all(
     NETWORKS.map((network) => {
       const own = kept.filter((wallet) => wallet.network === network);
       return own.length > 0
-        ? findUnneededWallets(db(env, network, { deadline }), network, own)
+        ? findUnneededWallets(openDb(env, network, { deadline }), network, own)
         : [];
     }),
   );

@@ -1,11 +1,11 @@
 import { and, desc, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { NETWORKS, type Network } from "../chain/network.ts";
-import { db } from "../db/client.ts";
+import { openDb } from "../db/client.ts";
 import { unsealOrEmpty } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
-import { isoTime } from "../http/envelope.ts";
+import { toIsoTime } from "../http/envelope.ts";
 import { readSyncStatuses, type SyncStatus } from "../sources/cursor.ts";
-import { providerKeyPlace, type SourceRow } from "../sources/source-row.ts";
+import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
 import { paymentSource } from "../sources/tables.ts";
 import { listActiveWallets } from "../wallets/managed/find-wallet.ts";
 import { renderWallet } from "../wallets/managed/render-wallet.ts";
@@ -53,7 +53,7 @@ async function loadPage(
   { limit, take = limit, cursorId, networks, walletIds }: SourceQuery,
   deadline: number,
 ) {
-  const core = db(env, undefined, { deadline });
+  const core = openDb(env, undefined, { deadline });
   const sources = await core.orm
     .select()
     .from(paymentSource)
@@ -96,7 +96,7 @@ async function loadSyncStatuses(
     NETWORKS.map((network) => {
       const ids = sources.filter((source) => source.network === network).map(({ id }) => id);
       return ids.length > 0
-        ? readSyncStatuses(db(env, network, { deadline }), ids, now)
+        ? readSyncStatuses(openDb(env, network, { deadline }), ids, now)
         : new Map();
     }),
   );
@@ -121,7 +121,7 @@ export async function loadSourceRecord(
 
 /** The provider key in clear; `""` when it cannot be opened, so that the source stays removable. */
 function openProviderKey(env: Env, { id, rpcProviderApiKey }: SourceRow): Promise<string> {
-  return unsealOrEmpty(env, providerKeyPlace(id), rpcProviderApiKey);
+  return unsealOrEmpty(env, toProviderKeyEncryptionContext(id), rpcProviderApiKey);
 }
 
 /** The sync status of a source just created. */
@@ -158,9 +158,9 @@ function toPublicSourceRecord(
       .map(renderWallet);
   return {
     id: source.id,
-    createdAt: isoTime(source.createdAt),
-    updatedAt: isoTime(source.updatedAt),
-    lastCheckedAt: status.lastCheckedAt === null ? null : isoTime(status.lastCheckedAt),
+    createdAt: toIsoTime(source.createdAt),
+    updatedAt: toIsoTime(source.updatedAt),
+    lastCheckedAt: status.lastCheckedAt === null ? null : toIsoTime(status.lastCheckedAt),
     network: source.network,
     paymentType: source.type,
     paymentSourceType: source.type,

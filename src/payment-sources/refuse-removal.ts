@@ -11,7 +11,7 @@ import { ApiError } from "../http/errors.ts";
  *
  * @throws ApiError 409 with their number
  */
-export async function refuseUnfinishedRecords(
+export async function requireNoUnfinishedRecords(
   database: Database,
   of: WalletRecordsFilter,
 ): Promise<void> {
@@ -31,7 +31,7 @@ export async function refuseUnfinishedRecords(
  *
  * @throws ApiError 409 naming the wallets
  */
-export async function refuseOpenTransactions(
+export async function requireNoOpenTransactions(
   database: Database,
   source: { id: string; network: Network },
   wallets: { id: string; vkey: string }[],

@@ -1,4 +1,4 @@
-import { db, statement, violates } from "../db/client.ts";
+import { openDb, statement, violates } from "../db/client.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
@@ -10,9 +10,9 @@ import { insertWalletChange } from "../wallets/managed/wallet-changes.ts";
 import { applyWalletChanges } from "./apply-wallet-changes.ts";
 import { destroyUnneededKeys } from "./destroy-unneeded-keys.ts";
 import { loadSourceRecord } from "./list-sources.ts";
-import { refuseOpenTransactions, refuseUnfinishedRecords } from "./refuse-removal.ts";
+import { requireNoOpenTransactions, requireNoUnfinishedRecords } from "./refuse-removal.ts";
 import type { PaymentSourceRecord } from "./response-schemas.ts";
-import type { DeleteBody } from "./schemas.ts";
+import type { DeleteSourceBody } from "./schemas.ts";
 
 /**
  * Removes a source: sync stops, including a running pass; its provider key and its wallets'
@@ -25,19 +25,19 @@ import type { DeleteBody } from "./schemas.ts";
  */
 export async function removeSource(
   c: AppContext,
-  { id, force }: DeleteBody,
+  { id, force }: DeleteSourceBody,
   now: number,
 ): Promise<PaymentSourceRecord> {
   const { deadline } = c.var;
-  const database = db(c.env, undefined, { writes: "idempotent", deadline });
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline });
   const source = await findActiveSource(database, id);
   if (!source) throw createSourceNotFoundError();
   const wallets = await listActiveWallets(database, [id]);
-  const networkDatabase = db(c.env, source.network, { writes: "idempotent", deadline });
+  const networkDatabase = openDb(c.env, source.network, { writes: "idempotent", deadline });
   const open = { sourceId: id, network: source.network, vkeys: null };
   if (!force) {
-    await refuseUnfinishedRecords(networkDatabase, open);
-    await refuseOpenTransactions(networkDatabase, source, wallets);
+    await requireNoUnfinishedRecords(networkDatabase, open);
+    await requireNoOpenTransactions(networkDatabase, source, wallets);
   }
   const record = await loadSourceRecord(c.env, source, wallets, deadline);
 

@@ -5,14 +5,14 @@ import {
   EXAMPLE_CONTRACT_ADDRESS,
   EXAMPLE_TX_HASH,
   EXAMPLE_WALLET_ADDRESS,
-  hexText,
+  hexField,
+  idField,
   named,
-  recordId,
-  responseText,
-  timestamp,
-  walletAddress,
+  textField,
+  timestampField,
+  walletAddressField,
 } from "../http/openapi/fields.ts";
-import { autoWithdrawPayments, autoWithdrawRefunds, drives } from "../sources/schemas.ts";
+import { automationMode, autoWithdrawPayments, autoWithdrawRefunds } from "../sources/schemas.ts";
 import { walletEntry } from "../wallets/managed/schemas.ts";
 import { configText, EXAMPLE_POLICY_ID, rpcProvider } from "./schemas.ts";
 
@@ -20,17 +20,17 @@ const adminWallet = named(
   "AdminWallet",
   "An administrator of a contract.",
   z.object({
-    walletAddress: walletAddress("the administrator"),
+    walletAddress: walletAddressField("the administrator"),
     order: described(z.int().min(0), "Position among the administrators, from 0.", 0),
   }),
 );
 
 const publicFields = {
-  id: recordId("the payment source", "01m80ydypnk4jnwav628wda9nd"),
-  createdAt: timestamp("Time of creation."),
-  updatedAt: timestamp("When the settings last changed."),
+  id: idField("the payment source", "01m80ydypnk4jnwav628wda9nd"),
+  createdAt: timestampField("Time of creation."),
+  updatedAt: timestampField("When the settings last changed."),
   lastCheckedAt: described(
-    timestamp("").nullable(),
+    timestampField("").nullable(),
     "Time of the last sync. Null: none yet.",
     "2026-11-22T06:17:26.922Z",
   ),
@@ -38,11 +38,8 @@ const publicFields = {
   paymentType,
   paymentSourceType,
   syncInProgress: described(z.boolean(), "Whether the sync still reads history.", false),
-  smartContractAddress: responseText(
-    "Address of the contract, in bech32.",
-    EXAMPLE_CONTRACT_ADDRESS,
-  ),
-  policyId: hexText(56, "Policy of the agents' tokens.", EXAMPLE_POLICY_ID),
+  smartContractAddress: textField("Address of the contract, in bech32.", EXAMPLE_CONTRACT_ADDRESS),
+  policyId: hexField(56, "Policy of the agents' tokens.", EXAMPLE_POLICY_ID),
   AdminWallets: described(z.array(adminWallet), "The contract's administrators, in their order."),
   feeRatePermille: described(
     z.int().min(0),
@@ -51,7 +48,7 @@ const publicFields = {
   ),
   FeeReceiverNetworkWallet: described(
     z.object({
-      walletAddress: responseText(
+      walletAddress: textField(
         "Address of the recipient, in bech32. Empty: no fee.",
         EXAMPLE_WALLET_ADDRESS,
       ),
@@ -68,10 +65,10 @@ const publicFields = {
     "Milliseconds that a side must wait between two steps.",
     420_000,
   ),
-  drives,
+  drives: automationMode,
   autoWithdrawPayments,
   autoWithdrawRefunds,
-  lastIdentifierChecked: responseText(
+  lastIdentifierChecked: textField(
     "Hash of the last synced transaction. Empty: none yet.",
     EXAMPLE_TX_HASH,
   ),
@@ -105,7 +102,7 @@ export const paymentSourceRecord = named(
         "PaymentSourceConfig",
         "The chain provider of a payment source.",
         z.object({
-          rpcProviderApiKey: responseText(
+          rpcProviderApiKey: textField(
             "Key of the chain provider. Empty: the key that encrypted it is lost.",
             "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
           ),

@@ -3,19 +3,27 @@ import { listPermittedNetworks } from "../http/authenticate.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { network } from "../http/openapi/chain-fields.ts";
 import { described } from "../http/openapi/fields.ts";
-import { pageWithTake } from "../http/openapi/parameters.ts";
+import { pageParametersWithTake } from "../http/openapi/parameters.ts";
 import { wakeChangedSource } from "../sources/wake-source.ts";
 import { createSource } from "./create-source.ts";
 import { listPublicSources, listSources } from "./list-sources.ts";
-import { getReferenceScript, publishScript, withdrawScript } from "./reference-script/requests.ts";
-import { publishBody, referenceScriptRecord, withdrawBody } from "./reference-script/schemas.ts";
+import {
+  getReferenceScript,
+  requestScriptPublication,
+  requestScriptWithdrawal,
+} from "./reference-script/requests.ts";
+import {
+  publishScriptBody,
+  referenceScriptRecord,
+  withdrawScriptBody,
+} from "./reference-script/schemas.ts";
 import { removeSource } from "./remove-source.ts";
 import { paymentSourceRecord, publicSourceRecord } from "./response-schemas.ts";
-import { createBody, deleteBody, updateBody } from "./schemas.ts";
+import { createSourceBody, deleteSourceBody, updateSourceBody } from "./schemas.ts";
 import { updateSource } from "./update-source.ts";
 
 const listQuery = z.object({
-  ...pageWithTake,
+  ...pageParametersWithTake,
   network: described(network.optional(), "Only sources on this network."),
 });
 
@@ -27,7 +35,7 @@ const ERROR_DESCRIPTIONS = {
 };
 
 /** `/payment-source-extended` of the interface. */
-export function paymentSourceRoutes() {
+export function createPaymentSourceRoutes() {
   const router = createRouter();
 
   serve(
@@ -67,7 +75,7 @@ export function paymentSourceRoutes() {
       summary: "Creates a payment source",
       description:
         "The sync starts at the contract's first transaction, or after `lastIdentifierChecked`. Without an address and policy, the service derives the contract from parameters and a script of the provider.",
-      body: createBody,
+      body: createSourceBody,
       idempotent: true,
       data: paymentSourceRecord,
       errors: {
@@ -94,7 +102,7 @@ export function paymentSourceRoutes() {
       summary: "Updates a payment source",
       description:
         "Omitted fields keep their values. The service syncs the history of an added wallet.",
-      body: updateBody,
+      body: updateSourceBody,
       data: paymentSourceRecord,
       errors: {
         ...ERROR_DESCRIPTIONS,
@@ -121,7 +129,7 @@ export function paymentSourceRoutes() {
       summary: "Removes a payment source",
       description:
         "The service stops the sync; payments and purchases stay readable. Once these have ended and all transactions of the wallets are final, the service destroys the provider key and the mnemonics. Until then, adding a wallet again restores it.",
-      body: deleteBody,
+      body: deleteSourceBody,
       data: paymentSourceRecord,
       errors: {
         404: "There is no such payment source.",
@@ -141,7 +149,7 @@ export function paymentSourceRoutes() {
       scope: "admin",
       tag: "Payment sources",
       summary: "Shows the newest reference script of a payment source",
-      query: withdrawBody,
+      query: withdrawScriptBody,
       data: referenceScriptRecord,
       errors: { 404: NO_SCRIPT_DESCRIPTION },
     },
@@ -160,7 +168,7 @@ export function paymentSourceRoutes() {
       summary: "Publishes the script of a payment source's contract",
       description:
         "A wallet of the source creates an output with the script. Transactions of the source's wallets refer to the output, which makes them smaller and cheaper. Withdrawing the script returns the deposit.",
-      body: publishBody,
+      body: publishScriptBody,
       data: referenceScriptRecord,
       errors: {
         404: "There is no such payment source, or it has no such wallet.",
@@ -169,7 +177,7 @@ export function paymentSourceRoutes() {
         504: "The chain provider did not answer in time.",
       },
     },
-    (c, { body }) => publishScript(c, body, Date.now()),
+    (c, { body }) => requestScriptPublication(c, body, Date.now()),
   );
 
   serve(
@@ -184,11 +192,11 @@ export function paymentSourceRoutes() {
       summary: "Withdraws a published script",
       description:
         "New transactions no longer refer to the script. Its output is spent once no pending transaction refers to it.",
-      body: withdrawBody,
+      body: withdrawScriptBody,
       data: referenceScriptRecord,
       errors: { 404: NO_SCRIPT_DESCRIPTION, 409: "The reference script is not published." },
     },
-    (c, { body }) => withdrawScript(c, body.id, Date.now()),
+    (c, { body }) => requestScriptWithdrawal(c, body.id, Date.now()),
   );
 
   serve(

@@ -1,5 +1,9 @@
 import * as z from "zod";
-import { bech32Address, network, paymentSourceType } from "../http/openapi/chain-fields.ts";
+import {
+  bech32AddressParameter,
+  network,
+  paymentSourceType,
+} from "../http/openapi/chain-fields.ts";
 import {
   described,
   EXAMPLE_CONTRACT_ADDRESS,
@@ -8,9 +12,9 @@ import {
   named,
   setDocumentSchema,
 } from "../http/openapi/fields.ts";
-import { text } from "../http/openapi/parameters.ts";
+import { textParameter } from "../http/openapi/parameters.ts";
 import { findContractProblems } from "../sources/contracts/rules.ts";
-import { autoWithdrawPayments, autoWithdrawRefunds, drives } from "../sources/schemas.ts";
+import { automationMode, autoWithdrawPayments, autoWithdrawRefunds } from "../sources/schemas.ts";
 import { newWallet } from "../wallets/managed/schemas.ts";
 
 const MINUTE_MS = 60_000;
@@ -26,7 +30,7 @@ export const rpcProvider = described(
 const config = z.object({
   // It is sent in a header.
   rpcProviderApiKey: described(
-    text().regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces"),
+    textParameter().regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces"),
     "Key of the chain provider.",
     "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
   ),
@@ -36,13 +40,13 @@ export const configText = "Chain provider of the source.";
 
 const address = z.object({
   walletAddress: described(
-    bech32Address(),
+    bech32AddressParameter(),
     "Address of the wallet, in bech32.",
     EXAMPLE_WALLET_ADDRESS,
   ),
 });
 const walletId = z.object({
-  id: described(text(), "Id of the wallet.", "01m80ydypnw7zfztc441hghgzn"),
+  id: described(textParameter(), "Id of the wallet.", "01m80ydypnw7zfztc441hghgzn"),
 });
 
 const feeRatePermille = z.int().min(0).max(1000);
@@ -55,11 +59,11 @@ const adminsText = "The contract's administrators, who settle disputes, in their
 const addressText =
   "Contract to sync, sent with `policyId`. Both omitted: the service derives them from `AdminWallets`, `requiredAdminSignatures`, `cooldownTime` and, on Web3ChainV1, the fee.";
 
-const createFields = {
+const createSourceFields = {
   network,
   paymentSourceType: paymentSourceType.default("Web3ChainV1"),
   smartContractAddress: described(
-    bech32Address().optional(),
+    bech32AddressParameter().optional(),
     addressText,
     EXAMPLE_CONTRACT_ADDRESS,
   ),
@@ -90,11 +94,11 @@ const createFields = {
     "Milliseconds that a side must wait between two steps.",
     420_000,
   ),
-  drives: drives.default("all"),
+  drives: automationMode.default("all"),
   autoWithdrawPayments: autoWithdrawPayments.default(null),
   autoWithdrawRefunds: autoWithdrawRefunds.default(null),
   lastIdentifierChecked: described(
-    text().nullable().default(null).meta({ format: "transaction-of-the-contract" }),
+    textParameter().nullable().default(null).meta({ format: "transaction-of-the-contract" }),
     "Hash of the contract's transaction after which the sync starts. Null: start at the first.",
     EXAMPLE_TX_HASH,
   ),
@@ -112,7 +116,7 @@ const createFields = {
   ),
 };
 
-const { smartContractAddress: _, policyId: __, ...derivedFields } = createFields;
+const { smartContractAddress: _, policyId: __, ...derivedFields } = createSourceFields;
 
 /** The three forms of a request, which `findContractProblems` tells apart. */
 const createBodyVariants: z.ZodType = z.xor([
@@ -120,9 +124,9 @@ const createBodyVariants: z.ZodType = z.xor([
     "FollowedContract",
     "A payment source with a given contract.",
     z.object({
-      ...createFields,
-      smartContractAddress: createFields.smartContractAddress.nonoptional(),
-      policyId: createFields.policyId.nonoptional(),
+      ...createSourceFields,
+      smartContractAddress: createSourceFields.smartContractAddress.nonoptional(),
+      policyId: createSourceFields.policyId.nonoptional(),
     }),
   ),
   named(
@@ -169,9 +173,9 @@ const createBodyVariants: z.ZodType = z.xor([
   ),
 ]);
 
-export const createBody = setDocumentSchema(
+export const createSourceBody = setDocumentSchema(
   z
-    .object(createFields)
+    .object(createSourceFields)
     .refine(
       ({ requiredAdminSignatures, AdminWallets }) =>
         (requiredAdminSignatures ?? 0) <= AdminWallets.length,
@@ -187,9 +191,9 @@ export const createBody = setDocumentSchema(
   createBodyVariants,
 );
 
-export type CreateBody = z.output<typeof createBody>;
+export type CreateSourceBody = z.output<typeof createSourceBody>;
 
-const id = described(text(), "Id of the payment source.", "01m80ydypnk4jnwav628wda9nd");
+const id = described(textParameter(), "Id of the payment source.", "01m80ydypnk4jnwav628wda9nd");
 
 const force = described(
   z.boolean().default(false),
@@ -197,15 +201,15 @@ const force = described(
   false,
 );
 
-export const updateBody = z.object({
+export const updateSourceBody = z.object({
   id,
   lastIdentifierChecked: described(
-    text().nullable().optional().meta({ format: "transaction-of-the-contract" }),
+    textParameter().nullable().optional().meta({ format: "transaction-of-the-contract" }),
     "Sync continues after this transaction of the contract. Null: from the start.",
     EXAMPLE_TX_HASH,
   ),
   PaymentSourceConfig: described(config.partial().optional(), configText),
-  drives: drives.optional(),
+  drives: automationMode.optional(),
   autoWithdrawPayments: autoWithdrawPayments.optional(),
   autoWithdrawRefunds: autoWithdrawRefunds.optional(),
   AddPurchasingWallets: described(
@@ -232,8 +236,8 @@ export const updateBody = z.object({
   force,
 });
 
-export type UpdateBody = z.output<typeof updateBody>;
+export type UpdateSourceBody = z.output<typeof updateSourceBody>;
 
-export const deleteBody = z.object({ id, force });
+export const deleteSourceBody = z.object({ id, force });
 
-export type DeleteBody = z.output<typeof deleteBody>;
+export type DeleteSourceBody = z.output<typeof deleteSourceBody>;

@@ -1,5 +1,5 @@
 import type { Provider } from "../chain/provider/provider.ts";
-import { db, type Statement, statement, violates } from "../db/client.ts";
+import { openDb, type Statement, statement, violates } from "../db/client.ts";
 import { seal, unseal } from "../db/sealed.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
@@ -7,13 +7,13 @@ import { ApiError } from "../http/errors.ts";
 import { moveCursor, startBackfill } from "../sources/cursor.ts";
 import { findActiveSource } from "../sources/find-source.ts";
 import { createProvider } from "../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../sources/source-row.ts";
+import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
 import { checkProviderKey, findContractTransaction } from "../sources/validate-request.ts";
 import {
   decideAutomationModes,
   deriveWallets,
   insertWallets,
-  rejectDuplicates,
+  rejectDuplicateWallets,
   toConflictError,
 } from "../wallets/managed/derive-wallets.ts";
 import { listActiveWallets } from "../wallets/managed/find-wallet.ts";
@@ -23,9 +23,9 @@ import { insertWalletChange } from "../wallets/managed/wallet-changes.ts";
 import { applyWalletChanges } from "./apply-wallet-changes.ts";
 import { destroyUnneededKeys } from "./destroy-unneeded-keys.ts";
 import { loadSourceRecord } from "./list-sources.ts";
-import { refuseOpenTransactions, refuseUnfinishedRecords } from "./refuse-removal.ts";
+import { requireNoOpenTransactions, requireNoUnfinishedRecords } from "./refuse-removal.ts";
 import type { PaymentSourceRecord } from "./response-schemas.ts";
-import type { UpdateBody } from "./schemas.ts";
+import type { UpdateSourceBody } from "./schemas.ts";
 
 /**
  * Changes the fields sent and keeps the rest: provider key, wallets, and the position from which
@@ -36,30 +36,31 @@ import type { UpdateBody } from "./schemas.ts";
  */
 export async function updateSource(
   c: AppContext,
-  body: UpdateBody,
+  body: UpdateSourceBody,
   now: number,
 ): Promise<PaymentSourceRecord> {
   const { deadline, caller } = c.var;
-  const database = db(c.env, undefined, { writes: "idempotent", deadline });
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline });
   const source = await findActiveSource(database, body.id);
   if (!source) throw new ApiError(404, "id: there is no such payment source");
 
   const wallets = await listActiveWallets(database, [source.id]);
   const removed = findWalletsToRemove(wallets, body);
-  const networkDatabase = db(c.env, source.network, { writes: "idempotent", deadline });
+  const networkDatabase = openDb(c.env, source.network, { writes: "idempotent", deadline });
   const leaving = wallets.filter(({ id }) => removed.includes(id));
   const left = { sourceId: source.id, network: source.network, vkeys: vkeysOf(leaving) };
   if (leaving.length > 0 && !body.force) {
-    await refuseUnfinishedRecords(networkDatabase, left);
-    await refuseOpenTransactions(networkDatabase, source, leaving);
+    await requireNoUnfinishedRecords(networkDatabase, left);
+    await requireNoOpenTransactions(networkDatabase, source, leaving);
   }
   const former = await listFormerWallets(database, source.id, removed);
   const draftSource = { ...source, formerWallets: former };
   const drafts = await deriveWallets(c.env, draftSource, "Add", body, caller.id, now);
-  rejectDuplicates(drafts);
+  rejectDuplicateWallets(drafts);
   const newKey = body.PaymentSourceConfig?.rpcProviderApiKey;
   const key =
-    newKey ?? (await unseal(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey));
+    newKey ??
+    (await unseal(c.env, toProviderKeyEncryptionContext(source.id), source.rpcProviderApiKey));
   const provider = await createProvider(c.env, source.network, key, "wallet");
   if (newKey !== undefined) await checkProviderKey(provider);
   const added = drafts.map(await decideAutomationModes(provider, source, drafts));
@@ -77,7 +78,7 @@ export async function updateSource(
       database,
       { action: "payment-source.update", target: source.id, detail, now },
       [
-        await updateSettings(c, source, newKey, body, now),
+        await buildSettingsUpdate(c, source, newKey, body, now),
         ...removed.flatMap((id) => removeWallet(id, now)),
         ...insertWallets(database, added),
         ...(removed.length + added.length > 0 ? [insertWalletChange(source.id, now)] : []),
@@ -108,7 +109,7 @@ function createRemovedError(): ApiError {
 }
 
 /** @throws ApiError 404 for a wallet that is not an active one of this source in that role */
-function findWalletsToRemove(wallets: WalletRow[], body: UpdateBody): string[] {
+function findWalletsToRemove(wallets: WalletRow[], body: UpdateSourceBody): string[] {
   return WALLET_ROLES.flatMap((role) => {
     const field = `Remove${role}Wallets` as const;
     return (body[field] ?? []).map(({ id }, index) => {
@@ -119,15 +120,17 @@ function findWalletsToRemove(wallets: WalletRow[], body: UpdateBody): string[] {
   });
 }
 
-async function updateSettings(
+async function buildSettingsUpdate(
   c: AppContext,
   source: SourceRow,
   newKey: string | undefined,
-  { drives, autoWithdrawPayments, autoWithdrawRefunds }: UpdateBody,
+  { drives, autoWithdrawPayments, autoWithdrawRefunds }: UpdateSourceBody,
   now: number,
 ): Promise<Statement> {
   const sealedKey =
-    newKey === undefined ? null : await seal(c.env, providerKeyPlace(source.id), newKey);
+    newKey === undefined
+      ? null
+      : await seal(c.env, toProviderKeyEncryptionContext(source.id), newKey);
   return statement(
     `UPDATE payment_source
      SET updated_at = iif(deleted_at IS NULL, ?2, NULL),
@@ -155,7 +158,7 @@ function toColumnChange(
 async function buildCursorUpdate(
   provider: Provider,
   source: SourceRow,
-  after: UpdateBody["lastIdentifierChecked"],
+  after: UpdateSourceBody["lastIdentifierChecked"],
   added: readonly WalletRow[],
 ): Promise<Statement[]> {
   // From the start applies to all wallets, including added ones.

@@ -1,7 +1,7 @@
 import { and, asc, eq, isNull } from "drizzle-orm";
 import type * as z from "zod";
 import type { Network } from "../chain/network.ts";
-import { db } from "../db/client.ts";
+import { openDb } from "../db/client.ts";
 import { mayUseWallet } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { isCurrentPolicy } from "../sources/contracts/templates.ts";
@@ -19,7 +19,7 @@ type Rail = z.input<typeof readiness>["Rails"][number];
 const SYNC_MAX_AGE_MS = 15 * 60_000;
 
 /** What purchases do without. */
-const SELLER_CHECK: Check["id"] = "chain.selling_wallet";
+const SELLER_CHECK_ID: Check["id"] = "chain.selling_wallet";
 
 const NO_SOURCE_FINDINGS: Record<keyof typeof CHAIN_CHECKS, Finding> = {
   "chain.payment_source": "There is no payment source of Web3ChainV2",
@@ -38,7 +38,7 @@ const NO_SOURCE_FINDINGS: Record<keyof typeof CHAIN_CHECKS, Finding> = {
  * @param now - epoch milliseconds
  */
 export async function readChainRail(c: AppContext, network: Network, now: number): Promise<Rail> {
-  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const all = await core.orm
     .select()
     .from(paymentSource)
@@ -56,7 +56,7 @@ export async function readChainRail(c: AppContext, network: Network, now: number
   const sources = scope?.walletIds
     ? all.filter(({ id }) => wallets.some(({ sourceId }) => sourceId === id))
     : all;
-  const database = db(c.env, network, { deadline: c.var.deadline });
+  const database = openDb(c.env, network, { deadline: c.var.deadline });
   const synced = await readSyncStatuses(database, ids, now);
   const checked = sources.map((source) => {
     const own = wallets.filter(({ sourceId }) => sourceId === source.id);
@@ -71,7 +71,7 @@ export async function readChainRail(c: AppContext, network: Network, now: number
     isReady: isComplete(checks),
     Checks: checks,
     PurchaseSources: checked.map(({ source, checks }) => {
-      const forBuyers = checks.filter(({ id }) => id !== SELLER_CHECK);
+      const forBuyers = checks.filter(({ id }) => id !== SELLER_CHECK_ID);
       return {
         policyId: source.policyId,
         smartContractAddress: source.contractAddress,
@@ -165,7 +165,7 @@ function selectMostComplete(candidates: readonly Check[][]): Check[] | undefined
 
 /** Whether x402 payments can be taken and made on an EVM chain that goes with a network. */
 export async function readX402Rail(c: AppContext, network: Network): Promise<Rail> {
-  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const chains = await listEnabledChains(core, network);
   const checked = chains.map((chain) => toChecks(X402_CHECKS, findMissingForX402(chain)));
   const checks =

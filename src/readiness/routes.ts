@@ -3,7 +3,7 @@ import { readChainRail, readX402Rail } from "./read-rails.ts";
 import { readiness, readinessQuery } from "./schemas.ts";
 
 /** `/rail-readiness`: marketplaces sell only what can be paid through a rail that is ready. */
-export function readinessRoutes() {
+export function createReadinessRoutes() {
   const router = createRouter();
 
   serve(

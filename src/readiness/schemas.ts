@@ -4,9 +4,9 @@ import {
   described,
   EXAMPLE_CONTRACT_ADDRESS,
   EXAMPLE_POLICY_ID,
-  hexText,
+  hexField,
   named,
-  responseText,
+  textField,
 } from "../http/openapi/fields.ts";
 
 /** What each check is about; their ids are what marketplaces look for. */
@@ -43,7 +43,7 @@ export const railCheck = named(
       "Id of the requirement, for programs.",
       "chain.purchasing_wallet",
     ),
-    label: responseText("Name of the requirement.", CHAIN_CHECKS["chain.purchasing_wallet"]),
+    label: textField("Name of the requirement.", CHAIN_CHECKS["chain.purchasing_wallet"]),
     isComplete: described(z.boolean(), "Whether the requirement is met.", true),
     detail: described(
       z.string().nullable(),
@@ -60,10 +60,10 @@ const purchaseSource = named(
   "A payment source for purchases.",
   z.object({
     policyId: described(
-      hexText(56, "", EXAMPLE_POLICY_ID).nullable(),
+      hexField(56, "", EXAMPLE_POLICY_ID).nullable(),
       "Policy of the agents' tokens, in hex.",
     ),
-    smartContractAddress: responseText(
+    smartContractAddress: textField(
       "Address of the contract, in bech32.",
       EXAMPLE_CONTRACT_ADDRESS,
     ),

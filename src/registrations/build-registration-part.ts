@@ -17,7 +17,7 @@ import { TaskError } from "../task-error.ts";
 import type { BuildContext, TransactionPart } from "../wallets/queue/feature.ts";
 import { buildRegistrationLabels } from "./registration-labels.ts";
 import { MIN_FUNDING } from "./registration-profile.ts";
-import type { Purpose } from "./states.ts";
+import type { RegistrationPurpose } from "./states.ts";
 import type { RegistrationRow } from "./tables.ts";
 
 /** The token or its policy is not where a transaction needs it. */
@@ -32,7 +32,7 @@ export class NotMintedError extends NotOnChainError {
 
 /** What a registration keeps of its transaction, beside the transaction itself. */
 export type RegistrationDetail = {
-  purpose: Purpose;
+  purpose: RegistrationPurpose;
   /** Policy id and asset name, hex. */
   agentIdentifier: string;
   /** Of a mint; see `tables.ts`. */
@@ -46,7 +46,7 @@ export type RegistrationDetail = {
  */
 export async function buildRegistrationPart(
   row: RegistrationRow,
-  purpose: Purpose,
+  purpose: RegistrationPurpose,
   { keys, baseOutput: line, outputs, parameters, provider }: BuildContext,
 ): Promise<TransactionPart> {
   const { policyId, sourceType } = row;
@@ -56,7 +56,7 @@ export async function buildRegistrationPart(
       `the chain does not show the Plutus V3 script of the policy ${policyId}: check policyId of the payment source`,
     );
   const isMint = purpose === "Registration";
-  const held = isMint ? null : await findHeldToken(provider, row, keys, outputs);
+  const held = isMint ? null : await findTokenOutput(provider, row, keys, outputs);
   // A try that replaces another spends the same output of the line, and gives the same name.
   const assetName = held ? held.assetName : computeRegistryAssetName(sourceType, line);
   const agentIdentifier = policyId + assetName;
@@ -98,7 +98,7 @@ function buildTokenOutput(
   return { address, value };
 }
 
-async function findHeldToken(
+async function findTokenOutput(
   provider: Provider,
   row: RegistrationRow,
   keys: WalletKeys,

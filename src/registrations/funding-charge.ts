@@ -40,7 +40,7 @@ export function chargeFunding(caller: Caller, row: RegistrationRow): Statement[]
  * Gives back what a registration charged, for the batch of the change that ends it without a token.
  * A transaction that may still land keeps the charge.
  */
-export function returnFunding(row: RegistrationRow, change: RegistrationChange): Statement[] {
+export function refundFunding(row: RegistrationRow, change: RegistrationChange): Statement[] {
   const { tx = row.tx, state } = change;
   if (state !== "RegistrationFailed" || row.fundingCharged === null) return [];
   if (tx?.status === "Pending") return [];

@@ -1,12 +1,12 @@
 import type * as z from "zod";
-import { db } from "../db/client.ts";
+import { openDb } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { openReadSession } from "../http/session.ts";
 import { readTip } from "../indexer/chain-tip.ts";
 import { listScopedVkeys } from "../wallets/managed/find-wallet.ts";
 import type { registrationListQuery } from "./schemas.ts";
 import { type RegistrationKind, STATUS_FILTERS } from "./states.ts";
-import { type ListFilters, listRegistrations } from "./store.ts";
+import { listRegistrations, type RegistrationFilters } from "./store.ts";
 import type { RegistrationRow } from "./tables.ts";
 
 type RegistrationListQuery = z.output<typeof registrationListQuery>;
@@ -23,7 +23,7 @@ export async function listRegistrationResponses<ApiRecord>(
   show: (row: RegistrationRow, tip: number | null) => ApiRecord,
 ): Promise<ApiRecord[]> {
   const session = openReadSession(c, query.network);
-  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const walletVkeys = await listScopedVkeys(core, c.var.caller, query.network);
   const rows = await listRegistrations(session, kind, { ...filtersOf(query), walletVkeys });
   const tip = await readTip(session, query.network);
@@ -31,7 +31,7 @@ export async function listRegistrationResponses<ApiRecord>(
 }
 
 /** If both were sent, the state must also be in the group. */
-function filtersOf(query: RegistrationListQuery): Omit<ListFilters, "walletVkeys"> {
+function filtersOf(query: RegistrationListQuery): Omit<RegistrationFilters, "walletVkeys"> {
   const { filterState, filterStatus } = query;
   const group = filterStatus && STATUS_FILTERS[filterStatus];
   const states = filterState

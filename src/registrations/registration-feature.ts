@@ -22,7 +22,12 @@ import {
   type RegistrationDetail,
 } from "./build-registration-part.ts";
 import type { RegistrationTransaction } from "./registration-profile.ts";
-import { findOpenPurpose, type Purpose, purposeOfState, REGISTRATION_FEATURE } from "./states.ts";
+import {
+  findOpenPurpose,
+  purposeOfState,
+  REGISTRATION_FEATURE,
+  type RegistrationPurpose,
+} from "./states.ts";
 import { readRegistrations, updateRegistration } from "./store.ts";
 import type { RegistrationChange, RegistrationRow } from "./tables.ts";
 
@@ -163,7 +168,7 @@ function decideRegistrationOutcome(
       // The transaction before it in the wallet's line ended, which is no failure of this one.
       if (phase === "Orphaned")
         return {
-          change: toRequested(row, "FailedViaManualReset"),
+          change: toRequestedChange(row, "FailedViaManualReset"),
           task: { ...createQueuedState(now), attempts },
         };
       return retryRegistration(
@@ -175,7 +180,7 @@ function decideRegistrationOutcome(
   }
 }
 
-function purposeOf(row: RegistrationRow): Purpose {
+function purposeOf(row: RegistrationRow): RegistrationPurpose {
   const purpose = findOpenPurpose(row.state);
   if (purpose === null) throw new Error(`registration ${row.id} is ${row.state}, yet due`);
   return purpose;
@@ -208,28 +213,28 @@ function retryRegistration(
   now: number,
 ): RegistrationOutcome {
   const outcome = countFailure(row.task?.attempts ?? 0, reason, now);
-  if ("task" in outcome) return { change: toRequested(row, status), task: outcome.task };
+  if ("task" in outcome) return { change: toRequestedChange(row, status), task: outcome.task };
   const tx = row.tx && { ...row.tx, status };
   return { change: { ...toFailedChange(row, outcome.givenUp), tx }, task: null };
 }
 
-function toRequested(
+function toRequestedChange(
   row: RegistrationRow,
   status: "FailedViaTimeout" | "FailedViaManualReset",
 ): RegistrationChange {
   return {
     state: `${purposeOf(row)}Requested`,
     error: null,
-    ...withoutToken(row),
+    ...clearUnmintedToken(row),
     tx: row.tx && { ...row.tx, status },
   };
 }
 
 function toFailedChange(row: RegistrationRow, reason: string): RegistrationChange {
-  return { state: `${purposeOf(row)}Failed`, error: reason, ...withoutToken(row) };
+  return { state: `${purposeOf(row)}Failed`, error: reason, ...clearUnmintedToken(row) };
 }
 
 /** A token that was never minted has no name. */
-function withoutToken(row: RegistrationRow): RegistrationChange {
+function clearUnmintedToken(row: RegistrationRow): RegistrationChange {
   return purposeOf(row) === "Registration" ? { agentIdentifier: null } : {};
 }

@@ -2,7 +2,7 @@ import { CHUNK_BYTES, type Metadatum, splitIntoChunks } from "../chain/metadata.
 import type { AgentProfile } from "../registry/entries/profile.ts";
 import { LEDGER_NAME, MINTED_SOURCE_TYPES } from "../registry/metadata/fields.ts";
 import type { InboxAgentProfile, RegistrationProfile } from "./registration-profile.ts";
-import type { Purpose } from "./states.ts";
+import type { RegistrationPurpose } from "./states.ts";
 import type { RegistrationRow } from "./tables.ts";
 
 /** CIP-25 (token metadata) and CIP-20 (messages). */
@@ -17,7 +17,7 @@ const INBOX_TYPES = { Web3ChainV1: "MasumiInboxV1", Web3ChainV2: "MasumiInboxV2"
 /** The labels of a transaction that mints or burns a registration's token. */
 export function buildRegistrationLabels(
   row: RegistrationRow,
-  purpose: Purpose,
+  purpose: RegistrationPurpose,
   assetName: string,
 ): Map<bigint, Metadatum> {
   const message = purpose === "Registration" ? "RegisterAgent" : "DeregisterAgent";

@@ -1,4 +1,4 @@
-import { isoTime } from "../http/envelope.ts";
+import { toIsoTime } from "../http/envelope.ts";
 import type { AgentProfile } from "../registry/entries/profile.ts";
 import { toProfileResponse } from "../registry/entries/profile-response.ts";
 import type { InboxAgentProfile, WalletReference } from "./registration-profile.ts";
@@ -11,9 +11,9 @@ function toCommonFields(row: RegistrationRow, tip: number | null) {
     id: row.id,
     error: row.error ?? task?.reason ?? null,
     state: row.state,
-    createdAt: isoTime(row.createdAt),
-    updatedAt: isoTime(Math.max(row.updatedAt, task?.updatedAt ?? 0)),
-    lastCheckedAt: row.lastCheckedAt === null ? null : isoTime(row.lastCheckedAt),
+    createdAt: toIsoTime(row.createdAt),
+    updatedAt: toIsoTime(Math.max(row.updatedAt, task?.updatedAt ?? 0)),
+    lastCheckedAt: row.lastCheckedAt === null ? null : toIsoTime(row.lastCheckedAt),
     agentIdentifier: row.agentIdentifier ?? "",
     sendFundingMinorUnit: row.sendFunding,
     SmartContractWallet: toWalletResponse(wallet),

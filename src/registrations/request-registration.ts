@@ -1,7 +1,7 @@
-import { isSpendingExceeded } from "../api-keys/spending-limits.ts";
+import { isSpendingLimitExceeded } from "../api-keys/spending-limits.ts";
 import { parseAddress } from "../chain/address.ts";
 import type { Network } from "../chain/network.ts";
-import { type Database, db, type Statement, statement, violates } from "../db/client.ts";
+import { type Database, openDb, type Statement, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { unseal } from "../db/sealed.ts";
 import { commitWithAudit } from "../http/audit.ts";
@@ -11,7 +11,7 @@ import { ApiError } from "../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../http/idempotency.ts";
 import { findActiveSource } from "../sources/find-source.ts";
 import { createProvider } from "../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../sources/source-row.ts";
+import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
 import { requireAddress } from "../sources/validate-request.ts";
 import {
   findScopedWallet,
@@ -32,7 +32,7 @@ import {
   findRegistration,
   insertRegistration,
   readRegistration,
-  toTask,
+  toRegistrationTask,
   updateRegistration,
 } from "./store.ts";
 import type { RegistrationRow } from "./tables.ts";
@@ -65,7 +65,7 @@ export async function requestRegistration<ApiRecord>(
   now: number,
 ): Promise<ApiRecord> {
   const { network } = body;
-  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   return runIdempotently(c, database, now, async (remember) => {
     const { caller } = c.var;
     const wallet = await findScopedWallet(
@@ -110,7 +110,7 @@ export async function requestRegistration<ApiRecord>(
       lastCheckedAt: null,
       revision: 0,
     };
-    const row = { ...request, task: toTask(request, "Registration", now) };
+    const row = { ...request, task: toRegistrationTask(request, "Registration", now) };
     const record = show(row);
     const detail = { network, name: profile.name, wallet: wallet.vkey };
     await commitWithAudit(
@@ -123,7 +123,7 @@ export async function requestRegistration<ApiRecord>(
         ...chargeFunding(caller, row),
       ],
     ).catch((error: unknown) => {
-      throw isSpendingExceeded(error) ? createSpendingLimitError(row) : error;
+      throw isSpendingLimitExceeded(error) ? createSpendingLimitError(row) : error;
     });
     await wakeWallet(c.env, network, wallet.vkey, c.var.requestId);
     return record;
@@ -150,7 +150,7 @@ export async function requestDeregistrationOnce<ApiRecord>(
   now: number,
 ): Promise<ApiRecord> {
   const deadline = c.var.deadline;
-  const database = db(c.env, body.network, { writes: "idempotent", deadline });
+  const database = openDb(c.env, body.network, { writes: "idempotent", deadline });
   return runIdempotently(c, database, now, (remember) =>
     requestDeregistration(c, kind, body, show, now, remember),
   );
@@ -171,7 +171,7 @@ export async function requestDeregistration<ApiRecord>(
   remember: StoreResponse = async () => [],
 ): Promise<ApiRecord> {
   const { network, agentIdentifier, smartContractAddress } = body;
-  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const row = await findRegistration(database, kind, network, agentIdentifier);
   const source = row && (await findActiveSource(database, row.sourceId));
   const isFound = source && isSameAddress(smartContractAddress, source.contractAddress);
@@ -191,7 +191,7 @@ export async function requestDeregistration<ApiRecord>(
     walletVkey: wallet.vkey,
     tx: null,
   } as const;
-  const task = toTask({ ...row, ...change }, "Deregistration", now);
+  const task = toRegistrationTask({ ...row, ...change }, "Deregistration", now);
   const record = show({ ...row, ...change, task, updatedAt: now });
   await commitChange(c, database, row, `${AUDIT_NAMES[kind]}.deregister`, now, [
     ...(await remember(record)),
@@ -214,7 +214,7 @@ export async function removeRegistration(
   id: string,
   now: number,
 ): Promise<RegistrationRow> {
-  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   const row = await readRegistration(database, id);
   if (row?.kind !== kind || !(await isInScope(c, database, row)))
     throw new ApiError(404, "id: there is no such registration");
@@ -276,7 +276,11 @@ async function findHoldingWallet(
   source: SourceRow,
   unit: string,
 ): Promise<ManagedWallet> {
-  const key = await unseal(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const key = await unseal(
+    c.env,
+    toProviderKeyEncryptionContext(source.id),
+    source.rpcProviderApiKey,
+  );
   const provider = await createProvider(c.env, source.network, key, { caller: c.var.caller.id });
   const holders = (await provider.assetHolders(unit)) ?? [];
   const holder = holders.find(({ quantity }) => BigInt(quantity) > 0n);

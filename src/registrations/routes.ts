@@ -15,13 +15,13 @@ import {
 import {
   agentRegistrationRecord,
   DEREGISTRATION_ERRORS,
-  deregisterBody,
+  deregistrationBody,
   REGISTRATION_ERRORS,
   REGISTRATION_GUARDS,
-  type RegisterBody,
-  registerBody,
+  type RegistrationBody,
+  registrationBody,
   registrationListQuery,
-  removalBody,
+  registrationRemovalBody,
 } from "./schemas.ts";
 import type { RegistrationRow } from "./tables.ts";
 
@@ -29,7 +29,7 @@ const TAG = "Agents";
 const KIND = "Agent";
 
 /** The part of `/registry` that registers and deregisters agents. */
-export function registrationRoutes() {
+export function createRegistrationRoutes() {
   const router = createRouter();
 
   serve(
@@ -65,7 +65,7 @@ export function registrationRoutes() {
       tag: TAG,
       summary: "Registers an agent",
       description: "The service then mints the token on the chain. `GET` shows the progress.",
-      body: registerBody,
+      body: registrationBody,
       idempotent: true,
       data: agentRegistrationRecord,
       errors: REGISTRATION_ERRORS,
@@ -88,7 +88,7 @@ export function registrationRoutes() {
       tag: TAG,
       summary: "Deregisters an agent",
       description: "The service then burns the token on the chain.",
-      body: deregisterBody,
+      body: deregistrationBody,
       idempotent: true,
       data: agentRegistrationRecord,
       errors: DEREGISTRATION_ERRORS,
@@ -108,7 +108,7 @@ export function registrationRoutes() {
       summary: "Deregisters an agent, or removes its record",
       description:
         "With `agentIdentifier` and `network`, the service then burns the token on the chain. With `id` alone, the service permanently removes the record.",
-      body: removalBody,
+      body: registrationRemovalBody,
       data: agentRegistrationRecord,
       errors: DEREGISTRATION_ERRORS,
     },
@@ -118,7 +118,7 @@ export function registrationRoutes() {
   return router;
 }
 
-async function removeOrDeregister(c: AppContext, body: z.output<typeof removalBody>) {
+async function removeOrDeregister(c: AppContext, body: z.output<typeof registrationRemovalBody>) {
   const { id, network, agentIdentifier, smartContractAddress } = body;
   if (id !== undefined) return toPendingResponse(await removeRegistration(c, KIND, id, Date.now()));
   if (network === undefined || agentIdentifier === undefined) throw new Error("not validated");
@@ -129,7 +129,7 @@ async function removeOrDeregister(c: AppContext, body: z.output<typeof removalBo
 /** Nothing is in a block yet, so there are no confirmations. */
 const toPendingResponse = (row: RegistrationRow) => toAgentResponse(row, null);
 
-function toProfile(body: RegisterBody, { type }: SourceRow): AgentProfile {
+function toProfile(body: RegistrationBody, { type }: SourceRow): AgentProfile {
   const { AgentPricing: pricing } = body;
   return {
     name: body.name,

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { CHUNK_BYTES, MAX_TEXT_BYTES } from "../chain/metadata.ts";
 import {
   actingWallet,
-  bech32Address,
+  bech32AddressParameter,
   blockFields,
   network,
   paymentSourceType,
@@ -14,15 +14,15 @@ import {
   EXAMPLE_CONTRACT_ADDRESS,
   EXAMPLE_TX_HASH,
   EXAMPLE_WALLET_ADDRESS,
-  hexText,
-  minorUnits,
+  hexField,
+  idField,
+  minorUnitsField,
   named,
-  recordId,
-  responseText,
   setDocumentSchema,
-  timestamp,
+  textField,
+  timestampField,
 } from "../http/openapi/fields.ts";
-import { page, text } from "../http/openapi/parameters.ts";
+import { pageParameters, textParameter } from "../http/openapi/parameters.ts";
 import { metadataFields } from "../registry/entries/schemas.ts";
 import { REGISTRATION_STATES, STATUS_FILTERS } from "./states.ts";
 
@@ -36,12 +36,12 @@ const hexOf = (digits: number) =>
     .transform((hex) => hex.toLowerCase());
 /** At most as many digits as the coin's supply has. */
 const amount = z.string().regex(/^[1-9]\d{0,18}$/, "must be a whole number above 0");
-const agentUrl = text()
+const agentUrl = textParameter()
   .refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), "must be an http or https URL")
   .refine((url) => !/[?#]/.test(url), "must not have a query or a fragment")
   .meta({ format: "uri", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^?#]+$" });
 const optionalText = (what: string, example: string) =>
-  described(text().nullable().default(null), what, example);
+  described(textParameter().nullable().default(null), what, example);
 
 /** Policy id and asset name. */
 export const identifier = described(
@@ -64,7 +64,7 @@ export const registrationFields = {
     "e7d12a3df371bb93b3895b0a817ca7ac24d186f911d8b1e0d69dbc9f",
   ),
   recipientWalletAddress: described(
-    bech32Address().nullable().default(null),
+    bech32AddressParameter().nullable().default(null),
     "Recipient of the token: without Admin, one of the wallet's or the key's addresses. Null: the selling wallet, which alone can deregister.",
     EXAMPLE_WALLET_ADDRESS,
   ),
@@ -84,7 +84,7 @@ export const REGISTRATION_GUARDS = {
 
 /** A text of the metadata that other readers do not join from pieces. */
 const boundedText = (max: number, bytes: number) =>
-  text(max)
+  textParameter(max)
     .refine(
       (one) => new TextEncoder().encode(one).length <= bytes,
       `must have at most ${bytes} bytes in UTF-8`,
@@ -109,11 +109,11 @@ const price = z.object({
   unit: requestUnit,
 });
 
-export const registerBody = z.object({
+export const registrationBody = z.object({
   ...registrationFields,
-  name: described(text(), "Name of the agent.", "Steady translator"),
+  name: described(textParameter(), "Name of the agent.", "Steady translator"),
   description: described(
-    text(250, 0).nullable().default(null),
+    textParameter(250, 0).nullable().default(null),
     "Purpose of the agent.",
     "Translates letters.",
   ),
@@ -123,7 +123,7 @@ export const registerBody = z.object({
     EXAMPLE_AGENT_URL,
   ),
   image: described(
-    text().default("ipfs://QmXXW7tmBgpQpXoJMAMEXXFe9dyQcrLFKGuzxnHDnbKC7f"),
+    textParameter().default("ipfs://QmXXW7tmBgpQpXoJMAMEXXFe9dyQcrLFKGuzxnHDnbKC7f"),
     "Picture of the agent.",
     "ipfs://QmXXW7tmBgpQpXoJMAMEXXFe9dyQcrLFKGuzxnHDnbKC7f",
   ),
@@ -142,7 +142,11 @@ export const registerBody = z.object({
             "Its media type; at most 60 bytes in UTF-8.",
             "text/plain",
           ),
-          url: described(text(), "URL of the example.", `${EXAMPLE_AGENT_URL}/example.txt`),
+          url: described(
+            textParameter(),
+            "URL of the example.",
+            `${EXAMPLE_AGENT_URL}/example.txt`,
+          ),
         }),
       )
       .max(25)
@@ -151,14 +155,14 @@ export const registerBody = z.object({
   ),
   Capability: described(
     z.object({
-      name: described(text(), "Its name.", "translation"),
+      name: described(textParameter(), "Its name.", "translation"),
       version: described(singleChunkText, "Its version; at most 60 bytes in UTF-8.", "1.0.0"),
     }),
     "Capability of the agent.",
   ),
   Author: described(
     z.object({
-      name: described(text(), "Name of the author.", "The demo"),
+      name: described(textParameter(), "Name of the author.", "The demo"),
       organization: optionalText("Organization of the author.", "Demo Agents GmbH"),
       contactEmail: optionalText("E-mail address of the author.", "author@example.com"),
       contactOther: optionalText("Another way to reach the author.", "https://example.com"),
@@ -192,10 +196,10 @@ export const registerBody = z.object({
   ),
 });
 
-export type RegisterBody = z.output<typeof registerBody>;
+export type RegistrationBody = z.output<typeof registrationBody>;
 
 const contractAddress = described(
-  text().optional(),
+  textParameter().optional(),
   "Contract of the agent's payment source. Default: the contract of the agent's policy.",
   EXAMPLE_CONTRACT_ADDRESS,
 );
@@ -206,12 +210,12 @@ const deregistrationFields = {
   smartContractAddress: contractAddress,
 };
 
-export const deregisterBody = z.object(deregistrationFields);
+export const deregistrationBody = z.object(deregistrationFields);
 
-const registrationId = described(text(), "Id of the registration.", EXAMPLE_ID);
+const registrationId = described(textParameter(), "Id of the registration.", EXAMPLE_ID);
 
 /** `DELETE /registry` means one of two things. */
-export const removalBody = setDocumentSchema(
+export const registrationRemovalBody = setDocumentSchema(
   z
     .object({
       network: network.optional(),
@@ -242,7 +246,7 @@ const registrationState = named(
 );
 
 export const registrationListQuery = z.object({
-  ...page,
+  ...pageParameters,
   network,
   filterState: described(
     registrationState.optional(),
@@ -259,12 +263,12 @@ export const registrationListQuery = z.object({
     "Registered",
   ),
   filterAgentIdentifier: described(
-    text().optional(),
+    textParameter().optional(),
     "Only the agent with this identifier.",
     EXAMPLE_AGENT_IDENTIFIER,
   ),
   filterSmartContractAddress: described(
-    text().optional(),
+    textParameter().optional(),
     "Only registrations of the payment source with this contract.",
     EXAMPLE_CONTRACT_ADDRESS,
   ),
@@ -273,7 +277,7 @@ export const registrationListQuery = z.object({
     "Only registrations of this contract generation.",
   ),
   searchQuery: described(
-    text(120).optional(),
+    textParameter(120).optional(),
     "A part of the name, or the whole id or agent identifier.",
     "translat",
   ),
@@ -281,26 +285,26 @@ export const registrationListQuery = z.object({
 
 /** What the records of agents and of inbox agents have in common. */
 export const commonRegistrationFields = {
-  id: recordId("the registration", EXAMPLE_ID),
+  id: idField("the registration", EXAMPLE_ID),
   error: described(
     z.string().nullable(),
     "Why the registration failed and how to fix it, or what it waits for. Null: neither.",
     "The wallet has too little of the native coin",
   ),
   state: described(registrationState, "State of the registration.", "RegistrationConfirmed"),
-  createdAt: timestamp("Time of the request."),
-  updatedAt: timestamp("Time of the last change."),
+  createdAt: timestampField("Time of the request."),
+  updatedAt: timestampField("Time of the last change."),
   lastCheckedAt: described(
-    timestamp("").nullable(),
+    timestampField("").nullable(),
     "Time of the last check of the chain. Null: none yet.",
     "2026-11-22T06:17:26.715Z",
   ),
-  agentIdentifier: responseText(
+  agentIdentifier: textField(
     "Policy id and asset name, in hex. Empty: not minted yet.",
     EXAMPLE_AGENT_IDENTIFIER,
   ),
   sendFundingMinorUnit: described(
-    minorUnits("").nullable(),
+    minorUnitsField("").nullable(),
     "Native coin sent with the token, in minor units. Null: the minimum.",
     "5000000",
   ),
@@ -314,7 +318,7 @@ export const commonRegistrationFields = {
       "RegistrationTransaction",
       "A transaction that mints or burns a token.",
       z.object({
-        txHash: hexText(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
+        txHash: hexField(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
         status: described(
           named(
             "RegistrationTransactionStatus",
@@ -324,7 +328,7 @@ export const commonRegistrationFields = {
           "Status of the transaction.",
           "Confirmed",
         ),
-        fees: minorUnits("Fee in minor units of the native coin.", "209167"),
+        fees: minorUnitsField("Fee in minor units of the native coin.", "209167"),
         ...blockFields,
       }),
     ).nullable(),

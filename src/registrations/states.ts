@@ -22,7 +22,7 @@ export const REGISTRATION_KINDS = ["Agent", "InboxAgent"] as const;
 export type RegistrationKind = (typeof REGISTRATION_KINDS)[number];
 
 /** What a wallet does for a registration. */
-export type Purpose = "Registration" | "Deregistration";
+export type RegistrationPurpose = "Registration" | "Deregistration";
 
 /** The states selected by a list's `filterStatus`. */
 export const STATUS_FILTERS = {
@@ -59,13 +59,13 @@ export function mayDelete(state: RegistrationState): boolean {
 }
 
 /** The operation of a state; null in the states of an update. */
-export function purposeOfState(state: RegistrationState): Purpose | null {
+export function purposeOfState(state: RegistrationState): RegistrationPurpose | null {
   if (state.startsWith("Deregistration")) return "Deregistration";
   return state.startsWith("Registration") ? "Registration" : null;
 }
 
 /** The operation of a state that ends with `Requested` or `Initiated`; null in any other. */
-export function findOpenPurpose(state: RegistrationState): Purpose | null {
+export function findOpenPurpose(state: RegistrationState): RegistrationPurpose | null {
   return /(Requested|Initiated)$/.test(state) ? purposeOfState(state) : null;
 }
 
@@ -75,4 +75,5 @@ export function isInitiated(state: RegistrationState): boolean {
 }
 
 /** Names a wallet's task: minting and burning a registration's token are two. */
-export const taskIdOf = (rowId: string, purpose: Purpose): string => `${rowId}:${purpose}`;
+export const taskIdOf = (rowId: string, purpose: RegistrationPurpose): string =>
+  `${rowId}:${purpose}`;

@@ -5,11 +5,11 @@ import { nextRevisionSql } from "../db/revision.ts";
 import { createQueuedState, taskJoinCondition, upsertTasks } from "../wallets/queue/store.ts";
 import { type WalletTask, walletTask } from "../wallets/queue/tables.ts";
 import { reopenTransactions } from "../wallets/spending/store/transactions.ts";
-import { returnFunding } from "./funding-charge.ts";
+import { refundFunding } from "./funding-charge.ts";
 import {
-  type Purpose,
   REGISTRATION_FEATURE,
   type RegistrationKind,
+  type RegistrationPurpose,
   type RegistrationState,
   taskIdOf,
 } from "./states.ts";
@@ -21,9 +21,9 @@ export function insertRegistration(db: Database, { task, ...row }: RegistrationR
 }
 
 /** The task of a requested registration or deregistration. @param now - epoch milliseconds */
-export function toTask(
+export function toRegistrationTask(
   { id, network, sourceId, walletVkey }: Omit<RegistrationRow, "task">,
-  purpose: Purpose,
+  purpose: RegistrationPurpose,
   now: number,
 ): WalletTask {
   return {
@@ -52,7 +52,7 @@ export function updateRegistration(
     })
     .where(eq(registration.id, row.id))
     .toSQL();
-  return [update, ...returnFunding(row, change)];
+  return [update, ...refundFunding(row, change)];
 }
 
 /**
@@ -145,7 +145,7 @@ export async function readRegistrations(
   );
 }
 
-export interface ListFilters {
+export interface RegistrationFilters {
   network: Network;
   limit: number;
   cursorId?: string | undefined;
@@ -173,7 +173,7 @@ export function listRegistrations(
     sourceType,
     walletVkeys,
     search,
-  }: ListFilters,
+  }: RegistrationFilters,
 ): Promise<RegistrationRow[]> {
   return selectRegistrations(db)
     .where(

@@ -5,13 +5,13 @@ import { chargeCall } from "../api-keys/run-with-charge.ts";
 import type { Network } from "../chain/network.ts";
 import type { Provider } from "../chain/provider/provider.ts";
 import { MAX_CONCURRENT_FETCHES } from "../connections.ts";
-import { db } from "../db/client.ts";
+import { openDb } from "../db/client.ts";
 import { unseal } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { findReadProvider } from "../sources/find-read-provider.ts";
 import { createProvider } from "../sources/provider.ts";
-import { providerKeyPlace } from "../sources/source-row.ts";
+import { toProviderKeyEncryptionContext } from "../sources/source-row.ts";
 import { type AgentProfile, readProfile } from "./entries/profile.ts";
 import { toProfileResponse } from "./entries/profile-response.ts";
 import { loadFreshProfile } from "./entries/read-entries.ts";
@@ -50,11 +50,15 @@ export async function listWalletAssets(
   const wallets = await findWallets(c, query);
   if (wallets.length === 0)
     throw new ApiError(404, "walletVKey: no payment source of this network has such a wallet");
-  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   await requireCredits(core, c.var.caller, "registry-wallet");
   const assets: Asset[] = [];
   for (const wallet of wallets) {
-    const key = await unseal(c.env, providerKeyPlace(wallet.sourceId), wallet.sealedKey);
+    const key = await unseal(
+      c.env,
+      toProviderKeyEncryptionContext(wallet.sourceId),
+      wallet.sealedKey,
+    );
     const provider = await createProvider(c.env, query.network, key, { caller: c.var.caller.id });
     assets.push(...(await loadAssets(provider, wallet)));
   }
@@ -75,7 +79,7 @@ export async function loadAgentAsset(
   { network, agentIdentifier }: { network: Network; agentIdentifier: string },
   now: number,
 ): Promise<Asset> {
-  const database = db(c.env, network, { deadline: c.var.deadline });
+  const database = openDb(c.env, network, { deadline: c.var.deadline });
   const known = await loadFreshProfile(database, network, agentIdentifier, now);
   return toAsset(
     agentIdentifier,
@@ -107,7 +111,7 @@ async function findWallets(
   c: AppContext,
   { network, vkey, smartContractAddress }: Parameters<typeof listWalletAssets>[1],
 ): Promise<WalletRow[]> {
-  const rows = await db(c.env, undefined, { deadline: c.var.deadline }).all<
+  const rows = await openDb(c.env, undefined, { deadline: c.var.deadline }).all<
     WalletRow & { contractAddress: string }
   >(
     `SELECT w.address, s.id AS sourceId, s.policy_id AS policyId,

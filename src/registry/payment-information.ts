@@ -1,14 +1,17 @@
 import { requireCredits } from "../api-keys/credits.ts";
 import { chargeCall } from "../api-keys/run-with-charge.ts";
 import { NETWORKS, type Network } from "../chain/network.ts";
-import { db, type Statement, statement } from "../db/client.ts";
+import { openDb, type Statement, statement } from "../db/client.ts";
 import { unseal } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { createProvider } from "../sources/provider.ts";
 import { pageSql, renderPage } from "./entries/read-entries.ts";
 import type { EntryPageRow } from "./entries/render-entry.ts";
-import { findActiveRegistrySource, providerKeyPlace } from "./sources/list-registry-sources.ts";
+import {
+  findActiveRegistrySource,
+  toProviderKeyEncryptionContext,
+} from "./sources/list-registry-sources.ts";
 import { findSellerWallet, type SellerWallet } from "./token-holder.ts";
 
 /**
@@ -25,9 +28,9 @@ export async function loadPaymentInformation(
 ): Promise<string> {
   const row = await findEntry(c, agentIdentifier);
   if (row === undefined) throw new ApiError(404, "agentIdentifier: there is no such agent");
-  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   await requireCredits(core, c.var.caller, "payment-information");
-  const wallet = await loadHolder(c, row);
+  const wallet = await loadSellerWallet(c, row);
   if (wallet === null)
     throw new ApiError(404, "agentIdentifier: no wallet holds this agent's token");
   const text = renderPage([row]);
@@ -45,7 +48,7 @@ async function findEntry(
   const found = await Promise.all(
     networks.map((network) => {
       const { sql, params } = buildAgentEntryQuery(network, agentIdentifier);
-      return db(c.env, network, { deadline: c.var.deadline }).all<EntryPageRow>(sql, ...params);
+      return openDb(c.env, network, { deadline: c.var.deadline }).all<EntryPageRow>(sql, ...params);
     }),
   );
   const rows = found.flat();
@@ -64,14 +67,18 @@ export function buildAgentEntryQuery(network: Network, agentIdentifier: string):
   );
 }
 
-async function loadHolder(c: AppContext, row: EntryPageRow): Promise<SellerWallet | null> {
+async function loadSellerWallet(c: AppContext, row: EntryPageRow): Promise<SellerWallet | null> {
   const source = await findActiveRegistrySource(
-    db(c.env, undefined, { deadline: c.var.deadline }),
+    openDb(c.env, undefined, { deadline: c.var.deadline }),
     row.source_id,
   );
   if (source === null)
     throw new ApiError(404, "agentIdentifier: the registry of this agent was removed");
-  const key = await unseal(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const key = await unseal(
+    c.env,
+    toProviderKeyEncryptionContext(source.id),
+    source.rpcProviderApiKey,
+  );
   const provider = await createProvider(c.env, row.network, key, { caller: c.var.caller.id });
   return findSellerWallet(provider, source.id, row.network, row.agent_identifier);
 }

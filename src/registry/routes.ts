@@ -3,7 +3,7 @@ import { createRouter, serve } from "../http/endpoint.ts";
 import { toEnvelope } from "../http/envelope.ts";
 import { network } from "../http/openapi/chain-fields.ts";
 import { described, EXAMPLE_AGENT_IDENTIFIER } from "../http/openapi/fields.ts";
-import { describeDiffPaging, page, text } from "../http/openapi/parameters.ts";
+import { describeDiffPaging, pageParameters, textParameter } from "../http/openapi/parameters.ts";
 import { createJsonResponse, openReadSession } from "../http/session.ts";
 import { listWalletAssets, loadAgentAsset } from "./assets.ts";
 import { listCapabilities } from "./entries/capability.ts";
@@ -12,12 +12,12 @@ import { buildRegistryListQuery } from "./entries/registry-list.ts";
 import type { EntryPageRow } from "./entries/render-entry.ts";
 import {
   agentQuery,
-  diffBody,
-  listBody,
+  entryDiffBody,
+  entryListBody,
+  entrySearchBody,
   offeredCapability,
   paymentInformation as paymentInformationRecord,
   registryEntries,
-  searchBody,
   walletAsset,
   walletQuery,
 } from "./entries/schemas.ts";
@@ -36,7 +36,7 @@ const PROVIDER_ERRORS = {
 const OUT_OF_CREDITS_ERROR = { 402: "The API key has no usage credits left." };
 
 /** The registry of the interface, as consumers read it. */
-export function registryRoutes() {
+export function createRegistryRoutes() {
   const router = createRouter();
 
   serve(
@@ -52,7 +52,7 @@ export function registryRoutes() {
       tag: TAG,
       summary: "Returns registry entries whose status changed at or after a time",
       description: describeDiffPaging("statusUpdatedAt", "statusUpdatedAfter", "at"),
-      body: diffBody,
+      body: entryDiffBody,
       data: registryEntries,
       errors: OUT_OF_CREDITS_ERROR,
     },
@@ -81,7 +81,7 @@ export function registryRoutes() {
       summary: "Returns an agent's entry and the wallet that receives its payments",
       query: z.object({
         agentIdentifier: described(
-          text(250, 57),
+          textParameter(250, 57),
           "Policy id and asset name, in hex.",
           EXAMPLE_AGENT_IDENTIFIER,
         ),
@@ -153,7 +153,7 @@ export function registryRoutes() {
       scope: "network",
       tag: TAG,
       summary: "Lists registry entries, newest first",
-      body: listBody,
+      body: entryListBody,
       data: registryEntries,
     },
     async (c, { body }) => {
@@ -177,7 +177,7 @@ export function registryRoutes() {
       tag: TAG,
       summary: "Finds registry entries by a part of their text, newest first",
       description: "The search index lags by at most a minute.",
-      body: searchBody,
+      body: entrySearchBody,
       data: registryEntries,
     },
     async (c, { body }) => {
@@ -200,7 +200,7 @@ export function registryRoutes() {
       scope: "network",
       tag: TAG,
       summary: "Lists the capabilities that agents offer now, in descending order of id",
-      query: z.object({ ...page, network }),
+      query: z.object({ ...pageParameters, network }),
       data: z.object({
         capabilities: described(z.array(offeredCapability), "The capabilities."),
       }),

@@ -4,7 +4,7 @@ import {
   throwIfOutOfCredits,
 } from "../api-keys/credits.ts";
 import type { Network } from "../chain/network.ts";
-import { type Database, db, type Statement } from "../db/client.ts";
+import { type Database, openDb, type Statement } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { openReadSession } from "../http/session.ts";
 
@@ -21,11 +21,11 @@ export async function runMeteredQuery<Row>(
   operation: MeteredOperation,
   query: Statement,
 ): Promise<{ rows: Row[]; session: Database }> {
-  if (!c.var.caller.usageLimited) {
+  if (!c.var.caller.isUsageLimited) {
     const session = openReadSession(c, network);
     return { rows: await session.all<Row>(query.sql, ...query.params), session };
   }
-  const session = db(c.env, network, { deadline: c.var.deadline });
+  const session = openDb(c.env, network, { deadline: c.var.deadline });
   const results = await session
     .batch([...chargeOperation(c.var.caller, operation), query])
     .catch(throwIfOutOfCredits);

@@ -26,5 +26,7 @@ export function createChainTimeReader(
   provider: Pick<Provider, "latestBlock">,
 ): (now: number) => Promise<number> {
   return async (now) =>
-    clock === "wall" ? now : computeChainTime(clock, (await provider.latestBlock()).time, now).tip;
+    clock === "wall"
+      ? now
+      : computeChainTime(clock, (await provider.latestBlock()).time, now).tipTime;
 }

@@ -177,7 +177,7 @@ export interface SourceObject {
  *
  * @param tip - of its provider, if that was asked just now
  */
-export async function wakeCursor(
+export async function wakeSourceSync(
   env: Pick<Env, "SOURCE_CURSOR">,
   sourceId: string,
   requestId: string,

@@ -1,11 +1,11 @@
 import { and, asc, eq, isNull } from "drizzle-orm";
 import type { Network } from "../chain/network.ts";
 import type { Provider } from "../chain/provider/provider.ts";
-import { db } from "../db/client.ts";
+import { openDb } from "../db/client.ts";
 import { unsealOrEmpty } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
 import { createProvider } from "./provider.ts";
-import { providerKeyPlace } from "./source-row.ts";
+import { toProviderKeyEncryptionContext } from "./source-row.ts";
 import { paymentSource } from "./tables.ts";
 
 /**
@@ -16,7 +16,7 @@ export async function findReadProvider(
   c: AppContext,
   { network, policyId }: { network: Network; policyId?: string },
 ): Promise<Provider | null> {
-  const sources = await db(c.env, undefined, { deadline: c.var.deadline })
+  const sources = await openDb(c.env, undefined, { deadline: c.var.deadline })
     .orm.select()
     .from(paymentSource)
     .where(
@@ -28,7 +28,7 @@ export async function findReadProvider(
     )
     .orderBy(asc(paymentSource.id));
   for (const { id, rpcProviderApiKey } of sources) {
-    const key = await unsealOrEmpty(c.env, providerKeyPlace(id), rpcProviderApiKey);
+    const key = await unsealOrEmpty(c.env, toProviderKeyEncryptionContext(id), rpcProviderApiKey);
     if (key !== "") return createProvider(c.env, network, key, { caller: c.var.caller.id });
   }
   return null;

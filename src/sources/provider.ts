@@ -1,6 +1,6 @@
 import type { ChainClock } from "../chain/chain-time.ts";
 import type { Network } from "../chain/network.ts";
-import { createBlockfrost } from "../chain/provider/blockfrost.ts";
+import { createBlockfrostProvider } from "../chain/provider/blockfrost.ts";
 import type { CallClass, CallsByClass, Lease } from "../chain/provider/budget.ts";
 import type { BudgetReport } from "../chain/provider/budget-report.ts";
 import {
@@ -27,7 +27,7 @@ export async function createProvider(
 ): Promise<Provider> {
   const budget = createLeasedBudget(await findBudgetObject(env, network, apiKey), use);
   const options = { baseUrl: selectBaseUrl(env, network), projectId: apiKey, budget };
-  return createBlockfrost(options, { clock: selectClock(env, network) });
+  return createBlockfrostProvider(options, { clock: selectClock(env, network) });
 }
 
 /**

@@ -3,7 +3,7 @@ import { described, named } from "../http/openapi/fields.ts";
 import { AUTOMATION_MODES } from "./automation-mode.ts";
 
 /** What the service does for a source or with a wallet. */
-export const drives = described(
+export const automationMode = described(
   named(
     "Drives",
     "What the service does automatically. `all`: everything; `finish`: it ends open work and begins nothing new; `nothing`: it only watches.",

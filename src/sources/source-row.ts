@@ -4,6 +4,6 @@ import type { paymentSource } from "./tables.ts";
 export type SourceRow = typeof paymentSource.$inferSelect;
 
 /** The place that a source's provider key is sealed for. */
-export function providerKeyPlace(sourceId: string) {
+export function toProviderKeyEncryptionContext(sourceId: string) {
   return { table: "payment_source", id: sourceId, column: "rpc_provider_api_key" };
 }

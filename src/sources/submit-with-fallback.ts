@@ -8,7 +8,7 @@ import { listLoopbackOrigins } from "../http/outbound/loopback-origins.ts";
 import { log } from "../log.ts";
 
 /** Submits a signed transaction to one place, as the provider does. */
-type Submit = TransactionProvider["submit"];
+type SubmitTransaction = TransactionProvider["submit"];
 
 type SubmitEnv = Pick<
   Env,
@@ -27,7 +27,7 @@ const MAX_RESPONSE_BYTES = 64 * 1024;
  * @throws ProviderError, the first, when none accepted and not all have refused: one may have them
  */
 export async function submitWithFallback(
-  places: readonly [Submit, ...Submit[]],
+  places: readonly [SubmitTransaction, ...SubmitTransaction[]],
   cbor: Uint8Array,
 ): Promise<{ refused: string } | null> {
   let refusal: { refused: string } | null = null;
@@ -47,7 +47,7 @@ export async function submitWithFallback(
 }
 
 /** The further places that `SUBMIT_URLS_<NETWORK>` names. */
-export function createFallbackSubmitters(env: SubmitEnv, network: Network): Submit[] {
+export function createFallbackSubmitters(env: SubmitEnv, network: Network): SubmitTransaction[] {
   const urls = network === "Preprod" ? env.SUBMIT_URLS_PREPROD : env.SUBMIT_URLS_MAINNET;
   return (urls ?? "")
     .split(",")
@@ -60,7 +60,7 @@ export function createFallbackSubmitters(env: SubmitEnv, network: Network): Subm
  * Posts the bytes as they are, which is the submit API of nodes and of most hosted services: 200 or
  * 202 with the hash, 400 with the node's refusal. The URL may hold a key, so nothing quotes it.
  */
-function createSubmitter(env: SubmitEnv, url: string): Submit {
+function createSubmitter(env: SubmitEnv, url: string): SubmitTransaction {
   return async (cbor) => {
     const place = URL.canParse(url) ? new URL(url).origin : "a URL that is none";
     try {

@@ -2,7 +2,7 @@ import type { Block } from "../chain/provider/provider.ts";
 import type { Env } from "../env.ts";
 import type { AppContext } from "../http/context.ts";
 import { log } from "../log.ts";
-import { wakeCursor } from "./cursor.ts";
+import { wakeSourceSync } from "./cursor.ts";
 
 /** Has a source read anew after a request changed it, which is committed. */
 export function wakeChangedSource(c: AppContext, sourceId: string): Promise<void> {
@@ -21,7 +21,7 @@ export async function wakeSource(
   tip: Block | null = null,
 ): Promise<void> {
   try {
-    await wakeCursor(env, sourceId, requestId, tip);
+    await wakeSourceSync(env, sourceId, requestId, tip);
   } catch (error) {
     log("warn", "sync.not_woken", { requestId, sourceId, error: String(error) });
   }

@@ -1,12 +1,12 @@
 import * as z from "zod";
-import { db } from "../db/client.ts";
+import { openDb } from "../db/client.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
-import { deleteTokenBody, tokenBody, tokenResponse } from "./schemas.ts";
+import { deleteTokenBody, saveTokenBody, tokenResponse } from "./schemas.ts";
 import { deleteToken, listTokens, saveToken } from "./tokens.ts";
 
 /** `/units`: how amounts, which are whole minor units everywhere, are shown to people. */
-export function tokenRoutes() {
+export function createTokenRoutes() {
   const router = createRouter();
 
   serve(
@@ -24,7 +24,7 @@ export function tokenRoutes() {
       data: z.object({ Units: described(z.array(tokenResponse), "The units.") }),
     },
     async (c) => ({
-      Units: await listTokens(db(c.env, undefined, { deadline: c.var.deadline })),
+      Units: await listTokens(openDb(c.env, undefined, { deadline: c.var.deadline })),
     }),
   );
 
@@ -38,7 +38,7 @@ export function tokenRoutes() {
       scope: "admin",
       tag: "Ledger",
       summary: "Sets the name and decimals of a token",
-      body: tokenBody,
+      body: saveTokenBody,
       idempotent: true,
       data: tokenResponse,
     },

@@ -19,6 +19,6 @@ export const tokenResponse = named(
   z.object({ unit, ticker, decimals }),
 );
 
-export const tokenBody = z.object({ unit: requestToken, ticker, decimals });
+export const saveTokenBody = z.object({ unit: requestToken, ticker, decimals });
 
 export const deleteTokenBody = z.object({ unit: requestToken });

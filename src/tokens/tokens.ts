@@ -1,6 +1,6 @@
 import { asc, eq } from "drizzle-orm";
 import type * as z from "zod";
-import { type Database, db } from "../db/client.ts";
+import { type Database, openDb } from "../db/client.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
@@ -29,7 +29,7 @@ export async function listTokens(core: Database): Promise<Token[]> {
  * @throws ApiError 422
  */
 export async function saveToken(c: AppContext, entry: Token, now: number): Promise<Token> {
-  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   const change = { ...entry, updatedById: c.var.caller.id, updatedAt: now };
   return runIdempotently(c, core, now, async (remember) => {
     await commitWithAudit(
@@ -56,7 +56,7 @@ export async function saveToken(c: AppContext, entry: Token, now: number): Promi
  * @throws ApiError 404
  */
 export async function deleteToken(c: AppContext, unit: string, now: number): Promise<Token> {
-  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   const known = (await listTokens(core)).find((one) => one.unit === unit);
   if (!known) throw new ApiError(404, "unit: has no entry");
   await commitWithAudit(c, core, { action: "unit.delete", target: unit, detail: known, now }, [

@@ -1,6 +1,6 @@
 import type { Network } from "../chain/network.ts";
 import { deriveWalletKeys, generateMnemonic } from "../chain/wallet-keys.ts";
-import { type Database, db, statement, violates } from "../db/client.ts";
+import { type Database, openDb, statement, violates } from "../db/client.ts";
 import { unseal } from "../db/sealed.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
@@ -9,7 +9,7 @@ import { runIdempotently } from "../http/idempotency.ts";
 import { startBackfill } from "../sources/cursor.ts";
 import { findActiveSource } from "../sources/find-source.ts";
 import { createProvider } from "../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../sources/source-row.ts";
+import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
 import { wakeChangedSource } from "../sources/wake-source.ts";
 import {
   decideAutomationModes,
@@ -41,7 +41,7 @@ export async function createWallet(
   added: OnWalletAdded,
   now: number,
 ): Promise<CreatedWallet> {
-  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   if (!("paymentSourceId" in body)) return createUnmanagedWallet(c, database, body.network, now);
   const source = await findActiveSource(database, body.paymentSourceId);
   if (!source) throw createSourceNotFoundError();
@@ -98,7 +98,11 @@ function addWallet(
       field: "walletMnemonic",
       row: await deriveWallet(c.env, at, wallet, c.var.caller.id, now),
     };
-    const apiKey = await unseal(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+    const apiKey = await unseal(
+      c.env,
+      toProviderKeyEncryptionContext(source.id),
+      source.rpcProviderApiKey,
+    );
     const provider = await createProvider(c.env, source.network, apiKey, "wallet");
     const row = (await decideAutomationModes(provider, source, [draft]))(draft);
     const answer = {

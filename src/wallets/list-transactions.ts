@@ -1,6 +1,6 @@
 import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { isoTime } from "../http/envelope.ts";
+import { toIsoTime } from "../http/envelope.ts";
 import type { TransactionQuery, TransactionRecord } from "./managed/schemas.ts";
 import { walletTransaction } from "./model/tables.ts";
 import { parseTransaction } from "./spending/model/serialize-transaction.ts";
@@ -47,7 +47,7 @@ function toTransactionRecord(row: typeof walletTransaction.$inferSelect): Transa
     blockTime: row.blockTime,
     error: row.error,
     requestId: row.requestId,
-    createdAt: isoTime(row.createdAt),
-    updatedAt: isoTime(row.updatedAt),
+    createdAt: toIsoTime(row.createdAt),
+    updatedAt: toIsoTime(row.updatedAt),
   };
 }

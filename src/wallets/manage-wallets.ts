@@ -1,9 +1,9 @@
 import { and, desc, eq, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
-import { db, statement, violates } from "../db/client.ts";
+import { openDb, statement, violates } from "../db/client.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import { listPermittedNetworks } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
-import { isoTime } from "../http/envelope.ts";
+import { toIsoTime } from "../http/envelope.ts";
 import { requireAddress } from "../sources/validate-request.ts";
 import type {
   WalletDetailsResponse,
@@ -14,7 +14,7 @@ import { readWalletDetails } from "./details/wallet-details.ts";
 import { createWalletNotFoundError, requireActiveWallet } from "./managed/find-wallet.ts";
 import { openMnemonic } from "./managed/open-keys.ts";
 import { toWalletRecord } from "./managed/render-wallet.ts";
-import type { ChangeBody, ListQuery, WalletRecord } from "./managed/schemas.ts";
+import type { ChangeWalletBody, WalletListQuery, WalletRecord } from "./managed/schemas.ts";
 import { managedWallet } from "./managed/tables.ts";
 import { renderLowBalanceRule } from "./rules/low-balance.ts";
 import type { FeatureQueue } from "./spending/feature-queue.ts";
@@ -26,13 +26,13 @@ import type { FeatureQueue } from "./spending/feature-queue.ts";
  */
 export async function listWallets(
   c: AppContext,
-  query: ListQuery,
+  query: WalletListQuery,
   features: readonly FeatureQueue[],
 ): Promise<WalletResponse[]> {
   const filters: (SQL | undefined)[] = [
     isNull(managedWallet.deletedAt),
     inArray(managedWallet.network, listPermittedNetworks(c.var.caller)),
-    isAmong(c.var.caller.scope?.walletIds),
+    buildWalletIdCondition(c.var.caller.scope?.walletIds),
     query.cursorId === undefined ? undefined : lt(managedWallet.id, query.cursorId),
     query.paymentSourceId === undefined
       ? undefined
@@ -41,7 +41,7 @@ export async function listWallets(
     query.walletVkey === undefined ? undefined : eq(managedWallet.vkey, query.walletVkey),
     query.walletAddress === undefined ? undefined : eq(managedWallet.address, query.walletAddress),
   ];
-  const rows = await db(c.env, undefined, { deadline: c.var.deadline })
+  const rows = await openDb(c.env, undefined, { deadline: c.var.deadline })
     .orm.select()
     .from(managedWallet)
     .where(and(...filters))
@@ -52,7 +52,7 @@ export async function listWallets(
 }
 
 /** Null, undefined: any. */
-function isAmong(ids: readonly string[] | null | undefined): SQL | undefined {
+function buildWalletIdCondition(ids: readonly string[] | null | undefined): SQL | undefined {
   return ids
     ? sql`${managedWallet.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`
     : undefined;
@@ -70,7 +70,7 @@ export async function getWallet(
   features: readonly FeatureQueue[],
   now: number,
 ): Promise<WalletDetailsResponse> {
-  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   const row = await requireActiveWallet(database, id, "id");
   if (walletType !== undefined && walletType !== row.role) throw createWalletNotFoundError("id");
   if (includeSecret) {
@@ -81,13 +81,13 @@ export async function getWallet(
   const [shown] = await readWalletDetails(c, [row], features);
   if (!shown) throw createWalletNotFoundError("id");
   const [oldest] = shown.pendingTransactions;
-  const createdAt = isoTime(row.createdAt);
+  const createdAt = toIsoTime(row.createdAt);
   return {
     ...shown.wallet,
     PendingTransaction: oldest
       ? {
-          createdAt: isoTime(oldest.createdAt),
-          updatedAt: isoTime(oldest.movedAt),
+          createdAt: toIsoTime(oldest.createdAt),
+          updatedAt: toIsoTime(oldest.movedAt),
           hash: oldest.hash,
           lastCheckedAt: null,
         }
@@ -107,10 +107,10 @@ export async function getWallet(
  */
 export async function changeWallet(
   c: AppContext,
-  { id, ...changes }: ChangeBody,
+  { id, ...changes }: ChangeWalletBody,
   now: number,
 ): Promise<WalletRecord> {
-  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   const { network } = await requireActiveWallet(database, id, "id");
   const { note, drives } = changes;
   const field =

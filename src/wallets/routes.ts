@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { db } from "../db/client.ts";
+import { openDb } from "../db/client.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
 import { createWallet, type OnWalletAdded } from "./create-wallet.ts";
@@ -7,18 +7,18 @@ import { walletDetailsResponse, walletQuery, walletResponse } from "./details/re
 import { listTransactions } from "./list-transactions.ts";
 import { changeWallet, getWallet, listWallets } from "./manage-wallets.ts";
 import {
-  changeBody,
+  changeWalletBody,
   createdWallet,
   createWalletBody,
-  listQuery,
   transactionQuery,
   transactionRecord,
+  walletListQuery,
   walletRecord,
 } from "./managed/schemas.ts";
 import { lowBalanceRules } from "./rules/low-balance.ts";
 import {
-  lowBalance,
   lowBalanceChangeBody,
+  lowBalanceEventData,
   lowBalanceRecord,
   newLowBalanceBody,
   ruleListQuery,
@@ -27,7 +27,7 @@ import type { FeatureQueue } from "./spending/feature-queue.ts";
 
 const UNKNOWN_WALLET = "There is no such wallet.";
 const UNKNOWN_RULE = "There is no such rule.";
-const ADMIN = { access: "Admin", scope: "admin", tag: "Wallets" } as const;
+const ADMIN_OPTIONS = { access: "Admin", scope: "admin", tag: "Wallets" } as const;
 
 /**
  * `/wallet`: the wallets of the payment sources, and their low-balance rules.
@@ -35,12 +35,12 @@ const ADMIN = { access: "Admin", scope: "admin", tag: "Wallets" } as const;
  * @param features - the features that have tasks for wallets
  * @param wentOn - resumes the records of a wallet that is added again
  */
-export function walletRoutes(features: readonly FeatureQueue[], wentOn: OnWalletAdded) {
+export function createWalletRoutes(features: readonly FeatureQueue[], wentOn: OnWalletAdded) {
   const router = createRouter();
   router.events.push({
     kind: "WALLET_LOW_BALANCE",
     summary: "The balance of a wallet fell below its threshold",
-    data: lowBalance,
+    data: lowBalanceEventData,
   });
 
   serve(
@@ -56,7 +56,7 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: OnWallet
       tag: "Wallets",
       summary:
         "Lists the wallets that the key may use, with their balances and tasks, newest first",
-      query: listQuery,
+      query: walletListQuery,
       data: z.object({ Wallets: described(z.array(walletResponse), "The wallets.") }),
     },
     async (c, { query }) => ({
@@ -70,7 +70,7 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: OnWallet
       method: "get",
       operationId: "getWallet",
       path: "/wallet",
-      ...ADMIN,
+      ...ADMIN_OPTIONS,
       summary: "Shows a wallet with its balance, tasks and missing funds",
       query: walletQuery,
       data: walletDetailsResponse,
@@ -85,7 +85,7 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: OnWallet
       method: "post",
       operationId: "createWallet",
       path: "/wallet",
-      ...ADMIN,
+      ...ADMIN_OPTIONS,
       summary: "Creates a wallet, or adds a wallet to a payment source",
       description:
         "Without `paymentSourceId`, the service returns a new wallet and stores nothing. Otherwise, the service manages the wallet, new or from the sent mnemonic: it encrypts the mnemonic and syncs the wallet's history.",
@@ -108,10 +108,10 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: OnWallet
       method: "patch",
       operationId: "updateWallet",
       path: "/wallet",
-      ...ADMIN,
+      ...ADMIN_OPTIONS,
       summary: "Changes the `drives`, the `collectionAddress` or the note of a wallet",
       description: "Omitted fields keep their values.",
-      body: changeBody,
+      body: changeWalletBody,
       data: walletRecord,
       errors: { 404: UNKNOWN_WALLET },
     },
@@ -125,7 +125,7 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: OnWallet
       operationId: "listWalletTransactions",
       isConditional: true,
       path: "/wallet/transaction",
-      ...ADMIN,
+      ...ADMIN_OPTIONS,
       summary: "Lists the transactions of the wallets, newest first",
       query: transactionQuery,
       data: z.object({
@@ -134,7 +134,7 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: OnWallet
     },
     async (c, { query }) => ({
       Transactions: await listTransactions(
-        db(c.env, query.network, { deadline: c.var.deadline }),
+        openDb(c.env, query.network, { deadline: c.var.deadline }),
         query,
       ),
     }),
@@ -147,7 +147,7 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: OnWallet
       operationId: "listLowBalanceRules",
       isConditional: true,
       path: "/wallet/low-balance",
-      ...ADMIN,
+      ...ADMIN_OPTIONS,
       summary: "Lists the rules that watch wallet balances, newest first",
       query: ruleListQuery,
       data: z.object({ Rules: described(z.array(lowBalanceRecord), "The rules.") }),
@@ -161,7 +161,7 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: OnWallet
       method: "post",
       operationId: "createLowBalanceRule",
       path: "/wallet/low-balance",
-      ...ADMIN,
+      ...ADMIN_OPTIONS,
       summary: "Creates a rule: a WALLET_LOW_BALANCE event each time a balance falls below it",
       body: newLowBalanceBody,
       idempotent: true,
@@ -180,7 +180,7 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: OnWallet
       method: "patch",
       operationId: "updateLowBalanceRule",
       path: "/wallet/low-balance",
-      ...ADMIN,
+      ...ADMIN_OPTIONS,
       summary: "Changes a rule",
       description: "Omitted fields stay as they are. The next check evaluates the balance again.",
       body: lowBalanceChangeBody,
@@ -196,7 +196,7 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: OnWallet
       method: "delete",
       operationId: "deleteLowBalanceRule",
       path: "/wallet/low-balance",
-      ...ADMIN,
+      ...ADMIN_OPTIONS,
       summary: "Deletes a rule",
       body: lowBalanceChangeBody.pick({ id: true }),
       data: lowBalanceRecord,

@@ -1,28 +1,28 @@
 import * as z from "zod";
-import { db } from "../db/client.ts";
+import { openDb } from "../db/client.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
 import { listDeliveries } from "./delivery/list-deliveries.ts";
 import { replayDeliveries, testEndpoint } from "./delivery/replay-deliveries.ts";
 import { createEndpoint } from "./endpoints/create-endpoint.ts";
-import { isVisible, listEndpoints } from "./endpoints/find-endpoint.ts";
+import { isWebhookVisible, listEndpoints } from "./endpoints/find-endpoint.ts";
 import { deleteEndpoint, rotateSecret, updateEndpoint } from "./endpoints/update-endpoint.ts";
 import {
-  createBody,
   createdWebhook,
+  createWebhookBody,
   deletedWebhook,
   deliveriesQuery,
   deliveryRecord,
   listedWebhook,
-  listQuery,
-  replayBody,
+  replayDeliveriesBody,
   replayResult,
-  rotateBody,
   rotatedSecret,
+  rotateSecretBody,
   testEvent,
   testResult,
-  updateBody,
+  updateWebhookBody,
   webhookIdBody,
+  webhookListQuery,
   webhookRecord,
 } from "./model/schemas.ts";
 import { TEST_EVENT_KIND } from "./model/tables.ts";
@@ -31,7 +31,7 @@ const COMMON_OPTIONS = { access: "+PAY", scope: "owner", tag: "Webhooks" } as co
 const NOT_FOUND_ERROR = { 404: "There is no such webhook." };
 
 /** `/webhooks` of the interface. */
-export function webhookRoutes() {
+export function createWebhookRoutes() {
   const router = createRouter();
   router.events.push({
     kind: TEST_EVENT_KIND,
@@ -49,12 +49,12 @@ export function webhookRoutes() {
       path: "/webhooks",
       summary: "Lists webhook endpoints, newest first",
       description: "A key that is no Admin sees the webhooks that it created.",
-      query: listQuery,
+      query: webhookListQuery,
       data: z.object({ Webhooks: described(z.array(listedWebhook), "The webhooks.") }),
       status: "Success",
     },
     async (c, { query }) => {
-      const core = db(c.env, undefined, { deadline: c.var.deadline });
+      const core = openDb(c.env, undefined, { deadline: c.var.deadline });
       return { Webhooks: await listEndpoints(c.env, core, c.var.caller, query) };
     },
   );
@@ -68,7 +68,7 @@ export function webhookRoutes() {
       path: "/webhooks",
       summary: "Creates a webhook endpoint",
       description: "Only this response contains the secret that verifies deliveries.",
-      body: createBody,
+      body: createWebhookBody,
       idempotent: true,
       data: createdWebhook,
       errors: {
@@ -89,7 +89,7 @@ export function webhookRoutes() {
       summary: "Updates a webhook endpoint",
       description:
         "The update keeps omitted fields. `isActive: true` re-enables a disabled endpoint.",
-      body: updateBody,
+      body: updateWebhookBody,
       data: webhookRecord,
       status: "Success",
       errors: {
@@ -139,7 +139,7 @@ export function webhookRoutes() {
       path: "/webhooks/rotate-secret",
       summary: "Rotates the signing secret of a webhook endpoint",
       description: "Deliveries carry two signatures while the previous secret is still valid.",
-      body: rotateBody,
+      body: rotateSecretBody,
       idempotent: true,
       data: rotatedSecret,
       errors: {
@@ -165,10 +165,10 @@ export function webhookRoutes() {
       data: z.object({ Deliveries: described(z.array(deliveryRecord), "The deliveries.") }),
     },
     async (c, { query }) => {
-      const core = db(c.env, undefined, { deadline: c.var.deadline });
+      const core = openDb(c.env, undefined, { deadline: c.var.deadline });
       const { webhookId, cursorId, cursorWebhookId, limit, ...filter } = query;
       const { caller } = c.var;
-      if (webhookId !== undefined && !(await isVisible(core, caller, webhookId)))
+      if (webhookId !== undefined && !(await isWebhookVisible(core, caller, webhookId)))
         return { Deliveries: [] };
       const createdById = caller.permission === "Admin" ? undefined : caller.id;
       const which = { ...filter, endpointId: webhookId, createdById };
@@ -187,7 +187,7 @@ export function webhookRoutes() {
       summary: "Delivers events again, under the same ids",
       description:
         "Replays one delivery by `id`, or up to 1,000 deliveries of a time span, oldest first. By default, the call selects failed and cancelled deliveries, and a repeated call continues with the next ones. A repeated call sends successes again: page through them by `since` and `until`.",
-      body: replayBody,
+      body: replayDeliveriesBody,
       data: replayResult,
       errors: {
         404: "There is no such webhook or delivery.",

@@ -1,10 +1,10 @@
 import { and, desc, eq, lt } from "drizzle-orm";
 import type * as z from "zod";
-import { type Database, db, statement, violates } from "../db/client.ts";
+import { type Database, openDb, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
-import { isoTime } from "../http/envelope.ts";
+import { toIsoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { runIdempotently } from "../http/idempotency.ts";
 import type { BotRecord, botBody, botQuery } from "./schemas.ts";
@@ -22,7 +22,7 @@ export async function createBot(
   body: z.output<typeof botBody>,
   now: number,
 ): Promise<BotRecord> {
-  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   return runIdempotently(c, database, now, async (remember) => {
     const row: BotRow = {
       id: newId(now),
@@ -71,7 +71,7 @@ export async function listBots(
   c: AppContext,
   query: z.output<typeof botQuery>,
 ): Promise<BotRecord[]> {
-  const rows = await db(c.env, undefined, { deadline: c.var.deadline })
+  const rows = await openDb(c.env, undefined, { deadline: c.var.deadline })
     .orm.select()
     .from(workerBot)
     .where(
@@ -93,7 +93,7 @@ export async function listBots(
  * @throws ApiError 404; 409 when it is already archived
  */
 export async function archiveBot(c: AppContext, id: string, now: number): Promise<BotRecord> {
-  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   await requireBot(database, id);
   try {
     await commitWithAudit(c, database, { action: "worker-bot.archive", target: id, now }, [
@@ -120,5 +120,5 @@ async function requireBot(database: Database, id: string): Promise<BotRow> {
 }
 
 function toBotRecord({ createdById: _, ...row }: BotRow): BotRecord {
-  return { ...row, createdAt: isoTime(row.createdAt), updatedAt: isoTime(row.updatedAt) };
+  return { ...row, createdAt: toIsoTime(row.createdAt), updatedAt: toIsoTime(row.updatedAt) };
 }

@@ -1,17 +1,17 @@
 import { and, desc, eq, lt, sql } from "drizzle-orm";
 import type * as z from "zod";
-import { type Database, db, statement, violates } from "../db/client.ts";
+import { type Database, openDb, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
-import { isoTime } from "../http/envelope.ts";
+import { toIsoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { log } from "../log.ts";
 import { type FailedMove, type Migration, moveBots } from "./move-bots.ts";
 import {
   MAX_LISTED_FAILURES,
-  type MigrateBody,
-  type MigrateResult,
+  type MigrationBody,
+  type MigrationResult,
   type MoveRecord,
   type moveQuery,
 } from "./schemas.ts";
@@ -33,10 +33,10 @@ const MAX_BOTS_PER_BATCH = 500;
  */
 export async function migrateBots(
   c: AppContext,
-  body: MigrateBody,
+  body: MigrationBody,
   now: number,
-): Promise<MigrateResult> {
-  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+): Promise<MigrationResult> {
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   await requireVersions(database, body);
   const migration: Migration = {
     id: newId(now),
@@ -51,7 +51,7 @@ export async function migrateBots(
   }
 }
 
-async function requireVersions(database: Database, body: MigrateBody): Promise<void> {
+async function requireVersions(database: Database, body: MigrationBody): Promise<void> {
   const to = await findVersion(database, body.toVersionId);
   if (to?.status !== "Active") throw toUnknownVersionError("toVersionId", body.toVersionId);
   const from = body.fromVersionId;
@@ -68,7 +68,7 @@ async function beginMigration(
   c: AppContext,
   database: Database,
   migration: Migration,
-  body: MigrateBody,
+  body: MigrationBody,
   now: number,
 ): Promise<void> {
   const { toVersionId, fromVersionId = null, reason } = body;
@@ -117,7 +117,7 @@ async function moveFleet(
   database: Database,
   migration: Migration,
   fromVersionId: string | null,
-): Promise<MigrateResult> {
+): Promise<MigrationResult> {
   const { toMove, alreadyOnVersion, ids } = await readFleet(database, migration, fromVersionId);
   const failures: FailedMove[] = [];
   for (let first = 0; first < ids.length; first += MAX_BOTS_PER_BATCH)
@@ -184,7 +184,7 @@ export async function listMoves(
   c: AppContext,
   query: z.output<typeof moveQuery>,
 ): Promise<MoveRecord[]> {
-  const rows = await db(c.env, undefined, { deadline: c.var.deadline })
+  const rows = await openDb(c.env, undefined, { deadline: c.var.deadline })
     .orm.select({ move: workerBotMove, migration: workerBotMigration })
     .from(workerBotMove)
     .innerJoin(workerBotMigration, eq(workerBotMigration.id, workerBotMove.migrationId))
@@ -209,6 +209,6 @@ export async function listMoves(
     message: move.message,
     requestedById: migration.requestedById,
     requestId: migration.requestId,
-    createdAt: isoTime(move.createdAt),
+    createdAt: toIsoTime(move.createdAt),
   }));
 }

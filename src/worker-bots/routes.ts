@@ -5,13 +5,13 @@ import { described } from "../http/openapi/fields.ts";
 import { archiveBot, createBot, listBots } from "./bots.ts";
 import { listMoves, migrateBots } from "./migrate-bots.ts";
 import {
-  archiveBody,
+  archiveRequestBody,
   botBody,
   botQuery,
   botRecord,
   MAX_LISTED_FAILURES,
-  migrateBody,
-  migrateResult,
+  migrationBody,
+  migrationResult,
   moveQuery,
   moveRecord,
   versionBody,
@@ -27,7 +27,7 @@ const VERSIONS_PATH = `${BOTS_PATH}/versions`;
 const idOf = ({ id }: { id: string }) => id;
 
 /** The interface's admin operation, and the endpoints for the bots and versions it works on. */
-export function workerBotRoutes() {
+export function createWorkerBotRoutes() {
   const router = createRouter();
 
   serveAdmin(
@@ -40,8 +40,8 @@ export function workerBotRoutes() {
       summary: "Migrates worker bots to a version",
       description:
         "Moves up to 10,000 bots that are not archived. A repeated call moves the rest: failed bots, and bots that an interrupted run did not reach. `meta.pagination` describes `failures`.",
-      body: migrateBody,
-      data: migrateResult,
+      body: migrationBody,
+      data: migrationResult,
       errors: { 409: "Another migration is running; see Retry-After." },
     },
     async (c, { body }) => {
@@ -113,7 +113,7 @@ export function workerBotRoutes() {
       path: BOTS_PATH,
       tag: TAG,
       summary: "Archives a worker bot, so that migrations no longer move the bot",
-      body: archiveBody,
+      body: archiveRequestBody,
       data: botRecord,
       errors: { 404: "There is no such worker bot.", 409: "The worker bot is already archived." },
     },
@@ -161,7 +161,7 @@ export function workerBotRoutes() {
       path: VERSIONS_PATH,
       tag: TAG,
       summary: "Archives a version, so that no bot can be moved to the version",
-      body: archiveBody,
+      body: archiveRequestBody,
       data: versionRecord,
       errors: {
         404: "There is no such version.",

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { described, named, recordId, responseText, timestamp } from "../http/openapi/fields.ts";
-import { page, text } from "../http/openapi/parameters.ts";
+import { described, idField, named, textField, timestampField } from "../http/openapi/fields.ts";
+import { pageParameters, textParameter } from "../http/openapi/parameters.ts";
 
 const EXAMPLE_BOT_ID = "01m80ye1q8d2v6k4w9x3z7b5nf";
 const EXAMPLE_VERSION_ID = "v2";
@@ -30,13 +30,13 @@ const versionId = described(
 );
 
 const timestamps = {
-  createdAt: timestamp("Time of creation."),
-  updatedAt: timestamp("Time of the last change."),
+  createdAt: timestampField("Time of creation."),
+  updatedAt: timestampField("Time of the last change."),
 };
 
 const EXAMPLE_REASON = "faster answers";
 
-export const migrateBody = z.strictObject({
+export const migrationBody = z.strictObject({
   toVersionId: described(versionId, "Version that the bots get."),
   reason: described(
     z.string().trim().min(1).max(2000).meta({ pattern: "\\S" }),
@@ -49,9 +49,9 @@ export const migrateBody = z.strictObject({
     "v1",
   ),
 });
-export type MigrateBody = z.output<typeof migrateBody>;
+export type MigrationBody = z.output<typeof migrationBody>;
 
-export const migrateResult = z.object({
+export const migrationResult = z.object({
   total: described(
     z.int().min(0),
     "Bots that match: `moved + alreadyOnVersion + failed + remaining`.",
@@ -64,11 +64,8 @@ export const migrateResult = z.object({
     z
       .array(
         z.object({
-          workerBotId: recordId("the bot", EXAMPLE_BOT_ID),
-          message: responseText(
-            "Why the bot could not be moved.",
-            "the bot was archived meanwhile",
-          ),
+          workerBotId: idField("the bot", EXAMPLE_BOT_ID),
+          message: textField("Why the bot could not be moved.", "the bot was archived meanwhile"),
         }),
       )
       .max(MAX_LISTED_FAILURES),
@@ -80,7 +77,7 @@ export const migrateResult = z.object({
     0,
   ),
 });
-export type MigrateResult = z.infer<typeof migrateResult>;
+export type MigrationResult = z.infer<typeof migrationResult>;
 
 const EXAMPLE_BOT_NAME = "Ada";
 
@@ -88,9 +85,9 @@ export const botRecord = named(
   "WorkerBot",
   "A bot.",
   z.object({
-    id: recordId("the bot", EXAMPLE_BOT_ID),
-    name: responseText("Name of the bot.", EXAMPLE_BOT_NAME),
-    versionId: responseText("Id of the bot's version.", EXAMPLE_VERSION_ID),
+    id: idField("the bot", EXAMPLE_BOT_ID),
+    name: textField("Name of the bot.", EXAMPLE_BOT_NAME),
+    versionId: textField("Id of the bot's version.", EXAMPLE_VERSION_ID),
     status,
     ...timestamps,
   }),
@@ -98,7 +95,7 @@ export const botRecord = named(
 export type BotRecord = z.infer<typeof botRecord>;
 
 export const botBody = z.strictObject({
-  name: described(text(), "Name of the bot.", EXAMPLE_BOT_NAME),
+  name: described(textParameter(), "Name of the bot.", EXAMPLE_BOT_NAME),
   versionId,
 });
 
@@ -108,8 +105,8 @@ export const versionRecord = named(
   "WorkerBotVersion",
   "A version that bots can run.",
   z.object({
-    id: recordId("the version", EXAMPLE_VERSION_ID),
-    name: responseText("Name of the version.", "Second"),
+    id: idField("the version", EXAMPLE_VERSION_ID),
+    name: textField("Name of the version.", "Second"),
     summary: described(z.string().nullable(), summaryText, EXAMPLE_REASON),
     status,
     ...timestamps,
@@ -119,47 +116,47 @@ export type VersionRecord = z.infer<typeof versionRecord>;
 
 export const versionBody = z.strictObject({
   id: versionId,
-  name: described(text(), "Name of the version.", "Second"),
-  summary: described(text(2000).nullable().default(null), summaryText, EXAMPLE_REASON),
+  name: described(textParameter(), "Name of the version.", "Second"),
+  summary: described(textParameter(2000).nullable().default(null), summaryText, EXAMPLE_REASON),
 });
 
 export const moveRecord = named(
   "WorkerBotMove",
   "Result of a migration for a bot.",
   z.object({
-    id: recordId("this entry", "01m80ye1r3f5t8h1p6j9c0q4ma"),
-    workerBotId: recordId("the bot", EXAMPLE_BOT_ID),
-    fromVersionId: responseText("Version before the move.", "v1"),
-    toVersionId: responseText("Target version of the move.", EXAMPLE_VERSION_ID),
-    reason: responseText("Reason of the move.", EXAMPLE_REASON),
+    id: idField("this entry", "01m80ye1r3f5t8h1p6j9c0q4ma"),
+    workerBotId: idField("the bot", EXAMPLE_BOT_ID),
+    fromVersionId: textField("Version before the move.", "v1"),
+    toVersionId: textField("Target version of the move.", EXAMPLE_VERSION_ID),
+    reason: textField("Reason of the move.", EXAMPLE_REASON),
     outcome,
     message: described(
       z.string().nullable(),
       "Reason of the failure. Null: no failure.",
       "the bot was archived meanwhile",
     ),
-    requestedById: recordId("the API key that made the request", "env-admin"),
-    requestId: responseText("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
-    createdAt: timestamp("Time of the move."),
+    requestedById: idField("the API key that made the request", "env-admin"),
+    requestId: textField("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
+    createdAt: timestampField("Time of the move."),
   }),
 );
 export type MoveRecord = z.infer<typeof moveRecord>;
 
 /** Names a bot or a version. */
-export const archiveBody = z.strictObject({
-  id: described(text(), "Id of the bot or the version.", EXAMPLE_VERSION_ID),
+export const archiveRequestBody = z.strictObject({
+  id: described(textParameter(), "Id of the bot or the version.", EXAMPLE_VERSION_ID),
 });
 
 const statusFilter = described(status.optional(), "Only entries in this status.");
 
 export const botQuery = z.strictObject({
-  ...page,
+  ...pageParameters,
   versionId: described(versionId.optional(), "Only bots on this version."),
   status: statusFilter,
 });
-export const versionQuery = z.strictObject({ ...page, status: statusFilter });
+export const versionQuery = z.strictObject({ ...pageParameters, status: statusFilter });
 export const moveQuery = z.strictObject({
-  ...page,
-  workerBotId: described(text().optional(), "Only moves of this bot.", EXAMPLE_BOT_ID),
+  ...pageParameters,
+  workerBotId: described(textParameter().optional(), "Only moves of this bot.", EXAMPLE_BOT_ID),
   outcome: described(outcome.optional(), "Only moves with this outcome."),
 });

@@ -1,9 +1,9 @@
 import { and, desc, eq, lt } from "drizzle-orm";
 import type * as z from "zod";
-import { type Database, db, statement, violates } from "../db/client.ts";
+import { type Database, openDb, statement, violates } from "../db/client.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
-import { isoTime } from "../http/envelope.ts";
+import { toIsoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { runIdempotently } from "../http/idempotency.ts";
 import type { VersionRecord, versionBody, versionQuery } from "./schemas.ts";
@@ -36,7 +36,7 @@ export async function createVersion(
   body: z.output<typeof versionBody>,
   now: number,
 ): Promise<VersionRecord> {
-  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   return runIdempotently(c, database, now, async (remember) => {
     const row: VersionRow = {
       ...body,
@@ -67,7 +67,7 @@ export async function listVersions(
   c: AppContext,
   query: z.output<typeof versionQuery>,
 ): Promise<VersionRecord[]> {
-  const rows = await db(c.env, undefined, { deadline: c.var.deadline })
+  const rows = await openDb(c.env, undefined, { deadline: c.var.deadline })
     .orm.select()
     .from(workerBotVersion)
     .where(
@@ -92,7 +92,7 @@ export async function archiveVersion(
   id: string,
   now: number,
 ): Promise<VersionRecord> {
-  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   const row = await findVersion(database, id);
   if (!row) throw new ApiError(404, `id: there is no version ${id}`);
   try {
@@ -114,5 +114,5 @@ export async function archiveVersion(
 }
 
 function toVersionRecord({ createdById: _, ...row }: VersionRow): VersionRecord {
-  return { ...row, createdAt: isoTime(row.createdAt), updatedAt: isoTime(row.updatedAt) };
+  return { ...row, createdAt: toIsoTime(row.createdAt), updatedAt: toIsoTime(row.updatedAt) };
 }

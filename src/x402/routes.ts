@@ -1,17 +1,17 @@
 import { createRouter } from "../http/endpoint.ts";
-import { networkRoutes } from "./networks/routes.ts";
-import { payRoutes } from "./pay/routes.ts";
-import { facilitatorRoutes } from "./settle/facilitator-routes.ts";
-import { paymentRoutes } from "./settle/routes.ts";
-import { walletRoutes } from "./wallets/routes.ts";
+import { registerNetworkRoutes } from "./networks/routes.ts";
+import { registerPayRoutes } from "./pay/routes.ts";
+import { registerFacilitatorRoutes } from "./settle/facilitator-routes.ts";
+import { registerPaymentRoutes } from "./settle/routes.ts";
+import { registerWalletRoutes } from "./wallets/routes.ts";
 
 /** Everything under `/x402`: first the interface's paths, then ours beyond it. */
-export function x402Routes() {
+export function createX402Routes() {
   const router = createRouter();
-  paymentRoutes(router);
-  networkRoutes(router);
-  walletRoutes(router);
-  payRoutes(router);
-  facilitatorRoutes(router);
+  registerPaymentRoutes(router);
+  registerNetworkRoutes(router);
+  registerWalletRoutes(router);
+  registerPayRoutes(router);
+  registerFacilitatorRoutes(router);
   return router;
 }

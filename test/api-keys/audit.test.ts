@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { db, statement } from "../../src/db/client.ts";
+import { openDb, statement } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
 import { call, emptyTables } from "../support/app.ts";
 
@@ -18,7 +18,7 @@ interface Entry {
 /** One entry a day, by two keys in turn, every third another action. */
 async function insertEntries(count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, (_, day) => newId(START + day * DAY_MS));
-  await db(env).batch(
+  await openDb(env).batch(
     ids.map((id, day) =>
       statement(
         `INSERT INTO audit (id, at, api_key_id, request_id, action, target, detail)

@@ -7,7 +7,7 @@ import {
   refundOperation,
   throwIfOutOfCredits,
 } from "../../src/api-keys/credits.ts";
-import { db, statement } from "../../src/db/client.ts";
+import { openDb, statement } from "../../src/db/client.ts";
 import type { Caller } from "../../src/http/context.ts";
 import { emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
@@ -17,7 +17,7 @@ const CALLER: Caller = {
   permission: "User",
   canPay: true,
   networkLimit: null,
-  usageLimited: true,
+  isUsageLimited: true,
 };
 const MARK = statement("INSERT INTO clock (feed, t) VALUES ('mark', 1)");
 
@@ -28,7 +28,7 @@ async function used(id = CALLER.id): Promise<number | null> {
 }
 
 async function marks(): Promise<number> {
-  return (await db(env).all("SELECT 1 FROM clock WHERE feed = 'mark'")).length;
+  return (await openDb(env).all("SELECT 1 FROM clock WHERE feed = 'mark'")).length;
 }
 
 beforeEach(async () => {
@@ -40,15 +40,15 @@ describe("charge", () => {
   it.each(Object.keys(CREDIT_COSTS) as MeteredOperation[])(
     "takes the price of %s",
     async (operation) => {
-      await db(env).batch(chargeOperation(CALLER, operation));
+      await openDb(env).batch(chargeOperation(CALLER, operation));
       expect(await used()).toBe(CREDIT_COSTS[operation]);
     },
   );
 
   it("aborts the whole batch beyond the limit, which is a 402", async () => {
-    const spend = () => db(env).batch([...chargeOperation(CALLER, "x402-settle"), MARK]);
-    await db(env).batch(chargeOperation(CALLER, "x402-settle"));
-    await db(env).batch(chargeOperation(CALLER, "x402-settle"));
+    const spend = () => openDb(env).batch([...chargeOperation(CALLER, "x402-settle"), MARK]);
+    await openDb(env).batch(chargeOperation(CALLER, "x402-settle"));
+    await openDb(env).batch(chargeOperation(CALLER, "x402-settle"));
     const refused = await spend().catch((error: unknown) => error);
     expect(() => throwIfOutOfCredits(refused)).toThrow(expect.objectContaining({ status: 402 }));
     expect(await used()).toBe(2);
@@ -58,14 +58,14 @@ describe("charge", () => {
   it("is undone when the rest of its batch fails", async () => {
     const failing = statement("INSERT INTO clock (feed, t) VALUES ('x', NULL)");
     await expect(
-      db(env).batch([...chargeOperation(CALLER, "x402-settle"), failing]),
+      openDb(env).batch([...chargeOperation(CALLER, "x402-settle"), failing]),
     ).rejects.toThrow();
     expect(await used()).toBe(0);
   });
 
   it("never lets calls at once spend more than there is", async () => {
     const calls = Array.from({ length: 5 }, () =>
-      db(env).batch(chargeOperation(CALLER, "x402-settle")),
+      openDb(env).batch(chargeOperation(CALLER, "x402-settle")),
     );
     const outcomes = await Promise.allSettled(calls);
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(2);
@@ -74,14 +74,14 @@ describe("charge", () => {
 
   it("depends on its condition", async () => {
     const known = { sql: "EXISTS (SELECT 1 FROM clock WHERE feed = ?)", params: ["mark"] };
-    await db(env).batch(chargeOperation(CALLER, "payment-information", known));
+    await openDb(env).batch(chargeOperation(CALLER, "payment-information", known));
     expect(await used()).toBe(0);
-    await db(env).batch([MARK, ...chargeOperation(CALLER, "payment-information", known)]);
+    await openDb(env).batch([MARK, ...chargeOperation(CALLER, "payment-information", known)]);
     expect(await used()).toBe(1);
   });
 
   it("leaves a key without a limit alone", async () => {
-    expect(chargeOperation({ ...CALLER, usageLimited: false }, "x402-settle")).toEqual([]);
+    expect(chargeOperation({ ...CALLER, isUsageLimited: false }, "x402-settle")).toEqual([]);
   });
 });
 
@@ -92,10 +92,10 @@ describe("refundOperation", () => {
       ...refundOperation(CALLER, "x402-settle", charged),
       statement("DELETE FROM clock WHERE feed = 'mark'"),
     ];
-    await db(env).batch([...chargeOperation(CALLER, "x402-settle"), MARK]);
-    await db(env).batch(fail);
-    await db(env).batch(chargeOperation(CALLER, "x402-settle"));
-    await db(env).batch(fail);
+    await openDb(env).batch([...chargeOperation(CALLER, "x402-settle"), MARK]);
+    await openDb(env).batch(fail);
+    await openDb(env).batch(chargeOperation(CALLER, "x402-settle"));
+    await openDb(env).batch(fail);
     expect(await used()).toBe(1);
   });
 });

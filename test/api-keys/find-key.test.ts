@@ -1,13 +1,13 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ENV_ADMIN_ID, findKey } from "../../src/api-keys/find-key.ts";
+import { ENV_ADMIN_ID, findCaller } from "../../src/api-keys/find-key.ts";
 import { createToken, hashToken, maskToken } from "../../src/api-keys/token.ts";
 import { app, call, emptyTables } from "../support/app.ts";
 import { countingD1, wrapD1 } from "../support/d1.ts";
 import { insertKey } from "../support/keys.ts";
 
 const find = (token: string, using = env) =>
-  findKey(using, token, Date.now() + 5_000, async () => {});
+  findCaller(using, token, Date.now() + 5_000, async () => {});
 
 beforeEach(emptyTables);
 afterEach(() => vi.useRealTimers());

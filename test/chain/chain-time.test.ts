@@ -9,14 +9,14 @@ describe("the time on the chain", () => {
     ["ahead of it", -60_000, TIP * 1000 - 60_000, TIP * 1000],
   ])("of a tip %s lies between both", (_, ahead, earliest, latest) => {
     expect(computeChainTime("wall", TIP, TIP * 1000 + ahead)).toEqual({
-      tip: TIP * 1000,
-      earliest,
-      latest,
+      tipTime: TIP * 1000,
+      earliestTime: earliest,
+      latestTime: latest,
     });
   });
 
   it("is the tip's alone where the tip is the clock", () => {
-    const only = { tip: TIP * 1000, earliest: TIP * 1000, latest: TIP * 1000 };
+    const only = { tipTime: TIP * 1000, earliestTime: TIP * 1000, latestTime: TIP * 1000 };
     for (const now of [0, TIP * 1000, TIP * 2000])
       expect(computeChainTime("tip", TIP, now)).toEqual(only);
   });

@@ -4,7 +4,7 @@ import {
   decodeBlockchainIdentifier,
   encodeBlockchainIdentifier,
   encodeSignedTerms,
-  type Terms,
+  type SignedTerms,
   toBlockchainIdentifier,
   verifySellerSignature,
 } from "../../src/chain/contracts/blockchain-identifier.ts";
@@ -102,7 +102,7 @@ export function checkIdentifiers(rows: IdentifierVector[], v1Contract: string): 
   });
 }
 
-export function termsOf({ version, payload }: IdentifierVector): Terms {
+export function termsOf({ version, payload }: IdentifierVector): SignedTerms {
   return {
     version: version === 1 ? "Web3ChainV1" : "Web3ChainV2",
     inputHash: payload.inputHash,

@@ -1,7 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import { verifyWebhook } from "../../client/index.ts";
-import { generateSecret, signHeaders } from "../../src/webhooks/endpoints/signature.ts";
+import { createSignatureHeaders, generateSecret } from "../../src/webhooks/endpoints/signature.ts";
 
 const NOW = Date.UTC(2026, 10, 22);
 const BODY = '{"id":"e1","type":"PAYMENT_ON_ERROR","data":{"totalBuyerCardanoFees":1,"name":"é"}}';
@@ -9,7 +9,7 @@ const BODY = '{"id":"e1","type":"PAYMENT_ON_ERROR","data":{"totalBuyerCardanoFee
 describe("verifyWebhook", () => {
   it("reads what the service signs, as text or bytes, with any of the secrets of a rotation", async () => {
     const [old, next] = [generateSecret(), generateSecret()];
-    const headers = await signHeaders([old, next], "e1", NOW, BODY);
+    const headers = await createSignatureHeaders([old, next], "e1", NOW, BODY);
     const event = {
       id: "e1",
       type: "PAYMENT_ON_ERROR",
@@ -51,7 +51,7 @@ describe("verifyWebhook", () => {
   ])("refuses %s", async (_, change, options, message) => {
     const { body = BODY, ...changed } = change as { body?: string };
     const { secret = SECRET, now = NOW } = options as { secret?: string; now?: number };
-    const headers = { ...(await signHeaders([SECRET], "e1", NOW, BODY)), ...changed };
+    const headers = { ...(await createSignatureHeaders([SECRET], "e1", NOW, BODY)), ...changed };
     await expect(verifyWebhook({ body, headers }, secret, { now })).rejects.toThrow(message);
   });
 });

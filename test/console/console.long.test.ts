@@ -9,7 +9,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CONSOLE_HEADERS } from "../../console/build.ts";
 import { LIST_PAGES } from "../../console/pages/lists.ts";
-import type { Page } from "../../console/ui/resource.ts";
+import type { PageDefinition } from "../../console/ui/resource.ts";
 import { ask } from "../../devnet/client/api.ts";
 import {
   findChromium,
@@ -82,7 +82,7 @@ describe("GET /console", () => {
     const [page] = LIST_PAGES;
     const [tab] = page?.tabs ?? [];
     if (!page || !tab) throw new Error("there is no page");
-    const wrong: Page = {
+    const wrong: PageDefinition = {
       ...page,
       tabs: [{ ...tab, columns: [{ heading: "?", path: "no.such" }] }],
     };

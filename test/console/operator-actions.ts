@@ -1,6 +1,6 @@
 /** Every action of the console's lists, each once, in an order in which one makes what the next needs. */
 import type { Locator, Page } from "playwright-core";
-import type { Action, Page as ConsolePage } from "../../console/ui/resource.ts";
+import type { Action, PageDefinition as ConsolePage } from "../../console/ui/resource.ts";
 import { show } from "../../devnet/client/console.ts";
 
 /** What the acts are played with. */

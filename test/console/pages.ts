@@ -1,7 +1,7 @@
 /** The console's pages held against the API's own document. */
 import type { Side } from "../../console/pages/escrow/sides.ts";
 import { listAllActions } from "../../console/pages/escrow/steps.ts";
-import type { Action, Field, Page, Resource } from "../../console/ui/resource.ts";
+import type { Action, Field, PageDefinition, Resource } from "../../console/ui/resource.ts";
 
 interface Schema {
   $ref?: string;
@@ -29,7 +29,7 @@ export interface ApiDocument {
 }
 
 /** What pages name that the API does not have; each as `page: what`. */
-export function unknownNames(document: ApiDocument, pages: readonly Page[]): string[] {
+export function unknownNames(document: ApiDocument, pages: readonly PageDefinition[]): string[] {
   const names = pages.flatMap((page) =>
     page.tabs.flatMap((tab) =>
       ofTab(document, tab).map((name) => `${page.name}/${tab.name}: ${name}`),

@@ -1,7 +1,7 @@
 /** What the page of an escrow offers, by the contract's version and the escrow's state. */
 import { expect, test } from "vitest";
 import type { EscrowRow, Side } from "../../console/pages/escrow/sides.ts";
-import { isOpen, listOfferedSteps } from "../../console/pages/escrow/steps.ts";
+import { isStepOpen, listOfferedSteps } from "../../console/pages/escrow/steps.ts";
 import { ON_CHAIN_STATES, type PaymentSourceType } from "../../src/chain/network.ts";
 
 const NOW = Date.parse("2026-11-22T12:00:00Z");
@@ -34,7 +34,7 @@ const rowOf = (
 
 const offered = (side: Side, row: EscrowRow) =>
   listOfferedSteps(side, row)
-    .filter((step) => isOpen(step, NOW))
+    .filter((step) => isStepOpen(step, NOW))
     .map(({ action: { name, path } }) => (path.endsWith(`/${name}`) ? name : `${name} by ${path}`));
 
 test("an escrow's page offers the steps that its version and state allow now, and no other", () => {

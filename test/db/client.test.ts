@@ -4,7 +4,7 @@ import {
   classifyError,
   type DatabaseOptions,
   DatabaseUnavailableError,
-  db,
+  openDb,
   statement,
   violates,
 } from "../../src/db/client.ts";
@@ -18,7 +18,7 @@ function failing(
   options: DatabaseOptions = {},
 ) {
   const { d1, calls } = failingD1(env.DB, text, when, (n) => n <= times);
-  return { database: db({ DB: d1 }, undefined, options), calls };
+  return { database: openDb({ DB: d1 }, undefined, options), calls };
 }
 
 beforeAll(async () => {
@@ -70,12 +70,12 @@ it("a mistake in a statement is thrown as it is, at once", async () => {
 
 it("a database that never answers is unavailable by the deadline", async () => {
   const hung = wrapD1(env.DB, () => new Promise(() => {}));
-  const read = db({ DB: hung }, undefined, { deadline: Date.now() + 300 }).all("SELECT 1");
+  const read = openDb({ DB: hung }, undefined, { deadline: Date.now() + 300 }).all("SELECT 1");
   await expect(read).rejects.toThrow(DatabaseUnavailableError);
 });
 
 it("a batch is all or nothing, and a violated guard is recognised by its column", async () => {
-  const database = db(env);
+  const database = openDb(env);
   const id = crypto.randomUUID();
   await database.batch([statement("INSERT INTO note VALUES (?, 1)", id)]);
   const stale = database

@@ -1,13 +1,13 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { db, statement } from "../../src/db/client.ts";
+import { openDb, statement } from "../../src/db/client.ts";
 import { isoTimeSql, reserveStamps, stampSql } from "../../src/db/clock.ts";
 import { runs } from "../support/effort.ts";
 
 async function take(count: number, now: number): Promise<number[]> {
   const at = stampSql("registry", "Preprod", count, "key");
-  const results = await db(env).batch([
+  const results = await openDb(env).batch([
     reserveStamps("registry", "Preprod", count, now),
     statement(
       `SELECT ${at.sql} AS at FROM json_each(?)`,
@@ -57,7 +57,7 @@ it("SQL prints a stamp as Date.toISOString does", async () => {
     fc.asyncProperty(
       fc.array(fc.integer({ min: 0, max: 4_102_444_800_000 }), { minLength: 1, maxLength: 200 }),
       async (times) => {
-        const rows = await db(env).all<{ text: string }>(
+        const rows = await openDb(env).all<{ text: string }>(
           `SELECT ${isoTimeSql("value")} AS text FROM json_each(?)`,
           JSON.stringify(times),
         );

@@ -1,7 +1,7 @@
 import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { db } from "../../src/db/client.ts";
+import { openDb } from "../../src/db/client.ts";
 import { DOC_VERSION } from "../../src/escrow/store/render-record.ts";
 import worker from "../../src/worker.ts";
 import { emptyTables } from "../support/app.ts";
@@ -29,13 +29,13 @@ function fire(DB: D1Database = env.DB): Promise<void> {
 /** Every payment, purchase and registry entry, whole. */
 async function rows(): Promise<unknown[]> {
   return [
-    ...(await db(env).all("SELECT * FROM escrow ORDER BY id")),
-    ...(await db(env).all("SELECT * FROM registry_entry ORDER BY id")),
+    ...(await openDb(env).all("SELECT * FROM escrow ORDER BY id")),
+    ...(await openDb(env).all("SELECT * FROM registry_entry ORDER BY id")),
   ];
 }
 
 async function outdated(): Promise<number> {
-  const [row] = await db(env).all<{ n: number }>(
+  const [row] = await openDb(env).all<{ n: number }>(
     `SELECT (SELECT count(*) FROM escrow WHERE doc_version = 0) +
        (SELECT count(*) FROM registry_entry WHERE doc_version = 0) AS n`,
   );
@@ -106,7 +106,7 @@ describe("documents of an older version", () => {
       return run();
     });
     await fire(d1);
-    expect(await db(env).all("SELECT DISTINCT doc, doc_version FROM escrow")).toEqual([
+    expect(await openDb(env).all("SELECT DISTINCT doc, doc_version FROM escrow")).toEqual([
       { doc: "newer", doc_version: DOC_VERSION },
     ]);
     expect(await outdated()).toBe(0);

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { db, statement } from "../../src/db/client.ts";
+import { openDb, statement } from "../../src/db/client.ts";
 import { resealAll } from "../../src/db/reseal.ts";
 import { SealError, seal, unseal } from "../../src/db/sealed.ts";
 import { SEALED_COLUMNS } from "../../src/db/sealed-columns.ts";
@@ -15,14 +15,14 @@ const HOUR_MS = 60 * 60_000;
 
 /** Writes a row with a sealed value in a column, whatever else the table asks for. */
 async function insertSealed(
-  { table, column, key, boundTo }: (typeof SEALED_COLUMNS)[number],
+  { table, column, keyColumns: key, boundTo }: (typeof SEALED_COLUMNS)[number],
   name: string,
   using: typeof OLD,
 ): Promise<void> {
   const keys = key.map((one) => `${one} of ${name}`);
   const place = { table, id: keys.join(" "), column: boundTo ?? column };
   const value = await seal(using, place, `secret ${name}`);
-  const columns = await db(env).all<{ name: string; type: string; notnull: number }>(
+  const columns = await openDb(env).all<{ name: string; type: string; notnull: number }>(
     `SELECT name, type, "notnull" FROM pragma_table_info('${table}')`,
   );
   const filled = columns.filter(
@@ -34,7 +34,7 @@ async function insertSealed(
     if (part >= 0) return keys[part];
     return one.type === "INTEGER" ? 1 : `${one.name} ${name}`;
   });
-  await db(env).batch([
+  await openDb(env).batch([
     statement(
       `INSERT INTO ${table} (${filled.map((one) => one.name).join()})
        VALUES (${values.map(() => "?").join()})`,
@@ -45,10 +45,10 @@ async function insertSealed(
 
 /** The values of a column, opened; an error in place of one that does not open. */
 async function opened(
-  { table, column, key, boundTo }: (typeof SEALED_COLUMNS)[number],
+  { table, column, keyColumns: key, boundTo }: (typeof SEALED_COLUMNS)[number],
   using: typeof OLD,
 ) {
-  const rows = await db(env).all<{ id: string; value: string }>(
+  const rows = await openDb(env).all<{ id: string; value: string }>(
     `SELECT ${key.join(" || ' ' || ")} AS id, ${column} AS value FROM ${table} ORDER BY 1`,
   );
   return Promise.all(

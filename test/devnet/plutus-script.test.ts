@@ -20,7 +20,7 @@ import {
 } from "../../src/chain/plutus/contract-parameters.ts";
 import { encodePlutusData, type PlutusData } from "../../src/chain/plutus/data.ts";
 import { hashScript, parseScript, replaceParameters } from "../../src/chain/plutus/script.ts";
-import { createBlockfrost } from "../../src/chain/provider/blockfrost.ts";
+import { createBlockfrostProvider } from "../../src/chain/provider/blockfrost.ts";
 
 /** Scripts are built here by a wallet library of others, and ours must come out the same. */
 const FORMS: readonly ParameterForm[] = ["applications", "case"];
@@ -191,7 +191,7 @@ describe("a contract that is derived from what the provider shows", () => {
     try {
       const node = devnet.createChain("derive", { funds: ACTOR_FUNDS, autoMine: true });
       publishScripts(node.chain);
-      const provider = createBlockfrost({ baseUrl: node.url, projectId: "local" });
+      const provider = createBlockfrostProvider({ baseUrl: node.url, projectId: "local" });
       const shown = async (template: string) => {
         const script = parseScript(template, (await provider.scriptCbor(template)) ?? "");
         if (!script) throw new Error(`${template} is not shown`);

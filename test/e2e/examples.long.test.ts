@@ -9,7 +9,7 @@ import { buy, createPayer } from "../../devnet/demo/x402/buyer.ts";
 import { PAYEE } from "../../devnet/demo/x402/resource.ts";
 import { dollarsOf } from "../../devnet/evm/money.ts";
 import { EXAMPLE_ORIGINS } from "../../devnet/origins.ts";
-import { within } from "../../src/timeout.ts";
+import { withTimeout } from "../../src/timeout.ts";
 import {
   type Copy,
   freePort,
@@ -159,7 +159,7 @@ function example(name: string, env: Record<string, string> = {}): Copy {
 /** Runs an example to its end, and answers what it printed. */
 async function output(name: string, env: Record<string, string> = {}): Promise<string> {
   const copy = example(name, env);
-  const code = await within(WAIT_MS, copy.closed, () => {
+  const code = await withTimeout(WAIT_MS, copy.closed, () => {
     throw new Error(`${name}: no end within ${WAIT_MS} ms\n${copy.stdout}${copy.stderr}`);
   });
   expect([copy.stderr, code]).toEqual(["", 0]);

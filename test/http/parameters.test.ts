@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { flag, limit, parseTime, text, time } from "../../src/http/openapi/parameters.ts";
+import {
+  booleanParameter,
+  limitParameter,
+  parseTime,
+  textParameter,
+  timeParameter,
+} from "../../src/http/openapi/parameters.ts";
 import { REPEATED_PARAMETER, validate } from "../../src/http/validation.ts";
 
 describe("parseTime", () => {
@@ -48,9 +54,9 @@ describe("parseTime", () => {
 
 describe("query parameters", () => {
   const query = z.object({
-    limit: limit(50),
-    includeHistory: flag(false),
-    lastUpdate: time("1970-01-01T00:00:00.000Z"),
+    limit: limitParameter(50),
+    includeHistory: booleanParameter(false),
+    lastUpdate: timeParameter("1970-01-01T00:00:00.000Z"),
   });
 
   it("have their defaults", async () => {
@@ -88,7 +94,7 @@ describe("query parameters", () => {
 
 describe("body fields", () => {
   const body = z.object({
-    id: text(5),
+    id: textParameter(5),
     count: z.int().min(1).optional(),
     rate: z.number().max(1).optional(),
     list: z
@@ -96,7 +102,7 @@ describe("body fields", () => {
       .max(1)
       .optional(),
     on: z.boolean().optional(),
-    note: text().nullable().optional(),
+    note: textParameter().nullable().optional(),
     byUnit: z.record(z.string(), z.number().positive()).optional(),
   });
 
@@ -139,13 +145,13 @@ describe("body fields", () => {
   });
 
   const odd = z.object({
-    list: z.array(text()).max(5).optional(),
+    list: z.array(textParameter()).max(5).optional(),
     either: z.union([z.boolean(), z.number()]).optional(),
     form: z
       .union([
-        z.strictObject({ id: text(3) }),
-        z.object({ url: text(), name: text() }),
-        z.strictObject({ list: z.array(z.object({ id: text(3) })) }),
+        z.strictObject({ id: textParameter(3) }),
+        z.object({ url: textParameter(), name: textParameter() }),
+        z.strictObject({ list: z.array(z.object({ id: textParameter(3) })) }),
         z.string(),
       ])
       .optional(),
@@ -160,7 +166,7 @@ describe("body fields", () => {
       .string()
       .regex(/^[0-9a-f]+$/, "must be hex")
       .optional(),
-    rates: z.record(text(3), z.number()).optional(),
+    rates: z.record(textParameter(3), z.number()).optional(),
   });
 
   it.each([

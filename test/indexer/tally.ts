@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import type { TransactionPosition } from "../../src/chain/provider/provider.ts";
-import { db, statement } from "../../src/db/client.ts";
+import { openDb, statement } from "../../src/db/client.ts";
 import type { Checkpoint } from "../../src/indexer/checkpoints.ts";
 import { commitCursor, type FollowerTables } from "../../src/indexer/cursor.ts";
 import type { Follower } from "../../src/indexer/follower.ts";
-import { listPending } from "../../src/indexer/list-pending.ts";
+import { listPendingTransactions } from "../../src/indexer/list-pending.ts";
 import { comparePositions, type Position } from "../../src/indexer/position.ts";
 import { runPass } from "../../src/indexer/run-pass.ts";
 import type { FakeChain, Listed } from "./fake-chain.ts";
@@ -71,10 +71,10 @@ export async function pass(chain: FakeChain, options: PassOptions = {}): Promise
 
 /** Counts by letter, and what was counted, in chain order. */
 export async function tallied(): Promise<{ counts: Record<string, number>; steps: string[] }> {
-  const counts = await db(env).all<{ letter: string; count: number }>(
+  const counts = await openDb(env).all<{ letter: string; count: number }>(
     "SELECT letter, count FROM tally WHERE count <> 0",
   );
-  const steps = await db(env).all<{ tx: string }>(
+  const steps = await openDb(env).all<{ tx: string }>(
     `SELECT tx_hash || iif(count(*) > 1, ' ' || count(*), '') AS tx FROM tally_step
      GROUP BY tx_hash ORDER BY block_height, tx_index`,
   );
@@ -105,7 +105,7 @@ async function follow(
 ): Promise<Follower<Position, Listed, Listed, Changes>> {
   const { d1 = env.DB, threshold = 1, read, committed } = options;
   const { list = (rows) => rows, place = (found) => found } = options;
-  const ledger = db({ DB: d1 }, "Preprod", { writes: "idempotent" });
+  const ledger = openDb({ DB: d1 }, "Preprod", { writes: "idempotent" });
   const [row] = await ledger.all<{ version: number; recent: string; tipHash: string | null }>(
     "SELECT version, recent, tip_hash AS tipHash FROM registry_cursor",
   );
@@ -156,7 +156,7 @@ async function follow(
         yield { rows, isLast: true };
       })();
       const isAt = (one: Listed, at: Position) => comparePositions(positionOf(one), at) === 0;
-      return (await listPending(SOURCE, recent, pages, isAt)).pending;
+      return (await listPendingTransactions(SOURCE, recent, pages, isAt)).pending;
     },
     async read(listed) {
       read?.(listed.txHash);

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { db, statement } from "../../src/db/client.ts";
+import { openDb, statement } from "../../src/db/client.ts";
 import { emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
 import { ask, BUYER, documents, MONTH, pay, SELLER_VKEY, send, signed } from "./support.ts";
@@ -64,7 +64,7 @@ describe("a key that is bound to wallets", () => {
         id,
         vkey,
       );
-    await db(env).batch([wallet("wallet-a", SELLER_VKEY), wallet("wallet-b", "33".repeat(28))]);
+    await openDb(env).batch([wallet("wallet-a", SELLER_VKEY), wallet("wallet-b", "33".repeat(28))]);
     const [seller, stranger] = await Promise.all(
       ["wallet-a", "wallet-b"].map((id) => insertKey({ canPay: true, walletLimit: [id] })),
     );

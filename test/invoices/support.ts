@@ -4,7 +4,7 @@ import { formatAddress } from "../../src/chain/address.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
 import type { OnChainState } from "../../src/chain/network.ts";
 import { hashKey } from "../../src/chain/wallet-keys.ts";
-import { db } from "../../src/db/client.ts";
+import { openDb } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
 import type { StoredFunds } from "../../src/escrow/model/escrow-record.ts";
 import { ChangeSet } from "../../src/escrow/store/change-set.ts";
@@ -132,7 +132,7 @@ export interface PaymentOptions {
 export async function pay(...payments: PaymentOptions[]): Promise<string[]> {
   const now = Date.now();
   const sourceId = newId(now);
-  await db(env).batch(insertCursor({ id: sourceId, network: "Preprod" }, null));
+  await openDb(env).batch(insertCursor({ id: sourceId, network: "Preprod" }, null));
   const cursor: EscrowCursor = {
     sourceId,
     network: "Preprod",
@@ -177,7 +177,7 @@ export async function pay(...payments: PaymentOptions[]): Promise<string[]> {
     );
     return record.id;
   });
-  await commitChanges(db(env), cursor, changes, { recent: [], leaseUntil: now });
+  await commitChanges(openDb(env), cursor, changes, { recent: [], leaseUntil: now });
   return ids;
 }
 

@@ -14,7 +14,7 @@ import { applyTransaction, loadKnownRecords } from "../../src/escrow/sync/follow
 import { undoSteps } from "../../src/escrow/sync/undo-steps.ts";
 import { applyTaskUpdates } from "../../src/escrow/tasks/apply-task-updates.ts";
 import { LOCK_FEATURE, taskIdOf } from "../../src/escrow/tasks/task-id.ts";
-import type { Phase } from "../../src/wallets/model/phases.ts";
+import type { TransactionPhase } from "../../src/wallets/model/phases.ts";
 import { makeRecord } from "../support/sources/records.ts";
 import type { ModelDatabase } from "./database.ts";
 import { ESCROW, type EscrowChain, SOURCE } from "./escrow-chain.ts";
@@ -120,7 +120,7 @@ export class EscrowRecords {
   }
 
   /** Applies the phase of the service's transaction to its record. */
-  async tell(hash: string, phase: Phase): Promise<void> {
+  async tell(hash: string, phase: TransactionPhase): Promise<void> {
     for (const side of ["payment", "purchase"] as const) {
       const record = await this.record(side);
       const row = this.#rows(record).find((one) => one.txHash === hash);
@@ -128,7 +128,12 @@ export class EscrowRecords {
     }
   }
 
-  async #tell(record: EscrowRecord, intent: Intent, hash: string, phase: Phase): Promise<boolean> {
+  async #tell(
+    record: EscrowRecord,
+    intent: Intent,
+    hash: string,
+    phase: TransactionPhase,
+  ): Promise<boolean> {
     const task = { feature: LOCK_FEATURE, id: taskIdOf(record, intent), detail: {} };
     const transaction = {
       ...{ hash, phase, sequence: 1, sourceId: SOURCE.id, tasks: [task], inputs: [], made: [] },

@@ -47,8 +47,8 @@ function forgetful() {
   const run = async (through: WalletDatabase): Promise<WalletRun | number> =>
     restoreFromJournal({ ...ports, db: through } as unknown as WalletPorts, {
       wallet: await readWallet(db, NETWORK, VKEY),
-      open: await readOpenTransactions(db, NETWORK, VKEY),
-      late: [],
+      openTransactions: await readOpenTransactions(db, NETWORK, VKEY),
+      unsettledTransactions: [],
     });
   return { run };
 }

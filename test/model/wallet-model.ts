@@ -219,7 +219,7 @@ export class WalletModel {
         features: [stepWork(db), paymentWork(db)].map((work) => throwing(work, this.odd)),
         openKeys: async () => keys,
         listPublishedScripts: async () => this.published,
-        threshold: 1,
+        confirmationThreshold: 1,
         clock: "wall",
         now: () => this.ledger.now,
         newId: () => `op${++this.#ids}`,

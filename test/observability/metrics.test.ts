@@ -5,7 +5,7 @@ import { newId } from "../../src/db/id.ts";
 import { seal } from "../../src/db/sealed.ts";
 import { renderOpenMetrics } from "../../src/observability/open-metrics.ts";
 import { findBudgetObject } from "../../src/sources/provider.ts";
-import { providerKeyPlace } from "../../src/sources/source-row.ts";
+import { toProviderKeyEncryptionContext } from "../../src/sources/source-row.ts";
 import { app, emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { insertRows } from "../support/insert-rows.ts";
@@ -169,7 +169,7 @@ describe("GET /metrics", () => {
     for (const id of ["a", "b"]) {
       await insertFollowed(id);
       await env.DB.prepare("UPDATE payment_source SET rpc_provider_api_key = ? WHERE id = ?")
-        .bind(await seal(env, providerKeyPlace(id), key), id)
+        .bind(await seal(env, toProviderKeyEncryptionContext(id), key), id)
         .run();
     }
     const budget = await findBudgetObject(env, "Preprod", key);

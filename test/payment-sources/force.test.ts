@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { db } from "../../src/db/client.ts";
+import { openDb } from "../../src/db/client.ts";
 import { applyAllWalletChanges } from "../../src/payment-sources/apply-wallet-changes.ts";
 import { destroyUnneededKeys } from "../../src/payment-sources/destroy-unneeded-keys.ts";
 import { addRecord } from "../support/administration.ts";
@@ -34,7 +34,7 @@ async function unfinished(count = 1) {
 
 /** Of each wallet and source whether its secret is still kept. */
 async function kept(): Promise<{ wallets: boolean[]; sources: boolean[] }> {
-  const core = db(env);
+  const core = openDb(env);
   const isKept = (rows: { secret: string }[]) => rows.map(({ secret }) => secret !== "");
   return {
     wallets: isKept(await core.all("SELECT mnemonic AS secret FROM managed_wallet ORDER BY id")),
@@ -69,7 +69,7 @@ describe("force of DELETE and PATCH /payment-source-extended", () => {
       });
     expect(await kept()).toEqual({ wallets: [true], sources: [true] });
     expect((await api.ask("GET", "/api/v1/wallet/list")).data.Wallets).toEqual([]);
-    const due = await db(env).all("SELECT 1 FROM escrow WHERE due_at IS NOT NULL");
+    const due = await openDb(env).all("SELECT 1 FROM escrow WHERE due_at IS NOT NULL");
     expect(due).toEqual([]);
     await env.DB.prepare("UPDATE escrow SET on_chain_state = 'Withdrawn'").run();
     await destroy();
@@ -126,7 +126,7 @@ describe("force of DELETE and PATCH /payment-source-extended", () => {
         await tell();
         expect(await actions()).toEqual(Array(2).fill("SubmitResultInitiated"));
       }
-      expect(await db(env).all("SELECT 1 FROM job")).toEqual([]);
+      expect(await openDb(env).all("SELECT 1 FROM job")).toEqual([]);
     },
   );
 

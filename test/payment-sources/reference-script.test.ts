@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Provider, ProviderError } from "../../src/chain/provider/provider.ts";
-import { db } from "../../src/db/client.ts";
+import { openDb } from "../../src/db/client.ts";
 import type { Env } from "../../src/env.ts";
 import { publishNeededScripts } from "../../src/payment-sources/reference-script/publish-needed-scripts.ts";
-import { withdrawSpentScript } from "../../src/wallets/reference-scripts/withdraw-spent-script.ts";
+import { markSpentScriptWithdrawn } from "../../src/wallets/reference-scripts/withdraw-spent-script.ts";
 import { emptyJournals, emptyTables } from "../support/app.ts";
 import { PaymentSourceFixture } from "../support/escrow/payment-source-fixture.ts";
 import { insertRows } from "../support/insert-rows.ts";
@@ -103,7 +103,7 @@ describe("POST and DELETE /payment-source-extended/reference-script", () => {
     async (type) => {
       const buying = await PaymentSourceFixture.open(type);
       const { fixture } = buying;
-      const [seller] = await db(env).all<{ id: string }>(
+      const [seller] = await openDb(env).all<{ id: string }>(
         "SELECT id FROM managed_wallet WHERE vkey = ?",
         fixture.sellers[0].vkey,
       );
@@ -139,7 +139,7 @@ describe("POST and DELETE /payment-source-extended/reference-script", () => {
     await fixture.settle();
     const { output } = (await show(fixture)).data;
     const missed = (spenders: Provider["spenders"]) =>
-      withdrawSpentScript(db(env), { spenders }, fixture.sourceId, [output ?? ""]);
+      markSpentScriptWithdrawn(openDb(env), { spenders }, fixture.sourceId, [output ?? ""]);
     await missed(async () => null);
     await missed(async () => new Map([[7, "ab".repeat(32)]]));
     await missed(async () => {

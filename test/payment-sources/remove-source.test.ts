@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { db } from "../../src/db/client.ts";
+import { openDb } from "../../src/db/client.ts";
 import { addRecord, addRegistered } from "../support/administration.ts";
 import { emptyTables } from "../support/app.ts";
 import { type Around, countingD1, wrapD1 } from "../support/d1.ts";
@@ -40,7 +40,7 @@ describe("DELETE /payment-source-extended 200", () => {
       thresholdAmount: "1",
     });
     await api.remove(source.id);
-    const rows = await db(env).all(
+    const rows = await openDb(env).all(
       `SELECT rpc_provider_api_key AS secret FROM payment_source
        UNION ALL SELECT mnemonic FROM managed_wallet UNION ALL SELECT id FROM low_balance_rule`,
     );
@@ -63,7 +63,7 @@ describe("DELETE /payment-source-extended 200", () => {
     };
     const { status } = await api.remove(source.id, { env: { DB: wrapD1(env.DB, around) } });
     expect(status).toBe(200);
-    const rows = await db(env).all(
+    const rows = await openDb(env).all(
       `SELECT mnemonic, deleted_at IS NULL AS used FROM managed_wallet
        UNION ALL SELECT id, 1 FROM low_balance_rule`,
     );

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { db, statement } from "../../src/db/client.ts";
-import { LOCAL_CONTRACTS } from "../../src/sources/contracts/local-contracts.ts";
+import { openDb, statement } from "../../src/db/client.ts";
+import { LOCAL_SCRIPT_HASHES } from "../../src/sources/contracts/local-contracts.ts";
 import { emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
 import { SourceApi } from "../support/sources/api.ts";
@@ -34,7 +34,7 @@ async function rails(overrides: object = {}): Promise<[chain: Rail, x402: Rail]>
 }
 
 const missing = ({ Checks }: Rail) => Checks.filter((one) => !one.isComplete).map(({ id }) => id);
-const sql = (text: string, ...params: unknown[]) => db(env).batch([statement(text, ...params)]);
+const sql = (text: string, ...params: unknown[]) => openDb(env).batch([statement(text, ...params)]);
 
 /** A source of Web3ChainV2 that lacks nothing. */
 async function source(overrides: object = {}): Promise<string> {
@@ -84,7 +84,7 @@ describe("GET /rail-readiness", () => {
     await source();
     const [chain] = await rails();
     const contract = api.contract("Web3ChainV2");
-    expect(LOCAL_CONTRACTS).toContain(contract.policyId);
+    expect(LOCAL_SCRIPT_HASHES).toContain(contract.policyId);
     expect(missing(chain)).toEqual([]);
     expect(chain.isReady).toBe(true);
     expect(chain.PurchaseSources).toMatchObject([

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Metadatum } from "../../src/chain/metadata.ts";
-import { db } from "../../src/db/client.ts";
+import { openDb } from "../../src/db/client.ts";
 import { buildRegistrationLabels } from "../../src/registrations/registration-labels.ts";
 import { readRegistration } from "../../src/registrations/store.ts";
 import { type AgentProfile, readProfile } from "../../src/registry/entries/profile.ts";
@@ -118,7 +118,7 @@ describe.each(TYPES)("a token that is minted under a policy of %s", (type) => {
       fc.asyncProperty(body, async (overrides) => {
         const { status, message, data } = await fixture.register(overrides);
         expect({ status, message }).toEqual({ status: 200, message: "" });
-        const row = await readRegistration(db(env), data.id);
+        const row = await readRegistration(openDb(env), data.id);
         if (!row) throw new Error("the registration was not stored");
         const token = buildRegistrationLabels(row, "Registration", "00").get(721n);
         const metadata = jsonOf(token)[row.policyId]["00"];

@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { db } from "../../src/db/client.ts";
+import { openDb } from "../../src/db/client.ts";
 import { type EntryState, statusOf } from "../../src/registry/entries/entry.ts";
-import { checkHealth } from "../../src/registry/health/check-agents.ts";
+import { checkAgentHealth } from "../../src/registry/health/check-agents.ts";
 import { continueRemoval } from "../../src/registry/sync/continue-removal.ts";
 import { app, call, emptyTables } from "../support/app.ts";
 import { countingD1, wrapD1 } from "../support/d1.ts";
@@ -265,12 +265,12 @@ async function strikeOut(sourceId: string): Promise<void> {
     )
       .bind(sourceId)
       .run();
-    await checkHealth(
+    await checkAgentHealth(
       {
-        db: db(env),
+        db: openDb(env),
         network: "Preprod",
         sourceId,
-        outbound: { resolve: async () => ["10.0.0.1"] },
+        fetchOptions: { resolve: async () => ["10.0.0.1"] },
         intervalMs: 1000,
         now: Date.now,
       },
@@ -284,9 +284,9 @@ async function remove(sourceId: string): Promise<void> {
     id: sourceId,
     network: "Preprod" as const,
     removedAt: Date.now(),
-    isEnded: false,
+    isDeregistered: false,
   };
-  while (await continueRemoval(db(env), removed, Date.now()));
+  while (await continueRemoval(openDb(env), removed, Date.now()));
 }
 
 it("a status follows from the token first, and from checks only while there is one to check", () => {

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { db, statement } from "../../src/db/client.ts";
+import { openDb, statement } from "../../src/db/client.ts";
 import { ChangeSet } from "../../src/escrow/store/change-set.ts";
 import { loadRecords } from "../../src/escrow/store/load-records.ts";
 import { writeChanges } from "../../src/escrow/store/write-changes.ts";
@@ -23,7 +23,7 @@ beforeAll(async () => {
   deployment = await openDeployment();
   const { service, resources } = deployment;
   await warn(resources.boughtPurchaseId);
-  await db(env).batch([
+  await openDb(env).batch([
     statement("UPDATE low_balance_rule SET threshold = ?", "9000000000000000"),
     statement(
       "UPDATE transfer SET top_up_wallet_id = ?, wallet_id = ?",
@@ -41,21 +41,21 @@ beforeAll(async () => {
 
 /** Has the deadline of a purchase be near. */
 async function warn(id: string): Promise<void> {
-  const { records } = await loadRecords(db(env), [], "SELECT ?2", id);
+  const { records } = await loadRecords(openDb(env), [], "SELECT ?2", id);
   const record = found(records, () => true);
   const changes = new ChangeSet([record], Date.now(), 1);
   changes.recordDeadlineWarning(record, { step: "FundsLocking", time: Date.now() + MINUTE }, true);
   const { sourceId, network } = record;
-  await db(env).batch(writeChanges(changes, { sourceId, network }));
+  await openDb(env).batch(writeChanges(changes, { sourceId, network }));
 }
 
 /** Has a top-up of the owner's wallet be sent, be confirmed, and fail. */
 async function topUp(): Promise<void> {
-  const [row] = await listTransfers(db(env), { limit: 1 });
+  const [row] = await listTransfers(openDb(env), { limit: 1 });
   if (!row) throw new Error("there is no transfer");
   const become = (change: object, givenUp: string | null) =>
     addTopUpEvents([{ row, change, task: null, update: null, givenUp }], Date.now()).events;
-  await db(env).batch([
+  await openDb(env).batch([
     ...become({ state: "Sent" }, null),
     ...become({ state: "Confirmed" }, null),
     ...become({ state: "Failed" }, "It failed"),

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { db } from "../../src/db/client.ts";
+import { openDb } from "../../src/db/client.ts";
 import { readSyncStatuses } from "../../src/sources/cursor.ts";
 import { emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
@@ -45,11 +45,11 @@ async function shortPass(chain: TestChain, source: string): Promise<void> {
 }
 
 async function isBackfilling(source: string): Promise<boolean> {
-  const [row] = await db(env).all<{ backfill: string | null }>(
+  const [row] = await openDb(env).all<{ backfill: string | null }>(
     "SELECT backfill FROM source_cursor WHERE source_id = ?",
     source,
   );
-  const status = (await readSyncStatuses(db(env), [source], Date.now())).get(source);
+  const status = (await readSyncStatuses(openDb(env), [source], Date.now())).get(source);
   expect(status?.syncInProgress).toBe(row?.backfill !== null);
   return row?.backfill !== null;
 }
@@ -153,13 +153,13 @@ describe("wallets added later", () => {
 
 /** The purchases of a source by the buyer whose wallet they are of, and whether its sync failed. */
 async function purchases(source: string) {
-  const rows = await db(env).all<{ buyer: string; identifier: string; state: string }>(
+  const rows = await openDb(env).all<{ buyer: string; identifier: string; state: string }>(
     `SELECT note AS buyer, blockchain_identifier AS identifier, on_chain_state AS state
      FROM escrow JOIN managed_wallet ON vkey = wallet->>'vkey'
      WHERE escrow.source_id = ? AND side = 'purchase' ORDER BY escrow.id`,
     source,
   );
-  const [cursor] = await db(env).all<{ error: string | null }>(
+  const [cursor] = await openDb(env).all<{ error: string | null }>(
     "SELECT error FROM source_cursor WHERE source_id = ?",
     source,
   );

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { listLoopbackOrigins } from "../../src/http/outbound/loopback-origins.ts";
 import { resolveChainClock } from "../../src/sources/chain-clock.ts";
 import {
-  LOCAL_CONTRACTS,
+  LOCAL_SCRIPT_HASHES,
   refuseMixingWithDevelopment,
 } from "../../src/sources/contracts/local-contracts.ts";
 import { emptyTables } from "../support/app.ts";
@@ -12,7 +12,7 @@ import { insertSource } from "../support/sources/sources.ts";
 beforeEach(emptyTables);
 
 describe("development and real money", () => {
-  it.each(LOCAL_CONTRACTS)("never meet at the local contract %s", (scriptHash) => {
+  it.each(LOCAL_SCRIPT_HASHES)("never meet at the local contract %s", (scriptHash) => {
     for (const network of ["Preprod", "Mainnet"] as const)
       expect(() => refuseMixingWithDevelopment({}, { network, scriptHash })).toThrow(
         expect.objectContaining({ status: 400 }),

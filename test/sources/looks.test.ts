@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createBlockfrost } from "../../src/chain/provider/blockfrost.ts";
+import { createBlockfrostProvider } from "../../src/chain/provider/blockfrost.ts";
 import type { Block } from "../../src/chain/provider/provider.ts";
-import { db } from "../../src/db/client.ts";
+import { openDb } from "../../src/db/client.ts";
 import { readSyncStatuses } from "../../src/sources/cursor.ts";
 import { findBudgetObject } from "../../src/sources/provider.ts";
 import { call, emptyTables } from "../support/app.ts";
@@ -22,10 +22,10 @@ async function followed() {
 }
 
 const blockAt = ({ url }: TestChain) =>
-  createBlockfrost({ baseUrl: url, projectId: "any" }).latestBlock();
+  createBlockfrostProvider({ baseUrl: url, projectId: "any" }).latestBlock();
 
 const errorOf = async (source: string) =>
-  (await readSyncStatuses(db(env, "Preprod"), [source], Date.now())).get(source)?.error;
+  (await readSyncStatuses(openDb(env, "Preprod"), [source], Date.now())).get(source)?.error;
 
 /** Uses up what the source's key has for looks that nobody waits for. */
 async function useUp(chain: TestChain): Promise<void> {

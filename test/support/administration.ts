@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { db, statement } from "../../src/db/client.ts";
+import { openDb, statement } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
 import type { Step } from "../../src/escrow/model/intent.ts";
 import { ChangeSet } from "../../src/escrow/store/change-set.ts";
@@ -48,5 +48,5 @@ export async function addRegistered(
       sourceId,
       wallet.walletVkey,
     );
-  await db(env).batch(Array.from({ length: agents }, one));
+  await openDb(env).batch(Array.from({ length: agents }, one));
 }

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { apiKey } from "../../src/api-keys/tables.ts";
 import { createToken, hashToken, maskToken } from "../../src/api-keys/token.ts";
-import { db } from "../../src/db/client.ts";
+import { openDb } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
 
 interface KeyOptions {
@@ -24,7 +24,7 @@ export async function insertKey(options: KeyOptions): Promise<string> {
   const now = Date.now();
   const { token = createToken("User"), networkLimit = ["Preprod", "Mainnet"], ...others } = options;
   const { walletLimit, spendingLimits, returnAddresses = [], ...rest } = others;
-  await db(env)
+  await openDb(env)
     .orm.insert(apiKey)
     .values({
       id: newId(now),

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { z } from "zod";
-import { db, statement } from "../../src/db/client.ts";
+import { openDb, statement } from "../../src/db/client.ts";
 import { commitWithAudit } from "../../src/http/audit.ts";
 import type { AppEnv, Caller } from "../../src/http/context.ts";
 import { drainBody } from "../../src/http/drain-body.ts";
@@ -10,7 +10,7 @@ import { ApiError, createErrorResponse } from "../../src/http/errors.ts";
 import { allowAnyOrigin, assignRequestId, setSecurityHeaders } from "../../src/http/headers.ts";
 import { runIdempotently } from "../../src/http/idempotency.ts";
 import { createNotFoundHandler } from "../../src/http/not-found.ts";
-import { page } from "../../src/http/openapi/parameters.ts";
+import { pageParameters } from "../../src/http/openapi/parameters.ts";
 
 const CALLERS: Record<string, Caller> = {
   admin: {
@@ -18,10 +18,10 @@ const CALLERS: Record<string, Caller> = {
     permission: "Admin",
     canPay: true,
     networkLimit: null,
-    usageLimited: false,
+    isUsageLimited: false,
   },
-  payer: { id: "payer", permission: "User", canPay: true, networkLimit: [], usageLimited: false },
-  user: { id: "user", permission: "User", canPay: false, networkLimit: [], usageLimited: false },
+  payer: { id: "payer", permission: "User", canPay: true, networkLimit: [], isUsageLimited: false },
+  user: { id: "user", permission: "User", canPay: false, networkLimit: [], isUsageLimited: false },
 };
 
 /** Effects of POST /things, kept where a second run would show. */
@@ -45,7 +45,7 @@ function createTestApp() {
       path: "/things",
       access: "User",
       scope: "owner",
-      query: z.object(page),
+      query: z.object(pageParameters),
     },
     async (_, { query }) => ({ name: `first ${query.limit}` }),
   );
@@ -62,7 +62,7 @@ function createTestApp() {
       idempotent: true,
     },
     async (c, { body }) => {
-      const database = db(c.env, undefined, { writes: "idempotent" });
+      const database = openDb(c.env, undefined, { writes: "idempotent" });
       const now = Date.now();
       return runIdempotently(c, database, now, async (remember) => {
         if (body.name === "fails") throw new ApiError(409, "name: fails");

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { db } from "../../src/db/client.ts";
+import { openDb } from "../../src/db/client.ts";
 import { checkLowBalances } from "../../src/wallets/rules/low-balance.ts";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
@@ -47,7 +47,7 @@ async function check(options: Parameters<typeof run>[1] = {}): Promise<void> {
 }
 
 async function events(): Promise<{ sequence: number; data: Record<string, unknown> }[]> {
-  const rows = await db(env).all<{ sequence: number; data: string }>(
+  const rows = await openDb(env).all<{ sequence: number; data: string }>(
     "SELECT sequence, data FROM event WHERE kind = 'WALLET_LOW_BALANCE' ORDER BY seq",
   );
   return rows.map(({ sequence, data }) => ({ sequence, data: JSON.parse(data) }));
@@ -287,7 +287,7 @@ describe("/wallet/low-balance", () => {
     const { data } = await create();
     await api.ask("PATCH", RULES, { id: data.id, enabled: false });
     await api.ask("DELETE", RULES, { id: data.id });
-    const rows = await db(env).all<{ action: string }>(
+    const rows = await openDb(env).all<{ action: string }>(
       "SELECT action FROM audit WHERE target = ? ORDER BY action",
       data.id,
     );

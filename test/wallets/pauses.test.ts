@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { ProviderError } from "../../src/chain/provider/provider.ts";
-import { computeProviderRetry, computeRetryDelay } from "../../src/wallets/queue/backoff.ts";
-import { decideOutcome, findDelay } from "../../src/wallets/queue/outcome.ts";
+import { computeProviderRetryAt, computeRetryDelay } from "../../src/wallets/queue/backoff.ts";
+import { decideAttemptOutcome, findTaskDelay } from "../../src/wallets/queue/outcome.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const SOON = NOW + 30_000;
@@ -17,7 +17,7 @@ it("a task waits for a provider some minutes at the most, whatever it says", () 
   const times = fc.option(fc.integer({ min: 0, max: 2 * NOW }));
   fc.assert(
     fc.property(times, (retryAt) => {
-      const again = computeProviderRetry(retryAt, NOW);
+      const again = computeProviderRetryAt(retryAt, NOW);
       expect(again).toBe(Math.min(Math.max(retryAt ?? 0, SOON), LATEST));
     }),
   );
@@ -26,6 +26,6 @@ it("a task waits for a provider some minutes at the most, whatever it says", () 
 it("a quota that is over, or a ban, puts no task off beyond that", () => {
   const error = new ProviderError("status 402", { status: 402, retryAt: NOW + 86_400_000 });
   const waits = { attempts: 3, reasonCode: "provider", dueAt: LATEST };
-  expect(decideOutcome(3, error, NOW)).toMatchObject({ task: waits });
-  expect(findDelay(error, NOW)?.dueAt).toBe(LATEST);
+  expect(decideAttemptOutcome(3, error, NOW)).toMatchObject({ task: waits });
+  expect(findTaskDelay(error, NOW)?.dueAt).toBe(LATEST);
 });

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { seal } from "../../src/db/sealed.ts";
-import { toEndpointPlace } from "../../src/webhooks/endpoints/open-receiver.ts";
+import { toEndpointEncryptionContext } from "../../src/webhooks/endpoints/open-receiver.ts";
 import { emptyTables } from "../support/app.ts";
 import { shortenTimeouts } from "../support/crash-at.ts";
 import { sampled } from "../support/effort.ts";
@@ -125,7 +125,7 @@ describe.each(sampled(6, HOSTILE_URLS).map((hostile) => hostile.replace(/^http:/
     it("is not sent to, if it is stored all the same", async () => {
       const webhookId = await createPublic();
       await env.DB.prepare("UPDATE webhook_endpoint SET url = ?")
-        .bind(await seal(env, toEndpointPlace(webhookId, "url"), hostile))
+        .bind(await seal(env, toEndpointEncryptionContext(webhookId, "url"), hostile))
         .run();
       await expectNotSent(webhookId, expect.stringMatching(/^must /));
     });

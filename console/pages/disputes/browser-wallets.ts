@@ -1,6 +1,6 @@
 /** Wallets of the browser that sign proposals, as CIP-30 has them on `window.cardano`. */
 import { textAt, valueAt } from "../../ui/path.ts";
-import type { Helper } from "../../ui/resource.ts";
+import type { FormHelper } from "../../ui/resource.ts";
 
 /** What is used of an enabled wallet; addresses are bytes in hex. */
 interface WalletApi {
@@ -17,7 +17,7 @@ interface BrowserWallet {
 }
 
 /** Each wallet that the browser has, as what fills in a proposal's signature. */
-export function listBrowserWallets(row: unknown): readonly Helper[] {
+export function listSigningHelpers(row: unknown): readonly FormHelper[] {
   const found = (globalThis as { cardano?: Record<string, BrowserWallet> }).cardano ?? {};
   return Object.values(found)
     .filter((one) => typeof one?.enable === "function" && typeof one.name === "string")

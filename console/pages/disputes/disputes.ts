@@ -1,15 +1,15 @@
 /** Disputes, which administrators of the contract settle: how far each is, and what can be done. */
 import { formatAmount, formatUnit } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
-import type { Action, Field, Page } from "../../ui/resource.ts";
-import { listBrowserWallets } from "./browser-wallets.ts";
+import type { Action, Field, PageDefinition } from "../../ui/resource.ts";
+import { listSigningHelpers } from "./browser-wallets.ts";
 
 interface Funds {
   unit: string;
   amount: string;
 }
 
-const isOpen = (row: unknown) => textAt(row, "Proposal.state") === "Collecting";
+const isProposalOpen = (row: unknown) => textAt(row, "Proposal.state") === "Collecting";
 
 /** What the buyer is to get is typed in; the seller gets what is left. */
 function createProposeAction(row: unknown): Action {
@@ -54,7 +54,7 @@ export function computeSplit(locked: readonly Funds[], buyer: readonly string[])
   return { BuyerFunds: BuyerFunds.filter(isNonZero), SellerFunds: SellerFunds.filter(isNonZero) };
 }
 
-export const disputes: Page = {
+export const disputesPage: PageDefinition = {
   name: "disputes",
   title: "Disputes",
   access: "User",
@@ -101,8 +101,8 @@ export const disputes: Page = {
           ],
           fromRow: { proposalId: "Proposal.id" },
           needs: "User",
-          isApplicable: isOpen,
-          helpers: listBrowserWallets,
+          isApplicable: isProposalOpen,
+          helpers: listSigningHelpers,
           shows: [
             { heading: "State", path: "state", as: "tag" },
             { heading: "Signatures missing", path: "missingSignatures" },
@@ -116,7 +116,7 @@ export const disputes: Page = {
           path: "/dispute/proposal",
           hasNetwork: true,
           fromRow: { proposalId: "Proposal.id" },
-          isApplicable: isOpen,
+          isApplicable: isProposalOpen,
           isFinal: true,
         },
       ],

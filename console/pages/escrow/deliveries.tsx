@@ -1,10 +1,10 @@
 /** The deliveries of one escrow's events, with their attempts. */
-import { POLL_INTERVAL_MS, useLive } from "../../api/live.ts";
-import { call } from "../../api/request.ts";
+import { POLL_INTERVAL_MS, useLiveData } from "../../api/live.ts";
+import { callApi } from "../../api/request.ts";
 import { Problem } from "../../ui/action-dialog.tsx";
 import { splitWords } from "../../ui/format.ts";
 import { pageHref } from "../../ui/route.ts";
-import { Records, Tag, Time } from "../../ui/value.tsx";
+import { RecordList, Tag, Time } from "../../ui/value.tsx";
 
 interface Delivery {
   id: string;
@@ -18,10 +18,10 @@ interface Delivery {
 const MAX_EVENTS = "50";
 
 export function Deliveries({ id }: { id: string }) {
-  const live = useLive(
+  const live = useLiveData(
     `deliveries ${id}`,
     (signal) =>
-      call<{ Deliveries: Delivery[] }>(
+      callApi<{ Deliveries: Delivery[] }>(
         {
           method: "GET",
           path: "/webhooks/deliveries",
@@ -48,7 +48,7 @@ export function Deliveries({ id }: { id: string }) {
           <li key={`${event} ${webhookId}`}>
             {splitWords(kind)} <Tag name={status} /> <Time value={createdAt} /> ·{" "}
             <a href={pageHref("webhooks", "", { on: webhookId })}>endpoint</a>
-            {AttemptLog.length > 0 && <Records records={AttemptLog} />}
+            {AttemptLog.length > 0 && <RecordList records={AttemptLog} />}
           </li>
         ))}
       </ul>

@@ -10,10 +10,10 @@ import type { EscrowRow, Side } from "./sides.ts";
  */
 export function describeNext(side: Side, row: EscrowRow, now: number): string {
   const text = textAt(row, "Next.waitsFor");
-  return `${describeNextStep(side, row, now)}${text && ` (The service: ${text}.)`}`;
+  return `${describeByState(side, row, now)}${text && ` (The service: ${text}.)`}`;
 }
 
-function describeNextStep(side: Side, row: EscrowRow, now: number): string {
+function describeByState(side: Side, row: EscrowRow, now: number): string {
   const { requestedAction, errorType } = row.NextAction;
   const formatDueTime = (path: string) => {
     const time = toEpochMs(textAt(row, path));

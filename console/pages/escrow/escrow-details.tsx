@@ -1,42 +1,42 @@
 /** One escrow: where it stands, what happens next, and what can be done. */
-import { FAST_POLL_INTERVAL_MS, useLive } from "../../api/live.ts";
-import { CallError, call } from "../../api/request.ts";
+import { FAST_POLL_INTERVAL_MS, useLiveData } from "../../api/live.ts";
+import { CallError, callApi } from "../../api/request.ts";
 import { hasAccess } from "../../api/session.ts";
 import { ActionDialog, Problem } from "../../ui/action-dialog.tsx";
 import { formatDate, formatRelativeTime } from "../../ui/format.ts";
 import { RawJson } from "../../ui/list/row-details.tsx";
 import { useOpenedAction } from "../../ui/opened-action.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
-import type { Kind } from "../../ui/resource.ts";
+import type { ValueKind } from "../../ui/resource.ts";
 import { changeQuery, network, pageHref, route } from "../../ui/route.ts";
 import { LoadingIndicator } from "../../ui/status.tsx";
 import { clock, Facts, Tag, Value } from "../../ui/value.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { describeNext } from "./describe-next.ts";
 import { type EscrowRow, SIDES, type Side } from "./sides.ts";
-import { isOpen, listOfferedSteps, type OfferedStep } from "./steps.ts";
+import { isStepOpen, listOfferedSteps, type OfferedStep } from "./steps.ts";
 import { Timeline } from "./timeline.tsx";
 
 interface EscrowPair {
   row: EscrowRow | null;
   /** The record of the other side, where that is ours too. */
-  other: EscrowRow | null;
+  otherRow: EscrowRow | null;
 }
 
 async function readEscrow(side: Side, id: string, signal: AbortSignal): Promise<EscrowPair> {
   const query = { network: network.value, id, includeHistory: "true" };
-  const data = await call<Record<string, EscrowRow[]>>(
+  const data = await callApi<Record<string, EscrowRow[]>>(
     { method: "GET", path: `/${side}`, query },
     signal,
   );
   const row = data[SIDES[side].list]?.[0] ?? null;
-  return { row, other: row && (await readOtherSide(side, row, signal)) };
+  return { row, otherRow: row && (await readOtherSide(side, row, signal)) };
 }
 
 async function readOtherSide(side: Side, row: EscrowRow, signal: AbortSignal) {
   const { other } = SIDES[side];
   const body = { network: network.value, blockchainIdentifiers: [row.blockchainIdentifier] };
-  const data = await call<Record<string, EscrowRow[]>>(
+  const data = await callApi<Record<string, EscrowRow[]>>(
     { method: "POST", path: `/${other}/resolve-blockchain-identifier`, body },
     signal,
   );
@@ -44,7 +44,7 @@ async function readOtherSide(side: Side, row: EscrowRow, signal: AbortSignal) {
 }
 
 export function EscrowDetails({ side, id }: { side: Side; id: string }) {
-  const live = useLive(
+  const live = useLiveData(
     `${side} ${network.value} ${id}`,
     (signal) => readEscrow(side, id, signal),
     FAST_POLL_INTERVAL_MS,
@@ -65,7 +65,7 @@ export function EscrowDetails({ side, id }: { side: Side; id: string }) {
         <EscrowPanels
           side={side}
           row={row}
-          other={live.data?.other ?? null}
+          otherRow={live.data?.otherRow ?? null}
           refresh={live.refresh}
         />
       )}
@@ -73,7 +73,7 @@ export function EscrowDetails({ side, id }: { side: Side; id: string }) {
   );
 }
 
-const FACTS: readonly (readonly [head: string, path: string, kind?: Kind])[] = [
+const FACTS: readonly (readonly [head: string, path: string, kind?: ValueKind])[] = [
   ["Agent", "agentName"],
   ["Agent identifier", "agentIdentifier", "code"],
   ["Identifier", "blockchainIdentifier", "code"],
@@ -99,7 +99,7 @@ const FACTS: readonly (readonly [head: string, path: string, kind?: Kind])[] = [
 function EscrowPanels({
   side,
   row,
-  other,
+  otherRow: other,
   refresh,
 }: EscrowPair & { side: Side; row: EscrowRow; refresh: () => void }) {
   const { funds, counterparty, other: otherSide } = SIDES[side];
@@ -189,7 +189,7 @@ function EscrowPanels({
 /** A step whose time has not come, or is over, says so. */
 function StepButton({ step, now }: { step: OfferedStep; now: number }) {
   const { action, notBefore, deadline } = step;
-  if (isOpen(step, now))
+  if (isStepOpen(step, now))
     return (
       <button
         type="button"

@@ -1,7 +1,7 @@
 /** Payments and purchases: the same live table of the two sides, and one escrow of them. */
 
-import { FAST_POLL_INTERVAL_MS, useLive } from "../../api/live.ts";
-import { call } from "../../api/request.ts";
+import { FAST_POLL_INTERVAL_MS, useLiveData } from "../../api/live.ts";
+import { callApi } from "../../api/request.ts";
 import { Problem } from "../../ui/action-dialog.tsx";
 import { parseMinorUnits } from "../../ui/format.ts";
 import { Filters, Pager } from "../../ui/list/filters.tsx";
@@ -14,7 +14,7 @@ import { LoadingIndicator } from "../../ui/status.tsx";
 import { clock } from "../../ui/value.tsx";
 import { UNITS, WALLET_KEYS } from "../fields/known-ids.ts";
 import { EscrowDetails } from "./escrow-details.tsx";
-import { SaveCsv } from "./save-csv.tsx";
+import { SaveCsvButton } from "./save-csv.tsx";
 import { ACTIONS, ERROR_TYPES, type EscrowRow, SIDES, type Side, STATES } from "./sides.ts";
 
 const PAGE_SIZE = 50;
@@ -48,10 +48,10 @@ const columnsOf = (side: Side): readonly Column[] => [
   { heading: "Wallet", path: "SmartContractWallet.walletAddress", as: "code" },
   { heading: "Result until", path: "submitResultTime", as: "time" },
   { heading: "Unlocks", path: "unlockTime", as: "time" },
-  { heading: "Changed", path: STAMP_PATH, as: "time" },
+  { heading: "Changed", path: CHANGED_AT_PATH, as: "time" },
 ];
 
-const STAMP_PATH = "nextActionOrOnChainStateOrResultLastChangedAt";
+const CHANGED_AT_PATH = "nextActionOrOnChainStateOrResultLastChangedAt";
 
 interface EscrowRows {
   rows: EscrowRow[];
@@ -75,8 +75,8 @@ function readListQuery(): Record<string, string> {
   return asked;
 }
 
-async function readPage(side: Side, asked: Record<string, string>, signal: AbortSignal) {
-  const data = await call<Record<string, EscrowRow[]>>(
+async function readEscrowPage(side: Side, asked: Record<string, string>, signal: AbortSignal) {
+  const data = await callApi<Record<string, EscrowRow[]>>(
     { method: "GET", path: `/${side}`, query: asked },
     signal,
   );
@@ -91,12 +91,14 @@ async function readChanges(
 ): Promise<EscrowRow[]> {
   const { lastUpdate, cursorId = "" } = after;
   const query = { network: network.value, limit: MAX_CHANGES, lastUpdate, cursorId };
-  const data = await call<Record<string, EscrowRow[]>>(
+  const data = await callApi<Record<string, EscrowRow[]>>(
     { method: "GET", path: `/${side}/diff`, query },
     signal,
   );
   const changed = data[SIDES[side].list] ?? [];
-  return changed.filter((row) => row.id !== cursorId || textAt(row, STAMP_PATH) !== lastUpdate);
+  return changed.filter(
+    (row) => row.id !== cursorId || textAt(row, CHANGED_AT_PATH) !== lastUpdate,
+  );
 }
 
 function findNewestChange(
@@ -105,7 +107,7 @@ function findNewestChange(
 ): EscrowRows["after"] {
   let after = before ?? { lastUpdate: new Date(0).toISOString(), cursorId: undefined };
   for (const row of rows) {
-    const stamp = textAt(row, STAMP_PATH);
+    const stamp = textAt(row, CHANGED_AT_PATH);
     if (stamp > after.lastUpdate || (stamp === after.lastUpdate && row.id > (after.cursorId ?? "")))
       after = { lastUpdate: stamp, cursorId: row.id };
   }
@@ -113,21 +115,21 @@ function findNewestChange(
 }
 
 /** Reads the page, then only what changed. A filtered page is read again once something did. */
-async function readRows(
+async function readEscrowRows(
   side: Side,
   asked: Record<string, string>,
   signal: AbortSignal,
   before: EscrowRows | null,
 ) {
   if (before === null) {
-    const rows = await readPage(side, asked, signal);
+    const rows = await readEscrowPage(side, asked, signal);
     return { rows, after: findNewestChange(rows) };
   }
   const changed = await readChanges(side, before, signal);
   if (changed.length === 0) return before;
   const after = findNewestChange(changed, before.after);
   const isPlain = Object.keys(asked).every((name) => name === "network" || name === "limit");
-  if (!isPlain) return { rows: await readPage(side, asked, signal), after };
+  if (!isPlain) return { rows: await readEscrowPage(side, asked, signal), after };
   const byId = new Map([...before.rows, ...changed].map((row) => [row.id, row]));
   const oldest = before.rows.length < PAGE_SIZE ? "" : (before.rows.at(-1)?.id ?? "");
   const rows = [...byId.values()]
@@ -138,9 +140,9 @@ async function readRows(
 
 function EscrowList({ side }: { side: Side }) {
   const asked = readListQuery();
-  const live = useLive<EscrowRows>(
+  const live = useLiveData<EscrowRows>(
     `${side} ${JSON.stringify(asked)}`,
-    (signal, before) => readRows(side, asked, signal, before),
+    (signal, before) => readEscrowRows(side, asked, signal, before),
     FAST_POLL_INTERVAL_MS,
   );
   const rows = live.data?.rows ?? [];
@@ -152,7 +154,7 @@ function EscrowList({ side }: { side: Side }) {
       <p class="about">{about}</p>
       <Filters filters={FILTERS} />
       <div class="tools">
-        <SaveCsv side={side} query={asked} />
+        <SaveCsvButton side={side} query={asked} />
       </div>
       {live.error && <Problem problem={live.error} />}
       {live.data === null && live.error === null && <LoadingIndicator />}
@@ -167,7 +169,7 @@ function EscrowList({ side }: { side: Side }) {
           keyOf={({ id }) => id}
           renderRowLink={({ id }, text) => <a href={pageHref(side, id)}>{text}</a>}
           isRecentlyChanged={(row) =>
-            clock.value - Date.parse(textAt(row, STAMP_PATH)) < CHANGE_HIGHLIGHT_MS
+            clock.value - Date.parse(textAt(row, CHANGED_AT_PATH)) < CHANGE_HIGHLIGHT_MS
           }
         />
       )}

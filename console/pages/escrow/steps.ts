@@ -39,7 +39,7 @@ const createStepAction = (
   steps,
 });
 
-const STEPS: Record<Side, readonly StepAction[]> = {
+const STEP_ACTIONS: Record<Side, readonly StepAction[]> = {
   payment: [
     {
       ...createStepAction(
@@ -162,7 +162,7 @@ export function listOfferedSteps(side: Side, row: EscrowRow): OfferedStep[] {
 export function listAllActions(side: Side): readonly Action[] {
   return [
     ...createRecoveryActions(side),
-    ...STEPS[side],
+    ...STEP_ACTIONS[side],
     ...(side === "purchase" ? [CANCEL_ACTION] : []),
   ];
 }
@@ -172,14 +172,14 @@ function listChainSteps(side: Side, row: EscrowRow): OfferedStep[] {
   const { onChainState } = row;
   const isUnderWay = /(Requested|Initiated)$/.test(row.NextAction.requestedAction);
   if (onChainState === null || isUnderWay) return listCancelSteps(side, row);
-  return STEPS[side].flatMap(({ steps: [step], ...action }) => {
+  return STEP_ACTIONS[side].flatMap(({ steps: [step], ...action }) => {
     const rule = step && ruleOf(step, row.PaymentSource.paymentSourceType);
     const transition = transitionOf(rule, onChainState);
     // The contract lets a buyer renew a dispute, which changes nothing: the API does not.
     const isRenewal = step === "SetRefundRequested" && onChainState === "Disputed";
     if (transition === undefined || isRenewal) return [];
-    const notBefore = boundOf(side, row, transition.notBefore);
-    const deadline = boundOf(side, row, transition.deadline);
+    const notBefore = boundTimeOf(side, row, transition.notBefore);
+    const deadline = boundTimeOf(side, row, transition.deadline);
     // It could begin only after its end: never.
     if (deadline !== null && (notBefore ?? 0) >= deadline) return [];
     return [
@@ -195,11 +195,11 @@ function listCancelSteps(side: Side, row: EscrowRow): OfferedStep[] {
 }
 
 /** Whether a step's time has come and is not over. */
-export function isOpen({ notBefore, deadline }: OfferedStep, now: number): boolean {
+export function isStepOpen({ notBefore, deadline }: OfferedStep, now: number): boolean {
   return (notBefore ?? 0) <= now && now < (deadline ?? Number.POSITIVE_INFINITY);
 }
 
-function boundOf(side: Side, row: EscrowRow, bound: TimeBound): number | null {
+function boundTimeOf(side: Side, row: EscrowRow, bound: TimeBound): number | null {
   if (bound === null) return null;
   if (bound !== "buyerCooldown" && bound !== "sellerCooldown") return toEpochMs(textAt(row, bound));
   const isOurs = (bound === "buyerCooldown") === (side === "purchase");

@@ -20,7 +20,7 @@ interface TimelineEntry {
 }
 
 /** An escrow that is over has no deadline ahead. */
-function entriesOf(row: EscrowRow, now: number): TimelineEntry[] {
+function timelineEntriesOf(row: EscrowRow, now: number): TimelineEntry[] {
   const isOver =
     row.NextAction.requestedAction === "None" && /^$|Withdrawn$/.test(row.onChainState ?? "");
   const listAt = (path: string) => (valueAt(row, path) as unknown[] | undefined) ?? [];
@@ -59,7 +59,7 @@ function entriesOf(row: EscrowRow, now: number): TimelineEntry[] {
 export function Timeline({ row, now }: { row: EscrowRow; now: number }) {
   return (
     <ol class="timeline">
-      {entriesOf(row, now).map(({ time, what, note, txHash, isBad }) => (
+      {timelineEntriesOf(row, now).map(({ time, what, note, txHash, isBad }) => (
         <li
           key={`${time} ${what} ${txHash ?? ""}`}
           class={`${time > now ? "future" : ""} ${isBad ? "bad" : ""}`}

@@ -1,12 +1,12 @@
 /** Lists of names that pages choose from. A test holds each against the API's own. */
 import { EVENT_KINDS } from "../../../src/events/event-kinds.ts";
 
-export const DRIVES = ["all", "finish", "nothing"] as const;
+export const AUTOMATION_MODES = ["all", "finish", "nothing"] as const;
 export const WALLET_TYPES = ["Purchasing", "Selling", "Funding"] as const;
 export const SOURCE_TYPES = ["Web3ChainV1", "Web3ChainV2"] as const;
 export const WEBHOOK_FORMATS = ["EXTENDED", "CHAT", "GOOGLE_CHAT", "DISCORD"] as const;
 export { EVENT_KINDS };
 
 /** What `drives` does, for the hints of forms. */
-export const DRIVES_HINT =
+export const AUTOMATION_MODE_HINT =
   "all: new and open escrows; finish: only what is open is ended; nothing: it is only watched.";

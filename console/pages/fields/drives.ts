@@ -1,14 +1,14 @@
 import type { Field } from "../../ui/resource.ts";
-import { DRIVES, DRIVES_HINT } from "./choices.ts";
+import { AUTOMATION_MODE_HINT, AUTOMATION_MODES } from "./choices.ts";
 
 /** What may be done with a source or a wallet. */
-export const drives: Field = {
+export const automationModeField: Field = {
   name: "drives",
   label: "Drives",
   as: "choice",
-  choices: DRIVES,
+  choices: AUTOMATION_MODES,
   from: "drives",
   initial: "all",
   isRequired: true,
-  hint: DRIVES_HINT,
+  hint: AUTOMATION_MODE_HINT,
 };

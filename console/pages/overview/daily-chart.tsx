@@ -7,9 +7,9 @@ export interface DayCount {
   byState: { onChainState: string | null; count: number }[];
 }
 
-const WIDTH = 300;
-const HEIGHT = 90;
-const GAP = 2;
+const CHART_WIDTH = 300;
+const CHART_HEIGHT = 90;
+const BAR_GAP = 2;
 
 /** What an escrow has come to, in the order in which a bar stacks it. */
 const OUTCOMES = [
@@ -18,7 +18,7 @@ const OUTCOMES = [
   ["locked", /./],
   ["unlocked", /^$/],
 ] as const;
-const LABELS = {
+const OUTCOME_LABELS = {
   ended: "paid out",
   claimed: "refund or dispute",
   locked: "locked",
@@ -34,19 +34,23 @@ function outcomeOf(state: string | null): Outcome {
 export function DailyChart({ title, days }: { title: string; days: readonly DayCount[] }) {
   if (days.every(({ total }) => total === 0)) return null;
   const most = Math.max(...days.map(({ total }) => total));
-  const width = WIDTH / days.length;
+  const width = CHART_WIDTH / days.length;
   return (
     <figure class="days">
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+      <svg
+        viewBox={`0 0 ${CHART_WIDTH} ${CHART_HEIGHT}`}
+        preserveAspectRatio="none"
+        aria-hidden="true"
+      >
         {days.flatMap((day, i) =>
           barSegmentsOf(day).map(({ outcome, below, count }) => (
             <rect
               key={`${day.day} ${outcome}`}
               class={outcome}
-              x={i * width + GAP / 2}
-              width={width - GAP}
-              y={HEIGHT - ((below + count) / most) * HEIGHT}
-              height={(count / most) * HEIGHT}
+              x={i * width + BAR_GAP / 2}
+              width={width - BAR_GAP}
+              y={CHART_HEIGHT - ((below + count) / most) * CHART_HEIGHT}
+              height={(count / most) * CHART_HEIGHT}
             />
           )),
         )}
@@ -54,7 +58,7 @@ export function DailyChart({ title, days }: { title: string; days: readonly DayC
       <figcaption>
         {OUTCOMES.map(([outcome]) => (
           <span key={outcome} class={outcome}>
-            {LABELS[outcome]}
+            {OUTCOME_LABELS[outcome]}
           </span>
         ))}
       </figcaption>

@@ -1,5 +1,5 @@
 /** Escrows that need a person: what went wrong, what is disputed, and what has to be done in time. */
-import { call } from "../../api/request.ts";
+import { callApi } from "../../api/request.ts";
 import { formatRelativeTime, splitWords, toEpochMs } from "../../ui/format.ts";
 import { textAt } from "../../ui/path.ts";
 import { network, pageHref } from "../../ui/route.ts";
@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 const LIST_LIMIT = "100";
 
 async function readEscrows(side: Side, query: Record<string, string>, signal: AbortSignal) {
-  const data = await call<Record<string, EscrowRow[]>>(
+  const data = await callApi<Record<string, EscrowRow[]>>(
     {
       method: "GET",
       path: `/${side}`,
@@ -22,17 +22,17 @@ async function readEscrows(side: Side, query: Record<string, string>, signal: Ab
   return data[SIDES[side].list] ?? [];
 }
 
-function errorOf({ NextAction: { errorType } }: EscrowRow): string {
+function describeError({ NextAction: { errorType } }: EscrowRow): string {
   return errorType === null || errorType === "Unknown" ? "a person has to decide" : errorType;
 }
 
-const nameOf = (row: EscrowRow) => textAt(row, "agentName") || row.id;
+const displayNameOf = (row: EscrowRow) => textAt(row, "agentName") || row.id;
 
 export async function readManualActionTodos(side: Side, signal: AbortSignal): Promise<Todo[]> {
   const rows = await readEscrows(side, { filterNeedsManualAction: "true" }, signal);
   return rows.map((row) => ({
     isBad: true,
-    what: `${side === "payment" ? "Payment" : "Purchase"} ${nameOf(row)}: ${errorOf(row)}`,
+    what: `${side === "payment" ? "Payment" : "Purchase"} ${displayNameOf(row)}: ${describeError(row)}`,
     todo: row.NextAction.errorNote ?? "Open it: what happens next, and what can be done, is there.",
     href: pageHref(side, row.id),
     same: `${row.blockchainIdentifier} ${row.NextAction.errorNote}`,
@@ -49,7 +49,7 @@ interface Dispute {
 
 export async function readDisputeTodos(signal: AbortSignal): Promise<Todo[]> {
   const query = { network: network.value, limit: LIST_LIMIT };
-  const { Disputes } = await call<{ Disputes: Dispute[] }>(
+  const { Disputes } = await callApi<{ Disputes: Dispute[] }>(
     { method: "GET", path: "/dispute", query },
     signal,
   );
@@ -119,7 +119,7 @@ export async function readDeadlineTodos(signal: AbortSignal): Promise<Todo[]> {
         const [what, does] =
           time < now ? ["missed its deadline", missed] : [formatRelativeTime(time, now), todo];
         if (does === null) return [];
-        const title = `${side === "payment" ? "Payment" : "Purchase"} ${nameOf(row)}: ${what}`;
+        const title = `${side === "payment" ? "Payment" : "Purchase"} ${displayNameOf(row)}: ${what}`;
         const same = time < now ? { same: `${row.blockchainIdentifier} late` } : {};
         return [{ time, what: title, todo: does, href: pageHref(side, row.id), ...same }];
       });
@@ -142,7 +142,10 @@ interface Task {
 /** Steps of managed wallets that need a person's decision, or whose deadline is near. */
 export async function readTaskTodos(signal: AbortSignal): Promise<Todo[]> {
   const query = { network: network.value, limit: LIST_LIMIT };
-  const { Tasks } = await call<{ Tasks: Task[] }>({ method: "GET", path: "/task", query }, signal);
+  const { Tasks } = await callApi<{ Tasks: Task[] }>(
+    { method: "GET", path: "/task", query },
+    signal,
+  );
   return Tasks.flatMap(({ id, kind, step, status, reason, deadline }) => {
     const time = toEpochMs(deadline) ?? Number.POSITIVE_INFINITY;
     if (status === "NeedsPerson" || time > Date.now() + HOUR_MS) return [];

@@ -1,6 +1,6 @@
 /** What needs a person, first; then whether money moves. */
-import { FAST_POLL_INTERVAL_MS, POLL_INTERVAL_MS, useLive } from "../../api/live.ts";
-import { call } from "../../api/request.ts";
+import { FAST_POLL_INTERVAL_MS, POLL_INTERVAL_MS, useLiveData } from "../../api/live.ts";
+import { callApi } from "../../api/request.ts";
 import { hasAccess } from "../../api/session.ts";
 import { Problem } from "../../ui/action-dialog.tsx";
 import { formatDuration } from "../../ui/format.ts";
@@ -42,7 +42,7 @@ interface TodoGroup {
   errors: string[];
 }
 
-async function combineParts(parts: Promise<TodoPart>[]): Promise<TodoGroup> {
+async function combineTodoParts(parts: Promise<TodoPart>[]): Promise<TodoGroup> {
   const found = await Promise.all(parts);
   return {
     todos: deduplicateTodos(found.flatMap(({ todos }) => todos)),
@@ -51,7 +51,7 @@ async function combineParts(parts: Promise<TodoPart>[]): Promise<TodoGroup> {
 }
 
 const readEscrowTodos = (signal: AbortSignal) =>
-  combineParts([
+  combineTodoParts([
     readTodoPart("Payments", readManualActionTodos("payment", signal)),
     readTodoPart("Purchases", readManualActionTodos("purchase", signal)),
     readTodoPart("Tasks", readTaskTodos(signal)),
@@ -60,7 +60,7 @@ const readEscrowTodos = (signal: AbortSignal) =>
   ]);
 
 const readListTodos = (signal: AbortSignal) =>
-  combineParts(
+  combineTodoParts(
     TODO_SOURCES.filter(({ access: needs }) => hasAccess(needs)).map((trouble) =>
       readTodoPart(trouble.title, readTodos(trouble, signal)),
     ),
@@ -81,13 +81,13 @@ const HEALTH_TODOS: Record<string, string> = {
 /** Each part is shown as soon as it is there: what is slow keeps nobody from seeing the others. */
 export function Overview() {
   const withNetwork = (name: string) => `${name} ${network.value}`;
-  const health = useLive(
+  const health = useLiveData(
     withNetwork("health"),
-    (signal) => call<Health>({ method: "GET", path: "/health" }, signal),
+    (signal) => callApi<Health>({ method: "GET", path: "/health" }, signal),
     FAST_POLL_INTERVAL_MS,
   );
-  const escrows = useLive(withNetwork("escrows"), readEscrowTodos, FAST_POLL_INTERVAL_MS * 2);
-  const troubles = useLive(withNetwork("troubles"), readListTodos, POLL_INTERVAL_MS);
+  const escrows = useLiveData(withNetwork("escrows"), readEscrowTodos, FAST_POLL_INTERVAL_MS * 2);
+  const troubles = useLiveData(withNetwork("troubles"), readListTodos, POLL_INTERVAL_MS);
   const parts = [troubles, escrows].flatMap(({ data }) => data ?? []);
   const isWhole = health.data !== null && parts.length === 2;
   const sources = health.data?.sources.filter((one) => one.network === network.value) ?? [];
@@ -109,7 +109,7 @@ export function Overview() {
           ...parts.flatMap(({ todos }) => todos),
         ]}
       />
-      <Sources sources={sources} />
+      <SyncStatus sources={sources} />
       {/* A browser makes few calls at once: what needs a person goes before the sums. */}
       {(isWhole || health.error) && (
         <>
@@ -137,7 +137,7 @@ function toHealthTodo({ kind, count }: Health["reasons"][number]): Todo {
 
 /** So many stand on the first page; the lists have the others. */
 const MAX_TODOS = 12;
-const NEEDS_PERSON = { filterNeedsManualAction: "true" };
+const MANUAL_ACTION_QUERY = { filterNeedsManualAction: "true" };
 
 function Todos({ todos, isWhole }: { todos: readonly Todo[]; isWhole: boolean }) {
   if (todos.length === 0)
@@ -153,16 +153,17 @@ function Todos({ todos, isWhole }: { todos: readonly Todo[]; isWhole: boolean })
       ))}
       {rest > 0 && (
         <li>
-          … and {rest} more. <a href={pageHref("payment", "", NEEDS_PERSON)}>Payments</a> and{" "}
-          <a href={pageHref("purchase", "", NEEDS_PERSON)}>purchases</a> that a person has to decide
-          on, <a href={pageHref("disputes")}>disputes</a>, <a href={pageHref("tasks")}>tasks</a>.
+          … and {rest} more. <a href={pageHref("payment", "", MANUAL_ACTION_QUERY)}>Payments</a> and{" "}
+          <a href={pageHref("purchase", "", MANUAL_ACTION_QUERY)}>purchases</a> that a person has to
+          decide on, <a href={pageHref("disputes")}>disputes</a>,{" "}
+          <a href={pageHref("tasks")}>tasks</a>.
         </li>
       )}
     </ul>
   );
 }
 
-function Sources({ sources }: { sources: Health["sources"] }) {
+function SyncStatus({ sources }: { sources: Health["sources"] }) {
   // Ages are of the moment of the answer: they are shown again with each.
   void clock.value;
   if (sources.length === 0) return null;

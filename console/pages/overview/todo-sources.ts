@@ -1,5 +1,5 @@
 /** Lists that are searched for what needs a person, with the sentence that says what to do. */
-import { call } from "../../api/request.ts";
+import { callApi } from "../../api/request.ts";
 import type { Access } from "../../api/session.ts";
 import { formatAmount, formatUnit } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
@@ -33,7 +33,7 @@ interface TodoSource {
 }
 
 const UNSETTLED_MIN_AGE_MS = 5 * 60_000;
-const listAt = (row: unknown, path: string) =>
+const arrayAt = (row: unknown, path: string) =>
   (valueAt(row, path) as unknown[] | null | undefined) ?? [];
 
 export const TODO_SOURCES: readonly TodoSource[] = [
@@ -47,7 +47,7 @@ export const TODO_SOURCES: readonly TodoSource[] = [
       if (textAt(row, "network") !== network.value) return null;
       const name = textAt(row, "note") || textAt(row, "id");
       const href = pageHref("wallets", "", { on: textAt(row, "id") });
-      const [lack] = listAt(row, "Missing");
+      const [lack] = arrayAt(row, "Missing");
       if (valueAt(row, "SpentElsewhere") && textAt(row, "drives") !== "nothing")
         return {
           what: `Wallet ${name} is used elsewhere`,
@@ -130,6 +130,6 @@ export const TODO_SOURCES: readonly TodoSource[] = [
 /** What is wrong with the rows of a list. */
 export async function readTodos(trouble: TodoSource, signal: AbortSignal): Promise<Todo[]> {
   const { path, query, rowsMember: rows, toTodo: find } = trouble;
-  const data = await call<Record<string, unknown[]>>({ method: "GET", path, query }, signal);
+  const data = await callApi<Record<string, unknown[]>>({ method: "GET", path, query }, signal);
   return (data[rows] ?? []).flatMap((row) => find(row) ?? []);
 }

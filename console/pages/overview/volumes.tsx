@@ -1,12 +1,12 @@
 /** How many escrows are in which state, of those that were made in a time. */
-import { POLL_INTERVAL_MS, useLive } from "../../api/live.ts";
-import { call } from "../../api/request.ts";
+import { POLL_INTERVAL_MS, useLiveData } from "../../api/live.ts";
+import { callApi } from "../../api/request.ts";
 import { splitWords } from "../../ui/format.ts";
 import { changeQuery, network, pageHref, route } from "../../ui/route.ts";
 import { SIDES, type Side } from "../escrow/sides.ts";
 import { DailyChart, type DayCount } from "./daily-chart.tsx";
 
-interface Counts {
+interface EscrowCounts {
   total: number;
   byState: { onChainState: string | null; count: number }[];
   byDay: DayCount[];
@@ -25,13 +25,13 @@ function startOfPeriod(period: Period): string {
   return new Date(Math.floor((Date.now() - days * DAY_MS) / 60_000) * 60_000).toISOString();
 }
 
-function readCounts(period: Period, signal: AbortSignal) {
+function readEscrowCounts(period: Period, signal: AbortSignal) {
   const days = String(PERIODS[period] ?? MAX_DAYS);
   const query = { network: network.value, createdFrom: startOfPeriod(period), days };
   return Promise.all(
     (["payment", "purchase"] as const).map(async (side) => ({
       side,
-      ...(await call<Counts>({ method: "GET", path: `/${side}/count`, query }, signal)),
+      ...(await callApi<EscrowCounts>({ method: "GET", path: `/${side}/count`, query }, signal)),
     })),
   );
 }
@@ -39,9 +39,9 @@ function readCounts(period: Period, signal: AbortSignal) {
 export function Volumes() {
   const asked = route.value.query.period;
   const period = (Object.keys(PERIODS) as Period[]).find((one) => one === asked) ?? "week";
-  const live = useLive(
+  const live = useLiveData(
     `volumes ${network.value} ${period}`,
-    (signal) => readCounts(period, signal),
+    (signal) => readEscrowCounts(period, signal),
     POLL_INTERVAL_MS,
   );
   return (
@@ -61,7 +61,7 @@ export function Volumes() {
       </div>
       <div class="cards">
         {live.data?.map(({ side, ...counts }) => (
-          <Chart key={side} side={side} counts={counts} />
+          <VolumeChart key={side} side={side} counts={counts} />
         ))}
       </div>
     </>
@@ -72,7 +72,13 @@ const BAR_WIDTH = 300;
 const ROW_HEIGHT = 26;
 
 /** A bar for each state; the numbers stand beside it, so that nobody has to read the bars. */
-function Chart({ side, counts: { total, byState, byDay } }: { side: Side; counts: Counts }) {
+function VolumeChart({
+  side,
+  counts: { total, byState, byDay },
+}: {
+  side: Side;
+  counts: EscrowCounts;
+}) {
   const most = Math.max(1, ...byState.map(({ count }) => count));
   return (
     <section class="card" aria-label={SIDES[side].title}>

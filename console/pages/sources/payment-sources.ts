@@ -2,7 +2,7 @@
 
 import type { Field, Resource } from "../../ui/resource.ts";
 import { SOURCE_TYPES } from "../fields/choices.ts";
-import { drives } from "../fields/drives.ts";
+import { automationModeField } from "../fields/drives.ts";
 import { WALLETS } from "../fields/known-ids.ts";
 import { showBudgetAction } from "./budget.ts";
 
@@ -50,7 +50,7 @@ const derivedContractFields: readonly Field[] = [
     hint: "For Web3ChainV1 only.",
   },
   { name: "cooldownTime", label: "Cooldown in milliseconds", as: "number" },
-  drives,
+  automationModeField,
 ];
 
 export const paymentSources: Resource = {
@@ -112,7 +112,7 @@ export const paymentSources: Resource = {
       description: "Changes what is done with this source's escrows, or the provider's key.",
       method: "PATCH",
       path: "/payment-source-extended",
-      fields: [drives, { ...providerKeyField, hint: "Left as it is when empty." }],
+      fields: [automationModeField, { ...providerKeyField, hint: "Left as it is when empty." }],
       fromRow: { id: "id" },
     },
     showBudgetAction,

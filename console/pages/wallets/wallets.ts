@@ -1,7 +1,7 @@
 import { textAt } from "../../ui/path.ts";
-import type { Action, Column, Field, Page } from "../../ui/resource.ts";
+import type { Action, Column, Field, PageDefinition } from "../../ui/resource.ts";
 import { WALLET_TYPES } from "../fields/choices.ts";
-import { drives } from "../fields/drives.ts";
+import { automationModeField } from "../fields/drives.ts";
 import { PAYMENT_SOURCES, UNITS } from "../fields/known-ids.ts";
 import { transactions, transfers } from "./payments.ts";
 import { balanceRules } from "./rules.ts";
@@ -52,7 +52,7 @@ const createRemoveAction = (walletType: string): Action => ({
   isApplicable: (row) => textAt(row, "type") === walletType,
 });
 
-export const wallets: Page = {
+export const walletsPage: PageDefinition = {
   name: "wallets",
   title: "Wallets",
   access: "+PAY",
@@ -91,7 +91,7 @@ export const wallets: Page = {
           method: "POST",
           path: "/wallet",
           hasNetwork: true,
-          fields: [sourceField, typeField, noteField, collectionAddressField, drives],
+          fields: [sourceField, typeField, noteField, collectionAddressField, automationModeField],
           shows: createdWalletColumns,
         },
         {
@@ -107,7 +107,7 @@ export const wallets: Page = {
             { name: "walletMnemonic", label: "Mnemonic", as: "secret", isRequired: true },
             noteField,
             collectionAddressField,
-            drives,
+            automationModeField,
           ],
           shows: createdWalletColumns.slice(1),
         },
@@ -120,7 +120,7 @@ export const wallets: Page = {
             "Changes what the wallet does, its note, or where its revenue or refunds go.",
           method: "PATCH",
           path: "/wallet",
-          fields: [noteField, collectionAddressField, drives],
+          fields: [noteField, collectionAddressField, automationModeField],
           fromRow: { id: "id" },
         },
         {

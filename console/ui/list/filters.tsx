@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { FieldInput } from "../form.tsx";
 import type { Field } from "../resource.ts";
-import { changeQuery, LIST_START, route } from "../route.ts";
+import { changeQuery, LIST_START_QUERY, route } from "../route.ts";
 
 /** Filters change the URL, and the URL the list. */
 export function Filters({ filters }: { filters: readonly Field[] }) {
@@ -24,7 +24,7 @@ function Filter({ field, value }: { field: Field; value: string }) {
   useEffect(() => setTyped(value), [value]);
   useEffect(() => {
     if (typed === value) return;
-    const applyFilter = () => changeQuery({ ...LIST_START, [field.name]: typed }, true);
+    const applyFilter = () => changeQuery({ ...LIST_START_QUERY, [field.name]: typed }, true);
     const timer = setTimeout(applyFilter, field.choices ? 0 : TYPING_DELAY_MS);
     return () => clearTimeout(timer);
   }, [typed]);
@@ -44,12 +44,12 @@ export function Pager({
   return (
     <nav class="pager" aria-label="Pages of the list">
       {!isFirst && (
-        <button type="button" onClick={() => changeQuery(LIST_START)}>
+        <button type="button" onClick={() => changeQuery(LIST_START_QUERY)}>
           Newest
         </button>
       )}
       {older !== undefined && (
-        <button type="button" onClick={() => changeQuery({ ...LIST_START, ...older })}>
+        <button type="button" onClick={() => changeQuery({ ...LIST_START_QUERY, ...older })}>
           Older
         </button>
       )}

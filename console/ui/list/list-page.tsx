@@ -1,10 +1,10 @@
 /** A page that is made of lists: one, or several as tabs. */
 import { hasAccess } from "../../api/session.ts";
-import type { Page } from "../resource.ts";
+import type { PageDefinition } from "../resource.ts";
 import { pageHref, route } from "../route.ts";
 import { ResourceList } from "./resource-list.tsx";
 
-export function ListPage({ page }: { page: Page }) {
+export function ListPage({ page }: { page: PageDefinition }) {
   const tabs = page.tabs.filter(({ needs }) => hasAccess(needs ?? page.access));
   const selected = tabs.find(({ name }) => name === route.value.query.tab) ?? tabs[0];
   return (

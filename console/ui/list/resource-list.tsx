@@ -1,13 +1,13 @@
 /** A list of the API as a table: live, filtered by the URL, and with what can be done with its rows. */
 import type { ComponentChildren } from "preact";
-import { useLive } from "../../api/live.ts";
-import { type Call, call, urlOf } from "../../api/request.ts";
+import { useLiveData } from "../../api/live.ts";
+import { type ApiRequest, callApi, urlOf } from "../../api/request.ts";
 import { hasAccess } from "../../api/session.ts";
 import { ActionDialog, Problem } from "../action-dialog.tsx";
-import { setAtPath } from "../form.tsx";
+import { setValueAtPath } from "../form.tsx";
 import { useOpenedAction } from "../opened-action.ts";
 import { textAt } from "../path.ts";
-import type { Action, Related, Resource } from "../resource.ts";
+import type { Action, RelatedList, Resource } from "../resource.ts";
 import { changeQuery, network, route } from "../route.ts";
 import { LoadingIndicator } from "../status.tsx";
 import { PageLink } from "../value.tsx";
@@ -18,13 +18,17 @@ import { Table } from "./table.tsx";
 const PAGE_SIZE = 25;
 
 /** What a list asks the API for, by the parameters of the URL. */
-export function createListCall(resource: Resource, query: Readonly<Record<string, string>>): Call {
+export function createListRequest(
+  resource: Resource,
+  query: Readonly<Record<string, string>>,
+): ApiRequest {
   const { method = "GET", path, hasNetwork, isWhole, fixed = {}, filters = [] } = resource;
   const { pageRows = PAGE_SIZE } = resource;
   const asked: Record<string, string> = { ...fixed };
   if (hasNetwork) asked.network = network.value;
   if (!isWhole) asked.limit = String(pageRows);
-  for (const name of Object.keys(cursorOf(resource))) if (query[name]) asked[name] = query[name];
+  for (const name of Object.keys(cursorPathsOf(resource)))
+    if (query[name]) asked[name] = query[name];
   for (const { name, initial = "" } of filters) {
     const value = query[name] ?? initial;
     if (value !== "") asked[name] = value;
@@ -33,19 +37,19 @@ export function createListCall(resource: Resource, query: Readonly<Record<string
   const body: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(asked)) {
     const isList = filters.some((one) => one.name === name && one.as === "choices");
-    setAtPath(body, name, name === "limit" ? Number(value) : isList ? [value] : value);
+    setValueAtPath(body, name, name === "limit" ? Number(value) : isList ? [value] : value);
   }
   return { method, path, body };
 }
 
 /** Parameters of the next page, and where the last row has them. */
-const cursorOf = ({ key = "id", cursor = {} }: Resource) => ({
+const cursorPathsOf = ({ key = "id", cursor = {} }: Resource) => ({
   cursorId: [key].flat()[0] ?? "",
   ...cursor,
 });
 
 /** What identifies a row, in the URL too. */
-function keyOf({ key = "id" }: Resource, row: unknown): string {
+function rowKeyOf({ key = "id" }: Resource, row: unknown): string {
   return [key]
     .flat()
     .map((path) => textAt(row, path))
@@ -59,20 +63,22 @@ export function ResourceList({ resource }: { resource: Resource }) {
     ({ name, isRequired, unlessGiven = name, initial }) =>
       isRequired && !(query[name] ?? initial) && !query[unlessGiven],
   );
-  const asked = createListCall(resource, query);
+  const asked = createListRequest(resource, query);
   const name = missing ? "" : `${urlOf(asked)} ${JSON.stringify(asked.body ?? "")}`;
-  const live = useLive(name, async (signal) =>
+  const live = useLiveData(name, async (signal) =>
     missing
       ? []
-      : ((await call<Record<string, unknown[]>>(asked, signal))[resource.rowsMember] ?? []),
+      : ((await callApi<Record<string, unknown[]>>(asked, signal))[resource.rowsMember] ?? []),
   );
   const rows = live.data ?? [];
-  const selected = rows.find((row) => keyOf(resource, row) === query.on) ?? null;
+  const selected = rows.find((row) => rowKeyOf(resource, row) === query.on) ?? null;
   const actions = [
     ...(resource.actions ?? []),
     ...(selected === null ? [] : (resource.listRowActions?.(selected) ?? [])),
   ];
-  const offered = [...creates, ...(selected === null ? [] : actions)].filter(isOffered(selected));
+  const offered = [...creates, ...(selected === null ? [] : actions)].filter(
+    isActionOffered(selected),
+  );
   const found = offered.find((one) => one.name === query.do);
   const opened = useOpenedAction(`${query.do} ${query.on ?? ""}`, found, selected);
   const last = rows.at(-1);
@@ -81,7 +87,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
     <>
       <p class="about">{resource.description}</p>
       <div class="tools">
-        {creates.filter(isOffered(null)).map((one) => (
+        {creates.filter(isActionOffered(null)).map((one) => (
           <ActionButton key={one.name} action={one} on={undefined} />
         ))}
       </div>
@@ -91,11 +97,11 @@ export function ResourceList({ resource }: { resource: Resource }) {
       {missing && <p class="empty">Choose: {missing.label}.</p>}
       {selected !== null && (
         <RowDetails
-          title={textAt(selected, columns[0]?.path ?? "") || keyOf(resource, selected)}
+          title={textAt(selected, columns[0]?.path ?? "") || rowKeyOf(resource, selected)}
           row={selected}
         >
-          {actions.filter(isOffered(selected)).map((one) => (
-            <ActionButton key={one.name} action={one} on={keyOf(resource, selected)} />
+          {actions.filter(isActionOffered(selected)).map((one) => (
+            <ActionButton key={one.name} action={one} on={rowKeyOf(resource, selected)} />
           ))}
           {related.map((one) => (
             <RelatedLink key={one.label} related={one} row={selected} />
@@ -108,9 +114,9 @@ export function ResourceList({ resource }: { resource: Resource }) {
           title={resource.title}
           columns={columns}
           rows={rows}
-          keyOf={(row) => keyOf(resource, row)}
+          keyOf={(row) => rowKeyOf(resource, row)}
           renderRowLink={(row, text) => (
-            <ToggleRowButton id={keyOf(resource, row)} isOpen={row === selected}>
+            <ToggleRowButton id={rowKeyOf(resource, row)} isOpen={row === selected}>
               {text}
             </ToggleRowButton>
           )}
@@ -120,7 +126,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
         <Pager
           older={
             last !== undefined && rows.length >= (resource.pageRows ?? PAGE_SIZE)
-              ? pickValues(last, cursorOf(resource))
+              ? pickValues(last, cursorPathsOf(resource))
               : undefined
           }
         />
@@ -138,7 +144,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
   );
 }
 
-function RelatedLink({ related, row }: { related: Related; row: unknown }) {
+function RelatedLink({ related, row }: { related: RelatedList; row: unknown }) {
   const { label, page, pageWhen, tab, id, query } = related;
   const to = pageWhen && textAt(row, pageWhen.at) === pageWhen.is ? pageWhen.page : page;
   return (
@@ -157,7 +163,7 @@ function pickValues(row: unknown, from: Readonly<Record<string, string>>): Recor
   return Object.fromEntries(Object.entries(from).map(([name, path]) => [name, textAt(row, path)]));
 }
 
-const isOffered =
+const isActionOffered =
   (row: unknown) =>
   ({ needs = "Admin", isApplicable: when }: Action): boolean =>
     hasAccess(needs) && (when === undefined || when(row));

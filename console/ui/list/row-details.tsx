@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { formatMemberName } from "../format.ts";
 import { textAt } from "../path.ts";
-import type { Kind } from "../resource.ts";
+import type { ValueKind } from "../resource.ts";
 import { changeQuery } from "../route.ts";
 import { Facts, Value } from "../value.tsx";
 
@@ -18,7 +18,7 @@ export function RowDetails({
   children: ComponentChildren;
 }) {
   const members = Object.entries(row as object).flatMap(([name, value]) =>
-    isNested(value)
+    isObject(value)
       ? Object.entries(value).map(([inner, one]) => [`${name}: ${inner}`, inner, one] as const)
       : [[name, name, value] as const],
   );
@@ -39,7 +39,7 @@ export function RowDetails({
       <Facts
         facts={members.map(([title, name, value]) => [
           formatMemberName(title),
-          <Value key={title} kind={kindOf(name, value)} value={value} />,
+          <Value key={title} kind={valueKindOf(name, value)} value={value} />,
         ])}
       />
       <RawJson value={row} />
@@ -47,11 +47,11 @@ export function RowDetails({
   );
 }
 
-function isFlat(value: unknown): boolean {
-  return isNested(value) && Object.values(value).every((one) => typeof one !== "object" || !one);
+function isFlatObject(value: unknown): boolean {
+  return isObject(value) && Object.values(value).every((one) => typeof one !== "object" || !one);
 }
 
-function isNested(value: unknown): value is object {
+function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -65,7 +65,7 @@ export function RawJson({ value }: { value: unknown }) {
 }
 
 /** How a member is shown, by its name and its value. */
-export function kindOf(name: string, value: unknown): Kind {
+export function valueKindOf(name: string, value: unknown): ValueKind {
   if (typeof value === "boolean") return "flag";
   if (Array.isArray(value)) {
     if (value.length === 0) return "list";
@@ -74,7 +74,7 @@ export function kindOf(name: string, value: unknown): Kind {
         ? "funds"
         : "json";
     if (value.every((one) => typeof one !== "object")) return "list";
-    return value.every(isFlat) ? "records" : "json";
+    return value.every(isFlatObject) ? "records" : "json";
   }
   if (typeof value === "object" && value !== null) return "json";
   if (/(At|From|Time|Until|since|Check|DateTime)$/.test(name) && typeof value === "string")

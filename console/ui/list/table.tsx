@@ -45,7 +45,7 @@ export function Table<Row>({
                 <td
                   key={column.heading}
                   data-label={column.heading}
-                  class={isEmpty(valueAt(row, column.path)) ? "bare" : ""}
+                  class={isEmptyValue(valueAt(row, column.path)) ? "bare" : ""}
                 >
                   {i === 0 ? (
                     open(row, <RowName value={valueAt(row, column.path)} fallback={keyOf(row)} />)
@@ -68,7 +68,7 @@ function RowName({ value, fallback }: { value: unknown; fallback: string }) {
   return <>{name.includes(" ") || name.includes("/") ? name : shortenId(name)}</>;
 }
 
-function isEmpty(value: unknown): boolean {
+function isEmptyValue(value: unknown): boolean {
   return value === null || value === undefined || value === "" || String(value) === "";
 }
 

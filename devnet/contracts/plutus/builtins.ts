@@ -1,5 +1,5 @@
 /** The built-in functions that the contracts use, by their names in the Plutus Core specification. */
-import { BUILTIN_BITS, TERM } from "../../../src/chain/plutus/flat.ts";
+import { BUILTIN_BITS, TERM_TAGS } from "../../../src/chain/plutus/flat.ts";
 import {
   applyAll,
   type Bool,
@@ -21,7 +21,7 @@ import {
 function builtin(number: number, types = 0): (...values: Term<Kind>[]) => Term<never> {
   let called: Term<never> = {
     write(to) {
-      writeTag(to, TERM.builtin);
+      writeTag(to, TERM_TAGS.builtin);
       to.bits.write(number, BUILTIN_BITS);
     },
   };

@@ -3,8 +3,8 @@ import { encodeBytes } from "../../../src/chain/cbor.ts";
 import { encodePlutusData, type PlutusData } from "../../../src/chain/plutus/data.ts";
 import {
   BitWriter,
-  TERM,
   TERM_BITS,
+  TERM_TAGS,
   writeData,
   writeNatural,
 } from "../../../src/chain/plutus/flat.ts";
@@ -33,12 +33,12 @@ export function compile(
   const constants = parameters.map(encodePlutusData);
   for (const part of VERSION) writeNatural(bits, part);
   if (form === "applications") {
-    for (const _ of constants) bits.write(TERM.application, TERM_BITS);
+    for (const _ of constants) bits.write(TERM_TAGS.application, TERM_BITS);
     writeProgram(bits, term);
     for (const constant of constants) writeData(bits, constant);
   } else {
-    bits.write(TERM.case, TERM_BITS);
-    bits.write(TERM.constr, TERM_BITS);
+    bits.write(TERM_TAGS.case, TERM_BITS);
+    bits.write(TERM_TAGS.constr, TERM_BITS);
     bits.write(0, NUMBER_BITS);
     for (const constant of constants) {
       bits.write(1, MORE_BITS);
@@ -66,8 +66,8 @@ function writeProgram(bits: BitWriter, term: Term<Kind>): void {
     },
   };
   for (const _ of definitions) {
-    writeTag(to, TERM.application);
-    writeTag(to, TERM.lambda);
+    writeTag(to, TERM_TAGS.application);
+    writeTag(to, TERM_TAGS.lambda);
   }
   term.write(to, definitions.length);
   for (const [level, definition] of [...definitions.entries()].reverse())

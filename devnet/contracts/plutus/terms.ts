@@ -4,7 +4,7 @@
  */
 
 import type { BitWriter } from "../../../src/chain/plutus/flat.ts";
-import { TERM, TERM_BITS, writeNatural } from "../../../src/chain/plutus/flat.ts";
+import { TERM_BITS, TERM_TAGS, writeNatural } from "../../../src/chain/plutus/flat.ts";
 
 /** The type of a term's result. */
 export type Kind =
@@ -58,7 +58,7 @@ export function writeTag(to: Target, tag: number): void {
 function variable(level: number): Term<never> {
   return {
     write(to, depth) {
-      writeTag(to, TERM.variable);
+      writeTag(to, TERM_TAGS.variable);
       writeNatural(to.bits, BigInt(depth - level));
     },
   };
@@ -70,7 +70,7 @@ export function lambda<A extends Kind, R extends Kind>(
 ): Term<Function<A, R>> {
   return {
     write(to, depth) {
-      writeTag(to, TERM.lambda);
+      writeTag(to, TERM_TAGS.lambda);
       body(variable(depth)).write(to, depth + 1);
     },
   };
@@ -82,7 +82,7 @@ export function apply<A extends Kind, R extends Kind>(
 ): Term<R> {
   return {
     write(to, depth) {
-      writeTag(to, TERM.application);
+      writeTag(to, TERM_TAGS.application);
       called.write(to, depth);
       argument.write(to, depth);
     },
@@ -99,11 +99,11 @@ export function bind<A extends Kind, R extends Kind>(
 
 /** Delays a term's evaluation until `force`. */
 export function delay<T extends Kind>(term: Term<T>): Term<Delayed<T>> {
-  return prefixed(TERM.delay, term);
+  return prefixed(TERM_TAGS.delay, term);
 }
 
 export function force<T extends Kind>(term: Term<Delayed<T>>): Term<T> {
-  return prefixed(TERM.force, term);
+  return prefixed(TERM_TAGS.force, term);
 }
 
 function prefixed(tag: number, term: Term<Kind>): Term<never> {
@@ -118,7 +118,7 @@ function prefixed(tag: number, term: Term<Kind>): Term<never> {
 /** Ends the program with a failure. */
 export const error: Term<never> = {
   write(to) {
-    writeTag(to, TERM.error);
+    writeTag(to, TERM_TAGS.error);
   },
 };
 

@@ -80,12 +80,12 @@ export function toBlockchainIdentifier(datum: EscrowDatum, contractAddress: stri
   });
 }
 
-function sellerIdOf({ sellerNonce, agentIdentifier }: Terms): string {
+function sellerIdOf({ sellerNonce, agentIdentifier }: SignedTerms): string {
   return sellerNonce + (agentIdentifier ?? "");
 }
 
 /** The part of a datum that the seller signs. */
-export type Terms = Pick<
+export type SignedTerms = Pick<
   EscrowDatum,
   | "version"
   | "inputHash"
@@ -111,7 +111,7 @@ export interface TermsContext {
 
 /** The canonical JSON text of the terms, and its SHA-256: the payload of the seller's signature. */
 export function encodeSignedTerms(
-  terms: Terms,
+  terms: SignedTerms,
   { contractAddress, requestedFunds, supportedPaymentSourceIndex }: TermsContext,
 ): { text: string; hash: Uint8Array } {
   // Canonical: no space, and keys in the order of their code units.
@@ -138,7 +138,7 @@ export function encodeSignedTerms(
 
 /** Signs terms as a seller's service does: the signature in datum and identifier. */
 export function signIdentifier(
-  terms: Terms,
+  terms: SignedTerms,
   context: TermsContext,
   keys: WalletKeys,
 ): { referenceSignature: string; referenceKey: string; blockchainIdentifier: string } {
@@ -195,7 +195,7 @@ export interface SellerSignature {
  * @param contexts - what else may have been signed with them
  */
 export function verifyTerms(
-  terms: Terms,
+  terms: SignedTerms,
   { signature, key, sellerVkey }: SellerSignature,
   contexts: readonly TermsContext[],
 ): { ok: true } | { ok: false; reason: string } {

@@ -98,7 +98,7 @@ function readDatum(
   { version, network, contractAddress }: EscrowDatumContext,
 ): EscrowDatum {
   const fields = new DatumFieldReader(expectConstr(data, "datum", 0).fields, network);
-  const datum = version === "Web3ChainV1" ? readV1(fields) : readV2(fields);
+  const datum = version === "Web3ChainV1" ? readV1Datum(fields) : readV2Datum(fields);
   fields.expectEnd();
   if (version === "Web3ChainV2") {
     // Such an escrow could never pay out.
@@ -109,7 +109,7 @@ function readDatum(
   return datum;
 }
 
-function readV1(fields: DatumFieldReader): EscrowDatum {
+function readV1Datum(fields: DatumFieldReader): EscrowDatum {
   const buyer = fields.readParty("buyer");
   const seller = fields.readParty("seller");
   const referenceKey = fields.readBytes("reference key");
@@ -132,7 +132,7 @@ function readV1(fields: DatumFieldReader): EscrowDatum {
   };
 }
 
-function readV2(fields: DatumFieldReader): EscrowDatum {
+function readV2Datum(fields: DatumFieldReader): EscrowDatum {
   const buyer = fields.readParty("buyer");
   const buyerReturnAddress = fields.readOptionalAddress("buyer return address");
   const seller = fields.readParty("seller");

@@ -46,7 +46,7 @@ function readStakeCredential(data: PlutusData, name: string): Credential | null 
   );
 }
 
-const NONE: Constr = { index: 1, fields: [] };
+const PLUTUS_NONE: Constr = { index: 1, fields: [] };
 
 function toSome(data: PlutusData): Constr {
   return { index: 0, fields: [data] };
@@ -54,7 +54,7 @@ function toSome(data: PlutusData): Constr {
 
 /** `Option<Address>`. */
 export function toPlutusOptionalAddress(address: string | null): Constr {
-  return address === null ? NONE : toSome(toPlutusAddress(address));
+  return address === null ? PLUTUS_NONE : toSome(toPlutusAddress(address));
 }
 
 /**
@@ -67,7 +67,7 @@ export function toPlutusAddress(address: string): Constr {
   if (parsed === null || formatAddress(parsed) !== parsed.bech32)
     throw new Error(`not a base or enterprise address: ${address}`);
   const { payment, stake } = parsed;
-  const stakeOption = stake === null ? NONE : toSome(toSome(encodeCredential(stake)));
+  const stakeOption = stake === null ? PLUTUS_NONE : toSome(toSome(encodeCredential(stake)));
   return { index: 0, fields: [encodeCredential(payment), stakeOption] };
 }
 

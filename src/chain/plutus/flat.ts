@@ -91,7 +91,7 @@ export class BitWriter {
 }
 
 /** Tags of terms. */
-export const TERM = {
+export const TERM_TAGS = {
   variable: 0,
   delay: 1,
   lambda: 2,
@@ -107,7 +107,7 @@ export const TERM_BITS = 4;
 export const BUILTIN_BITS = 7;
 
 /** Tags of the types that a constant may have. */
-export const TYPE = {
+export const TYPE_TAGS = {
   integer: 0,
   byteString: 1,
   string: 2,
@@ -120,7 +120,7 @@ export const TYPE = {
 } as const;
 export const TYPE_BITS = 4;
 /** A constant, its type a list of one tag: an item follows, `data`, no item follows. */
-const DATA_HEAD = (TERM.constant << 6) | (1 << 5) | (TYPE.data << 1);
+const DATA_HEAD = (TERM_TAGS.constant << 6) | (1 << 5) | (TYPE_TAGS.data << 1);
 const DATA_HEAD_BITS = TERM_BITS + 1 + TYPE_BITS + 1;
 /** Bytes. */
 const MAX_CHUNK_BYTES = 255;
@@ -156,30 +156,30 @@ export function copyTerm(from: BitReader, to: BitWriter): void {
     }
     const tag = copyBits(from, to, TERM_BITS);
     switch (tag) {
-      case TERM.variable:
+      case TERM_TAGS.variable:
         copyNatural(from, to);
         break;
-      case TERM.delay:
-      case TERM.lambda:
-      case TERM.force:
+      case TERM_TAGS.delay:
+      case TERM_TAGS.lambda:
+      case TERM_TAGS.force:
         open.push("term");
         break;
-      case TERM.application:
+      case TERM_TAGS.application:
         open.push("term", "term");
         break;
-      case TERM.constant:
+      case TERM_TAGS.constant:
         copyConstant(from, to);
         break;
-      case TERM.error:
+      case TERM_TAGS.error:
         break;
-      case TERM.builtin:
+      case TERM_TAGS.builtin:
         copyBits(from, to, BUILTIN_BITS);
         break;
-      case TERM.constr:
+      case TERM_TAGS.constr:
         copyNatural(from, to);
         open.push("terms");
         break;
-      case TERM.case:
+      case TERM_TAGS.case:
         open.push("terms", "term");
         break;
       default:
@@ -211,30 +211,30 @@ function copyConstant(from: BitReader, to: BitWriter): void {
     if (tags.length > MAX_TYPE_TAGS) throw new FlatError("a constant's type is too long");
   }
   const left = tags.reverse();
-  const type = readType(left);
+  const type = readConstantType(left);
   if (left.length > 0) throw new FlatError("a constant has two types");
   copyValue(from, to, type);
 }
 
 /** Removes a type from the end of its tags, which are in reverse order. */
-function readType(tags: number[]): ConstantType {
+function readConstantType(tags: number[]): ConstantType {
   const tag = tags.pop();
   switch (tag) {
-    case TYPE.integer:
+    case TYPE_TAGS.integer:
       return "integer";
-    case TYPE.byteString:
-    case TYPE.string:
-    case TYPE.data:
+    case TYPE_TAGS.byteString:
+    case TYPE_TAGS.string:
+    case TYPE_TAGS.data:
       return "bytes";
-    case TYPE.unit:
+    case TYPE_TAGS.unit:
       return "unit";
-    case TYPE.boolean:
+    case TYPE_TAGS.boolean:
       return "boolean";
-    case TYPE.application: {
+    case TYPE_TAGS.application: {
       const applied = tags.pop();
-      if (applied === TYPE.list) return { list: readType(tags) };
-      if (applied === TYPE.application && tags.pop() === TYPE.pair)
-        return { pair: [readType(tags), readType(tags)] };
+      if (applied === TYPE_TAGS.list) return { list: readConstantType(tags) };
+      if (applied === TYPE_TAGS.application && tags.pop() === TYPE_TAGS.pair)
+        return { pair: [readConstantType(tags), readConstantType(tags)] };
     }
   }
   throw new FlatError("unknown type of a constant");
@@ -267,7 +267,7 @@ function copyBytes(from: BitReader, to: BitWriter): void {
  * @returns the CBOR of the Plutus data
  * @throws FlatError when it is another term
  */
-export function readData(from: BitReader): Uint8Array {
+export function readDataBytes(from: BitReader): Uint8Array {
   if (from.read(DATA_HEAD_BITS) !== DATA_HEAD) throw new FlatError("not a constant of Plutus data");
   from.align();
   const bytes: number[] = [];

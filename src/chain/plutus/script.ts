@@ -10,9 +10,9 @@ import {
   copyTerm,
   countTerms,
   FlatError,
-  readData,
-  TERM,
+  readDataBytes,
   TERM_BITS,
+  TERM_TAGS,
   writeData,
 } from "./flat.ts";
 
@@ -90,15 +90,15 @@ export function replaceParameters(
       throw new ScriptError(`not a script with ${parameters.length} parameters`);
   };
   const replace = (parameter: Uint8Array) => {
-    replaced.push(readData(from));
+    replaced.push(readDataBytes(from));
     writeData(to, parameter);
   };
 
   try {
     for (const _ of ["major", "minor", "patch"]) copyNatural(from, to);
     const outermost = copyBits(from, to, TERM_BITS);
-    if (outermost === TERM.case) {
-      expect(TERM.constr, TERM_BITS);
+    if (outermost === TERM_TAGS.case) {
+      expect(TERM_TAGS.constr, TERM_BITS);
       expect(0, CONSTR_INDEX_BITS);
       for (let own = countTerms(from) - parameters.length; own > 0; own--) {
         expect(1, CONTINUATION_BITS);
@@ -112,8 +112,8 @@ export function replaceParameters(
       expect(1, CONTINUATION_BITS);
       copyTerm(from, to);
       expect(0, CONTINUATION_BITS);
-    } else if (outermost === TERM.application) {
-      for (const _ of parameters.slice(1)) expect(TERM.application, TERM_BITS);
+    } else if (outermost === TERM_TAGS.application) {
+      for (const _ of parameters.slice(1)) expect(TERM_TAGS.application, TERM_BITS);
       copyTerm(from, to);
       for (const parameter of parameters) replace(parameter);
     } else throw new ScriptError("not a script with parameters");

@@ -9,7 +9,7 @@ import {
   type ProviderUtxo,
 } from "./provider.ts";
 import { createRequester, createSender, type Requester, type RequesterOptions } from "./request.ts";
-import { createTransactionCalls, toProviderUtxo, UTXO } from "./transactions.ts";
+import { createTransactionProvider, toProviderUtxo, UTXO } from "./transactions.ts";
 
 /** How far the tip may be ahead of the wall clock, seconds: nodes take no block of more than a few. */
 const MAX_TIP_AHEAD_S = 300;
@@ -21,15 +21,15 @@ const MAX_TIP_AHEAD_S = 300;
  * @param clock - with `wall` a tip of the future is refused: by a single one everything that has a deadline
  *   would end. Default: `tip`, for a chain that lives in another time
  */
-export function createBlockfrost(
+export function createBlockfrostProvider(
   options: RequesterOptions,
   { clock = "tip" }: { clock?: ChainClock } = {},
 ): Provider {
   const get = createRequester(options);
   const { now = Date.now } = options;
   return {
-    ...createAssetCalls(get),
-    ...createTransactionCalls(get, createSender(options)),
+    ...createAssetProvider(get),
+    ...createTransactionProvider(get, createSender(options)),
 
     async latestBlock() {
       const block = await get("/blocks/latest", BLOCK);
@@ -98,23 +98,28 @@ export function createBlockfrost(
 
 const HASH = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hex characters");
 const HEX = z.string().regex(/^(?:[0-9a-f]{2})*$/, "must be hex");
-const COUNT = z.int().nonnegative();
+const COUNT_SCHEMA = z.int().nonnegative();
 
 const BLOCK = z.object({
-  ...{ height: COUNT, hash: HASH, slot: COUNT, time: COUNT },
+  ...{ height: COUNT_SCHEMA, hash: HASH, slot: COUNT_SCHEMA, time: COUNT_SCHEMA },
   previous_block: HASH.nullish(),
 });
 
 const ADDRESS_TRANSACTIONS = z.array(
-  z.object({ tx_hash: HASH, tx_index: COUNT, block_height: COUNT, block_time: COUNT }),
+  z.object({
+    tx_hash: HASH,
+    tx_index: COUNT_SCHEMA,
+    block_height: COUNT_SCHEMA,
+    block_time: COUNT_SCHEMA,
+  }),
 );
 
 const TRANSACTION = z.object({
   hash: HASH,
   block: HASH,
-  block_height: COUNT,
-  index: COUNT,
-  block_time: COUNT,
+  block_height: COUNT_SCHEMA,
+  index: COUNT_SCHEMA,
+  block_time: COUNT_SCHEMA,
   valid_contract: z.boolean(),
 });
 
@@ -123,7 +128,7 @@ const TRANSACTION_CBOR = z.object({ cbor: HEX });
 const TRANSACTION_OUTPUT = z.object({
   address: z.string(),
   amount: z.array(z.object({ unit: z.string(), quantity: z.string().regex(/^\d+$/) })),
-  output_index: COUNT,
+  output_index: COUNT_SCHEMA,
   inline_datum: HEX.nullable(),
   reference_script_hash: z.string().nullable(),
   collateral: z.boolean(),
@@ -151,7 +156,7 @@ function toTransactionUtxo(utxo: z.infer<typeof TRANSACTION_OUTPUT>, txHash: str
 }
 
 /** The provider's calls about minting policies and tokens, over a client's GET. */
-function createAssetCalls(get: Requester): AssetProvider {
+function createAssetProvider(get: Requester): AssetProvider {
   return {
     async scriptRedeemers(scriptHash, { page, count }) {
       const query = new URLSearchParams({
@@ -196,12 +201,12 @@ function createAssetCalls(get: Requester): AssetProvider {
 /** Policy id and a name of 32 bytes, in hex. */
 const MAX_UNIT_LENGTH = 120;
 
-const QUANTITY = z.string().regex(/^\d+$/);
+const QUANTITY_SCHEMA = z.string().regex(/^\d+$/);
 
 const REDEEMERS = z.array(z.object({ tx_hash: HASH, purpose: z.string() }));
-const HOLDERS = z.array(z.object({ address: z.string(), quantity: QUANTITY }));
+const HOLDERS = z.array(z.object({ address: z.string(), quantity: QUANTITY_SCHEMA }));
 const ASSET = z.object({ onchain_metadata: z.unknown() });
 const OUTPUTS = z.array(UTXO.extend({ data_hash: HASH.nullable(), block: HASH }));
 const ADDRESS = z.object({
-  amount: z.array(z.object({ unit: z.string(), quantity: QUANTITY })),
+  amount: z.array(z.object({ unit: z.string(), quantity: QUANTITY_SCHEMA })),
 });

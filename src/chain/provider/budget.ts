@@ -170,7 +170,7 @@ export function leaseCalls(
   request: CallRequest,
   now: number,
 ): { state: BudgetState; lease: Lease } {
-  const state = refill(before, quota, now);
+  const state = refillBudget(before, quota, now);
   const rules = CALL_CLASSES[request.by];
   const limits = [
     { free: now < state.stoppedUntil ? 0 : Number.POSITIVE_INFINITY, freeAt: state.stoppedUntil },
@@ -210,7 +210,7 @@ export function countCallsToday({ day }: BudgetState, now: number): CallsByClass
 }
 
 /** The state with what came back since. */
-function refill(state: BudgetState, quota: Quota, now: number): BudgetState {
+function refillBudget(state: BudgetState, quota: Quota, now: number): BudgetState {
   const passedS = Math.max(now - state.at, 0) / 1000;
   const back = passedS * quota.callsPerSecond;
   const paid = Math.min(state.promised, back);
@@ -253,7 +253,7 @@ function recordGrant(
 }
 
 /** What one of the limits allows, and the time (epoch milliseconds) at which it allows one call. */
-interface Limit {
+interface CallLimit {
   free: number;
   freeAt: number;
 }
@@ -262,20 +262,20 @@ function computeBurstLimit(
   state: BudgetState,
   quota: Quota,
   { reservedBurstShare: leaves, maxAdvanceS: aheadS }: ClassRules,
-): Limit {
+): CallLimit {
   const here = state.calls - computeBurst(quota) * leaves;
   const free = here + aheadS * quota.callsPerSecond - state.promised;
   return { free, freeAt: state.at + computeRefillMs(1 - free, quota) };
 }
 
-const UNLIMITED: Limit = { free: Number.POSITIVE_INFINITY, freeAt: 0 };
+const UNLIMITED: CallLimit = { free: Number.POSITIVE_INFINITY, freeAt: 0 };
 
 function computeKeyLimit(
   state: BudgetState,
   quota: Quota,
   { burstSharePerKey: perKey }: ClassRules,
   key = "",
-): Limit {
+): CallLimit {
   if (perKey === null) return UNLIMITED;
   const free = computeBurst(quota) * perKey - (state.byKey.get(key) ?? 0);
   return { free, freeAt: state.at + ((1 - free) / computeKeyRefillRate(quota)) * 1000 };
@@ -290,7 +290,7 @@ function computeDayLimit(
     burstSharePerKey: perKey,
     assumedPerDay,
   }: ClassRules,
-): Limit {
+): CallLimit {
   const callsPerDay = quota.callsPerDay ?? assumedPerDay;
   if (callsPerDay === undefined) return UNLIMITED;
   const begin = day.number * DAY_MS;

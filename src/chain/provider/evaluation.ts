@@ -10,15 +10,15 @@ import { parseJson, truncateMessage } from "./request.ts";
 
 const CALL_NAME = "provider: POST /utils/txs/evaluate/utxos";
 
-const COUNT = z.int().nonnegative();
-const UNITS = z.object({ memory: COUNT, steps: COUNT });
+const COUNT_SCHEMA = z.int().nonnegative();
+const EXECUTION_UNITS = z.object({ memory: COUNT_SCHEMA, steps: COUNT_SCHEMA });
 
 /**
  * The answer of Ogmios 5 (`EvaluateTx`, https://ogmios.dev/v5.6/api/), which the provider passes on. It
  * is a result, the reason for its absence, or a fault of the request.
  */
 const RESPONSE_SCHEMA = z.union([
-  z.object({ result: z.object({ EvaluationResult: z.record(z.string(), UNITS) }) }),
+  z.object({ result: z.object({ EvaluationResult: z.record(z.string(), EXECUTION_UNITS) }) }),
   z.object({ result: z.object({ EvaluationFailure: z.record(z.string(), z.unknown()) }) }),
   z.object({ type: z.literal("jsonwsp/fault"), fault: z.object({ string: z.string() }) }),
 ]);
@@ -71,7 +71,7 @@ function createMalformedRequestError(cause: string): ProviderError {
 }
 
 /** Obstacles by the name of the failure. */
-const OBSTACLES: Record<string, EvaluationObstacle> = {
+const OBSTACLES_BY_KIND: Record<string, EvaluationObstacle> = {
   UnknownInputs: "UnknownInput",
   AdditionalUtxoOverlap: "AdditionalUtxoOverlap",
   NotEnoughSynced: "NotSynced",
@@ -85,7 +85,7 @@ function toEvaluationError(failure: Record<string, unknown>): Error {
     return hasOnlyUnknownInputs(detail)
       ? new EvaluationUnavailableError("UnknownInput", reason)
       : new ScriptFailedError(reason, redeemersOf(detail));
-  const obstacle = isUnknownInput(kind, detail) ? "UnknownInput" : OBSTACLES[kind];
+  const obstacle = isUnknownInput(kind, detail) ? "UnknownInput" : OBSTACLES_BY_KIND[kind];
   if (obstacle !== undefined) return new EvaluationUnavailableError(obstacle, reason);
   if (kind === "CannotCreateEvaluationContext" || kind === "IncompatibleEra")
     return createMalformedRequestError(reason);

@@ -158,7 +158,7 @@ export interface Block {
 }
 
 /** The hash of the block at a height, as far as the tip tells it without a call. */
-export function hashAt(tip: Block, height: number): string | undefined {
+export function blockHashAt(tip: Block, height: number): string | undefined {
   if (height === tip.height) return tip.hash;
   return height === tip.height - 1 ? tip.previousHash : undefined;
 }

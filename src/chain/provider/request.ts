@@ -24,7 +24,7 @@ export type Requester = <T>(path: string, shape: z.ZodType<T>) => Promise<T | nu
 /** What a POST carries. */
 interface Payload {
   /** Content type. */
-  type: string;
+  contentType: string;
   body: string | Uint8Array<ArrayBuffer>;
 }
 
@@ -117,7 +117,7 @@ async function callOnce(
     headers: {
       project_id: projectId,
       accept: "application/json",
-      ...(payload && { "content-type": payload.type }),
+      ...(payload && { "content-type": payload.contentType }),
     },
     ...(payload && { body: payload.body }),
     // A redirect would carry the key to another host.

@@ -17,7 +17,7 @@ const MAX_PAGES = 10;
 export const MAX_UTXOS = PAGE_SIZE * MAX_PAGES;
 
 /** The provider's calls for building and sending transactions, over a client's GET and POST. */
-export function createTransactionCalls(get: Requester, send: Sender): TransactionProvider {
+export function createTransactionProvider(get: Requester, send: Sender): TransactionProvider {
   return {
     async addressUtxos(address) {
       // By their names: while pages are read, what comes in moves all others to later ones.
@@ -34,7 +34,7 @@ export function createTransactionCalls(get: Requester, send: Sender): Transactio
     },
 
     async spenders(txHash) {
-      const found = await get(`/txs/${txHash}/utxos`, SPENDERS).catch(nullIfTooLarge);
+      const found = await get(`/txs/${txHash}/utxos`, SPENDERS).catch(returnNullIfTooLarge);
       return (
         found &&
         new Map(
@@ -74,14 +74,14 @@ export function createTransactionCalls(get: Requester, send: Sender): Transactio
       const content = { cbor: toHex(cbor), additionalUtxoSet: additional.map(toOgmiosUtxo) };
       // Whole numbers of any size stand as text with an `n` until here.
       const body = JSON.stringify(content).replace(/"(\d+)n"/g, "$1");
-      const { status, text } = await send(path, { type: "application/json", body });
+      const { status, text } = await send(path, { contentType: "application/json", body });
       return parseEvaluation(status, text);
     },
 
     async submit(cbor) {
       const path = "/tx/submit";
       const { status, text } = await send(path, {
-        type: "application/cbor",
+        contentType: "application/cbor",
         body: Uint8Array.from(cbor),
       });
       if (status === 400) return { refused: readErrorMessage(text) };
@@ -93,22 +93,22 @@ export function createTransactionCalls(get: Requester, send: Sender): Transactio
 }
 
 /** What nobody can read is not waited for: the list has what a transaction refers to, too. */
-function nullIfTooLarge(error: unknown): null {
+function returnNullIfTooLarge(error: unknown): null {
   if (error instanceof ResponseTooLargeError) return null;
   throw error;
 }
 
 const HASH = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hex characters");
 const HEX = z.string().regex(/^(?:[0-9a-f]{2})*$/, "must be hex");
-const COUNT = z.int().nonnegative();
-const QUANTITY = z.string().regex(/^\d+$/);
+const COUNT_SCHEMA = z.int().nonnegative();
+const QUANTITY_SCHEMA = z.string().regex(/^\d+$/);
 
 /** An unspent output of an address. */
 export const UTXO = z.object({
   address: z.string(),
   tx_hash: HASH,
-  output_index: COUNT,
-  amount: z.array(z.object({ unit: z.string(), quantity: QUANTITY })),
+  output_index: COUNT_SCHEMA,
+  amount: z.array(z.object({ unit: z.string(), quantity: QUANTITY_SCHEMA })),
   inline_datum: HEX.nullable(),
   reference_script_hash: z.string().nullable(),
 });
@@ -116,24 +116,28 @@ const UTXOS = z.array(UTXO);
 
 const SPENDERS = z.object({
   outputs: z.array(
-    z.object({ output_index: COUNT, collateral: z.boolean(), consumed_by_tx: HASH.nullish() }),
+    z.object({
+      output_index: COUNT_SCHEMA,
+      collateral: z.boolean(),
+      consumed_by_tx: HASH.nullish(),
+    }),
   ),
 });
 
 const SCRIPT = z.object({ cbor: HEX.nullable() });
 
 const PARAMETERS = z.object({
-  min_fee_a: COUNT,
-  min_fee_b: COUNT,
+  min_fee_a: COUNT_SCHEMA,
+  min_fee_b: COUNT_SCHEMA,
   price_mem: z.number().positive(),
   price_step: z.number().positive(),
   collateral_percent: z.number().positive(),
   max_collateral_inputs: z.int().positive().nullish(),
-  coins_per_utxo_size: QUANTITY,
-  max_tx_size: COUNT,
-  max_val_size: QUANTITY,
-  max_tx_ex_mem: QUANTITY,
-  max_tx_ex_steps: QUANTITY,
+  coins_per_utxo_size: QUANTITY_SCHEMA,
+  max_tx_size: COUNT_SCHEMA,
+  max_val_size: QUANTITY_SCHEMA,
+  max_tx_ex_mem: QUANTITY_SCHEMA,
+  max_tx_ex_steps: QUANTITY_SCHEMA,
   min_fee_ref_script_cost_per_byte: z.number().positive(),
   cost_models_raw: z.object({ PlutusV3: z.array(z.int()).min(1) }),
 });

@@ -5,11 +5,11 @@
 import { bytesToHex } from "../hex.ts";
 import type { ExecutionUnits } from "../provider/provider.ts";
 import { signExtended, type WalletKeys } from "../wallet-keys.ts";
-import { encodeBody, encodeTransaction, hash256, listInputs, nameRedeemers } from "./encode.ts";
+import { blake2b256, encodeBody, encodeTransaction, listInputs, nameRedeemers } from "./encode.ts";
 import { computeMinimumFee } from "./minimum-fee.ts";
 import type {
+  InputSelection,
   OutputReference,
-  Payment,
   PlannedOutput,
   TransactionPlan,
 } from "./transaction-plan.ts";
@@ -24,14 +24,14 @@ export interface BuiltTransaction {
   inputs: OutputReference[];
   /** All that it makes, the wallet's change last. */
   outputs: PlannedOutput[];
-  payment: Payment;
+  selection: InputSelection;
 }
 
 /** Of what scripts were measured to use. */
-const MARGIN_PERCENT = 15n;
+const UNITS_MARGIN_PERCENT = 15n;
 
 /** How a wallet pays for a transaction with a certain fee, in native minor units. */
-export type InputSelector = (fee: bigint) => Payment;
+export type InputSelector = (fee: bigint) => InputSelection;
 
 /** The transaction exceeds a ledger limit, whatever the wallet holds. */
 export class TransactionTooLargeError extends Error {
@@ -56,7 +56,7 @@ export function buildTransaction(
   keys: readonly WalletKeys[],
 ): BuiltTransaction {
   const { fee, payment, body } = balanceTransaction(plan, pay, keys.length);
-  const hash = hash256(body);
+  const hash = blake2b256(body);
   const witnesses = keys.map((one) => ({
     publicKey: one.paymentPublicKey,
     signature: signExtended(one, hash),
@@ -67,7 +67,7 @@ export function buildTransaction(
     fee,
     inputs: listInputs(plan, payment),
     outputs: [...plan.outputs, ...payment.change],
-    payment,
+    selection: payment,
   };
 }
 
@@ -85,22 +85,22 @@ export function buildUnsignedTransaction(
   const { fee, payment, body } = balanceTransaction(plan, pay, signers);
   return {
     cbor: encodeTransaction(plan, payment, body, []),
-    hash: bytesToHex(hash256(body)),
+    hash: bytesToHex(blake2b256(body)),
     fee,
     inputs: listInputs(plan, payment),
     outputs: [...plan.outputs, ...payment.change],
-    payment,
+    selection: payment,
   };
 }
 
 /** A transaction without valid signatures, for a node to measure its scripts. */
-export interface Draft {
+export interface TransactionDraft {
   cbor: Uint8Array;
   /** All that it spends, and what is at stake. */
   inputs: OutputReference[];
   /** How a node names what runs a script; see `redeemerNames`. The keys are the plan's own objects. */
   redeemerNames: ReadonlyMap<object, string>;
-  payment: Payment;
+  selection: InputSelection;
   /**
    * The plan with what its scripts used, as the node tells it, and a reserve.
    *
@@ -119,16 +119,16 @@ export function draftTransaction(
   plan: TransactionPlan,
   pay: InputSelector,
   signers: number,
-): Draft {
+): TransactionDraft {
   const { payment, body } = balanceTransaction(plan, pay, signers);
   const names = nameRedeemers(plan, payment);
   return {
     cbor: encodeTransaction(plan, payment, body, createPlaceholderWitnesses(signers)),
     inputs: [...listInputs(plan, payment), ...(payment.collateral?.inputs ?? [])],
     redeemerNames: names,
-    payment,
+    selection: payment,
     withMeasuredUnits(used) {
-      const percent = computeMargin([...used.values()], plan.parameters);
+      const percent = computeMarginPercent([...used.values()], plan.parameters);
       const applyMeasuredUnits = <Run extends { units: ExecutionUnits }>(run: Run): Run => {
         const units = used.get(names.get(run) ?? "");
         return units ? { ...run, units: addMargin(units, percent) } : run;
@@ -174,7 +174,7 @@ function createPlaceholderWitnesses(signers: number) {
  *
  * @throws TooManyExecutionUnitsError when they use more than a transaction may without any reserve
  */
-export function computeMargin(
+export function computeMarginPercent(
   used: readonly ExecutionUnits[],
   { maxUnits }: Pick<TransactionPlan["parameters"], "maxUnits">,
 ): bigint {
@@ -184,9 +184,9 @@ export function computeMargin(
       throw new TooManyExecutionUnitsError(
         `the scripts of the transaction use ${total} units of ${unit}, at most ${maxUnits[unit]} are allowed`,
       );
-    return total === 0n ? MARGIN_PERCENT : ((maxUnits[unit] - total) * 100n) / total;
+    return total === 0n ? UNITS_MARGIN_PERCENT : ((maxUnits[unit] - total) * 100n) / total;
   });
-  return [MARGIN_PERCENT, ...room].reduce((a, b) => (a < b ? a : b));
+  return [UNITS_MARGIN_PERCENT, ...room].reduce((a, b) => (a < b ? a : b));
 }
 
 /** @param percent - the result of `computeMargin` */

@@ -62,16 +62,16 @@ interface SpendRedeemer {
 }
 
 /** Keys of the body. */
-const BODY = {
+const BODY_KEYS = {
   ...{ inputs: 0, outputs: 1, fee: 2, validTo: 3, validFrom: 8, mint: 9 },
   collateralReturn: 16,
 };
 /** Keys of an output in map form; the array form has the first three by position. */
-const OUTPUT = { address: 0, value: 1, datum: 2, referenceScript: 3 };
+const OUTPUT_KEYS = { address: 0, value: 1, datum: 2, referenceScript: 3 };
 const DATUM_OPTION = { hash: 0n, inline: 1n };
-const WITNESS = { signatures: 0, redeemers: 5 };
+const WITNESS_KEYS = { signatures: 0, redeemers: 5 };
 const REDEEMER_TAG_SPEND = 0n;
-const TAG = { cborBytes: 24, auxiliaryData: 259 };
+const CBOR_TAGS = { cborBytes: 24, auxiliaryData: 259 };
 
 /**
  * Reads a transaction, in bytes or hex. Plutus data and metadata in it are left as bytes, so their
@@ -90,13 +90,13 @@ export function decodeTransaction(cbor: Uint8Array | string): ChainTransaction {
 }
 
 /** What a transaction spends and pays, and what it asks of scripts. */
-type Spending = Pick<
+type TransactionSpending = Pick<
   ChainTransaction,
   "hash" | "inputs" | "fee" | "spendRedeemers" | "redeemerCount"
 >;
 
 /** That part of a transaction which cannot be read as a whole; null where not even that can be read. */
-export function decodeSpending(cbor: Uint8Array | string): Spending | null {
+export function decodeSpending(cbor: Uint8Array | string): TransactionSpending | null {
   try {
     const bytes = toBytes(cbor);
     const [bodyNode, witnesses] = expectKind(readCbor(bytes), "array", "transaction").items;
@@ -104,7 +104,7 @@ export function decodeSpending(cbor: Uint8Array | string): Spending | null {
     return {
       hash: hashNode(body, bytes),
       inputs: readInputs(body),
-      fee: readInteger(requireField(body, BODY.fee, "fee"), "fee"),
+      fee: readInteger(requireField(body, BODY_KEYS.fee, "fee"), "fee"),
       ...summarizeRedeemers(readRedeemers(expectKind(witnesses, "map", "witnesses")), bytes),
     };
   } catch (error) {
@@ -135,17 +135,17 @@ function readTransaction(bytes: Uint8Array): ChainTransaction {
   const flag = parts.length === 4 ? parts[2] : undefined;
   const body = expectKind(bodyNode, "map", "body");
   const redeemers = readRedeemers(witnesses);
-  const collateralReturn = fieldAt(body, BODY.collateralReturn);
+  const collateralReturn = fieldAt(body, BODY_KEYS.collateralReturn);
   return {
     hash: hashNode(body, bytes),
     inputs: readInputs(body),
-    outputs: itemsOf(requireField(body, BODY.outputs, "outputs"), "outputs").map(readOutput),
+    outputs: itemsOf(requireField(body, BODY_KEYS.outputs, "outputs"), "outputs").map(readOutput),
     collateralReturn: collateralReturn ? readOutput(collateralReturn) : null,
-    fee: readInteger(requireField(body, BODY.fee, "fee"), "fee"),
-    validFrom: readOptionalSlot(body, BODY.validFrom, "validity start"),
+    fee: readInteger(requireField(body, BODY_KEYS.fee, "fee"), "fee"),
+    validFrom: readOptionalSlot(body, BODY_KEYS.validFrom, "validity start"),
     validTo: readValidityEnd(body),
     ...summarizeRedeemers(redeemers, bytes),
-    mint: readAssets(fieldAt(body, BODY.mint), "mint"),
+    mint: readAssets(fieldAt(body, BODY_KEYS.mint), "mint"),
     metadata: readMetadata(auxiliary, bytes),
     signers: readSigners(witnesses),
     isValid: !(flag?.kind === "simple" && flag.value === SIMPLE_VALUES.false),
@@ -157,7 +157,7 @@ function hashNode({ start, end }: CborNode, bytes: Uint8Array): string {
 }
 
 function readInputs(body: CborNodeOf<"map">): ChainTransaction["inputs"] {
-  return itemsOf(requireField(body, BODY.inputs, "inputs"), "inputs")
+  return itemsOf(requireField(body, BODY_KEYS.inputs, "inputs"), "inputs")
     .map(readInput)
     .sort(compareInputs);
 }
@@ -180,22 +180,22 @@ function readOutput(node: CborNode): ChainOutput {
 }
 
 function readMapOutput(map: CborNodeOf<"map">): ChainOutput {
-  const option = fieldAt(map, OUTPUT.datum);
+  const option = fieldAt(map, OUTPUT_KEYS.datum);
   const [kind, datum] = option ? expectKind(option, "array", "datum").items : [];
   const isInline = kind !== undefined && readInteger(kind, "datum") === DATUM_OPTION.inline;
   return {
-    address: readAddress(requireField(map, OUTPUT.address, "address")),
-    funds: readValue(requireField(map, OUTPUT.value, "value")),
+    address: readAddress(requireField(map, OUTPUT_KEYS.address, "address")),
+    funds: readFunds(requireField(map, OUTPUT_KEYS.value, "value")),
     datum: isInline ? readInlineDatum(datum) : null,
     datumHash:
       kind && !isInline ? bytesToHex(expectKind(datum, "bytes", "datum hash").value) : null,
-    hasReferenceScript: fieldAt(map, OUTPUT.referenceScript) !== undefined,
+    hasReferenceScript: fieldAt(map, OUTPUT_KEYS.referenceScript) !== undefined,
   };
 }
 
 function readInlineDatum(node: CborNode | undefined): string {
   const tag = expectKind(node, "tag", "datum");
-  if (tag.tag !== TAG.cborBytes) throw new TransactionError(`datum: tag ${tag.tag}`);
+  if (tag.tag !== CBOR_TAGS.cborBytes) throw new TransactionError(`datum: tag ${tag.tag}`);
   return bytesToHex(expectKind(tag.content, "bytes", "datum").value);
 }
 
@@ -204,7 +204,7 @@ function readArrayOutput(node: CborNode): ChainOutput {
   const [address, value, datumHash] = expectKind(node, "array", "output").items;
   return {
     address: readAddress(expectKind(address, "bytes", "address")),
-    funds: readValue(value),
+    funds: readFunds(value),
     datum: null,
     datumHash: datumHash ? bytesToHex(expectKind(datumHash, "bytes", "datum hash").value) : null,
     hasReferenceScript: false,
@@ -215,7 +215,7 @@ function readAddress(node: CborNode): string {
   return addressFromBytes(expectKind(node, "bytes", "address").value);
 }
 
-function readValue(node: CborNode | undefined): Funds[] {
+function readFunds(node: CborNode | undefined): Funds[] {
   if (node?.kind !== "array") return [{ unit: "", amount: readInteger(node, "value") }];
   const [native, assets] = node.items;
   return [
@@ -248,7 +248,7 @@ interface Redeemer {
 function summarizeRedeemers(
   redeemers: Redeemer[],
   bytes: Uint8Array,
-): Pick<Spending, "spendRedeemers" | "redeemerCount"> {
+): Pick<TransactionSpending, "spendRedeemers" | "redeemerCount"> {
   return {
     spendRedeemers: redeemers
       .filter(({ tag }) => tag === REDEEMER_TAG_SPEND)
@@ -266,7 +266,7 @@ function summarizeRedeemers(
  * there are several for one purpose, the ledger runs the last.
  */
 function readRedeemers(witnesses: CborNode): Redeemer[] {
-  const node = fieldAt(expectKind(witnesses, "map", "witnesses"), WITNESS.redeemers);
+  const node = fieldAt(expectKind(witnesses, "map", "witnesses"), WITNESS_KEYS.redeemers);
   if (node === undefined) return [];
   const flat =
     node.kind === "map"
@@ -285,7 +285,7 @@ function readRedeemers(witnesses: CborNode): Redeemer[] {
 }
 
 function readSigners(witnesses: CborNode): string[] {
-  const node = fieldAt(expectKind(witnesses, "map", "witnesses"), WITNESS.signatures);
+  const node = fieldAt(expectKind(witnesses, "map", "witnesses"), WITNESS_KEYS.signatures);
   if (node === undefined) return [];
   return itemsOf(node, "signatures").map((one) => {
     const [publicKey] = expectKind(one, "array", "signature").items;
@@ -298,7 +298,7 @@ function readMetadata(auxiliary: CborNode, bytes: Uint8Array): Map<string, Uint8
   const labels =
     auxiliary.kind === "array"
       ? auxiliary.items[0]
-      : auxiliary.kind === "tag" && auxiliary.tag === TAG.auxiliaryData
+      : auxiliary.kind === "tag" && auxiliary.tag === CBOR_TAGS.auxiliaryData
         ? fieldAt(expectKind(auxiliary.content, "map", "auxiliary data"), 0)
         : auxiliary;
   if (labels?.kind !== "map") return new Map();
@@ -317,10 +317,10 @@ function readOptionalSlot(body: CborNodeOf<"map">, key: number, name: string): n
 
 /** An end that no number holds is of a transaction that anybody could make, and is none. */
 function readValidityEnd(body: CborNodeOf<"map">): number | null {
-  const node = fieldAt(body, BODY.validTo);
+  const node = fieldAt(body, BODY_KEYS.validTo);
   if (node !== undefined && readInteger(node, "validity end") > Number.MAX_SAFE_INTEGER)
     return null;
-  return readOptionalSlot(body, BODY.validTo, "validity end");
+  return readOptionalSlot(body, BODY_KEYS.validTo, "validity end");
 }
 
 /** Tag of a set, around an array (CDDL of the Conway era). */

@@ -16,9 +16,9 @@ import {
   type Collateral,
   compareOutputReferences,
   formatOutputReference,
+  type InputSelection,
   type Mint,
   type OutputReference,
-  type Payment,
   type PlannedOutput,
   type ScriptInput,
   sumMints,
@@ -26,7 +26,7 @@ import {
 } from "./transaction-plan.ts";
 import { addAmount, addValue, encodeMultiAsset, encodeValue, type Value } from "./value.ts";
 
-const BODY = {
+const BODY_KEYS = {
   inputs: 0,
   outputs: 1,
   fee: 2,
@@ -41,11 +41,11 @@ const BODY = {
   totalCollateral: 17,
   referenceInputs: 18,
 } as const;
-const WITNESS = { vkeys: 0, redeemers: 5, plutusV3Scripts: 7 } as const;
-const OUTPUT = { address: 0, value: 1, datum: 2, script: 3 } as const;
-const REDEEMER = { spend: 0n, mint: 1n } as const;
+const WITNESS_KEYS = { vkeys: 0, redeemers: 5, plutusV3Scripts: 7 } as const;
+const OUTPUT_KEYS = { address: 0, value: 1, datum: 2, script: 3 } as const;
+const REDEEMER_TAGS = { spend: 0n, mint: 1n } as const;
 const PLUTUS_V3 = { language: 2n, scriptType: 3n } as const;
-const TAG = { set: 258, cbor: 24 } as const;
+const CBOR_TAGS = { set: 258, cbor: 24 } as const;
 const INLINE_DATUM = 1n;
 
 /** A signature, and the public key that it verifies under. */
@@ -55,7 +55,11 @@ export interface Witness {
 }
 
 /** The body, of which the hash is the transaction's. */
-export function encodeBody(plan: TransactionPlan, payment: Payment, fee: bigint): Uint8Array {
+export function encodeBody(
+  plan: TransactionPlan,
+  payment: InputSelection,
+  fee: bigint,
+): Uint8Array {
   const { validity, requiredSigners } = plan;
   const { collateral } = payment;
   const referenced = [...plan.scriptInputs, ...plan.mints].flatMap(({ script }) =>
@@ -63,30 +67,32 @@ export function encodeBody(plan: TransactionPlan, payment: Payment, fee: bigint)
   );
   const minted = sumMints(plan.mints);
   return encodeFields({
-    [BODY.inputs]: encodeSet(listInputs(plan, payment).map(encodeReference)),
-    [BODY.outputs]: encodeArray([...plan.outputs, ...payment.change].map(encodeOutput)),
-    [BODY.fee]: encodeInt(fee),
-    [BODY.validTo]: encodeInt(BigInt(validity.to)),
+    [BODY_KEYS.inputs]: encodeSet(listInputs(plan, payment).map(encodeReference)),
+    [BODY_KEYS.outputs]: encodeArray([...plan.outputs, ...payment.change].map(encodeOutput)),
+    [BODY_KEYS.fee]: encodeInt(fee),
+    [BODY_KEYS.validTo]: encodeInt(BigInt(validity.to)),
     ...(plan.metadata.size > 0 && {
-      [BODY.auxiliaryDataHash]: encodeBytes(hash256(encodeLabels(plan.metadata))),
+      [BODY_KEYS.auxiliaryDataHash]: encodeBytes(blake2b256(encodeLabels(plan.metadata))),
     }),
-    [BODY.validFrom]: encodeInt(BigInt(validity.from)),
-    ...(minted.size > 0 && { [BODY.mint]: encodeMultiAsset(minted) }),
-    ...(hasScripts(plan) && { [BODY.scriptDataHash]: encodeBytes(hashScriptData(plan, payment)) }),
+    [BODY_KEYS.validFrom]: encodeInt(BigInt(validity.from)),
+    ...(minted.size > 0 && { [BODY_KEYS.mint]: encodeMultiAsset(minted) }),
+    ...(hasScripts(plan) && {
+      [BODY_KEYS.scriptDataHash]: encodeBytes(hashScriptData(plan, payment)),
+    }),
     ...(collateral && {
-      [BODY.collateral]: encodeSet(
+      [BODY_KEYS.collateral]: encodeSet(
         collateral.inputs.toSorted(compareOutputReferences).map(encodeReference),
       ),
-      [BODY.collateralReturn]: encodeOutput(createCollateralReturn(collateral)),
-      [BODY.totalCollateral]: encodeInt(collateral.stake),
+      [BODY_KEYS.collateralReturn]: encodeOutput(createCollateralReturn(collateral)),
+      [BODY_KEYS.totalCollateral]: encodeInt(collateral.totalCollateral),
     }),
     ...(requiredSigners.length > 0 && {
-      [BODY.requiredSigners]: encodeSet(
+      [BODY_KEYS.requiredSigners]: encodeSet(
         sortUnique(requiredSigners).map((hash) => encodeBytes(hexToBytes(hash))),
       ),
     }),
     ...(referenced.length > 0 && {
-      [BODY.referenceInputs]: encodeSet(sortUniqueReferences(referenced).map(encodeReference)),
+      [BODY_KEYS.referenceInputs]: encodeSet(sortUniqueReferences(referenced).map(encodeReference)),
     }),
   });
 }
@@ -94,7 +100,7 @@ export function encodeBody(plan: TransactionPlan, payment: Payment, fee: bigint)
 /** `[body, witness set, script validity, auxiliary data]`. */
 export function encodeTransaction(
   plan: TransactionPlan,
-  payment: Payment,
+  payment: InputSelection,
   body: Uint8Array,
   witnesses: readonly Witness[],
 ): Uint8Array {
@@ -106,15 +112,15 @@ export function encodeTransaction(
   const witnessSet = encodeFields({
     // The ledger wants no empty set.
     ...(witnesses.length > 0 && {
-      [WITNESS.vkeys]: encodeSet(
+      [WITNESS_KEYS.vkeys]: encodeSet(
         witnesses.map(({ publicKey, signature }) =>
           encodeArray([encodeBytes(publicKey), encodeBytes(signature)]),
         ),
       ),
     }),
-    ...(hasScripts(plan) && { [WITNESS.redeemers]: encodeRedeemers(plan, payment) }),
+    ...(hasScripts(plan) && { [WITNESS_KEYS.redeemers]: encodeRedeemers(plan, payment) }),
     ...(scripts.size > 0 && {
-      [WITNESS.plutusV3Scripts]: encodeSet(
+      [WITNESS_KEYS.plutusV3Scripts]: encodeSet(
         [...scripts.values()].map((cbor) => encodeBytes(hexToBytes(cbor))),
       ),
     }),
@@ -124,7 +130,7 @@ export function encodeTransaction(
 }
 
 /** The names under which a node tells what each script used: `spend:<index>`, `mint:<index>`. */
-export function nameRedeemers(plan: TransactionPlan, payment: Payment): Map<object, string> {
+export function nameRedeemers(plan: TransactionPlan, payment: InputSelection): Map<object, string> {
   return new Map(
     listRedeemers(plan, payment).map(({ target: run, purpose, index }) => [
       run,
@@ -134,18 +140,18 @@ export function nameRedeemers(plan: TransactionPlan, payment: Payment): Map<obje
 }
 
 /** All that is spent, in the ledger's order. */
-export function listInputs(plan: TransactionPlan, payment: Payment): OutputReference[] {
+export function listInputs(plan: TransactionPlan, payment: InputSelection): OutputReference[] {
   return [...plan.scriptInputs, ...payment.inputs].sort(compareOutputReferences);
 }
 
 interface Redeemer {
   target: ScriptInput | Mint;
-  purpose: keyof typeof REDEEMER;
+  purpose: keyof typeof REDEEMER_TAGS;
   index: number;
 }
 
 /** In the order of purpose and index, as the ledger writes the map. */
-function listRedeemers(plan: TransactionPlan, payment: Payment): Redeemer[] {
+function listRedeemers(plan: TransactionPlan, payment: InputSelection): Redeemer[] {
   const inputs = listInputs(plan, payment).map(formatOutputReference);
   const spends = plan.scriptInputs.map((target) => ({
     target,
@@ -159,24 +165,28 @@ function listRedeemers(plan: TransactionPlan, payment: Payment): Redeemer[] {
 }
 
 /** `{[purpose, index]: [data, [memory, steps]]}`. */
-function encodeRedeemers(plan: TransactionPlan, payment: Payment): Uint8Array {
+function encodeRedeemers(plan: TransactionPlan, payment: InputSelection): Uint8Array {
   return encodeMap(
     listRedeemers(plan, payment).map(({ target: { redeemer, units }, purpose, index }) => [
-      encodeArray([encodeInt(REDEEMER[purpose]), encodeInt(BigInt(index))]),
+      encodeArray([encodeInt(REDEEMER_TAGS[purpose]), encodeInt(BigInt(index))]),
       encodeArray([redeemer, encodeArray([encodeInt(units.memory), encodeInt(units.steps)])]),
     ]),
   );
 }
 
 /** Hash of redeemers, of no datums, and of the language views (Alonzo, `hashScriptIntegrity`). */
-function hashScriptData(plan: TransactionPlan, payment: Payment): Uint8Array {
+function hashScriptData(plan: TransactionPlan, payment: InputSelection): Uint8Array {
   const costs = encodeArray(plan.parameters.plutusV3Costs.map(encodeInt));
   const views = encodeMap([[encodeInt(PLUTUS_V3.language), costs]]);
-  return hash256(concatBytes(encodeRedeemers(plan, payment), views));
+  return blake2b256(concatBytes(encodeRedeemers(plan, payment), views));
 }
 
 /** What a script's failure leaves of the collateral. */
-export function createCollateralReturn({ inputs, stake, address }: Collateral): PlannedOutput {
+export function createCollateralReturn({
+  inputs,
+  totalCollateral: stake,
+  address,
+}: Collateral): PlannedOutput {
   const value: Value = new Map();
   for (const input of inputs) addValue(value, input.value);
   addAmount(value, "", -stake);
@@ -186,11 +196,13 @@ export function createCollateralReturn({ inputs, stake, address }: Collateral): 
 /** CBOR of an output, in the form of a map. */
 export function encodeOutput({ address, value, datum, script }: PlannedOutput): Uint8Array {
   return encodeFields({
-    [OUTPUT.address]: encodeBytes(addressToBytes(address)),
-    [OUTPUT.value]: encodeValue(value),
-    ...(datum && { [OUTPUT.datum]: encodeArray([encodeInt(INLINE_DATUM), encodeCbor(datum)]) }),
+    [OUTPUT_KEYS.address]: encodeBytes(addressToBytes(address)),
+    [OUTPUT_KEYS.value]: encodeValue(value),
+    ...(datum && {
+      [OUTPUT_KEYS.datum]: encodeArray([encodeInt(INLINE_DATUM), encodeCbor(datum)]),
+    }),
     ...(script !== undefined && {
-      [OUTPUT.script]: encodeCbor(
+      [OUTPUT_KEYS.script]: encodeCbor(
         encodeArray([encodeInt(PLUTUS_V3.scriptType), encodeBytes(hexToBytes(script))]),
       ),
     }),
@@ -198,7 +210,7 @@ export function encodeOutput({ address, value, datum, script }: PlannedOutput): 
 }
 
 /** blake2b-256. */
-export const hash256 = (bytes: Uint8Array) => blake2b(bytes, { dkLen: 32 });
+export const blake2b256 = (bytes: Uint8Array) => blake2b(bytes, { dkLen: 32 });
 
 /** A map with numbers as keys, in ascending order. */
 function encodeFields(fields: Record<number, Uint8Array>): Uint8Array {
@@ -217,5 +229,5 @@ const sortUniqueReferences = (references: readonly OutputReference[]) =>
   );
 const encodeReference = ({ txHash, index }: OutputReference) =>
   encodeArray([encodeBytes(hexToBytes(txHash)), encodeInt(BigInt(index))]);
-const encodeSet = (items: Uint8Array[]) => encodeTag(TAG.set, encodeArray(items));
-const encodeCbor = (item: Uint8Array) => encodeTag(TAG.cbor, encodeBytes(item));
+const encodeSet = (items: Uint8Array[]) => encodeTag(CBOR_TAGS.set, encodeArray(items));
+const encodeCbor = (item: Uint8Array) => encodeTag(CBOR_TAGS.cbor, encodeBytes(item));

@@ -104,10 +104,10 @@ export interface PayingWallet {
 /** Native minor units of the output that a wallet keeps for collateral. */
 const COLLATERAL_COIN = 5_000_000n;
 /** What must stay beside it when it is split off. */
-const MIN_BESIDE_COLLATERAL = 10_000_000n;
+const MIN_COIN_BESIDE_COLLATERAL = 10_000_000n;
 /** Native minor units of a small output, and what must stay beside it: some ten fees of steps. */
 const SPLIT_COIN = 10_000_000n;
-const MIN_BESIDE_SPLIT = 20_000_000n;
+const MIN_COIN_BESIDE_SPLIT = 20_000_000n;
 
 /**
  * Pays for a plan out of one wallet, until everything is paid and the change is large enough. First
@@ -184,7 +184,7 @@ export function createInputSelector(wallet: PayingWallet, plan: TransactionPlan)
     return {
       inputs,
       change: planChange(wallet, left, runsScripts && wallet.collateral === null, parameters),
-      collateral: atStake && { inputs: atStake, stake, address },
+      collateral: atStake && { inputs: atStake, totalCollateral: stake, address },
     };
   };
 }
@@ -235,15 +235,15 @@ function planChange(
   const last = bundles.length > 0 && !isForAll ? bundles.pop() : undefined;
   for (const { tokens, least } of bundles) addOutput(new Map([["", least], ...tokens]), least);
   if (last) return [...change, { address, value: new Map([["", coin], ...last.tokens]) }];
-  if (wantsCollateral && coin >= COLLATERAL_COIN + MIN_BESIDE_COLLATERAL)
+  if (wantsCollateral && coin >= COLLATERAL_COIN + MIN_COIN_BESIDE_COLLATERAL)
     addOutput(new Map([["", COLLATERAL_COIN]]), COLLATERAL_COIN);
-  for (let i = 0; i < splits && coin >= SPLIT_COIN + MIN_BESIDE_SPLIT; i++)
+  for (let i = 0; i < splits && coin >= SPLIT_COIN + MIN_COIN_BESIDE_SPLIT; i++)
     addOutput(new Map([["", SPLIT_COIN]]), SPLIT_COIN);
   return [...change, { address, value: new Map([["", coin]]) }];
 }
 
 /** Whether an output serves as the one that a wallet keeps for collateral. */
-export function isForCollateral({ value }: WalletOutput): boolean {
+export function isCollateralOutput({ value }: WalletOutput): boolean {
   return value.size === 1 && value.get("") === COLLATERAL_COIN;
 }
 
@@ -267,7 +267,7 @@ function selectCollateral(
   parameters: ProtocolParameters,
 ): readonly WalletOutput[] | null {
   const isEnough = (inputs: readonly WalletOutput[]) => {
-    const { value } = createCollateralReturn({ inputs, stake, address });
+    const { value } = createCollateralReturn({ inputs, totalCollateral: stake, address });
     return (
       (value.get("") ?? 0n) >= computeMinimumCoin({ address, value }, parameters) &&
       encodeValue(value).length <= parameters.maxValueSize

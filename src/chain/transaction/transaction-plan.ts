@@ -22,14 +22,14 @@ export type ScriptSource =
   | { from: "reference"; hash: string; output: OutputReference; size: number };
 
 /** What runs a script: the redeemer as CBOR, and what the script may use. */
-interface ScriptRun {
+interface ScriptExecution {
   script: ScriptSource;
   redeemer: Uint8Array;
   units: ExecutionUnits;
 }
 
 /** A script's output that is spent. Its datum is inline. */
-export interface ScriptInput extends OutputReference, ScriptRun {
+export interface ScriptInput extends OutputReference, ScriptExecution {
   value: Value;
   /**
    * All of its datum, and of what is done with it, on which it depends what its script uses; left out: that
@@ -39,7 +39,7 @@ export interface ScriptInput extends OutputReference, ScriptRun {
 }
 
 /** Tokens of one policy that are minted, or burned where the quantity is negative. */
-export interface Mint extends ScriptRun {
+export interface Mint extends ScriptExecution {
   /** Quantity by asset name, hex. */
   tokens: ReadonlyMap<string, bigint>;
 }
@@ -71,7 +71,7 @@ export interface TransactionPlan {
 }
 
 /** What a wallet adds, so that a transaction with a certain fee is paid. */
-export interface Payment {
+export interface InputSelection {
   inputs: readonly WalletOutput[];
   /** What it gets back, behind the outputs of the plan. */
   change: readonly PlannedOutput[];
@@ -83,7 +83,7 @@ export interface Collateral {
   /** At least one, and at most as many as the ledger takes. */
   inputs: readonly WalletOutput[];
   /** Native minor units at stake. */
-  stake: bigint;
+  totalCollateral: bigint;
   /** Where the rest returns. */
   address: string;
 }

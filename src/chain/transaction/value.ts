@@ -27,7 +27,7 @@ export function addValue(value: Value, other: Value, times = 1n): void {
 
 /** A value as funds, the native coin first. */
 export function toFunds(value: Value): Funds[] {
-  return [...value].map(([unit, amount]) => ({ unit, amount })).sort(byUnit);
+  return [...value].map(([unit, amount]) => ({ unit, amount })).sort(compareUnits);
 }
 
 /** CBOR of an output's value: the native coin alone, or with its tokens. @throws UnitError */
@@ -54,4 +54,4 @@ export function encodeMultiAsset(tokens: Value): Uint8Array {
   );
 }
 
-const byUnit = (a: Funds, b: Funds) => (a.unit < b.unit ? -1 : a.unit > b.unit ? 1 : 0);
+const compareUnits = (a: Funds, b: Funds) => (a.unit < b.unit ? -1 : a.unit > b.unit ? 1 : 0);

@@ -10,7 +10,7 @@ import {
   readCbor,
 } from "../cbor.ts";
 import { bytesToHex, hexToBytes, isHex } from "../hex.ts";
-import { hash256, type Witness } from "./encode.ts";
+import { blake2b256, type Witness } from "./encode.ts";
 
 const VKEYS_KEY = 0n;
 const SET_TAG = 258;
@@ -39,7 +39,7 @@ export function readWitnesses(hex: string): SignedWitnesses | null {
   if (witnesses.length === 0) return null;
   return {
     witnesses,
-    transaction: body ? bytesToHex(hash256(bytes.subarray(body.start, body.end))) : null,
+    transaction: body ? bytesToHex(blake2b256(bytes.subarray(body.start, body.end))) : null,
   };
 }
 

@@ -1,6 +1,6 @@
 import { hexToBytes } from "../../chain/hex.ts";
 import type { Network } from "../../chain/network.ts";
-import { db, violates } from "../../db/client.ts";
+import { openDb, violates } from "../../db/client.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -13,7 +13,7 @@ import {
   readSignature,
   readWitnessSet,
 } from "./settlement-message.ts";
-import { type ProposalChange, readProposals, toTask, updateProposal } from "./store.ts";
+import { type ProposalChange, readProposals, toDisputeTask, updateProposal } from "./store.ts";
 import { OPEN_PROPOSAL_STATES, type ProposalRow } from "./tables.ts";
 
 export interface SignatureRequest {
@@ -39,7 +39,7 @@ export async function addSignature(
   { network, proposalId, ...cose }: SignatureRequest,
   now: number,
 ): Promise<ProposalRow> {
-  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   for (let attempt = 1; ; attempt++) {
     const [row] = await readProposals(database, [proposalId]);
     if (!row || row.network !== network)
@@ -105,7 +105,9 @@ export function computeSignatureChange(
     ...(isEnough && { state: "SettleRequested" as const }),
   };
   const opens = isEnough && row.state !== "SettleRequested";
-  const task = opens ? toTask(row, createQueuedState(Math.max(now, row.opensAt)), now) : null;
+  const task = opens
+    ? toDisputeTask(row, createQueuedState(Math.max(now, row.opensAt)), now)
+    : null;
   return { vkeys: added.map(({ vkey }) => vkey), isEnough, change, task };
 }
 

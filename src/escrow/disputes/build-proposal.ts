@@ -8,7 +8,7 @@ import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { createQueuedState, deleteTasks } from "../../wallets/queue/store.ts";
-import { bumpWallet } from "../../wallets/spending/store/wallet.ts";
+import { bumpWalletVersion } from "../../wallets/spending/store/wallet.ts";
 import {
   type EscrowRecord,
   fundsOf,
@@ -18,11 +18,11 @@ import {
   type StoredFunds,
 } from "../model/escrow-record.ts";
 import { computeSettlementMemoryUnits, MAX_MEMORY_UNITS } from "../model/payout-memory.ts";
-import type { Split } from "../model/split.ts";
+import type { SettlementSplit } from "../model/split.ts";
 import { parseAdministratorKeys, selectDefaultSigners } from "./administrators.ts";
 import type { SettlementRequest, UnsignedSettlement } from "./prepare-settlement.ts";
 import { buildSettlementMessage } from "./settlement-message.ts";
-import { insertProposal, listProposals, toTask, updateProposal, utxoOf } from "./store.ts";
+import { insertProposal, listProposals, toDisputeTask, updateProposal, utxoOf } from "./store.ts";
 import {
   DISPUTE_FEATURE,
   OPEN_PROPOSAL_STATES,
@@ -65,7 +65,7 @@ interface ProposalInput {
   context: ProposalContext;
   output: LiveOutput;
   opensAt: number;
-  split: Split;
+  split: SettlementSplit;
   /** Proposals of which it takes the place. */
   previousProposals: readonly ProposalRow[];
 }
@@ -104,7 +104,7 @@ export async function buildProposal(
   refuseTooManyTokens(source, split);
   const opensAt = Number(record.terms.externalDisputeUnlockTime);
   const former = await loadPreviousProposals(database, record.identifierHash, source.id, output);
-  const payers = selectPayers(place, records);
+  const payers = selectFeePayers(place, records);
   const what = { context: place, output, opensAt, split, previousProposals: former };
   const { terms, guards } =
     source.type === "Web3ChainV1"
@@ -123,7 +123,10 @@ export async function buildProposal(
   const { expiresAt } = terms;
   // Its wallet reserves an output for it, until the end of the transaction's validity.
   const waiting = { ...createQueuedState(expiresAt ?? 0), reasonCode: "person" } as const;
-  const row = { ...proposal, task: expiresAt === null ? null : toTask(proposal, waiting, now) };
+  const row = {
+    ...proposal,
+    task: expiresAt === null ? null : toDisputeTask(proposal, waiting, now),
+  };
   return {
     row,
     statements: [
@@ -202,10 +205,17 @@ async function buildTransactionTerms(
     throw createUnknownAdministratorsError();
   const signers = asked ? [...new Set(asked)] : selectDefaultSigners(known, required ?? 0);
   const settlement = await prepare({
-    ...{ database, source, id, output, split, opensAt, signers, payers },
+    ...{ database, source, id, output, split, opensAt, signers, feePayers: payers },
     replacedProposalIds: former.map((one) => one.id),
   });
-  const { payer, reservedOutput, unsignedCbor: unsigned, content, hash, expiresAt } = settlement;
+  const {
+    feePayer: payer,
+    reservedOutput,
+    unsignedCbor: unsigned,
+    content,
+    hash,
+    expiresAt,
+  } = settlement;
   return {
     terms: {
       walletVkey: payer.vkey,
@@ -215,7 +225,7 @@ async function buildTransactionTerms(
       administrators: JSON.stringify(signers),
       required: signers.length,
     },
-    guards: [bumpWallet(payer)],
+    guards: [bumpWalletVersion(payer)],
   };
 }
 
@@ -249,7 +259,7 @@ function requireFullAmounts(
  *
  * @throws ApiError 400
  */
-function refuseSharedPayee(record: EscrowRecord, { buyer, seller }: Split): void {
+function refuseSharedPayee(record: EscrowRecord, { buyer, seller }: SettlementSplit): void {
   const isDivided = buyer.length > 0 && seller.length > 0;
   if (!isDivided || record.sourceType === "Web3ChainV1" || !hasSharedPayee(record)) return;
   throw new ApiError(
@@ -259,7 +269,7 @@ function refuseSharedPayee(record: EscrowRecord, { buyer, seller }: Split): void
 }
 
 /** @throws ApiError 400 where the contract could never pay both parts in a transaction */
-function refuseTooManyTokens({ type }: Pick<SourceRow, "type">, split: Split): void {
+function refuseTooManyTokens({ type }: Pick<SourceRow, "type">, split: SettlementSplit): void {
   const memory = computeSettlementMemoryUnits(split, type);
   if (memory <= MAX_MEMORY_UNITS) return;
   throw new ApiError(
@@ -276,7 +286,7 @@ function toNonZeroFunds(funds: StoredFunds[]): StoredFunds[] {
 }
 
 /** Wallets that may pay the network: the escrow's own first, then any of its payment source. @throws ApiError 409 */
-function selectPayers(
+function selectFeePayers(
   { source, wallets }: ProposalContext,
   records: readonly EscrowRecord[],
 ): WalletRow[] {

@@ -8,14 +8,14 @@ import type { TransactionPart } from "../../wallets/queue/feature.ts";
 import { raiseToMinimumCoin } from "../model/build-payouts.ts";
 import { fundsOf, type LiveOutput } from "../model/escrow-record.ts";
 import { readEscrow } from "../model/read-escrow.ts";
-import type { Split } from "../model/split.ts";
+import type { SettlementSplit } from "../model/split.ts";
 import { type AdminSignature, encodeSettlementRedeemer } from "./settlement-message.ts";
 
 /** What is settled, and how. */
 export interface Settlement {
   source: { network: Network; type: PaymentSourceType; contractAddress: string };
   output: LiveOutput;
-  split: Split;
+  split: SettlementSplit;
   /** Web3ChainV2's, which the redeemer has; on Web3ChainV1 they are the transaction's. */
   signatures: readonly AdminSignature[];
 }
@@ -37,7 +37,7 @@ export async function buildSettlementPart(
   });
   const script = await readContractScript(contractAddress, provider);
   const tag = encodeOwnReference(txHash, index);
-  const toPayouts = (address: string, funds: Split["buyer"]): PlannedOutput[] =>
+  const toPayouts = (address: string, funds: SettlementSplit["buyer"]): PlannedOutput[] =>
     funds.length === 0 ? [] : [{ address, value: sumToValue(funds.map(fundsOf)), datum: tag }];
   const redeemer =
     type === "Web3ChainV1"

@@ -5,7 +5,7 @@ import type { Database } from "../../db/client.ts";
 import { type AutomationMode, selectAutomationMode } from "../../sources/automation-mode.ts";
 import { progressOf } from "../../wallets/model/phases.ts";
 import type { TaskUpdate } from "../../wallets/model/wallet-transaction.ts";
-import { findEarliest } from "../../wallets/queue/backoff.ts";
+import { findEarliestTime } from "../../wallets/queue/backoff.ts";
 import {
   DeadlinePassedError,
   MissingInputError,
@@ -22,13 +22,13 @@ import {
 } from "../../wallets/queue/subject-feature.ts";
 import type { LiveOutput } from "../model/escrow-record.ts";
 import { StepImpossibleError } from "../model/read-escrow.ts";
-import type { Split } from "../model/split.ts";
+import type { SettlementSplit } from "../model/split.ts";
 import { buildSettlementPart } from "./build-settlement-part.ts";
 import type { AdminSignature } from "./settlement-message.ts";
 import { signSettlement } from "./sign-settlement.ts";
 import {
   findOpenProposals,
-  isUnspent,
+  isOutputUnspent,
   listReservedOutputs,
   type ProposalChange,
   readProposals,
@@ -72,7 +72,11 @@ export function createDisputeFeature({
   chainTime,
 }: DisputeContext): WalletFeature {
   const { network } = source;
-  const feature = createSubjectFeature(db, createPort(db), { network, vkey, sourceId: source.id });
+  const feature = createSubjectFeature(db, createDisputePort(db), {
+    network,
+    vkey,
+    sourceId: source.id,
+  });
   /** What a wallet may do can be changed while signatures are gathered. @throws RetryLaterError */
   const requireAutomatedWallet = (): void => {
     const wallet = wallets.find((one) => one.vkey === vkey);
@@ -90,7 +94,7 @@ export function createDisputeFeature({
    * @throws MissingInputError
    */
   const requireUnspentOutput = async (row: ProposalRow): Promise<void> => {
-    if (await isUnspent(db, row)) return;
+    if (await isOutputUnspent(db, row)) return;
     throw new MissingInputError("the escrow's output is not at the contract");
   };
   return {
@@ -117,7 +121,7 @@ export function createDisputeFeature({
             ...(expiresAt !== null && { deadline: expiresAt }),
             isReplaceable: true,
           })),
-        nextDueAt: findEarliest(later),
+        nextDueAt: findEarliestTime(later),
       };
     },
 
@@ -138,7 +142,7 @@ export function createDisputeFeature({
       const settlement = {
         source,
         output: JSON.parse(row.output) as LiveOutput,
-        split: JSON.parse(row.split) as Split,
+        split: JSON.parse(row.split) as SettlementSplit,
         signatures: JSON.parse(row.signatures) as AdminSignature[],
       };
       return buildSettlementPart(settlement, provider, parameters);
@@ -152,14 +156,14 @@ export function endSettlementsWithoutSource(
   wallet: SourceWallet,
   now: number,
 ): Promise<void> {
-  return endWithoutSource(db, createPort(db), wallet, now);
+  return endWithoutSource(db, createDisputePort(db), wallet, now);
 }
 
 /** A proposal, and whether another one waits in its place. */
 type SettlementRow = ProposalRow & { isReplaced: boolean };
 type SettlementOutcome = SubjectOutcome<ProposalChange>;
 
-function createPort(db: Database): SubjectPort<SettlementRow, ProposalChange> {
+function createDisputePort(db: Database): SubjectPort<SettlementRow, ProposalChange> {
   return {
     name: DISPUTE_FEATURE,
     revision: "dispute_proposal.revision",

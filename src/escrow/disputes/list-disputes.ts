@@ -1,9 +1,9 @@
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import type { Caller } from "../../http/context.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { type EscrowRecord, lockOf } from "../model/escrow-record.ts";
-import type { Split } from "../model/split.ts";
+import type { SettlementSplit } from "../model/split.ts";
 import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
 import { type AdminSignature, countGivenSignatures } from "./settlement-message.ts";
 import { listProposals } from "./store.ts";
@@ -67,13 +67,13 @@ function toDisputeResponse(record: EscrowRecord, proposal: ProposalRow | undefin
 
 /** A proposal as answers show it. */
 export function toProposalResponse(row: ProposalRow) {
-  const split = JSON.parse(row.split) as Split;
+  const split = JSON.parse(row.split) as SettlementSplit;
   const administrators = JSON.parse(row.administrators) as string[];
   const signed = JSON.parse(row.signatures) as AdminSignature[];
   return {
     id: row.id,
-    createdAt: isoTime(row.createdAt),
-    updatedAt: isoTime(Math.max(row.updatedAt, row.task?.updatedAt ?? 0)),
+    createdAt: toIsoTime(row.createdAt),
+    updatedAt: toIsoTime(Math.max(row.updatedAt, row.task?.updatedAt ?? 0)),
     state: row.state,
     message: row.message,
     unsignedTxCbor: unsignedTransactionOf(row),

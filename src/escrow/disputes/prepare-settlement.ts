@@ -27,7 +27,7 @@ import { unseal } from "../../db/sealed.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { createProvider } from "../../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../../sources/source-row.ts";
+import { type SourceRow, toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { MAX_FEE } from "../../wallets/spending/building/build-transaction.ts";
 import { toStoredFields } from "../../wallets/spending/building/compose-transaction.ts";
@@ -36,7 +36,7 @@ import { serializeContent } from "../../wallets/spending/model/serialize-transac
 import { readOpenTransactions } from "../../wallets/spending/store/transactions.ts";
 import { readWallet, type WalletState } from "../../wallets/spending/store/wallet.ts";
 import type { LiveOutput } from "../model/escrow-record.ts";
-import type { Split } from "../model/split.ts";
+import type { SettlementSplit } from "../model/split.ts";
 import { readLiveChainTime } from "../terms/escrow-times.ts";
 import { buildSettlementPart } from "./build-settlement-part.ts";
 import { listReservedOutputs } from "./store.ts";
@@ -54,7 +54,7 @@ const RECOMMENDED_OUTPUT_COINS = 10_000_000n;
 /** A settlement of Web3ChainV1, which administrators sign as a transaction. */
 export interface UnsignedSettlement {
   /** Of the wallet that pays. */
-  payer: WalletState;
+  feePayer: WalletState;
   /** Name of the wallet's output that pays for it, and is its collateral. */
   reservedOutput: string;
   /** CBOR of the transaction without signatures, hex. */
@@ -74,13 +74,13 @@ export interface SettlementRequest {
   /** The proposal. */
   id: string;
   output: LiveOutput;
-  split: Split;
+  split: SettlementSplit;
   /** From when the contract allows it, epoch milliseconds. */
   opensAt: number;
   /** Payment key hashes of the administrators who sign, each once. */
   signers: readonly string[];
   /** Wallets that may pay the network, the best first. */
-  payers: readonly WalletRow[];
+  feePayers: readonly WalletRow[];
   /** Proposals whose place it takes: what they set aside is free. */
   replacedProposalIds: readonly string[];
 }
@@ -97,7 +97,11 @@ export async function prepareSettlement(
   now: number,
 ): Promise<UnsignedSettlement> {
   const { source } = asked;
-  const key = await unseal(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const key = await unseal(
+    c.env,
+    toProviderKeyEncryptionContext(source.id),
+    source.rpcProviderApiKey,
+  );
   const provider = await createProvider(c.env, source.network, key, { caller: c.var.caller.id });
   const time = await readLiveChainTime(c, provider, source.id, now, true);
   return buildSettlement(asked, provider, time, now);
@@ -116,9 +120,9 @@ export async function buildSettlement(
   time: ChainTime,
   now: number,
 ): Promise<UnsignedSettlement> {
-  const { database, source, output, split, opensAt, signers, payers } = asked;
+  const { database, source, output, split, opensAt, signers, feePayers: payers } = asked;
   const { network } = source;
-  if (time.latest < opensAt - MAX_LEAD_TIME_MS)
+  if (time.latestTime < opensAt - MAX_LEAD_TIME_MS)
     throw new ApiError(
       "wrong_state",
       `blockchainIdentifier: on Web3ChainV1, propose a settlement from ${new Date(opensAt - MAX_LEAD_TIME_MS).toISOString()} on, 12 hours before its earliest time`,
@@ -136,10 +140,10 @@ export async function buildSettlement(
     requiredSigners: signers,
     validity: {
       from: Math.max(
-        slotAt(network, time.earliest) - CLOCK_SKEW_SLOTS,
+        slotAt(network, time.earliestTime) - CLOCK_SKEW_SLOTS,
         firstSlotAtOrAfter(network, opensAt),
       ),
-      to: slotAt(network, time.latest) + VALIDITY_SLOTS,
+      to: slotAt(network, time.latestTime) + VALIDITY_SLOTS,
     },
   };
   const held = await listReservedOutputs(database, network, asked.replacedProposalIds);
@@ -174,7 +178,7 @@ export async function buildSettlement(
         movedAt: now,
       });
       return {
-        payer,
+        feePayer: payer,
         reservedOutput: formatOutputReference(one),
         unsignedCbor: bytesToHex(built.cbor),
         content,

@@ -1,5 +1,5 @@
 import type { Network } from "../../chain/network.ts";
-import { type Database, db, violates } from "../../db/client.ts";
+import { type Database, openDb, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
@@ -31,8 +31,8 @@ export async function proposeSettlement(
 ): Promise<ProposalRow> {
   const { network, blockchainIdentifier } = asked;
   const { caller, deadline } = c.var;
-  const database = db(c.env, network, { writes: "idempotent", deadline });
-  const core = db(c.env, undefined, { deadline });
+  const database = openDb(c.env, network, { writes: "idempotent", deadline });
+  const core = openDb(c.env, undefined, { deadline });
   const disputed = await loadDisputedEscrow(database, network, blockchainIdentifier);
   const source = await findActiveSource(core, disputed.records[0].sourceId);
   if (!source) throw new ApiError(404, "blockchainIdentifier: the payment source was removed");

@@ -3,7 +3,7 @@ import { createRouter, serve } from "../../http/endpoint.ts";
 import { toEnvelope } from "../../http/envelope.ts";
 import { network } from "../../http/openapi/chain-fields.ts";
 import { described } from "../../http/openapi/fields.ts";
-import { page } from "../../http/openapi/parameters.ts";
+import { pageParameters } from "../../http/openapi/parameters.ts";
 import { createJsonResponse, openReadSession } from "../../http/session.ts";
 import { addSignature } from "./add-signature.ts";
 import { listDisputes, toProposalResponse as shown } from "./list-disputes.ts";
@@ -23,7 +23,7 @@ import { withdrawProposal } from "./withdraw-proposal.ts";
 const TAG = "Disputes";
 
 /** Disputes, which the contract's administrators settle. */
-export function disputeRoutes() {
+export function createDisputeRoutes() {
   const router = createRouter();
 
   serve(
@@ -39,7 +39,7 @@ export function disputeRoutes() {
       tag: TAG,
       summary: "Lists disputed payments and purchases, newest first",
       description: "A key sees its own disputes; an Admin sees all.",
-      query: z.object({ ...page, network }),
+      query: z.object({ ...pageParameters, network }),
       data: z.object({ Disputes: described(z.array(disputeResponse), "The disputes.") }),
     },
     async (c, { query }) => {

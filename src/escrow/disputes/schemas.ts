@@ -5,17 +5,17 @@ import {
   EXAMPLE_CONTRACT_ADDRESS,
   EXAMPLE_TX_HASH,
   EXAMPLE_WALLET_ADDRESS,
-  hexText,
+  hexField,
+  idField,
   named,
-  recordId,
-  responseText,
-  timestamp,
+  textField,
+  timestampField,
 } from "../../http/openapi/fields.ts";
-import { text } from "../../http/openapi/parameters.ts";
+import { textParameter } from "../../http/openapi/parameters.ts";
 import {
   EXAMPLE_BLOCKCHAIN_IDENTIFIER,
   escrowKind,
-  givenIdentifier,
+  requestBlockchainIdentifier,
 } from "../queries/next-step-schemas.ts";
 import { PROPOSAL_STATES } from "./tables.ts";
 import { REVEAL_ACTION } from "./verify-reveal.ts";
@@ -45,7 +45,7 @@ const partyFunds = (whose: string) =>
 
 export const proposalBody = z.object({
   network,
-  blockchainIdentifier: givenIdentifier,
+  blockchainIdentifier: requestBlockchainIdentifier,
   BuyerFunds: partyFunds("buyer"),
   SellerFunds: partyFunds("seller"),
   Signers: described(
@@ -61,14 +61,18 @@ export const proposalBody = z.object({
 
 export const signatureBody = z.object({
   network,
-  proposalId: described(text(), "Id of the signed proposal.", "01m80ye14arhma0jvpxvf6nc73"),
+  proposalId: described(
+    textParameter(),
+    "Id of the signed proposal.",
+    "01m80ye14arhma0jvpxvf6nc73",
+  ),
   signature: described(
-    text(33_000),
+    textParameter(33_000),
     "Signature of the administrator's wallet, in hex. Web3ChainV2: the COSE_Sign1 from `signData` (CIP-30, CIP-8) of the proposal's `message` or its blake2b-224. Web3ChainV1: the witness set from a partial `signTx` (CIP-30) of `unsignedTxCbor`, or the signed transaction.",
     "845846a2012767616464726573735839",
   ),
   key: described(
-    text(2500).optional(),
+    textParameter(2500).optional(),
     "Web3ChainV2: the COSE_Key of the COSE_Sign1, in hex.",
     "a401010327200621",
   ),
@@ -76,16 +80,20 @@ export const signatureBody = z.object({
 
 export const withdrawalBody = z.object({
   network,
-  proposalId: described(text(), "Id of the proposal to withdraw.", "01m80ye14arhma0jvpxvf6nc73"),
+  proposalId: described(
+    textParameter(),
+    "Id of the proposal to withdraw.",
+    "01m80ye14arhma0jvpxvf6nc73",
+  ),
 });
 
 export const proposalResponse = named(
   "DisputeProposal",
   "A proposed settlement, with its signatures.",
   z.object({
-    id: recordId("the proposal"),
-    createdAt: timestamp("Time of creation."),
-    updatedAt: timestamp("Time of the last change."),
+    id: idField("the proposal"),
+    createdAt: timestampField("Time of creation."),
+    updatedAt: timestampField("Time of the last change."),
     state: described(
       named(
         "DisputeProposalState",
@@ -95,7 +103,7 @@ export const proposalResponse = named(
       "State of the proposal.",
       "Collecting",
     ),
-    message: responseText(
+    message: textField(
       "What each administrator signs, in hex. Web3ChainV2: these 28 bytes. Web3ChainV1: the transaction hash, which a wallet shows.",
       EXAMPLE_VKEY,
     ),
@@ -112,21 +120,21 @@ export const proposalResponse = named(
     BuyerFunds: described(funds, "What the buyer gets."),
     SellerFunds: described(funds, "What the seller gets."),
     Administrators: described(
-      z.array(responseText("A payment key hash.", EXAMPLE_VKEY)),
+      z.array(textField("A payment key hash.", EXAMPLE_VKEY)),
       "Administrators who can sign, each as often as it counts. Web3ChainV1: those in the transaction.",
     ),
     SignedBy: described(
-      z.array(responseText("A payment key hash.", EXAMPLE_VKEY)),
+      z.array(textField("A payment key hash.", EXAMPLE_VKEY)),
       "Administrators who have signed.",
     ),
     requiredSignatures: described(z.int().min(1), "Number of required signatures.", 2),
     missingSignatures: described(z.int().min(0), "Number of missing signatures.", 1),
-    settleFrom: responseText(
+    settleFrom: textField(
       "Earliest time to settle the dispute, in Unix milliseconds.",
       "1795375045147",
     ),
     txHash: described(
-      hexText(64, "", EXAMPLE_TX_HASH).nullable(),
+      hexField(64, "", EXAMPLE_TX_HASH).nullable(),
       "Hash of the settling transaction. Null: none yet.",
       EXAMPLE_TX_HASH,
     ),
@@ -142,23 +150,23 @@ export const disputeResponse = named(
   "Dispute",
   "A disputed payment or purchase.",
   z.object({
-    id: recordId("the payment or purchase"),
+    id: idField("the payment or purchase"),
     kind: described(escrowKind, "Kind of the record.", "Payment"),
     network,
-    paymentSourceId: recordId("the payment source"),
+    paymentSourceId: idField("the payment source"),
     paymentSourceType,
-    blockchainIdentifier: responseText(
+    blockchainIdentifier: textField(
       "Identifier of the escrow on the chain.",
       EXAMPLE_BLOCKCHAIN_IDENTIFIER,
     ),
-    sellerAddress: responseText("Address that receives the seller's part.", EXAMPLE_WALLET_ADDRESS),
+    sellerAddress: textField("Address that receives the seller's part.", EXAMPLE_WALLET_ADDRESS),
     buyerAddress: described(
       z.string().nullable(),
       "Address that receives the buyer's part. Null: unknown.",
       EXAMPLE_CONTRACT_ADDRESS,
     ),
-    resultHash: responseText("Hash of the result, in hex.", EXAMPLE_TX_HASH),
-    settleFrom: responseText(
+    resultHash: textField("Hash of the result, in hex.", EXAMPLE_TX_HASH),
+    settleFrom: textField(
       "Earliest time to settle the dispute, in Unix milliseconds.",
       "1795375045147",
     ),
@@ -172,19 +180,23 @@ export const disputeResponse = named(
 
 export const revealBody = z.object({
   action: described(z.literal(REVEAL_ACTION), "The signed action.", REVEAL_ACTION),
-  blockchainIdentifier: givenIdentifier,
+  blockchainIdentifier: requestBlockchainIdentifier,
   validUntil: described(
     z.int().min(0),
     "Time until which the signature is valid, in Unix milliseconds; at most two hours ahead.",
     1795331845398,
   ),
-  walletAddress: described(text(), "Address of the administrator.", EXAMPLE_WALLET_ADDRESS),
+  walletAddress: described(
+    textParameter(),
+    "Address of the administrator.",
+    EXAMPLE_WALLET_ADDRESS,
+  ),
   signature: described(
-    text(7500),
+    textParameter(7500),
     "COSE_Sign1 of the message, or of its blake2b-224 (CIP-30, CIP-8), in hex.",
     "845846a2012767616464726573735839",
   ),
-  key: described(text(2500), "COSE_Key of the signature, in hex.", "a401010327200621"),
+  key: described(textParameter(2500), "COSE_Key of the signature, in hex.", "a401010327200621"),
 });
 
 export const revealResponse = z.object({

@@ -11,7 +11,7 @@ import { encodePlutusData } from "../../chain/plutus/data.ts";
 import type { OutputReference } from "../../chain/transaction/transaction-plan.ts";
 import { readWitnesses } from "../../chain/transaction/witnesses.ts";
 import { hashKey } from "../../chain/wallet-keys.ts";
-import { encodeFunds, type Split } from "../model/split.ts";
+import { encodeFunds, type SettlementSplit } from "../model/split.ts";
 
 /** An administrator's signature as the redeemer, or the transaction, carries it, hex. */
 export interface AdminSignature {
@@ -38,7 +38,7 @@ const MAX_HEADER_BYTES = 256;
 /** The message that settles an escrow's output in a way, 28 bytes. */
 export function buildSettlementMessage(
   { txHash, index }: OutputReference,
-  split: Split,
+  split: SettlementSplit,
 ): Uint8Array {
   const own = { index: 0, fields: [hexToBytes(txHash), BigInt(index)] };
   const fields = [own, encodeFunds(split.buyer), encodeFunds(split.seller)];
@@ -47,7 +47,7 @@ export function buildSettlementMessage(
 
 /** CBOR of the redeemer that settles. */
 export function encodeSettlementRedeemer(
-  split: Split,
+  split: SettlementSplit,
   signatures: readonly AdminSignature[],
 ): Uint8Array {
   return encodeRedeemer(REDEEMERS.WithdrawDisputed, [
@@ -72,14 +72,14 @@ export function readSignature(
 ): AdminSignature | { problem: string } {
   const parts = readCoseSign1(cose);
   if (parts === null) return { problem: "must be a COSE_Sign1 with its COSE_Key" };
-  if (parts.headers.length > MAX_HEADER_BYTES)
+  if (parts.protectedHeader.length > MAX_HEADER_BYTES)
     return { problem: `must have protected headers of at most ${MAX_HEADER_BYTES} bytes` };
   if (verifyCoseMessage(parts, message) !== "signed")
     return { problem: "does not sign the proposal's message" };
   return {
     vkey: bytesToHex(blake2b(parts.publicKey, DIGEST_OPTIONS)),
     publicKey: bytesToHex(parts.publicKey),
-    headers: bytesToHex(parts.headers),
+    headers: bytesToHex(parts.protectedHeader),
     signature: bytesToHex(parts.signature),
   };
 }

@@ -2,7 +2,7 @@ import { and, desc, eq, getTableColumns, sql } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { Database, Statement } from "../../db/client.ts";
 import { nextRevisionSql } from "../../db/revision.ts";
-import type { FindDueWallets } from "../../wallets/queue/due-wallets.ts";
+import type { DueWalletFinder } from "../../wallets/queue/due-wallets.ts";
 import { type TaskState, taskJoinCondition, upsertTasks } from "../../wallets/queue/store.ts";
 import { type WalletTask, walletTask } from "../../wallets/queue/tables.ts";
 import type { LiveOutput } from "../model/escrow-record.ts";
@@ -41,7 +41,7 @@ export function insertProposal(db: Database, { task, ...row }: ProposalRow): Sta
 }
 
 /** The task that settles a proposal. @param now - epoch milliseconds */
-export function toTask(
+export function toDisputeTask(
   { id, network, walletVkey, sourceId }: Omit<ProposalRow, "task">,
   state: TaskState,
   now: number,
@@ -99,7 +99,7 @@ export async function findOpenProposals(
 }
 
 /** Whether the output that a proposal settles is still its escrow's, as far as the chain has been followed. */
-export async function isUnspent(
+export async function isOutputUnspent(
   db: Database,
   row: Pick<ProposalRow, "sourceId" | "output">,
 ): Promise<boolean> {
@@ -132,7 +132,7 @@ export async function listReservedOutputs(
 }
 
 /** The wallets with a settlement that waits for a time, on a chain whose clock is not the wall clock. */
-export const findWalletsWithSettlements: FindDueWallets = (db) =>
+export const findWalletsWithSettlements: DueWalletFinder = (db) =>
   db.all(
     `SELECT DISTINCT network, wallet_vkey AS vkey FROM wallet_task
      WHERE due_at IS NOT NULL AND feature = ?`,

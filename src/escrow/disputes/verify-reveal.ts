@@ -3,7 +3,7 @@ import { toCanonicalJson } from "../../canonical-json.ts";
 import { parseAddress } from "../../chain/address.ts";
 import { readCoseSign1, verifyCoseMessage } from "../../chain/cose.ts";
 import { hashKey } from "../../chain/wallet-keys.ts";
-import { db } from "../../db/client.ts";
+import { openDb } from "../../db/client.ts";
 import { listPermittedNetworks } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -50,7 +50,7 @@ export async function verifyReveal(
       400,
       `blockchainIdentifier: the payment is ${payment.state.onChainState ?? "not locked"}, not Disputed`,
     );
-  const source = await findActiveSource(db(c.env, undefined, c.var), payment.sourceId);
+  const source = await findActiveSource(openDb(c.env, undefined, c.var), payment.sourceId);
   if (!source) throw new ApiError(404, "blockchainIdentifier: the payment source was removed");
   const address = parseAddress(request.walletAddress);
   if (address?.network !== payment.network)
@@ -84,7 +84,7 @@ function findSignatureProblem(request: RevealRequest, vkey: string): string | nu
 /** The payment, on whichever network of the key it is. @throws ApiError 404 */
 async function findPayment(c: AppContext, blockchainIdentifier: string): Promise<EscrowRecord> {
   for (const network of listPermittedNetworks(c.var.caller)) {
-    const [row] = await db(c.env, network, c.var).all<EscrowRow>(
+    const [row] = await openDb(c.env, network, c.var).all<EscrowRow>(
       `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
        WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2 ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
       hashIdentifier(blockchainIdentifier),

@@ -1,5 +1,5 @@
 import type { Network } from "../../chain/network.ts";
-import { db, violates } from "../../db/client.ts";
+import { openDb, violates } from "../../db/client.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -18,7 +18,7 @@ export async function withdrawProposal(
   { network, proposalId }: { network: Network; proposalId: string },
   now: number,
 ): Promise<ProposalRow> {
-  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const [row] = await readProposals(database, [proposalId]);
   if (!row || row.network !== network)
     throw new ApiError(404, "proposalId: there is no such proposal");

@@ -14,7 +14,7 @@ import { lookUpNextPaymentAction, lookUpNextPurchaseAction } from "./transitions
 import type { ProgressUndo, UndoData } from "./undo-data.ts";
 import { computeStateAfterStep, isStepPossible } from "./windows.ts";
 
-type Subject = Pick<EscrowRecord, "side" | "sourceType" | "state" | "progress">;
+type ProgressRecord = Pick<EscrowRecord, "side" | "sourceType" | "state" | "progress">;
 
 /** What a transaction on the chain made of a record's escrow. */
 export interface ChainTransition {
@@ -44,7 +44,7 @@ interface IntentOutcome {
  * action. Later intents stay, and so do intents that wait for an earlier state.
  */
 export function advanceProgress(
-  record: Subject,
+  record: ProgressRecord,
   moved: ChainTransition,
 ): { progress: Progress; undo: ProgressUndo } {
   const { sourceType, state, progress } = record;
@@ -56,12 +56,12 @@ export function advanceProgress(
   const isTask = madeFor === null && subject !== null && !progress.error?.isManual;
   const outcome =
     (isTask ? findIntentOutcome(record, subject, moved) : null) ??
-    lookUpTableOutcome(record, subject, moved);
+    lookUpTransitionOutcome(record, subject, moved);
 
   const pointless = isTerminal(onChainState) ? intent : null;
   const ended = outcome.isIntentEnded ? (pointless ?? subject) : null;
   const left = ended !== null && ended.id === intent?.id ? null : intent;
-  const error = computeError(progress.error, outcome, txHash, reason);
+  const error = computeRecordError(progress.error, outcome, txHash, reason);
   // What spends the output that this one made may still come.
   const isDisplaced = pendingTransaction?.spends !== utxo || utxo === null;
   return {
@@ -90,7 +90,7 @@ const LOCKED_TWICE_NOTE =
  * sent it. Null: the table decides, because a person must.
  */
 function findIntentOutcome(
-  { sourceType, state, progress }: Subject,
+  { sourceType, state, progress }: ProgressRecord,
   intent: Intent,
   moved: ChainTransition,
 ): IntentOutcome | null {
@@ -114,8 +114,8 @@ function findIntentOutcome(
 }
 
 /** What the transition table makes of it. */
-function lookUpTableOutcome(
-  { side, state, progress }: Subject,
+function lookUpTransitionOutcome(
+  { side, state, progress }: ProgressRecord,
   subject: Intent | null,
   { transactionIntent: madeFor, onChainState }: ChainTransition,
 ): IntentOutcome {
@@ -135,7 +135,7 @@ function lookUpTableOutcome(
   };
 }
 
-function computeError(
+function computeRecordError(
   before: RecordError | null,
   { error }: IntentOutcome,
   txHash: string,

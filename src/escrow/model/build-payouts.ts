@@ -10,7 +10,7 @@ import { type Escrow, StepImpossibleError } from "./read-escrow.ts";
 import type { Party } from "./step-rules.ts";
 
 /** An escrow contract with its parameters, as a payment source has them. */
-export interface Contract {
+export interface ContractSettings {
   type: PaymentSourceType;
   address: string;
   /** Milliseconds. */
@@ -21,7 +21,7 @@ export interface Contract {
 }
 
 interface PayoutContext {
-  contract: Contract;
+  contract: ContractSettings;
   wallet: { address: string };
   payoutAddress: string | null;
   parameters: ProtocolParameters;
@@ -55,7 +55,7 @@ export function buildPayouts(escrow: Escrow, by: Party, means: PayoutContext): P
 }
 
 /** The protocol's fee and the buyer's collateral. */
-function buildOwedOutputs(escrow: Escrow, contract: Contract): PlannedOutput[] {
+function buildOwedOutputs(escrow: Escrow, contract: ContractSettings): PlannedOutput[] {
   const { datum } = escrow;
   const collateral: Value = new Map([["", datum.collateralReturn]]);
   const buyer = datum.buyerReturnAddress ?? datum.buyer;
@@ -76,12 +76,12 @@ export function isFeeReceiverMissing({
   type,
   feeRatePermille,
   feeReceiverAddress,
-}: Pick<Contract, "type" | "feeRatePermille" | "feeReceiverAddress">): boolean {
+}: Pick<ContractSettings, "type" | "feeRatePermille" | "feeReceiverAddress">): boolean {
   return type === "Web3ChainV1" && feeRatePermille > 0 && feeReceiverAddress === null;
 }
 
 /** A share of everything that is locked, the collateral counted in, each unit's rounded down. */
-function buildFeeOutputs(escrow: Escrow, contract: Contract): PlannedOutput[] {
+function buildFeeOutputs(escrow: Escrow, contract: ContractSettings): PlannedOutput[] {
   const { type, feeRatePermille, feeReceiverAddress } = contract;
   if (type === "Web3ChainV2") return [];
   const shares = [...escrow.value].map(

@@ -23,7 +23,7 @@ export interface WalletReference {
 }
 
 /** The fields that only a lock has. */
-export interface Lock {
+export interface EscrowLock {
   buyer: string;
   buyerVkey: string;
   buyerReturnAddress: string | null;
@@ -36,7 +36,7 @@ export interface Lock {
  * What was agreed, written when the record is made and by nobody after: by the request, or else by
  * the lock. Times are Unix milliseconds as decimal text.
  */
-export interface Terms {
+export interface EscrowTerms {
   /** Whether a request made the record: then a lock is compared with this. Left out: a lock made it. */
   isRequested?: true;
   agentIdentifier: string;
@@ -86,7 +86,7 @@ export interface ChainState {
   /** Null until the escrow has ended. */
   settled: SettledFunds | null;
   /** Null while nothing is locked. */
-  lock: Lock | null;
+  lock: EscrowLock | null;
   /** The newest that was applied. */
   transaction: TransactionRecord | null;
   /** The output that holds the funds, `hash#index`; null when none does, or it is not known. */
@@ -117,7 +117,7 @@ export interface EscrowRecord {
   blockchainIdentifier: string;
   identifierHash: string;
   requestedById: string;
-  terms: Terms;
+  terms: EscrowTerms;
   /** What was found on the chain. */
   state: ChainState;
   /** With `state.utxo`; null also after an undo, until a transaction is applied again. */
@@ -176,12 +176,15 @@ export function addNote(note: string | null, sentence: string): string {
  * Whether nothing is locked: also of one that ended with nothing but deviating locks, whose state says so.
  * Until its time is over, the first lock that fits is taken up.
  */
-export function isUnlocked({ state, progress }: Pick<EscrowRecord, "state" | "progress">): boolean {
+export function isWithoutLock({
+  state,
+  progress,
+}: Pick<EscrowRecord, "state" | "progress">): boolean {
   return state.onChainState === null || progress.expiredAt !== null;
 }
 
 /** Returns a record's lock. A record that a lock created keeps it while the lock is rolled back. */
-export function lockOf({ state, terms }: Pick<EscrowRecord, "state" | "terms">): Lock | null {
+export function lockOf({ state, terms }: Pick<EscrowRecord, "state" | "terms">): EscrowLock | null {
   if (state.lock !== null) return state.lock;
   const { buyer, buyerVkey, buyerReturnAddress, sellerReturnAddress, collateralReturn } = terms;
   if (buyer === null || buyerVkey === null || collateralReturn === null) return null;
@@ -189,7 +192,7 @@ export function lockOf({ state, terms }: Pick<EscrowRecord, "state" | "terms">):
 }
 
 /** What the chain has of a record before its lock. */
-export const UNLOCKED_STATE: ChainState = {
+export const NO_LOCK_STATE: ChainState = {
   onChainState: null,
   resultHash: "",
   buyerCooldown: "0",

@@ -7,7 +7,7 @@ import { isAbandoned, isTerminal, type Step } from "./intent.ts";
 import { NOT_WORTH_WITHDRAWING_NOTE } from "./is-worth-withdrawing.ts";
 import { findLastDeadline, type StepWindow, windowOf } from "./windows.ts";
 
-type Subject = Pick<
+type NextStepRecord = Pick<
   EscrowRecord,
   "side" | "sourceType" | "sourceId" | "terms" | "state" | "progress" | "wallet" | "isWalletRemoved"
 >;
@@ -37,14 +37,17 @@ const NO_NEXT_STEP: NextStep = {
 };
 
 /** Finds the next step of a record: requested, automatic, or another party's. */
-export function findNextStep(record: Subject): NextStep {
+export function findNextStep(record: NextStepRecord): NextStep {
   const { intent, pendingTransaction, error, expiredAt } = record.progress;
   const window = intent && windowOf(record, intent.step);
   // Nothing more is built for it: only what was sent before may still come.
   const isOver = Boolean(window?.deadline && (intent?.tryAt ?? 0) > window.deadline);
   const requestedStep = {
     step: intent?.step ?? null,
-    notBefore: latestTime(window?.notBefore, pendingTransaction || isOver ? null : intent?.tryAt),
+    notBefore: computeLatestTime(
+      window?.notBefore,
+      pendingTransaction || isOver ? null : intent?.tryAt,
+    ),
     deadline: intent && (window ? window.deadline : findLastDeadline(record, intent.step)),
     isAutomatic: false,
   };
@@ -112,7 +115,7 @@ export function findNextStep(record: Subject): NextStep {
 }
 
 /** What the other party, or an administrator, may do next. */
-function findCounterpartyStep(record: Subject): NextStep {
+function findCounterpartyStep(record: NextStepRecord): NextStep {
   const { state } = record;
   const toCounterpartyStep = (what: string, step?: Step): NextStep => ({
     ...NO_NEXT_STEP,
@@ -142,7 +145,7 @@ function findCounterpartyStep(record: Subject): NextStep {
   }
 }
 
-function latestTime(
+function computeLatestTime(
   one: number | null | undefined,
   other: number | null | undefined,
 ): number | null {

@@ -3,7 +3,7 @@ import { type EscrowDatum, encodeEscrowDatum } from "../../chain/contracts/escro
 /** Minor units for a byte of an output, on both networks for years. */
 const COINS_PER_BYTE = 4310n;
 /** What the ledger counts of an output besides its bytes. */
-const OUTPUT_OVERHEAD = 160n;
+const OUTPUT_OVERHEAD_BYTES = 160n;
 /** An output's bytes besides datum and tokens, with what later steps may add. */
 const OUTPUT_BYTES = 165n;
 const BYTES_PER_TOKEN = 50n;
@@ -30,6 +30,6 @@ export function computeMinimumDeposit(quote: EscrowDatum, tokens: number): bigin
     sellerCooldownTime: quote.externalDisputeUnlockTime,
     buyerCooldownTime: quote.externalDisputeUnlockTime,
   });
-  const bytes = OUTPUT_OVERHEAD + OUTPUT_BYTES + BigInt(datum.length);
+  const bytes = OUTPUT_OVERHEAD_BYTES + OUTPUT_BYTES + BigInt(datum.length);
   return COINS_PER_BYTE * (bytes + BYTES_PER_TOKEN * BigInt(tokens));
 }

@@ -6,7 +6,7 @@
 import type { PaymentSourceType } from "../../chain/network.ts";
 import { POLICY_ID_LENGTH } from "../../chain/unit.ts";
 import type { StoredFunds } from "./escrow-record.ts";
-import type { Split } from "./split.ts";
+import type { SettlementSplit } from "./split.ts";
 
 /** What the scripts of a transaction may use together. */
 export const MAX_MEMORY_UNITS = 14_000_000n;
@@ -36,29 +36,29 @@ const WITHDRAWAL_COSTS_V1 = {
 /** What Web3ChainV2 uses to compare a payout with what is due. */
 interface ComparisonCosts {
   base: bigint;
-  policy: bigint;
-  token: bigint;
+  perPolicy: bigint;
+  perToken: bigint;
   /** By the square of the number of policies. */
-  policyCountSquared: bigint;
+  perPolicyCountSquared: bigint;
 }
 
 const WITHDRAWAL_COSTS_V2: ComparisonCosts = {
   base: 708_727n,
-  policy: 43_827n,
-  token: 17_712n,
-  policyCountSquared: 7_356n,
+  perPolicy: 43_827n,
+  perToken: 17_712n,
+  perPolicyCountSquared: 7_356n,
 };
 const REFUND_COSTS_V2: ComparisonCosts = {
   base: 514_161n,
-  policy: 32_965n,
-  token: 17_712n,
-  policyCountSquared: 3_678n,
+  perPolicy: 32_965n,
+  perToken: 17_712n,
+  perPolicyCountSquared: 3_678n,
 };
 const SETTLEMENT_COSTS_V2: ComparisonCosts = {
   base: 863_846n,
-  policy: 49_529n,
-  token: 30_483n,
-  policyCountSquared: 3_678n,
+  perPolicy: 49_529n,
+  perToken: 30_483n,
+  perPolicyCountSquared: 3_678n,
 };
 
 /** What a withdrawal by the seller uses. */
@@ -83,7 +83,7 @@ export function computeRefundMemoryUnits(
 
 /** What a settlement by administrators uses; Web3ChainV1 looks at no part of it. */
 export function computeSettlementMemoryUnits(
-  { buyer, seller }: Split,
+  { buyer, seller }: SettlementSplit,
   type: PaymentSourceType,
 ): bigint {
   return computeComparisonMemoryUnits(
@@ -114,7 +114,7 @@ export function explainTooManyTokens(
 function computeFeeMemoryUnits(value: readonly StoredFunds[], permille: bigint): bigint {
   const { base, policy, merged, token, passed, untaxed } = WITHDRAWAL_COSTS_V1;
   const isTaxed = ({ amount }: StoredFunds) => (BigInt(amount) * permille) / 1000n > 0n;
-  const policies = [...policiesOf(value)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const policies = [...tokensByPolicyOf(value)].sort(([a], [b]) => (a < b ? -1 : 1));
   const taxed = policies.map(([, tokens]) => BigInt(tokens.filter(isTaxed).length));
   const all = BigInt(taxed.filter((names) => names > 0n).length);
   let used = base;
@@ -132,11 +132,11 @@ function computeFeeMemoryUnits(value: readonly StoredFunds[], permille: bigint):
 }
 
 function computeComparisonMemoryUnits(
-  { base, policy, token, policyCountSquared: squared }: ComparisonCosts,
+  { base, perPolicy: policy, perToken: token, perPolicyCountSquared: squared }: ComparisonCosts,
   payouts: readonly (readonly StoredFunds[])[],
 ): bigint {
   return payouts.reduce((used, value) => {
-    const policies = policiesOf(value);
+    const policies = tokensByPolicyOf(value);
     const tokens = [...policies.values()].reduce((sum, names) => sum + names.length, 0);
     const count = BigInt(policies.size);
     return used + policy * count + token * BigInt(tokens) + squared * count * count;
@@ -144,7 +144,7 @@ function computeComparisonMemoryUnits(
 }
 
 /** The tokens of a value by policy id. */
-function policiesOf(value: readonly StoredFunds[]): Map<string, StoredFunds[]> {
+function tokensByPolicyOf(value: readonly StoredFunds[]): Map<string, StoredFunds[]> {
   const tokens = value.filter(({ unit }) => unit !== "");
   return Map.groupBy(tokens, ({ unit }) => unit.slice(0, POLICY_ID_LENGTH));
 }

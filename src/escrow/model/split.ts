@@ -13,7 +13,7 @@ import { splitUnit } from "../../chain/unit.ts";
 import type { StoredFunds } from "./escrow-record.ts";
 
 /** How an escrow's funds are divided. */
-export interface Split {
+export interface SettlementSplit {
   buyer: readonly StoredFunds[];
   seller: readonly StoredFunds[];
 }
@@ -23,7 +23,7 @@ export interface Split {
  *
  * @param redeemer - CBOR
  */
-export function readSplit(redeemer: Uint8Array): Split | null {
+export function parseSettlementSplit(redeemer: Uint8Array): SettlementSplit | null {
   try {
     const { fields } = expectConstr(
       decodePlutusData(redeemer),

@@ -46,8 +46,11 @@ const createTransitions = (
   ...moves: StateChanges
 ): Transition[] => moves.map(([from, to]) => ({ from, to, notBefore, deadline }));
 
-const UNBOUNDED: TransitionBounds = { notBefore: null, deadline: null };
-const boundFrom = (notBefore: TimeBound): TransitionBounds => ({ notBefore, deadline: null });
+const NO_BOUNDS: TransitionBounds = { notBefore: null, deadline: null };
+const createBoundsFrom = (notBefore: TimeBound): TransitionBounds => ({
+  notBefore,
+  deadline: null,
+});
 
 type StepRules = Partial<Record<Step, StepRule>>;
 
@@ -92,13 +95,13 @@ const COMMON_RULES: StepRules = {
 const WITHDRAW_RULE: StepRule = {
   signer: "seller",
   redeemer: REDEEMERS.Withdraw,
-  transitions: createTransitions(boundFrom("unlockTime"), ["ResultSubmitted", null]),
+  transitions: createTransitions(createBoundsFrom("unlockTime"), ["ResultSubmitted", null]),
 };
 const WITHDRAW_REFUND_RULE: StepRule = {
   signer: "buyer",
   redeemer: REDEEMERS.WithdrawRefund,
   transitions: createTransitions(
-    boundFrom("submitResultTime"),
+    createBoundsFrom("submitResultTime"),
     ["FundsLocked", null],
     ["RefundRequested", null],
   ),
@@ -111,7 +114,7 @@ const STEP_RULES: Record<PaymentSourceType, StepRules> = {
       signer: "buyer",
       redeemer: REDEEMERS.UnSetRefundRequested,
       transitions: createTransitions(
-        boundFrom("buyerCooldown"),
+        createBoundsFrom("buyerCooldown"),
         ["RefundRequested", "FundsLocked"],
         ["Disputed", "ResultSubmitted"],
       ),
@@ -120,7 +123,10 @@ const STEP_RULES: Record<PaymentSourceType, StepRules> = {
       signer: "seller",
       redeemer: REDEEMERS.AuthorizeRefund,
       result: "cleared",
-      transitions: createTransitions(boundFrom("sellerCooldown"), ["Disputed", "RefundRequested"]),
+      transitions: createTransitions(createBoundsFrom("sellerCooldown"), [
+        "Disputed",
+        "RefundRequested",
+      ]),
     },
     Withdraw: WITHDRAW_RULE,
     WithdrawRefund: WITHDRAW_REFUND_RULE,
@@ -130,7 +136,7 @@ const STEP_RULES: Record<PaymentSourceType, StepRules> = {
     AuthorizeWithdrawal: {
       signer: "buyer",
       redeemer: REDEEMERS.AuthorizeWithdrawal,
-      transitions: createTransitions(boundFrom("buyerCooldown"), [
+      transitions: createTransitions(createBoundsFrom("buyerCooldown"), [
         "Disputed",
         "WithdrawAuthorized",
       ]),
@@ -140,7 +146,7 @@ const STEP_RULES: Record<PaymentSourceType, StepRules> = {
       redeemer: REDEEMERS.AuthorizeRefund,
       result: "cleared",
       transitions: createTransitions(
-        boundFrom("sellerCooldown"),
+        createBoundsFrom("sellerCooldown"),
         ["FundsLocked", "RefundAuthorized"],
         ["ResultSubmitted", "RefundAuthorized"],
         ["RefundRequested", "RefundAuthorized"],
@@ -151,14 +157,14 @@ const STEP_RULES: Record<PaymentSourceType, StepRules> = {
       ...WITHDRAW_RULE,
       transitions: [
         ...WITHDRAW_RULE.transitions,
-        ...createTransitions(UNBOUNDED, ["WithdrawAuthorized", null]),
+        ...createTransitions(NO_BOUNDS, ["WithdrawAuthorized", null]),
       ],
     },
     WithdrawRefund: {
       ...WITHDRAW_REFUND_RULE,
       transitions: [
         ...WITHDRAW_REFUND_RULE.transitions,
-        ...createTransitions(UNBOUNDED, ["RefundAuthorized", null]),
+        ...createTransitions(NO_BOUNDS, ["RefundAuthorized", null]),
       ],
     },
   },

@@ -56,7 +56,7 @@ export interface TransitionResult<Action> {
  * initiated action did not happen: requested again). Otherwise it is one of `TRANSITION_NOTES`, and an
  * operator must act (WaitingForManualAction). `req/e6` requests again and leaves the note.
  */
-const PAYMENT_TABLE: Record<PaymentAction, string> = {
+const PAYMENT_TRANSITION_TABLE: Record<PaymentAction, string> = {
   None: "e1 e2 e1 e1 e1 e3 e3 e1 e1 e1",
   Ignore: "= = = = = e3 e3 = = =",
   WaitingForManualAction: "e4 e5 e4 e4 e4 e4 e4 e4 e4 e4",
@@ -69,7 +69,7 @@ const PAYMENT_TABLE: Record<PaymentAction, string> = {
   AuthorizeRefundInitiated: "e7 e5 req/e6 ext req e3 ext e6 e6 e6",
 };
 
-const PURCHASE_TABLE: Record<PurchaseAction, string> = {
+const PURCHASE_TRANSITION_TABLE: Record<PurchaseAction, string> = {
   None: "e1 e2 e1 e1 e1 e3 e3 e1 e1 e1",
   Ignore: "= = = = = e3 e3 = = =",
   WaitingForManualAction: "e4 e5 e4 e4 e4 e4 e4 e4 e4 e4",
@@ -110,7 +110,7 @@ export function lookUpNextPaymentAction(
   action: string,
   newState: OnChainState,
 ): TransitionResult<PaymentAction> {
-  return lookUpTransition(PAYMENT_ACTIONS, PAYMENT_TABLE, action, newState);
+  return lookUpTransition(PAYMENT_ACTIONS, PAYMENT_TRANSITION_TABLE, action, newState);
 }
 
 /**
@@ -122,7 +122,7 @@ export function lookUpNextPurchaseAction(
   action: string,
   newState: OnChainState,
 ): TransitionResult<PurchaseAction> {
-  return lookUpTransition(PURCHASE_ACTIONS, PURCHASE_TABLE, action, newState);
+  return lookUpTransition(PURCHASE_ACTIONS, PURCHASE_TRANSITION_TABLE, action, newState);
 }
 
 type CommonAction = PaymentAction & PurchaseAction;

@@ -74,7 +74,7 @@ export function findLastDeadline(record: TimedRecord, step: Step): number | null
  *
  * @param from - epoch milliseconds of the chain, like `to`
  */
-export function canBeOvertaken(
+export function canBeSpentByOthers(
   record: TimedRecord,
   by: Party,
   { from, to }: { from: number; to: number },

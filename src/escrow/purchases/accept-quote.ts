@@ -5,7 +5,7 @@ import {
   decodeBlockchainIdentifier,
   encodeBlockchainIdentifier,
   type IdentifierSegments,
-  type Terms,
+  type SignedTerms,
   type TermsContext,
   verifyTerms,
 } from "../../chain/contracts/blockchain-identifier.ts";
@@ -21,7 +21,7 @@ import type { AgentProfile } from "../../registry/entries/profile.ts";
 import type { SellerWallet } from "../../registry/token-holder.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { createProvider } from "../../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../../sources/source-row.ts";
+import { type SourceRow, toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
 import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
 import { requirePermittedAddress } from "../../wallets/managed/require-permitted-address.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
@@ -32,7 +32,7 @@ import {
   type EscrowTimes,
   readLatestLiveTime,
 } from "../terms/escrow-times.ts";
-import { findHolder, findProfile, listSourcesOfPolicy } from "../terms/find-agent.ts";
+import { findAgentProfile, findTokenHolder, listSourcesOfPolicy } from "../terms/find-agent.ts";
 import { formatFunds, listOffers, type Price, resolvePrice, selectOffer } from "../terms/offer.ts";
 import { requirePayableAddress } from "../terms/return-address.ts";
 import type { PurchaseBody } from "./schemas.ts";
@@ -48,7 +48,7 @@ export interface AcceptedQuote extends PayingSource {
   buyerReturnAddress: string | null;
   sellerReturnAddress: string | null;
   /** What the seller has signed. */
-  terms: Terms;
+  terms: SignedTerms;
   warnings: string[];
 }
 
@@ -75,16 +75,20 @@ export async function acceptQuote(
     identifier,
   );
   const { source } = payers;
-  const key = await unseal(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const key = await unseal(
+    c.env,
+    toProviderKeyEncryptionContext(source.id),
+    source.rpcProviderApiKey,
+  );
   const provider = await createProvider(c.env, network, key, { caller: c.var.caller.id });
   const times = timesOf(body);
   checkTimes(times, await readLatestLiveTime(c, provider, source.id, now));
   await requireCredits(database, c.var.caller, operation);
 
-  const holder = await findHolder(provider, source, agentIdentifier);
+  const holder = await findTokenHolder(provider, source, agentIdentifier);
   if (holder.vkey !== body.sellerVkey)
     throw new ApiError(400, "sellerVkey: another wallet holds the agent's token");
-  const profile = await findProfile(database, provider, source, agentIdentifier, now);
+  const profile = await findAgentProfile(database, provider, source, agentIdentifier, now);
   const signed = { ...payers, body, identifier, holder, times };
   const signedIndex = index ?? findSignedIndex(profile, signed);
   // Sellers of older versions sign no position: theirs is the first on this ledger.
@@ -161,7 +165,7 @@ function contextOf(
  * @param index - signed position in the agent's list
  * @throws ApiError 400
  */
-function verifySignedTerms(quote: UnverifiedQuote, index: number | undefined): Terms {
+function verifySignedTerms(quote: UnverifiedQuote, index: number | undefined): SignedTerms {
   const { source, body, identifier, holder, price } = quote;
   if (identifier.buyerNonce !== body.identifierFromPurchaser)
     throw new ApiError(
@@ -190,7 +194,7 @@ function verifySignedTerms(quote: UnverifiedQuote, index: number | undefined): T
 function signedTermsOf(
   { source, body, identifier, holder, times }: Omit<UnverifiedQuote, "price">,
   sellerReturnAddress: string | null,
-): Terms {
+): SignedTerms {
   return {
     version: source.type,
     inputHash: body.inputHash,
@@ -233,7 +237,7 @@ const BUYER_ADDRESS_FIELD = "buyerReturnAddress";
 function refuseSharedPayee(
   { source, automatedWallets }: PayingSource,
   buyer: string | null,
-  terms: Terms,
+  terms: SignedTerms,
 ): void {
   if (source.type === "Web3ChainV1") return;
   const seller = terms.sellerReturnAddress ?? terms.seller;

@@ -1,17 +1,17 @@
 import type * as z from "zod";
-import { type Database, db, violates } from "../../db/client.ts";
+import { type Database, openDb, violates } from "../../db/client.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { type EscrowRecord, hashIdentifier, isUnlocked } from "../model/escrow-record.ts";
+import { type EscrowRecord, hashIdentifier, isWithoutLock } from "../model/escrow-record.ts";
 import { readListPage } from "../queries/list-page.ts";
 import { isWithinScope } from "../queries/scope-condition.ts";
 import { ChangeSet } from "../store/change-set.ts";
 import { loadRecords } from "../store/load-records.ts";
 import { writeChanges } from "../store/write-changes.ts";
 import { returnCharges } from "./charges.ts";
-import type { CancelBody, cancelledPurchase } from "./schemas.ts";
+import type { CancellationBody, cancelledPurchase } from "./schemas.ts";
 
 /** Decisions in a row while other requests change the purchase. */
 const MAX_ATTEMPTS = 3;
@@ -25,10 +25,10 @@ const MAX_ATTEMPTS = 3;
  */
 export async function cancelPurchase(
   c: AppContext,
-  { network, blockchainIdentifier }: CancelBody,
+  { network, blockchainIdentifier }: CancellationBody,
   now: number,
 ): Promise<z.input<typeof cancelledPurchase>> {
-  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   for (let attempt = 1; ; attempt++) {
     const record = await findRequestedPurchase(c, database, network, blockchainIdentifier);
     requireOwner(c, record);
@@ -86,7 +86,7 @@ function requireOwner(c: AppContext, { requestedById }: EscrowRecord): void {
 
 /** @throws ApiError 409 */
 function requireUnlocked({ state, progress }: EscrowRecord): void {
-  if (isUnlocked({ state, progress })) return;
+  if (isWithoutLock({ state, progress })) return;
   throw new ApiError(
     "wrong_state",
     `blockchainIdentifier: the purchase is ${state.onChainState}. Only a purchase without locked funds can be cancelled.`,

@@ -17,7 +17,7 @@ export function chargePurchase(
   { id, network, terms }: Pick<EscrowRecord, "id" | "network" | "terms">,
 ): Statement[] {
   const spent = chargeSpending(caller, network, sumFunds(terms.funds));
-  if (spent.length === 0 && !caller.usageLimited) return [];
+  if (spent.length === 0 && !caller.isUsageLimited) return [];
   // The caller is cached for a while, in which its limits may be lifted: then the statements take nothing.
   return [
     ...spent,
@@ -26,7 +26,7 @@ export function chargePurchase(
          is_spent = ?3 AND spending_limits IS NOT NULL
        FROM api_key WHERE api_key.id = ?4 AND record_id = ?1`,
       id,
-      caller.usageLimited ? CREDIT_COSTS.purchase : 0,
+      caller.isUsageLimited ? CREDIT_COSTS.purchase : 0,
       Number(spent.length > 0),
       caller.id,
     ),

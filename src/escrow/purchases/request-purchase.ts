@@ -1,6 +1,6 @@
 import { isOutOfCredits } from "../../api-keys/credits.ts";
-import { isSpendingExceeded } from "../../api-keys/spending-limits.ts";
-import { type Database, db, violates } from "../../db/client.ts";
+import { isSpendingLimitExceeded } from "../../api-keys/spending-limits.ts";
+import { type Database, openDb, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -34,14 +34,14 @@ export async function requestPurchase(
   now: number,
 ): Promise<PurchaseResponse> {
   const { network } = body;
-  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const purchase = await runIdempotently(c, database, now, async (remember) => {
     await refuseExistingPurchase(c, database, body);
     try {
       const quote = await acceptQuote(c, database, body, { operation: "purchase", now });
       return await createPurchase(c, database, quote, now, remember);
     } catch (error) {
-      throw isOutOfCredits(error) || isSpendingExceeded(error)
+      throw isOutOfCredits(error) || isSpendingLimitExceeded(error)
         ? createInsufficientFundsError()
         : error;
     }
@@ -80,7 +80,7 @@ export async function createPurchase(
       metadata: body.metadata,
       responseFields: { Warnings: quote.warnings },
       operation: "purchase",
-      detail: { network: source.network, agentIdentifier: body.agentIdentifier },
+      auditDetail: { network: source.network, agentIdentifier: body.agentIdentifier },
       now,
     },
     remember,

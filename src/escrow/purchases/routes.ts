@@ -2,7 +2,7 @@ import { createRouter, serve } from "../../http/endpoint.ts";
 import { cancelPurchase } from "./cancel-purchase.ts";
 import { requestPurchase } from "./request-purchase.ts";
 import {
-  cancelBody,
+  cancellationBody,
   cancelledPurchase,
   newPurchaseRecord,
   PURCHASE_EXISTS_ERROR,
@@ -21,7 +21,7 @@ const PURCHASE_EXISTS_DESCRIPTION =
   "The identifier already has a purchase. The body names its `id`; for the owner and Admins, `object` is the purchase.";
 
 /** What a buyer asks of quotes. */
-export function purchaseRoutes() {
+export function createPurchaseRoutes() {
   const router = createRouter();
 
   serve(
@@ -92,7 +92,7 @@ export function purchaseRoutes() {
       summary: "Cancels a purchase before its funds are locked",
       description:
         "The service builds no lock, and refunds the key's charge once no lock can land. A lock that was already sent may still land: then the purchase continues. A repeated call changes nothing.",
-      body: cancelBody,
+      body: cancellationBody,
       data: cancelledPurchase,
       errors: {
         403: "The API key lacks the permission or the network, or another key owns the purchase.",

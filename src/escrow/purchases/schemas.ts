@@ -1,22 +1,27 @@
 import * as z from "zod";
-import { actingWallet, bech32Address, funds, network } from "../../http/openapi/chain-fields.ts";
+import {
+  actingWallet,
+  bech32AddressParameter,
+  funds,
+  network,
+} from "../../http/openapi/chain-fields.ts";
 import {
   described,
   EXAMPLE_AGENT_IDENTIFIER,
   EXAMPLE_CONTRACT_ADDRESS,
   EXAMPLE_TX_HASH,
   EXAMPLE_WALLET_ADDRESS,
-  minorUnits,
+  idField,
+  minorUnitsField,
   named,
-  recordId,
-  responseText,
+  textField,
 } from "../../http/openapi/fields.ts";
-import { givenIdentifier } from "../queries/next-step-schemas.ts";
+import { requestBlockchainIdentifier } from "../queries/next-step-schemas.ts";
 import { pricingType, purchaseRecord, recordPaymentSource } from "../queries/record-schemas.ts";
-import { requestedFunds, sharedTerms, warnings } from "../terms/schemas.ts";
+import { requestedFunds, sharedTerms, warningsField } from "../terms/schemas.ts";
 
 /** A time as the seller has signed it. */
-function signedTime(what: string, example: string) {
+function signedTimeParameter(what: string, example: string) {
   return described(
     z
       .string()
@@ -28,7 +33,7 @@ function signedTime(what: string, example: string) {
 
 export const purchaseBody = z.object({
   ...sharedTerms,
-  blockchainIdentifier: givenIdentifier,
+  blockchainIdentifier: requestBlockchainIdentifier,
   sellerVkey: described(
     z
       .string()
@@ -37,10 +42,13 @@ export const purchaseBody = z.object({
     "Payment key hash of the seller, in hex.",
     EXAMPLE_TX_HASH.slice(0, 56),
   ),
-  payByTime: signedTime("Latest time to lock the funds", "1795330045147"),
-  submitResultTime: signedTime("Latest time to submit the result", "1795331845147"),
-  unlockTime: signedTime("Earliest time for the seller to withdraw", "1795353445147"),
-  externalDisputeUnlockTime: signedTime("Earliest time to settle a dispute", "1795375045147"),
+  payByTime: signedTimeParameter("Latest time to lock the funds", "1795330045147"),
+  submitResultTime: signedTimeParameter("Latest time to submit the result", "1795331845147"),
+  unlockTime: signedTimeParameter("Earliest time for the seller to withdraw", "1795353445147"),
+  externalDisputeUnlockTime: signedTimeParameter(
+    "Earliest time to settle a dispute",
+    "1795375045147",
+  ),
   Amounts: described(
     requestedFunds.nullable().default(null),
     "The price. Dynamic: the quote's `RequestedFunds`, in their order. Fixed: optional, and must equal the agent's price.",
@@ -51,12 +59,12 @@ export const purchaseBody = z.object({
     EXAMPLE_CONTRACT_ADDRESS,
   ),
   buyerReturnAddress: described(
-    bech32Address().nullable().default(null),
+    bech32AddressParameter().nullable().default(null),
     "Address that receives a refund: a purchasing wallet's own or its `collectionAddress`; any address for Admins. Omitted: the `collectionAddress` of the wallet that pays. On Web3ChainV2, it must differ from the address that pays the seller.",
     EXAMPLE_WALLET_ADDRESS,
   ),
   sellerReturnAddress: described(
-    bech32Address().nullable().default(null),
+    bech32AddressParameter().nullable().default(null),
     "`sellerReturnAddress` of the quote. On Web3ChainV2, the seller signed it.",
     EXAMPLE_WALLET_ADDRESS,
   ),
@@ -71,7 +79,7 @@ export type PurchaseBody = z.output<typeof purchaseBody>;
 export const newPurchaseRecord = named(
   "NewPurchase",
   "A newly requested purchase.",
-  purchaseRecord.extend({ Warnings: warnings }),
+  purchaseRecord.extend({ Warnings: warningsField }),
 );
 
 export type PurchaseResponse = z.input<typeof newPurchaseRecord>;
@@ -81,24 +89,24 @@ const purchaseCost = named(
   "Locked funds and costs of a purchase, without network fees.",
   z.object({
     Locked: described(funds, "Funds that a wallet locks: the price, and the minimum of an output."),
-    collateralReturnMinorUnit: minorUnits(
+    collateralReturnMinorUnit: minorUnitsField(
       "Native coin in `Locked` that returns to the buyer at the end, in minor units.",
       "4253970",
     ),
     usageCredits: described(z.int(), "Credits that `POST /purchase` costs a limited key.", 1),
   }),
 );
-export type CostResponse = z.input<typeof purchaseCost>;
+export type PurchaseCostResponse = z.input<typeof purchaseCost>;
 
 export const verifiedQuote = named(
   "VerifiedQuote",
   "A quote that passed every check of a purchase.",
   z.object({
-    agentIdentifier: responseText(
+    agentIdentifier: textField(
       "Policy id and asset name of the agent, in hex.",
       EXAMPLE_AGENT_IDENTIFIER,
     ),
-    agentName: responseText("Name of the agent in its token.", "Translator"),
+    agentName: textField("Name of the agent in its token.", "Translator"),
     pricingType,
     PaidFunds: described(funds, "The price."),
     SellerWallet: described(
@@ -107,20 +115,23 @@ export const verifiedQuote = named(
     ),
     PaymentSource: described(recordPaymentSource, "Payment source of the purchase."),
     Cost: described(purchaseCost, "Cost of the purchase."),
-    Warnings: warnings,
+    Warnings: warningsField,
   }),
 );
 export type VerifiedQuoteResponse = z.input<typeof verifiedQuote>;
 
-export const cancelBody = z.object({ network, blockchainIdentifier: givenIdentifier });
-export type CancelBody = z.output<typeof cancelBody>;
+export const cancellationBody = z.object({
+  network,
+  blockchainIdentifier: requestBlockchainIdentifier,
+});
+export type CancellationBody = z.output<typeof cancellationBody>;
 export const cancelledPurchase = purchaseRecord;
 
 /** What the 409 of POST /purchase has beside the error. */
 export const PURCHASE_EXISTS_ERROR = {
   name: "PurchaseExistsError",
   members: {
-    id: recordId("the purchase"),
+    id: idField("the purchase"),
     object: described(purchaseRecord.optional(), "The purchase. Only for its owner and Admins."),
   },
 };

@@ -1,13 +1,13 @@
 import { CREDIT_COSTS } from "../../api-keys/credits.ts";
 import { chargeCall } from "../../api-keys/run-with-charge.ts";
-import { db } from "../../db/client.ts";
+import { openDb } from "../../db/client.ts";
 import type { AppContext } from "../../http/context.ts";
 import { sumFunds } from "../model/escrow-record.ts";
 import { buildQuoteDatum } from "../terms/build-quote-datum.ts";
 import { estimateCosts } from "../terms/estimate-costs.ts";
 import { type AcceptedQuote, acceptQuote } from "./accept-quote.ts";
 import { refuseExistingPurchase } from "./request-purchase.ts";
-import type { CostResponse, PurchaseBody, VerifiedQuoteResponse } from "./schemas.ts";
+import type { PurchaseBody, PurchaseCostResponse, VerifiedQuoteResponse } from "./schemas.ts";
 
 /**
  * Checks a quote as `POST /purchase` does, and says what it would cost.
@@ -21,7 +21,7 @@ export async function verifyQuote(
   now: number,
 ): Promise<VerifiedQuoteResponse> {
   const { network } = body;
-  const database = db(c.env, network, { deadline: c.var.deadline });
+  const database = openDb(c.env, network, { deadline: c.var.deadline });
   await refuseExistingPurchase(c, database, body);
   const quote = await acceptQuote(c, database, body, { operation: "purchase-verify", now });
   await chargeCall(c, "purchase-verify");
@@ -51,7 +51,7 @@ function costOf({
   price,
   terms,
   ...quote
-}: AcceptedQuote): CostResponse {
+}: AcceptedQuote): PurchaseCostResponse {
   const [payer] = driven;
   const { signature, key } = quote.identifier;
   const funds = sumFunds(price.funds);

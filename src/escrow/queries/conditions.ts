@@ -5,7 +5,7 @@ import type { Viewer } from "./diff-page.ts";
 import { buildScopeCondition } from "./scope-condition.ts";
 
 /** The types that a query asks for: SQL has an arm for each, since its indexes begin with one. */
-export function typesOf({
+export function sourceTypesOf({
   filterPaymentSourceType: type,
 }: {
   filterPaymentSourceType?: PaymentSourceType | undefined;
@@ -20,7 +20,7 @@ interface CreationPeriod {
 }
 
 /** Conditions with numbered parameters, of which ?1 is the side and ?2 the network. */
-export class Conditions {
+export class EscrowConditions {
   readonly params: unknown[];
   readonly conditions = ["side = ?1", "network = ?2"];
 

@@ -4,14 +4,14 @@ import type { Database } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";
 import type { Side } from "../model/escrow-record.ts";
 import { NEEDS_PERSON_CONDITION } from "../store/predicates.ts";
-import { Conditions, typesOf } from "./conditions.ts";
+import { EscrowConditions, sourceTypesOf } from "./conditions.ts";
 import type { Viewer } from "./diff-page.ts";
 import type { countQuery, recordCounts } from "./query-schemas.ts";
 
 type CountQuery = Omit<z.output<typeof countQuery>, "days"> & { viewer?: Viewer };
 type Counts = z.input<typeof recordCounts>;
 type CountsByState = Counts["byState"];
-type State = CountsByState[number]["onChainState"];
+type CountedState = CountsByState[number]["onChainState"];
 
 /** Each state, and none. */
 const STATE_COUNTERS = [null, ...ON_CHAIN_STATES].map((state) => ({
@@ -26,7 +26,7 @@ export async function countRecords(
   side: Side,
   query: CountQuery,
 ): Promise<Omit<Counts, "byDay">> {
-  const found = new Conditions(side, query.network);
+  const found = new EscrowConditions(side, query.network);
   addFilters(found, query);
   found.restrictToCreationPeriod(query);
   // One pass, where GROUP BY would sort what it reads.
@@ -63,15 +63,15 @@ export async function countByDay(
     const day = new Date(from).toISOString().slice(0, "YYYY-MM-DD".length);
     return { day, from: firstIdAt(from), to: firstIdAt(from + DAY_MS) };
   });
-  const found = new Conditions(side, query.network);
+  const found = new EscrowConditions(side, query.network);
   addFilters(found, query);
   const [inDays = "", ofTypes = "", inStates = ""] = [
     days,
-    typesOf(query),
+    sourceTypesOf(query),
     STATE_COUNTERS.map(({ state }) => state),
   ].map((list) => found.addParameter(JSON.stringify(list)));
   // Added up here: GROUP BY would sort what it reads.
-  const rows = await db.all<{ day: string; state: State; n: number }>(
+  const rows = await db.all<{ day: string; state: CountedState; n: number }>(
     `SELECT days.value->>'day' AS day, states.value AS state,
        (SELECT count(*) FROM escrow INDEXED BY escrow_state_newest
         WHERE ${found.toSql()} AND on_chain_state IS states.value AND source_type = types.value
@@ -90,7 +90,7 @@ export async function countByDay(
   });
 }
 
-function addFilters(found: Conditions, query: CountQuery): void {
+function addFilters(found: EscrowConditions, query: CountQuery): void {
   found.addCondition("contract_address =", query.filterSmartContractAddress);
   found.addCondition("source_type =", query.filterPaymentSourceType);
   if (query.filterNeedsManualAction) found.conditions.push(NEEDS_PERSON_CONDITION);

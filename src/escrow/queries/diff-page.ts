@@ -5,7 +5,7 @@ import type { Caller } from "../../http/context.ts";
 import type { Side } from "../model/escrow-record.ts";
 import { MISMATCH_STATUS } from "../model/transaction-record.ts";
 import {
-  type AutomaticSettings,
+  type AutomaticStepSettings,
   BLOCKERS_SQL,
   type Blockers,
   findDisabledSteps,
@@ -28,7 +28,7 @@ export interface DiffQuery {
   includeHistory: boolean;
   /** Left out: somebody who is shown every record, and nothing that its owner noted. */
   viewer?: Viewer;
-  env: AutomaticSettings;
+  env: AutomaticStepSettings;
 }
 
 /** The caller, as far as what it may see of records depends on it. */
@@ -76,7 +76,7 @@ export function readDiffPage(
     const rows = buildPageRowsSql(scope, parameter, { where, orderBy: stamp, limit: "?5" });
     return `SELECT ${buildPageColumnsSql(query)}, ${stamp} AS stamp FROM ${rows}`;
   });
-  return readPage(
+  return readPageJson(
     db,
     side,
     query,
@@ -128,7 +128,7 @@ function truncateEntries(text: string | null = null): { shown: string; isTruncat
 }
 
 /** A page as `readRecords` has it: JSON text of the records, comma separated. */
-export async function readPage(...page: Parameters<typeof readRecords>): Promise<string> {
+export async function readPageJson(...page: Parameters<typeof readRecords>): Promise<string> {
   return (await readRecords(...page)).join(",");
 }
 

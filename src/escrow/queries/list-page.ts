@@ -4,8 +4,8 @@ import type { Database } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 import { hashIdentifier, type Side } from "../model/escrow-record.ts";
 import { NEEDS_PERSON_CONDITION } from "../store/predicates.ts";
-import { Conditions, typesOf } from "./conditions.ts";
-import { buildPageColumnsSql, type DiffQuery, readPage, type Viewer } from "./diff-page.ts";
+import { EscrowConditions, sourceTypesOf } from "./conditions.ts";
+import { buildPageColumnsSql, type DiffQuery, readPageJson, type Viewer } from "./diff-page.ts";
 import type { listQuery } from "./query-schemas.ts";
 import { buildPageRowsSql } from "./scope-condition.ts";
 
@@ -27,7 +27,7 @@ export function readListPage(
   query: ListQuery & Pick<DiffQuery, "env">,
 ): Promise<string> {
   const { sql, params } = buildListSql(side, query, buildPageColumnsSql(query));
-  return readPage(db, side, query, sql, params);
+  return readPageJson(db, side, query, sql, params);
 }
 
 /**
@@ -40,7 +40,7 @@ export function readListPage(
  * @returns with ?1 for the side and ?2 for the network
  */
 export function buildListSql(side: Side, query: ListQuery, columns: string): SqlExpression {
-  const found = new Conditions(side, query.network);
+  const found = new EscrowConditions(side, query.network);
   found.addCondition("id =", query.id);
   found.addCondition(
     "identifier_hash =",
@@ -71,7 +71,7 @@ export function buildListSql(side: Side, query: ListQuery, columns: string): Sql
     isDescending: true,
     limit: looked.length > 0 ? `${MAX_SEARCHED_RECORDS}` : limit,
   } as const;
-  const arms = typesOf(query).map((type) => {
+  const arms = sourceTypesOf(query).map((type) => {
     const where = `${all} AND source_type = ${parameter(type)}`;
     const rows = isOfFew
       ? `${table} WHERE ${where}`

@@ -1,8 +1,8 @@
 /** What is done next for a record, and what went wrong with it. */
 import * as z from "zod";
 import { reasonCode } from "../../http/openapi/chain-fields.ts";
-import { described, named, timestamp } from "../../http/openapi/fields.ts";
-import { text } from "../../http/openapi/parameters.ts";
+import { described, named, timestampField } from "../../http/openapi/fields.ts";
+import { textParameter } from "../../http/openapi/parameters.ts";
 import { STEPS } from "../model/intent.ts";
 import {
   PAYMENT_ACTIONS,
@@ -15,8 +15,8 @@ export const EXAMPLE_BLOCKCHAIN_IDENTIFIER = `198160860cc106c01cb5081580a6e02700
 export const EXAMPLE_ESCROW_AGENT_IDENTIFIER = `7ea72154ce3a4156d425458cbe898f63da9b1799d2506049ea5f61e6${"a0681c8e2ba4095b".repeat(4)}`;
 
 /** The identifier of an escrow in a request. */
-export const givenIdentifier = described(
-  text(8000),
+export const requestBlockchainIdentifier = described(
+  textParameter(8000),
   "Identifier of the escrow, from its quote.",
   EXAMPLE_BLOCKCHAIN_IDENTIFIER,
 );
@@ -30,7 +30,7 @@ export const escrowKind = named(
 
 const ERROR_NOTE_DESCRIPTION = "Explanation of the error, for the operator. Null: no error.";
 
-function actionFields(
+function createActionFields(
   requestedAction: z.ZodType<string, string>,
   errorType: z.ZodType<string, string>,
 ) {
@@ -55,7 +55,7 @@ export const purchaseActionName = named(
   "Next action of the buyer's side.",
   z.enum(PURCHASE_ACTIONS),
 );
-export const paymentAction = actionFields(
+export const paymentAction = createActionFields(
   paymentActionName,
   named("PaymentErrorType", "Kind of error of a payment.", z.enum(PAYMENT_ERROR_TYPES)),
 );
@@ -64,7 +64,7 @@ export const purchaseErrorType = named(
   "Kind of error of a purchase.",
   z.enum(PURCHASE_ERROR_TYPES),
 );
-export const purchaseAction = actionFields(purchaseActionName, purchaseErrorType);
+export const purchaseAction = createActionFields(purchaseActionName, purchaseErrorType);
 
 /** What is done next on either side. */
 export const requestedAction = named(
@@ -73,8 +73,8 @@ export const requestedAction = named(
   z.enum([...new Set([...PAYMENT_ACTIONS, ...PURCHASE_ACTIONS])]),
 );
 
-const optionalTime = (what: string, example: string | null) =>
-  described(timestamp("").nullable(), what, example);
+const optionalTimeField = (what: string, example: string | null) =>
+  described(timestampField("").nullable(), what, example);
 
 export const stepName = named("Step", "A step that a wallet takes for an escrow.", z.enum(STEPS));
 
@@ -87,11 +87,14 @@ export const nextStep = named(
       "Step that a wallet of this service takes. Null: none known.",
       "Withdraw",
     ),
-    notBefore: optionalTime(
+    notBefore: optionalTimeField(
       "Earliest time of the step, by the chain's time. Null: now.",
       "2026-11-22T14:17:26.922Z",
     ),
-    deadline: optionalTime("Latest time of the step, by the chain's time. Null: no limit.", null),
+    deadline: optionalTimeField(
+      "Latest time of the step, by the chain's time. Null: no limit.",
+      null,
+    ),
     waitsFor: described(
       z.string().nullable(),
       "What the step waits for besides its time, or what the other party may do. Null: nothing known.",

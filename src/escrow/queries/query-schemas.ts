@@ -12,36 +12,36 @@ import {
   EXAMPLE_CONTRACT_ADDRESS,
   named,
   setDocumentSchema,
-  timestamp,
+  timestampField,
 } from "../../http/openapi/fields.ts";
 import {
-  diffCursor,
-  flag,
-  limit,
-  page,
-  text,
-  time,
-  wholeNumber,
+  booleanParameter,
+  diffCursorParameter,
+  limitParameter,
+  pageParameters,
+  textParameter,
+  timeParameter,
+  wholeNumberParameter,
 } from "../../http/openapi/parameters.ts";
 import {
   EXAMPLE_BLOCKCHAIN_IDENTIFIER,
-  givenIdentifier,
   paymentActionName,
   purchaseActionName,
   purchaseErrorType,
+  requestBlockchainIdentifier,
   requestedAction,
   stepName,
 } from "./next-step-schemas.ts";
 import { paymentRecord, purchaseRecord } from "./record-schemas.ts";
 
 const includeHistory = described(
-  flag(false),
+  booleanParameter(false),
   "Whether to include the transaction and status history: the newest 1,000 entries of each.",
 );
 
 const recordFilters = {
   filterSmartContractAddress: described(
-    text().optional(),
+    textParameter().optional(),
     "Only records of the contract with this address.",
     EXAMPLE_CONTRACT_ADDRESS,
   ),
@@ -52,10 +52,10 @@ const recordFilters = {
 };
 
 export const diffQuery = z.object({
-  limit: limit(),
-  cursorId: diffCursor("lastUpdate"),
+  limit: limitParameter(),
+  cursorId: diffCursorParameter("lastUpdate"),
   lastUpdate: described(
-    time("1970-01-01T00:00:00.000Z"),
+    timeParameter("1970-01-01T00:00:00.000Z"),
     "Stamp from which to return changes. Omitted: all changes.",
   ),
   network,
@@ -64,20 +64,20 @@ export const diffQuery = z.object({
 });
 
 const filterNeedsManualAction = described(
-  flag(false),
+  booleanParameter(false),
   "Whether to omit records without an error, which need no person.",
 );
 
 /** What lists and counts are narrowed to beside that. */
 const creationFilters = {
-  createdFrom: described(time().optional(), "Only records created at or after this time."),
-  createdTo: described(time().optional(), "Only records created before this time."),
+  createdFrom: described(timeParameter().optional(), "Only records created at or after this time."),
+  createdTo: described(timeParameter().optional(), "Only records created before this time."),
 };
 
 const BOUNDED_SEARCH_NOTE =
   "Searches the newest 5,000 records of each type that the other filters leave.";
 
-const amountBound = (which: string) =>
+const amountBoundParameter = (which: string) =>
   described(
     z
       .string()
@@ -87,19 +87,23 @@ const amountBound = (which: string) =>
     "10000000",
   );
 
-const deadlineBound = (when: string) =>
+const deadlineBoundParameter = (when: string) =>
   described(
-    time().optional(),
+    timeParameter().optional(),
     `Only records with their next time limit ${when}. The limit is \`payByTime\` before a lock, \`submitResultTime\` in FundsLocked and RefundRequested, \`unlockTime\` in ResultSubmitted, \`externalDisputeUnlockTime\` in Disputed. ${BOUNDED_SEARCH_NOTE}`,
   );
 
 export const listQuery = z.object({
-  ...page,
+  ...pageParameters,
   ...creationFilters,
   network,
-  id: described(text().optional(), "Only the record with this id.", "01m80ye14arhma0jvpxvf6nc73"),
+  id: described(
+    textParameter().optional(),
+    "Only the record with this id.",
+    "01m80ye14arhma0jvpxvf6nc73",
+  ),
   blockchainIdentifier: described(
-    text(8000).optional(),
+    textParameter(8000).optional(),
     "Only the record of this escrow.",
     EXAMPLE_BLOCKCHAIN_IDENTIFIER,
   ),
@@ -143,12 +147,12 @@ export const listQuery = z.object({
     `Only records whose price has an amount of this unit: empty for the native coin, else policy id and asset name in hex. ${BOUNDED_SEARCH_NOTE}`,
     "",
   ),
-  filterAmountFrom: amountBound("at least"),
-  filterAmountTo: amountBound("at most"),
-  filterDeadlineFrom: deadlineBound("at this time or later"),
-  filterDeadlineTo: deadlineBound("before this time"),
+  filterAmountFrom: amountBoundParameter("at least"),
+  filterAmountTo: amountBoundParameter("at most"),
+  filterDeadlineFrom: deadlineBoundParameter("at this time or later"),
+  filterDeadlineTo: deadlineBoundParameter("before this time"),
   searchQuery: described(
-    text().optional(),
+    textParameter().optional(),
     "Only records with this text, in any case, in id, agent, agent name, input hash, transaction, wallet address or state. Digits also match the beginning of an amount in whole coins. Searches the newest 5,000 records of each type that the other filters leave.",
     "Translator",
   ),
@@ -162,7 +166,7 @@ export const countQuery = z.object({
   ...recordFilters,
   filterNeedsManualAction,
   days: described(
-    wholeNumber({ min: 0, max: 31, default: 0 }),
+    wholeNumberParameter({ min: 0, max: 31, default: 0 }),
     "Number of past days to count separately, in UTC and including today. `createdFrom` and `createdTo` do not limit these days.",
     7,
   ),
@@ -206,13 +210,13 @@ export const recordCounts = z.object({
 const MAX_IDENTIFIERS = 100;
 
 const identifiers = described(
-  z.array(givenIdentifier).max(MAX_IDENTIFIERS),
+  z.array(requestBlockchainIdentifier).max(MAX_IDENTIFIERS),
   "Identifiers of many escrows. The response is a list of the records that exist.",
 );
-const resolveFields = {
+const identifierLookupFields = {
   network,
   filterSmartContractAddress: described(
-    text().nullable().default(null),
+    textParameter().nullable().default(null),
     "Only records of the contract with this address.",
     EXAMPLE_CONTRACT_ADDRESS,
   ),
@@ -227,11 +231,11 @@ const resolveFields = {
   ),
 };
 
-export const resolveBody = setDocumentSchema(
+export const identifierLookupBody = setDocumentSchema(
   z
     .object({
-      ...resolveFields,
-      blockchainIdentifier: givenIdentifier.optional(),
+      ...identifierLookupFields,
+      blockchainIdentifier: requestBlockchainIdentifier.optional(),
       blockchainIdentifiers: identifiers.optional(),
     })
     .refine(
@@ -239,8 +243,8 @@ export const resolveBody = setDocumentSchema(
       { path: ["blockchainIdentifier"], message: "is required, or blockchainIdentifiers" },
     ),
   z.union([
-    z.object({ ...resolveFields, blockchainIdentifier: givenIdentifier }),
-    z.object({ ...resolveFields, blockchainIdentifiers: identifiers }),
+    z.object({ ...identifierLookupFields, blockchainIdentifier: requestBlockchainIdentifier }),
+    z.object({ ...identifierLookupFields, blockchainIdentifiers: identifiers }),
   ]),
 );
 
@@ -255,13 +259,13 @@ export const nearDeadline = described(
         "Step that is not done. `requestedAction` begins with its name.",
         "SubmitResult",
       ),
-      time: timestamp("Time after which the contract does not allow the step."),
+      time: timestampField("Time after which the contract does not allow the step."),
     }),
   ),
   "The near deadline.",
 );
 
-function changeOf<Shape extends z.ZodRawShape>(
+function createChangeSchema<Shape extends z.ZodRawShape>(
   record: z.ZodObject<Shape>,
   requestedAction: z.ZodType<string, string>,
 ) {
@@ -285,10 +289,10 @@ function changeOf<Shape extends z.ZodRawShape>(
 export const paymentChange = named(
   "PaymentChange",
   "A changed payment.",
-  changeOf(paymentRecord, paymentActionName),
+  createChangeSchema(paymentRecord, paymentActionName),
 );
 export const purchaseChange = named(
   "PurchaseChange",
   "A changed purchase.",
-  changeOf(purchaseRecord, purchaseActionName),
+  createChangeSchema(purchaseRecord, purchaseActionName),
 );

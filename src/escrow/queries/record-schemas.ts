@@ -11,14 +11,14 @@ import {
   described,
   EXAMPLE_CONTRACT_ADDRESS,
   EXAMPLE_TX_HASH,
-  hexText,
-  minorUnits,
+  hexField,
+  idField,
+  minorUnitsField,
   named,
-  recordId,
-  responseText,
-  timestamp,
-  walletAddress,
-  walletVkey,
+  textField,
+  timestampField,
+  walletAddressField,
+  walletVkeyField,
 } from "../../http/openapi/fields.ts";
 import { TRANSACTION_STATUSES } from "../model/transaction-record.ts";
 import {
@@ -32,12 +32,12 @@ import {
 const EXAMPLE_HASH = "c96c6d5be8d08a12e7b5cdc1b207fa6b2430974c86803d8891675e76fd992c20";
 
 /** A time of an escrow: decimal text of Unix milliseconds. */
-function escrowTime(what: string, example: string) {
+function escrowTimeField(what: string, example: string) {
   return described(z.string().regex(/^\d+$/).nullable(), `${what}, in Unix milliseconds.`, example);
 }
 
 /** 32 bytes in hex, or nothing yet. */
-function hashText(what: string) {
+function hashField(what: string) {
   return described(
     z.string().regex(/^([0-9a-f]{2})*$/),
     `${what}, in hex. Empty: none.`,
@@ -49,10 +49,10 @@ const transaction = named(
   "Transaction",
   "A transaction on the chain that changed a record.",
   z.object({
-    id: recordId("this entry", "01m80ye14a00rx03e40b26dfrc"),
-    createdAt: timestamp("Time of discovery."),
-    updatedAt: timestamp("Time of the last change."),
-    txHash: hexText(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
+    id: idField("this entry", "01m80ye14a00rx03e40b26dfrc"),
+    createdAt: timestampField("Time of discovery."),
+    updatedAt: timestampField("Time of the last change."),
+    txHash: hexField(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
     status: described(
       named(
         "TransactionStatus",
@@ -63,7 +63,7 @@ const transaction = named(
       "Confirmed",
     ),
     fees: described(
-      minorUnits("").nullable(),
+      minorUnitsField("").nullable(),
       "Fee in minor units of the native coin. Null: not in a block yet.",
       "214943",
     ),
@@ -80,8 +80,8 @@ const counterparty = named(
   "Counterparty",
   "The other side of an escrow.",
   z.object({
-    id: recordId("the wallet", "v628wda9ndec27d0f26c6ffc649cb0b2c66fe1fb"),
-    walletVkey: walletVkey(
+    id: idField("the wallet", "v628wda9ndec27d0f26c6ffc649cb0b2c66fe1fb"),
+    walletVkey: walletVkeyField(
       "the wallet",
       "ec27d0f26c6ffc649cb0b2c66fe1fb03ce5ff3203c950e2a83680386",
     ),
@@ -98,14 +98,14 @@ export const recordPaymentSource = named(
   "RecordPaymentSource",
   "The payment source that a record belongs to.",
   z.object({
-    id: recordId("the payment source", "01m80ydypnk4jnwav628wda9nd"),
+    id: idField("the payment source", "01m80ydypnk4jnwav628wda9nd"),
     network,
     paymentSourceType,
-    smartContractAddress: responseText(
+    smartContractAddress: textField(
       "Address of the contract, in bech32.",
       EXAMPLE_CONTRACT_ADDRESS,
     ),
-    policyId: hexText(
+    policyId: hexField(
       56,
       "Policy of the agents' tokens.",
       EXAMPLE_ESCROW_AGENT_IDENTIFIER.slice(0, 56),
@@ -114,14 +114,14 @@ export const recordPaymentSource = named(
 );
 
 const commonFields = {
-  id: recordId("the record"),
-  createdAt: timestamp("Time of creation."),
-  updatedAt: timestamp("Time of the last change."),
-  blockchainIdentifier: responseText(
+  id: idField("the record"),
+  createdAt: timestampField("Time of creation."),
+  updatedAt: timestampField("Time of the last change."),
+  blockchainIdentifier: textField(
     "Identifier of the escrow on the chain: both sides' identifiers and the seller's signature, compressed.",
     EXAMPLE_BLOCKCHAIN_IDENTIFIER,
   ),
-  agentIdentifier: responseText(
+  agentIdentifier: textField(
     "Policy id and asset name of the agent, in hex.",
     EXAMPLE_ESCROW_AGENT_IDENTIFIER,
   ),
@@ -132,14 +132,14 @@ const commonFields = {
   ),
   pricingType,
   lastCheckedAt: described(
-    timestamp("").nullable(),
+    timestampField("").nullable(),
     "When the sync last changed the record.",
     "2026-11-22T06:17:26.922Z",
   ),
-  payByTime: escrowTime("Latest time to lock the funds", "1795330045147"),
-  submitResultTime: escrowTime("Latest time to submit the result", "1795331845147"),
-  unlockTime: escrowTime("Earliest time for the seller to withdraw", "1795353445147"),
-  externalDisputeUnlockTime: escrowTime("Earliest time to settle a dispute", "1795375045147"),
+  payByTime: escrowTimeField("Latest time to lock the funds", "1795330045147"),
+  submitResultTime: escrowTimeField("Latest time to submit the result", "1795331845147"),
+  unlockTime: escrowTimeField("Earliest time for the seller to withdraw", "1795353445147"),
+  externalDisputeUnlockTime: escrowTimeField("Earliest time to settle a dispute", "1795375045147"),
   totalBuyerChainFees: described(
     z.number(),
     "Fees that the buyer paid, in whole units of the native coin.",
@@ -150,29 +150,29 @@ const commonFields = {
     "Fees that the seller paid, in whole units of the native coin.",
     0.456286,
   ),
-  nextActionOrOnChainStateOrResultLastChangedAt: timestamp(
+  nextActionOrOnChainStateOrResultLastChangedAt: timestampField(
     "Stamp of the last change of the next action, the on-chain state or the result hash.",
   ),
-  nextActionLastChangedAt: timestamp("Stamp of the last change of the next action."),
-  onChainStateOrResultLastChangedAt: timestamp(
+  nextActionLastChangedAt: timestampField("Stamp of the last change of the next action."),
+  onChainStateOrResultLastChangedAt: timestampField(
     "Stamp of the last change of the on-chain state or the result hash.",
   ),
-  requestedById: recordId("the API key that owns the record", "env-admin"),
+  requestedById: idField("the API key that owns the record", "env-admin"),
   onChainState: described(
     onChainState.nullable(),
     "State of the escrow on the chain. Null: not locked.",
   ),
   collateralReturnMinorUnit: described(
-    minorUnits("").nullable(),
+    minorUnitsField("").nullable(),
     "Native coin that the buyer locked besides the price and gets back, in minor units.",
     "0",
   ),
   buyerReturnAddress: described(
-    walletAddress("").nullable(),
+    walletAddressField("").nullable(),
     "Address that receives a refund, in bech32. Null: the buyer's wallet.",
   ),
   sellerReturnAddress: described(
-    walletAddress("").nullable(),
+    walletAddressField("").nullable(),
     "Address that receives revenue, in bech32. Null: the seller's wallet.",
   ),
   cooldownTime: described(z.number(), "Unix milliseconds before which this side may not act.", 0),
@@ -181,14 +181,14 @@ const commonFields = {
     "Unix milliseconds before which the other side may not act.",
     0,
   ),
-  inputHash: hashText("Hash of the job's input"),
-  resultHash: hashText("Hash of the job's result"),
+  inputHash: hashField("Hash of the job's input"),
+  resultHash: hashField("Hash of the job's result"),
   Next: described(
     nextStep,
     "Next step of this service for the record, with its times and what it waits for.",
   ),
   expiredAt: described(
-    timestamp("").nullable(),
+    timestampField("").nullable(),
     "When the time to lock the funds was over, or the purchase was cancelled. Null: neither.",
     "2026-11-22T06:17:26.922Z",
   ),
@@ -226,7 +226,7 @@ const commonFields = {
     named(
       "RecordWallet",
       "The wallet of this service that a record belongs to.",
-      counterparty.extend({ walletAddress: walletAddress("the wallet") }),
+      counterparty.extend({ walletAddress: walletAddressField("the wallet") }),
     ).nullable(),
     "The wallet of this service that acts in the escrow.",
   ),
@@ -250,7 +250,7 @@ export const paymentRecord = named(
         z.object({
           ...paymentAction,
           resultHash: described(
-            hexText(64, "", EXAMPLE_HASH).nullable(),
+            hexField(64, "", EXAMPLE_HASH).nullable(),
             "Hash of the result that is being submitted. Null: none.",
           ),
         }),
@@ -259,7 +259,7 @@ export const paymentRecord = named(
     ),
     RequestedFunds: described(funds, "The price."),
     BuyerWallet: described(counterparty.nullable(), "The buyer. Null: not locked."),
-    sellerVKey: walletVkey("the seller"),
+    sellerVKey: walletVkeyField("the seller"),
   }),
 );
 
@@ -279,9 +279,9 @@ export const purchaseRecord = named(
           "An action in a purchase's history.",
           z.object({
             ...purchaseAction,
-            id: recordId("this entry", "01m80ye14a00s6tygd962r5qe6"),
-            createdAt: timestamp("When the action began."),
-            updatedAt: timestamp("Time of the last change."),
+            id: idField("this entry", "01m80ye14a00s6tygd962r5qe6"),
+            createdAt: timestampField("When the action began."),
+            updatedAt: timestampField("Time of the last change."),
           }),
         ),
       ),

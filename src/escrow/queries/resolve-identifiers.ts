@@ -1,12 +1,12 @@
 import type * as z from "zod";
-import { db } from "../../db/client.ts";
+import { openDb } from "../../db/client.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { createJsonResponse, openReadSession } from "../../http/session.ts";
 import { hashIdentifier, type Side } from "../model/escrow-record.ts";
 import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
 import { buildPageColumnsSql, readRecords } from "./diff-page.ts";
-import type { resolveBody } from "./query-schemas.ts";
+import type { identifierLookupBody } from "./query-schemas.ts";
 import { buildScopeCondition } from "./scope-condition.ts";
 
 /**
@@ -21,7 +21,7 @@ export async function resolveIdentifiers(
   c: AppContext,
   side: Side,
   list: string,
-  body: z.output<typeof resolveBody>,
+  body: z.output<typeof identifierLookupBody>,
 ): Promise<Response> {
   const { network, blockchainIdentifier, blockchainIdentifiers } = body;
   const identifiers = new Set(blockchainIdentifiers ?? [blockchainIdentifier ?? ""]);
@@ -49,7 +49,7 @@ export async function resolveIdentifiers(
   let session = replica;
   let records = await read(session);
   if (records.length < hashes.length) {
-    session = db(c.env, network, { deadline: c.var.deadline });
+    session = openDb(c.env, network, { deadline: c.var.deadline });
     records = await read(session);
   }
   if (blockchainIdentifiers !== undefined) {

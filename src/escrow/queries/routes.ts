@@ -11,12 +11,12 @@ import { readListPage } from "./list-page.ts";
 import {
   countQuery,
   diffQuery,
+  identifierLookupBody,
   listQuery,
   nearDeadline,
   paymentChange,
   purchaseChange,
   recordCounts,
-  resolveBody,
 } from "./query-schemas.ts";
 import { paymentRecord, purchaseRecord } from "./record-schemas.ts";
 import { resolveIdentifiers } from "./resolve-identifiers.ts";
@@ -40,7 +40,7 @@ const SIDES = {
 
 interface DiffRoute {
   path: string;
-  stamp: StampColumn;
+  stampColumn: StampColumn;
   /** The field of a record that shows the stamp. */
   stampField: string;
   subject: string;
@@ -52,7 +52,7 @@ interface DiffRoute {
 const DIFF_ROUTES: DiffRoute[] = [
   {
     path: "/diff/onchain-state-or-result",
-    stamp: "chain_changed_at",
+    stampColumn: "chain_changed_at",
     operationSuffix: "ByOnChainStateOrResult",
     status: { purchase: "success", payment: "Success" },
     stampField: "onChainStateOrResultLastChangedAt",
@@ -60,7 +60,7 @@ const DIFF_ROUTES: DiffRoute[] = [
   },
   {
     path: "/diff/next-action",
-    stamp: "action_changed_at",
+    stampColumn: "action_changed_at",
     operationSuffix: "ByNextAction",
     status: { purchase: "success", payment: "success" },
     stampField: "nextActionLastChangedAt",
@@ -68,7 +68,7 @@ const DIFF_ROUTES: DiffRoute[] = [
   },
   {
     path: "/diff",
-    stamp: "changed_at",
+    stampColumn: "changed_at",
     operationSuffix: "",
     status: { purchase: "success", payment: "success" },
     stampField: "nextActionOrOnChainStateOrResultLastChangedAt",
@@ -77,7 +77,7 @@ const DIFF_ROUTES: DiffRoute[] = [
 ];
 
 /** `/payment` and `/purchase` of the interface: the same reads of the two sides. */
-export function escrowRoutes() {
+export function createEscrowRoutes() {
   const router = createRouter();
 
   for (const side of ["purchase", "payment"] as const) {
@@ -100,7 +100,7 @@ export function escrowRoutes() {
 
     for (const {
       path,
-      stamp,
+      stampColumn: stamp,
       stampField: shownAs,
       subject: what,
       operationSuffix: by,
@@ -213,7 +213,7 @@ export function escrowRoutes() {
         summary: `Finds ${side}s by escrow identifier`,
         description:
           "With `blockchainIdentifier`, returns the record; with `blockchainIdentifiers`, a list in the same order.",
-        body: resolveBody,
+        body: identifierLookupBody,
         data: z.union([record, data]),
         errors: { 404: `There is no such ${side}.` },
       },

@@ -14,7 +14,7 @@ import {
   toWalletOutputs,
 } from "../../chain/transaction/select-inputs.ts";
 import type { TransactionPlan } from "../../chain/transaction/transaction-plan.ts";
-import { type Database, db } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import { unseal } from "../../db/sealed.ts";
 import { mayUseWallet } from "../../http/authenticate.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
@@ -22,7 +22,7 @@ import { ApiError } from "../../http/errors.ts";
 import { resolveChainClock } from "../../sources/chain-clock.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
 import { createProvider } from "../../sources/provider.ts";
-import { providerKeyPlace } from "../../sources/source-row.ts";
+import { toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
 import { findWallet } from "../../wallets/managed/find-wallet.ts";
 import { type EscrowRecord, hashIdentifier, payeeOf } from "../model/escrow-record.ts";
 import { nextActionOf } from "../model/intent.ts";
@@ -60,19 +60,23 @@ export async function buildUnsignedLock(
 ): Promise<UnsignedLock> {
   const { network } = body;
   const buyer = parseBuyer(network, body.buyerAddress);
-  const database = db(c.env, network, { deadline: c.var.deadline });
+  const database = openDb(c.env, network, { deadline: c.var.deadline });
   const record = await findPayment(c.var.caller, database, network, body.blockchainIdentifier);
   requireUnlockedPayment(record);
   refuseSellerAddress(record, buyer);
   requirePayableFunds(record.terms.funds, "blockchainIdentifier");
-  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const source = await findActiveSource(core, record.sourceId);
   const seller = await findWallet(core, network, record.terms.sellerVkey, "Selling");
   if (!source || !seller)
     throw new ApiError(409, "blockchainIdentifier: the payment source or the wallet was removed");
   requireAutomatedWallet(source, seller);
 
-  const key = await unseal(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const key = await unseal(
+    c.env,
+    toProviderKeyEncryptionContext(source.id),
+    source.rpcProviderApiKey,
+  );
   const provider = await createProvider(c.env, network, key, { caller: c.var.caller.id });
   requireTimeToLock(record, await readLatestLiveTime(c, provider, source.id, now));
   const [parameters, utxos, tip, clock] = await Promise.all([
@@ -82,10 +86,10 @@ export async function buildUnsignedLock(
     resolveChainClock(c.env, c.var.deadline),
   ]);
   const time = computeChainTime(clock, tip.time, now);
-  const plan = buildPlan(record, buyer, parameters, {
-    from: slotAt(network, time.earliest) - CLOCK_SKEW_SLOTS,
+  const plan = buildLockPlan(record, buyer, parameters, {
+    from: slotAt(network, time.earliestTime) - CLOCK_SKEW_SLOTS,
     to: Math.min(
-      slotAt(network, time.latest) + VALIDITY_SLOTS,
+      slotAt(network, time.latestTime) + VALIDITY_SLOTS,
       firstSlotAtOrAfter(network, Number(record.terms.payByTime)) - 1,
     ),
   });
@@ -185,7 +189,7 @@ function requireTimeToLock({ terms }: EscrowRecord, now: number): void {
     );
 }
 
-function buildPlan(
+function buildLockPlan(
   record: EscrowRecord,
   buyer: Buyer,
   parameters: ProtocolParameters,

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { requireCredits, throwIfOutOfCredits } from "../../api-keys/credits.ts";
 import type { Funds } from "../../chain/network.ts";
-import { type Database, db } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import { unseal } from "../../db/sealed.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -9,7 +9,7 @@ import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import type { SellerWallet } from "../../registry/token-holder.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { createProvider } from "../../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../../sources/source-row.ts";
+import { type SourceRow, toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
 import {
   findScopedWallet,
   type ManagedWallet,
@@ -50,7 +50,7 @@ export async function requestQuote(
   now: number,
 ): Promise<QuoteResponse> {
   const { network } = body;
-  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const quote = await runIdempotently(c, database, now, async (remember) => {
     const { quote, warnings } = await prepareQuote(c, database, body, now);
     return writeQuote(c, database, { quote, warnings, metadata: body.metadata, now }, remember);
@@ -73,7 +73,11 @@ async function prepareQuote(
     body.paymentSourceType,
   );
   const [anySource] = sources;
-  const key = await unseal(c.env, providerKeyPlace(anySource.id), anySource.rpcProviderApiKey);
+  const key = await unseal(
+    c.env,
+    toProviderKeyEncryptionContext(anySource.id),
+    anySource.rpcProviderApiKey,
+  );
   const provider = await createProvider(c.env, network, key, { caller: c.var.caller.id });
   const times = withDefaultTimes(body);
   checkTimes(times, await readLatestTime(c, provider, now));
@@ -222,7 +226,7 @@ function writeQuote(
       metadata,
       responseFields: more,
       operation: "payment",
-      detail: { network: source.network, agentIdentifier, wallet: wallet.id },
+      auditDetail: { network: source.network, agentIdentifier, wallet: wallet.id },
       now,
     },
     remember,

@@ -4,7 +4,7 @@ import { requestQuote } from "./request-quote.ts";
 import { quoteBody, quoteRecord, unsignedLock, unsignedLockBody } from "./schemas.ts";
 
 /** What is asked of escrows: quotes. */
-export function quoteRoutes() {
+export function createQuoteRoutes() {
   const router = createRouter();
 
   serve(

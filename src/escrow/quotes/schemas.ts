@@ -1,36 +1,36 @@
 import * as z from "zod";
-import { bech32Address, funds, network, unit } from "../../http/openapi/chain-fields.ts";
+import { bech32AddressParameter, funds, network, unit } from "../../http/openapi/chain-fields.ts";
 import {
   described,
   EXAMPLE_WALLET_ADDRESS,
-  minorUnits,
+  minorUnitsField,
   named,
-  responseText,
+  textField,
 } from "../../http/openapi/fields.ts";
-import { time } from "../../http/openapi/parameters.ts";
-import { givenIdentifier } from "../queries/next-step-schemas.ts";
+import { timeParameter } from "../../http/openapi/parameters.ts";
+import { requestBlockchainIdentifier } from "../queries/next-step-schemas.ts";
 import { paymentRecord } from "../queries/record-schemas.ts";
-import { requestedFunds, sharedTerms, sourceIndex, warnings } from "../terms/schemas.ts";
+import { requestedFunds, sharedTerms, sourceIndex, warningsField } from "../terms/schemas.ts";
 
 export const quoteBody = z.object({
   ...sharedTerms,
   payByTime: described(
-    time(),
+    timeParameter(),
     "Latest time to lock the funds: at least 2 minutes ahead, and 5 minutes before `submitResultTime`.",
     "2026-11-22T07:00:00.000Z",
   ),
   submitResultTime: described(
-    time(),
+    timeParameter(),
     "Latest time to submit the result: at least 15 minutes ahead, and 15 minutes before `unlockTime`.",
     "2026-11-22T08:00:00.000Z",
   ),
   unlockTime: described(
-    time().optional(),
+    timeParameter().optional(),
     "Earliest time to withdraw. Omitted: 6 hours after `submitResultTime`.",
     "2026-11-22T14:00:00.000Z",
   ),
   externalDisputeUnlockTime: described(
-    time().optional(),
+    timeParameter().optional(),
     "Earliest time to settle a dispute: at least 15 minutes after `unlockTime`. Omitted: 12 hours after `submitResultTime`.",
     "2026-11-22T20:00:00.000Z",
   ),
@@ -39,7 +39,7 @@ export const quoteBody = z.object({
     "Price of an agent with dynamic pricing. Must be omitted for a fixed price.",
   ),
   sellerReturnAddress: described(
-    bech32Address().nullable().default(null),
+    bech32AddressParameter().nullable().default(null),
     "Address that receives revenue: the selling wallet's own or its `collectionAddress`; any address for Admins. Omitted: its `collectionAddress`.",
     EXAMPLE_WALLET_ADDRESS,
   ),
@@ -77,7 +77,7 @@ export const quoteRecord = named(
         "QuoteEstimate",
         "Locked funds and costs of an escrow, without network fees.",
         z.object({
-          minimumNativeLock: minorUnits(
+          minimumNativeLock: minorUnitsField(
             "Native coin that the buyer must lock, in minor units. The part beyond the price returns to the buyer.",
           ),
           protocolFee: described(funds, "Fee of the contract, which the seller pays."),
@@ -86,23 +86,23 @@ export const quoteRecord = named(
       ),
       "Estimated funds and costs of the escrow, without network fees.",
     ),
-    Warnings: warnings,
+    Warnings: warningsField,
   }),
 );
 
 export const unsignedLockBody = z.object({
   network,
-  blockchainIdentifier: givenIdentifier,
+  blockchainIdentifier: requestBlockchainIdentifier,
   buyerAddress: described(
-    bech32Address().min(58).max(120),
+    bech32AddressParameter().min(58).max(120),
     "Address of the wallet that pays, with a payment key, in bech32. On Web3ChainV2, it must differ from the seller's payout address.",
     EXAMPLE_WALLET_ADDRESS,
   ),
 });
 
 export const unsignedLock = z.object({
-  unsignedTxCbor: responseText("Unsigned transaction, as CBOR in hex.", "84a400818258"),
-  collateralReturnMinorUnit: minorUnits(
+  unsignedTxCbor: textField("Unsigned transaction, as CBOR in hex.", "84a400818258"),
+  collateralReturnMinorUnit: minorUnitsField(
     "Native coin locked besides the price and returned at the end, in minor units.",
     "0",
   ),

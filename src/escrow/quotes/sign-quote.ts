@@ -8,7 +8,7 @@ import type { ManagedWallet } from "../../wallets/managed/find-wallet.ts";
 import { fundsOf, sumFunds } from "../model/escrow-record.ts";
 import { buildQuoteDatum } from "../terms/build-quote-datum.ts";
 import type { EscrowTimes } from "../terms/escrow-times.ts";
-import { type Estimate, estimateCosts } from "../terms/estimate-costs.ts";
+import { type CostEstimate, estimateCosts } from "../terms/estimate-costs.ts";
 import type { Price } from "../terms/offer.ts";
 
 /** What a seller offers for one job. */
@@ -31,7 +31,7 @@ export interface QuoteOffer {
 /** An offer with the seller's signature. */
 export interface SignedQuote extends QuoteOffer {
   blockchainIdentifier: string;
-  estimate: Estimate;
+  estimate: CostEstimate;
 }
 
 /**

@@ -6,7 +6,7 @@ import type { ProtocolParameters } from "../../chain/provider/provider.ts";
 import type { PlannedOutput, ScriptSource } from "../../chain/transaction/transaction-plan.ts";
 import type { TransactionPart } from "../../wallets/queue/feature.ts";
 import { countWords } from "../../wallets/spending/context/measurements.ts";
-import { buildPayouts, type Contract, raiseToMinimumCoin } from "../model/build-payouts.ts";
+import { buildPayouts, type ContractSettings, raiseToMinimumCoin } from "../model/build-payouts.ts";
 import type { Step } from "../model/intent.ts";
 import { type Escrow, StepImpossibleError } from "../model/read-escrow.ts";
 import { ruleOf, type StepRule, transitionOf } from "../model/step-rules.ts";
@@ -20,7 +20,7 @@ export interface RequestedStep {
 
 /** With what a step is taken. */
 export interface StepContext {
-  contract: Contract;
+  contract: ContractSettings;
   script: ScriptSource;
   /** The wallet that takes it. */
   wallet: { address: string; vkey: string };

@@ -1,7 +1,7 @@
 /** How a record is changed by a request: decided on, written once, and told to whoever has to act. */
 
 import type { Network } from "../../chain/network.ts";
-import { type Database, db, violates } from "../../db/client.ts";
+import { type Database, openDb, violates } from "../../db/client.ts";
 import { unseal } from "../../db/sealed.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { type AuditEntry, commitWithAudit } from "../../http/audit.ts";
@@ -12,7 +12,7 @@ import { readTip } from "../../indexer/chain-tip.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
 import { createProvider } from "../../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../../sources/source-row.ts";
+import { type SourceRow, toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
 import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
 import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
 import { isFeeReceiverMissing, UNKNOWN_FEE_RECEIVER_NOTE } from "../model/build-payouts.ts";
@@ -132,7 +132,11 @@ export async function requirePossibleStep(
   const source = await loadAutomatedSource(c, record, step);
   if (step === "Withdraw" && isFeeReceiverMissing(source))
     throw createWrongStateError(UNKNOWN_FEE_RECEIVER_NOTE);
-  const key = await unseal(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const key = await unseal(
+    c.env,
+    toProviderKeyEncryptionContext(source.id),
+    source.rpcProviderApiKey,
+  );
   const provider = await createProvider(c.env, source.network, key, { caller: c.var.caller.id });
   const time = await readLiveChainTime(c, provider, source.id, now, isFinalStep(step));
   const reason = validateTiming(record, name, step, time);
@@ -145,7 +149,7 @@ async function loadAutomatedSource(
   { sourceId, wallet }: EscrowRecord,
   step: Step,
 ): Promise<SourceRow> {
-  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const source = await findActiveSource(core, sourceId);
   if (source === null)
     throw createWrongStateError("the payment source was removed, so the service takes no step");

@@ -1,4 +1,4 @@
-import { db } from "../../db/client.ts";
+import { openDb } from "../../db/client.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently } from "../../http/idempotency.ts";
@@ -38,7 +38,7 @@ export async function recoverRecord<ApiRecord>(
   now: number,
 ): Promise<ApiRecord> {
   const { network, side } = named;
-  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const changed = await runIdempotently(c, database, now, (remember) =>
     retryOnConflict(async () => {
       const { record } = await findOwnRecord(database, c.var.caller, named);

@@ -1,4 +1,4 @@
-import { type Database, db } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import type { Env } from "../../env.ts";
 import type { AppContext } from "../../http/context.ts";
@@ -34,7 +34,7 @@ export async function requestStep<ApiRecord>(
   { network, blockchainIdentifier }: Omit<EscrowReference, "side">,
   now: number,
 ): Promise<ApiRecord & { Warnings: string[] }> {
-  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const named = { side: API_STEPS[request.name].side, network, blockchainIdentifier };
   const changed = await runIdempotently(c, database, now, (remember) =>
     retryOnConflict(async () => {
@@ -89,7 +89,7 @@ async function collectTokenWarnings(
   const explainAtFeeRate = (feeRatePermille: number) =>
     explainTooManyTokens("payment", output.value, { ...lock, type, feeRatePermille });
   if (explainAtFeeRate(FULL_FEE_PERMILLE) === null) return [];
-  const source = await findActiveSource(db(env), sourceId);
+  const source = await findActiveSource(openDb(env), sourceId);
   const note = source && explainAtFeeRate(source.feeRatePermille);
   return note ? [`${name}: ${note}`] : [];
 }

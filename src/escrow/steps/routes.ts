@@ -3,14 +3,14 @@ import { createRouter, serve } from "../../http/endpoint.ts";
 import { toWireValueName } from "../../http/names/wire-names.ts";
 import { network } from "../../http/openapi/chain-fields.ts";
 import { described, EXAMPLE_TX_HASH, named } from "../../http/openapi/fields.ts";
-import { time } from "../../http/openapi/parameters.ts";
-import { givenIdentifier } from "../queries/next-step-schemas.ts";
+import { timeParameter } from "../../http/openapi/parameters.ts";
+import { requestBlockchainIdentifier } from "../queries/next-step-schemas.ts";
 import { paymentRecord, purchaseRecord } from "../queries/record-schemas.ts";
 import { recoverRecord } from "./recover-record.ts";
 import { requestStep } from "./request-step.ts";
 import type { ApiStepName } from "./validate-step.ts";
 
-const stepBody = z.object({ network, blockchainIdentifier: givenIdentifier });
+const stepBody = z.object({ network, blockchainIdentifier: requestBlockchainIdentifier });
 
 const resultBody = stepBody.extend({
   submitResultHash: described(
@@ -25,7 +25,7 @@ const resultBody = stepBody.extend({
 
 const recoveryBody = stepBody.extend({
   updatedAt: described(
-    time(),
+    timeParameter(),
     "`updatedAt` of the record as you read it. The service refuses the call if the record has changed since.",
     "2026-11-22T06:17:26.922Z",
   ),
@@ -40,7 +40,7 @@ const recoveryBody = stepBody.extend({
 export const FINAL_CANCEL_WARNING =
   "cancel-refund-request: on Web3ChainV2, this authorizes the withdrawal: the seller gets the funds at once, which is final";
 
-const warningList = (what: string, example: string) =>
+const warningListField = (what: string, example: string) =>
   described(z.array(z.string()), what, [example]);
 
 const EXAMPLE_SIZE_WARNING =
@@ -51,20 +51,24 @@ const STEP_WARNINGS_DESCRIPTION =
 const paymentStep = named(
   "PaymentStep",
   "A payment with a newly requested step.",
-  paymentRecord.extend({ Warnings: warningList(STEP_WARNINGS_DESCRIPTION, EXAMPLE_SIZE_WARNING) }),
+  paymentRecord.extend({
+    Warnings: warningListField(STEP_WARNINGS_DESCRIPTION, EXAMPLE_SIZE_WARNING),
+  }),
 );
 
 const purchaseStep = named(
   "PurchaseStep",
   "A purchase with a newly requested step.",
-  purchaseRecord.extend({ Warnings: warningList(STEP_WARNINGS_DESCRIPTION, EXAMPLE_SIZE_WARNING) }),
+  purchaseRecord.extend({
+    Warnings: warningListField(STEP_WARNINGS_DESCRIPTION, EXAMPLE_SIZE_WARNING),
+  }),
 );
 
 const cancelledRefund = named(
   "CancelledRefundRequest",
   "A purchase whose refund request is being cancelled.",
   purchaseRecord.extend({
-    Warnings: warningList(
+    Warnings: warningListField(
       `${STEP_WARNINGS_DESCRIPTION} On Web3ChainV2, also the effect of cancelling.`,
       FINAL_CANCEL_WARNING,
     ),
@@ -75,7 +79,7 @@ type PaymentResponse = z.input<typeof paymentRecord>;
 type PurchaseResponse = z.input<typeof purchaseRecord>;
 type RecordResponse = PaymentResponse & PurchaseResponse;
 
-const errorsOf = (what: string) => ({
+const errorResponsesOf = (what: string) => ({
   403: `The API key lacks the permission or the network, or another key owns the ${what}.`,
   404: `There is no such ${what}.`,
   409: "The escrow's state does not allow the step, or the step is too early or too late: the message says which.",
@@ -128,7 +132,7 @@ const PURCHASE_STEP_ROUTES: StepRoute[] = [
 ];
 
 /** The steps of escrows that are asked for. */
-export function stepRoutes() {
+export function createStepRoutes() {
   const router = createRouter();
 
   serve(
@@ -145,7 +149,7 @@ export function stepRoutes() {
       body: resultBody,
       idempotent: true,
       data: paymentStep,
-      errors: errorsOf("payment"),
+      errors: errorResponsesOf("payment"),
     },
     (c, { body: { submitResultHash: resultHash, ...escrow } }) =>
       requestStep<PaymentResponse>(c, { name: "submit-result", resultHash }, escrow, Date.now()),
@@ -165,7 +169,7 @@ export function stepRoutes() {
         body: stepBody,
         idempotent: true,
         data: paymentStep,
-        errors: errorsOf("payment"),
+        errors: errorResponsesOf("payment"),
       },
       (c, { body }) =>
         requestStep<PaymentResponse>(c, { name, resultHash: null }, body, Date.now()),
@@ -185,7 +189,7 @@ export function stepRoutes() {
         body: stepBody,
         idempotent: true,
         data: purchaseStep,
-        errors: errorsOf("purchase"),
+        errors: errorResponsesOf("purchase"),
       },
       (c, { body }) =>
         requestStep<PurchaseResponse>(c, { name, resultHash: null }, body, Date.now()),
@@ -205,7 +209,7 @@ export function stepRoutes() {
       body: stepBody,
       idempotent: true,
       data: cancelledRefund,
-      errors: errorsOf("purchase"),
+      errors: errorResponsesOf("purchase"),
     },
     async (c, { body }): Promise<z.input<typeof cancelledRefund>> => {
       const step = { name: "cancel-refund-request", resultHash: null } as const;
@@ -226,7 +230,7 @@ export function stepRoutes() {
       tag: side === "payment" ? "Payments" : "Purchases",
       idempotent: true,
       data: side === "payment" ? paymentRecord : purchaseRecord,
-      errors: errorsOf(side),
+      errors: errorResponsesOf(side),
     } as const;
     const Side = side === "payment" ? "Payment" : "Purchase";
 

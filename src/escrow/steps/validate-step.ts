@@ -26,21 +26,21 @@ interface ApiStep {
   steps: Record<PaymentSourceType, Step>;
 }
 
-const onBothVersions = (side: Side, step: Step): ApiStep => ({
+const createApiStep = (side: Side, step: Step): ApiStep => ({
   side,
   steps: { Web3ChainV1: step, Web3ChainV2: step },
 });
 
 export const API_STEPS: Readonly<Record<ApiStepName, ApiStep>> = {
-  "submit-result": onBothVersions("payment", "SubmitResult"),
-  "authorize-refund": onBothVersions("payment", "AuthorizeRefund"),
-  withdraw: onBothVersions("payment", "Withdraw"),
-  "request-refund": onBothVersions("purchase", "SetRefundRequested"),
+  "submit-result": createApiStep("payment", "SubmitResult"),
+  "authorize-refund": createApiStep("payment", "AuthorizeRefund"),
+  withdraw: createApiStep("payment", "Withdraw"),
+  "request-refund": createApiStep("purchase", "SetRefundRequested"),
   "cancel-refund-request": {
     side: "purchase",
     steps: { Web3ChainV1: "UnSetRefundRequested", Web3ChainV2: "AuthorizeWithdrawal" },
   },
-  "withdraw-refund": onBothVersions("purchase", "WithdrawRefund"),
+  "withdraw-refund": createApiStep("purchase", "WithdrawRefund"),
 };
 
 /** What is asked of a record. */
@@ -156,10 +156,10 @@ export function validateTiming(
 ): string | null {
   const window = windowOf(record, step);
   const last = window?.deadline && window.deadline - MIN_LEAD_TIME_MS;
-  if (last && time.latest > last)
+  if (last && time.latestTime > last)
     return `the time to request ${name} ended at ${formatTime(last)}, 2 minutes before the deadline`;
   const begins = window?.notBefore ?? 0;
-  if (isFinalStep(step) && begins > time.tip)
+  if (isFinalStep(step) && begins > time.tipTime)
     return `${name} is possible from ${formatTime(begins)}`;
   if (last && begins > last)
     return `${name} is possible from ${formatTime(begins)}, too late for the deadline ${formatTime(window.deadline)}`;

@@ -25,12 +25,12 @@ interface BlockerReason {
 export type Blockers = Readonly<Record<string, BlockerReason | null>>;
 
 /** The deployment's variables that turn off automatic steps. */
-export type AutomaticSettings = Parameters<typeof readAutomaticSteps>[0];
+export type AutomaticStepSettings = Parameters<typeof readAutomaticSteps>[0];
 
 /** Automatic steps that the deployment turns off, by side. */
-export function findDisabledSteps(env: AutomaticSettings): Blockers {
+export function findDisabledSteps(env: AutomaticStepSettings): Blockers {
   const { payments, refunds } = readAutomaticSteps(env);
-  const toBlockerReason = (variable: keyof AutomaticSettings): BlockerReason => ({
+  const toBlockerReason = (variable: keyof AutomaticStepSettings): BlockerReason => ({
     code: "person",
     reason: `a request, since ${variable} is off`,
   });

@@ -64,7 +64,7 @@ export class ChangeSet {
   /** Locks that named our wallets but that anyone could have made for free. */
   ignoredLocks = 0;
   /** Purchases that were over when their lock came, by id. */
-  readonly lockedAfterEnd: string[] = [];
+  readonly lateLockedPurchaseIds: string[] = [];
   /** Characters of the records' new states: each is written about five times. */
   stateTextLength = 0;
 
@@ -266,23 +266,23 @@ export class ChangeSet {
     const was = nextActionOf(record);
     const is = nextActionOf(next);
     const step: ChangedStamps = {
-      chain:
+      hasChainChanged:
         isNew ||
         before.onChainState !== state.onChainState ||
         before.resultHash !== state.resultHash,
-      action: isNew || !isSameAction(was, is),
+      hasActionChanged: isNew || !isSameAction(was, is),
     };
     const known = this.records.get(record.id) ?? {
       record,
-      changedStamps: { chain: false, action: false },
+      changedStamps: { hasChainChanged: false, hasActionChanged: false },
     };
     known.changedStamps = {
-      chain: known.changedStamps.chain || step.chain,
-      action: known.changedStamps.action || step.action,
+      hasChainChanged: known.changedStamps.hasChainChanged || step.hasChainChanged,
+      hasActionChanged: known.changedStamps.hasActionChanged || step.hasActionChanged,
     };
     this.#index.remove(record);
     Object.assign(record, change, { updatedAt: this.now });
-    if (step.action) record.actionChangedAt = this.now;
+    if (step.hasActionChanged) record.actionChangedAt = this.now;
     this.records.set(record.id, known);
     this.#index.add(record);
 
@@ -291,7 +291,7 @@ export class ChangeSet {
       : { onChainState: before.onChainState, requestedAction: was.requestedAction };
     const failed = is.errorType !== null && is.errorType !== was.errorType;
     const recovered = is.errorType === null && was.errorType !== null;
-    if (step.chain || was.requestedAction !== is.requestedAction || recovered)
+    if (step.hasChainChanged || was.requestedAction !== is.requestedAction || recovered)
       this.#emitEvent(known, "ON_CHAIN_STATUS_CHANGED", { previous });
     const invalid =
       state.onChainState === "FundsOrDatumInvalid" && before.onChainState !== "FundsOrDatumInvalid";

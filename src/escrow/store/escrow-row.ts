@@ -1,6 +1,6 @@
 import { getTableColumns } from "drizzle-orm";
 import type { AddressTransaction } from "../../chain/provider/provider.ts";
-import type { ChainState, EscrowRecord, Terms } from "../model/escrow-record.ts";
+import type { ChainState, EscrowRecord, EscrowTerms } from "../model/escrow-record.ts";
 import { type Intent, nextActionOf } from "../model/intent.ts";
 import type {
   MISMATCH_STATUS,
@@ -67,7 +67,7 @@ export function toEscrowRecord({
 }: EscrowRow): StoredRecord {
   return {
     ...row,
-    terms: JSON.parse(row.terms) as Terms,
+    terms: JSON.parse(row.terms) as EscrowTerms,
     state: JSON.parse(row.state) as ChainState,
     output: parseJson(row.output),
     progress: {

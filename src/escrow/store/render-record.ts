@@ -29,8 +29,8 @@ export const STAMP_MARK = "\u0002";
 
 /** Which of the record's stamps the batch being written moves. */
 export interface ChangedStamps {
-  chain: boolean;
-  action: boolean;
+  hasChainChanged: boolean;
+  hasActionChanged: boolean;
 }
 
 /**
@@ -40,7 +40,7 @@ export interface ChangedStamps {
  */
 export function renderRecord(
   record: StoredRecord,
-  moved: ChangedStamps = { chain: false, action: false },
+  moved: ChangedStamps = { hasChainChanged: false, hasActionChanged: false },
 ): string {
   const { side, terms, state, wallet, progress } = record;
   // Of a lock's own where there is one, else as agreed.
@@ -68,11 +68,11 @@ export function renderRecord(
     [toWireFieldName("totalBuyerChainFees")]: renderWholeCoins(state.buyerFees),
     [toWireFieldName("totalSellerChainFees")]: renderWholeCoins(state.sellerFees),
     nextActionOrOnChainStateOrResultLastChangedAt: renderStamp(
-      moved.chain || moved.action,
+      moved.hasChainChanged || moved.hasActionChanged,
       record.changedAt,
     ),
-    nextActionLastChangedAt: renderStamp(moved.action, record.actionChangedAt),
-    onChainStateOrResultLastChangedAt: renderStamp(moved.chain, record.chainChangedAt),
+    nextActionLastChangedAt: renderStamp(moved.hasActionChanged, record.actionChangedAt),
+    onChainStateOrResultLastChangedAt: renderStamp(moved.hasChainChanged, record.chainChangedAt),
     requestedById: toJson(record.requestedById),
     onChainState: toJson(state.onChainState),
     [toWireFieldName("collateralReturnMinorUnit")]: toJson(parties.collateralReturn),
@@ -90,7 +90,7 @@ export function renderRecord(
     [payment ? "RequestedFunds" : "PaidFunds"]: renderFunds(terms.funds),
     WithdrawnForSeller: renderFunds(state.withdrawnForSeller),
     WithdrawnForBuyer: renderFunds(state.withdrawnForBuyer),
-    Settled: renderSettled(state.settled),
+    Settled: renderSettledFunds(state.settled),
     PaymentSource: toJson({
       id: record.sourceId,
       network: record.network,
@@ -217,7 +217,7 @@ function renderFunds(entries: StoredFunds[]): string {
   return toJson(entries.map(({ amount, unit }) => ({ amount, unit })));
 }
 
-function renderSettled(settled: SettledFunds | null): string {
+function renderSettledFunds(settled: SettledFunds | null): string {
   if (settled === null) return "null";
   return renderObject({ seller: renderFunds(settled.seller), buyer: renderFunds(settled.buyer) });
 }

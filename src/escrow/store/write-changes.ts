@@ -25,7 +25,7 @@ export function writeChanges(
     ...writeRecords(changes, stampOf("(value->>'stampIndex')")),
     ...writeTransactions(changes, sourceId),
     ...writePastActions(changes),
-    ...restoreCharges(changes.lockedAfterEnd),
+    ...restoreCharges(changes.lateLockedPurchaseIds),
     ...chunkRows(changes.events).flatMap((events) =>
       writeEvents(
         events,
@@ -105,9 +105,9 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
       dueAt: computeDueAt(record),
       deadline: findUnwarnedDeadline(record),
       revision: record.revision + 1,
-      movesChain: moved.chain,
-      movesAction: moved.action,
-      movesAny: moved.chain || moved.action,
+      movesChain: moved.hasChainChanged,
+      movesAction: moved.hasActionChanged,
+      movesAny: moved.hasChainChanged || moved.hasActionChanged,
       doc: renderRecord(record, moved),
     }),
   );

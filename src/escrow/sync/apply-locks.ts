@@ -8,15 +8,15 @@ import { log } from "../../log.ts";
 import { advanceProgress } from "../model/advance-progress.ts";
 import {
   addNote,
+  type EscrowLock,
   type EscrowRecord,
+  type EscrowTerms,
   formatCooldown,
   fundsOf,
-  isUnlocked,
-  type Lock,
+  isWithoutLock,
+  NO_LOCK_STATE,
   type Side,
-  type Terms,
   toStoredFunds,
-  UNLOCKED_STATE,
   type WalletReference,
 } from "../model/escrow-record.ts";
 import { IDLE_PROGRESS, type RecordError } from "../model/intent.ts";
@@ -56,7 +56,7 @@ export async function applyLocks(
       // A repeated identifier never touches the first record; one whose lock was rolled back waits.
       if (changes.isOutsideScope(side, identifierHash)) return false;
       const known = changes.findByIdentifier(side, identifierHash);
-      return known === undefined || isUnlocked(known);
+      return known === undefined || isWithoutLock(known);
     });
     const buyer = sides.find(({ side }) => side === "purchase");
     if (buyer)
@@ -90,7 +90,7 @@ export async function applyLocks(
       const isRequested = record.terms.isRequested === true;
       if (!isRequested) Object.assign(record, { terms, wallet: toWalletReference(wallet) });
       const faults = [
-        ...findFaults(read, lock),
+        ...findLockFaults(read, lock),
         ...(isRequested ? findMismatches(record, lock) : []),
       ];
       const isOurs =
@@ -105,7 +105,7 @@ export async function applyLocks(
   }
   // Beside one that fits, others of the same transaction mean nothing.
   for (const [record, faults] of deviating)
-    if (isUnlocked(record)) noteMismatch(changes, record, read, faults);
+    if (isWithoutLock(record)) noteMismatch(changes, record, read, faults);
 }
 
 /**
@@ -136,7 +136,7 @@ async function explainForgeableLock(
 }
 
 /** What is wrong with a genuine lock; each sentence ends up in `errorNote`. */
-function findFaults({ at }: ContractTransaction, { datum, output }: EscrowOutput): string[] {
+function findLockFaults({ at }: ContractTransaction, { datum, output }: EscrowOutput): string[] {
   const { collateralReturn } = datum;
   const nativeAmount = output.funds.find(({ unit }) => unit === "")?.amount ?? 0n;
   const faults: [boolean, string][] = [
@@ -198,12 +198,12 @@ function lockRecord(
     ...(faults.length > 0 && { reason: faults.join("; ") }),
   });
   if (after.undo.expiredAt !== null && onChainState === "FundsLocked")
-    changes.lockedAfterEnd.push(record.id);
+    changes.lateLockedPurchaseIds.push(record.id);
   changes.advance(
     record,
     {
       state: {
-        ...UNLOCKED_STATE,
+        ...NO_LOCK_STATE,
         onChainState,
         resultHash: lock.datum.resultHash,
         buyerCooldown: formatCooldown(lock.datum.buyerCooldownTime),
@@ -224,7 +224,7 @@ function createLockRecord(
   now: number,
   source: EscrowSource,
   side: Side,
-  known: { identifier: string; identifierHash: string; wallet: OwnWallet; terms: Terms },
+  known: { identifier: string; identifierHash: string; wallet: OwnWallet; terms: EscrowTerms },
 ): EscrowRecord {
   return {
     id: newId(now),
@@ -238,7 +238,7 @@ function createLockRecord(
     identifierHash: known.identifierHash,
     requestedById: known.wallet.createdById,
     terms: known.terms,
-    state: UNLOCKED_STATE,
+    state: NO_LOCK_STATE,
     output: null,
     lastDeadlineWarning: null,
     progress: IDLE_PROGRESS,
@@ -254,7 +254,7 @@ function createLockRecord(
   };
 }
 
-function termsOf({ datum, output }: EscrowOutput, pricing: ChangeSet["pricing"]): Terms {
+function termsOf({ datum, output }: EscrowOutput, pricing: ChangeSet["pricing"]): EscrowTerms {
   const agentIdentifier = datum.agentIdentifier ?? "";
   return {
     ...toLock(datum),
@@ -271,7 +271,7 @@ function termsOf({ datum, output }: EscrowOutput, pricing: ChangeSet["pricing"])
   };
 }
 
-function toLock(datum: EscrowDatum): Lock {
+function toLock(datum: EscrowDatum): EscrowLock {
   return {
     buyer: datum.buyer,
     buyerVkey: datum.buyerVkey,
@@ -341,8 +341,9 @@ async function noteSecondLock(
   rejection: (agreed: Funds[] | undefined) => Promise<string | null>,
 ): Promise<void> {
   const record = changes.findByIdentifier("purchase", identifierHash);
-  if (!record || isUnlocked(record) || changes.isOutsideScope("purchase", identifierHash)) return;
-  if (isKnown(changes, record, read.at.txHash)) return;
+  if (!record || isWithoutLock(record) || changes.isOutsideScope("purchase", identifierHash))
+    return;
+  if (isKnownTransaction(changes, record, read.at.txHash)) return;
   if (!read.tx.signers.includes(payer)) return;
   const { terms, progress } = record;
   if (await rejection(terms.isRequested ? terms.funds.map(fundsOf) : undefined)) return;
@@ -358,7 +359,7 @@ async function noteSecondLock(
 }
 
 /** Whether the record has that transaction, or tells of it: a cursor that was moved back reads it again. */
-function isKnown(changes: ChangeSet, record: EscrowRecord, txHash: string): boolean {
+function isKnownTransaction(changes: ChangeSet, record: EscrowRecord, txHash: string): boolean {
   const { state, progress } = record;
   const { status } = changes.findStoredTransaction(record, txHash)?.transaction ?? {};
   if (status === "Confirmed" || state.transaction?.txHash === txHash) return true;

@@ -20,7 +20,7 @@ import { noteTooManyTokens } from "./note-too-many-tokens.ts";
 import { readSettledFunds } from "./read-settled-funds.ts";
 
 /** A script input of the transaction with the records whose funds it held. */
-interface Spend extends SpentOutput {
+interface EscrowSpend extends SpentOutput {
   records: EscrowRecord[];
 }
 
@@ -29,7 +29,7 @@ type SpendResult = ResolvedStep | { fault: string };
 
 interface ResolvedStep {
   onChainState: OnChainState;
-  payer: ReturnType<typeof findFeePayer>;
+  feePayer: ReturnType<typeof findFeePayer>;
   /** The output that continues the escrow; null when it ends. */
   output: EscrowOutput | null;
 }
@@ -65,7 +65,7 @@ export async function applySpends(
     const share = shares.get(outpoint) ?? 0n;
     for (const record of records) {
       const step = resolveSpend(record, redeemer, output ?? null);
-      if ("fault" in step) applyLoss(changes, read, record, step.fault);
+      if ("fault" in step) markEscrowLost(changes, read, record, step.fault);
       else await applyStep(changes, read, record, step, { source, outpoint, share });
     }
   }
@@ -78,9 +78,9 @@ async function findSpends(
   source: EscrowSource,
   read: ContractTransaction,
   lookback: Lookback | null,
-): Promise<Spend[]> {
+): Promise<EscrowSpend[]> {
   const spends = extractSpentOutputs(read).map(
-    (spent): Spend => ({ ...spent, records: changes.findByUtxo(spent.outpoint) }),
+    (spent): EscrowSpend => ({ ...spent, records: changes.findByUtxo(spent.outpoint) }),
   );
   const known = spends.filter(({ records }) => records.length > 0).length;
   const askProvider = known < spends.length && (known > 0 || lookback !== null);
@@ -142,7 +142,8 @@ function resolveSpend(
   const matches =
     next === null || hasAgreedAmounts(expected, next.output.funds, next.datum.collateralReturn);
   const onChainState = computeStateAfterSpend(redeemer, next?.datum ?? null, matches);
-  if (onChainState !== null) return { onChainState, payer: findFeePayer(redeemer), output: next };
+  if (onChainState !== null)
+    return { onChainState, feePayer: findFeePayer(redeemer), output: next };
   return {
     fault: next === null ? "no output continues the escrow" : `there is no redeemer ${redeemer}`,
   };
@@ -152,7 +153,7 @@ async function applyStep(
   changes: ChangeSet,
   read: ContractTransaction,
   record: EscrowRecord,
-  { onChainState, payer, output }: ResolvedStep,
+  { onChainState, feePayer: payer, output }: ResolvedStep,
   { source, outpoint, share }: { source: EscrowSource; outpoint: string; share: bigint },
 ): Promise<void> {
   const { state } = record;
@@ -196,7 +197,7 @@ async function applyStep(
 }
 
 /** The funds cannot be followed any further, so the record must not show them as locked. */
-function applyLoss(
+function markEscrowLost(
   changes: ChangeSet,
   read: ContractTransaction,
   record: EscrowRecord,

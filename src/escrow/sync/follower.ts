@@ -7,7 +7,7 @@ import type { Follower, PassContext } from "../../indexer/follower.ts";
 import { isAfter, type Position } from "../../indexer/position.ts";
 import { loadPricingTypes, type PricingType } from "../../registry/entries/pricing.ts";
 import { type Backfill, toWalletRoleKey } from "../../sources/cursor.ts";
-import { type EscrowRecord, isUnlocked } from "../model/escrow-record.ts";
+import { type EscrowRecord, isWithoutLock } from "../model/escrow-record.ts";
 import { ChangeSet } from "../store/change-set.ts";
 import { type LoadedRecords, loadRecords } from "../store/load-records.ts";
 import { applyLocks } from "./apply-locks.ts";
@@ -73,7 +73,7 @@ export function followNewTransactions(context: SyncContext, cursor: EscrowCursor
     async list(recent, tip) {
       const listed = await listContractTransactions(provider, contractAddress, sourceId, recent);
       const deep = listed.filter(({ blockHeight }) => blockHeight <= tip.height - threshold + 1);
-      await own.loadListed(deep, tip);
+      await own.loadListedTransactions(deep, tip);
       return deep;
     },
     read: createTransactionReader(provider, own, source, complete),
@@ -226,7 +226,7 @@ function scopeOf(
   return {
     source: { ...source, wallets: source.wallets.filter(isReadFor), isWalletInScope: isReadFor },
     has: ({ side, wallet, state, progress }) =>
-      isUnlocked({ state, progress }) ||
+      isWithoutLock({ state, progress }) ||
       wallet === null ||
       isReadFor({ role: roleOf(side), vkey: wallet.vkey }),
   };

@@ -1,7 +1,11 @@
 import type { AddressTransaction, Provider } from "../../chain/provider/provider.ts";
 import { type Checkpoint, ProviderBehindError } from "../../indexer/checkpoints.ts";
 import type { PositionedTransaction } from "../../indexer/find-fork.ts";
-import { listPending, PAGE_SIZE, type Page } from "../../indexer/list-pending.ts";
+import {
+  LISTING_PAGE_SIZE,
+  type ListingPage,
+  listPendingTransactions,
+} from "../../indexer/list-pending.ts";
 import { comparePositions, type Position } from "../../indexer/position.ts";
 
 /** The transactions of a contract after those that are done; see `listPending`. */
@@ -11,7 +15,7 @@ export async function listContractTransactions(
   sourceId: string,
   recent: Position[],
 ): Promise<AddressTransaction[]> {
-  const { pending } = await listPending(
+  const { pending } = await listPendingTransactions(
     sourceId,
     recent,
     listPages(provider, address, recent[0] ?? null),
@@ -50,13 +54,17 @@ async function* listPages(
   provider: Provider,
   address: string,
   first: Position | null,
-): AsyncGenerator<Page<AddressTransaction>> {
+): AsyncGenerator<ListingPage<AddressTransaction>> {
   const from = first === null ? {} : { from: first[0] };
   for (let page = 1, isLast = false; !isLast; page++) {
-    const rows = await provider.addressTransactions(address, { ...from, page, count: PAGE_SIZE });
+    const rows = await provider.addressTransactions(address, {
+      ...from,
+      page,
+      count: LISTING_PAGE_SIZE,
+    });
     if (rows === null && first !== null)
       throw new ProviderBehindError("provider: does not know the contract any more");
-    isLast = rows?.length !== PAGE_SIZE;
+    isLast = rows?.length !== LISTING_PAGE_SIZE;
     // A provider may ignore `from`: rows before `first` are dropped.
     const ours = rows?.filter((row) => first === null || isAtOrAfter(row, first));
     yield { rows: ours ?? [], isLast };

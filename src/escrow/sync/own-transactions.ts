@@ -1,19 +1,19 @@
 import {
   type AddressTransaction,
   type Block,
-  hashAt,
+  blockHashAt,
   type Provider,
   type TransactionPosition,
 } from "../../chain/provider/provider.ts";
 import { formatOutputReference } from "../../chain/transaction/transaction-plan.ts";
 import type { Database } from "../../db/client.ts";
 import { ProviderBehindError } from "../../indexer/checkpoints.ts";
-import { isInChain, type Phase } from "../../wallets/model/phases.ts";
+import { isInChain, type TransactionPhase } from "../../wallets/model/phases.ts";
 import { txHashOf } from "../../wallets/model/wallet-transaction.ts";
 
 interface OwnTransactionRow {
   hash: string;
-  phase: Phase;
+  phase: TransactionPhase;
   /** Base64. */
   cbor: string;
   /** JSON: names of all outputs that it spends. */
@@ -56,7 +56,7 @@ export class OwnTransactions {
    *
    * @param tip - read before they were listed
    */
-  async loadListed(listed: readonly AddressTransaction[], tip: Block): Promise<void> {
+  async loadListedTransactions(listed: readonly AddressTransaction[], tip: Block): Promise<void> {
     if (listed.length === 0) return;
     const rows = await this.#db.all<OwnTransactionRow>(
       `SELECT hash, phase, cbor, content->'inputs' AS inputs,
@@ -114,7 +114,8 @@ function findBlockPosition(
   tip: Block,
 ): TransactionPosition | null {
   if (!isInChain(phase) || blockHash === null || blockTime === null) return null;
-  const isCanonical = blockHeight === listed.blockHeight && hashAt(tip, blockHeight) === blockHash;
+  const isCanonical =
+    blockHeight === listed.blockHeight && blockHashAt(tip, blockHeight) === blockHash;
   const { txIndex } = listed;
   return isCanonical
     ? { hash, blockHash, blockHeight, txIndex, blockTime, validContract: true }

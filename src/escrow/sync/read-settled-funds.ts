@@ -13,7 +13,7 @@ import {
   type StoredFunds,
   toStoredFunds,
 } from "../model/escrow-record.ts";
-import { readSplit } from "../model/split.ts";
+import { parseSettlementSplit } from "../model/split.ts";
 import type { ContractTransaction, EscrowSource, SpentFunds } from "./escrow-source.ts";
 import { extractSpentOutputs } from "./missed-steps.ts";
 
@@ -144,7 +144,7 @@ async function readDisputePayout(
 /** What the redeemer gives a party, which the contract has compared with what administrators signed. */
 function readSignedShare(party: Party, read: ContractTransaction, outpoint: string): StoredFunds[] {
   const spent = extractSpentOutputs(read).find((one) => one.outpoint === outpoint);
-  const split = spent && readSplit(spent.redeemerCbor);
+  const split = spent && parseSettlementSplit(spent.redeemerCbor);
   return sumOf((split?.[party] ?? []).map(fundsOf));
 }
 

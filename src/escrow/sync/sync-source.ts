@@ -2,7 +2,7 @@ import type { Block } from "../../chain/provider/provider.ts";
 import { violates } from "../../db/client.ts";
 import { ProviderBehindError } from "../../indexer/checkpoints.ts";
 import { isAfter } from "../../indexer/position.ts";
-import { applyPending, runPass } from "../../indexer/run-pass.ts";
+import { applyPendingTransactions, runPass } from "../../indexer/run-pass.ts";
 import { log } from "../../log.ts";
 import { deadlineOf } from "../model/compute-due-at.ts";
 import { ChangeSet } from "../store/change-set.ts";
@@ -65,7 +65,7 @@ async function applyBackfill(
     const pending = listed.filter((row) => !isAfter(toPosition(row), end));
     if (pending.length === 0)
       throw new ProviderBehindError(`provider: does not list transaction ${end[2]} any more`);
-    if ((await applyPending(past, tip, pending, deadline)) === "late") return true;
+    if ((await applyPendingTransactions(past, tip, pending, deadline)) === "late") return true;
   }
   return false;
 }

@@ -1,7 +1,7 @@
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import type { KeyScope } from "../../http/context.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import type { EscrowRecord } from "../model/escrow-record.ts";
 import { findNextStep, type NextStep } from "../model/find-next-step.ts";
 import { type Intent, isPaused, nextActionOf } from "../model/intent.ts";
@@ -67,7 +67,7 @@ function toTaskResponse(record: EscrowRecord, intent: Intent, holds: Blockers, n
     reason:
       nextActionOf(record).errorNote ??
       describeTaskReason(status, next, blocker?.reason ?? null, isEarly ? notBefore : null),
-    since: isoTime(intent.since),
+    since: toIsoTime(intent.since),
     requestedById: intent.by,
     notBefore: formatTime(notBefore),
     deadline: formatTime(deadline),
@@ -98,13 +98,13 @@ function describeTaskReason(
   if (status === "UnderWay") return "its transaction is on its way";
   if (!isOurTurn) return `waits for ${waitsFor}`;
   if (blocker !== null) return blocker;
-  if (opensAt !== null) return `the contract does not allow it before ${isoTime(opensAt)}`;
+  if (opensAt !== null) return `the contract does not allow it before ${toIsoTime(opensAt)}`;
   return "waits for its wallet's turn";
 }
 
 /** `windowOf` gives no time that cannot be printed as a start, but an end may be any. */
 function formatTime(milliseconds: number | null): string | null {
-  return milliseconds === null || milliseconds > MAX_TIMESTAMP_MS ? null : isoTime(milliseconds);
+  return milliseconds === null || milliseconds > MAX_TIMESTAMP_MS ? null : toIsoTime(milliseconds);
 }
 
 /** The end of the year 9999. */

@@ -5,13 +5,13 @@ import { network, reasonCode } from "../../http/openapi/chain-fields.ts";
 import {
   described,
   EXAMPLE_TX_HASH,
-  hexText,
+  hexField,
+  idField,
   named,
-  recordId,
-  responseText,
-  timestamp,
+  textField,
+  timestampField,
 } from "../../http/openapi/fields.ts";
-import { page } from "../../http/openapi/parameters.ts";
+import { pageParameters } from "../../http/openapi/parameters.ts";
 import { createJsonResponse, openReadSession } from "../../http/session.ts";
 import {
   EXAMPLE_BLOCKCHAIN_IDENTIFIER,
@@ -20,16 +20,16 @@ import {
 } from "../queries/next-step-schemas.ts";
 import { listTasks, TASK_STATUSES } from "./list-tasks.ts";
 
-const optionalTime = (what: string) => described(timestamp("").nullable(), what);
+const optionalTimeField = (what: string) => described(timestampField("").nullable(), what);
 
 const task = named(
   "Task",
   "A requested or automatic step of an escrow that is not done.",
   z.object({
-    id: recordId("the payment or purchase, which has one task at a time"),
+    id: idField("the payment or purchase, which has one task at a time"),
     kind: described(escrowKind, "Kind of the record.", "Payment"),
     network,
-    blockchainIdentifier: responseText(
+    blockchainIdentifier: textField(
       "Identifier of the escrow on the chain.",
       EXAMPLE_BLOCKCHAIN_IDENTIFIER,
     ),
@@ -44,15 +44,15 @@ const task = named(
       "Waiting",
     ),
     reasonCode: described(reasonCode, "What the task waits for.", "turn"),
-    reason: responseText("Explanation for people.", "waits for its wallet's turn"),
-    since: timestamp("Time of the request."),
-    requestedById: recordId("the API key that requested the step, or `automatic`"),
-    notBefore: optionalTime("When the contract begins to allow the step. Null: no limit."),
-    deadline: optionalTime("When the contract ceases to allow the step. Null: no limit."),
-    nextTryAt: optionalTime("Time of the next try after a failure. Null: no failure."),
+    reason: textField("Explanation for people.", "waits for its wallet's turn"),
+    since: timestampField("Time of the request."),
+    requestedById: idField("the API key that requested the step, or `automatic`"),
+    notBefore: optionalTimeField("When the contract begins to allow the step. Null: no limit."),
+    deadline: optionalTimeField("When the contract ceases to allow the step. Null: no limit."),
+    nextTryAt: optionalTimeField("Time of the next try after a failure. Null: no failure."),
     failedTries: described(z.int().min(0), "Number of failed tries.", 0),
     txHash: described(
-      hexText(64, "", EXAMPLE_TX_HASH).nullable(),
+      hexField(64, "", EXAMPLE_TX_HASH).nullable(),
       "Hash of the pending transaction. Null: none.",
       EXAMPLE_TX_HASH,
     ),
@@ -62,7 +62,7 @@ const task = named(
       "01m80ydypnk4jnwav628wda9nd",
     ),
     resultHash: described(
-      hexText(64, "", EXAMPLE_TX_HASH).nullable(),
+      hexField(64, "", EXAMPLE_TX_HASH).nullable(),
       "Hash of the result to submit. Null: another step.",
       EXAMPLE_TX_HASH,
     ),
@@ -70,7 +70,7 @@ const task = named(
 );
 
 /** `GET /task`: what is waiting, for what, until when. */
-export function taskRoutes() {
+export function createTaskRoutes() {
   const router = createRouter();
   serve(
     router,
@@ -84,7 +84,7 @@ export function taskRoutes() {
       takesBookmark: true,
       tag: "Tasks",
       summary: "Lists waiting and pending steps of escrows, newest escrow first",
-      query: z.object({ ...page, network }),
+      query: z.object({ ...pageParameters, network }),
       data: z.object({ Tasks: described(z.array(task), "The tasks.") }),
     },
     async (c, { query }) => {

@@ -1,7 +1,7 @@
 import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { readTip } from "../../indexer/chain-tip.ts";
-import { type Phase, progressOf } from "../../wallets/model/phases.ts";
+import { progressOf, type TransactionPhase } from "../../wallets/model/phases.ts";
 import type { TaskUpdate } from "../../wallets/model/wallet-transaction.ts";
 import type { EscrowRecord, WalletReference } from "../model/escrow-record.ts";
 import { type Intent, isPaused } from "../model/intent.ts";
@@ -23,7 +23,7 @@ interface RecordUpdate {
   /** The escrow's output that its part spends; left out of a lock. */
   spends: string | null | undefined;
   txHash: string;
-  phase: Phase;
+  phase: TransactionPhase;
   /** Why it ended, for people. */
   reason: string | null;
 }
@@ -186,7 +186,7 @@ function endTransaction(changes: ChangeSet, { record, txHash, phase, reason }: R
   });
 }
 
-function statusOf(phase: Phase): TransactionStatus {
+function statusOf(phase: TransactionPhase): TransactionStatus {
   return phase === "Expired" ? "FailedViaTimeout" : "RolledBack";
 }
 

@@ -22,7 +22,7 @@ export interface Shortage {
   isCollateral?: boolean;
 }
 
-export type Assignment = { record: EscrowRecord } & (
+export type WalletAssignment = { record: EscrowRecord } & (
   | { wallet: WalletReference }
   /** No wallet has enough: the one that lacks least; null: the purchase may use none. */
   | { short: Shortage | null }
@@ -32,7 +32,7 @@ export type Assignment = { record: EscrowRecord } & (
 const FEE_RESERVE = 2_000_000n;
 
 /** Whether a purchase may be locked by a wallet. */
-export function mayLockWith(
+export function isEligibleWallet(
   { terms }: Pick<EscrowRecord, "terms">,
   wallet: WalletReference,
 ): boolean {
@@ -50,13 +50,13 @@ export function mayLockWith(
 export function assignWallets(
   bids: readonly FundingNeed[],
   pursers: readonly WalletFunds[],
-): Assignment[] {
+): WalletAssignment[] {
   const left = pursers.map(({ wallet, availableFunds: free }) => ({ wallet, free: new Map(free) }));
-  return bids.map(({ record, amounts: takes }): Assignment => {
+  return bids.map(({ record, amounts: takes }): WalletAssignment => {
     const needs: Value = new Map(takes);
     needs.set("", (takes.get("") ?? 0n) + FEE_RESERVE);
-    const allowed = left.filter(({ wallet }) => mayLockWith(record, wallet));
-    const enough = allowed.filter(({ free }) => computeMissing(free, needs).size === 0);
+    const allowed = left.filter(({ wallet }) => isEligibleWallet(record, wallet));
+    const enough = allowed.filter(({ free }) => computeMissingFunds(free, needs).size === 0);
     const [fullest] = enough.toSorted((a, b) => compareFunds(b.free, a.free, needs));
     if (fullest) {
       addValue(fullest.free, takes, -1n);
@@ -64,13 +64,13 @@ export function assignWallets(
     }
     const [nearest] = allowed.toSorted((a, b) => compareFunds(b.free, a.free, needs));
     const short = nearest
-      ? { wallet: nearest.wallet, missing: computeMissing(nearest.free, needs) }
+      ? { wallet: nearest.wallet, missing: computeMissingFunds(nearest.free, needs) }
       : null;
     return { record, short };
   });
 }
 
-function computeMissing(free: Value, needs: Value): Value {
+function computeMissingFunds(free: Value, needs: Value): Value {
   return new Map(
     [...needs].flatMap(([unit, amount]) => {
       const missing = amount - (free.get(unit) ?? 0n);

@@ -5,7 +5,7 @@ import type { EscrowRecord } from "../model/escrow-record.ts";
 import { listTimedSteps } from "../model/step-rules.ts";
 import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
 
-type Reader = Pick<Database, "all">;
+type DatabaseReader = Pick<Database, "all">;
 
 /** A managed wallet, as a payment source has it. */
 export interface SourceWallet {
@@ -38,7 +38,7 @@ const DUE_FOR_WALLET_CONDITION = `network = ? AND wallet->>'vkey' = ? AND due_at
  * @param now - epoch milliseconds
  */
 export async function listDueLocks(
-  database: Reader,
+  database: DatabaseReader,
   { network, vkey, sourceId }: SourceWallet,
   now: number,
   limit: number,
@@ -79,7 +79,7 @@ export interface StepTimes {
  * decided yet come last.
  */
 export async function listDueSteps(
-  database: Reader,
+  database: DatabaseReader,
   { network, vkey, sourceId }: SourceWallet,
   { now, latest, urgentBefore }: StepTimes,
   limit: number,
@@ -106,7 +106,7 @@ export async function listDueSteps(
 
 /** When a wallet's next record of a kind is due, epoch milliseconds; null: none is. */
 export async function findNextDueTime(
-  database: Reader,
+  database: DatabaseReader,
   { network, vkey, sourceId }: SourceWallet,
   kind: EscrowTaskKind,
   now: number,
@@ -125,7 +125,7 @@ export async function findNextDueTime(
 
 /** Purchases of a source that shall be locked, and for which no wallet was chosen yet. */
 export async function listUnassignedPurchases(
-  database: Reader,
+  database: DatabaseReader,
   { network, sourceId }: Pick<SourceWallet, "network" | "sourceId">,
   now: number,
   limit: number,
@@ -145,7 +145,7 @@ export async function listUnassignedPurchases(
 
 /** Purchases that wallets were chosen for, and that are in no transaction yet. */
 export async function listAssignedPurchases(
-  database: Reader,
+  database: DatabaseReader,
   network: Network,
   vkeys: readonly string[],
 ): Promise<EscrowRecord[]> {
@@ -161,7 +161,7 @@ export async function listAssignedPurchases(
 
 /** Selects the records for which the service has ever stored a transaction. */
 export async function filterAttemptedRecords(
-  database: Reader,
+  database: DatabaseReader,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const rows = await database.all<{ id: string }>(
@@ -174,7 +174,7 @@ export async function filterAttemptedRecords(
 
 /** The record that a wallet has to do something for next, of whatever source. */
 export async function findNextDueRecord(
-  database: Reader,
+  database: DatabaseReader,
   network: Network,
   vkey: string,
 ): Promise<{ sourceId: string; dueAt: number } | undefined> {

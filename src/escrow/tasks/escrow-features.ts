@@ -52,7 +52,7 @@ export function createEscrowFeatures(context: FeatureContext): WalletFeature[] {
           readSnapshots(database, network, [vkey]),
           listReservedOutputs(database, network),
         ]);
-        const { open, spentElsewhere } = snapshots.get(vkey) ?? IDLE_WALLET;
+        const { openTransactions: open, spentElsewhere } = snapshots.get(vkey) ?? IDLE_WALLET;
         const foreignSpends = new Set(spentElsewhere.map(({ output }) => output));
         const own = deriveOwnOutputs(shown, open, foreignSpends);
         return own.filter((one) => !reserved.has(formatOutputReference(one)));

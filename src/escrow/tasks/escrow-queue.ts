@@ -6,11 +6,11 @@ import type {
   WaitingCount,
 } from "../../wallets/spending/feature-queue.ts";
 import {
-  IS_ACTIVE_CONDITION,
   MAX_COUNTED_ROWS,
   MAX_OVERDUE_MS,
   MIN_STUCK_ATTEMPTS,
-  UNTRIED_REASON,
+  QUEUE_TIMEOUT_REASON,
+  WALLET_IS_ACTIVE_CONDITION,
 } from "../../wallets/spending/task-queue.ts";
 import { endEscrowsWithoutSource, findNextEscrowTask } from "./find-next-escrow-task.ts";
 import { listWaitingEscrows } from "./list-waiting-escrows.ts";
@@ -21,7 +21,7 @@ const MAX_RETRY_DELAY_MS = 6 * 60_000;
 
 /** Locks and steps of escrows in the queue of wallets. Their tasks are on the escrows' records. */
 export const escrowQueue: FeatureQueue = {
-  listWaiting: listWaitingEscrows,
+  listWaitingTasks: listWaitingEscrows,
   findDueWallets: (clock) => createDueWalletFinder(clock),
   async findNext(database, core, { network, vkey }) {
     const next = await findNextEscrowTask(database, core, network, vkey);
@@ -64,14 +64,14 @@ function listStuckEscrows(
 ): Promise<StuckTasks[]> {
   return database.all(
     `SELECT vkey, min(sourceId) AS sourceId, count(*) AS waiting,
-       ifnull(max(note), '${UNTRIED_REASON}') AS reason
+       ifnull(max(note), '${QUEUE_TIMEOUT_REASON}') AS reason
      FROM (SELECT wallet->>'vkey' AS vkey, source_id AS sourceId, due_at, error->>'type' AS type,
              error->>'note' AS note, ifnull(intent->>'failures', 0) AS failures
            FROM escrow
            WHERE network = ?1 AND due_at IS NOT NULL AND due_at <= ?3 AND intent IS NOT NULL
            LIMIT ${MAX_COUNTED_ROWS})
      WHERE failures >= ${MIN_STUCK_ATTEMPTS} OR type = 'InsufficientFunds'
-       OR (due_at <= ?2 AND NOT ${IS_ACTIVE_CONDITION})
+       OR (due_at <= ?2 AND NOT ${WALLET_IS_ACTIVE_CONDITION})
      GROUP BY vkey, iif(vkey IS NULL, sourceId, NULL)`,
     network,
     now - MAX_OVERDUE_MS,

@@ -1,10 +1,13 @@
-import { type ListWaitingTasks, WAITS_FOR_TURN } from "../../wallets/queue/waiting-tasks.ts";
+import {
+  WAITING_FOR_TURN_REASON,
+  type WaitingTaskLister,
+} from "../../wallets/queue/waiting-tasks.ts";
 import type { StoredFunds } from "../model/escrow-record.ts";
 import type { Intent, RecordError } from "../model/intent.ts";
 import { LOCK_FEATURE, STEP_FEATURE, taskIdOf } from "./task-id.ts";
 
 /** What is wanted of escrows and has no transaction yet. */
-export const listWaitingEscrows: ListWaitingTasks = async (database, network, vkeys, limit) => {
+export const listWaitingEscrows: WaitingTaskLister = async (database, network, vkeys, limit) => {
   const rows = await database.all<{
     id: string;
     vkey: string;
@@ -34,7 +37,7 @@ export const listWaitingEscrows: ListWaitingTasks = async (database, network, vk
       feature: isLock ? LOCK_FEATURE : STEP_FEATURE,
       id: taskIdOf({ id }, intent),
       code: intent.reasonCode ?? (error === null ? "turn" : "failing"),
-      reason: error?.note ?? WAITS_FOR_TURN,
+      reason: error?.note ?? WAITING_FOR_TURN_REASON,
       dueAt,
       ...(isLock && { needs: funds.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) })) }),
     };

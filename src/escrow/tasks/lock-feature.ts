@@ -1,16 +1,20 @@
 import { type ProtocolParameters, ProviderError } from "../../chain/provider/provider.ts";
 import { addValue, type Value } from "../../chain/transaction/value.ts";
 import type { TaskFailure, WalletFeature } from "../../wallets/queue/feature.ts";
-import { forEachIsolated, type ItemError, mapEach } from "../../wallets/queue/isolate-failures.ts";
+import {
+  forEachIsolated,
+  type ItemError,
+  mapIsolated,
+} from "../../wallets/queue/isolate-failures.ts";
 import type { EscrowRecord, WalletReference } from "../model/escrow-record.ts";
 import { StepImpossibleError } from "../model/read-escrow.ts";
 import { buildLockPart, computeLockedFunds } from "../terms/build-lock-part.ts";
 import {
-  type Assignment,
   assignWallets,
   describeShortage,
   type FundingNeed,
-  mayLockWith,
+  isEligibleWallet,
+  type WalletAssignment,
   type WalletFunds,
 } from "./assign-wallets.ts";
 import { changeRecords, loadRecordsById } from "./change-records.ts";
@@ -118,7 +122,7 @@ async function assignPurchases(
     MAX_ASSIGNED_PURCHASES,
   );
   if (waiting.length === 0 || buyers.length === 0) return { hasEvents: false, failures: [] };
-  const { assignments: all, errors } = await assignAll(ports, waiting);
+  const { assignments: all, errors } = await decideAssignments(ports, waiting);
   const dealt = new Map(all.map((one) => [one.record.id, one]));
   let hasEvents = false;
   const unwritten = await forEachIsolated([...dealt.keys()], async (ids) => {
@@ -157,21 +161,24 @@ interface FailedAssignment {
 }
 
 /** Without a choice nobody has to be asked what the wallets hold. */
-async function assignAll(
+async function decideAssignments(
   ports: LockPorts,
   waiting: readonly EscrowRecord[],
-): Promise<{ assignments: (Assignment | FailedAssignment)[]; errors: ItemError<EscrowRecord>[] }> {
+): Promise<{
+  assignments: (WalletAssignment | FailedAssignment)[];
+  errors: ItemError<EscrowRecord>[];
+}> {
   const { buyers } = ports;
   const withChoice = waiting.filter((record) => eligibleWalletsOf(record, buyers).length > 1);
   const simple = waiting
     .filter((record) => !withChoice.includes(record))
-    .map((record): Assignment => {
+    .map((record): WalletAssignment => {
       const [only] = eligibleWalletsOf(record, buyers);
       return only ? { record, wallet: only } : { record, short: null };
     });
   if (withChoice.length === 0) return { assignments: simple, errors: [] };
   try {
-    const { needs: bids, errors } = await computeNeeds(ports, withChoice);
+    const { needs: bids, errors } = await computeFundingNeeds(ports, withChoice);
     return {
       assignments: [...simple, ...assignWallets(bids, await readWalletFunds(ports))],
       errors,
@@ -186,21 +193,21 @@ async function assignAll(
 }
 
 const eligibleWalletsOf = (record: EscrowRecord, buyers: readonly WalletReference[]) =>
-  buyers.filter((one) => mayLockWith(record, one));
+  buyers.filter((one) => isEligibleWallet(record, one));
 
-async function computeNeeds(
+async function computeFundingNeeds(
   ports: LockPorts,
   waiting: readonly EscrowRecord[],
 ): Promise<{ needs: FundingNeed[]; errors: ItemError<EscrowRecord>[] }> {
   const parameters = await ports.loadParameters();
-  const { results, errors } = mapEach(waiting, (record) =>
-    computeNeed(record, ports.wallet, parameters),
+  const { results, errors } = mapIsolated(waiting, (record) =>
+    computeNeededFunds(record, ports.wallet, parameters),
   );
   return { needs: results.map(({ item, result }) => ({ record: item, amounts: result })), errors };
 }
 
 /** It is the same for each wallet: their addresses are of one kind. */
-function computeNeed(
+function computeNeededFunds(
   record: EscrowRecord,
   wallet: WalletReference,
   parameters: ProtocolParameters,
@@ -219,7 +226,7 @@ async function readWalletFunds(ports: LockPorts): Promise<WalletFunds[]> {
   const { database, source, buyers } = ports;
   const vkeys = buyers.map(({ vkey }) => vkey);
   // One that throws is never locked: its wallet takes it out.
-  const { needs: before } = await computeNeeds(
+  const { needs: before } = await computeFundingNeeds(
     ports,
     await listAssignedPurchases(database, source.network, vkeys),
   );
@@ -236,7 +243,7 @@ async function readWalletFunds(ports: LockPorts): Promise<WalletFunds[]> {
 
 function delayForFunds(
   { progress }: EscrowRecord,
-  short: Extract<Assignment, { short: unknown }>["short"],
+  short: Extract<WalletAssignment, { short: unknown }>["short"],
   now: number,
 ) {
   const { intent } = progress;

@@ -13,7 +13,7 @@ import {
   describeError,
   MissingInputError,
 } from "../../wallets/queue/errors.ts";
-import { findDelay } from "../../wallets/queue/outcome.ts";
+import { findTaskDelay } from "../../wallets/queue/outcome.ts";
 import { DEADLINE_MARGIN_MS } from "../model/compute-due-at.ts";
 import type { EscrowRecord, WalletReference } from "../model/escrow-record.ts";
 import {
@@ -69,7 +69,7 @@ export function computeProgressAfterFailure(
     return delayUntil(now + RETRY_DELAY_MS, toRecordError(note, type), "funds");
   }
   // What blocks the whole wallet or source is stored there, not on each record.
-  const wait = findDelay(error, now);
+  const wait = findTaskDelay(error, now);
   if (wait) return delayUntil(wait.dueAt, progress.error, wait.code);
   if (error instanceof MissingInputError)
     return delayUntil(now + RETRY_DELAY_MS, progress.error, "chain");

@@ -6,7 +6,7 @@ import { newId } from "../../db/id.ts";
 import { decodeWithFallback } from "../../indexer/decode-provider-transaction.ts";
 import { PriorTransactionPendingError } from "../../wallets/queue/errors.ts";
 import type { BuildContext, Task, WalletFeature } from "../../wallets/queue/feature.ts";
-import { forEachIsolated, mapEach } from "../../wallets/queue/isolate-failures.ts";
+import { forEachIsolated, mapIsolated } from "../../wallets/queue/isolate-failures.ts";
 import { computeIntentExpiry, findAutomaticStep } from "../model/compute-due-at.ts";
 import type { EscrowRecord, LiveOutput } from "../model/escrow-record.ts";
 import { AUTOMATIC_REQUESTER, type Intent, isPaused } from "../model/intent.ts";
@@ -18,7 +18,7 @@ import {
   toLiveOutput,
 } from "../model/read-escrow.ts";
 import { ruleOf } from "../model/step-rules.ts";
-import { canBeOvertaken, isStepPossible, windowOf } from "../model/windows.ts";
+import { canBeSpentByOthers, isStepPossible, windowOf } from "../model/windows.ts";
 import { buildStepPart } from "../steps/build-step-part.ts";
 import { changeRecords, loadRecordsById } from "./change-records.ts";
 import { findNextDueTime, listDueSteps } from "./due-records.ts";
@@ -64,7 +64,7 @@ export function createStepFeature(ports: StepPorts): WalletFeature {
       const times = { now, latest, urgentBefore: chain + DEFAULT_DEADLINE_MS };
       const due = await listDueSteps(database, mine, times, MAX_DUE_RECORDS, ports.automaticSteps);
       const toReadyTasks = (some: readonly EscrowRecord[]) =>
-        mapEach(some, (record) => (canBegin(record) ? toTask(record, chain) : null));
+        mapIsolated(some, (record) => (canBegin(record) ? toTask(record, chain) : null));
       const first = toReadyTasks(due);
       const undecided = first.results.flatMap(({ item, result }) => (result ? [] : [item]));
       const ids = undecided.map(({ id }) => id);
@@ -156,7 +156,7 @@ function toTask(record: EscrowRecord, now: number): Task & { urgency: number; si
     id: taskIdOf(record, intent),
     ...(notBefore !== null && { notBefore }),
     ...(deadline !== null && { deadline, lastStart: deadline - MIN_LEAD_TIME_MS }),
-    isReplaceable: canBeOvertaken(record, by, { from: now, to: now + VALIDITY_MS }),
+    isReplaceable: canBeSpentByOthers(record, by, { from: now, to: now + VALIDITY_MS }),
     isAlone: (intent.failures ?? 0) > 0,
     ...(intent.by === AUTOMATIC_REQUESTER && { isAutomatic: true }),
     urgency: deadline ?? now + DEFAULT_DEADLINE_MS,

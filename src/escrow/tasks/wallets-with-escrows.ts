@@ -5,7 +5,7 @@ import type { Database } from "../../db/client.ts";
 import { type AutomationMode, selectAutomationMode } from "../../sources/automation-mode.ts";
 import { paymentSource } from "../../sources/tables.ts";
 import { managedWallet, type WalletRole } from "../../wallets/managed/tables.ts";
-import type { FindDueWallets } from "../../wallets/queue/due-wallets.ts";
+import type { DueWalletFinder } from "../../wallets/queue/due-wallets.ts";
 
 interface AutomatedWallet {
   network: Network;
@@ -44,7 +44,7 @@ const MAX_DUE_AT = Number.MAX_SAFE_INTEGER;
 export function createDueWalletFinder(
   clock: ChainClock,
   sourceId: string | null = null,
-): FindDueWallets {
+): DueWalletFinder {
   return (database, now) =>
     findWalletsDueBy(database, clock === "wall" ? now + LOOKAHEAD_MS : MAX_DUE_AT, sourceId);
 }

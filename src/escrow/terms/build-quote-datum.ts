@@ -1,4 +1,4 @@
-import type { SellerSignature, Terms } from "../../chain/contracts/blockchain-identifier.ts";
+import type { SellerSignature, SignedTerms } from "../../chain/contracts/blockchain-identifier.ts";
 import type { EscrowDatum } from "../../chain/contracts/escrow-datum.ts";
 
 /** Who locks, as far as the datum's size depends on it. */
@@ -11,7 +11,7 @@ export interface PossibleBuyer {
 
 /** The datum of a quote's lock, without the collateral. */
 export function buildQuoteDatum(
-  terms: Terms,
+  terms: SignedTerms,
   { signature, key, sellerVkey }: SellerSignature,
   buyer: PossibleBuyer,
 ): EscrowDatum {

@@ -7,7 +7,7 @@ import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import type { StoreResponse } from "../../http/idempotency.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
-import { type EscrowRecord, hashIdentifier, UNLOCKED_STATE } from "../model/escrow-record.ts";
+import { type EscrowRecord, hashIdentifier, NO_LOCK_STATE } from "../model/escrow-record.ts";
 import { ChangeSet } from "../store/change-set.ts";
 import {
   renderRecord,
@@ -27,7 +27,7 @@ export interface RecordRequest {
   /** The metered call. */
   operation: MeteredOperation;
   /** For the audit. */
-  detail: object;
+  auditDetail: object;
   /** Epoch milliseconds. */
   now: number;
 }
@@ -59,7 +59,7 @@ export function buildRecord(
     contractAddress: source.contractAddress,
     policyId: source.policyId,
     identifierHash: hashIdentifier(fields.blockchainIdentifier),
-    state: UNLOCKED_STATE,
+    state: NO_LOCK_STATE,
     output: null,
     lastDeadlineWarning: null,
     createdAt: now,
@@ -81,14 +81,17 @@ export function buildRecord(
 export async function createRecord(
   c: AppContext,
   database: Database,
-  { record, metadata, responseFields: more, operation, detail, now }: RecordRequest,
+  { record, metadata, responseFields: more, operation, auditDetail: detail, now }: RecordRequest,
   remember: StoreResponse,
   statements: Statement[] = [],
 ): Promise<CreatedRecord> {
   const { id, side, network, sourceId } = record;
   const changes = new ChangeSet([], now, 0);
   changes.setProgress(record, record.progress);
-  const rendered = withHistories(renderRecord(record, { chain: true, action: true }), side);
+  const rendered = withHistories(
+    renderRecord(record, { hasChainChanged: true, hasActionChanged: true }),
+    side,
+  );
   // No transaction of it is in a block.
   const doc = withConfirmations(rendered, 0);
   const created: CreatedRecord = { id, doc, more: { metadata, ...more } };

@@ -122,7 +122,7 @@ export async function readLatestTime(
   now: number,
 ): Promise<number> {
   if ((await resolveChainClock(c.env, c.var.deadline)) === "wall") return now;
-  return computeChainTime("tip", (await provider.latestBlock()).time, now).latest;
+  return computeChainTime("tip", (await provider.latestBlock()).time, now).latestTime;
 }
 
 /**
@@ -137,7 +137,7 @@ export async function readLatestLiveTime(
   sourceId: string,
   now: number,
 ): Promise<number> {
-  return (await readLiveChainTime(c, provider, sourceId, now)).latest;
+  return (await readLiveChainTime(c, provider, sourceId, now)).latestTime;
 }
 
 /**

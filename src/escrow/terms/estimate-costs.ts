@@ -4,7 +4,7 @@ import type { Funds } from "../../chain/network.ts";
 import { computeMinimumDeposit } from "../model/minimum-deposit.ts";
 
 /** What an escrow costs, as far as a quote can tell. Network fees come on top. */
-export interface Estimate {
+export interface CostEstimate {
   /** Native minor units that have to be locked: the price, or what the output needs to exist. */
   minimumNativeLock: bigint;
   /** What the contract takes from the seller. */
@@ -24,7 +24,7 @@ export function estimateCosts(
   price: readonly Funds[],
   quote: EscrowDatum,
   feePermille: number,
-): Estimate {
+): CostEstimate {
   const native = price.find(({ unit }) => unit === "")?.amount ?? 0n;
   const tokens = price.filter(({ unit }) => unit !== "");
   const needed = computeMinimumDeposit(quote, tokens.length);

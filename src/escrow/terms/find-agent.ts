@@ -32,12 +32,15 @@ export async function findAgent(
   agentIdentifier: string,
   now: number,
 ): Promise<Agent> {
-  const holder = await findHolder(provider, source, agentIdentifier);
-  return { holder, profile: await findProfile(database, provider, source, agentIdentifier, now) };
+  const holder = await findTokenHolder(provider, source, agentIdentifier);
+  return {
+    holder,
+    profile: await findAgentProfile(database, provider, source, agentIdentifier, now),
+  };
 }
 
 /** The wallet that holds an agent's token. @throws ApiError 404; ProviderError */
-export async function findHolder(
+export async function findTokenHolder(
   provider: Pick<Provider, "assetHolders">,
   { id, network }: AgentSource,
   agentIdentifier: string,
@@ -49,7 +52,7 @@ export async function findHolder(
 }
 
 /** What an agent's token says. @throws ApiError 404; ProviderError */
-export async function findProfile(
+export async function findAgentProfile(
   database: Database,
   provider: Pick<Provider, "assetMetadata">,
   { network }: AgentSource,

@@ -7,7 +7,7 @@ import type { SourceRow } from "../../sources/source-row.ts";
 import type { StoredFunds } from "../model/escrow-record.ts";
 
 /** How an agent's token says it is paid. */
-export interface Offer {
+export interface AgentOffer {
   /** Of Web3ChainV2, whose agents name it; null: that of the agent's policy. */
   contractAddress: string | null;
   pricing: AgentProfile["pricing"];
@@ -22,7 +22,7 @@ export interface Offer {
 export function selectOffer(
   profile: AgentProfile,
   { type, network, index }: { type: PaymentSourceType; network: Network; index?: number },
-): Offer {
+): AgentOffer {
   if (type === "Web3ChainV1") {
     if (index !== undefined) throw toIndexError("must be omitted for an agent of Web3ChainV1");
     return { contractAddress: null, pricing: profile.pricing };
@@ -46,7 +46,7 @@ export function selectOffer(
 export function listOffers(
   { paymentSources = [] }: AgentProfile,
   source: Pick<SourceRow, "network" | "contractAddress">,
-): (Pick<Offer, "pricing"> & { index: number })[] {
+): (Pick<AgentOffer, "pricing"> & { index: number })[] {
   return paymentSources.flatMap(
     ({ isOnLedger, network, type, contractAddress, pricing }, index) => {
       const isHere =

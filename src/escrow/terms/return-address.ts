@@ -24,7 +24,7 @@ export function resolveReturnAddress(
     requirePermittedAddress(caller, field, address, [wallet]);
     return address;
   }
-  if (collectionAddress !== null && !isPayable(collectionAddress, type))
+  if (collectionAddress !== null && !isPayableAddress(collectionAddress, type))
     throw new ApiError(
       400,
       `${field}: is required, since the wallet's collectionAddress has no payment key`,
@@ -44,11 +44,12 @@ export function requirePayableAddress(
   type: PaymentSourceType,
 ): string {
   const address = requireAddress(network, field, text);
-  if (!isPayable(address, type)) throw new ApiError(400, `${field}: must have a payment key`);
+  if (!isPayableAddress(address, type))
+    throw new ApiError(400, `${field}: must have a payment key`);
   return address;
 }
 
 /** The contract of Web3ChainV2 pays out to a key alone. */
-function isPayable(address: string, type: PaymentSourceType): boolean {
+function isPayableAddress(address: string, type: PaymentSourceType): boolean {
   return type === "Web3ChainV1" || parseAddress(address)?.payment.kind === "key";
 }

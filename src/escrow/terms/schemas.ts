@@ -5,7 +5,7 @@ import {
   requestAgentIdentifier,
   requestUnit,
 } from "../../http/openapi/chain-fields.ts";
-import { described, EXAMPLE_TX_HASH, named, responseText } from "../../http/openapi/fields.ts";
+import { described, EXAMPLE_TX_HASH, named, textField } from "../../http/openapi/fields.ts";
 
 /** As it is signed: digits in another form would be another text. */
 const positiveAmount = z
@@ -70,8 +70,8 @@ export const sharedTerms = {
   ),
 };
 
-export const warnings = described(
-  z.array(responseText("A sentence.")),
+export const warningsField = described(
+  z.array(textField("A sentence.")),
   "Warnings about values that are allowed but not advisable.",
   ["unlockTime: is less than 45 minutes after submitResultTime"],
 );

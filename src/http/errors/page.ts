@@ -7,7 +7,7 @@ export const ERRORS_PATH = "/docs/errors";
 export function renderErrorsPage(): string {
   const sections = Object.entries(ERROR_CODES).map(
     ([code, { status, meaning, remedy }]) =>
-      `<h2 id="${code}">${code}</h2>\n<p><b>${status}</b> ${markCode(meaning)}</p>\n<p>${markCode(remedy)}</p>`,
+      `<h2 id="${code}">${code}</h2>\n<p><b>${status}</b> ${renderInlineCode(meaning)}</p>\n<p>${renderInlineCode(remedy)}</p>`,
   );
   return `<!doctype html>
 <html lang="en">
@@ -29,6 +29,6 @@ ${sections.join("\n")}
 }
 
 /** Text with its backquoted words as code. */
-function markCode(text: string): string {
+function renderInlineCode(text: string): string {
   return text.replace(/`([^`]+)`/g, "<code>$1</code>");
 }

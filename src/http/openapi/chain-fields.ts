@@ -7,13 +7,13 @@ import {
   described,
   EXAMPLE_AGENT_IDENTIFIER,
   EXAMPLE_POLICY_ID,
-  minorUnits,
+  minorUnitsField,
   named,
-  responseText,
-  walletAddress,
-  walletVkey,
+  textField,
+  walletAddressField,
+  walletVkeyField,
 } from "./fields.ts";
-import { text } from "./parameters.ts";
+import { textParameter } from "./parameters.ts";
 
 export const network = described(
   named("Network", "A network of the ledger.", z.enum(NETWORKS)),
@@ -90,7 +90,7 @@ export const funds = z.array(
   named(
     "Funds",
     "An amount of one asset.",
-    z.object({ amount: minorUnits("Minor units of `unit`."), unit }),
+    z.object({ amount: minorUnitsField("Minor units of `unit`."), unit }),
   ),
 );
 
@@ -117,15 +117,18 @@ export const blockFields = {
 export const actingWallet = named(
   "WalletAddress",
   "Key hash and address of a wallet.",
-  z.object({ walletVkey: walletVkey("the wallet"), walletAddress: walletAddress("the wallet") }),
+  z.object({
+    walletVkey: walletVkeyField("the wallet"),
+    walletAddress: walletAddressField("the wallet"),
+  }),
 );
 
 /** What the URL of a file or a page looks like in an answer. */
-export function responseUrl(what: string, example = "https://agents.example.com/translator") {
-  return responseText(what, example);
+export function urlField(what: string, example = "https://agents.example.com/translator") {
+  return textField(what, example);
 }
 
 /** An address of the ledger in a request; its checksum and network are checked by the feature. */
-export function bech32Address() {
-  return text().meta({ format: "bech32-address" });
+export function bech32AddressParameter() {
+  return textParameter().meta({ format: "bech32-address" });
 }

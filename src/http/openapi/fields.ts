@@ -51,41 +51,41 @@ export function documentSchemaOf(schema: z.ZodType): z.ZodType {
 }
 
 /** An id in an answer. */
-export function recordId(of: string, example = "01m80ye14arhma0jvpxvf6nc73") {
+export function idField(of: string, example = "01m80ye14arhma0jvpxvf6nc73") {
   return described(z.string(), `Id of ${of}.`, example);
 }
 
 /** A point in time in an answer. */
-export function timestamp(what: string, example = "2026-11-22T06:17:26.922Z") {
+export function timestampField(what: string, example = "2026-11-22T06:17:26.922Z") {
   return described(z.iso.datetime({ precision: 3 }), what, example);
 }
 
 /** A text in an answer. */
-export function responseText(what: string, ...examples: string[]) {
+export function textField(what: string, ...examples: string[]) {
   return described(z.string(), what, ...examples);
 }
 
 /** A whole number of minor units in an answer, as decimal text. */
-export function minorUnits(what: string, example = "10000000") {
+export function minorUnitsField(what: string, example = "10000000") {
   return described(z.string().regex(/^\d+$/), what, example);
 }
 
 /** Hex in an answer, in lower case. */
-export function hexText(digits: number, what: string, example: string) {
+export function hexField(digits: number, what: string, example: string) {
   return described(z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`)), what, example);
 }
 
 /** A payment key hash in an answer. */
-export function walletVkey(
+export function walletVkeyField(
   of: string,
   example = "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3",
 ) {
-  return hexText(56, `Payment key hash of ${of}.`, example);
+  return hexField(56, `Payment key hash of ${of}.`, example);
 }
 
 /** A ledger address in an answer. */
-export function walletAddress(of: string) {
-  return responseText(`Address of ${of}, in bech32.`, EXAMPLE_WALLET_ADDRESS);
+export function walletAddressField(of: string) {
+  return textField(`Address of ${of}, in bech32.`, EXAMPLE_WALLET_ADDRESS);
 }
 
 export const EXAMPLE_WALLET_ADDRESS =

@@ -70,7 +70,7 @@ export const RESPONSE_HEADERS = {
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
 
 /** References to headers, for an answer. */
-export function referResponseHeaders(...names: ResponseHeader[]): Record<string, JsonSchema> {
+export function toResponseHeaderReferences(...names: ResponseHeader[]): Record<string, JsonSchema> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
@@ -102,6 +102,6 @@ export const REQUEST_HEADERS = {
 } as const;
 
 /** A reference to a header of requests, as a parameter. */
-export function referRequestHeader(name: keyof typeof REQUEST_HEADERS): JsonSchema {
+export function toRequestHeaderReference(name: keyof typeof REQUEST_HEADERS): JsonSchema {
   return { $ref: `#/components/parameters/${name}` };
 }

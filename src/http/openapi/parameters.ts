@@ -2,11 +2,11 @@ import * as z from "zod";
 import { described } from "./fields.ts";
 
 /** A string of bounded length; the interface's ids and names are at most 250 characters. */
-export function text(max = 250, min = 1) {
+export function textParameter(max = 250, min = 1) {
   return z.string().min(min).max(max);
 }
 
-function integerText(min: number, max: number) {
+function integerParameter(min: number, max: number) {
   return z
     .string()
     .regex(/^-?\d{1,15}$/, "must be a whole number")
@@ -15,9 +15,9 @@ function integerText(min: number, max: number) {
 }
 
 /** A whole number in a query string. */
-export function wholeNumber(options: { min: number; max: number; default: number }) {
+export function wholeNumberParameter(options: { min: number; max: number; default: number }) {
   const { min, max } = options;
-  return integerText(min, max)
+  return integerParameter(min, max)
     .default(options.default)
     .meta({
       wire: { type: "integer", minimum: min, maximum: max, default: options.default },
@@ -27,8 +27,8 @@ export function wholeNumber(options: { min: number; max: number; default: number
 }
 
 /** How many items a list returns. For lists outside the interface: default 10, 1..100. */
-export function limit(max = 100, byDefault = 10) {
-  return wholeNumber({ min: 1, max, default: byDefault });
+export function limitParameter(max = 100, byDefault = 10) {
+  return wholeNumberParameter({ min: 1, max, default: byDefault });
 }
 
 /** The same in a body, where it is a number; the interface's bound of such lists is 50. */
@@ -39,21 +39,21 @@ export const bodyLimit = described(
 );
 
 /** The last item seen, in the query or the body of a list. */
-export function cursorId(max = 250) {
+export function cursorParameter(max = 250) {
   return described(
-    text(max).optional(),
+    textParameter(max).optional(),
     "Id of the last item of the previous page. This page continues after the item.",
     "01m80ye14arhma0jvpxvf6nc73",
   );
 }
 
 /** Query parameters of a list, newest first; the item of `cursorId` is not repeated. */
-export const page = { limit: limit(), cursorId: cursorId() };
+export const pageParameters = { limit: limitParameter(), cursorId: cursorParameter() };
 
 /** The same where clients send `take` for `limit`, as the service that they come from has it. */
-export const pageWithTake = {
-  ...page,
-  take: integerText(1, 100)
+export const pageParametersWithTake = {
+  ...pageParameters,
+  take: integerParameter(1, 100)
     .optional()
     .meta({
       wire: { type: "integer", minimum: 1, maximum: 100 },
@@ -83,16 +83,16 @@ export function describeDiffPaging(stamp: string, since: string, begins: "at" | 
 }
 
 /** The cursor of a diff. */
-export function diffCursor(since: string, max = 250) {
+export function diffCursorParameter(since: string, max = 250) {
   return described(
-    text(max).optional(),
+    textParameter(max).optional(),
     `Id of the last item of the previous page, whose stamp is \`${since}\`. This page repeats the item.`,
     "01m80ye14arhma0jvpxvf6nc73",
   );
 }
 
 /** `true` or `false` in a query string. */
-export function flag(byDefault: boolean) {
+export function booleanParameter(byDefault: boolean) {
   return z
     .enum(["true", "false"])
     .default(byDefault ? "true" : "false")
@@ -104,7 +104,7 @@ export function flag(byDefault: boolean) {
 }
 
 /** A point in time in a query string or a body, as epoch milliseconds. */
-export function time(byDefault?: string) {
+export function timeParameter(byDefault?: string) {
   const schema = z
     .string()
     .transform((value, problems) => {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { abortAfter } from "../../timeout.ts";
-import { isPublicAddress, isPublicName } from "./public-address.ts";
+import { isPublicAddress, isPublicHostname } from "./public-address.ts";
 
 /** Why a guarded fetch failed; the message may be shown to whoever chose the URL. */
 export class PublicFetchError extends Error {
@@ -40,7 +40,7 @@ export function checkPublicUrl(text: string, rules: PublicUrlRules = {}): URL {
     throw createRefusal(rules.allowHttp ? "must be an http or https URL" : "must be an https URL");
   // The parser drops the scheme's default port.
   if (url.port !== "") throw createRefusal("must use the default port");
-  if (!isPublicName(url.hostname)) throw createRefusal("must have a public host name");
+  if (!isPublicHostname(url.hostname)) throw createRefusal("must have a public host name");
   return url;
 }
 

@@ -5,7 +5,7 @@
 import ipaddr from "ipaddr.js";
 
 /** Names that never leave a network, or always mean the machine itself. */
-const PRIVATE_SUFFIXES = [
+const PRIVATE_HOSTNAME_SUFFIXES = [
   "localhost",
   "localdomain",
   "local",
@@ -22,13 +22,15 @@ const PRIVATE_SUFFIXES = [
 ];
 
 /** Whether a host, as `URL.hostname` gives it, is a public name and not an address. */
-export function isPublicName(hostname: string): boolean {
+export function isPublicHostname(hostname: string): boolean {
   const name = hostname.toLowerCase().replace(/\.$/, "");
   // Two or more labels, none empty: `localhost..` is not a name, however a resolver treats it.
   if (!/^[^.:]+(\.[^.:]+)+$/.test(name)) return false;
   // The URL parser has normalised every decimal, octal and hex form to four decimal parts.
   if (/^\d+(\.\d+){3}$/.test(name)) return false;
-  return !PRIVATE_SUFFIXES.some((suffix) => name === suffix || name.endsWith(`.${suffix}`));
+  return !PRIVATE_HOSTNAME_SUFFIXES.some(
+    (suffix) => name === suffix || name.endsWith(`.${suffix}`),
+  );
 }
 
 /** The only block from which public addresses are allocated (RFC 4291 §2.4). */
@@ -57,7 +59,7 @@ export function isPublicAddress(address: string): boolean {
  *
  * @param address - as in `isPublicAddress`
  */
-export function subscriberOf(address: string): string {
+export function subscriberPrefixOf(address: string): string {
   const parsed = parseIpAddress(address);
   return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(":") : address;
 }

@@ -10,7 +10,7 @@ import type { BillablePayment } from "../model/invoice-lines.ts";
 import { formatDay, type Month } from "../model/month.ts";
 
 /** Most payments that an invoice covers: their ids must fit in a row. */
-export const MAX_PAYMENTS = 20_000;
+export const MAX_INVOICED_PAYMENTS = 20_000;
 
 /** Most payments that a document lists: it must fit in a row. */
 export const MAX_LISTED_PAYMENTS = 2_000;
@@ -98,7 +98,7 @@ export function toUninvoicedParams(
   removed: Readonly<Record<string, number>>,
   now: number,
 ): unknown[] {
-  return [network, month.start, Math.min(month.end, now + 1), JSON.stringify(removed)];
+  return [network, month.startAt, Math.min(month.endAt, now + 1), JSON.stringify(removed)];
 }
 
 /**
@@ -125,7 +125,7 @@ export function selectBillablePayments(
      WHERE ${BILLABLE_RECORD_CONDITION} AND invoice_base.network = ?1 AND buyer_vkey = ?5 AND month = ?7
        AND (?6 IS NULL OR seller_vkey = ?6)
        AND (?8 IS NULL OR seller_vkey IN (SELECT value FROM json_each(?8))) AND invoiced_payment.network = ?1
-     ORDER BY billableAt, identity LIMIT ${MAX_PAYMENTS + 1}`,
+     ORDER BY billableAt, identity LIMIT ${MAX_INVOICED_PAYMENTS + 1}`,
     ...toUninvoicedParams(network, month, removed, now),
     buyerVkey,
     sellerVkey,
@@ -143,9 +143,9 @@ export function toBillablePayment(row: BillableRow, month: Month): BillablePayme
   const funds = (JSON.parse(row.funds) as StoredFunds[]).filter(
     ({ amount }) => BigInt(amount) > 0n,
   );
-  const isLater = row.billableAt < month.start || row.billableAt >= month.end;
+  const isLater = row.billableAt < month.startAt || row.billableAt >= month.endAt;
   const at = isLater ? row.unlockTime : row.billableAt;
-  const day = formatDay(Math.min(Math.max(at, month.start), month.end - 1));
+  const day = formatDay(Math.min(Math.max(at, month.startAt), month.endAt - 1));
   return { ...row, funds, day };
 }
 

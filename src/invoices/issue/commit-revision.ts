@@ -46,7 +46,12 @@ export interface InvoiceBase {
 export type InvoiceBaseRow = DocumentRow & Omit<InvoiceBase, "id" | "currentInvoice">;
 
 /** The bases of a buyer's month, those of all sellers or of one. Rows: `InvoiceBaseRow`. */
-export function selectBases({ network, buyerVkey, sellerVkey, month }: BillingScope): Statement {
+export function selectInvoiceBases({
+  network,
+  buyerVkey,
+  sellerVkey,
+  month,
+}: BillingScope): Statement {
   return statement(
     `SELECT ${DOCUMENT_COLUMNS}, version, invoice_base.seller_vkey AS sellerVkey,
        (SELECT count(*) FROM invoiced_payment WHERE base_id = invoice_base.id) AS covered
@@ -79,7 +84,7 @@ export function toInvoiceBase({
 }
 
 /** A revision to be issued. */
-export interface Revision {
+export interface InvoiceRevision {
   network: Network;
   base: InvoiceBase | null;
   content: InvoiceContent;
@@ -100,7 +105,7 @@ export interface Revision {
 export async function commitRevision(
   c: AppContext,
   database: Database,
-  revision: Revision,
+  revision: InvoiceRevision,
   remember: StoreResponse,
   now: number,
 ): Promise<IssuedRevision | "stale"> {

@@ -10,7 +10,7 @@ import {
 import {
   type BillablePayment,
   groupItems,
-  type Item,
+  type InvoiceItem,
   listCoveredPayments,
   priceItems,
 } from "../model/invoice-lines.ts";
@@ -20,10 +20,10 @@ import type { BillingRequest } from "../model/schemas.ts";
 import { formatAgentIdentifier } from "../model/token-names.ts";
 import { selectVocabulary } from "../pdf/vocabulary.ts";
 import type { UsedRate } from "../rates/rates.ts";
-import { MAX_LISTED_PAYMENTS, MAX_PAYMENTS } from "./billable-payments.ts";
+import { MAX_INVOICED_PAYMENTS, MAX_LISTED_PAYMENTS } from "./billable-payments.ts";
 
 /** Most lines of a document: they must fit in a row. */
-const MAX_LINES = 1_000;
+const MAX_INVOICE_LINES = 1_000;
 
 /**
  * Checks what VAT law requires of the parties, before any payment is read.
@@ -38,12 +38,12 @@ export function requireVatNumbers({ vatRate, reverseCharge, Seller, Buyer }: Bil
 }
 
 /** @throws ApiError 409 when there is too much for one document */
-export function toInvoiceItems(payments: readonly BillablePayment[]): Item[] {
-  const most = `An invoice has at most ${MAX_LINES} lines for ${MAX_PAYMENTS} payments`;
-  if (payments.length > MAX_PAYMENTS)
+export function toInvoiceItems(payments: readonly BillablePayment[]): InvoiceItem[] {
+  const most = `An invoice has at most ${MAX_INVOICE_LINES} lines for ${MAX_INVOICED_PAYMENTS} payments`;
+  if (payments.length > MAX_INVOICED_PAYMENTS)
     throw new ApiError(409, `${most}; this month has more payments`);
   const items = groupItems(payments);
-  if (items.length > MAX_LINES)
+  if (items.length > MAX_INVOICE_LINES)
     throw new ApiError(409, `${most}; this month has ${items.length} for ${payments.length}`);
   return items;
 }
@@ -57,7 +57,7 @@ export function toInvoiceItems(payments: readonly BillablePayment[]): Item[] {
 export function composeInvoice(
   request: BillingRequest,
   sellerVkey: string,
-  items: readonly Item[],
+  items: readonly InvoiceItem[],
   rates: ReadonlyMap<string, UsedRate>,
   names: ReadonlyMap<string, string>,
   now: number,
@@ -65,9 +65,10 @@ export function composeInvoice(
   const { Invoice: options, Seller, Buyer, invoiceCurrency: currency } = request;
   const vatRate = request.reverseCharge ? "0" : String(request.vatRate);
   const rateOf = (unit: string) => rates.get(unit)?.rate ?? "0";
-  const formatItemName = ({ agentIdentifier, part: { part, of } }: Item) => {
+  const formatItemName = ({ agentIdentifier, part: { part, of } }: InvoiceItem) => {
     const mark =
-      formatAgentIdentifier(agentIdentifier) || selectVocabulary(options.language).unregistered;
+      formatAgentIdentifier(agentIdentifier) ||
+      selectVocabulary(options.language).unregisteredService;
     const registered = names.get(agentIdentifier);
     const name = registered === undefined ? mark : `${registered} (${mark})`;
     const share = of > 1 ? ` (${part}/${of})` : "";
@@ -99,7 +100,7 @@ export function composeInvoice(
     totals,
     conversions: units.map((unit) => ({
       unit,
-      amount: String(sumPaid(unit, items)),
+      amount: String(sumPaidAmounts(unit, items)),
       rate: rateOf(unit),
       source: rates.get(unit)?.source ?? null,
       ...(Object.hasOwn(request.decimals, unit) && { decimals: request.decimals[unit] ?? 0 }),
@@ -115,7 +116,7 @@ function toTaxCategory({ reverseCharge, vatRate, Seller }: BillingRequest): TaxC
   return Seller.vatNumber?.trim() ? "Z" : "O";
 }
 
-function sumPaid(unit: string, items: readonly Item[]): bigint {
+function sumPaidAmounts(unit: string, items: readonly InvoiceItem[]): bigint {
   return items.reduce(
     (sum, item) => (item.unit === unit ? sum + item.amount * item.quantity : sum),
     0n,

@@ -1,6 +1,6 @@
 import { requireCredits } from "../../api-keys/credits.ts";
 import type { Network } from "../../chain/network.ts";
-import { type Database, db } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
@@ -9,7 +9,7 @@ import { listRemovedSources } from "../../sources/find-source.ts";
 import { listScopedVkeys } from "../../wallets/managed/find-wallet.ts";
 import { type Conversion, computeFingerprint } from "../model/invoice-content.ts";
 import { parseMonth } from "../model/month.ts";
-import { findUnprintable, nullIfBlank } from "../model/printable-text.ts";
+import { findUnprintableCharacter, nullIfBlank } from "../model/printable-text.ts";
 import type { BillingRequest } from "../model/schemas.ts";
 import { shortenName } from "../model/token-names.ts";
 import { loadFonts } from "../pdf/fonts.ts";
@@ -29,7 +29,7 @@ import {
   type InvoiceBase,
   type InvoiceBaseRow,
   type IssuedRevision,
-  selectBases,
+  selectInvoiceBases,
   toInvoiceBase,
 } from "./commit-revision.ts";
 import {
@@ -76,20 +76,27 @@ export async function issueMonthlyInvoice(
   const month = parseMonth(request.month);
   if (month === null) throw new ApiError(400, "month: must be a month, YYYY-MM");
   const { deadline } = c.var;
-  const database = db(c.env, network, { writes: "idempotent", deadline });
-  const core = db(c.env, undefined, { writes: "idempotent", deadline });
-  const purchases = {
+  const database = openDb(c.env, network, { writes: "idempotent", deadline });
+  const core = openDb(c.env, undefined, { writes: "idempotent", deadline });
+  const billingScope = {
     network,
     buyerVkey: request.buyerWalletVkey.toLowerCase(),
     sellerVkey: request.sellerWalletVkey?.toLowerCase() ?? null,
     sellerVkeys: await listScopedVkeys(core, c.var.caller, network),
     month,
   };
-  const issued = await runIdempotently<IssuedRevision>(c, database, now, async (remember) => {
-    const removed = await listRemovedSources(core, network);
-    const work = { database, core, purchases, removed, request, remember, now };
+  const issued = await runIdempotently<IssuedRevision>(c, database, now, async (storeResponse) => {
+    const work = {
+      database,
+      core,
+      billingScope,
+      sourceRemovalTimes: await listRemovedSources(core, network),
+      request,
+      storeResponse,
+      now,
+    };
     for (let attempt = 1; ; attempt++) {
-      const result = await issueOnce(c, work);
+      const result = await tryIssueInvoice(c, work);
       if (result !== "stale") return result;
       if (attempt === MAX_ISSUE_ATTEMPTS)
         throw new ApiError(
@@ -131,7 +138,7 @@ async function readPrintableNames(
   const names = new Map<string, string>();
   for (const [agent, name] of await loadRegisteredNames(database, network, agents)) {
     const isPrinted =
-      findUnprintable(name) === null && (await findMissingGlyph(name, fonts)) === null;
+      findUnprintableCharacter(name) === null && (await findMissingGlyph(name, fonts)) === null;
     if (isPrinted) names.set(agent, shortenName(name));
   }
   return names;
@@ -140,16 +147,26 @@ async function readPrintableNames(
 interface IssueContext {
   database: Database;
   core: Database;
-  purchases: BillingScope;
+  billingScope: BillingScope;
   /** When sources of the network were removed, epoch milliseconds by id. */
-  removed: Readonly<Record<string, number>>;
+  sourceRemovalTimes: Readonly<Record<string, number>>;
   request: BillingRequest;
-  remember: StoreResponse;
+  storeResponse: StoreResponse;
   now: number;
 }
 
-async function issueOnce(c: AppContext, attempt: IssueContext): Promise<IssuedRevision | "stale"> {
-  const { database, core, purchases, request, remember, now } = attempt;
+async function tryIssueInvoice(
+  c: AppContext,
+  attempt: IssueContext,
+): Promise<IssuedRevision | "stale"> {
+  const {
+    database,
+    core,
+    billingScope: purchases,
+    request,
+    storeResponse: remember,
+    now,
+  } = attempt;
   const { network, month } = purchases;
   const { base, payments, sellerVkey } = await loadBillingState(attempt);
   // The current invoice is free, and only the rates decide whether it is still current.
@@ -175,7 +192,7 @@ async function issueOnce(c: AppContext, attempt: IssueContext): Promise<IssuedRe
   const fingerprint = computeFingerprint(content, naming, identities);
   if (base?.currentInvoice.fingerprint === fingerprint && !request.forceRegenerate)
     return { invoiceId: base.currentInvoice.id, cancellationId: null };
-  if (base !== null && !canChange(c.var.caller, base.currentInvoice))
+  if (base !== null && !canChangeInvoice(c.var.caller, base.currentInvoice))
     throw new ApiError(
       "not_owner",
       "Another API key requested the current invoice. Use that key or an Admin key to change it.",
@@ -191,7 +208,7 @@ async function issueOnce(c: AppContext, attempt: IssueContext): Promise<IssuedRe
   return commitRevision(c, database, revision, remember, now);
 }
 
-function canChange({ id, permission }: Caller, { createdById }: IssuedDocument): boolean {
+function canChangeInvoice({ id, permission }: Caller, { createdById }: IssuedDocument): boolean {
   return permission === "Admin" || id === createdById;
 }
 
@@ -201,13 +218,18 @@ function canChange({ id, permission }: Caller, { createdById }: IssuedDocument):
  *
  * @throws ApiError 404, 409
  */
-async function loadBillingState({ database, purchases, removed, now }: IssueContext): Promise<{
+async function loadBillingState({
+  database,
+  billingScope: purchases,
+  sourceRemovalTimes: removed,
+  now,
+}: IssueContext): Promise<{
   base: InvoiceBase | null;
   payments: BillablePaymentRecord[];
   sellerVkey: string;
 }> {
   const [bases, billable] = await database.batch([
-    selectBases(purchases),
+    selectInvoiceBases(purchases),
     selectBillablePayments(purchases, removed, now),
   ]);
   const payments = ((billable?.results ?? []) as BillableRow[]).map((row) =>

@@ -4,11 +4,11 @@ import type { Database } from "../../db/client.ts";
 import { buildScopeCondition } from "../../escrow/queries/scope-condition.ts";
 import { BUYER_VKEY_SQL } from "../../escrow/store/predicates.ts";
 import type { Caller } from "../../http/context.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import type { InvoiceContent } from "../model/invoice-content.ts";
 import { parseMonth } from "../model/month.ts";
 import type { invoiceRecord, uninvoicedPayment } from "../model/response-schemas.ts";
-import type { listQuery, uninvoicedQuery } from "../model/schemas.ts";
+import type { invoiceListQuery, uninvoicedQuery } from "../model/schemas.ts";
 import { findXmlOmissionReason } from "../pdf/invoice-xml.ts";
 import {
   BILLABLE_COLUMNS,
@@ -36,7 +36,7 @@ export async function listInvoices(
   database: Database,
   caller: Caller,
   sellerVkeys: readonly string[] | null,
-  query: z.output<typeof listQuery>,
+  query: z.output<typeof invoiceListQuery>,
 ): Promise<z.input<typeof invoiceRecord>[]> {
   const params: unknown[] = [query.network, query.month];
   const where = ["invoice_base.network = ?1", "invoice_base.month = ?2"];
@@ -75,7 +75,7 @@ export async function listInvoices(
       revisionNumber: document.revision,
       invoiceNumber: document.number,
       isCancelled: row.isCancelled === 1,
-      createdAt: isoTime(document.createdAt),
+      createdAt: toIsoTime(document.createdAt),
       network: query.network,
       month: row.month,
       invoiceDate: content.issueDate,
@@ -170,8 +170,8 @@ export async function listUninvoicedPayments(
     id: row.id,
     blockchainIdentifier: row.blockchainIdentifier,
     onChainState: row.onChainState,
-    createdAt: isoTime(row.createdAt),
-    billableAt: isoTime(row.billableAt),
+    createdAt: toIsoTime(row.createdAt),
+    billableAt: toIsoTime(row.billableAt),
     buyerWalletVkey: row.buyerVkey,
     sellerWalletVkey: row.sellerVkey,
     Funds: toBillablePayment(row, month).funds.map(({ unit, amount }) => ({ unit, amount })),

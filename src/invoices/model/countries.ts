@@ -7,7 +7,7 @@ const UNASSIGNED_CODE_PATTERN = /^(A?A|Q[M-Z]|X[A-Z]|ZZ)$/;
 /** ISO 3166-1 alpha-2 codes by name, in English and German, lower-case; made when first needed. */
 let codesByName: Map<string, string> | null = null;
 
-function listCodesByName(): Map<string, string> {
+function buildCodesByName(): Map<string, string> {
   const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
   const languages = ["en", "de"].map(
     (locale) => new Intl.DisplayNames(locale, { type: "region", fallback: "none" }),
@@ -28,13 +28,13 @@ function listCodesByName(): Map<string, string> {
 }
 
 /** Codes that the European Union uses for VAT in place of the ISO code; XI is Northern Ireland. */
-const VAT_CODES: Readonly<Record<string, string>> = { EL: "GR", XI: "GB" };
+const COUNTRY_BY_VAT_CODE: Readonly<Record<string, string>> = { EL: "GR", XI: "GB" };
 /** Other codes that a country is commonly given by. */
-const CODE_ALIASES: Readonly<Record<string, string>> = { ...VAT_CODES, UK: "GB" };
+const CODE_ALIASES: Readonly<Record<string, string>> = { ...COUNTRY_BY_VAT_CODE, UK: "GB" };
 
 /** The ISO 3166-1 alpha-2 code of a country, given that or its name in English or German. */
 export function findCountryCode(country: string): string | null {
-  codesByName ??= listCodesByName();
+  codesByName ??= buildCodesByName();
   const text = country.trim();
   return codesByName.get(text.toLowerCase()) ?? CODE_ALIASES[text.toUpperCase()] ?? null;
 }
@@ -45,7 +45,7 @@ export function findCountryCode(country: string): string | null {
  */
 export function hasVatPrefix(vatNumber: string): boolean {
   const prefix = vatNumber.trim().slice(0, 2).toUpperCase();
-  return Object.hasOwn(VAT_CODES, prefix) || findCountryCode(prefix) === prefix;
+  return Object.hasOwn(COUNTRY_BY_VAT_CODE, prefix) || findCountryCode(prefix) === prefix;
 }
 
 const EURO_AREA = "AT BE BG CY DE EE ES FI FR GR HR IE IT LT LU LV MC MT NL PT SI SK".split(" ");

@@ -77,13 +77,13 @@ export function toRatePerCoin(rate: string, decimals: number): string {
 }
 
 /** Whether decimal text is zero, with any number of digits. */
-export function isZero(decimal: string): boolean {
+export function isZeroDecimal(decimal: string): boolean {
   return !/[1-9]/.test(decimal);
 }
 
 /** Decimal text with the other sign; zero has none. */
-export function negate(decimal: string): string {
-  if (isZero(decimal)) return decimal;
+export function negateDecimal(decimal: string): string {
+  if (isZeroDecimal(decimal)) return decimal;
   return decimal.startsWith("-") ? decimal.slice(1) : `-${decimal}`;
 }
 

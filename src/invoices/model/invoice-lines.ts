@@ -27,14 +27,14 @@ export interface BillablePayment {
 }
 
 /** A row of the items table: equal payments to the same agent, in one unit. */
-export interface Item {
+export interface InvoiceItem {
   agentIdentifier: string;
   unit: string;
   /** Per payment, in on-chain units. */
   amount: bigint;
   quantity: bigint;
   /** One for each payment. */
-  jobs: PaymentReference[];
+  payments: PaymentReference[];
   /** `{part: 1, of: 2}` when each payment was in two units and this is the first. */
   part: { part: number; of: number };
 }
@@ -90,8 +90,8 @@ export interface Totals {
  * Groups payments into items: those with the same agent and the same amounts, ordered by first
  * occurrence.
  */
-export function groupItems(payments: readonly BillablePayment[]): Item[] {
-  const groups = new Map<string, Item[]>();
+export function groupItems(payments: readonly BillablePayment[]): InvoiceItem[] {
+  const groups = new Map<string, InvoiceItem[]>();
   for (const { agentIdentifier, funds, day, txHash } of payments) {
     const sorted = [...funds].sort((a, b) => (a.unit < b.unit ? -1 : a.unit > b.unit ? 1 : 0));
     const key = JSON.stringify([agentIdentifier, sorted.map(({ unit, amount }) => [unit, amount])]);
@@ -100,7 +100,7 @@ export function groupItems(payments: readonly BillablePayment[]): Item[] {
     if (known)
       for (const item of known) {
         item.quantity++;
-        item.jobs.push(job);
+        item.payments.push(job);
       }
     else
       groups.set(
@@ -110,7 +110,7 @@ export function groupItems(payments: readonly BillablePayment[]): Item[] {
           unit,
           amount: BigInt(amount),
           quantity: 1n,
-          jobs: [job],
+          payments: [job],
           part: { part: index + 1, of: sorted.length },
         })),
       );
@@ -119,13 +119,19 @@ export function groupItems(payments: readonly BillablePayment[]): Item[] {
 }
 
 /** The payments behind items, in the order of the lines. */
-export function listCoveredPayments(items: readonly Item[]): CoveredPayment[] {
-  return items.flatMap(({ jobs, part }, index) =>
+export function listCoveredPayments(items: readonly InvoiceItem[]): CoveredPayment[] {
+  return items.flatMap(({ payments: jobs, part }, index) =>
     part.part === 1 ? jobs.map((job) => ({ ...job, line: index + 1 })) : [],
   );
 }
 
-function toLineSubject({ agentIdentifier, unit, amount, jobs, part }: Item): LineSubject {
+function toLineSubject({
+  agentIdentifier,
+  unit,
+  amount,
+  payments: jobs,
+  part,
+}: InvoiceItem): LineSubject {
   const days = jobs.map(({ day }) => day).sort();
   return {
     agentIdentifier,
@@ -144,7 +150,7 @@ export interface Pricing {
   vatRate: string;
   /** Invoice currency per unit, decimal text. */
   rateOf(unit: string): string;
-  nameOf(item: Item): string;
+  nameOf(item: InvoiceItem): string;
 }
 
 /**
@@ -153,7 +159,7 @@ export interface Pricing {
  * printed before it (EN 16931, BR-CO-10, BR-CO-13 to 17).
  */
 export function priceItems(
-  items: readonly Item[],
+  items: readonly InvoiceItem[],
   { currency, vatRate, rateOf, nameOf }: Pricing,
 ): { lines: PricedLine[]; totals: Totals } {
   const digits = MINOR_UNIT_DIGITS[currency];

@@ -2,9 +2,9 @@
 export interface Month {
   text: string;
   /** The first millisecond. */
-  start: number;
+  startAt: number;
   /** The first millisecond of the next month. */
-  end: number;
+  endAt: number;
 }
 
 /** Reads `YYYY-MM`; null when it is not a month. */
@@ -14,7 +14,7 @@ export function parseMonth(text: string): Month | null {
   const [year, month] = [Number(match[1]), Number(match[2])];
   // Date.UTC would read the years 0 to 99 as those of the last century.
   if (year < 1970) return null;
-  return { text, start: Date.UTC(year, month - 1), end: Date.UTC(year, month) };
+  return { text, startAt: Date.UTC(year, month - 1), endAt: Date.UTC(year, month) };
 }
 
 /** `YYYY-MM-DD` of a point in time, UTC. From epoch milliseconds. */
@@ -24,5 +24,5 @@ export function formatDay(milliseconds: number): string {
 
 /** The last day of a month, `YYYY-MM-DD`. */
 export function formatLastDay(month: Month): string {
-  return formatDay(month.end - 1);
+  return formatDay(month.endAt - 1);
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { text } from "../../http/openapi/parameters.ts";
+import { textParameter } from "../../http/openapi/parameters.ts";
 
 /**
  * Characters that a printed line must not contain. Control characters and line ends would begin other
@@ -14,7 +14,7 @@ export function formatCodePoint(character: string): string {
 }
 
 /** The first character of a text that must not be in a line of print; null: there is none. */
-export function findUnprintable(text: string): string | null {
+export function findUnprintableCharacter(text: string): string | null {
   return UNPRINTABLE_CHARACTER.exec(text)?.[0] ?? null;
 }
 
@@ -25,10 +25,10 @@ export function nullIfBlank(text: string | null | undefined): string | null {
 
 /** A string of bounded length that is printed, or written into the XML, in one line. */
 export function printableText(max: number, min = 1) {
-  return text(max, min)
-    .refine((value) => findUnprintable(value) === null, {
+  return textParameter(max, min)
+    .refine((value) => findUnprintableCharacter(value) === null, {
       error: ({ input }) => {
-        const found = typeof input === "string" ? findUnprintable(input) : null;
+        const found = typeof input === "string" ? findUnprintableCharacter(input) : null;
         return `has a character that cannot be printed (${found === null ? "" : formatCodePoint(found)})`;
       },
     })

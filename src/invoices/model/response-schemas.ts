@@ -4,11 +4,11 @@ import {
   described,
   EXAMPLE_AGENT_IDENTIFIER,
   EXAMPLE_TX_HASH,
+  idField,
   named,
-  recordId,
-  responseText,
-  timestamp,
-  walletVkey,
+  textField,
+  timestampField,
+  walletVkeyField,
 } from "../../http/openapi/fields.ts";
 import {
   buyer,
@@ -51,7 +51,7 @@ const xmlOmitted = described(
 const EXAMPLE_XML = '<?xml version="1.0" encoding="UTF-8"?>…';
 
 export const issuedInvoice = z.object({
-  invoice: responseText("PDF in base64.", EXAMPLE_PDF),
+  invoice: textField("PDF in base64.", EXAMPLE_PDF),
   cancellationInvoice: described(
     z.string().optional(),
     "PDF in base64: the cancellation of the replaced invoice. Omitted without a cancellation.",
@@ -71,12 +71,13 @@ export const issuedInvoice = z.object({
   Conversions: conversions,
 });
 
-const walletVkeyOf = (of: string, example: string) => walletVkey(`the ${of}'s wallet`, example);
+const walletVkeyOf = (of: string, example: string) =>
+  walletVkeyField(`the ${of}'s wallet`, example);
 
 const identifierText = "Identifier of the paid agent. May be empty.";
 
 const item = z.object({
-  name: responseText("Name of the item.", "Agent: Steady translator"),
+  name: textField("Name of the item.", "Agent: Steady translator"),
   quantity: decimal("The number of jobs", "1"),
   unitPrice: decimal("Price of one job, without VAT", "3.7815126050"),
   net: decimal("Price of all, without VAT", "3.78"),
@@ -94,13 +95,13 @@ const item = z.object({
 
 const coveredPayment = z.object({
   line: described(z.int().min(1), "Number of the first line that bills the payment, from 1.", 1),
-  date: responseText("Day on which the payment became billable, `YYYY-MM-DD`.", "2026-11-02"),
+  date: textField("Day on which the payment became billable, `YYYY-MM-DD`.", "2026-11-02"),
   txHash: described(
     z.string().nullable(),
     "The last transaction of the payment when it was billed, hex.",
     EXAMPLE_TX_HASH,
   ),
-  agentIdentifier: responseText(identifierText, EXAMPLE_AGENT_IDENTIFIER),
+  agentIdentifier: textField(identifierText, EXAMPLE_AGENT_IDENTIFIER),
   Funds: described(
     z.array(
       z.object({
@@ -116,23 +117,20 @@ export const invoiceRecord = named(
   "MonthlyInvoice",
   "An invoice or a cancellation that was issued.",
   z.object({
-    id: recordId("the document", "01m80ye2k5j2m4p6r8t0w3y5a7"),
-    invoiceBaseId: recordId("the invoice base", "01m80ye2k5h7n9q3s6v8x1z4b0"),
+    id: idField("the document", "01m80ye2k5j2m4p6r8t0w3y5a7"),
+    invoiceBaseId: idField("the invoice base", "01m80ye2k5h7n9q3s6v8x1z4b0"),
     kind: described(
       named("InvoiceKind", "Kind of a document.", z.enum(["Invoice", "Cancellation"])),
       "Description of the resource.",
       "Invoice",
     ),
     revisionNumber: described(z.int().min(1), "Number of the revision of the base, from 1.", 1),
-    invoiceNumber: responseText(
-      "Invoice number, without gaps per seller and year.",
-      "AG-2026-0001",
-    ),
+    invoiceNumber: textField("Invoice number, without gaps per seller and year.", "AG-2026-0001"),
     isCancelled: described(z.boolean(), "Whether another document cancels this document.", false),
-    createdAt: timestamp("Time of issue."),
+    createdAt: timestampField("Time of issue."),
     network,
     month,
-    invoiceDate: responseText("Date of issue, `YYYY-MM-DD`.", "2026-11-30"),
+    invoiceDate: textField("Date of issue, `YYYY-MM-DD`.", "2026-11-30"),
     buyerWalletVkey: walletVkeyOf("buyer", EXAMPLE_BUYER_VKEY),
     sellerWalletVkey: walletVkeyOf("seller", EXAMPLE_SELLER_VKEY),
     invoiceCurrency: currencyResponse,
@@ -158,10 +156,10 @@ export const invoiceRecord = named(
     Cancels: described(
       z
         .object({
-          number: responseText("Number of the cancelled invoice.", "AG-2026-0001"),
-          issueDate: responseText("Date of issue of the cancelled invoice.", "2026-11-30"),
+          number: textField("Number of the cancelled invoice.", "AG-2026-0001"),
+          issueDate: textField("Date of issue of the cancelled invoice.", "2026-11-30"),
           reasons: described(
-            z.array(responseText("A reason.", "the buyer changed")),
+            z.array(textField("A reason.", "the buyer changed")),
             "Reasons of the cancellation.",
           ),
         })
@@ -180,14 +178,14 @@ export const uninvoicedPayment = named(
   "UninvoicedPayment",
   "A payment that is on no invoice.",
   z.object({
-    id: recordId("the payment"),
-    blockchainIdentifier: responseText(
+    id: idField("the payment"),
+    blockchainIdentifier: textField(
       "Identifier of the escrow on the chain.",
       "030160a608c0cc0ac0ec",
     ),
-    onChainState: responseText("State of the escrow on the chain.", "Withdrawn"),
-    createdAt: timestamp("Time at which the payment was created."),
-    billableAt: timestamp("Time at which the payment became billable."),
+    onChainState: textField("State of the escrow on the chain.", "Withdrawn"),
+    createdAt: timestampField("Time at which the payment was created."),
+    billableAt: timestampField("Time at which the payment became billable."),
     buyerWalletVkey: walletVkeyOf("buyer", EXAMPLE_BUYER_VKEY),
     sellerWalletVkey: walletVkeyOf("seller", EXAMPLE_SELLER_VKEY),
     Funds: described(funds, "Billed amounts."),
@@ -202,7 +200,7 @@ export const rateRecord = named(
     currency: currencyResponse,
     month,
     rate: decimal("Currency per minor unit", "0.00000045"),
-    source: responseText(rateSourceText, "ECB"),
-    updatedAt: timestamp("Time of storage."),
+    source: textField(rateSourceText, "ECB"),
+    updatedAt: timestampField("Time of storage."),
   }),
 );

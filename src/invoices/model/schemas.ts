@@ -2,7 +2,7 @@ import * as z from "zod";
 import { CANONICAL_UNIT_PATTERN, normalizeUnit } from "../../chain/unit.ts";
 import { network, requestUnit, unitKey } from "../../http/openapi/chain-fields.ts";
 import { described, EXAMPLE_WALLET_ADDRESS, named } from "../../http/openapi/fields.ts";
-import { flag, page, text } from "../../http/openapi/parameters.ts";
+import { booleanParameter, pageParameters, textParameter } from "../../http/openapi/parameters.ts";
 import { CURRENCY_CODES } from "./currencies.ts";
 import { toPlainDecimal } from "./fractions.ts";
 import { LANGUAGES } from "./invoice-content.ts";
@@ -226,19 +226,19 @@ const billingFields = {
   Buyer: buyer,
 };
 
-export const monthlyBody = z.object({
+export const signedInvoiceBody = z.object({
   signature: described(
-    text(2000).meta({ format: "wallet-signature" }),
+    textParameter(2000).meta({ format: "wallet-signature" }),
     "COSE_Sign1 of the message or of its blake2b-224 (CIP-30 signData, CIP-8), or a bare ed25519 signature of the message, in hex.",
     `845869a3012704582082cde2e6948734808e7202f81f5e2fa3e80ae92cf818b4eb${"00".repeat(64)}`,
   ),
   key: described(
-    text(2000),
+    textParameter(2000),
     "COSE_Key or a bare ed25519 public key, in hex.",
     "a401010327200621582082cde2e6948734808e7202f81f5e2fa3e80ae92cf818b4ebd506acb34583e174",
   ),
   walletAddress: described(
-    text(500).meta({ format: "bech32-address" }),
+    textParameter(500).meta({ format: "bech32-address" }),
     "Address of the buyer's wallet, in bech32.",
     EXAMPLE_WALLET_ADDRESS,
   ),
@@ -251,25 +251,25 @@ export const monthlyBody = z.object({
   ...billingFields,
 });
 
-export const internalBody = z.object({ network, ...billingFields });
+export const internalInvoiceBody = z.object({ network, ...billingFields });
 
 /** The fields of both requests about the invoice itself. */
-export type BillingRequest = Omit<z.output<typeof internalBody>, "network">;
+export type BillingRequest = Omit<z.output<typeof internalInvoiceBody>, "network">;
 
-export const listQuery = z.object({
-  ...page,
+export const invoiceListQuery = z.object({
+  ...pageParameters,
   network,
   month,
   invoiceBaseId: described(
-    text().optional(),
+    textParameter().optional(),
     "All documents of this base, instead of the latest document of each base.",
     "01m80ye2k5h7n9q3s6v8x1z4b0",
   ),
-  includePdf: described(flag(false), "Whether to include the PDFs."),
+  includePdf: described(booleanParameter(false), "Whether to include the PDFs."),
 });
 
 export const uninvoicedQuery = z.object({
-  ...page,
+  ...pageParameters,
   network,
   month,
   buyerWalletVkey: described(
@@ -312,7 +312,7 @@ export const rateBody = z.object({
 });
 
 export const ratesQuery = z.object({
-  limit: page.limit,
+  limit: pageParameters.limit,
   month,
   currency: described(currency.optional(), "Only rates in this currency."),
 });

@@ -1,22 +1,22 @@
 import { computeLineHeight, type TextStyle, type Typesetter } from "./typesetter.ts";
 
 /** A column of a table; its width is a share of the page's. Those to the right hold figures. */
-export interface Column {
+export interface TableColumn {
   title: string;
-  share: number;
+  widthShare: number;
   align: "left" | "right";
 }
 
 export function defineColumn(
   title: string,
   share: number,
-  align: Column["align"] = "left",
-): Column {
-  return { title, share, align };
+  align: TableColumn["align"] = "left",
+): TableColumn {
+  return { title, widthShare: share, align };
 }
 
 /** A row of a table, and what it has below its cells, over the table's whole width. */
-export interface Row {
+export interface TableRow {
   cells: readonly string[];
   below?: readonly LabeledValue[];
 }
@@ -26,10 +26,10 @@ interface LabeledValue {
   value: string;
 }
 
-const PADDING = 4;
-const GAP = 8;
+const CELL_PADDING = 4;
+const COLUMN_GAP = 8;
 /** Points. A figure that needs a smaller size to fit its column gets a separate line. */
-const MIN_FIGURE_POINTS = 6.5;
+const MIN_NUMBER_FONT_SIZE = 6.5;
 
 /**
  * Typesets a table that may span pages, with titles at the top of each. Rows are never split. Text
@@ -37,37 +37,38 @@ const MIN_FIGURE_POINTS = 6.5;
  */
 export function drawTable(
   page: Typesetter,
-  columns: readonly Column[],
-  rows: readonly Row[],
+  columns: readonly TableColumn[],
+  rows: readonly TableRow[],
   size = 9,
 ): void {
   const lefts = columns.map((_, index) =>
-    columns.slice(0, index).reduce((sum, { share }) => sum + share * page.width, 0),
+    columns.slice(0, index).reduce((sum, { widthShare: share }) => sum + share * page.width, 0),
   );
-  const drawRow = ({ cells, below = [] }: Row, style: TextStyle, shade: number | null) => {
-    const set = columns.map(({ share, align }, index) => {
+  const drawRow = ({ cells, below = [] }: TableRow, style: TextStyle, shade: number | null) => {
+    const set = columns.map(({ widthShare: share, align }, index) => {
       const isFigure = align === "right" && shade === null;
-      return layOutCell(page, cells[index] ?? "", share * page.width - GAP, style, isFigure);
+      return layOutCell(page, cells[index] ?? "", share * page.width - COLUMN_GAP, style, isFigure);
     });
     const lineCount = Math.max(...set.map((cell) => cell?.lines.length ?? 0));
     const movedCells = set.filter((cell) => cell === null).length;
     const height =
-      (lineCount + movedCells + below.length) * computeLineHeight(style) + 2 * PADDING - 2;
+      (lineCount + movedCells + below.length) * computeLineHeight(style) + 2 * CELL_PADDING - 2;
     page.ensureSpace(height);
     if (shade !== null) page.drawBox(0, page.y, page.width, height, shade);
-    const top = page.y - PADDING;
+    const top = page.y - CELL_PADDING;
     let under = top - lineCount * computeLineHeight(style);
     const drawBelow = (one: LabeledValue) => {
-      drawLabeledValue(page, one, GAP / 2, page.width - GAP / 2, style, under);
+      drawLabeledValue(page, one, COLUMN_GAP / 2, page.width - COLUMN_GAP / 2, style, under);
       under -= computeLineHeight(style);
     };
     page.drawTagged("TR", () => {
-      for (const [index, { title, align, share }] of columns.entries())
+      for (const [index, { title, align, widthShare: share }] of columns.entries())
         page.drawTagged(shade === null ? "TD" : "TH", () => {
           const cell = set[index];
           if (!cell) return drawBelow({ label: title, value: cells[index] ?? "" });
           const left = lefts[index] ?? 0;
-          const x = align === "right" ? left + share * page.width - GAP / 2 : left + GAP / 2;
+          const x =
+            align === "right" ? left + share * page.width - COLUMN_GAP / 2 : left + COLUMN_GAP / 2;
           for (const [line, text] of cell.lines.entries())
             page.drawText(text, x, { ...cell.style, align }, top - line * computeLineHeight(style));
         });
@@ -80,7 +81,7 @@ export function drawTable(
   const drawHeaderRow = () =>
     drawRow({ cells: columns.map(({ title }) => title) }, { size: size - 0.5, bold: true }, 0.93);
   // The titles are never alone at the bottom of a page.
-  page.ensureSpace(3 * computeLineHeight({ size }) + 4 * PADDING);
+  page.ensureSpace(3 * computeLineHeight({ size }) + 4 * CELL_PADDING);
   page.drawTagged("Table", () => {
     drawHeaderRow();
     page.onNewPage = () => page.drawUntagged(drawHeaderRow);
@@ -100,10 +101,10 @@ function layOutCell(
 ): { lines: string[]; style: TextStyle } | null {
   if (!isFigure) {
     const fitted = page.fitStyle(text, width, style);
-    return { lines: page.wrap(text, width, fitted), style: fitted };
+    return { lines: page.wrapText(text, width, fitted), style: fitted };
   }
   const fitted = shrinkToFit(page, text, width, style);
-  return fitted.size < MIN_FIGURE_POINTS ? null : { lines: [text], style: fitted };
+  return fitted.size < MIN_NUMBER_FONT_SIZE ? null : { lines: [text], style: fitted };
 }
 
 /** A label, and its value to the right of it, in one line from one x to another. */
@@ -115,7 +116,7 @@ export function drawLabeledValue(
   style: TextStyle,
   y = page.y,
 ): void {
-  const room = right - left - page.measureWidth(label, style) - GAP;
+  const room = right - left - page.measureWidth(label, style) - COLUMN_GAP;
   page.drawText(label, left, style, y);
   page.drawText(value, right, { ...shrinkToFit(page, value, room, style), align: "right" }, y);
 }

@@ -16,9 +16,9 @@ export function toPrintable(text: string): string {
  * Text that is correct with glyphs simply in sequence. Other scripts need shaping, and so do marks that
  * compose with no letter, even in these scripts.
  */
-const SIMPLE_SCRIPT_CHARACTER =
+const SIMPLE_SCRIPT_PATTERN =
   /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]$/u;
-const MARK_OR_INVISIBLE = /^[\p{M}\p{Cc}\p{Cf}]$/u;
+const MARK_OR_INVISIBLE_PATTERN = /^[\p{M}\p{Cc}\p{Cf}]$/u;
 
 /**
  * Refuses text for which the fonts have no glyph.
@@ -47,8 +47,8 @@ export async function findMissingGlyph(text: string, fonts: FontFiles): Promise<
     const code = character.codePointAt(0) ?? 0;
     const isSet =
       character === "\n" ||
-      (SIMPLE_SCRIPT_CHARACTER.test(character) &&
-        !MARK_OR_INVISIBLE.test(character) &&
+      (SIMPLE_SCRIPT_PATTERN.test(character) &&
+        !MARK_OR_INVISIBLE_PATTERN.test(character) &&
         known.has(code));
     if (!isSet) return character;
   }

@@ -7,9 +7,9 @@
 import { findCountryCode, findTaxCurrency, hasVatPrefix } from "../model/countries.ts";
 import {
   formatDecimal,
-  isZero,
+  isZeroDecimal,
   multiply,
-  negate,
+  negateDecimal,
   parseDecimal,
   roundHalfUp,
   toFraction,
@@ -26,7 +26,7 @@ import { formatDay, formatLastDay, type Month, parseMonth } from "../model/month
 import { toPrintable } from "./glyphs.ts";
 import { selectVocabulary } from "./vocabulary.ts";
 
-const PROFILE = "urn:cen.eu:en16931:2017";
+const SPECIFICATION_ID = "urn:cen.eu:en16931:2017";
 /** UNTDID 1001: commercial invoice; corrected invoice, whose amounts are negative. */
 const TYPE_CODES = { invoice: "380", cancellation: "384" };
 /** UN/ECE Recommendation 20: one. */
@@ -85,10 +85,10 @@ export function buildInvoiceXml(number: string, content: InvoiceContent): string
   const showVatId = hasVatIds(tax);
   return [
     `<?xml version="1.0" encoding="UTF-8"?>`,
-    `<rsm:CrossIndustryInvoice xmlns:rsm="${NAMESPACE}CrossIndustryInvoice:100" xmlns:ram="${NAMESPACE}ReusableAggregateBusinessInformationEntity:100" xmlns:udt="${NAMESPACE}UnqualifiedDataType:100" xmlns:qdt="${NAMESPACE}QualifiedDataType:100">`,
+    `<rsm:CrossIndustryInvoice xmlns:rsm="${NAMESPACE_PREFIX}CrossIndustryInvoice:100" xmlns:ram="${NAMESPACE_PREFIX}ReusableAggregateBusinessInformationEntity:100" xmlns:udt="${NAMESPACE_PREFIX}UnqualifiedDataType:100" xmlns:qdt="${NAMESPACE_PREFIX}QualifiedDataType:100">`,
     buildElement("rsm:ExchangedDocumentContext", [
       buildElement("ram:GuidelineSpecifiedDocumentContextParameter", [
-        buildTextElement("ram:ID", PROFILE),
+        buildTextElement("ram:ID", SPECIFICATION_ID),
       ]),
     ]),
     buildElement("rsm:ExchangedDocument", [
@@ -118,10 +118,10 @@ function hasVatIds({ category }: InvoiceContent["tax"]): boolean {
   return category !== "O";
 }
 
-const NAMESPACE = "urn:un:unece:uncefact:data:standard:";
+const NAMESPACE_PREFIX = "urn:un:unece:uncefact:data:standard:";
 
 function buildLineItems(content: InvoiceContent): string[] {
-  const sign = signOf(content);
+  const sign = createSignApplier(content);
   const payments = Map.groupBy(content.payments ?? [], ({ line }) => line);
   return content.lines.map(({ name, quantity, unitPrice, net, subject: bought }, index) =>
     buildElement("ram:IncludedSupplyChainTradeLineItem", [
@@ -237,15 +237,15 @@ function buildContact({ name, phone, email }: Party): string[] {
 function buildSettlement(content: InvoiceContent, month: Month): string {
   const { tax, totals, cancels, language } = content;
   const currency = content.currency.toUpperCase();
-  const sign = signOf(content);
+  const sign = createSignApplier(content);
   const words = selectVocabulary(language);
-  const reason = tax.category === "AE" ? words.reverseCharge : words.outsideScope;
+  const reason = tax.category === "AE" ? words.reverseChargeNotice : words.outsideScopeNotice;
   const code = EXEMPTION_CODES[tax.category];
   return buildElement("ram:ApplicableHeaderTradeSettlement", [
     buildTextElement("ram:InvoiceCurrencyCode", currency),
     buildElement("ram:SpecifiedTradeSettlementPaymentMeans", [
       buildTextElement("ram:TypeCode", PAYMENT_MEANS_CODE),
-      buildTextElement("ram:Information", words.paid),
+      buildTextElement("ram:Information", words.paidTotal),
     ]),
     buildElement("ram:ApplicableTradeTax", [
       buildTextElement("ram:CalculatedAmount", sign(totals.vat)),
@@ -256,13 +256,13 @@ function buildSettlement(content: InvoiceContent, month: Month): string {
       ...(code === undefined ? [] : [buildTextElement("ram:ExemptionReasonCode", code)]),
       ...buildRatePercent(content),
     ]),
-    buildPeriod(formatDay(month.start), formatLastDay(month)),
+    buildPeriod(formatDay(month.startAt), formatLastDay(month)),
     buildElement("ram:SpecifiedTradeSettlementHeaderMonetarySummation", [
       buildTextElement("ram:LineTotalAmount", sign(totals.net)),
       buildTextElement("ram:TaxBasisTotalAmount", sign(totals.net)),
       `<ram:TaxTotalAmount currencyID="${currency}">${sign(totals.vat)}</ram:TaxTotalAmount>`,
       // BT-114: what the rounded lines differ by from what was paid.
-      ...(isZero(totals.rounding)
+      ...(isZeroDecimal(totals.rounding)
         ? []
         : [buildTextElement("ram:RoundingAmount", sign(totals.rounding))]),
       buildTextElement("ram:GrandTotalAmount", sign(totals.gross)),
@@ -292,8 +292,8 @@ function buildRatePercent({ tax }: InvoiceContent): string[] {
 }
 
 /** A cancellation's quantities and sums are negative; its prices are not (BR-27). */
-function signOf({ cancels }: InvoiceContent): (decimal: string) => string {
-  return (decimal) => (cancels === null ? decimal : negate(decimal));
+function createSignApplier({ cancels }: InvoiceContent): (decimal: string) => string {
+  return (decimal) => (cancels === null ? decimal : negateDecimal(decimal));
 }
 
 function countFractionDigits(decimal: string): number {

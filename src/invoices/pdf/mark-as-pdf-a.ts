@@ -18,7 +18,7 @@ interface PdfMetadata {
   language: string;
   producer: string;
   /** Of creation, and of the last change. */
-  at: Date;
+  createdAt: Date;
   /** Whether `XML_FILE_NAME` is attached. */
   hasXml: boolean;
 }
@@ -47,7 +47,14 @@ export async function markAsPdfA(document: PDFDocument, metadata: PdfMetadata): 
 const FACTUR_X_NAMESPACE = "urn:factur-x:pdfa:CrossIndustryDocument:invoice:1p0#";
 
 /** The metadata as XMP (ISO 16684-1). */
-function buildXmp({ title, author, language, producer, at, hasXml }: PdfMetadata): string {
+function buildXmp({
+  title,
+  author,
+  language,
+  producer,
+  createdAt: at,
+  hasXml,
+}: PdfMetadata): string {
   const time = at.toISOString().replace(/\.\d+/, "");
   return `<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <x:xmpmeta xmlns:x="adobe:ns:meta/">

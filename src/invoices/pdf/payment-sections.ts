@@ -4,7 +4,7 @@ import { MINOR_UNIT_DIGITS } from "../model/currencies.ts";
 import {
   formatDecimal,
   multiply,
-  negate,
+  negateDecimal,
   parseDecimal,
   roundHalfUp,
   toFraction,
@@ -17,7 +17,7 @@ import { formatAgentIdentifier, formatUnit } from "../model/token-names.ts";
 import { defineColumn, drawTable } from "./draw-table.ts";
 import type { Formats } from "./formats.ts";
 import { toPrintable } from "./glyphs.ts";
-import { type RenderContext, SMALL, STRONG } from "./render-context.ts";
+import { type RenderContext, SMALL_STYLE, STRONG_STYLE } from "./render-context.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** What was paid in each unit, and its rate. */
@@ -32,7 +32,7 @@ export function drawConversions({
   const end = formatLastDay(month);
   const day = formats.date(end < content.issueDate ? end : content.issueDate);
   page.ensureSpace(70);
-  page.drawTagged("H2", () => page.drawText(words.conversion, 0, STRONG));
+  page.drawTagged("H2", () => page.drawText(words.conversion, 0, STRONG_STYLE));
   page.y -= 17;
   drawTable(
     page,
@@ -52,9 +52,9 @@ export function drawConversions({
         day,
       ],
     })),
-    SMALL.size,
+    SMALL_STYLE.size,
   );
-  page.drawParagraph(words.rateNote, 0, page.width, SMALL);
+  page.drawParagraph(words.rateNote, 0, page.width, SMALL_STYLE);
   page.y -= 14;
 }
 
@@ -69,14 +69,19 @@ export function drawAnnex({
   const { payments, lines, conversions, currency, tax } = content;
   page.y -= 18;
   page.ensureSpace(110);
-  page.drawTagged("H2", () => page.drawText(words.annex, 0, STRONG));
+  page.drawTagged("H2", () => page.drawText(words.annex, 0, STRONG_STYLE));
   page.y -= 17;
   if (payments === undefined) {
     const jobs = lines.reduce(
       (sum, { quantity, subject: bought }) => (bought.parts === 1 ? sum + BigInt(quantity) : sum),
       0n,
     );
-    page.drawParagraph(words.tooManyPayments(formats.count(String(jobs))), 0, page.width, SMALL);
+    page.drawParagraph(
+      words.tooManyPayments(formats.count(String(jobs))),
+      0,
+      page.width,
+      SMALL_STYLE,
+    );
     return;
   }
   const rows = payments.flatMap(({ line, day, txHash }) =>
@@ -89,7 +94,7 @@ export function drawAnnex({
         cells: [
           formats.count(String(line + part)),
           formats.date(day),
-          formatAgentIdentifier(agentIdentifier) || words.unregistered,
+          formatAgentIdentifier(agentIdentifier) || words.unregisteredService,
           formatAssetName(unit, decimals, words),
           formatPaidAmount(content, paid, decimals, formats),
           amount(formatDecimal(roundHalfUp(worth, digits), digits)),
@@ -110,9 +115,9 @@ export function drawAnnex({
       defineColumn(tax.category === "S" ? words.gross(code) : code, 0.18, "right"),
     ],
     rows,
-    SMALL.size,
+    SMALL_STYLE.size,
   );
-  page.drawParagraph(words.annexNote, 0, page.width, SMALL);
+  page.drawParagraph(words.annexNote, 0, page.width, SMALL_STYLE);
 }
 
 /** An amount of a unit, negative on a cancellation. */
@@ -123,7 +128,7 @@ function formatPaidAmount(
   formats: Formats,
 ): string {
   const text = trimDecimal(formatDecimal(BigInt(amount), decimals), 0);
-  return formats.decimal(cancels ? negate(text) : text);
+  return formats.decimal(cancels ? negateDecimal(text) : text);
 }
 
 /** What amounts of a unit are counted in: whole coins when their decimals are known. */

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { loadPdfLib } from "../../packages.ts";
 import { MINOR_UNIT_DIGITS } from "../model/currencies.ts";
-import { negate } from "../model/fractions.ts";
+import { negateDecimal } from "../model/fractions.ts";
 import { findPartyName, type InvoiceContent } from "../model/invoice-content.ts";
 import type { FontFiles } from "./fonts.ts";
 import { createFormats } from "./formats.ts";
@@ -37,7 +37,7 @@ export async function renderPdf(
     MINOR_UNIT_DIGITS[content.currency],
   );
   const formatAmount = (decimal: string) =>
-    formats.money(content.cancels === null ? decimal : negate(decimal));
+    formats.money(content.cancels === null ? decimal : negateDecimal(decimal));
   const rows = content.lines.length + (content.payments?.length ?? 0);
   const page = await Typesetter.begin(document, fonts, rows <= MAX_TAGGED_ROWS);
   const paper: RenderContext = {
@@ -58,7 +58,7 @@ export async function renderPdf(
     author: findPartyName(content.seller),
     language: content.language === "de" ? "de" : "en",
     producer: "pdf-lib",
-    at,
+    createdAt: at,
   };
   document.setTitle(metadata.title);
   document.setAuthor(metadata.author);

@@ -1,21 +1,27 @@
 /** The sections of an invoice, from its head to its foot. */
 import { MINOR_UNIT_DIGITS } from "../model/currencies.ts";
-import { formatDecimal, isZero, negate } from "../model/fractions.ts";
+import { formatDecimal, isZeroDecimal, negateDecimal } from "../model/fractions.ts";
 import { findPartyName, type Party } from "../model/invoice-content.ts";
 import type { LineSubject } from "../model/invoice-lines.ts";
 import { defineColumn, drawLabeledValue, drawTable } from "./draw-table.ts";
 import type { Formats } from "./formats.ts";
 import { toPrintable } from "./glyphs.ts";
 import { drawAnnex, drawConversions } from "./payment-sections.ts";
-import { BODY, LABEL, type RenderContext, SMALL, STRONG } from "./render-context.ts";
-import { computeLineHeight, PAGE, type TextStyle, type Typesetter } from "./typesetter.ts";
+import {
+  BODY_STYLE,
+  LABEL_STYLE,
+  type RenderContext,
+  SMALL_STYLE,
+  STRONG_STYLE,
+} from "./render-context.ts";
+import { computeLineHeight, PAGE_LAYOUT, type TextStyle, type Typesetter } from "./typesetter.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** Typesets a whole document, starting on an empty first page. */
 export function drawDocument(paper: RenderContext): void {
   const { page } = paper;
   page.footerHeight =
-    layOutFooter(paper).lines.length * computeLineHeight(SMALL) + 6 + FOOTER_RULE_SPACE;
+    layOutFooter(paper).lines.length * computeLineHeight(SMALL_STYLE) + 6 + FOOTER_RULE_SPACE;
   drawHeader(paper);
   drawParties(paper);
   drawCancellation(paper);
@@ -46,10 +52,10 @@ function drawHeader(paper: RenderContext): void {
 
   page.y = top + 1;
   const x = page.width * 0.56;
-  const room = page.width - x - page.measureWidth(words.number, LABEL) - 12;
-  const numberStyle: TextStyle = { ...STRONG, breaks: "dashes" };
+  const room = page.width - x - page.measureWidth(words.number, LABEL_STYLE) - 12;
+  const numberStyle: TextStyle = { ...STRONG_STYLE, breaks: "dashes" };
   const fitted = page.fitStyle(number, room, numberStyle);
-  const isBeside = fitted.size >= SMALL.size;
+  const isBeside = fitted.size >= SMALL_STYLE.size;
   const reference = toPrintable(content.texts.buyerReference ?? "");
   const facts: [string, string][] = [
     ...(isBeside ? [[words.number, number] satisfies [string, string]] : []),
@@ -59,11 +65,11 @@ function drawHeader(paper: RenderContext): void {
   ];
   for (const [label, value] of facts)
     page.drawTagged("P", () => {
-      page.drawText(label, x, LABEL, page.y - 1.5);
-      const style = label === words.number ? fitted : page.fitStyle(value, room, STRONG);
-      for (const line of page.wrap(value, room, style)) {
+      page.drawText(label, x, LABEL_STYLE, page.y - 1.5);
+      const style = label === words.number ? fitted : page.fitStyle(value, room, STRONG_STYLE);
+      for (const line of page.wrapText(value, room, style)) {
         page.drawText(line, page.width, { ...style, align: "right" });
-        page.y -= computeLineHeight(BODY);
+        page.y -= computeLineHeight(BODY_STYLE);
       }
     });
   page.y = Math.min(left, page.y);
@@ -79,10 +85,10 @@ function drawParties({ page, content, vocabulary: words }: RenderContext): void 
     { label: words.to, party: content.buyer, x: page.width - width },
   ].map(({ label, party, x }) => {
     page.y = top;
-    page.drawText(label, x, LABEL);
+    page.drawText(label, x, LABEL_STYLE);
     page.y -= 13;
     for (const [index, line] of listPartyLines(party, words).entries())
-      page.drawParagraph(toPrintable(line), x, width, index === 0 ? STRONG : BODY);
+      page.drawParagraph(toPrintable(line), x, width, index === 0 ? STRONG_STYLE : BODY_STYLE);
     return page.y;
   });
   page.y = Math.min(...ends) - 20;
@@ -109,11 +115,11 @@ function drawCancellation({ page, content, vocabulary: words, formats }: RenderC
   drawTextBox(page, [
     {
       text: words.cancels(number, formats.date(issueDate)),
-      style: { ...STRONG, breaks: "dashes" },
+      style: { ...STRONG_STYLE, breaks: "dashes" },
     },
     {
       text: `${words.reason}: ${reasons.map((reason) => words.reasons[reason]).join("; ")}.`,
-      style: BODY,
+      style: BODY_STYLE,
     },
   ]);
 }
@@ -121,11 +127,11 @@ function drawCancellation({ page, content, vocabulary: words, formats }: RenderC
 function drawIntroduction({ page, content, vocabulary: words }: RenderContext): void {
   const { description, greeting } = content.texts;
   if (description) {
-    page.drawParagraph(toPrintable(description), 0, page.width, BODY);
+    page.drawParagraph(toPrintable(description), 0, page.width, BODY_STYLE);
     page.y -= 6;
   }
   if (!content.cancels)
-    page.drawParagraph(toPrintable(greeting ?? words.greeting), 0, page.width, BODY);
+    page.drawParagraph(toPrintable(greeting ?? words.greeting), 0, page.width, BODY_STYLE);
   page.y -= 8;
 }
 
@@ -158,21 +164,22 @@ function formatDays({ from, to }: LineSubject, { date }: Formats): string {
 function drawTotals({ page, content, vocabulary: words, formats, amount }: RenderContext): void {
   const { totals, tax } = content;
   const zero = formatDecimal(0n, MINOR_UNIT_DIGITS[content.currency]);
-  const rows: [string, string, TextStyle][] = [[words.netTotal, amount(totals.net), BODY]];
+  const rows: [string, string, TextStyle][] = [[words.netTotal, amount(totals.net), BODY_STYLE]];
   if (tax.category === "S")
-    rows.push([`${words.vat} ${formats.percent(tax.rate)}`, amount(totals.vat), BODY]);
+    rows.push([`${words.vat} ${formats.percent(tax.rate)}`, amount(totals.vat), BODY_STYLE]);
   rows.push([words.total, amount(totals.gross), { size: 12, bold: true }]);
   if (!content.cancels) {
-    if (!isZero(totals.rounding)) rows.push([words.rounding, formats.money(totals.rounding), BODY]);
-    rows.push([words.paid, formats.money(negate(totals.paid)), BODY]);
-    rows.push([words.due, formats.money(zero), STRONG]);
+    if (!isZeroDecimal(totals.rounding))
+      rows.push([words.rounding, formats.money(totals.rounding), BODY_STYLE]);
+    rows.push([words.paidTotal, formats.money(negateDecimal(totals.paid)), BODY_STYLE]);
+    rows.push([words.amountDue, formats.money(zero), STRONG_STYLE]);
   }
   // The total is never alone on a page.
   page.ensureSpace(rows.length * 24 + 10);
   const x = page.width * 0.46;
   page.y -= 6;
   for (const [label, value, style] of rows) {
-    if (style.size > BODY.size) {
+    if (style.size > BODY_STYLE.size) {
       page.drawRule(x, page.width - x, 0.8, 0.25);
       page.y -= 5;
     }
@@ -187,19 +194,20 @@ function drawTotals({ page, content, vocabulary: words, formats, amount }: Rende
 
 function drawTaxNotice({ page, content, vocabulary: words }: RenderContext): void {
   const { category } = content.tax;
-  if (category === "AE") drawTextBox(page, [{ text: words.reverseCharge, style: STRONG }]);
-  if (category === "O") page.drawParagraph(words.outsideScope, 0, page.width, BODY);
-  if (category === "Z") page.drawParagraph(words.zeroRated, 0, page.width, BODY);
+  if (category === "AE")
+    drawTextBox(page, [{ text: words.reverseChargeNotice, style: STRONG_STYLE }]);
+  if (category === "O") page.drawParagraph(words.outsideScopeNotice, 0, page.width, BODY_STYLE);
+  if (category === "Z") page.drawParagraph(words.zeroRateNotice, 0, page.width, BODY_STYLE);
   if (category === "O" || category === "Z") page.y -= 10;
 }
 
 function drawClosing({ page, content, vocabulary: words }: RenderContext): void {
   const { closing, signature, terms, privacy } = content.texts;
   if (!content.cancels)
-    page.drawParagraph(toPrintable(closing ?? words.closing), 0, page.width, BODY);
+    page.drawParagraph(toPrintable(closing ?? words.closingText), 0, page.width, BODY_STYLE);
   if (signature) {
     page.y -= 8;
-    page.drawParagraph(toPrintable(signature), 0, page.width, BODY);
+    page.drawParagraph(toPrintable(signature), 0, page.width, BODY_STYLE);
   }
   for (const [label, text] of [
     [words.terms, terms],
@@ -208,8 +216,10 @@ function drawClosing({ page, content, vocabulary: words }: RenderContext): void 
     if (!text) continue;
     page.y -= 10;
     page.ensureSpace(30);
-    page.drawTagged("H2", () => page.drawParagraph(label, 0, page.width, { ...SMALL, bold: true }));
-    page.drawParagraph(toPrintable(text), 0, page.width, SMALL);
+    page.drawTagged("H2", () =>
+      page.drawParagraph(label, 0, page.width, { ...SMALL_STYLE, bold: true }),
+    );
+    page.drawParagraph(toPrintable(text), 0, page.width, SMALL_STYLE);
   }
 }
 
@@ -226,20 +236,29 @@ function layOutFooter({ page, content, number }: RenderContext): {
     " ",
   );
   const width = page.width * 0.78;
-  const style = page.fitStyle(text, width, footer ? SMALL : { ...SMALL, breaks: "dashes" });
-  return { lines: page.wrap(text, width, style), style };
+  const style = page.fitStyle(
+    text,
+    width,
+    footer ? SMALL_STYLE : { ...SMALL_STYLE, breaks: "dashes" },
+  );
+  return { lines: page.wrapText(text, width, style), style };
 }
 
 function drawFooter(paper: RenderContext): void {
   const { page, vocabulary: words } = paper;
-  const top = PAGE.margin + page.footerHeight - FOOTER_RULE_SPACE;
+  const top = PAGE_LAYOUT.margin + page.footerHeight - FOOTER_RULE_SPACE;
   const { lines, style } = layOutFooter(paper);
   page.drawUntagged(() =>
     page.forEachPage((index, pages) => {
       page.drawBox(0, top, page.width, 0.5, 0.75);
       for (const [line, text] of lines.entries())
-        page.drawText(text, 0, style, top - 6 - line * computeLineHeight(SMALL));
-      page.drawText(words.page(index, pages), page.width, { ...SMALL, align: "right" }, top - 6);
+        page.drawText(text, 0, style, top - 6 - line * computeLineHeight(SMALL_STYLE));
+      page.drawText(
+        words.page(index, pages),
+        page.width,
+        { ...SMALL_STYLE, align: "right" },
+        top - 6,
+      );
     }),
   );
 }
@@ -250,7 +269,7 @@ function drawTextBox(page: Typesetter, paragraphs: { text: string; style: TextSt
   const width = page.width - 2 * inset;
   const set = paragraphs.map(({ text, style: requested }) => {
     const style = page.fitStyle(text, width, requested);
-    return { lines: page.wrap(text, width, style), style };
+    return { lines: page.wrapText(text, width, style), style };
   });
   const heights = set.map(({ lines, style }) => lines.length * computeLineHeight(style));
   const height = heights.reduce((sum, one) => sum + one, 0) + 2 * inset - 4;

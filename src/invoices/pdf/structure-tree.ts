@@ -5,13 +5,13 @@
 import type { PDFDocument, PDFOperator, PDFPage, PDFRef } from "pdf-lib";
 
 /** Standard structure types (14.8.4). */
-export type Tag = "H1" | "H2" | "P" | "Table" | "TR" | "TH" | "TD";
+export type StructureTag = "H1" | "H2" | "P" | "Table" | "TR" | "TH" | "TD";
 
-interface Element {
-  tag: Tag | "Document";
-  kids: (Element | MarkedContent)[];
+interface StructureElement {
+  tag: StructureTag | "Document";
+  kids: (StructureElement | MarkedContent)[];
   /** Of a cell: the columns it spans. */
-  columns: number;
+  columnSpan: number;
 }
 
 /** A part of a page's content, numbered from 0 on each page. */
@@ -25,24 +25,24 @@ type PdfLib = Pick<typeof import("pdf-lib"), "PDFName" | "PDFOperator" | "PDFOpe
 /** Builds the structure while the pages are set. */
 export class StructureTree {
   readonly #lib: PdfLib;
-  readonly #root: Element = { tag: "Document", kids: [], columns: 1 };
+  readonly #root: StructureElement = { tag: "Document", kids: [], columnSpan: 1 };
   #openElement = this.#root;
   #isArtifact = false;
   /** The element of each marked content, by page. */
-  readonly #elementsByPage = new Map<PDFPage, Element[]>();
+  readonly #elementsByPage = new Map<PDFPage, StructureElement[]>();
 
   constructor(lib: PdfLib) {
     this.#lib = lib;
   }
 
   /** Puts what runs into a new element of the one that is open. */
-  runInElement(tag: Tag, run: () => void, columns = 1): void {
+  runInElement(tag: StructureTag, run: () => void, columns = 1): void {
     if (this.#isArtifact) {
       run();
       return;
     }
     const outer = this.#openElement;
-    const element: Element = { tag, kids: [], columns };
+    const element: StructureElement = { tag, kids: [], columnSpan: columns };
     outer.kids.push(element);
     this.#openElement = element;
     run();
@@ -50,7 +50,7 @@ export class StructureTree {
   }
 
   /** Like `runInElement`, unless an element is open already: text is always in one. */
-  runInAnyElement(tag: Tag, run: () => void): void {
+  runInAnyElement(tag: StructureTag, run: () => void): void {
     if (this.#openElement === this.#root) this.runInElement(tag, run);
     else run();
   }
@@ -81,11 +81,11 @@ export class StructureTree {
   writeTo({ context, catalog }: PDFDocument): void {
     const { PDFName } = this.#lib;
     const root = context.nextRef();
-    const refs = new Map<Element, PDFRef>();
-    const assignRefs = (element: Element, parent: PDFRef): PDFRef => {
+    const refs = new Map<StructureElement, PDFRef>();
+    const assignRefs = (element: StructureElement, parent: PDFRef): PDFRef => {
       const ref = context.nextRef();
       refs.set(element, ref);
-      const { tag: S, kids, columns: ColSpan } = element;
+      const { tag: S, kids, columnSpan: ColSpan } = element;
       const page = kids.flatMap((kid) => ("page" in kid ? [kid.page] : []))[0];
       const K = kids.map((kid) => {
         if ("tag" in kid) return assignRefs(kid, ref);

@@ -1,10 +1,10 @@
 import type { PDFDocument, PDFFont, PDFPage, RGB } from "pdf-lib";
 import { loadFontkit, loadPdfLib } from "../../packages.ts";
 import type { FontFiles } from "./fonts.ts";
-import { StructureTree, type Tag } from "./structure-tree.ts";
+import { type StructureTag, StructureTree } from "./structure-tree.ts";
 
 /** Points; A4 upright. */
-export const PAGE = { width: 595.28, height: 841.89, margin: 51 };
+export const PAGE_LAYOUT = { width: 595.28, height: 841.89, margin: 51 };
 
 export interface TextStyle {
   size: number;
@@ -47,8 +47,8 @@ export class Typesetter {
     this.#fonts = fonts;
     this.#rgb = rgb;
     this.#structure = tags;
-    this.#page = document.addPage([PAGE.width, PAGE.height]);
-    this.y = PAGE.height - PAGE.margin;
+    this.#page = document.addPage([PAGE_LAYOUT.width, PAGE_LAYOUT.height]);
+    this.y = PAGE_LAYOUT.height - PAGE_LAYOUT.margin;
   }
 
   /**
@@ -79,17 +79,17 @@ export class Typesetter {
   }
 
   get width(): number {
-    return PAGE.width - 2 * PAGE.margin;
+    return PAGE_LAYOUT.width - 2 * PAGE_LAYOUT.margin;
   }
 
   /** Moves to the next page unless this much fits above the footer. */
   ensureSpace(height: number): void {
-    if (this.y - height < PAGE.margin + this.footerHeight) this.addPage();
+    if (this.y - height < PAGE_LAYOUT.margin + this.footerHeight) this.addPage();
   }
 
   addPage(): void {
-    this.#page = this.#document.addPage([PAGE.width, PAGE.height]);
-    this.y = PAGE.height - PAGE.margin;
+    this.#page = this.#document.addPage([PAGE_LAYOUT.width, PAGE_LAYOUT.height]);
+    this.y = PAGE_LAYOUT.height - PAGE_LAYOUT.margin;
     this.onNewPage?.();
   }
 
@@ -106,7 +106,7 @@ export class Typesetter {
     this.#drawInParagraph(() =>
       this.#drawMarked(() =>
         this.#page.drawText(text, {
-          x: PAGE.margin + left,
+          x: PAGE_LAYOUT.margin + left,
           y: y - style.size,
           size: style.size,
           font: style.bold ? this.#fonts.bold : this.#fonts.regular,
@@ -122,7 +122,7 @@ export class Typesetter {
    *
    * @param columns - that a cell spans
    */
-  drawTagged(tag: Tag, set: () => void, columns = 1): void {
+  drawTagged(tag: StructureTag, set: () => void, columns = 1): void {
     if (this.#structure) this.#structure.runInElement(tag, set, columns);
     else set();
   }
@@ -157,7 +157,7 @@ export class Typesetter {
   drawParagraph(text: string, x: number, width: number, requested: TextStyle): void {
     const style = this.fitStyle(text, width, requested);
     this.#drawInParagraph(() => {
-      for (const line of this.wrap(text, width, style)) {
+      for (const line of this.wrapText(text, width, style)) {
         this.ensureSpace(computeLineHeight(style));
         this.drawText(line, style.align === "right" ? x + width : x, style);
         this.y -= computeLineHeight(style);
@@ -173,7 +173,7 @@ export class Typesetter {
   }
 
   /** Breaks text into lines at spaces, and inside words that are too long for a line: see `fitStyle`. */
-  wrap(text: string, width: number, style: TextStyle): string[] {
+  wrapText(text: string, width: number, style: TextStyle): string[] {
     return text.split("\n").flatMap((paragraph) => {
       const lines: string[] = [];
       let line = "";
@@ -232,7 +232,7 @@ export class Typesetter {
     this.drawUntagged(() =>
       this.#drawMarked(() =>
         this.#page.drawRectangle({
-          x: PAGE.margin + x,
+          x: PAGE_LAYOUT.margin + x,
           y: y - height,
           width,
           height,

@@ -13,7 +13,7 @@ export interface Vocabulary {
   phone: string;
   vatNumber: string;
   greeting: string;
-  closing: string;
+  closingText: string;
   position: string;
   description: string;
   quantity: string;
@@ -24,11 +24,11 @@ export interface Vocabulary {
   vat: string;
   total: string;
   rounding: string;
-  paid: string;
-  due: string;
-  reverseCharge: string;
-  outsideScope: string;
-  zeroRated: string;
+  paidTotal: string;
+  amountDue: string;
+  reverseChargeNotice: string;
+  outsideScopeNotice: string;
+  zeroRateNotice: string;
   conversion: string;
   asset: string;
   nativeCoin: string;
@@ -46,7 +46,7 @@ export interface Vocabulary {
   cancels(number: string, date: string): string;
   reason: string;
   reasons: Record<CancellationReason, string>;
-  unregistered: string;
+  unregisteredService: string;
   buyerReference: string;
   /** The list of the payments that an invoice covers. */
   annex: string;
@@ -73,7 +73,7 @@ const ENGLISH: Vocabulary = {
   phone: "Phone",
   vatNumber: "VAT ID",
   greeting: "Thank you for using our services. We invoice the following:",
-  closing: "No further payment is needed.",
+  closingText: "No further payment is needed.",
   position: "No.",
   description: "Description",
   quantity: "Jobs",
@@ -83,12 +83,12 @@ const ENGLISH: Vocabulary = {
   vat: "VAT",
   total: "Total",
   rounding: "Rounding",
-  paid: "Already paid on the blockchain",
-  due: "Amount due",
-  reverseCharge:
+  paidTotal: "Already paid on the blockchain",
+  amountDue: "Amount due",
+  reverseChargeNotice:
     "Reverse charge: VAT is to be accounted for by the recipient (Art. 196, Directive 2006/112/EC).",
-  outsideScope: "No VAT is charged.",
-  zeroRated: "VAT rate of zero.",
+  outsideScopeNotice: "No VAT is charged.",
+  zeroRateNotice: "VAT rate of zero.",
   conversion: "Conversion",
   asset: "Asset",
   nativeCoin: "Native coin",
@@ -111,7 +111,7 @@ const ENGLISH: Vocabulary = {
     texts: "texts or language changed",
     requested: "a new invoice was requested",
   },
-  unregistered: "unregistered service",
+  unregisteredService: "unregistered service",
   buyerReference: "Your reference",
   annex: "Annex: payments covered",
   annexNote:
@@ -137,7 +137,7 @@ const GERMAN: Vocabulary = {
   phone: "Telefon",
   vatNumber: "USt-IdNr.",
   greeting: "Vielen Dank für die Nutzung unserer Dienste. Wir berechnen folgende Leistungen:",
-  closing: "Eine weitere Zahlung ist nicht nötig.",
+  closingText: "Eine weitere Zahlung ist nicht nötig.",
   position: "Pos.",
   description: "Beschreibung",
   quantity: "Aufträge",
@@ -147,11 +147,11 @@ const GERMAN: Vocabulary = {
   vat: "USt.",
   total: "Gesamtbetrag",
   rounding: "Rundung",
-  paid: "Bereits auf der Blockchain bezahlt",
-  due: "Zahlbetrag",
-  reverseCharge: "Steuerschuldnerschaft des Leistungsempfängers (§ 13b UStG).",
-  outsideScope: "Es wird keine Umsatzsteuer berechnet.",
-  zeroRated: "Umsatzsteuersatz null.",
+  paidTotal: "Bereits auf der Blockchain bezahlt",
+  amountDue: "Zahlbetrag",
+  reverseChargeNotice: "Steuerschuldnerschaft des Leistungsempfängers (§ 13b UStG).",
+  outsideScopeNotice: "Es wird keine Umsatzsteuer berechnet.",
+  zeroRateNotice: "Umsatzsteuersatz null.",
   conversion: "Umrechnung",
   asset: "Einheit",
   nativeCoin: "Native Währung",
@@ -175,7 +175,7 @@ const GERMAN: Vocabulary = {
     texts: "Texte oder Sprache haben sich geändert",
     requested: "eine neue Rechnung wurde angefordert",
   },
-  unregistered: "nicht registrierter Dienst",
+  unregisteredService: "nicht registrierter Dienst",
   buyerReference: "Ihre Referenz",
   annex: "Anlage: berechnete Zahlungen",
   annexNote:

@@ -25,10 +25,10 @@ export interface PriceSourceEnv {
   PRICE_SOURCE_KEY?: string;
 }
 
-const TIMEOUT_MS = 4_000;
+const FETCH_TIMEOUT_MS = 4_000;
 /** Time that a request reserves for storing prices and answering. */
-const RESERVE_MS = 1_000;
-const MAX_BYTES = 256 * 1024;
+const DEADLINE_MARGIN_MS = 1_000;
+const MAX_RESPONSE_BYTES = 256 * 1024;
 /** Digits of a rate: prices have some ten, and the minor unit of a token up to eighteen more. */
 const RATE_DIGITS = 30;
 
@@ -78,14 +78,14 @@ async function fetchPrice(
   { currency, month }: { currency: Currency; month: Month },
   deadline: number,
 ): Promise<string | null> {
-  const [year, monthOfYear, day] = formatDay(month.end).split("-");
+  const [year, monthOfYear, day] = formatDay(month.endAt).split("-");
   const url = `${base}/coins/${encodeURIComponent(coin)}/history?date=${day}-${monthOfYear}-${year}&localization=false`;
-  const timeoutMs = Math.min(TIMEOUT_MS, deadline - RESERVE_MS - Date.now());
+  const timeoutMs = Math.min(FETCH_TIMEOUT_MS, deadline - DEADLINE_MARGIN_MS - Date.now());
   if (timeoutMs <= 0) throw toTimeoutError();
   try {
     const { status, body } = await fetchPublic(url, {
       timeoutMs,
-      maxBytes: MAX_BYTES,
+      maxBytes: MAX_RESPONSE_BYTES,
       headers: {
         accept: "application/json",
         ...(env.PRICE_SOURCE_KEY && { "x-cg-pro-api-key": env.PRICE_SOURCE_KEY }),
@@ -94,7 +94,7 @@ async function fetchPrice(
       resolverUrl: env.DNS_OVER_HTTPS_URL,
     });
     if (status === 404) return null;
-    if (status !== 200) throw toSourceError(`status ${status}`);
+    if (status !== 200) throw toPriceSourceError(`status ${status}`);
     const answer = createResponseSchema(currency).safeParse(
       JSON.parse(new TextDecoder().decode(body)),
     );
@@ -103,7 +103,7 @@ async function fetchPrice(
   } catch (error) {
     if (error instanceof PublicFetchError && error.reason === "timeout") throw toTimeoutError();
     if (error instanceof PublicFetchError || error instanceof SyntaxError)
-      throw toSourceError(error.message);
+      throw toPriceSourceError(error.message);
     throw error;
   }
 }
@@ -112,7 +112,7 @@ function toTimeoutError(): ApiError {
   return new ApiError(504, "The price source did not answer in time", { retryAfter: 5 });
 }
 
-function toSourceError(why: string): ApiError {
+function toPriceSourceError(why: string): ApiError {
   log("error", "invoices.price_source_failed", { why });
   return new ApiError("price_source_failed", "The price source failed");
 }

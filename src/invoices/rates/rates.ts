@@ -1,7 +1,7 @@
 import pMap from "p-map";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Currency } from "../model/currencies.ts";
 import { divide, parseDecimal, roundHalfUp, toRatePerMinorUnit } from "../model/fractions.ts";
@@ -10,7 +10,7 @@ import { describeUnit } from "../model/token-names.ts";
 import { fetchMonthEndRate, type PriceSourceEnv } from "./price-source.ts";
 
 /** Invoice currency per unit, at the end of a month. */
-export interface Rate {
+export interface InvoiceRate {
   unit: string;
   currency: Currency;
   /** `YYYY-MM`. */
@@ -22,7 +22,7 @@ export interface Rate {
 }
 
 /** Stores a rate in place of an earlier one. */
-export function upsertRate(rate: Rate, now: number): Statement {
+export function upsertRate(rate: InvoiceRate, now: number): Statement {
   return insertRate(
     rate,
     "UPDATE SET rate = excluded.rate, source = excluded.source, updated_at = excluded.updated_at",
@@ -31,7 +31,7 @@ export function upsertRate(rate: Rate, now: number): Statement {
 }
 
 function insertRate(
-  { unit, currency, month, rate, source }: Rate,
+  { unit, currency, month, rate, source }: InvoiceRate,
   whenStored: string,
   now: number,
 ): Statement {
@@ -51,8 +51,8 @@ function insertRate(
 export async function listRates(
   core: Database,
   query: { month: string; currency?: Currency | undefined; limit: number },
-): Promise<(Rate & { updatedAt: string })[]> {
-  const rows = await core.all<Rate & { updatedAt: number }>(
+): Promise<(InvoiceRate & { updatedAt: string })[]> {
+  const rows = await core.all<InvoiceRate & { updatedAt: number }>(
     `SELECT unit, currency, month, rate, source, updated_at AS updatedAt FROM invoice_rate
      WHERE month = ? ${query.currency === undefined ? "" : "AND currency = ?"}
      ORDER BY currency, unit LIMIT ?`,
@@ -60,11 +60,11 @@ export async function listRates(
     ...(query.currency === undefined ? [] : [query.currency]),
     query.limit,
   );
-  return rows.map((row) => ({ ...row, updatedAt: isoTime(row.updatedAt) }));
+  return rows.map((row) => ({ ...row, updatedAt: toIsoTime(row.updatedAt) }));
 }
 
 /** A rate that an invoice uses; `source` is null when it came with the request. */
-export type UsedRate = Pick<Rate, "rate"> & { source: string | null };
+export type UsedRate = Pick<InvoiceRate, "rate"> & { source: string | null };
 
 /** What a request says of rates, by unit. */
 export interface RequestRates {
@@ -103,12 +103,12 @@ export async function findRates(
     rates.set(unit, { rate: perUnit, source: null });
   }
   const listUnitsWithoutRate = () => units.filter((unit) => !rates.has(unit));
-  const addRates = (known: readonly Rate[]) => {
+  const addRates = (known: readonly InvoiceRate[]) => {
     for (const { unit, rate, source } of known) rates.set(unit, { rate, source });
   };
   addRates(await readRates(core, listUnitsWithoutRate(), at));
   // A month has no closing price before it is over.
-  if (at.month.end <= now) {
+  if (at.month.endAt <= now) {
     await fetchAndStoreRates(
       env,
       core,
@@ -158,7 +158,7 @@ export async function fetchAndStoreRates(
     if (found === null) return;
     const rate = { unit, currency: at.currency, month: at.month.text, ...found };
     const last = before.find((one) => one.unit === unit);
-    if (last !== undefined && isFarApart(rate.rate, last.rate))
+    if (last !== undefined && areRatesFarApart(rate.rate, last.rate))
       throw toImplausibleRateError("CurrencyConversion", rate, last);
     await core.batch([insertRate(rate, "NOTHING", now)]);
   };
@@ -170,9 +170,9 @@ export async function readRates(
   core: Database,
   units: readonly string[],
   { currency, month }: { currency: Currency; month: Month },
-): Promise<Rate[]> {
+): Promise<InvoiceRate[]> {
   if (units.length === 0) return [];
-  return core.all<Rate>(
+  return core.all<InvoiceRate>(
     `SELECT unit, currency, month, rate, source FROM invoice_rate
      WHERE month = ? AND currency = ? AND unit IN (SELECT value FROM json_each(?))`,
     month.text,
@@ -186,10 +186,10 @@ export async function readRatesBefore(
   core: Database,
   units: readonly string[],
   { currency, month }: { currency: Currency; month: Month },
-): Promise<Rate[]> {
+): Promise<InvoiceRate[]> {
   if (units.length === 0) return [];
   // With max(), SQLite takes the other columns from the row that has it.
-  return core.all<Rate>(
+  return core.all<InvoiceRate>(
     `SELECT unit, currency, max(month) AS month, rate, source FROM invoice_rate
      WHERE month < ? AND currency = ? AND unit IN (SELECT value FROM json_each(?)) GROUP BY unit`,
     month.text,
@@ -202,7 +202,7 @@ export async function readRatesBefore(
 const MAX_RATE_FACTOR = 100n;
 
 /** A rate, as a message names it. */
-export interface NamedRate {
+export interface UnitRate {
   unit: string;
   currency: Currency;
   /** Invoice currency per minor unit, decimal text above zero. */
@@ -210,7 +210,7 @@ export interface NamedRate {
 }
 
 /** A rate that is known, to hold another one against. */
-export interface KnownRate {
+export interface ReferenceRate {
   rate: string;
   /** `YYYY-MM`. */
   month: string;
@@ -219,13 +219,17 @@ export interface KnownRate {
 }
 
 /** Whether one rate is `MAX_RATE_FACTOR` times another, or a fraction of it that is as small. */
-export function isFarApart(rate: string, other: string): boolean {
+export function areRatesFarApart(rate: string, other: string): boolean {
   const { numerator, denominator } = divide(parseDecimal(rate), parseDecimal(other));
   return numerator >= MAX_RATE_FACTOR * denominator || denominator >= MAX_RATE_FACTOR * numerator;
 }
 
 /** 400 that says by which factor a rate is off. */
-export function toImplausibleRateError(field: string, rate: NamedRate, known: KnownRate): ApiError {
+export function toImplausibleRateError(
+  field: string,
+  rate: UnitRate,
+  known: ReferenceRate,
+): ApiError {
   const quotient = divide(parseDecimal(rate.rate), parseDecimal(known.rate));
   const isMore = quotient.numerator >= quotient.denominator;
   const factor = isMore

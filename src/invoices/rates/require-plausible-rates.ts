@@ -3,7 +3,7 @@ import { ApiError } from "../../http/errors.ts";
 import { MINOR_UNIT_DIGITS } from "../model/currencies.ts";
 import {
   formatDecimal,
-  isZero,
+  isZeroDecimal,
   multiply,
   parseDecimal,
   roundHalfUp,
@@ -14,17 +14,17 @@ import { type Month, parseMonth } from "../model/month.ts";
 import { describeUnit } from "../model/token-names.ts";
 import type { PriceSourceEnv } from "./price-source.ts";
 import {
+  areRatesFarApart,
   fetchAndStoreRates,
-  isFarApart,
-  type KnownRate,
-  type Rate,
+  type InvoiceRate,
+  type ReferenceRate,
   readRates,
   readRatesBefore,
   toImplausibleRateError,
 } from "./rates.ts";
 
 /** Where rates are looked up, and until when. */
-interface RateLookup {
+interface RateLookupContext {
   env: PriceSourceEnv;
   core: Database;
   /** Epoch milliseconds. */
@@ -44,14 +44,14 @@ interface RateLookup {
  * @throws ApiError 400 naming `CurrencyConversion`; 502 or 504 when the price source fails
  */
 export async function requirePlausibleRates(
-  { env, core, now, deadline }: RateLookup,
+  { env, core, now, deadline }: RateLookupContext,
   content: InvoiceContent,
   month: Month,
   previous: InvoiceContent | null,
 ): Promise<void> {
   for (const one of content.conversions) requireNonzeroAmount(one, content);
   const { gross } = content.totals;
-  if (isZero(gross)) throw toZeroAmountError("what was paid", content, gross);
+  if (isZeroDecimal(gross)) throw toZeroAmountError("what was paid", content, gross);
 
   const { currency } = content;
   const requestRates = content.conversions.filter(({ source }) => source === null);
@@ -62,16 +62,16 @@ export async function requirePlausibleRates(
     ...(await readRatesBefore(core, units, at)),
   ];
   const unknown = units.filter((unit) => !stored.some((one) => one.unit === unit));
-  if (unknown.length > 0 && month.end <= now) {
+  if (unknown.length > 0 && month.endAt <= now) {
     await fetchAndStoreRates(env, core, unknown, at, false, now, deadline);
     stored.push(...(await readRates(core, unknown, at)));
   }
   const before = previous?.currency === currency ? previous : null;
   for (const rate of requestRates) {
     const last = before?.conversions.find(({ unit }) => unit === rate.unit);
-    const known: KnownRate[] = stored.filter(({ unit }) => unit === rate.unit);
+    const known: ReferenceRate[] = stored.filter(({ unit }) => unit === rate.unit);
     if (last !== undefined) known.push({ ...last, month: month.text });
-    const far = known.find((one) => isFarApart(rate.rate, one.rate));
+    const far = known.find((one) => areRatesFarApart(rate.rate, one.rate));
     if (far !== undefined)
       throw toImplausibleRateError("CurrencyConversion", { ...rate, currency }, far);
   }
@@ -82,7 +82,7 @@ export async function requirePlausibleRates(
  *
  * @throws ApiError 400 naming `rate`
  */
-export async function requirePlausibleRate(core: Database, rate: Rate): Promise<void> {
+export async function requirePlausibleRate(core: Database, rate: InvoiceRate): Promise<void> {
   const month = parseMonth(rate.month);
   if (month === null) throw new ApiError(400, "month: must be a month, YYYY-MM");
   const at = { currency: rate.currency, month };
@@ -90,7 +90,7 @@ export async function requirePlausibleRate(core: Database, rate: Rate): Promise<
     ...(await readRates(core, [rate.unit], at)),
     ...(await readRatesBefore(core, [rate.unit], at)),
   ];
-  const far = known.find((one) => isFarApart(rate.rate, one.rate));
+  const far = known.find((one) => areRatesFarApart(rate.rate, one.rate));
   if (far !== undefined) throw toImplausibleRateError("rate", rate, far);
 }
 

@@ -3,7 +3,7 @@
  * tokens leaves no room for the script in its transactions.
  */
 import { NETWORKS, type Network } from "../../chain/network.ts";
-import { type Database, db, violates } from "../../db/client.ts";
+import { type Database, openDb, violates } from "../../db/client.ts";
 import { unseal } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import { AUTOMATIC_REQUESTER } from "../../escrow/model/intent.ts";
@@ -16,7 +16,7 @@ import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { loadContractScript } from "../../sources/contracts/load-contract-script.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
 import { createProvider } from "../../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../../sources/source-row.ts";
+import { type SourceRow, toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
 import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
 import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
 import { insertReferenceScript } from "../../wallets/reference-scripts/store.ts";
@@ -48,7 +48,7 @@ export async function publishNeededScripts(
   deadline: number,
 ): Promise<void> {
   for (const network of NETWORKS) {
-    const database = db(env, network, { writes: "idempotent", deadline });
+    const database = openDb(env, network, { writes: "idempotent", deadline });
     const isTold = env.AUTO_REFERENCE_SCRIPT === "false";
     const needy = await listOversizedEscrows(database, network, Date.now(), isTold);
     if (needy.length === 0) continue;
@@ -100,12 +100,16 @@ async function requestPublication(
   },
 ): Promise<void> {
   const { sourceId, vkeys, requestId, deadline } = need;
-  const core = db(env, undefined, { deadline });
+  const core = openDb(env, undefined, { deadline });
   const source = await findActiveSource(core, sourceId);
   const wallet = source && (await findPublisher(core, source, vkeys));
   if (!source || !wallet) return;
   const { network } = source;
-  const apiKey = await unseal(env, providerKeyPlace(sourceId), source.rpcProviderApiKey);
+  const apiKey = await unseal(
+    env,
+    toProviderKeyEncryptionContext(sourceId),
+    source.rpcProviderApiKey,
+  );
   const provider = await createProvider(env, network, apiKey, "wallet");
   const script = await loadContractScript(env, provider, source);
   if (script === null) return;

@@ -1,14 +1,14 @@
-import { type Database, db, violates } from "../../db/client.ts";
+import { type Database, openDb, violates } from "../../db/client.ts";
 import { unseal } from "../../db/sealed.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { loadContractScript } from "../../sources/contracts/load-contract-script.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
 import { createProvider } from "../../sources/provider.ts";
-import { providerKeyPlace, type SourceRow } from "../../sources/source-row.ts";
+import { type SourceRow, toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
 import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { upsertTasks } from "../../wallets/queue/store.ts";
@@ -20,7 +20,7 @@ import {
   updateReferenceScript,
 } from "../../wallets/reference-scripts/store.ts";
 import type { ReferenceScriptRow } from "../../wallets/reference-scripts/tables.ts";
-import type { PublishBody, ReferenceScriptRecord } from "./schemas.ts";
+import type { PublishScriptBody, ReferenceScriptRecord } from "./schemas.ts";
 
 /**
  * Has a wallet of a source publish the script of the source's contract.
@@ -28,16 +28,16 @@ import type { PublishBody, ReferenceScriptRecord } from "./schemas.ts";
  * @param now - epoch milliseconds
  * @throws ApiError 404, 409, 502; ProviderError
  */
-export async function publishScript(
+export async function requestScriptPublication(
   c: AppContext,
-  { id, walletId }: PublishBody,
+  { id, walletId }: PublishScriptBody,
   now: number,
 ): Promise<ReferenceScriptRecord> {
   const { deadline, caller, requestId } = c.var;
-  const core = db(c.env, undefined, { writes: "idempotent", deadline });
+  const core = openDb(c.env, undefined, { writes: "idempotent", deadline });
   const source = await requireSource(core, id);
   const wallet = await requirePublisher(core, source, walletId);
-  const apiKey = await unseal(c.env, providerKeyPlace(id), source.rpcProviderApiKey);
+  const apiKey = await unseal(c.env, toProviderKeyEncryptionContext(id), source.rpcProviderApiKey);
   const provider = await createProvider(c.env, source.network, apiKey, "wallet");
   const script = await loadContractScript(c.env, provider, source);
   if (script === null)
@@ -45,7 +45,7 @@ export async function publishScript(
       "chain_provider_failed",
       "Neither the chain provider nor the payment source gives the contract's script",
     );
-  const database = db(c.env, source.network, { writes: "idempotent", deadline });
+  const database = openDb(c.env, source.network, { writes: "idempotent", deadline });
   const made = { source, wallet, script, createdById: caller.id };
   const { row, statements } = insertReferenceScript(database, made, now);
   const detail = { paymentSourceId: id, scriptHash: script.hash, walletVkey: wallet.vkey };
@@ -70,15 +70,15 @@ export async function publishScript(
  * @param now - epoch milliseconds
  * @throws ApiError 404, 409
  */
-export async function withdrawScript(
+export async function requestScriptWithdrawal(
   c: AppContext,
   id: string,
   now: number,
 ): Promise<ReferenceScriptRecord> {
   const { deadline, requestId } = c.var;
-  const core = db(c.env, undefined, { deadline });
+  const core = openDb(c.env, undefined, { deadline });
   const source = await requireSource(core, id);
-  const database = db(c.env, source.network, { writes: "idempotent", deadline });
+  const database = openDb(c.env, source.network, { writes: "idempotent", deadline });
   const row = await findReferenceScript(database, id);
   if (!row) throw new ApiError(404, "id: the payment source has no reference script");
   if (row.state !== "Published")
@@ -110,8 +110,8 @@ export async function getReferenceScript(
   id: string,
 ): Promise<ReferenceScriptRecord> {
   const { deadline } = c.var;
-  const source = await requireSource(db(c.env, undefined, { deadline }), id);
-  const row = await findReferenceScript(db(c.env, source.network, { deadline }), id);
+  const source = await requireSource(openDb(c.env, undefined, { deadline }), id);
+  const row = await findReferenceScript(openDb(c.env, source.network, { deadline }), id);
   if (!row) throw new ApiError(404, "id: the payment source has no reference script");
   return toReferenceScriptRecord(row);
 }
@@ -147,7 +147,7 @@ function toReferenceScriptRecord(row: ReferenceScriptRow): ReferenceScriptRecord
   return {
     ...{ id, paymentSourceId: sourceId, walletVkey, scriptHash, scriptSize: cbor.length / 2 },
     ...{ state, output, deposit, txHash, error: row.error ?? task?.reason ?? null },
-    createdAt: isoTime(row.createdAt),
-    updatedAt: isoTime(Math.max(row.updatedAt, task?.updatedAt ?? 0)),
+    createdAt: toIsoTime(row.createdAt),
+    updatedAt: toIsoTime(Math.max(row.updatedAt, task?.updatedAt ?? 0)),
   };
 }

@@ -2,42 +2,42 @@ import * as z from "zod";
 import {
   described,
   EXAMPLE_TX_HASH,
-  hexText,
-  minorUnits,
+  hexField,
+  idField,
+  minorUnitsField,
   named,
-  recordId,
-  responseText,
-  timestamp,
-  walletVkey,
+  textField,
+  timestampField,
+  walletVkeyField,
 } from "../../http/openapi/fields.ts";
-import { text } from "../../http/openapi/parameters.ts";
+import { textParameter } from "../../http/openapi/parameters.ts";
 import { REFERENCE_SCRIPT_STATES } from "../../wallets/reference-scripts/tables.ts";
 
 const EXAMPLE_SOURCE_ID = "01m80ydypnk4jnwav628wda9nd";
 
-export const publishBody = z.object({
-  id: described(text(), "Id of the payment source.", EXAMPLE_SOURCE_ID),
+export const publishScriptBody = z.object({
+  id: described(textParameter(), "Id of the payment source.", EXAMPLE_SOURCE_ID),
   walletId: described(
-    text().optional(),
+    textParameter().optional(),
     "Wallet of the source that publishes the script and keeps the deposit. Omitted: the first wallet that `drives` allows.",
     "01m80ydypnw7zfztc441hghgzn",
   ),
 });
 
-export type PublishBody = z.output<typeof publishBody>;
+export type PublishScriptBody = z.output<typeof publishScriptBody>;
 
-export const withdrawBody = z.object({
-  id: described(text(), "Id of the payment source.", EXAMPLE_SOURCE_ID),
+export const withdrawScriptBody = z.object({
+  id: described(textParameter(), "Id of the payment source.", EXAMPLE_SOURCE_ID),
 });
 
 export const referenceScriptRecord = named(
   "ReferenceScript",
   "A contract's script in an output on the chain, to which transactions refer.",
   z.object({
-    id: recordId("the reference script", "01m80yk2v7n4q8s1w5x9z3b6cd"),
-    paymentSourceId: recordId("the payment source", EXAMPLE_SOURCE_ID),
-    walletVkey: walletVkey("the wallet whose output has the script"),
-    scriptHash: hexText(
+    id: idField("the reference script", "01m80yk2v7n4q8s1w5x9z3b6cd"),
+    paymentSourceId: idField("the payment source", EXAMPLE_SOURCE_ID),
+    walletVkey: walletVkeyField("the wallet whose output has the script"),
+    scriptHash: hexField(
       56,
       "Hash of the script.",
       "a15ce9d82d2f67645fc624e2edac03c6f1c106d0ad1af5815a3b14ad",
@@ -58,7 +58,7 @@ export const referenceScriptRecord = named(
       `${EXAMPLE_TX_HASH}#0`,
     ),
     deposit: described(
-      minorUnits("").nullable(),
+      minorUnitsField("").nullable(),
       "Native coin in the output, in minor units, which a withdrawal returns. Null: no output yet.",
       "44138710",
     ),
@@ -68,12 +68,12 @@ export const referenceScriptRecord = named(
       EXAMPLE_TX_HASH,
     ),
     error: described(
-      responseText("").nullable(),
+      textField("").nullable(),
       "Why the settlement failed, or what it waits for. Null: neither.",
       null,
     ),
-    createdAt: timestamp("Time of the request."),
-    updatedAt: timestamp("Time of the last change."),
+    createdAt: timestampField("Time of the request."),
+    updatedAt: timestampField("Time of the last change."),
   }),
 );
 

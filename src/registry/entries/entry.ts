@@ -5,7 +5,7 @@ export const ENTRY_STATUSES = ["Online", "Offline", "Deregistered", "Invalid"] a
 export type EntryStatus = (typeof ENTRY_STATUSES)[number];
 
 /** The results of health checks. */
-export type Health = "Online" | "Offline" | "Invalid";
+export type AgentHealth = "Online" | "Offline" | "Invalid";
 
 /** What transactions change. A rollback restores it as a whole. */
 export interface EntryState {
@@ -28,7 +28,7 @@ export interface EntryRecord {
   /** Policy id and asset name, hex. */
   agentIdentifier: string;
   state: EntryState;
-  health: Health;
+  health: AgentHealth;
   /** Epoch milliseconds. */
   createdAt: number;
   revision: number;
@@ -43,7 +43,7 @@ export interface EntryRow {
   source_url: string | null;
   agent_identifier: string;
   state: string;
-  health: Health;
+  health: AgentHealth;
   created_at: number;
   revision: number;
 }
@@ -71,12 +71,12 @@ export function toEntryRecord(row: EntryRow): EntryRecord {
 export const UNMINTED_STATE: EntryState = { supply: "0", profile: null, reason: null };
 
 /** A burned token is `Deregistered` and an unreadable one `Invalid`, whatever checks say. */
-export function statusOf({ supply, profile }: EntryState, health: Health): EntryStatus {
+export function statusOf({ supply, profile }: EntryState, health: AgentHealth): EntryStatus {
   if (BigInt(supply) <= 0n) return "Deregistered";
   return profile === null ? "Invalid" : health;
 }
 
 /** Whether there is an agent to be checked. */
-export function isChecked({ supply, profile }: EntryState): boolean {
+export function isCheckable({ supply, profile }: EntryState): boolean {
   return BigInt(supply) > 0n && profile !== null;
 }

@@ -1,16 +1,16 @@
 import * as z from "zod";
 import type { PaymentSourceType } from "../../chain/network.ts";
 import {
-  AMOUNT,
+  amountField,
   joinChunks,
   LEDGER_NAME,
-  list,
-  OPTIONAL_TEXT,
-  record,
+  listField,
+  optionalTextField,
+  recordField,
   sourceTypeOf,
-  TEXT,
-  UNIT,
-  VERSION,
+  textField,
+  unitField,
+  versionField,
 } from "../metadata/fields.ts";
 
 /** An amount of a price: decimal text of minor units; `unit` is `""` for the native coin. */
@@ -72,10 +72,10 @@ const MAX_LISTED_PROBLEMS = 5;
  */
 export function readProfile(value: unknown): ProfileResult {
   if (value === undefined) return { ok: false, reason: "metadata: is missing" };
-  const version = record({ metadata_version: VERSION }).safeParse(value);
+  const version = recordField({ metadata_version: versionField }).safeParse(value);
   if (!version.success) return { ok: false, reason: reasonOf(version.error) };
   const parsed = (
-    version.data.metadata_version === 1 ? METADATA_VERSION_1 : METADATA_VERSION_2
+    version.data.metadata_version === 1 ? metadataV1Schema : metadataV2Schema
   ).safeParse(value);
   return parsed.success
     ? { ok: true, profile: parsed.data }
@@ -92,27 +92,31 @@ function reasonOf({ issues }: z.ZodError): string {
 }
 
 const BASE_FIELDS = {
-  name: TEXT,
-  description: OPTIONAL_TEXT,
-  api_base_url: TEXT,
-  image: TEXT,
-  tags: list(TEXT, 1, 1000),
-  example_output: list(record({ name: TEXT, mime_type: TEXT, url: TEXT }), 0, 1000).optional(),
-  capability: record({ name: OPTIONAL_TEXT, version: OPTIONAL_TEXT }).optional(),
-  author: record({
-    name: TEXT,
-    organization: OPTIONAL_TEXT,
-    contact_email: OPTIONAL_TEXT,
-    contact_other: OPTIONAL_TEXT,
+  name: textField,
+  description: optionalTextField,
+  api_base_url: textField,
+  image: textField,
+  tags: listField(textField, 1, 1000),
+  example_output: listField(
+    recordField({ name: textField, mime_type: textField, url: textField }),
+    0,
+    1000,
+  ).optional(),
+  capability: recordField({ name: optionalTextField, version: optionalTextField }).optional(),
+  author: recordField({
+    name: textField,
+    organization: optionalTextField,
+    contact_email: optionalTextField,
+    contact_other: optionalTextField,
   }),
-  legal: record({
-    privacy_policy: OPTIONAL_TEXT,
-    terms: OPTIONAL_TEXT,
-    other: OPTIONAL_TEXT,
+  legal: recordField({
+    privacy_policy: optionalTextField,
+    terms: optionalTextField,
+    other: optionalTextField,
   }).optional(),
 };
 
-const PRICING_TYPE = z.unknown().transform((value, problems) => {
+const pricingTypeField = z.unknown().transform((value, problems) => {
   const text = joinChunks(value, problems);
   const found = PRICING_TYPES.find((type) => type === text);
   if (found !== undefined) return found;
@@ -121,26 +125,27 @@ const PRICING_TYPE = z.unknown().transform((value, problems) => {
 });
 
 /** `{pricingType, <list>: [{amount, <unit>}]}`: the two versions name the inner fields differently. */
-function pricing(listName: string, unitName: string, unit: z.ZodType<string> = UNIT) {
-  return record({ pricingType: PRICING_TYPE, [listName]: z.unknown().optional() }).transform(
-    (value, problems): AgentProfile["pricing"] => {
-      const type = value.pricingType as AgentProfile["pricing"]["type"];
-      if (type !== "Fixed") return { type, amounts: [] };
-      const price = record({ amount: AMOUNT, [unitName]: unit });
-      const parsed = list(price, 1, MAX_PRICES).safeParse(value[listName]);
-      if (parsed.success)
-        return {
-          type,
-          amounts: parsed.data.map((one) => ({
-            amount: String(one.amount),
-            unit: String(one[unitName]),
-          })),
-        };
-      for (const { path, message } of parsed.error.issues)
-        problems.addIssue({ code: "custom", path: [listName, ...path], message });
-      return z.NEVER;
-    },
-  );
+function pricingField(listName: string, unitName: string, unit: z.ZodType<string> = unitField) {
+  return recordField({
+    pricingType: pricingTypeField,
+    [listName]: z.unknown().optional(),
+  }).transform((value, problems): AgentProfile["pricing"] => {
+    const type = value.pricingType as AgentProfile["pricing"]["type"];
+    if (type !== "Fixed") return { type, amounts: [] };
+    const price = recordField({ amount: amountField, [unitName]: unit });
+    const parsed = listField(price, 1, MAX_PRICES).safeParse(value[listName]);
+    if (parsed.success)
+      return {
+        type,
+        amounts: parsed.data.map((one) => ({
+          amount: String(one.amount),
+          unit: String(one[unitName]),
+        })),
+      };
+    for (const { path, message } of parsed.error.issues)
+      problems.addIssue({ code: "custom", path: [listName, ...path], message });
+    return z.NEVER;
+  });
 }
 
 type BaseFields = z.output<z.ZodObject<typeof BASE_FIELDS>>;
@@ -182,32 +187,34 @@ function toProfile(
   };
 }
 
-const METADATA_VERSION_1 = record({
+const metadataV1Schema = recordField({
   ...BASE_FIELDS,
-  agentPricing: pricing("fixedPricing", "unit"),
+  agentPricing: pricingField("fixedPricing", "unit"),
 }).transform((value) => toProfile(value, value.agentPricing, 1));
 
 /** A payment source without an address cannot be paid to. */
-const SETTLEMENT = record({ address: TEXT });
+const settlementSchema = recordField({ address: textField });
 
-const PAYMENT_SOURCE = record({
-  chain: TEXT,
+const paymentSourceSchema = recordField({
+  chain: textField,
   network: z.unknown().optional(),
   settlement: z.unknown().optional(),
   pricing: z.unknown().optional(),
 });
 
-const PARTIAL_SETTLEMENT = z.object({
-  paymentSourceType: OPTIONAL_TEXT,
-  address: OPTIONAL_TEXT,
+const partialSettlementSchema = z.object({
+  paymentSourceType: optionalTextField,
+  address: optionalTextField,
 });
 
-function toListedSource(source: z.output<typeof PAYMENT_SOURCE>): ListedSource {
-  const network = OPTIONAL_TEXT.safeParse(source.network);
-  const settlement = PARTIAL_SETTLEMENT.safeParse(source.settlement);
+function toListedSource(source: z.output<typeof paymentSourceSchema>): ListedSource {
+  const network = optionalTextField.safeParse(source.network);
+  const settlement = partialSettlementSchema.safeParse(source.settlement);
   const isOnLedger = source.chain === LEDGER_NAME;
   // Other chains have no unit that may be left out.
-  const price = pricing("fixed", "asset", isOnLedger ? UNIT : TEXT).safeParse(source.pricing);
+  const price = pricingField("fixed", "asset", isOnLedger ? unitField : textField).safeParse(
+    source.pricing,
+  );
   return {
     isOnLedger,
     network: network.data ?? null,
@@ -218,17 +225,18 @@ function toListedSource(source: z.output<typeof PAYMENT_SOURCE>): ListedSource {
 }
 
 /** The price is that of the first payment source on our ledger; without one the agent is free. */
-const METADATA_VERSION_2 = record({
+const metadataV2Schema = recordField({
   ...BASE_FIELDS,
-  supported_payment_sources: list(PAYMENT_SOURCE, 1, MAX_PRICES),
+  supported_payment_sources: listField(paymentSourceSchema, 1, MAX_PRICES),
 }).transform((value, problems): AgentProfile => {
   const position = value.supported_payment_sources.findIndex(
-    ({ chain, settlement }) => chain === LEDGER_NAME && SETTLEMENT.safeParse(settlement).success,
+    ({ chain, settlement }) =>
+      chain === LEDGER_NAME && settlementSchema.safeParse(settlement).success,
   );
   const source = value.supported_payment_sources[position];
   const paymentSources = value.supported_payment_sources.map(toListedSource);
   if (!source) return { ...toProfile(value, { type: "Free", amounts: [] }, 2), paymentSources };
-  const price = pricing("fixed", "asset").safeParse(source.pricing);
+  const price = pricingField("fixed", "asset").safeParse(source.pricing);
   if (price.success) return { ...toProfile(value, price.data, 2), paymentSources };
   for (const { path, message } of price.error.issues)
     problems.addIssue({

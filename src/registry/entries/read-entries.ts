@@ -11,7 +11,7 @@ export const ENTRY_DOCUMENTS: DocumentTable = {
   table: "registry_entry",
   version: DOC_VERSION,
   columns: ENTRY_COLUMNS,
-  render: renderOutdated,
+  render: renderEntryRow,
 };
 
 /** All that an entry is rendered from, of the table `e`. */
@@ -40,11 +40,11 @@ export function pageSql(where: string, orderAndLimit: string): string {
  */
 export function renderPage(rows: EntryPageRow[]): string {
   return rows
-    .map((row) => renderPageEntry(row, row.doc ?? renderOutdated(row.outdated ?? "[]")))
+    .map((row) => renderPageEntry(row, row.doc ?? renderEntryRow(row.outdated ?? "[]")))
     .join(",");
 }
 
-function renderOutdated(row: string): string {
+function renderEntryRow(row: string): string {
   return renderEntry(toEntryRecord(parseJsonRow<EntryRow>(ENTRY_COLUMNS, row)));
 }
 

@@ -3,9 +3,9 @@ import { type Statement, statement } from "../../db/client.ts";
 import { computeCapabilityId } from "./capability.ts";
 import type { EntryStatus } from "./entry.ts";
 import { pageSql } from "./read-entries.ts";
-import type { listBody } from "./schemas.ts";
+import type { entryListBody } from "./schemas.ts";
 
-export type ListBody = z.output<typeof listBody>;
+export type EntryListBody = z.output<typeof entryListBody>;
 
 /**
  * One page of a list, newest first by id, after `cursorId`. Only the filters that were sent are in
@@ -16,7 +16,7 @@ export type ListBody = z.output<typeof listBody>;
  *
  * @param among - ids of the entries that count; all of them when omitted
  */
-export function buildRegistryListQuery(body: ListBody, among?: string[]): Statement {
+export function buildRegistryListQuery(body: EntryListBody, among?: string[]): Statement {
   const params: unknown[] = [];
   const where: string[] = [];
   const addCondition = (condition: string, value: unknown) => {
@@ -66,6 +66,6 @@ export function buildRegistryListQuery(body: ListBody, among?: string[]): Statem
 }
 
 /** Without a filter only agents that are online are listed. */
-export function selectStatuses({ status }: NonNullable<ListBody["filter"]>): EntryStatus[] {
+export function selectStatuses({ status }: NonNullable<EntryListBody["filter"]>): EntryStatus[] {
   return status?.length ? [...new Set(status)] : ["Online"];
 }

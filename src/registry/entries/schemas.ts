@@ -5,16 +5,22 @@ import {
   EXAMPLE_AGENT_IDENTIFIER,
   EXAMPLE_CONTRACT_ADDRESS,
   EXAMPLE_POLICY_ID,
-  hexText,
-  minorUnits,
+  hexField,
+  idField,
+  minorUnitsField,
   named,
-  recordId,
-  responseText,
-  timestamp,
-  walletAddress,
-  walletVkey,
+  textField,
+  timestampField,
+  walletAddressField,
+  walletVkeyField,
 } from "../../http/openapi/fields.ts";
-import { bodyLimit, cursorId, diffCursor, text, time } from "../../http/openapi/parameters.ts";
+import {
+  bodyLimit,
+  cursorParameter,
+  diffCursorParameter,
+  textParameter,
+  timeParameter,
+} from "../../http/openapi/parameters.ts";
 import { ENTRY_STATUSES } from "./entry.ts";
 import { PAYMENT_TYPES } from "./profile.ts";
 
@@ -32,19 +38,19 @@ const paymentType = named(
   z.enum(PAYMENT_TYPES),
 );
 
-export const diffBody = z.object({
+export const entryDiffBody = z.object({
   network,
-  statusUpdatedAfter: described(time(), "Stamp from which to return changes."),
+  statusUpdatedAfter: described(timeParameter(), "Stamp from which to return changes."),
   limit: bodyLimit,
-  cursorId: diffCursor("statusUpdatedAfter", 75),
+  cursorId: diffCursorParameter("statusUpdatedAfter", 75),
 });
 
-export const listBody = z.object({
+export const entryListBody = z.object({
   network,
   limit: bodyLimit,
-  cursorId: cursorId(75),
+  cursorId: cursorParameter(75),
   minHealthCheckDate: described(
-    time().optional(),
+    timeParameter().optional(),
     "Only agents that were checked at or after this time.",
   ),
   filter: described(
@@ -65,18 +71,18 @@ export const listBody = z.object({
           "Only agents in one of these statuses. Default: Online.",
         ),
         policyId: described(
-          text().optional(),
+          textParameter().optional(),
           "Only agents under this minting policy.",
           EXAMPLE_POLICY_ID,
         ),
         assetIdentifier: described(
-          text().optional(),
+          textParameter().optional(),
           "Only the agent with this identifier.",
           EXAMPLE_AGENT_IDENTIFIER,
         ),
         tags: described(
           z
-            .array(described(text(150), "A tag.", "demo"))
+            .array(described(textParameter(150), "A tag.", "demo"))
             .max(50)
             .optional(),
           "Only agents with one of these tags.",
@@ -84,9 +90,9 @@ export const listBody = z.object({
         capability: described(
           z
             .object({
-              name: described(text(150), "Name of the capability.", "translation"),
+              name: described(textParameter(150), "Name of the capability.", "translation"),
               version: described(
-                text(150, 0).optional(),
+                textParameter(150, 0).optional(),
                 "Version of the capability. Omitted: any.",
                 "1.0.0",
               ),
@@ -100,7 +106,7 @@ export const listBody = z.object({
   ),
 });
 
-export const searchBody = listBody.extend({
+export const entrySearchBody = entryListBody.extend({
   query: described(
     z.string().trim().min(1).max(120).meta({ pattern: "\\S" }),
     "A part of name, description, author, URL, identifier, tag or capability.",
@@ -114,7 +120,7 @@ const pricingType = described(
   "Fixed",
 );
 const amounts = described(
-  z.array(z.object({ amount: minorUnits("Minor units of `unit`."), unit })),
+  z.array(z.object({ amount: minorUnitsField("Minor units of `unit`."), unit })),
   "Amounts of a fixed price, which a buyer pays together. Otherwise empty.",
 );
 const pricing = named(
@@ -129,17 +135,17 @@ const capability = named(
   "Capability",
   "Capability of an agent.",
   z.object({
-    name: responseText("Its name.", "translation"),
-    version: responseText("Its version.", "1.0.0"),
+    name: textField("Its name.", "translation"),
+    version: textField("Its version.", "1.0.0"),
   }),
 );
 const exampleOutput = named(
   "ExampleOutput",
   "An example of an agent's results.",
   z.object({
-    name: responseText("Its name.", "A translated letter"),
-    mimeType: responseText("Media type.", "text/plain"),
-    url: responseText("URL of the example.", `${EXAMPLE_URL}/example.txt`),
+    name: textField("Its name.", "A translated letter"),
+    mimeType: textField("Media type.", "text/plain"),
+    url: textField("URL of the example.", `${EXAMPLE_URL}/example.txt`),
   }),
 );
 
@@ -149,11 +155,11 @@ function optionalText(what: string, example: string) {
 }
 
 export const metadataVersion = described(z.int().min(0), "Version of the metadata format.", 1);
-export const agentIdentifier = responseText(
+export const agentIdentifier = textField(
   "Policy id and asset name, in hex.",
   EXAMPLE_AGENT_IDENTIFIER,
 );
-export const policyIdText = hexText(56, "The minting policy.", EXAMPLE_POLICY_ID);
+export const policyIdText = hexField(56, "The minting policy.", EXAMPLE_POLICY_ID);
 const sourceUrl = described(
   z.string().nullable(),
   "URL of the registry. Null: unknown.",
@@ -161,13 +167,13 @@ const sourceUrl = described(
 );
 
 const entryFields = {
-  id: recordId("the entry", "01m80ye102q5wqj8yjrjr6jyvc"),
-  createdAt: timestamp("Time of discovery."),
-  updatedAt: timestamp("When the chain last changed the entry."),
-  name: responseText("Name of the agent.", "Steady translator"),
+  id: idField("the entry", "01m80ye102q5wqj8yjrjr6jyvc"),
+  createdAt: timestampField("Time of discovery."),
+  updatedAt: timestampField("When the chain last changed the entry."),
+  name: textField("Name of the agent.", "Steady translator"),
   description: optionalText("Purpose of the agent", "Translates letters."),
   status: described(entryStatus, "Whether the agent can be used.", "Online"),
-  statusUpdatedAt: timestamp("Stamp of the last change of the status."),
+  statusUpdatedAt: timestampField("Stamp of the last change of the status."),
   statusReason: described(
     z.string().nullable(),
     "Why the agent's metadata is unreadable. Null: readable.",
@@ -177,19 +183,19 @@ const entryFields = {
   authorContactEmail: optionalText("E-mail address of the author", "author@example.com"),
   authorContactOther: optionalText("Another contact of the author", "https://example.com"),
   authorOrganization: optionalText("Organization of the author", "Demo Agents GmbH"),
-  image: responseText("Picture of the agent.", "ipfs://demo"),
+  image: textField("Picture of the agent.", "ipfs://demo"),
   otherLegal: optionalText("Another legal text", `${EXAMPLE_URL}/legal`),
   privacyPolicy: optionalText("Privacy policy", `${EXAMPLE_URL}/privacy`),
   termsAndCondition: optionalText("Terms of use", `${EXAMPLE_URL}/terms`),
-  tags: described(z.array(responseText("A tag.", "demo")).nullable(), "Tags of the agent."),
+  tags: described(z.array(textField("A tag.", "demo")).nullable(), "Tags of the agent."),
   uptimeCheckCount: described(z.int().min(0), "Number of uptime checks.", 51),
   uptimeCount: described(z.int().min(0), "Number of successful uptime checks.", 51),
   lastUptimeCheck: described(
-    timestamp("").nullable(),
+    timestampField("").nullable(),
     "Time of the last uptime check. Null: none yet.",
     "2026-11-22T06:20:46.919Z",
   ),
-  apiBaseUrl: responseText("Base URL of the agent's API.", EXAMPLE_URL),
+  apiBaseUrl: textField("Base URL of the agent's API.", EXAMPLE_URL),
   paymentType: described(paymentType, "How a buyer pays the agent.", "Web3ChainV1"),
   agentIdentifier,
   metadataVersion,
@@ -198,7 +204,7 @@ const entryFields = {
       "EntryRegistrySource",
       "Registry of an entry.",
       z.object({
-        id: recordId("the registry source", EXAMPLE_SOURCE_ID),
+        id: idField("the registry source", EXAMPLE_SOURCE_ID),
         policyId: policyIdText,
         type: described(z.literal("Web3ChainV1"), "Type of the registry.", "Web3ChainV1"),
         url: sourceUrl,
@@ -228,8 +234,8 @@ export const paymentInformation = named(
     ...entryFields,
     sellerWallet: described(
       z.object({
-        address: walletAddress("the wallet"),
-        vkey: walletVkey("the wallet"),
+        address: walletAddressField("the wallet"),
+        vkey: walletVkeyField("the wallet"),
       }),
       "Wallet that holds the agent's token and receives its payments.",
     ),
@@ -238,11 +244,11 @@ export const paymentInformation = named(
 
 /** An agent's own words, in the form in which it is registered. */
 export const metadataFields = {
-  name: responseText("Name of the agent.", "Steady translator"),
+  name: textField("Name of the agent.", "Steady translator"),
   description: optionalText("Purpose of the agent", "Translates letters."),
-  apiBaseUrl: responseText("Base URL of the agent's API.", EXAMPLE_URL),
-  image: responseText("Picture of the agent.", "ipfs://demo"),
-  Tags: described(z.array(responseText("A tag.", "demo")), "Tags of the agent."),
+  apiBaseUrl: textField("Base URL of the agent's API.", EXAMPLE_URL),
+  image: textField("Picture of the agent.", "ipfs://demo"),
+  Tags: described(z.array(textField("A tag.", "demo")), "Tags of the agent."),
   Capability: described(capability.nullable(), "Capability of the agent. Null: none."),
   ExampleOutputs: described(z.array(exampleOutput), "Examples of the agent's results."),
   Author: described(
@@ -250,7 +256,7 @@ export const metadataFields = {
       "AgentAuthor",
       "Author of an agent.",
       z.object({
-        name: responseText("Name of the author.", "The demo"),
+        name: textField("Name of the author.", "The demo"),
         organization: optionalText("Organization of the author", "Demo Agents GmbH"),
         contactEmail: optionalText("E-mail address of the author", "author@example.com"),
         contactOther: optionalText("Another contact of the author", "https://example.com"),
@@ -294,9 +300,9 @@ export const offeredCapability = named(
   "OfferedCapability",
   "A capability that at least one agent offers now.",
   z.object({
-    id: recordId("the capability", "b9daa12b304a8dbd62faa4632b996925"),
-    name: responseText("Its name.", "translation"),
-    version: responseText("Its version.", "1.0.0"),
+    id: idField("the capability", "b9daa12b304a8dbd62faa4632b996925"),
+    name: textField("Its name.", "translation"),
+    version: textField("Its version.", "1.0.0"),
   }),
 );
 
@@ -304,9 +310,13 @@ const EXAMPLE_VKEY = "e7d12a3df371bb93b3895b0a817ca7ac24d186f911d8b1e0d69dbc9f";
 
 export const walletQuery = z
   .object({
-    walletVKey: described(text().optional(), "Payment key hash of the wallet.", EXAMPLE_VKEY),
+    walletVKey: described(
+      textParameter().optional(),
+      "Payment key hash of the wallet.",
+      EXAMPLE_VKEY,
+    ),
     walletVkey: described(
-      text().optional(),
+      textParameter().optional(),
       "Another spelling of `walletVKey`.",
       EXAMPLE_VKEY,
     ).meta({
@@ -314,7 +324,7 @@ export const walletQuery = z
     }),
     network,
     smartContractAddress: described(
-      text().optional(),
+      textParameter().optional(),
       "Only agents of the payment source with this contract.",
       EXAMPLE_CONTRACT_ADDRESS,
     ),
@@ -335,7 +345,7 @@ export const walletAsset = named(
   "An agent whose token a wallet holds.",
   z.object({
     policyId: policyIdText,
-    assetName: responseText("Name of the token, in hex.", EXAMPLE_AGENT_IDENTIFIER.slice(56)),
+    assetName: textField("Name of the token, in hex.", EXAMPLE_AGENT_IDENTIFIER.slice(56)),
     agentIdentifier,
     Metadata: described(agentMetadata, "Metadata of the agent."),
   }),

@@ -9,14 +9,14 @@ import {
   type PublicFetchOptions,
 } from "../../http/outbound/fetch-public.ts";
 import { log } from "../../log.ts";
-import type { Health } from "../entries/entry.ts";
+import type { AgentHealth } from "../entries/entry.ts";
 
 /** What a run of health checks works with. */
 interface HealthContext {
   db: Database;
   network: Network;
   sourceId: string;
-  outbound: OutboundOptions;
+  fetchOptions: OutboundOptions;
   /** How often an agent is checked that answers as before. */
   intervalMs: number;
   /** Epoch milliseconds. */
@@ -28,7 +28,7 @@ interface DueAgent {
   id: string;
   agent_identifier: string;
   api_base_url: string;
-  health: Health;
+  health: AgentHealth;
   revision: number;
   failures: number;
   /** Epoch milliseconds. */
@@ -38,7 +38,7 @@ interface DueAgent {
 interface CheckOutcome {
   agent: DueAgent;
   /** Null: the check itself failed, which says nothing of the agent. */
-  result: Health | null;
+  result: AgentHealth | null;
 }
 
 /** Agents checked between two writes. */
@@ -57,10 +57,10 @@ const MAX_BACKOFF_EXPONENT = 5;
  * @param deadline - epoch milliseconds after which no further agent is asked
  * @returns whether more are due
  */
-export async function checkHealth(context: HealthContext, deadline: number): Promise<boolean> {
+export async function checkAgentHealth(context: HealthContext, deadline: number): Promise<boolean> {
   for (;;) {
     const agents = await listDueAgents(context);
-    const outcomes = await checkAll(agents, context, deadline);
+    const outcomes = await checkAgents(agents, context, deadline);
     if (outcomes.length > 0) await writeOutcomes(context, outcomes);
     if (outcomes.length < agents.length) return true;
     if (agents.length < CHUNK_SIZE) return false;
@@ -83,14 +83,14 @@ function listDueAgents({ db, sourceId, now }: HealthContext): Promise<DueAgent[]
  * Asks agents until the time is over, those that share an address once. Agents that hang take the
  * time of others, so the results so far must not wait for the rest.
  */
-async function checkAll(
+async function checkAgents(
   agents: DueAgent[],
   context: HealthContext,
   deadline: number,
 ): Promise<CheckOutcome[]> {
   const answers = new Map<string, Availability | null>();
   const checkUrl = async (url: string) => {
-    if (context.now() < deadline) answers.set(url, await fetchOrLog(url, context));
+    if (context.now() < deadline) answers.set(url, await tryFetchAvailability(url, context));
   };
   await pMap(new Set(agents.map((agent) => agent.api_base_url)), checkUrl, {
     concurrency: MAX_CONCURRENT_FETCHES,
@@ -103,9 +103,9 @@ async function checkAll(
 }
 
 /** One check that fails must not lose what the others found. */
-async function fetchOrLog(
+async function tryFetchAvailability(
   url: string,
-  { outbound, sourceId }: HealthContext,
+  { fetchOptions: outbound, sourceId }: HealthContext,
 ): Promise<Availability | null> {
   try {
     return await fetchAvailability(url, outbound);
@@ -131,8 +131,8 @@ interface HealthUpdate {
   sourceId: string;
   entryId: string;
   revision: number;
-  before: Health;
-  health: Health;
+  before: AgentHealth;
+  health: AgentHealth;
   isJudged: boolean;
   isSuccess: boolean;
   failures: number;
@@ -147,7 +147,7 @@ interface HealthUpdate {
  */
 function toHealthUpdate(
   agent: DueAgent,
-  result: Health | null,
+  result: AgentHealth | null,
   now: number,
   { sourceId, intervalMs }: HealthContext,
 ): HealthUpdate {
@@ -170,7 +170,7 @@ function toHealthUpdate(
 }
 
 /** Milliseconds until the next check; a little random, so that checks spread over time. */
-function computeCheckDelay(health: Health, failures: number, intervalMs: number): number {
+function computeCheckDelay(health: AgentHealth, failures: number, intervalMs: number): number {
   const isUnclear = failures > 0 && failures < FAILURE_THRESHOLD;
   const backOff =
     health === "Invalid"
@@ -263,7 +263,7 @@ async function fetchAvailability(
  * What an answer says of one agent. One that names another agent, or is not an agent's at all, is
  * `Invalid`; an agent that says it is unavailable is `Offline`.
  */
-function evaluateAvailability(availability: Availability, agentIdentifier: string): Health {
+function evaluateAvailability(availability: Availability, agentIdentifier: string): AgentHealth {
   if ("failed" in availability) return availability.failed;
   const { answer } = availability;
   if (typeof answer !== "object" || answer === null) return "Offline";

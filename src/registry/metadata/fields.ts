@@ -33,13 +33,13 @@ export function joinChunks(value: unknown, problems: z.RefinementCtx): string | 
 }
 
 /** A text that may be left out, or empty: both are null. */
-export const OPTIONAL_TEXT = z
+export const optionalTextField = z
   .unknown()
   .optional()
   .transform((value, problems) => joinChunks(value, problems) || null);
 
 /** A text that must be there and not be empty. */
-export const TEXT = z.unknown().transform((value, problems): string => {
+export const textField = z.unknown().transform((value, problems): string => {
   const before = problems.issues.length;
   const text = joinChunks(value, problems);
   if (text) return text;
@@ -52,7 +52,7 @@ export const TEXT = z.unknown().transform((value, problems): string => {
  * A unit; writers split texts into pieces, so the empty one is an empty list. A text that names no asset
  * of the ledger stays as it was minted. Nobody can buy at such a price.
  */
-export const UNIT = z
+export const unitField = z
   .unknown()
   .optional()
   .transform((value, problems): string => normalizeUnit(joinChunks(value, problems) ?? ""));
@@ -67,14 +67,14 @@ function joinNumber(value: unknown): string | undefined {
   return isNumeral ? pieces.join("") : undefined;
 }
 
-export const VERSION = z.unknown().transform((value, problems): 1 | 2 => {
+export const versionField = z.unknown().transform((value, problems): 1 | 2 => {
   const version = Number(joinNumber(value));
   if (version === 1 || version === 2) return version;
   problems.addIssue(value === undefined ? "is missing" : "must be 1 or 2");
   return z.NEVER;
 });
 
-export const AMOUNT = z.unknown().transform((value, problems): string => {
+export const amountField = z.unknown().transform((value, problems): string => {
   const text = joinNumber(value) ?? "";
   if (/^\d{1,30}$/.test(text) && BigInt(text) > 0n) return String(BigInt(text));
   problems.addIssue("must be a whole number above 0");
@@ -82,13 +82,13 @@ export const AMOUNT = z.unknown().transform((value, problems): string => {
 });
 
 /** An object; `what` is missing when it is something else. */
-export function record<Shape extends z.ZodRawShape>(shape: Shape) {
+export function recordField<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object(shape, {
     error: ({ input }) => (input === undefined ? "is missing" : "must be a map"),
   });
 }
 
-export function list<Item extends z.ZodType>(item: Item, min: number, max: number) {
+export function listField<Item extends z.ZodType>(item: Item, min: number, max: number) {
   return z
     .array(item, { error: ({ input }) => (input === undefined ? "is missing" : "must be a list") })
     .min(min, `must have at least ${min}`)

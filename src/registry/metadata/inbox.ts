@@ -2,10 +2,10 @@ import * as z from "zod";
 
 /** Whether a token's metadata is an inbox agent's, which is not one of the agents here. */
 export function isInboxMetadata(value: unknown): boolean {
-  return INBOX_METADATA.safeParse(value).success;
+  return inboxMetadataSchema.safeParse(value).success;
 }
 
-const INBOX_METADATA = z.object({
+const inboxMetadataSchema = z.object({
   type: z
     .union([z.string(), z.array(z.string()).transform((pieces) => pieces.join(""))])
     .pipe(z.string().regex(/^MasumiInboxV\d+$/)),

@@ -1,5 +1,5 @@
 import type { Network } from "../../chain/network.ts";
-import { type Database, db, statement } from "../../db/client.ts";
+import { type Database, openDb, statement } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { ENTRY_COLUMNS, type EntryRow, type EntryStatus, toEntryRecord } from "../entries/entry.ts";
 import type { AgentProfile } from "../entries/profile.ts";
@@ -23,7 +23,7 @@ export async function indexChanges(
   network: Network,
   deadline: number,
 ): Promise<boolean> {
-  const database = db(env, network, { deadline: deadline + DATABASE_TIMEOUT_MS });
+  const database = openDb(env, network, { deadline: deadline + DATABASE_TIMEOUT_MS });
   const index = openSearchDatabase(env, deadline + DATABASE_TIMEOUT_MS);
   for (;;) {
     const [position] = await index.all<{ stamp: number }>(
@@ -47,7 +47,7 @@ export async function indexChanges(
 
 /** The database of the search index. */
 export function openSearchDatabase(env: Pick<Env, "SEARCH_DB">, deadline?: number): Database {
-  return db({ DB: env.SEARCH_DB }, undefined, {
+  return openDb({ DB: env.SEARCH_DB }, undefined, {
     writes: "idempotent",
     ...(deadline !== undefined && { deadline }),
   });

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { Database } from "../../db/client.ts";
 import { buildRegistryListQuery, selectStatuses } from "../entries/registry-list.ts";
 import type { EntryPageRow } from "../entries/render-entry.ts";
-import type { searchBody } from "../entries/schemas.ts";
+import type { entrySearchBody } from "../entries/schemas.ts";
 import { normalizeText } from "./index-changes.ts";
 
 /** Entries first read from the index, to be filtered by the ledger: a full page. */
@@ -17,7 +17,7 @@ const MAX_CANDIDATES = 5_000;
 export async function searchPage(
   index: Database,
   database: Database,
-  body: z.output<typeof searchBody>,
+  body: z.output<typeof entrySearchBody>,
 ): Promise<EntryPageRow[]> {
   const page: EntryPageRow[] = [];
   let { cursorId } = body;
@@ -47,7 +47,7 @@ const TRIGRAM_LENGTH = 3;
  */
 async function searchIds(
   index: Database,
-  body: Pick<z.output<typeof searchBody>, "network" | "query" | "cursorId" | "filter">,
+  body: Pick<z.output<typeof entrySearchBody>, "network" | "query" | "cursorId" | "filter">,
   limit: number,
 ): Promise<string[]> {
   const query = normalizeText(body.query);

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { db, statement, violates } from "../../db/client.ts";
+import { openDb, statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { seal } from "../../db/sealed.ts";
 import { commitWithAudit } from "../../http/audit.ts";
@@ -13,10 +13,10 @@ import { registrySource } from "../entries/tables.ts";
 import { endCursor, insertCursor } from "../sync/cursor.ts";
 import {
   findActiveRegistrySource,
-  providerKeyPlace,
   type RegistrySourceRecord,
   type RegistrySourceRow,
-  toRecords,
+  toProviderKeyEncryptionContext,
+  toRegistrySourceRecords,
 } from "./list-registry-sources.ts";
 import type { createSourceBody, updateSourceBody } from "./schemas.ts";
 
@@ -40,16 +40,16 @@ export async function createRegistrySource(
     policyId,
     url: body.url,
     note: body.note,
-    rpcProviderApiKey: await seal(c.env, providerKeyPlace(id), rpcProviderApiKey),
+    rpcProviderApiKey: await seal(c.env, toProviderKeyEncryptionContext(id), rpcProviderApiKey),
     createdById: c.var.caller.id,
     createdAt: now,
     updatedAt: now,
     deletedAt: null,
   };
-  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   return runIdempotently(c, database, now, async (remember) => {
     await checkKey(c, row, rpcProviderApiKey);
-    const [record] = await toRecords(c.env, [row], c.var.deadline);
+    const [record] = await toRegistrySourceRecords(c.env, [row], c.var.deadline);
     if (!record) throw new ApiError(404, "id: there is no such registry source");
     const detail = { network, policyId };
     try {
@@ -84,11 +84,14 @@ export async function updateRegistrySource(
   now: number,
 ): Promise<RegistrySourceRecord> {
   const { deadline } = c.var;
-  const database = db(c.env, undefined, { writes: "idempotent", deadline });
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline });
   const source = await requireRegistrySource(c, body.id);
   const newKey = body.rpcProviderApiKey;
   if (newKey !== undefined) await checkKey(c, source, newKey);
-  const sealed = newKey === undefined ? null : await seal(c.env, providerKeyPlace(body.id), newKey);
+  const sealed =
+    newKey === undefined
+      ? null
+      : await seal(c.env, toProviderKeyEncryptionContext(body.id), newKey);
   await commitWithAudit(
     c,
     database,
@@ -111,7 +114,11 @@ export async function updateRegistrySource(
       ),
     ],
   );
-  const [record] = await toRecords(c.env, [await requireRegistrySource(c, body.id)], deadline);
+  const [record] = await toRegistrySourceRecords(
+    c.env,
+    [await requireRegistrySource(c, body.id)],
+    deadline,
+  );
   if (!record) throw new ApiError(404, "id: there is no such registry source");
   return record;
 }
@@ -130,10 +137,10 @@ export async function removeRegistrySource(
   now: number,
 ): Promise<RegistrySourceRecord> {
   const source = await requireRegistrySource(c, id);
-  const [found] = await toRecords(c.env, [source], c.var.deadline);
+  const [found] = await toRegistrySourceRecords(c.env, [source], c.var.deadline);
   if (!found) throw new ApiError(404, "id: there is no such registry source");
   const { type: _, ...record } = found;
-  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   await commitWithAudit(
     c,
     database,
@@ -158,7 +165,7 @@ export async function removeRegistrySource(
 
 async function requireRegistrySource(c: AppContext, id: string): Promise<RegistrySourceRow> {
   const source = await findActiveRegistrySource(
-    db(c.env, undefined, { deadline: c.var.deadline }),
+    openDb(c.env, undefined, { deadline: c.var.deadline }),
     id,
   );
   if (!source) throw new ApiError(404, "id: there is no such registry source");

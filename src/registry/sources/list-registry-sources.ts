@@ -1,7 +1,7 @@
 import { and, desc, eq, isNull, lt } from "drizzle-orm";
 import type * as z from "zod";
 import { NETWORKS } from "../../chain/network.ts";
-import { type Database, db } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import { unseal } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import { registrySource } from "../entries/tables.ts";
@@ -12,7 +12,7 @@ export type RegistrySourceRow = typeof registrySource.$inferSelect;
 export type RegistrySourceRecord = z.input<typeof registrySourceRecord>;
 
 /** Where the provider key of a source is sealed for. */
-export function providerKeyPlace(sourceId: string) {
+export function toProviderKeyEncryptionContext(sourceId: string) {
   return { table: "registry_source", id: sourceId, column: "rpc_provider_api_key" };
 }
 
@@ -34,7 +34,7 @@ export async function listRegistrySources(
   query: { limit: number; cursorId?: string | undefined },
   deadline: number,
 ): Promise<RegistrySourceRecord[]> {
-  const rows = await db(env, undefined, { deadline })
+  const rows = await openDb(env, undefined, { deadline })
     .orm.select()
     .from(registrySource)
     .where(
@@ -45,11 +45,11 @@ export async function listRegistrySources(
     )
     .orderBy(desc(registrySource.id))
     .limit(query.limit);
-  return toRecords(env, rows, deadline);
+  return toRegistrySourceRecords(env, rows, deadline);
 }
 
 /** Sources as the interface shows them to an Admin, with their provider keys. */
-export async function toRecords(
+export async function toRegistrySourceRecords(
   env: Env,
   rows: RegistrySourceRow[],
   deadline: number,
@@ -57,7 +57,7 @@ export async function toRecords(
   const status = await Promise.all(
     NETWORKS.map((network) => {
       const ids = rows.filter((row) => row.network === network).map(({ id }) => id);
-      return ids.length ? readSyncStatuses(db(env, network, { deadline }), ids) : new Map();
+      return ids.length ? readSyncStatuses(openDb(env, network, { deadline }), ids) : new Map();
     }),
   );
   const byId = new Map(status.flatMap((part) => [...part]));
@@ -69,7 +69,11 @@ export async function toRecords(
       url: row.url,
       policyId: row.policyId,
       note: row.note ?? "",
-      rpcProviderApiKey: await unseal(env, providerKeyPlace(row.id), row.rpcProviderApiKey),
+      rpcProviderApiKey: await unseal(
+        env,
+        toProviderKeyEncryptionContext(row.id),
+        row.rpcProviderApiKey,
+      ),
       ...(byId.get(row.id) ?? { latestPage: 1, latestIdentifier: null, error: null }),
     })),
   );

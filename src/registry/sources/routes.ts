@@ -3,9 +3,9 @@ import type { Network } from "../../chain/network.ts";
 import type { AppContext } from "../../http/context.ts";
 import { createRouter, serve } from "../../http/endpoint.ts";
 import { described } from "../../http/openapi/fields.ts";
-import { page } from "../../http/openapi/parameters.ts";
+import { pageParameters } from "../../http/openapi/parameters.ts";
 import { log } from "../../log.ts";
-import { wakeJob } from "../sync/wake-registry.ts";
+import { wakeRegistryJob } from "../sync/wake-registry.ts";
 import {
   createRegistrySource,
   removeRegistrySource,
@@ -32,7 +32,7 @@ const commonOptions = {
 } as const;
 
 /** `/registry-source` of the interface. */
-export function registrySourceRoutes() {
+export function createRegistrySourceRoutes() {
   const router = createRouter();
 
   serve(
@@ -43,7 +43,7 @@ export function registrySourceRoutes() {
       operationId: "listRegistrySources",
       isConditional: true,
       summary: "Lists registry sources, newest first",
-      query: z.object(page),
+      query: z.object(pageParameters),
       data: z.object({ sources: described(z.array(registrySourceRecord), "The sources.") }),
     },
     async (c, { query }) => ({
@@ -121,7 +121,7 @@ async function wakeSync(c: AppContext, source: { id: string; network: Network })
   const { requestId } = c.var;
   try {
     const job = { kind: "sync", network: source.network, sourceId: source.id } as const;
-    await wakeJob(c.env, job, requestId);
+    await wakeRegistryJob(c.env, job, requestId);
   } catch (error) {
     log("warn", "registry.not_woken", { requestId, source: source.id, error: String(error) });
   }

@@ -4,11 +4,11 @@ import {
   described,
   EXAMPLE_POLICY_ID,
   EXAMPLE_TX_HASH,
+  idField,
   named,
-  recordId,
-  responseText,
+  textField,
 } from "../../http/openapi/fields.ts";
-import { text } from "../../http/openapi/parameters.ts";
+import { textParameter } from "../../http/openapi/parameters.ts";
 import { policyIdText } from "../entries/schemas.ts";
 
 const EXAMPLE_SOURCE_ID = "01m80ydyh764k620mzqgxwshp9";
@@ -16,11 +16,11 @@ const EXAMPLE_URL = "https://registry.example.com";
 
 // It travels in a header.
 const providerKey = described(
-  text().regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces"),
+  textParameter().regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces"),
   "Key of the chain provider.",
   "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
 );
-const id = described(text(), "Id of the registry source.", EXAMPLE_SOURCE_ID);
+const id = described(textParameter(), "Id of the registry source.", EXAMPLE_SOURCE_ID);
 
 export const createSourceBody = z.object({
   network,
@@ -33,13 +33,13 @@ export const createSourceBody = z.object({
     EXAMPLE_POLICY_ID,
   ),
   url: described(z.url().max(250).nullable().default(null), "URL of the registry.", EXAMPLE_URL),
-  note: described(text(250, 0).nullable().default(null), "A note for people.", "main"),
+  note: described(textParameter(250, 0).nullable().default(null), "A note for people.", "main"),
   rpcProviderApiKey: providerKey,
 });
 
 export const updateSourceBody = z.object({
   id,
-  note: described(text(250, 0).nullable().optional(), "A note for people.", "main"),
+  note: described(textParameter(250, 0).nullable().optional(), "A note for people.", "main"),
   rpcProviderApiKey: providerKey.optional(),
 });
 
@@ -49,7 +49,7 @@ export const registrySourceRecord = named(
   "RegistrySource",
   "A minting policy whose agents the service syncs.",
   z.object({
-    id: recordId("the registry source", EXAMPLE_SOURCE_ID),
+    id: idField("the registry source", EXAMPLE_SOURCE_ID),
     type: described(
       z.literal("Web3ChainV1").optional(),
       "Type of the registry. Omitted in the response to a deletion.",
@@ -58,8 +58,8 @@ export const registrySourceRecord = named(
     network,
     url: described(z.string().nullable(), "URL of the registry. Null: unknown.", EXAMPLE_URL),
     policyId: policyIdText,
-    note: responseText("A note for people. Empty: none.", "main"),
-    rpcProviderApiKey: responseText(
+    note: textField("A note for people. Empty: none.", "main"),
+    rpcProviderApiKey: textField(
       "Key of the chain provider. Empty: the key that encrypted it is lost.",
       "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
     ),

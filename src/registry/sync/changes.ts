@@ -1,7 +1,12 @@
 import { parseTokenMetadata, TOKEN_METADATA_LABEL } from "../../chain/token-metadata.ts";
 import { newId } from "../../db/id.ts";
 import { log } from "../../log.ts";
-import { type EntryRecord, type EntryState, isChecked, UNMINTED_STATE } from "../entries/entry.ts";
+import {
+  type EntryRecord,
+  type EntryState,
+  isCheckable,
+  UNMINTED_STATE,
+} from "../entries/entry.ts";
 import { readProfile } from "../entries/profile.ts";
 import { isInboxMetadata } from "../metadata/inbox.ts";
 import type { FollowedSource } from "./cursor.ts";
@@ -91,7 +96,7 @@ export class EntryChanges {
   setState(entry: EntryRecord, state: EntryState): void {
     const before = entry.state;
     const isSameAgent =
-      isChecked(before) && before.profile?.apiBaseUrl === state.profile?.apiBaseUrl;
+      isCheckable(before) && before.profile?.apiBaseUrl === state.profile?.apiBaseUrl;
     if (!isSameAgent) this.recheckIds.add(entry.id);
     this.textLength += JSON.stringify(state).length;
     this.entries.set(entry.agentIdentifier, {
@@ -116,7 +121,7 @@ export function applyMint(
   source: FollowedSource,
   read: MintTransaction,
 ): void {
-  const { tx, at } = read;
+  const { transaction: tx, blockPosition: at } = read;
   if (!tx.isValid) return;
   for (const { assetName, quantity } of tx.mint.filter(
     ({ policyId }) => policyId === source.policyId,
@@ -142,7 +147,7 @@ export function applyMint(
  */
 function readMintedState(
   { policyId }: FollowedSource,
-  { tx }: MintTransaction,
+  { transaction: tx }: MintTransaction,
   assetName: string,
 ): Pick<EntryState, "profile" | "reason"> | null {
   const label = tx.metadata.get(TOKEN_METADATA_LABEL);

@@ -2,7 +2,7 @@ import { type Database, type Statement, statement } from "../../db/client.ts";
 import { reserveStamps, type SqlExpression, stampSql } from "../../db/clock.ts";
 import { commitCursor as commitMove } from "../../indexer/cursor.ts";
 import { computeCapabilityId } from "../entries/capability.ts";
-import { isChecked, statusOf } from "../entries/entry.ts";
+import { isCheckable, statusOf } from "../entries/entry.ts";
 import { DOC_VERSION, renderEntry } from "../entries/render-entry.ts";
 import type { EntryChanges } from "./changes.ts";
 import { type MintPosition, REGISTRY_TABLES, type RegistryCursor } from "./cursor.ts";
@@ -53,7 +53,7 @@ function writeEntries({ sourceId, network }: RegistryCursor, changes: EntryChang
   }));
   const health = entries.map((entry) => ({
     entryId: entry.id,
-    isChecked: isChecked(entry.state),
+    isChecked: isCheckable(entry.state),
     isReset: changes.recheckIds.has(entry.id),
   }));
   return [

@@ -16,7 +16,7 @@ export interface RemovedSource {
   /** Epoch milliseconds. */
   removedAt: number;
   /** Whether all its entries are `Deregistered` by now. */
-  isEnded: boolean;
+  isDeregistered: boolean;
 }
 
 /** The removed source that a cursor is of; null when the cursor is gone or its source is followed. */
@@ -35,7 +35,7 @@ export async function loadRemovedSource(
   );
   if (!row) return null;
   const { network, removed_at, last_checked_at } = row;
-  return { id: sourceId, network, removedAt: removed_at, isEnded: last_checked_at !== null };
+  return { id: sourceId, network, removedAt: removed_at, isDeregistered: last_checked_at !== null };
 }
 
 /**
@@ -51,7 +51,7 @@ export async function continueRemoval(
   now: number,
   listener?: RemovalListener,
 ): Promise<boolean> {
-  if (source.isEnded) {
+  if (source.isDeregistered) {
     if (now < source.removedAt + DEREGISTERED_RETENTION_MS) return false;
     return (await listener?.deleteAll()) || deleteEntries(db, source.id);
   }
@@ -62,14 +62,14 @@ export async function continueRemoval(
   );
   if (entries.length > 0) await deregisterEntries(db, source, entries, now);
   else if (!(await listener?.end(now))) {
-    await markEnded(db, source.id, now);
+    await markDeregistered(db, source.id, now);
     return false;
   }
   return true;
 }
 
 /** Records that all entries are `Deregistered`, so that they are not scanned each minute. */
-async function markEnded(db: Database, sourceId: string, now: number): Promise<void> {
+async function markDeregistered(db: Database, sourceId: string, now: number): Promise<void> {
   await db.batch([
     statement(
       `UPDATE registry_cursor SET last_checked_at = ?

@@ -1,7 +1,7 @@
 import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import type { Cursor, FollowerTables } from "../../indexer/cursor.ts";
-import { PAGE_SIZE } from "../../indexer/list-pending.ts";
+import { LISTING_PAGE_SIZE } from "../../indexer/list-pending.ts";
 
 /** What sync needs to know of a registry source. */
 export interface FollowedSource {
@@ -97,7 +97,7 @@ export async function readSyncStatuses(
   return new Map(
     rows.map(({ id, recent, error }) => {
       const [, , hash = null, ordinal = 0] = (JSON.parse(recent) as MintPosition[]).at(-1) ?? [];
-      const latestPage = Math.floor(ordinal / PAGE_SIZE) + 1;
+      const latestPage = Math.floor(ordinal / LISTING_PAGE_SIZE) + 1;
       return [id, { latestPage, latestIdentifier: hash, error }];
     }),
   );

@@ -1,7 +1,11 @@
 import type { Provider } from "../../chain/provider/provider.ts";
 import { type Checkpoint, ProviderBehindError } from "../../indexer/checkpoints.ts";
 import type { PositionedTransaction } from "../../indexer/find-fork.ts";
-import { listPending, PAGE_SIZE, type Page } from "../../indexer/list-pending.ts";
+import {
+  LISTING_PAGE_SIZE,
+  type ListingPage,
+  listPendingTransactions,
+} from "../../indexer/list-pending.ts";
 import type { MintPosition } from "./cursor.ts";
 
 /** A transaction that minted or burned under a policy, as it is listed. */
@@ -24,11 +28,15 @@ export async function listMints(
 ): Promise<ListedMint[]> {
   const [first] = recent;
   const begin = first?.[3] ?? 0;
-  const pages = listPages(provider, policyId, begin, first !== undefined);
-  const { listed, pending } = await listPending(sourceId, recent, pages);
+  const pages = listMintPages(provider, policyId, begin, first !== undefined);
+  const { listed, pending } = await listPendingTransactions(sourceId, recent, pages);
   const isMoved = listed.some(({ txHash, ordinal }) => txHash === first?.[2] && ordinal !== begin);
   if (!isMoved) return pending;
-  const all = await listPending(sourceId, [], listPages(provider, policyId, 0, true));
+  const all = await listPendingTransactions(
+    sourceId,
+    [],
+    listMintPages(provider, policyId, 0, true),
+  );
   return all.pending;
 }
 
@@ -42,16 +50,17 @@ const MAX_PAGES_BACK = 3;
  * @throws ProviderBehindError when what it lists is not in a block, or the checkpoint's transaction is not
  *   listed
  */
-export async function* listAbove(
+export async function* listMintsAbove(
   provider: Provider,
   policyId: string,
   recent: MintPosition[],
   checkpoint: Checkpoint | null,
 ): AsyncGenerator<PositionedTransaction<MintPosition>> {
-  const newest = Math.floor((recent.at(-1)?.[3] ?? 0) / PAGE_SIZE);
-  const begin = checkpoint === null ? 0 : Math.max(newest - MAX_PAGES_BACK + 1, 0) * PAGE_SIZE;
+  const newest = Math.floor((recent.at(-1)?.[3] ?? 0) / LISTING_PAGE_SIZE);
+  const begin =
+    checkpoint === null ? 0 : Math.max(newest - MAX_PAGES_BACK + 1, 0) * LISTING_PAGE_SIZE;
   let isReached = checkpoint === null;
-  for await (const { rows } of listPages(provider, policyId, begin, false))
+  for await (const { rows } of listMintPages(provider, policyId, begin, false))
     for (const { txHash, ordinal } of rows) {
       if (isReached) {
         const at = await provider.transaction(txHash);
@@ -70,21 +79,21 @@ export async function* listAbove(
 }
 
 /** @param isKnown - whether the provider listed the policy before */
-async function* listPages(
+async function* listMintPages(
   provider: Provider,
   policyId: string,
   begin: number,
   isKnown: boolean,
-): AsyncGenerator<Page<ListedMint>> {
-  for (let page = Math.floor(begin / PAGE_SIZE) + 1, isLast = false; !isLast; page++) {
-    const redeemers = await provider.scriptRedeemers(policyId, { page, count: PAGE_SIZE });
+): AsyncGenerator<ListingPage<ListedMint>> {
+  for (let page = Math.floor(begin / LISTING_PAGE_SIZE) + 1, isLast = false; !isLast; page++) {
+    const redeemers = await provider.scriptRedeemers(policyId, { page, count: LISTING_PAGE_SIZE });
     if (redeemers === null && isKnown)
       throw new ProviderBehindError("provider: does not know the policy any more");
     const rows = (redeemers ?? []).flatMap(({ txHash, purpose }, i) => {
-      const ordinal = (page - 1) * PAGE_SIZE + i;
+      const ordinal = (page - 1) * LISTING_PAGE_SIZE + i;
       return ordinal >= begin && purpose === "mint" ? [{ txHash, ordinal }] : [];
     });
-    isLast = redeemers?.length !== PAGE_SIZE;
+    isLast = redeemers?.length !== LISTING_PAGE_SIZE;
     yield { rows, isLast };
   }
 }

@@ -7,9 +7,9 @@ import type { ListedMint } from "./list-mints.ts";
 
 /** A transaction that minted or burned under a policy, read. */
 export interface MintTransaction {
-  at: TransactionPosition;
-  position: MintPosition;
-  tx: ChainTransaction;
+  blockPosition: TransactionPosition;
+  mintPosition: MintPosition;
+  transaction: ChainTransaction;
 }
 
 /** @throws ProviderBehindError when the provider does not have it */
@@ -25,8 +25,8 @@ export async function readMint(
   if (at === null || cbor === null)
     throw new ProviderBehindError(`provider: does not have transaction ${txHash}`);
   return {
-    at,
-    position: [at.blockHeight, at.txIndex, txHash, ordinal],
-    tx: decodeProviderTransaction(sourceId, txHash, cbor),
+    blockPosition: at,
+    mintPosition: [at.blockHeight, at.txIndex, txHash, ordinal],
+    transaction: decodeProviderTransaction(sourceId, txHash, cbor),
   };
 }

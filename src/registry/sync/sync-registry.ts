@@ -18,7 +18,7 @@ import {
   type RegistryCursor,
   readCursor,
 } from "./cursor.ts";
-import { type ListedMint, listAbove, listMints } from "./list-mints.ts";
+import { type ListedMint, listMints, listMintsAbove } from "./list-mints.ts";
 import type { MintListener } from "./mint-listener.ts";
 import { type MintTransaction, readMint } from "./read-mint.ts";
 
@@ -65,8 +65,8 @@ function followMints(
     rollbackEvent: "registry.rollback",
     list: (recent) => listMints(provider, policyId, id, recent),
     read: (listed) => readMint(provider, id, listed),
-    positionOf: ({ position }) => position,
-    blockOf: async ({ at }) => at,
+    positionOf: ({ mintPosition: position }) => position,
+    blockOf: async ({ blockPosition: at }) => at,
     load: (reads) => loadChanges(db, source, reads, now()),
     async apply(changes, read) {
       applyMint(changes, source, read);
@@ -80,7 +80,7 @@ function followMints(
         ...(listener?.apply(done, changes.now) ?? []),
       ]),
     recordTip: () => [],
-    listAbove: (checkpoint) => listAbove(provider, policyId, cursor.recent, checkpoint),
+    listAbove: (checkpoint) => listMintsAbove(provider, policyId, cursor.recent, checkpoint),
     // Its place in the listing is not known: the policy is read from its start, what was applied is
     // recognised and skipped.
     positionAt: () => null,
@@ -104,7 +104,7 @@ async function loadEntries(
   { id, policyId: ours }: FollowedSource,
   reads: MintTransaction[],
 ): Promise<EntryRecord[]> {
-  const units = reads.flatMap(({ tx }) =>
+  const units = reads.flatMap(({ transaction: tx }) =>
     tx.mint.flatMap(({ policyId, assetName }) => (policyId === ours ? [policyId + assetName] : [])),
   );
   const rows = await db.all<EntryRow>(
@@ -132,8 +132,8 @@ async function loadSteps(
        AND entry_id IN (SELECT value FROM json_each(?))
      ORDER BY block_height, tx_index`,
     source.id,
-    first.at.blockHeight,
-    first.at.txIndex,
+    first.blockPosition.blockHeight,
+    first.blockPosition.txIndex,
     JSON.stringify(entries.map(({ id }) => id)),
   );
   return rows.map((row) => ({ ...row, before: JSON.parse(row.before) }));

@@ -1,5 +1,5 @@
 import { NETWORKS, type Network } from "../../chain/network.ts";
-import { type Database, db } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import { type Env, getDurableObject } from "../../env.ts";
 import { log } from "../../log.ts";
 
@@ -12,12 +12,12 @@ export type RegistryJob =
 export async function wakeRegistry(env: Env, requestId: string): Promise<void> {
   const jobs = await Promise.all(
     NETWORKS.map(async (network) =>
-      jobsOf(network, await listKnownSources(db(env, network), network)),
+      jobsOf(network, await listKnownSources(openDb(env, network), network)),
     ),
   );
   await Promise.all(
     jobs.flat().map((job) =>
-      wakeJob(env, job, requestId).catch((error: unknown) => {
+      wakeRegistryJob(env, job, requestId).catch((error: unknown) => {
         log("error", "registry.wake_failed", { job, requestId, error: String(error) });
       }),
     ),
@@ -30,7 +30,7 @@ export interface RegistryObject {
 }
 
 /** Asks the job's object for a run and returns before it runs. */
-export async function wakeJob(
+export async function wakeRegistryJob(
   env: Pick<Env, "REGISTRY_CURSOR">,
   job: RegistryJob,
   requestId: string,

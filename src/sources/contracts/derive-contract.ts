@@ -14,10 +14,10 @@ import type { SourceRow } from "../source-row.ts";
 import { requireContractAddress, requireParsedAddress } from "../validate-request.ts";
 import { type DevelopmentEnv, refuseMixingWithDevelopment } from "./local-contracts.ts";
 import type { ContractFields } from "./rules.ts";
-import { selectTemplates, type Templates } from "./templates.ts";
+import { type ContractTemplates, selectTemplates } from "./templates.ts";
 
 /** What a source follows. */
-export interface Contract {
+export interface SourceContract {
   /** Of the escrow, bech32. */
   address: string;
   /** Script hash of the registry policy, hex. */
@@ -46,7 +46,7 @@ const V1_REQUIRED_SIGNATURES = 2;
 export function createContractFinder(
   env: DevelopmentEnv,
   body: ContractRequest,
-): (provider: Provider) => Promise<Contract> {
+): (provider: Provider) => Promise<SourceContract> {
   const { network, paymentSourceType, smartContractAddress, policyId } = body;
   if (smartContractAddress !== undefined && policyId !== undefined) {
     const named = requireContractAddress(network, smartContractAddress);
@@ -55,12 +55,12 @@ export function createContractFinder(
   }
   refuseMixingWithDevelopment(env, { network });
   const templates = selectTemplates(env, paymentSourceType, network);
-  const terms = toEscrowTerms(body);
+  const terms = toEscrowParameters(body);
   return (provider) => deriveContract(provider, network, templates, terms);
 }
 
 /** @throws ApiError 400 when an address has no key that the contract could use */
-function toEscrowTerms(body: ContractRequest): EscrowParameters {
+function toEscrowParameters(body: ContractRequest): EscrowParameters {
   const { network, FeeReceiverNetworkWallet: receiver, feeRatePermille: permille } = body;
   return {
     type: body.paymentSourceType,
@@ -87,9 +87,9 @@ function requireFeeAddress(network: Network, text: string): string {
 async function deriveContract(
   provider: Provider,
   network: Network,
-  templates: Templates,
+  templates: ContractTemplates,
   terms: EscrowParameters,
-): Promise<Contract> {
+): Promise<SourceContract> {
   const derive = (template: string, of: PaymentSourceType | "policy", parameters: PlutusData[]) =>
     deriveHash(provider, network, template, of, parameters);
   const hash = await derive(templates.escrow, terms.type, encodeEscrowParameters(terms));
@@ -114,7 +114,7 @@ export async function deriveScript(
 ): Promise<Uint8Array | null> {
   const { type, network, feeReceiverAddress } = source;
   const { escrow } = selectTemplates(env, type, network);
-  const terms = toEscrowTerms({
+  const terms = toEscrowParameters({
     ...source,
     paymentSourceType: type,
     AdminWallets: JSON.parse(source.adminWallets),

@@ -5,7 +5,7 @@ import { ApiError } from "../../http/errors.ts";
  * Script hashes of the local chain's contracts and policies (`devnet/contracts`). Their administrators'
  * keys can be read in this repository, so real funds must never be locked at them.
  */
-export const LOCAL_CONTRACTS: readonly string[] = [
+export const LOCAL_SCRIPT_HASHES: readonly string[] = [
   "01b7a71a3e959fc3d0b7387b41a3c11d76bce81ef02062c59ed77f58",
   "fecf9c30fc6b001be3b89d7594aea66bc1ee8c02021aca4bc3e92b56",
   "91dff59736a9873f2309e44ded56d7888552e0bfc6c18b7f949b16bc",
@@ -39,6 +39,6 @@ export function refuseMixingWithDevelopment(
   for (const variable of DEVELOPMENT_VARIABLES)
     if (env[variable] && network === "Mainnet")
       throw new ApiError(409, `network: must not be Mainnet while ${variable} is set`);
-  if (!env.LOOPBACK_ORIGINS && scriptHash && LOCAL_CONTRACTS.includes(scriptHash))
+  if (!env.LOOPBACK_ORIGINS && scriptHash && LOCAL_SCRIPT_HASHES.includes(scriptHash))
     throw new ApiError(400, `${field}: belongs to the local chain, whose keys are public`);
 }

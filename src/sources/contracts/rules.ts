@@ -11,14 +11,14 @@ export interface ContractFields {
   requiredAdminSignatures: number | null;
 }
 
-type Rule = readonly [
+type ContractRule = readonly [
   field: keyof ContractFields,
   holds: (body: ContractFields) => boolean,
   problem: string,
 ];
 
 /** The parameters that each generation's contract allows. */
-const RULES: Record<PaymentSourceType, readonly Rule[]> = {
+const CONTRACT_RULES: Record<PaymentSourceType, readonly ContractRule[]> = {
   Web3ChainV1: [
     ["AdminWallets", ({ AdminWallets }) => AdminWallets.length === 3, "must have 3 items"],
     ["FeeReceiverNetworkWallet", (body) => body.FeeReceiverNetworkWallet !== null, "is required"],
@@ -48,7 +48,7 @@ export function findContractProblems(
     return [{ field: "policyId", problem: "is required with smartContractAddress" }];
   if (policyId !== undefined)
     return [{ field: "smartContractAddress", problem: "is required with policyId" }];
-  return RULES[type]
+  return CONTRACT_RULES[type]
     .filter(([, holds]) => !holds(body))
     .map(([field, , problem]) => ({
       field,

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
-import { type DevelopmentEnv, LOCAL_CONTRACTS } from "./local-contracts.ts";
+import { type DevelopmentEnv, LOCAL_SCRIPT_HASHES } from "./local-contracts.ts";
 
 /** On-chain scripts whose bytes, with other parameters, make a new contract. */
-export interface Templates {
+export interface ContractTemplates {
   /** Script hash of an escrow, hex. */
   escrow: string;
   /** Of its registry policy, hex. That of Web3ChainV2 takes no parameters: it serves every escrow. */
@@ -20,7 +20,7 @@ const V2_TEMPLATES = {
  * The default deployments of both generations, which every operator knows by their addresses:
  * addr_test1wz7j4kmg… and addr1wx7j4kmg… of V1, addr_test1wzs4e6wc… and addr1wxs4e6wc… of V2.
  */
-const DEPLOYED_TEMPLATES: Record<PaymentSourceType, Record<Network, Templates>> = {
+const DEPLOYED_TEMPLATES: Record<PaymentSourceType, Record<Network, ContractTemplates>> = {
   Web3ChainV1: {
     Preprod: {
       escrow: V1_ESCROW_HASH,
@@ -51,7 +51,7 @@ export function selectTemplates(
   env: { CONTRACT_TEMPLATES?: string },
   type: PaymentSourceType,
   network: Network,
-): Templates {
+): ContractTemplates {
   const { CONTRACT_TEMPLATES: text } = env;
   const replaced = text ? templatesVariable.parse(JSON.parse(text))[type] : undefined;
   return replaced ?? DEPLOYED_TEMPLATES[type][network];
@@ -68,6 +68,6 @@ export function isCurrentPolicy(
   env: DevelopmentEnv,
   { type, network, policyId }: { type: PaymentSourceType; network: Network; policyId: string },
 ): boolean {
-  if (env.LOOPBACK_ORIGINS && LOCAL_CONTRACTS.includes(policyId)) return true;
+  if (env.LOOPBACK_ORIGINS && LOCAL_SCRIPT_HASHES.includes(policyId)) return true;
   return selectTemplates(env, type, network).policy === policyId;
 }

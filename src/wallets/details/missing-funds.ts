@@ -1,4 +1,4 @@
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import type { Balance } from "../managed/read-balances.ts";
 import type { WaitingTask } from "../queue/waiting-tasks.ts";
 import type { BalanceRuleRow } from "../rules/tables.ts";
@@ -30,7 +30,7 @@ const MIN_FEE = 160_000n;
  *
  * @param spendable - after all of its transactions that live; null: not known
  */
-export function listMissingForTasks(
+export function listMissingFundsForTasks(
   sendTo: string,
   waiting: readonly WaitingTask[],
   spendable: Balance | null,
@@ -59,6 +59,6 @@ export function summarizeLowBalances(
   return {
     isLow: low.length > 0,
     lowRuleCount: low.length,
-    lastCheckedAt: checks.length > 0 ? isoTime(Math.max(...checks)) : null,
+    lastCheckedAt: checks.length > 0 ? toIsoTime(Math.max(...checks)) : null,
   };
 }

@@ -3,14 +3,14 @@ import { funds, reasonCode, unit } from "../../http/openapi/chain-fields.ts";
 import {
   described,
   EXAMPLE_TX_HASH,
-  hexText,
-  minorUnits,
+  hexField,
+  minorUnitsField,
   named,
-  responseText,
-  timestamp,
-  walletAddress,
+  textField,
+  timestampField,
+  walletAddressField,
 } from "../../http/openapi/fields.ts";
-import { flag, text } from "../../http/openapi/parameters.ts";
+import { booleanParameter, textParameter } from "../../http/openapi/parameters.ts";
 import {
   transactionState,
   walletRecordFields,
@@ -20,10 +20,10 @@ import {
 import { lowBalanceRecord } from "../rules/schemas.ts";
 
 export const walletQuery = z.object({
-  id: described(text(), "Id of the wallet.", "01m80ydypnw7zfztc441hghgzn"),
+  id: described(textParameter(), "Id of the wallet.", "01m80ydypnw7zfztc441hghgzn"),
   walletType: described(walletType.optional(), "Type of the wallet. Another type gets 404."),
   includeSecret: described(
-    flag(false),
+    booleanParameter(false),
     "Whether to show the mnemonic. The audit log records this.",
     "true",
   ),
@@ -37,8 +37,8 @@ const walletOutput = named(
   "WalletOutput",
   "An output of a wallet.",
   z.object({
-    output: responseText("`<transaction>#<index>`.", EXAMPLE_OUTPUT),
-    amount: minorUnits("Native coin in the output, in minor units."),
+    output: textField("`<transaction>#<index>`.", EXAMPLE_OUTPUT),
+    amount: minorUnitsField("Native coin in the output, in minor units."),
   }),
 );
 
@@ -47,7 +47,7 @@ const walletOutputs = named(
   "Outputs that a wallet can spend now, after its pending transactions.",
   z.object({
     count: described(z.int().min(0), "Number of spendable outputs.", 7),
-    largest: minorUnits("Native coin of the largest output, in minor units."),
+    largest: minorUnitsField("Native coin of the largest output, in minor units."),
     Line: described(
       walletOutput.nullable(),
       "Output that the next payment spends. Null: none yet.",
@@ -62,9 +62,9 @@ const pendingTransactions = named(
   "WalletTransactionUnderWay",
   "A transaction without enough confirmations.",
   z.object({
-    txHash: hexText(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
+    txHash: hexField(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
     state: described(transactionState, "State of the transaction.", "Sent"),
-    since: timestamp("Since when the transaction is in this state."),
+    since: timestampField("Since when the transaction is in this state."),
     Tasks: described(z.array(walletTask), "Tasks of the transaction."),
   }),
 );
@@ -74,8 +74,8 @@ const waitingTask = named(
   "A waiting task of a wallet.",
   walletTask.extend({
     reasonCode: described(reasonCode, "What the task waits for.", "turn"),
-    reason: responseText("Explanation for people.", "waits for its turn"),
-    dueAt: timestamp("Time of the next try. In the past: at the next run."),
+    reason: textField("Explanation for people.", "waits for its turn"),
+    dueAt: timestampField("Time of the next try. In the past: at the next run."),
   }),
 );
 
@@ -84,11 +84,8 @@ const walletBlocker = named(
   "A blocker of a whole wallet.",
   z.object({
     reasonCode: described(reasonCode, "Kind of the blocker.", "provider"),
-    reason: responseText(
-      "Explanation for people.",
-      "waits for the chain provider: no answer in time",
-    ),
-    since: timestamp("Since when the wallet is blocked."),
+    reason: textField("Explanation for people.", "waits for the chain provider: no answer in time"),
+    since: timestampField("Since when the wallet is blocked."),
   }),
 );
 
@@ -97,7 +94,7 @@ const foreignSpends = named(
   "Outputs of a wallet that foreign transactions spent: another program uses the wallet's key.",
   z.object({
     pausedUntil: described(
-      timestamp("").nullable(),
+      timestampField("").nullable(),
       "Time until which automatic steps pause, after three such outputs within an hour. Null: no pause.",
       null,
     ),
@@ -107,9 +104,9 @@ const foreignSpends = named(
           "OutputSpentElsewhere",
           "An output that a foreign transaction spent.",
           z.object({
-            output: responseText("`<transaction>#<index>`.", EXAMPLE_OUTPUT),
-            txHash: hexText(64, "Hash of the transaction that spent the output.", EXAMPLE_TX_HASH),
-            noticedAt: timestamp("Time of discovery."),
+            output: textField("`<transaction>#<index>`.", EXAMPLE_OUTPUT),
+            txHash: hexField(64, "Hash of the transaction that spent the output.", EXAMPLE_TX_HASH),
+            noticedAt: timestampField("Time of discovery."),
           }),
         ),
       ),
@@ -125,9 +122,9 @@ const missingFunds = named(
   "Funds that a wallet lacks.",
   z.object({
     unit,
-    amount: minorUnits("Missing minor units of `unit`, at least."),
-    sendTo: walletAddress("the wallet"),
-    reason: responseText(
+    amount: minorUnitsField("Missing minor units of `unit`, at least."),
+    sendTo: walletAddressField("the wallet"),
+    reason: textField(
       "Purpose of the missing funds.",
       "below the threshold of the rule 01m80ye0a9x3fy0b7m2c5v8k1q",
     ),
@@ -143,7 +140,7 @@ const lowBalanceSummary = named(
     isLow: described(z.boolean(), "Whether a balance is below its threshold.", false),
     lowRuleCount: described(z.int().min(0), "Rules whose balance is below the threshold.", 0),
     lastCheckedAt: described(
-      timestamp("").nullable(),
+      timestampField("").nullable(),
       "When a rule was last checked; null before.",
       "2026-11-22T06:17:26.922Z",
     ),
@@ -200,10 +197,10 @@ export const walletDetailsResponse = named(
         "PendingTransaction",
         "The oldest pending transaction of a wallet.",
         z.object({
-          createdAt: timestamp("Time of storage."),
-          updatedAt: timestamp("When the state last changed."),
-          hash: hexText(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
-          lastCheckedAt: described(timestamp("").nullable(), "Always null.", null),
+          createdAt: timestampField("Time of storage."),
+          updatedAt: timestampField("When the state last changed."),
+          hash: hexField(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
+          lastCheckedAt: described(timestampField("").nullable(), "Always null.", null),
         }),
       ).nullable(),
       "Oldest pending transaction. Null: none.",
@@ -217,9 +214,9 @@ export const walletDetailsResponse = named(
         "WalletSecret",
         "Secret of a wallet's keys.",
         z.object({
-          createdAt: timestamp("When the wallet was added."),
-          updatedAt: timestamp("The same as `createdAt`."),
-          mnemonic: responseText(
+          createdAt: timestampField("When the wallet was added."),
+          updatedAt: timestampField("The same as `createdAt`."),
+          mnemonic: textField(
             "Words of the mnemonic.",
             "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
           ),

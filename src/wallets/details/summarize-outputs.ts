@@ -23,7 +23,7 @@ export function summarizeOutputs(
   context: WalletSnapshot,
   reserved: ReadonlySet<string>,
 ): OutputsResponse {
-  const { lineRoot, collateral, open } = context;
+  const { chainRoot: lineRoot, collateral, openTransactions: open } = context;
   const outputs = listSpendableOutputs(utxos, context, reserved);
   const renderOutput = (name: string | null) => {
     const output = outputs.find((one) => formatOutputReference(one) === name);
@@ -41,7 +41,7 @@ export function summarizeOutputs(
 }
 
 /** What those outputs hold together, by unit. */
-export function sumSpendable(
+export function sumSpendableOutputs(
   utxos: readonly ProviderUtxo[],
   context: WalletSnapshot,
   reserved: ReadonlySet<string>,
@@ -53,7 +53,7 @@ export function sumSpendable(
 
 function listSpendableOutputs(
   utxos: readonly ProviderUtxo[],
-  { open, spentElsewhere }: WalletSnapshot,
+  { openTransactions: open, spentElsewhere }: WalletSnapshot,
   reserved: ReadonlySet<string>,
 ): WalletOutput[] {
   const foreignSpends = new Set(spentElsewhere.map(({ output }) => output));

@@ -1,18 +1,22 @@
 import { NETWORKS, type Network } from "../../chain/network.ts";
-import { db } from "../../db/client.ts";
+import { openDb } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import type { AppContext } from "../../http/context.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { readHoldings } from "../managed/read-balances.ts";
 import { toWalletRecord } from "../managed/render-wallet.ts";
 import type { WalletRow } from "../managed/tables.ts";
 import { progressOf } from "../model/phases.ts";
 import type { WaitingTask } from "../queue/waiting-tasks.ts";
-import { rulesOf } from "../rules/low-balance.ts";
+import { readRulesByWallet } from "../rules/low-balance.ts";
 import type { BalanceRuleRow } from "../rules/tables.ts";
 import type { FeatureQueue } from "../spending/feature-queue.ts";
 import { findPauseEnd, selectRecentSpends } from "../spending/foreign-spends.ts";
-import { listMissingForTasks, listMissingFunds, summarizeLowBalances } from "./missing-funds.ts";
+import {
+  listMissingFunds,
+  listMissingFundsForTasks,
+  summarizeLowBalances,
+} from "./missing-funds.ts";
 import type { ForeignSpendsResponse, WalletResponse } from "./response-schemas.ts";
 import {
   IDLE_WALLET,
@@ -48,8 +52,8 @@ export async function readWalletDetails(
   const { env } = c;
   const { deadline, caller } = c.var;
   const [rules, { snapshots, waiting, reserved }] = await Promise.all([
-    rulesOf(
-      db(env, undefined, { deadline }),
+    readRulesByWallet(
+      openDb(env, undefined, { deadline }),
       rows.map(({ id }) => id),
     ),
     readNetworkStates(env, rows, features, deadline),
@@ -58,13 +62,13 @@ export async function readWalletDetails(
   const until = now + (deadline - now) * PROVIDER_TIME_SHARE;
   const holdings = await readHoldings(env, rows, until, { caller: caller.id });
   // The transaction code is loaded here, not at start-up.
-  const { summarizeOutputs: classifyOutputs, sumSpendable } = await import(
+  const { summarizeOutputs: classifyOutputs, sumSpendableOutputs: sumSpendable } = await import(
     "./summarize-outputs.ts"
   );
   return rows.map((row) => {
     const held = holdings.get(row.id);
     const snapshot = snapshots.get(toWalletKey(row)) ?? IDLE_WALLET;
-    const pendingTransactions = snapshot.open.filter(
+    const pendingTransactions = snapshot.openTransactions.filter(
       ({ phase }) => progressOf(phase) === "UnderWay",
     );
     const tasks = waiting.get(toWalletKey(row)) ?? [];
@@ -80,11 +84,14 @@ export async function readWalletDetails(
         Outputs: held ? classifyOutputs(held.utxos, snapshot, reserved) : null,
         Transactions: pendingTransactions.map(renderTransaction),
         Waiting: tasks.map(renderWaitingTask),
-        HeldUp: snapshot.blocker && { ...snapshot.blocker, since: isoTime(snapshot.blocker.since) },
+        HeldUp: snapshot.blocker && {
+          ...snapshot.blocker,
+          since: toIsoTime(snapshot.blocker.since),
+        },
         SpentElsewhere: renderForeignSpends(snapshot, now),
         Missing: [
           ...listMissingFunds(row.address, own, held?.balance ?? null),
-          ...listMissingForTasks(
+          ...listMissingFundsForTasks(
             row.address,
             tasks,
             held ? sumSpendable(held.utxos, snapshot, reserved) : null,
@@ -109,14 +116,16 @@ async function readNetworkStates(
   const readNetworkState = async (network: Network) => {
     const vkeys = rows.filter((row) => row.network === network).map(({ vkey }) => vkey);
     if (vkeys.length === 0) return;
-    const database = db(env, network, { deadline });
+    const database = openDb(env, network, { deadline });
     const [standing, kept, tasks] = await Promise.all([
       readSnapshots(database, network, vkeys),
       Promise.all(
         features.map((feature) => feature.listReservedOutputs?.(database, network) ?? []),
       ),
       Promise.all(
-        features.map((feature) => feature.listWaiting(database, network, vkeys, MAX_WAITING_TASKS)),
+        features.map((feature) =>
+          feature.listWaitingTasks(database, network, vkeys, MAX_WAITING_TASKS),
+        ),
       ),
     ]);
     for (const names of kept) for (const name of names) reserved.add(name);
@@ -139,7 +148,7 @@ function renderTransaction({ hash, phase, movedAt, tasks }: StoredTransaction) {
   return {
     txHash: hash,
     state: phase,
-    since: isoTime(movedAt),
+    since: toIsoTime(movedAt),
     Tasks: tasks.map(({ feature, id }) => ({ feature: feature, id })),
   };
 }
@@ -152,13 +161,13 @@ function renderForeignSpends(
   if (recent.length === 0) return null;
   const until = findPauseEnd(recent, now);
   return {
-    pausedUntil: until === null ? null : isoTime(until),
+    pausedUntil: until === null ? null : toIsoTime(until),
     Outputs: recent
       .toReversed()
-      .map(({ output, txHash, at }) => ({ output, txHash, noticedAt: isoTime(at) })),
+      .map(({ output, txHash, at }) => ({ output, txHash, noticedAt: toIsoTime(at) })),
   };
 }
 
 function renderWaitingTask({ feature, id, code: reasonCode, reason, dueAt }: WaitingTask) {
-  return { feature, id, reasonCode, reason, dueAt: isoTime(dueAt) };
+  return { feature, id, reasonCode, reason, dueAt: toIsoTime(dueAt) };
 }

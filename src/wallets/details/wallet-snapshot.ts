@@ -10,13 +10,13 @@ import type { ForeignSpend } from "../spending/store/wallet.ts";
 /** Where a wallet stands: what its object knows of it, read without asking the object. */
 export interface WalletSnapshot {
   /** Names of the outputs that its line begins with, and that it keeps for collateral. */
-  lineRoot: string | null;
+  chainRoot: string | null;
   collateral: string | null;
   spentElsewhere: readonly ForeignSpend[];
   /** What holds it up, and since when, epoch milliseconds; null: nothing. */
   blocker: { reasonCode: ReasonCode; reason: string; since: number } | null;
   /** All transactions that are not final, in the order in which they were stored. */
-  open: StoredTransaction[];
+  openTransactions: StoredTransaction[];
 }
 
 /** A transaction with the time at which it was stored, epoch milliseconds. */
@@ -24,11 +24,11 @@ export type StoredTransaction = WalletTransaction & { createdAt: number };
 
 /** A wallet that has never sent anything. */
 export const IDLE_WALLET: WalletSnapshot = {
-  lineRoot: null,
+  chainRoot: null,
   collateral: null,
   spentElsewhere: [],
   blocker: null,
-  open: [],
+  openTransactions: [],
 };
 
 const { cbor: _, ...COLUMNS } = getTableColumns(walletTransaction);
@@ -72,7 +72,7 @@ export async function readSnapshots(
       ({ vkey, lineRoot, collateral, spentElsewhere, blocker, blockerCode, blockedSince }) => [
         vkey,
         {
-          lineRoot,
+          chainRoot: lineRoot,
           collateral,
           spentElsewhere: JSON.parse(spentElsewhere ?? "[]"),
           blocker:
@@ -83,7 +83,7 @@ export async function readSnapshots(
                   reason: blocker,
                   since: blockedSince ?? 0,
                 },
-          open: (open.get(vkey) ?? []).map((row) => ({
+          openTransactions: (open.get(vkey) ?? []).map((row) => ({
             ...parseTransaction({ ...row, movedAt: row.updatedAt }),
             createdAt: row.createdAt,
           })),

@@ -9,7 +9,7 @@ import { ApiError } from "../../http/errors.ts";
 import type { AutomationMode } from "../../sources/automation-mode.ts";
 import { requireAddress } from "../../sources/validate-request.ts";
 import { type EscrowContract, listEscrowParties } from "./list-escrow-parties.ts";
-import { mnemonicPlace } from "./open-keys.ts";
+import { toMnemonicEncryptionContext } from "./open-keys.ts";
 import { clearFormerMnemonics, type FormerWallet } from "./remove-wallets.ts";
 import type { NewWallet } from "./schemas.ts";
 import { managedWallet, WALLET_ROLES, type WalletRole, type WalletRow } from "./tables.ts";
@@ -86,7 +86,7 @@ export async function deriveWallet(
     role,
     vkey,
     address,
-    mnemonic: await seal(env, mnemonicPlace(id), walletMnemonic),
+    mnemonic: await seal(env, toMnemonicEncryptionContext(id), walletMnemonic),
     note,
     collectionAddress,
     drives: drives ?? drove ?? null,
@@ -117,7 +117,7 @@ export async function decideAutomationModes(
 }
 
 /** @throws ApiError 409 when a request has the same wallet twice */
-export function rejectDuplicates(wallets: readonly DraftWallet[]): void {
+export function rejectDuplicateWallets(wallets: readonly DraftWallet[]): void {
   const first = new Map<string, string>();
   for (const { field, row } of wallets) {
     const earlier = first.get(row.vkey);

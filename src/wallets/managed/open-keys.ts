@@ -3,7 +3,7 @@ import { type SealingEnv, unseal } from "../../db/sealed.ts";
 import type { WalletRow } from "./tables.ts";
 
 /** The place that a wallet's mnemonic is sealed for. */
-export function mnemonicPlace(walletId: string) {
+export function toMnemonicEncryptionContext(walletId: string) {
   return { table: "managed_wallet", id: walletId, column: "mnemonic" };
 }
 
@@ -11,7 +11,7 @@ type SealedWallet = Pick<WalletRow, "id" | "network" | "mnemonic">;
 
 /** Opens the mnemonic of a wallet in use. @throws SealError */
 export function openMnemonic(env: SealingEnv, { id, mnemonic }: SealedWallet): Promise<string> {
-  return unseal(env, mnemonicPlace(id), mnemonic);
+  return unseal(env, toMnemonicEncryptionContext(id), mnemonic);
 }
 
 /** Opens the keys of a wallet in use. @throws SealError */

@@ -4,14 +4,14 @@ import { type Provider, ProviderError, type ProviderUtxo } from "../../chain/pro
 import { MAX_UTXOS } from "../../chain/provider/transactions.ts";
 import { normalizeUnit } from "../../chain/unit.ts";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
-import { db } from "../../db/client.ts";
+import { openDb } from "../../db/client.ts";
 import { unsealOrEmpty } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
 import { createProvider, type ProviderUse } from "../../sources/provider.ts";
-import { providerKeyPlace } from "../../sources/source-row.ts";
+import { toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
 import { paymentSource } from "../../sources/tables.ts";
-import { within } from "../../timeout.ts";
+import { withTimeout } from "../../timeout.ts";
 import type { WalletRow } from "./tables.ts";
 
 /** An address's balance by unit, in minor units; `""` is the native coin. */
@@ -39,7 +39,7 @@ export function readBalances(
   deadline: number,
   use: ProviderUse,
 ): Promise<Map<string, Balance>> {
-  return queryEach(env, wallets, deadline, use, readBalance);
+  return queryWallets(env, wallets, deadline, use, readBalance);
 }
 
 /** The same, with their outputs. */
@@ -49,14 +49,14 @@ export function readHoldings(
   deadline: number,
   use: ProviderUse,
 ): Promise<Map<string, Holdings>> {
-  return queryEach(env, wallets, deadline, use, async (provider, address) => {
+  return queryWallets(env, wallets, deadline, use, async (provider, address) => {
     const utxos = await provider.addressUtxos(address);
     const isAll = utxos.length < MAX_UTXOS;
     return { utxos, balance: isAll ? sumUtxos(utxos) : await readBalance(provider, address) };
   });
 }
 
-async function queryEach<Answer>(
+async function queryWallets<Answer>(
   env: Env,
   wallets: QueriedWallet[],
   deadline: number,
@@ -74,7 +74,7 @@ async function queryEach<Answer>(
     const ms = deadline - Date.now();
     if (!provider || ms <= 0) return;
     try {
-      answers.set(id, await within(ms, ask(provider, address), throwTimeout));
+      answers.set(id, await withTimeout(ms, ask(provider, address), throwTimeout));
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       log("warn", "balance.unavailable", { wallet: id, error: error.message });
@@ -118,12 +118,12 @@ async function createProviders(
   sourceIds: string[],
   use: ProviderUse,
 ): Promise<Map<string, Provider>> {
-  const sources = await db(env)
+  const sources = await openDb(env)
     .orm.select()
     .from(paymentSource)
     .where(and(inArray(paymentSource.id, sourceIds), isNull(paymentSource.deletedAt)));
   const providers = sources.map(async ({ id, network, rpcProviderApiKey }) => {
-    const apiKey = await unsealOrEmpty(env, providerKeyPlace(id), rpcProviderApiKey);
+    const apiKey = await unsealOrEmpty(env, toProviderKeyEncryptionContext(id), rpcProviderApiKey);
     return apiKey === "" ? [] : [[id, await createProvider(env, network, apiKey, use)] as const];
   });
   return new Map((await Promise.all(providers)).flat());

@@ -1,4 +1,4 @@
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import type { WalletRow } from "./tables.ts";
 
 /** A wallet entry of the interface. */
@@ -13,6 +13,6 @@ export function toWalletRecord(row: WalletRow) {
     type: row.role,
     network: row.network,
     paymentSourceId: row.sourceId,
-    createdAt: isoTime(row.createdAt),
+    createdAt: toIsoTime(row.createdAt),
   };
 }

@@ -1,21 +1,26 @@
 import * as z from "zod";
 import { validateMnemonic } from "../../chain/wallet-keys.ts";
-import { bech32Address, network } from "../../http/openapi/chain-fields.ts";
+import { bech32AddressParameter, network } from "../../http/openapi/chain-fields.ts";
 import {
   described,
   EXAMPLE_TX_HASH,
   EXAMPLE_WALLET_ADDRESS,
-  hexText,
-  minorUnits,
+  hexField,
+  idField,
+  minorUnitsField,
   named,
-  recordId,
-  responseText,
-  timestamp,
-  walletAddress,
-  walletVkey,
+  textField,
+  timestampField,
+  walletAddressField,
+  walletVkeyField,
 } from "../../http/openapi/fields.ts";
-import { page, pageWithTake, text, time } from "../../http/openapi/parameters.ts";
-import { drives } from "../../sources/schemas.ts";
+import {
+  pageParameters,
+  pageParametersWithTake,
+  textParameter,
+  timeParameter,
+} from "../../http/openapi/parameters.ts";
+import { automationMode } from "../../sources/schemas.ts";
 import { TRANSACTION_PHASES } from "../model/phases.ts";
 import { WALLET_ROLES } from "./tables.ts";
 
@@ -26,7 +31,7 @@ export const walletType = described(
 );
 
 /** Words of a wallet in a request. */
-export const mnemonic = text(1500)
+export const mnemonic = textParameter(1500)
   .superRefine((words, problems) => {
     const checked = validateMnemonic(words);
     if (!checked.ok) problems.addIssue(checked.problem);
@@ -42,14 +47,14 @@ export const newWallet = named(
       "12, 15, 18, 21 or 24 words (BIP-39). Never returned.",
       "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
     ),
-    note: described(text(250, 0).default(""), "A note for people.", "main buyer"),
+    note: described(textParameter(250, 0).default(""), "A note for people.", "main buyer"),
     collectionAddress: described(
-      bech32Address().nullable().default(null),
+      bech32AddressParameter().nullable().default(null),
       "Address that receives refunds or revenue. Null: the wallet itself.",
       EXAMPLE_WALLET_ADDRESS,
     ),
     drives: described(
-      drives.optional(),
+      automationMode.optional(),
       "What the service does automatically with the wallet. Omitted: its earlier value in this source. For a new wallet: `nothing` if an open escrow of the contract names the wallet, since another service may drive it; otherwise `all`.",
       "all",
     ),
@@ -59,16 +64,16 @@ export const newWallet = named(
 export type NewWallet = z.output<typeof newWallet>;
 
 export const walletFields = {
-  id: recordId("the wallet", "01m80ydypnw7zfztc441hghgzn"),
-  walletVkey: walletVkey("the wallet"),
-  walletAddress: walletAddress("the wallet"),
-  note: responseText("A note for people.", "main buyer"),
+  id: idField("the wallet", "01m80ydypnw7zfztc441hghgzn"),
+  walletVkey: walletVkeyField("the wallet"),
+  walletAddress: walletAddressField("the wallet"),
+  note: textField("A note for people.", "main buyer"),
   collectionAddress: described(
     z.string().nullable(),
     "Address that receives refunds or revenue. Null: the wallet itself.",
     EXAMPLE_WALLET_ADDRESS,
   ),
-  drives,
+  drives: automationMode,
 };
 
 export const walletEntry = named(
@@ -79,34 +84,34 @@ export const walletEntry = named(
 
 const EXAMPLE_WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
 
-export const listQuery = z.object({
-  ...pageWithTake,
+export const walletListQuery = z.object({
+  ...pageParametersWithTake,
   paymentSourceId: described(
-    text().optional(),
+    textParameter().optional(),
     "Only wallets of this payment source.",
     "01m80ydypnk4jnwav628wda9nd",
   ),
   walletType: described(walletType.optional(), "Only wallets of this type."),
   walletVkey: described(
-    text().optional(),
+    textParameter().optional(),
     "Only the wallet with this payment key hash.",
     "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3",
   ),
   walletAddress: described(
-    text().optional(),
+    textParameter().optional(),
     "Only the wallet with this address.",
     EXAMPLE_WALLET_ADDRESS,
   ),
 });
 
-export type ListQuery = z.output<typeof listQuery>;
+export type WalletListQuery = z.output<typeof walletListQuery>;
 
 export const walletRecordFields = {
   ...walletFields,
   type: walletType,
   network,
-  paymentSourceId: recordId("the payment source", "01m80ydypnk4jnwav628wda9nd"),
-  createdAt: timestamp("When the wallet was added."),
+  paymentSourceId: idField("the payment source", "01m80ydypnk4jnwav628wda9nd"),
+  createdAt: timestampField("When the wallet was added."),
 };
 
 /** A wallet with the fields beyond its source's entry. */
@@ -125,20 +130,20 @@ const newWalletFields = {
     "Words of an existing wallet. Omitted: the service creates a wallet.",
     "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
   ),
-  note: described(text(250, 0).optional(), "A note for people.", "main buyer"),
+  note: described(textParameter(250, 0).optional(), "A note for people.", "main buyer"),
   collectionAddress: described(
-    bech32Address().nullable().optional(),
+    bech32AddressParameter().nullable().optional(),
     "Address that receives refunds or revenue. Null: the wallet itself.",
     EXAMPLE_WALLET_ADDRESS,
   ),
   drives: described(
-    drives.optional(),
+    automationMode.optional(),
     "What the service does automatically with the wallet. Omitted: its earlier value in this source. For a new wallet: `nothing` if an open escrow of the contract names the wallet, since another service may drive it; otherwise `all`.",
     "all",
   ),
 };
 const sourceId = described(
-  text(),
+  textParameter(),
   "Id of the payment source for the wallet. Omitted: the service stores nothing.",
   "01m80ydypnk4jnwav628wda9nd",
 );
@@ -171,8 +176,8 @@ export const createdWallet = named(
       "The 24 words of a new wallet. Only this response contains them. Null: the wallet existed.",
       `${"abandon ".repeat(23)}art`,
     ),
-    walletAddress: walletAddress("the wallet"),
-    walletVkey: walletVkey("the wallet"),
+    walletAddress: walletAddressField("the wallet"),
+    walletVkey: walletVkeyField("the wallet"),
     Wallet: described(
       walletRecord.nullable(),
       "The added wallet. Null: added to no payment source.",
@@ -182,23 +187,23 @@ export const createdWallet = named(
 
 export type CreatedWallet = z.infer<typeof createdWallet>;
 
-export const changeBody = z.strictObject({
-  id: described(text(), "Id of the wallet.", EXAMPLE_WALLET_ID),
+export const changeWalletBody = z.strictObject({
+  id: described(textParameter(), "Id of the wallet.", EXAMPLE_WALLET_ID),
   collectionAddress: described(
-    bech32Address().nullable().optional(),
+    bech32AddressParameter().nullable().optional(),
     "Address that receives refunds or revenue. Null: the wallet itself.",
     EXAMPLE_WALLET_ADDRESS,
   ),
   newCollectionAddress: described(
-    bech32Address().nullable().optional(),
+    bech32AddressParameter().nullable().optional(),
     "Another name of `collectionAddress`, which overrides this field.",
     EXAMPLE_WALLET_ADDRESS,
   ),
-  note: described(text(250, 0).optional(), "A note for people.", "main buyer"),
-  drives: drives.optional(),
+  note: described(textParameter(250, 0).optional(), "A note for people.", "main buyer"),
+  drives: automationMode.optional(),
 });
 
-export type ChangeBody = z.output<typeof changeBody>;
+export type ChangeWalletBody = z.output<typeof changeWalletBody>;
 
 export const transactionState = named(
   "WalletTransactionState",
@@ -210,25 +215,22 @@ export const walletTask = named(
   "WalletTask",
   "A task of a wallet on the chain.",
   z.object({
-    feature: responseText("Feature of the task.", "registration"),
-    id: responseText(
-      "Id of the task within the feature.",
-      "01m80ye14arhma0jvpxvf6nc73:Registration",
-    ),
+    feature: textField("Feature of the task.", "registration"),
+    id: textField("Id of the task within the feature.", "01m80ye14arhma0jvpxvf6nc73:Registration"),
   }),
 );
 
 export const transactionQuery = z.object({
-  ...page,
+  ...pageParameters,
   network,
   walletVkey: described(
-    text().optional(),
+    textParameter().optional(),
     "Only transactions of the wallet with this payment key hash.",
     "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3",
   ),
   state: described(transactionState.optional(), "Only transactions in this state.", "Sent"),
-  from: described(time().optional(), "Only transactions stored at or after this time."),
-  to: described(time().optional(), "Only transactions stored before this time."),
+  from: described(timeParameter().optional(), "Only transactions stored at or after this time."),
+  to: described(timeParameter().optional(), "Only transactions stored before this time."),
 });
 
 export type TransactionQuery = z.output<typeof transactionQuery>;
@@ -237,16 +239,16 @@ export const transactionRecord = named(
   "WalletTransaction",
   "A transaction that a wallet has stored.",
   z.object({
-    txHash: hexText(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
+    txHash: hexField(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
     state: described(transactionState, "State of the transaction.", "Sent"),
     network,
-    walletVkey: walletVkey("the wallet"),
-    paymentSourceId: recordId(
+    walletVkey: walletVkeyField("the wallet"),
+    paymentSourceId: idField(
       "the payment source whose provider first received the transaction",
       "01m80ydypnk4jnwav628wda9nd",
     ),
     Tasks: described(z.array(walletTask), "Tasks of the transaction."),
-    fees: minorUnits("Network fee in minor units of the native coin.", "283005"),
+    fees: minorUnitsField("Network fee in minor units of the native coin.", "283005"),
     validTo: described(
       z.int(),
       "First slot in which the transaction is no longer valid.",
@@ -259,12 +261,12 @@ export const transactionRecord = named(
       1_795_328_246,
     ),
     error: described(z.string().nullable(), "Why the transaction ended. Null: not ended.", null),
-    requestId: responseText(
+    requestId: textField(
       "Id of the run that stored the transaction.",
       "01m80ye14arhma0jvpxvf6nc73",
     ),
-    createdAt: timestamp("Time of storage."),
-    updatedAt: timestamp("When the state last changed."),
+    createdAt: timestampField("Time of storage."),
+    updatedAt: timestampField("When the state last changed."),
   }),
 );
 

@@ -61,7 +61,7 @@ export function listUnappliedChanges(core: Database, sourceId = "*"): Promise<Wa
 }
 
 /** All records were told of it; a change since then stays. */
-export function markApplied({ sourceId, op }: WalletChange): Statement {
+export function deleteWalletChange({ sourceId, op }: WalletChange): Statement {
   return statement(
     "DELETE FROM job WHERE name = ? AND subject = ?",
     JOB_NAME_PREFIX + sourceId,

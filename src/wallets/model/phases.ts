@@ -23,7 +23,7 @@ export const TRANSACTION_PHASES = [
   /** It ended, and can never come. */
   "Dead",
 ] as const;
-export type Phase = (typeof TRANSACTION_PHASES)[number];
+export type TransactionPhase = (typeof TRANSACTION_PHASES)[number];
 
 /** What may happen to a transaction. */
 export type PhaseEvent =
@@ -50,7 +50,10 @@ export type PhaseEvent =
  * What is not in the table changes nothing: the event comes late, or twice. A transaction that ended
  * for us has not ended for the network, so a block may show it all the same.
  */
-export const TRANSITIONS: Record<Phase, Partial<Record<PhaseEvent, Phase>>> = {
+export const PHASE_TRANSITIONS: Record<
+  TransactionPhase,
+  Partial<Record<PhaseEvent, TransactionPhase>>
+> = {
   Stored: {
     Accepted: "Sent",
     Refused: "Refused",
@@ -87,7 +90,7 @@ export const TRANSITIONS: Record<Phase, Partial<Record<PhaseEvent, Phase>>> = {
 /** What a phase means for the tasks of a transaction. */
 export type TaskProgress = "UnderWay" | "Landed" | "Ended";
 
-const TASK_PROGRESS_BY_PHASE: Record<Phase, TaskProgress> = {
+const TASK_PROGRESS_BY_PHASE: Record<TransactionPhase, TaskProgress> = {
   Stored: "UnderWay",
   Sent: "UnderWay",
   InBlock: "UnderWay",
@@ -101,17 +104,17 @@ const TASK_PROGRESS_BY_PHASE: Record<Phase, TaskProgress> = {
   Dead: "Ended",
 };
 
-export const progressOf = (phase: Phase): TaskProgress => TASK_PROGRESS_BY_PHASE[phase];
+export const progressOf = (phase: TransactionPhase): TaskProgress => TASK_PROGRESS_BY_PHASE[phase];
 
 /** Whether a block may still take the transaction, or be taken back with it. */
-export const isOpen = (phase: Phase): boolean => phase !== "Final" && phase !== "Dead";
+export const isOpen = (phase: TransactionPhase): boolean => phase !== "Final" && phase !== "Dead";
 
 /** Whether it counts as happening: what it spends is spent, what it makes may be spent. */
-export const isActive = (phase: Phase): boolean => progressOf(phase) !== "Ended";
+export const isActive = (phase: TransactionPhase): boolean => progressOf(phase) !== "Ended";
 
 /** Whether a block has it, and what it does is done. */
-export const isInChain = (phase: Phase): boolean =>
+export const isInChain = (phase: TransactionPhase): boolean =>
   phase === "InBlock" || phase === "Confirmed" || phase === "Final";
 
 /** Whether it lives and waits for a block. */
-export const isPending = (phase: Phase): boolean => isActive(phase) && !isInChain(phase);
+export const isPending = (phase: TransactionPhase): boolean => isActive(phase) && !isInChain(phase);

@@ -1,11 +1,11 @@
 import type { Value } from "../../chain/transaction/value.ts";
-import type { Phase } from "./phases.ts";
+import type { TransactionPhase } from "./phases.ts";
 
 /** A wallet's transaction from the moment it is stored. */
 export interface WalletTransaction {
   /** Hex. */
   hash: string;
-  phase: Phase;
+  phase: TransactionPhase;
   /** In the order in which the wallet stored them, from 1. */
   sequence: number;
   /** Of the payment source whose provider it was sent through first. */

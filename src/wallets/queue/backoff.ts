@@ -14,7 +14,7 @@ const MAX_RETRY_DELAY_MS = 5 * 60_000;
  *
  * @param retryAt - as a ProviderError has it
  */
-export function computeProviderRetry(retryAt: number | null, now: number): number {
+export function computeProviderRetryAt(retryAt: number | null, now: number): number {
   return now + Math.min(Math.max((retryAt ?? now) - now, RETRY_DELAY_MS), MAX_RETRY_DELAY_MS);
 }
 
@@ -24,7 +24,7 @@ export function computeRetryDelay(failures: number): number {
 }
 
 /** The first of some times; null: there is none. */
-export function findEarliest(times: readonly (number | null)[]): number | null {
+export function findEarliestTime(times: readonly (number | null)[]): number | null {
   const known = times.filter((time) => time !== null);
   return known.length === 0 ? null : Math.min(...known);
 }

@@ -21,11 +21,11 @@ export function isProviderDown(error: unknown): boolean {
  * Whether an error is no task's fault: the database or the provider fails, or a record was changed since it
  * was read. Query builders put such an error into one of their own, as its `cause`.
  */
-export function isTransient(error: unknown): boolean {
+export function isTransientError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const isOne =
     error instanceof StaleWalletError || isProviderDown(error) || isDatabaseFault(error);
-  return isOne || isTransient(error.cause);
+  return isOne || isTransientError(error.cause);
 }
 
 const EXPECTED_ERRORS = [
@@ -37,7 +37,7 @@ const EXPECTED_ERRORS = [
 ];
 
 /** Whether features know what an error means for its task, and its message is for people. */
-export function isExpected(error: unknown): boolean {
+export function isExpectedError(error: unknown): boolean {
   return EXPECTED_ERRORS.some((kind) => error instanceof kind);
 }
 
@@ -53,7 +53,7 @@ export interface FailureContext {
 
 /** The error that a feature gets for a task that threw. Of one that nobody expects the log has the details. */
 export function toTaskError(error: unknown, place: FailureContext): unknown {
-  if (isExpected(error)) return error;
+  if (isExpectedError(error)) return error;
   logFailure(error, place);
   return new InternalError(error);
 }
@@ -115,7 +115,7 @@ export async function forEachIsolated<Item>(
 }
 
 /** What a function returns for each item, and the items for which it throws. */
-export function mapEach<Item, Result>(
+export function mapIsolated<Item, Result>(
   items: readonly Item[],
   map: (item: Item) => Result,
 ): { results: { item: Item; result: Result }[]; errors: ItemError<Item>[] } {
@@ -140,7 +140,7 @@ async function attempt<Item, Result>(
   try {
     return [{ result: await run(items) }];
   } catch (error) {
-    if (isTransient(error)) throw error;
+    if (isTransientError(error)) throw error;
     return [null, { cause: error }];
   }
 }

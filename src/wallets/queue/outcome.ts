@@ -2,7 +2,7 @@ import { ProviderError } from "../../chain/provider/provider.ts";
 import { InsufficientFundsError } from "../../chain/transaction/select-inputs.ts";
 import type { ReasonCode } from "../../reason-codes.ts";
 import {
-  computeProviderRetry,
+  computeProviderRetryAt,
   computeRetryDelay,
   MAX_ATTEMPTS,
   RETRY_DELAY_MS,
@@ -32,14 +32,14 @@ export interface TaskDelay {
  *
  * @param now - epoch milliseconds
  */
-export function findDelay(error: unknown, now: number): TaskDelay | null {
+export function findTaskDelay(error: unknown, now: number): TaskDelay | null {
   if (error instanceof RetryLaterError)
     return { code: error.code, reason: error.message, dueAt: error.retryAt };
   if (error instanceof ProviderError && !error.permanent)
     return {
       code: "provider",
       reason: describeProviderFailure(error),
-      dueAt: computeProviderRetry(error.retryAt, now),
+      dueAt: computeProviderRetryAt(error.retryAt, now),
     };
   if (error instanceof PriorTransactionPendingError)
     return {
@@ -60,9 +60,13 @@ export type AttemptOutcome = { task: TaskState } | { givenUp: string };
  * @param attempts - failed tries before
  * @param now - epoch milliseconds
  */
-export function decideOutcome(attempts: number, error: unknown, now: number): AttemptOutcome {
+export function decideAttemptOutcome(
+  attempts: number,
+  error: unknown,
+  now: number,
+): AttemptOutcome {
   if (error instanceof WalletRemovedError) return { givenUp: error.message };
-  const wait = findDelay(error, now);
+  const wait = findTaskDelay(error, now);
   if (wait) {
     const { code: reasonCode, reason, dueAt } = wait;
     return { task: { attempts, reasonCode, reason, dueAt } };

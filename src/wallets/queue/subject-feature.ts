@@ -1,9 +1,9 @@
 import { type Database, type Statement, violates } from "../../db/client.ts";
 import type { TaskUpdate } from "../model/wallet-transaction.ts";
-import { findEarliest } from "./backoff.ts";
+import { findEarliestTime } from "./backoff.ts";
 import { RecordChangedError } from "./errors.ts";
 import type { DueTasks, WalletFeature } from "./feature.ts";
-import { decideOutcome } from "./outcome.ts";
+import { decideAttemptOutcome } from "./outcome.ts";
 import {
   deleteTasks,
   listOpenTasks,
@@ -103,7 +103,7 @@ export function createSubjectFeature<Row extends Subject, Change>(
     readOpen,
 
     async listDue(now, limit) {
-      return splitDue(await readOpen(limit), now);
+      return splitDueTasks(await readOpen(limit), now);
     },
 
     ...(port.isSame && {
@@ -138,7 +138,7 @@ export function createSubjectFeature<Row extends Subject, Change>(
         const row = rowOf(id);
         const special = port.decideAfterFailure?.(row, error, now);
         if (special) return { row, ...special };
-        const outcome = decideOutcome(row.task?.attempts ?? 0, error, now);
+        const outcome = decideAttemptOutcome(row.task?.attempts ?? 0, error, now);
         if ("task" in outcome) return { row, task: outcome.task };
         const { givenUp } = outcome;
         return { row, ...port.giveUp(row, givenUp, now, true), givenUp };
@@ -181,13 +181,13 @@ export async function endWithoutSource<Row extends Subject, Change>(
 }
 
 /** Splits open tasks into those that are due and the time of the next one. */
-export function splitDue(open: readonly { task: WalletTask }[], now: number): DueTasks {
+export function splitDueTasks(open: readonly { task: WalletTask }[], now: number): DueTasks {
   const tasks = open.map(({ task }) => task);
   const isDue = ({ dueAt }: WalletTask) => dueAt !== null && dueAt <= now;
   const later = tasks.filter((task) => !isDue(task));
   return {
     tasks: tasks.filter(isDue).map(({ id }) => ({ id })),
-    nextDueAt: findEarliest(later.map(({ dueAt }) => dueAt)),
+    nextDueAt: findEarliestTime(later.map(({ dueAt }) => dueAt)),
   };
 }
 

@@ -25,11 +25,11 @@ export interface WaitingTask {
  *
  * @param vkeys - payment key hashes, hex
  */
-export type ListWaitingTasks = (
+export type WaitingTaskLister = (
   database: Database,
   network: Network,
   vkeys: readonly string[],
   limit: number,
 ) => Promise<WaitingTask[]>;
 
-export const WAITS_FOR_TURN = "waits for its turn";
+export const WAITING_FOR_TURN_REASON = "waits for its turn";

@@ -1,8 +1,8 @@
 import type { Network } from "../../chain/network.ts";
-import { type Database, db } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import { type Env, getDurableObject } from "../../env.ts";
 import { log } from "../../log.ts";
-import { createDueWalletFinder, type FindDueWallets } from "./due-wallets.ts";
+import { createDueWalletFinder, type DueWalletFinder } from "./due-wallets.ts";
 
 type WalletEnv = Pick<Env, "HOT_WALLET">;
 
@@ -37,17 +37,17 @@ const findWalletsToPoll = createDueWalletFinder("wallet_transaction");
 /** Wakes every wallet that has something to do. For the cron. */
 export function wakeDueWallets(
   env: WalletEnv & { DB: D1Database },
-  features: readonly FindDueWallets[],
+  features: readonly DueWalletFinder[],
   requestId: string,
 ): Promise<void> {
-  return wakeWalletsFor(env, db(env), [findWalletsToPoll, ...features], requestId);
+  return wakeWalletsOfFeatures(env, openDb(env), [findWalletsToPoll, ...features], requestId);
 }
 
 /** Wakes every wallet for which one of some features has work. */
-export async function wakeWalletsFor(
+export async function wakeWalletsOfFeatures(
   env: WalletEnv,
   database: Database,
-  features: readonly FindDueWallets[],
+  features: readonly DueWalletFinder[],
   requestId: string,
 ): Promise<void> {
   const now = Date.now();

@@ -84,7 +84,7 @@ function createPort(db: Database): SubjectPort<ReferenceScriptRow, ReferenceScri
       return error instanceof WalletRemovedError ? toFailedOutcome(error.message) : null;
     },
     giveUp: (row, reason, _, hasSource) =>
-      hasSource ? giveUp(row, reason) : toFailedOutcome(reason),
+      hasSource ? toGivenUpOutcome(row, reason) : toFailedOutcome(reason),
   };
 }
 
@@ -148,7 +148,7 @@ function decideScriptOutcome(
     progressOf(phase) === "Landed" &&
     row.output !== null &&
     transaction.inputs.includes(row.output);
-  if (!isTaken && purpose !== findPurpose(row)) return null;
+  if (!isTaken && purpose !== findOpenPurpose(row)) return null;
   const made = purpose === "Publish" ? { output: `${hash}#0`, deposit } : {};
   const attempts = row.task?.attempts ?? 0;
   switch (progressOf(phase)) {
@@ -175,19 +175,19 @@ function decideScriptOutcome(
       const outcome = countFailure(attempts, reason, now);
       return "task" in outcome
         ? { change, task: outcome.task }
-        : giveUp({ ...row, ...change }, outcome.givenUp);
+        : toGivenUpOutcome({ ...row, ...change }, outcome.givenUp);
     }
   }
 }
 
 /** Which of the two a row is about; `Published` may be published again, not withdrawn. */
-function findPurpose(row: ReferenceScriptRow): Purpose | null {
+function findOpenPurpose(row: ReferenceScriptRow): Purpose | null {
   if (row.state === "Failed") return null;
   return row.state === "Withdrawn" ? "Withdraw" : purposeOf(row);
 }
 
 /** A script that is published stays so when it cannot be withdrawn. */
-function giveUp(row: ReferenceScriptRow, reason: string): ScriptOutcome {
+function toGivenUpOutcome(row: ReferenceScriptRow, reason: string): ScriptOutcome {
   return purposeOf(row) === "Publish"
     ? toFailedOutcome(reason)
     : { change: { state: "Published", error: reason }, task: null };

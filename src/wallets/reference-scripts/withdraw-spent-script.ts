@@ -29,7 +29,7 @@ export function toWithdrawnChange(txHash: string): ReferenceScriptChange {
  * @param outputs - names of outputs that a node does not know
  * @throws StaleWalletError if the row has changed meanwhile
  */
-export async function withdrawSpentScript(
+export async function markSpentScriptWithdrawn(
   db: Database,
   provider: Pick<Provider, "spenders">,
   sourceId: string,

@@ -8,12 +8,12 @@ import type { LogEvent } from "../../log-events.ts";
 import type { BalanceRuleRow, BalanceRuleTable, RuleRow, RuleTable } from "./tables.ts";
 
 /** Rules checked per run, on EVM chains per network; the next run, a minute later, continues. */
-const PER_RUN = 50;
+const MAX_RULES_PER_RUN = 50;
 /** Time for writing the outcomes, after the balances were read. */
-export const WRITES_MS = 30_000;
+export const WRITE_TIMEOUT_MS = 30_000;
 
 /** The log event of a rule that has changed since a check read it, by table. */
-const SUPERSEDED: Record<string, LogEvent> = {
+const SUPERSEDED_LOG_EVENTS: Record<string, LogEvent> = {
   low_balance_rule: "low_balance.superseded",
   top_up_rule: "top_up.superseded",
 };
@@ -52,7 +52,7 @@ export async function findDueRules<Rules extends RuleTable, Wallets extends Wall
       sql`row_number() OVER (PARTITION BY ${group} ORDER BY ${rule.checkedAt}, ${rule.id})`,
       sql`random()`,
     )
-    .limit(PER_RUN);
+    .limit(MAX_RULES_PER_RUN);
 }
 
 /**
@@ -62,7 +62,7 @@ export async function findDueRules<Rules extends RuleTable, Wallets extends Wall
  * @param others - statements of the same batch
  * @returns false when the rule has changed, or the batch was sent twice: what it wrote is there then
  */
-export async function writeOutcome<Rules extends RuleTable>(
+export async function writeRuleOutcome<Rules extends RuleTable>(
   database: Database,
   rules: Rules,
   { id, version }: Pick<RuleRow, "id" | "version">,
@@ -80,14 +80,14 @@ export async function writeOutcome<Rules extends RuleTable>(
     return true;
   } catch (error) {
     if (!violates(error, `${getTableName(table)}.version`)) throw error;
-    const superseded = SUPERSEDED[getTableName(table)];
+    const superseded = SUPERSEDED_LOG_EVENTS[getTableName(table)];
     if (superseded) log("info", superseded, { rule: id });
     return false;
   }
 }
 
 /** How a feature reports balances below their thresholds. */
-export interface BalanceReports<Wallet> {
+export interface BalanceReporter<Wallet> {
   rules: BalanceRuleTable;
   /** Whether each change of the status counts in the sequence of events, not only each event. */
   countsChanges: boolean;
@@ -99,7 +99,7 @@ export interface BalanceReports<Wallet> {
 }
 
 /** A rule whose balance was read. */
-export interface ReadBalance<Wallet> extends DueRule<BalanceRuleRow, Wallet> {
+export interface BalanceReading<Wallet> extends DueRule<BalanceRuleRow, Wallet> {
   /** Null: the asset has no balance, so its rule stays as it is. */
   balance: bigint | null;
 }
@@ -113,8 +113,8 @@ export interface ReadBalance<Wallet> extends DueRule<BalanceRuleRow, Wallet> {
 export async function writeBalances<Wallet>(
   env: Env,
   database: Database,
-  { rules, countsChanges, toEvent }: BalanceReports<Wallet>,
-  found: readonly ReadBalance<Wallet>[],
+  { rules, countsChanges, toEvent }: BalanceReporter<Wallet>,
+  found: readonly BalanceReading<Wallet>[],
   { requestId, now }: { requestId: string; now: number },
 ): Promise<void> {
   const table = getTableName(rules);
@@ -133,7 +133,7 @@ export async function writeBalances<Wallet>(
       events.push(writeEvent(event, now, { sql, params: [rule.id] }));
     }
     const changes = { status, balance, sequence, checkedAt: now } as const;
-    const isWritten = await writeOutcome(database, rules, rule, changes, events);
+    const isWritten = await writeRuleOutcome(database, rules, rule, changes, events);
     hasEvents ||= isWritten && isReported;
   }
   if (found.length === 0) return;

@@ -1,16 +1,21 @@
 import { desc, sql } from "drizzle-orm";
-import { type Database, db } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { readBalances } from "../managed/read-balances.ts";
 import { managedWallet, type WalletRow } from "../managed/tables.ts";
-import { type BalanceReports, findDueRules, WRITES_MS, writeBalances } from "./check-rules.ts";
+import {
+  type BalanceReporter,
+  findDueRules,
+  WRITE_TIMEOUT_MS,
+  writeBalances,
+} from "./check-rules.ts";
 import { createRuleStore } from "./rule-store.ts";
 import type { LowBalanceChangeBody, LowBalanceRecord, NewLowBalanceBody } from "./schemas.ts";
 import { type BalanceRuleRow, lowBalanceRule } from "./tables.ts";
 
 /** How long a check is valid: each costs one provider call per wallet. */
-const EVERY_MS = 10 * 60_000;
+const CHECK_INTERVAL_MS = 10 * 60_000;
 
 /** Rules that report a low balance of a managed wallet. */
 export const lowBalanceRules = createRuleStore({
@@ -37,14 +42,14 @@ export function renderLowBalanceRule(row: BalanceRuleRow): LowBalanceRecord {
     enabled: row.enabled,
     status: row.status,
     balance: row.balance,
-    checkedAt: row.checkedAt === null ? null : isoTime(row.checkedAt),
-    createdAt: isoTime(row.createdAt),
-    updatedAt: isoTime(row.updatedAt),
+    checkedAt: row.checkedAt === null ? null : toIsoTime(row.checkedAt),
+    createdAt: toIsoTime(row.createdAt),
+    updatedAt: toIsoTime(row.updatedAt),
   };
 }
 
 /** The rules of some wallets, by wallet id, newest first. */
-export async function rulesOf(
+export async function readRulesByWallet(
   database: Database,
   walletIds: readonly string[],
 ): Promise<Map<string, BalanceRuleRow[]>> {
@@ -57,7 +62,7 @@ export async function rulesOf(
   return Map.groupBy(rows, ({ walletId }) => walletId);
 }
 
-const REPORTS: BalanceReports<WalletRow> = {
+const BALANCE_REPORTER: BalanceReporter<WalletRow> = {
   rules: lowBalanceRule,
   countsChanges: false,
   toEvent: (rule, wallet, balance) => ({
@@ -93,13 +98,16 @@ export async function checkLowBalances(
   now: number,
   deadline: number,
 ): Promise<void> {
-  const database = db(env, undefined, { writes: "idempotent", deadline: deadline + WRITES_MS });
+  const database = openDb(env, undefined, {
+    writes: "idempotent",
+    deadline: deadline + WRITE_TIMEOUT_MS,
+  });
   const due = await findDueRules(
     database,
     lowBalanceRule,
     managedWallet,
     managedWallet.sourceId,
-    sql`ifnull(${lowBalanceRule.checkedAt}, 0) <= ${now - EVERY_MS}`,
+    sql`ifnull(${lowBalanceRule.checkedAt}, 0) <= ${now - CHECK_INTERVAL_MS}`,
   );
   if (due.length === 0) return;
   const wallets = due.map(({ wallet }) => wallet);
@@ -108,5 +116,5 @@ export async function checkLowBalances(
     const balance = balances.get(one.wallet.id);
     return balance ? [{ ...one, balance: balance.get(one.rule.unit) ?? 0n }] : [];
   });
-  await writeBalances(env, database, REPORTS, found, { requestId, now });
+  await writeBalances(env, database, BALANCE_REPORTER, found, { requestId, now });
 }

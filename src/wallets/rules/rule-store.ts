@@ -1,5 +1,5 @@
 import { and, desc, eq, getTableName, lt, sql } from "drizzle-orm";
-import { type Database, db, violates } from "../../db/client.ts";
+import { type Database, openDb, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
@@ -13,12 +13,16 @@ import type { RuleRow, RuleTable } from "./tables.ts";
 export type NewRule = Pick<RuleRow, "walletId" | "unit" | "enabled">;
 
 /** Opens the database for the changes of a request, which are safe to repeat. */
-export function openWriter(c: AppContext): Database {
-  return db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+export function openRuleDatabase(c: AppContext): Database {
+  return openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
 }
 
 /** A rule that was not checked yet. @param now - epoch milliseconds */
-export function newRule(c: AppContext, { walletId, unit, enabled }: NewRule, now: number): RuleRow {
+export function createRuleRow(
+  c: AppContext,
+  { walletId, unit, enabled }: NewRule,
+  now: number,
+): RuleRow {
   return {
     id: newId(now),
     walletId,
@@ -44,7 +48,7 @@ export async function listRules<Rules extends RuleTable>(
     query.cursorId === undefined ? undefined : lt(id, query.cursorId),
     query.walletId === undefined ? undefined : eq(walletId, query.walletId),
   ];
-  return db(c.env, undefined, { deadline: c.var.deadline })
+  return openDb(c.env, undefined, { deadline: c.var.deadline })
     .orm.select()
     .from(rules as RuleTable)
     .where(and(...filters))
@@ -53,7 +57,7 @@ export async function listRules<Rules extends RuleTable>(
 }
 
 /** What a feature says of its rules about managed wallets. */
-interface RuleKind<Rules extends RuleTable, Body, Changes, Rule> {
+interface RuleStoreOptions<Rules extends RuleTable, Body, Changes, Rule> {
   table: Rules;
   /** Begins the actions in the audit log. */
   name: string;
@@ -75,7 +79,7 @@ export function createRuleStore<
   Body extends NewRule,
   Changes extends { id: string },
   Rule,
->(kind: RuleKind<Rules, Body, Changes, Rule>) {
+>(kind: RuleStoreOptions<Rules, Body, Changes, Rule>) {
   const { name, render } = kind;
   const table: RuleTable = kind.table;
 
@@ -107,11 +111,11 @@ export function createRuleStore<
      * @throws ApiError 400, 404; 409 when the wallet has a rule for the unit; 422
      */
     async create(c: AppContext, body: Body, now: number): Promise<Rule> {
-      const database = openWriter(c);
+      const database = openRuleDatabase(c);
       const wallet = await requireActiveWallet(database, body.walletId, "walletId");
       kind.checkWallet?.(wallet);
       return runIdempotently(c, database, now, async (remember) => {
-        const row = { ...newRule(c, body, now), ...kind.toColumns(body) };
+        const row = { ...createRuleRow(c, body, now), ...kind.toColumns(body) };
         const rule = render(row);
         const entry = { action: `${name}.create`, target: row.id, detail: body, now } as const;
         await commitWithAudit(c, database, entry, [
@@ -129,7 +133,7 @@ export function createRuleStore<
      * @throws ApiError 400, 404; 409 when the rule was changed concurrently
      */
     async change(c: AppContext, body: Changes, now: number): Promise<Rule> {
-      const database = openWriter(c);
+      const database = openRuleDatabase(c);
       const { id, ...detail } = body;
       const row = await find(database, id);
       const isCurrent = kind.mayOverwrite ? sql`TRUE` : sql`${table.version} = ${row.version}`;
@@ -155,7 +159,7 @@ export function createRuleStore<
      * @throws ApiError 404
      */
     async delete(c: AppContext, id: string, now: number): Promise<Rule> {
-      const database = openWriter(c);
+      const database = openRuleDatabase(c);
       const row = await find(database, id);
       await commitWithAudit(c, database, { action: `${name}.delete`, target: id, now }, [
         database.orm.delete(table).where(eq(table.id, id)).toSQL(),

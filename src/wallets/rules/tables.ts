@@ -6,7 +6,7 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 
-const ruleColumns = () => ({
+const createRuleColumns = () => ({
   id: text("id").primaryKey(),
   walletId: text("wallet_id").notNull(),
   /** `""` for Cardano's native coin, else policy id and asset name in hex; on EVM chains the asset. */
@@ -28,18 +28,18 @@ const ruleColumns = () => ({
  * `version` guards the batch of a check: a check that read an older row aborts, so that each outcome is
  * written once.
  */
-function ruleTable<Name extends string, Columns extends Record<string, SQLiteColumnBuilderBase>>(
-  name: Name,
-  columns: Columns,
-) {
-  return sqliteTable(name, { ...ruleColumns(), ...columns }, (table) => [
+function createRuleTable<
+  Name extends string,
+  Columns extends Record<string, SQLiteColumnBuilderBase>,
+>(name: Name, columns: Columns) {
+  return sqliteTable(name, { ...createRuleColumns(), ...columns }, (table) => [
     uniqueIndex(`${name}_unit`).on(table.walletId, table.unit),
   ]);
 }
 
 /** A table of rules with a threshold: a balance below the threshold is reported. */
-export function balanceRuleTable<Name extends string>(name: Name) {
-  return ruleTable(name, {
+export function createBalanceRuleTable<Name extends string>(name: Name) {
+  return createRuleTable(name, {
     /** Less than this is low. */
     threshold: text("threshold").notNull(),
     /** `Unknown` until the first check. */
@@ -49,10 +49,10 @@ export function balanceRuleTable<Name extends string>(name: Name) {
   });
 }
 
-export const lowBalanceRule = balanceRuleTable("low_balance_rule");
+export const lowBalanceRule = createBalanceRuleTable("low_balance_rule");
 
 /** Rules by which a Funding wallet of the same payment source fills up a wallet. */
-export const topUpRule = ruleTable("top_up_rule", {
+export const topUpRule = createRuleTable("top_up_rule", {
   /** A balance of less is filled up. */
   below: text("below").notNull(),
   upTo: text("up_to").notNull(),
@@ -62,10 +62,10 @@ export const topUpRule = ruleTable("top_up_rule", {
   waitsFor: text("waits_for"),
 });
 
-export type BalanceRuleTable = ReturnType<typeof balanceRuleTable<string>>;
+export type BalanceRuleTable = ReturnType<typeof createBalanceRuleTable<string>>;
 export type BalanceRuleRow = BalanceRuleTable["$inferSelect"];
 export type TopUpRuleRow = typeof topUpRule.$inferSelect;
 
 /** What all tables of rules have. */
-export type RuleTable = ReturnType<typeof ruleTable<string, Record<never, never>>>;
+export type RuleTable = ReturnType<typeof createRuleTable<string, Record<never, never>>>;
 export type RuleRow = RuleTable["$inferSelect"];

@@ -2,10 +2,10 @@ import type { Block } from "../../chain/provider/provider.ts";
 import { mentionsOutput } from "../../chain/provider/rejection.ts";
 import { truncateMessage } from "../../chain/provider/request.ts";
 import { isPending } from "../model/phases.ts";
-import { findEarliest } from "../queue/backoff.ts";
+import { findEarliestTime } from "../queue/backoff.ts";
 import { MissingInputError, RetryLaterError } from "../queue/errors.ts";
 import type { Task, TaskFailure, WalletFeature } from "../queue/feature.ts";
-import { isProviderDown, isTransient } from "../queue/isolate-failures.ts";
+import { isProviderDown, isTransientError } from "../queue/isolate-failures.ts";
 import { type Blocker, findBlocker, findTaskBlocker } from "./blocker.ts";
 import {
   type BuildResult,
@@ -13,19 +13,19 @@ import {
   type ChainContext,
   readChainContext,
 } from "./building/build-transaction.ts";
-import { type TransactionMember, toTransient } from "./building/exclude-bad-members.ts";
+import { type TransactionMember, toTransientError } from "./building/exclude-bad-members.ts";
 import type { BlockSpace } from "./context/output-view.ts";
 import type { WalletPorts, WalletRun } from "./context/wallet-ports.ts";
 import { findForeignSpends, findPauseEnd } from "./foreign-spends.ts";
 import { readDueTasks } from "./isolation/read-due-tasks.ts";
 import { reportFailures } from "./isolation/report-failures.ts";
 import type { TransactionEvent } from "./model/apply-events.ts";
-import { selectForTransaction } from "./model/choose-parallel-output.ts";
+import { selectTasksForTransaction } from "./model/choose-parallel-output.ts";
 import { sendNewTransaction } from "./send-transactions.ts";
-import { storeEvents, storeIfCurrent } from "./store-updates.ts";
+import { storeEvents, storeTransactionIfCurrent } from "./store-updates.ts";
 
 /** What may wait for a block, of all of a wallet's transactions: about what a block has room for. */
-const MAX_UNCONFIRMED_TOTAL = { size: 60_000, memory: 60_000_000 };
+const MAX_UNCONFIRMED_SPACE = { size: 60_000, memory: 60_000_000 };
 /** How often transactions under way are looked at. */
 export const POLL_INTERVAL_MS = 4_000;
 /** How long a run goes on building before it looks at the chain again. */
@@ -93,10 +93,10 @@ export async function buildTransactions(
                 chainContext.providerOutputs,
               );
           } catch (error) {
-            throw toTransient(error);
+            throw toTransientError(error);
           }
         }
-        const selected = selectForTransaction(begun, now);
+        const selected = selectTasksForTransaction(begun, now);
         // The fewer there are, the sooner none of them changes meanwhile.
         const halvings = Math.max(conflicts - MAX_CONFLICTS + 1, 0);
         const count = Math.ceil(selected.length / 2 ** halvings);
@@ -108,7 +108,7 @@ export async function buildTransactions(
           selected.slice(0, count),
         );
       } catch (error) {
-        if (isTransient(error) && !isProviderDown(error)) throw error;
+        if (isTransientError(error) && !isProviderDown(error)) throw error;
         hold = findBlocker(error) ?? hold;
         if (error instanceof RetryLaterError) {
           nexts.push(Math.max(error.retryAt, now + POLL_INTERVAL_MS));
@@ -134,7 +134,7 @@ export async function buildTransactions(
         break;
       }
       ports.view.requiredBlockSpace.delete(feature.name);
-      const storing = await storeIfCurrent(ports, current, feature, made);
+      const storing = await storeTransactionIfCurrent(ports, current, feature, made);
       if (storing.is !== "stored") {
         if (storing.is === "failed") await reportFailures(ports, feature, storing.failures, now);
         conflicts = storing.is === "failed" ? 0 : conflicts + 1;
@@ -157,7 +157,7 @@ export async function buildTransactions(
       accepted.push(...verdict);
     }
   }
-  const next = findEarliest(nexts);
+  const next = findEarliestTime(nexts);
   const isIdle = hold === undefined && next === null;
   return {
     run: await storeEvents(ports, current, accepted),
@@ -196,11 +196,11 @@ async function pauseAutomaticTasks(
 const MIN_BLOCK_SPACE: BlockSpace = { size: 1, memory: 0 };
 
 /** Whether one more may wait for a block. */
-function hasBlockSpaceFor({ open }: WalletRun, more: BlockSpace): boolean {
+function hasBlockSpaceFor({ openTransactions: open }: WalletRun, more: BlockSpace): boolean {
   const waiting = [...open.filter(({ phase }) => isPending(phase)), more];
   return (["size", "memory"] as const).every(
     (measure) =>
-      waiting.reduce((sum, one) => sum + one[measure], 0) <= MAX_UNCONFIRMED_TOTAL[measure],
+      waiting.reduce((sum, one) => sum + one[measure], 0) <= MAX_UNCONFIRMED_SPACE[measure],
   );
 }
 

@@ -5,9 +5,9 @@ import type { Database } from "../../db/client.ts";
 import type { ReasonCode } from "../../reason-codes.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
 import type { WalletRow } from "../managed/tables.ts";
-import type { FindDueWallets } from "../queue/due-wallets.ts";
+import type { DueWalletFinder } from "../queue/due-wallets.ts";
 import type { WalletFeature } from "../queue/feature.ts";
-import type { ListWaitingTasks } from "../queue/waiting-tasks.ts";
+import type { WaitingTaskLister } from "../queue/waiting-tasks.ts";
 import type { OutputView } from "./context/output-view.ts";
 
 /** The next task of a wallet, of any payment source. */
@@ -63,9 +63,9 @@ export interface WaitingCount {
 
 /** The tasks of a feature in the queue of wallets: what routes, cron, health and metrics know of it. */
 export interface FeatureQueue {
-  listWaiting: ListWaitingTasks;
+  listWaitingTasks: WaitingTaskLister;
   /** @param clock - on another chain's clock, every wallet with tasks counts as due */
-  findDueWallets(clock: ChainClock): FindDueWallets;
+  findDueWallets(clock: ChainClock): DueWalletFinder;
   findNext(
     database: Database,
     core: Database,

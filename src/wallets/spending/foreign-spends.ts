@@ -76,7 +76,7 @@ export async function findForeignSpends(
 
 /** Names of outputs that should be there, as far as the wallet knows, and are not shown. */
 function findVanishedOutputs(
-  { wallet, open }: WalletRun,
+  { wallet, openTransactions: open }: WalletRun,
   before: readonly WalletOutput[],
   shown: readonly WalletOutput[],
 ): string[] {
@@ -117,7 +117,7 @@ async function findSpenders(
 /** Those that no transaction of the service has spent. */
 async function selectForeignSpends(
   db: WalletDatabase,
-  { open }: WalletRun,
+  { openTransactions: open }: WalletRun,
   spent: readonly ForeignSpend[],
 ): Promise<ForeignSpend[]> {
   if (spent.length === 0) return [];

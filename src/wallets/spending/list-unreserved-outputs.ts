@@ -1,4 +1,4 @@
-import { findLargestOutput, isForCollateral } from "../../chain/transaction/select-inputs.ts";
+import { findLargestOutput, isCollateralOutput } from "../../chain/transaction/select-inputs.ts";
 import {
   formatOutputReference,
   type WalletOutput,
@@ -36,7 +36,7 @@ export function listUnreservedOutputs(
     .filter((one) => {
       const name = formatOutputReference(one);
       const isFirm = names.has(name) && ancestry(name).depth === 0;
-      return one !== line && one.value.size === 1 && isFirm && !isForCollateral(one);
+      return one !== line && one.value.size === 1 && isFirm && !isCollateralOutput(one);
     })
     .sort(compareByCoin);
 }

@@ -1,5 +1,5 @@
-import { type Block, hashAt, type Provider } from "../../chain/provider/provider.ts";
-import { isInChain, isPending, TRANSITIONS } from "../model/phases.ts";
+import { type Block, blockHashAt, type Provider } from "../../chain/provider/provider.ts";
+import { isInChain, isPending, PHASE_TRANSITIONS } from "../model/phases.ts";
 import { txHashOf, type WalletTransaction } from "../model/wallet-transaction.ts";
 import { isolateFailures, logFailure } from "../queue/isolate-failures.ts";
 import type { WalletPorts } from "./context/wallet-ports.ts";
@@ -81,10 +81,10 @@ async function isOfSameChain(
   tip: Block,
 ): Promise<boolean> {
   const others = found.filter(
-    ({ blockHeight, blockHash }) => hashAt(tip, blockHeight) !== blockHash,
+    ({ blockHeight, blockHash }) => blockHashAt(tip, blockHeight) !== blockHash,
   );
   if (others.length === 0) return true;
-  if (others.some(({ blockHeight }) => hashAt(tip, blockHeight) !== undefined)) return false;
+  if (others.some(({ blockHeight }) => blockHashAt(tip, blockHeight) !== undefined)) return false;
   const isAbove = ({ blockHeight }: { blockHeight: number | null }) =>
     (blockHeight ?? 0) > tip.height;
   // Nobody has looked whether those stand that are above the tip already.
@@ -140,7 +140,7 @@ async function findReorgedTransactions(
   );
   for (const [hash, ones] of newestFirst) {
     const height = ones[0]?.blockHeight ?? 0;
-    const there = hashAt(tip, height) ?? (await readBlockUpTo(chain, height, tip))?.hash;
+    const there = blockHashAt(tip, height) ?? (await readBlockUpTo(chain, height, tip))?.hash;
     if (there === hash) break;
     if (there !== undefined) for (const one of ones) gone.add(one);
   }
@@ -246,7 +246,7 @@ function createExpiryEvents(
   if (overHeight === null)
     return [{ hash, event: "Over", facts: { overHeight: tip.height, ...toExpiryFacts(phase) } }];
   const isBuried =
-    TRANSITIONS[phase].Impossible !== undefined && tip.height - overHeight >= FINAL_DEPTH;
+    PHASE_TRANSITIONS[phase].Impossible !== undefined && tip.height - overHeight >= FINAL_DEPTH;
   if (isBuried) return [{ hash, event: "Buried" }];
   return isPending(phase) ? [{ hash, event: "Over", facts: toExpiryFacts(phase) }] : [];
 }

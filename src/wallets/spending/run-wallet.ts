@@ -1,17 +1,17 @@
 import { type Block, ProviderError } from "../../chain/provider/provider.ts";
 import { isOpen, isPending } from "../model/phases.ts";
 import type { WalletTransaction } from "../model/wallet-transaction.ts";
-import { computeProviderRetry, findEarliest } from "../queue/backoff.ts";
+import { computeProviderRetryAt, findEarliestTime } from "../queue/backoff.ts";
 import { describeProviderFailure } from "../queue/outcome.ts";
 import { type Blocker, storeBlocker } from "./blocker.ts";
 import { buildTransactions, hasDeadline, POLL_INTERVAL_MS } from "./build-transactions.ts";
-import { toTransient } from "./building/exclude-bad-members.ts";
+import { toTransientError } from "./building/exclude-bad-members.ts";
 import type { WalletPorts, WalletRun } from "./context/wallet-ports.ts";
 import { readDueTasks } from "./isolation/read-due-tasks.ts";
 import { reportFailures } from "./isolation/report-failures.ts";
 import { findReplacedTransactions, pollChain } from "./poll-chain.ts";
 import { restoreFromJournal } from "./restore-from-journal.ts";
-import { resendPending } from "./send-transactions.ts";
+import { resendPendingTransactions } from "./send-transactions.ts";
 import { readUnsettledTransactions } from "./store/transactions.ts";
 import { readWallet } from "./store/wallet.ts";
 import { retryFailedUpdates, storeEvents } from "./store-updates.ts";
@@ -40,8 +40,8 @@ async function notifyConfirmed(
   after: WalletRun,
   tip: Block | null,
 ): Promise<void> {
-  const counted = new Set(before.open.filter(isConfirmed).map(({ hash }) => hash));
-  const found = after.open.filter((one) => isConfirmed(one) && !counted.has(one.hash));
+  const counted = new Set(before.openTransactions.filter(isConfirmed).map(({ hash }) => hash));
+  const found = after.openTransactions.filter((one) => isConfirmed(one) && !counted.has(one.hash));
   if (found.length > 0)
     await ports.onConfirmed(new Set(found.map(({ sourceId }) => sourceId)), tip);
 }
@@ -61,16 +61,20 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
   const unsettled = await readUnsettledTransactions(db, network, vkey);
   const open = unsettled.filter(({ phase }) => isOpen(phase));
   const late = unsettled.filter(({ phase }) => !isOpen(phase));
-  const repeated = await retryFailedUpdates(ports, { wallet, open, late });
+  const repeated = await retryFailedUpdates(ports, {
+    wallet,
+    openTransactions: open,
+    unsettledTransactions: late,
+  });
   const now = ports.now();
   const due = await Promise.all(features.map((feature) => readDueTasks(ports, feature, now)));
   const hasTasks = due.some(({ tasks, failures }) => tasks.length + failures.length > 0);
   const storeRunBlocker = (hold: Blocker) =>
     storeBlocker(db, repeated.run.wallet, hold, ports.now());
-  if (repeated.run.open.length === 0 && !hasTasks) {
-    const later = findEarliest(due.map(({ nextDueAt: next }) => next));
+  if (repeated.run.openTransactions.length === 0 && !hasTasks) {
+    const later = findEarliestTime(due.map(({ nextDueAt: next }) => next));
     await storeRunBlocker(later === null ? null : undefined);
-    return findEarliest([later, repeated.next]);
+    return findEarliestTime([later, repeated.next]);
   }
   const run = await restoreFromJournal(ports, repeated.run);
   if (typeof run === "number") {
@@ -84,15 +88,24 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
   try {
     tip = await ports.view.loadTip(provider, ports.now());
     if (!isTipPolled(ports, tip))
-      for await (const events of pollChain(provider, run.open, tip, ports.threshold))
+      for await (const events of pollChain(
+        provider,
+        run.openTransactions,
+        tip,
+        ports.confirmationThreshold,
+      ))
         looked = await storeEvents(ports, looked, events);
-    looked = await storeEvents(ports, looked, await findReplacedTransactions(ports, looked.open));
+    looked = await storeEvents(
+      ports,
+      looked,
+      await findReplacedTransactions(ports, looked.openTransactions),
+    );
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     // What is stored may be taken by another place than a provider that bans.
-    const { open } = await resendPending(ports, looked, null);
+    const { openTransactions: open } = await resendPendingTransactions(ports, looked, null);
     await notifyConfirmed(ports, run, looked, null);
-    const failure = toTransient(error);
+    const failure = toTransientError(error);
     for (const [i, feature] of features.entries()) {
       const failures = due[i]?.tasks.map((task) => ({ task, error: failure })) ?? [];
       await reportFailures(ports, feature, failures, ports.now());
@@ -101,13 +114,19 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
     if (hasTasks) return ports.now();
     const again = ports.now() + RESEND_INTERVAL_MS;
     const isWaited = open.some(({ phase }) => isPending(phase));
-    return isWaited ? again : computeProviderRetry(error.retryAt, ports.now());
+    return isWaited ? again : computeProviderRetryAt(error.retryAt, ports.now());
   }
   await notifyConfirmed(ports, run, looked, tip);
   if (!isTipPolled(ports, tip)) ports.view.lastPoll = { tip: tip.hash, at: ports.now() };
-  const sent = await resendPending(ports, looked, tip);
+  const sent = await resendPendingTransactions(ports, looked, tip);
   const { run: built, nextDueAt: next, blocker: hold } = await buildTransactions(ports, sent, tip);
   await storeRunBlocker(hold);
-  const isUnderWay = built.open.some(({ phase }) => isPending(phase) || phase === "InBlock");
-  return findEarliest([next, repeated.next, isUnderWay ? ports.now() + POLL_INTERVAL_MS : null]);
+  const isUnderWay = built.openTransactions.some(
+    ({ phase }) => isPending(phase) || phase === "InBlock",
+  );
+  return findEarliestTime([
+    next,
+    repeated.next,
+    isUnderWay ? ports.now() + POLL_INTERVAL_MS : null,
+  ]);
 }

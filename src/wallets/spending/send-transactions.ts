@@ -18,12 +18,12 @@ const EVICTION_TIMEOUT_MS = 60_000;
  *
  * @param tip - null: unknown, so nodes refuse expired transactions
  */
-export async function resendPending(
+export async function resendPendingTransactions(
   ports: WalletPorts,
   run: WalletRun,
   tip: Block | null,
 ): Promise<WalletRun> {
-  const waiting = run.open.filter(({ phase }) => isPending(phase));
+  const waiting = run.openTransactions.filter(({ phase }) => isPending(phase));
   const hashes = new Set(waiting.map(({ hash }) => hash));
   const dependsOn = ({ inputs }: WalletTransaction, some: ReadonlySet<string>) =>
     inputs.some((input) => some.has(txHashOf(input)));
@@ -53,7 +53,7 @@ export async function resendPending(
       if (cbor === undefined || !isWanted) continue;
       const answer = await submitTransaction(ports, one, cbor);
       if (answer === "unknown") return storeEvents(ports, run, events);
-      events.push(...toEvents(one, answer, false));
+      events.push(...toTransactionEvents(one, answer, false));
       if (answer === null && one.phase !== "Stored") lost.add(one.hash);
       for (const parent of answer === null ? [] : findMissingParents(answer.refused, one, valid))
         missed.add(parent);
@@ -81,7 +81,7 @@ function findMissingParents(
  */
 export async function sendNewTransaction(
   ports: WalletPorts,
-  { open }: WalletRun,
+  { openTransactions: open }: WalletRun,
   transaction: WalletTransaction,
   cbor: Uint8Array,
 ): Promise<TransactionEvent[]> {
@@ -89,7 +89,7 @@ export async function sendNewTransaction(
   if (answer === "unknown") return [];
   const makers = new Set(transaction.inputs.map(txHashOf));
   const parents = open.filter(({ hash }) => makers.has(hash));
-  return toEvents(
+  return toTransactionEvents(
     transaction,
     answer,
     parents.every(({ phase }) => isInChain(phase)),
@@ -127,7 +127,7 @@ async function submitTransaction(
 /**
  * @param isFirst - no node has the bytes yet, and all inputs are in blocks. A rejection is then final.
  */
-function toEvents(
+function toTransactionEvents(
   { hash }: WalletTransaction,
   answer: Exclude<SubmitResult, "unknown">,
   isFirst: boolean,

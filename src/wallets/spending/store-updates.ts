@@ -1,11 +1,11 @@
 /** The batches that move a wallet: each has what the records of its tasks are told. */
 import { log } from "../../log.ts";
-import { isOpen, type Phase } from "../model/phases.ts";
+import { isOpen, type TransactionPhase } from "../model/phases.ts";
 import { toTaskKey, type WalletTransaction } from "../model/wallet-transaction.ts";
-import { findEarliest } from "../queue/backoff.ts";
+import { findEarliestTime } from "../queue/backoff.ts";
 import { RecordChangedError } from "../queue/errors.ts";
 import type { TaskFailure, WalletFeature } from "../queue/feature.ts";
-import { isolateFailures, isTransient } from "../queue/isolate-failures.ts";
+import { isolateFailures, isTransientError } from "../queue/isolate-failures.ts";
 import { deleteFinalTasks } from "../queue/store.ts";
 import type { SignedTransaction } from "./building/build-transaction.ts";
 import type { WalletPorts, WalletRun } from "./context/wallet-ports.ts";
@@ -21,7 +21,7 @@ export async function restoreTransactions(
   run: WalletRun,
   lost: readonly WalletTransaction[],
 ): Promise<WalletRun> {
-  const { wallet, open, late } = run;
+  const { wallet, openTransactions: open, unsettledTransactions: late } = run;
   const old = new Map(open.map((one) => [one.hash, one]));
   const updates = collectTaskUpdates([...open, ...lost], lost, old);
   return writeUpdates(ports, updates, async (statements, keepFailed) => {
@@ -41,7 +41,7 @@ export async function restoreTransactions(
       createWriteContext(ports, now),
     );
     for (const one of found) logPhase(ports, one);
-    return { wallet: next, open: [...open, ...found], late };
+    return { wallet: next, openTransactions: [...open, ...found], unsettledTransactions: late };
   });
 }
 
@@ -51,7 +51,7 @@ export async function storeEvents(
   run: WalletRun,
   events: readonly TransactionEvent[],
 ): Promise<WalletRun> {
-  const { wallet, open, late } = run;
+  const { wallet, openTransactions: open, unsettledTransactions: late } = run;
   const {
     transactions,
     changedTransactions: changed,
@@ -82,8 +82,8 @@ export async function storeEvents(
   for (const one of changed) logPhase(ports, one, before.get(one.hash));
   return {
     wallet: moved,
-    open: all.filter(({ phase }) => isOpen(phase)),
-    late: [...late, ...all.filter(hasUnrecordedEnd)],
+    openTransactions: all.filter(({ phase }) => isOpen(phase)),
+    unsettledTransactions: [...late, ...all.filter(hasUnrecordedEnd)],
   };
 }
 
@@ -99,7 +99,7 @@ export async function retryFailedUpdates(
   const now = ports.now();
   let { wallet } = run;
   const after = new Map<string, WalletTransaction>();
-  for (let transaction of [...run.open, ...run.late]) {
+  for (let transaction of [...run.openTransactions, ...run.unsettledTransactions]) {
     for (const { tryAt, ...update } of transaction.failedUpdates ?? []) {
       const task = transaction.tasks.find((one) => toTaskKey(one) === toTaskKey(update));
       if (tryAt > now || !task) continue;
@@ -118,10 +118,13 @@ export async function retryFailedUpdates(
   }
   const refresh = (some: readonly WalletTransaction[]) =>
     some.map((one) => after.get(one.hash) ?? one);
-  const open = refresh(run.open);
-  const late = refresh(run.late).filter(hasUnrecordedEnd);
+  const open = refresh(run.openTransactions);
+  const late = refresh(run.unsettledTransactions).filter(hasUnrecordedEnd);
   const failed = [...open, ...late].flatMap(({ failedUpdates = [] }) => failedUpdates);
-  return { run: { wallet, open, late }, next: findEarliest(failed.map(({ tryAt }) => tryAt)) };
+  return {
+    run: { wallet, openTransactions: open, unsettledTransactions: late },
+    next: findEarliestTime(failed.map(({ tryAt }) => tryAt)),
+  };
 }
 
 /** Whether a final transaction has records that do not say so yet. */
@@ -141,7 +144,7 @@ export type StoreResult =
 /** Stores a signed transaction with what it means for its tasks, before anybody sees it. */
 async function storeNewTransaction(
   ports: WalletPorts,
-  { wallet, open, late }: WalletRun,
+  { wallet, openTransactions: open, unsettledTransactions: late }: WalletRun,
   { transaction, cbor, walletChange: place, members }: SignedTransaction,
 ): Promise<StoreResult> {
   const now = ports.now();
@@ -165,9 +168,12 @@ async function storeNewTransaction(
       createWriteContext(ports, now),
     );
     logPhase(ports, transaction);
-    return { is: "stored", run: { wallet: next, open: [...open, transaction], late } };
+    return {
+      is: "stored",
+      run: { wallet: next, openTransactions: [...open, transaction], unsettledTransactions: late },
+    };
   } catch (error) {
-    if (isTransient(error)) throw error;
+    if (isTransientError(error)) throw error;
     const [only, ...others] = members;
     if (!only || others.length > 0) return { is: "refused" };
     return { is: "failed", failures: [{ task: only.task, error }] };
@@ -178,7 +184,7 @@ async function storeNewTransaction(
 function logPhase(
   { vkey, requestId }: WalletPorts,
   { hash, phase, error }: WalletTransaction,
-  from: Phase | null = null,
+  from: TransactionPhase | null = null,
 ): void {
   log("info", "wallet.transaction", { wallet: vkey, requestId, hash, from, phase, error });
 }
@@ -192,7 +198,7 @@ const MAX_STORE_ATTEMPTS = 3;
  *
  * @throws StaleWalletError
  */
-export async function storeIfCurrent(
+export async function storeTransactionIfCurrent(
   ports: WalletPorts,
   run: WalletRun,
   feature: WalletFeature,

@@ -4,7 +4,7 @@ import { MAX_ATTEMPTS } from "../queue/backoff.ts";
 import { createDueWalletFinder } from "../queue/due-wallets.ts";
 import { type SourceWallet, TASK_COLUMNS_SQL } from "../queue/store.ts";
 import type { WalletTask } from "../queue/tables.ts";
-import { type ListWaitingTasks, WAITS_FOR_TURN } from "../queue/waiting-tasks.ts";
+import { WAITING_FOR_TURN_REASON, type WaitingTaskLister } from "../queue/waiting-tasks.ts";
 import type { FeatureQueue, StuckTasks, WaitingCount } from "./feature-queue.ts";
 
 /** Rows counted per network and table. A frequent collector of metrics thus costs little. */
@@ -13,10 +13,10 @@ export const MAX_COUNTED_ROWS = 10_000;
 export const MAX_OVERDUE_MS = 90_000;
 /** A task with this many failed tries does not recover without help. */
 export const MIN_STUCK_ATTEMPTS = 2;
-export const UNTRIED_REASON = "the task has waited for a try for too long";
+export const QUEUE_TIMEOUT_REASON = "the task has waited for a try for too long";
 
 /** SQL: the wallet `vkey` has stored a transaction since ?2, so overdue tasks wait for room in blocks. */
-export const IS_ACTIVE_CONDITION = `EXISTS (SELECT 1 FROM wallet_transaction AS stored
+export const WALLET_IS_ACTIVE_CONDITION = `EXISTS (SELECT 1 FROM wallet_transaction AS stored
   WHERE stored.network = ?1 AND stored.wallet_vkey = vkey AND stored.created_at > ?2)`;
 
 /** A feature whose tasks are rows of `wallet_task`. */
@@ -54,7 +54,7 @@ export function createTaskQueue(features: readonly TaskFeature[]): FeatureQueue 
       const each = features.map((one) => one.listReservedOutputs?.(db, network) ?? []);
       return new Set((await Promise.all(each)).flatMap((names) => [...names]));
     },
-    async listWaiting(db, ...asked) {
+    async listWaitingTasks(db, ...asked) {
       const tasks = await listWaitingTasks(db, ...asked);
       const needs = await readNeeds(db, tasks, requireFeature);
       return tasks.map(({ feature, subjectId, walletVkey, id, dueAt, reason, reasonCode }) => {
@@ -62,7 +62,7 @@ export function createTaskQueue(features: readonly TaskFeature[]): FeatureQueue 
         return {
           ...{ feature, id, code },
           vkey: walletVkey,
-          reason: reason ?? (code === "person" ? WAITS_FOR_SIGNATURES : WAITS_FOR_TURN),
+          reason: reason ?? (code === "person" ? WAITS_FOR_SIGNATURES : WAITING_FOR_TURN_REASON),
           dueAt: dueAt ?? 0,
           needs: needs.get(`${feature}:${subjectId}`) ?? [],
         };
@@ -95,7 +95,7 @@ const WAITS_FOR_SIGNATURES =
 
 /** Lists tasks as `ListWaitingTasks` describes, of each feature and wallet at most `limit`. */
 function listWaitingTasks(
-  ...[db, network, vkeys, limit]: Parameters<ListWaitingTasks>
+  ...[db, network, vkeys, limit]: Parameters<WaitingTaskLister>
 ): Promise<WalletTask[]> {
   return db.all(
     `SELECT ${TASK_COLUMNS_SQL} FROM (
@@ -141,10 +141,10 @@ function countWaiting(db: Database, network: Network): Promise<WaitingCount[]> {
 function listStuck(db: Database, network: Network, now: number): Promise<StuckTasks[]> {
   return db.all(
     `SELECT vkey, min(source_id) AS sourceId, count(*) AS waiting,
-       ifnull(max(reason), '${UNTRIED_REASON}') AS reason
+       ifnull(max(reason), '${QUEUE_TIMEOUT_REASON}') AS reason
      FROM (SELECT wallet_vkey AS vkey, source_id, reason, attempts, due_at FROM wallet_task
            WHERE network = ?1 AND due_at IS NOT NULL LIMIT ${MAX_COUNTED_ROWS})
-     WHERE attempts >= ${MIN_STUCK_ATTEMPTS} OR (due_at <= ?2 AND NOT ${IS_ACTIVE_CONDITION})
+     WHERE attempts >= ${MIN_STUCK_ATTEMPTS} OR (due_at <= ?2 AND NOT ${WALLET_IS_ACTIVE_CONDITION})
      GROUP BY vkey`,
     network,
     now - MAX_OVERDUE_MS,

@@ -1,7 +1,7 @@
 import { and, eq, gt, inArray, or, sql } from "drizzle-orm";
-import { type Database, db } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
 import { listActiveWallets, type ManagedWallet } from "../managed/find-wallet.ts";
@@ -10,19 +10,24 @@ import { managedWallet } from "../managed/tables.ts";
 import { describeError } from "../queue/errors.ts";
 import { forEachIsolated, toTaskError } from "../queue/isolate-failures.ts";
 import { wakeWallet } from "../queue/wake-wallet.ts";
-import { type DueRule, findDueRules, WRITES_MS, writeOutcome } from "../rules/check-rules.ts";
+import {
+  type DueRule,
+  findDueRules,
+  WRITE_TIMEOUT_MS,
+  writeRuleOutcome,
+} from "../rules/check-rules.ts";
 import { type TopUpRuleRow, topUpRule } from "../rules/tables.ts";
 import { createTransfer, insertTransfer } from "../transfers/store.ts";
 import { type TransferRow, transfer } from "../transfers/tables.ts";
 import { boundsOf, DAY_MS, decideTopUp, type PastTopUp, type TopUpDecision } from "./decide.ts";
 
 /** Rules are checked once in each window, together, so that wallets share a transaction. */
-const WINDOW_MS = 5 * 60_000;
+const CHECK_WINDOW_MS = 5 * 60_000;
 
 type DueTopUp = DueRule<TopUpRuleRow, ManagedWallet>;
 
 /** What a check found: a top-up to make, or why there is none although the balance is low. */
-interface Outcome {
+interface TopUpOutcome {
   send: { amount: bigint; from: ManagedWallet } | null;
   waitsFor: string | null;
 }
@@ -40,19 +45,22 @@ export async function checkTopUps(
   now: number,
   deadline: number,
 ): Promise<void> {
-  const database = db(env, undefined, { writes: "idempotent", deadline: deadline + WRITES_MS });
+  const database = openDb(env, undefined, {
+    writes: "idempotent",
+    deadline: deadline + WRITE_TIMEOUT_MS,
+  });
   const due = await findDueRules(
     database,
     topUpRule,
     managedWallet,
     managedWallet.sourceId,
-    sql`ifnull(${topUpRule.checkedAt}, 0) < ${now - (now % WINDOW_MS)}`,
+    sql`ifnull(${topUpRule.checkedAt}, 0) < ${now - (now % CHECK_WINDOW_MS)}`,
   );
   if (due.length === 0) return;
   const wallets = due.map(({ wallet }) => wallet);
   const funds = await readFunds(env, database, wallets, deadline);
   const balances = await readBalances(env, wallets, deadline, "wallet");
-  const past = await readTopUps(database, wallets, now - DAY_MS);
+  const past = await readPastTopUps(database, wallets, now - DAY_MS);
 
   const payers = new Map<string, ManagedWallet>();
   const check = async (one: DueTopUp): Promise<void> => {
@@ -63,8 +71,8 @@ export async function checkTopUps(
     if (outcome === null) return;
     const { send, waitsFor } = outcome;
     const changes = { balance: held.toString(), checkedAt: now, waitsFor };
-    const transfers = send ? insertTransfer(database, toTransfer(one, send, now)) : [];
-    const isWritten = await writeOutcome(database, topUpRule, one.rule, changes, transfers);
+    const transfers = send ? insertTransfer(database, toTransferRow(one, send, now)) : [];
+    const isWritten = await writeRuleOutcome(database, topUpRule, one.rule, changes, transfers);
     if (isWritten && send) payers.set(send.from.id, send.from);
   };
   for (const one of due)
@@ -80,7 +88,7 @@ function decideOutcome(
   past: readonly PastTransfer[],
   funds: readonly FundingBalance[],
   now: number,
-): Outcome | null {
+): TopUpOutcome | null {
   const own = past.filter(({ walletId, unit }) => walletId === wallet.id && unit === rule.unit);
   const decision = decideTopUp(boundsOf(rule), held, own, now);
   if (!("send" in decision)) return { send: null, waitsFor: describeWait(decision) };
@@ -90,7 +98,7 @@ function decideOutcome(
 
 /** For people. */
 function describeWait({ waitsFor, until }: Exclude<TopUpDecision, { send: bigint }>) {
-  const at = until === null ? "" : `, until ${isoTime(until)}`;
+  const at = until === null ? "" : `, until ${toIsoTime(until)}`;
   switch (waitsFor) {
     case "Nothing":
       return null;
@@ -116,9 +124,9 @@ async function writeFailure(
   await database.batch([failure.where(eq(topUpRule.id, rule.id)).toSQL()]);
 }
 
-function toTransfer(
+function toTransferRow(
   { rule, wallet }: DueTopUp,
-  { amount, from }: NonNullable<Outcome["send"]>,
+  { amount, from }: NonNullable<TopUpOutcome["send"]>,
   now: number,
 ): TransferRow {
   const isNative = rule.unit === "";
@@ -141,7 +149,7 @@ function toTransfer(
 /** A Funding wallet, and what it holds less what was taken of it; null: its provider did not answer. */
 interface FundingBalance {
   wallet: ManagedWallet;
-  left: Balance | null;
+  remainingBalance: Balance | null;
 }
 
 /** Reads the Funding wallets of the payment sources of some wallets. */
@@ -160,7 +168,7 @@ async function readFunds(
     );
   });
   const balances = await readBalances(env, payers, deadline, "wallet");
-  return payers.map((wallet) => ({ wallet, left: balances.get(wallet.id) ?? null }));
+  return payers.map((wallet) => ({ wallet, remainingBalance: balances.get(wallet.id) ?? null }));
 }
 
 /**
@@ -170,15 +178,19 @@ async function readFunds(
  * @param amount - minor units
  * @returns null: nobody knows
  */
-function takeFunds(funds: readonly FundingBalance[], unit: string, amount: bigint): Outcome | null {
+function takeFunds(
+  funds: readonly FundingBalance[],
+  unit: string,
+  amount: bigint,
+): TopUpOutcome | null {
   const wait = (waitsFor: string) => ({ send: null, waitsFor });
   if (funds.length === 0)
     return wait("a Funding wallet: the payment source has none that may be driven");
-  const heldBy = ({ left }: FundingBalance) => left?.get(unit) ?? 0n;
-  const known = funds.filter(({ left }) => left !== null);
+  const heldBy = ({ remainingBalance: left }: FundingBalance) => left?.get(unit) ?? 0n;
+  const known = funds.filter(({ remainingBalance: left }) => left !== null);
   const richest = known.find((one) => known.every((other) => heldBy(one) >= heldBy(other)));
   if (richest === undefined) return null;
-  const { wallet, left } = richest;
+  const { wallet, remainingBalance: left } = richest;
   const held = heldBy(richest);
   if (held < amount)
     return wait(
@@ -195,7 +207,7 @@ interface PastTransfer extends PastTopUp {
 }
 
 /** Reads the top-ups of some wallets that are under way, or have changed since a time, epoch milliseconds. */
-async function readTopUps(
+async function readPastTopUps(
   database: Database,
   wallets: readonly ManagedWallet[],
   since: number,

@@ -11,7 +11,7 @@ export interface TopUpBounds {
   /** The most that is sent in any 24 hours. */
   perDay: bigint;
   /** The least that is sent at once. */
-  least: bigint;
+  minAmount: bigint;
 }
 
 /** A top-up from before, times in epoch milliseconds. */
@@ -33,22 +33,25 @@ export const PAUSE_MS = 10 * 60_000;
 export const DAY_MS = 24 * 60 * 60_000;
 
 /** Largest default of `perDay`, in times what one top-up brings at least. */
-const TIMES_A_DAY = 5n;
+const DEFAULT_TOP_UPS_PER_DAY = 5n;
 
-export function defaultPerDay({ below, upTo }: Pick<TopUpBounds, "below" | "upTo">): bigint {
-  return TIMES_A_DAY * (upTo - below);
+export function computeDefaultPerDay({ below, upTo }: Pick<TopUpBounds, "below" | "upTo">): bigint {
+  return DEFAULT_TOP_UPS_PER_DAY * (upTo - below);
 }
 
 /** Native minor units. Less is not worth a transaction, and is below the minimum of an output. */
-const MIN_COIN = 2_000_000n;
+const MIN_TOP_UP_COIN = 2_000_000n;
 
 /** The numbers of a rule. */
 export function boundsOf(
   rule: Pick<TopUpRuleRow, "unit" | "below" | "upTo" | "perDay">,
 ): TopUpBounds {
-  const least = rule.unit === "" ? MIN_COIN : 1n;
-  const bounds = { below: BigInt(rule.below), upTo: BigInt(rule.upTo), least };
-  return { ...bounds, perDay: rule.perDay === null ? defaultPerDay(bounds) : BigInt(rule.perDay) };
+  const minAmount = rule.unit === "" ? MIN_TOP_UP_COIN : 1n;
+  const bounds = { below: BigInt(rule.below), upTo: BigInt(rule.upTo), minAmount };
+  return {
+    ...bounds,
+    perDay: rule.perDay === null ? computeDefaultPerDay(bounds) : BigInt(rule.perDay),
+  };
 }
 
 /**
@@ -60,7 +63,7 @@ export function boundsOf(
  * @param now - epoch milliseconds
  */
 export function decideTopUp(
-  { below, upTo, perDay, least }: TopUpBounds,
+  { below, upTo, perDay, minAmount: least }: TopUpBounds,
   balance: bigint,
   past: readonly PastTopUp[],
   now: number,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { createRouter, serve } from "../../http/endpoint.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { described } from "../../http/openapi/fields.ts";
 import { createRuleStore } from "../rules/rule-store.ts";
@@ -36,14 +36,14 @@ const topUpRules = createRuleStore({
     enabled,
     waitsFor: null,
   }),
-  render,
+  render: toTopUpRecord,
 });
 
 type StoredBounds = Pick<TopUpRuleRow, "below" | "upTo" | "perDay">;
 
 /** Checks that the bounds of a rule make sense together. @throws ApiError 400 */
 function normalizeBounds(rule: StoredBounds & { unit: string }): StoredBounds {
-  const { below, upTo, perDay, least } = boundsOf(rule);
+  const { below, upTo, perDay, minAmount: least } = boundsOf(rule);
   if (upTo - below < least) throw new ApiError(400, `upTo: must be at least ${below + least}`);
   if (perDay < upTo - below) throw new ApiError(400, `perDay: must be at least ${upTo - below}`);
   return {
@@ -53,7 +53,7 @@ function normalizeBounds(rule: StoredBounds & { unit: string }): StoredBounds {
   };
 }
 
-function render(row: TopUpRuleRow): TopUpRecord {
+function toTopUpRecord(row: TopUpRuleRow): TopUpRecord {
   const { below, upTo, perDay } = boundsOf(row);
   return {
     id: row.id,
@@ -64,18 +64,18 @@ function render(row: TopUpRuleRow): TopUpRecord {
     perDay: perDay.toString(),
     enabled: row.enabled,
     balance: row.balance,
-    checkedAt: row.checkedAt === null ? null : isoTime(row.checkedAt),
+    checkedAt: row.checkedAt === null ? null : toIsoTime(row.checkedAt),
     waitsFor: row.waitsFor,
-    createdAt: isoTime(row.createdAt),
-    updatedAt: isoTime(row.updatedAt),
+    createdAt: toIsoTime(row.createdAt),
+    updatedAt: toIsoTime(row.updatedAt),
   };
 }
 
 const UNKNOWN_RULE = "There is no such rule.";
-const ADMIN = { access: "Admin", scope: "admin", tag: "Wallets" } as const;
+const ADMIN_OPTIONS = { access: "Admin", scope: "admin", tag: "Wallets" } as const;
 
 /** `/wallet/top-up`: rules by which Funding wallets fill up the others of their source. */
-export function topUpRoutes() {
+export function createTopUpRoutes() {
   const router = createRouter();
 
   serve(
@@ -85,7 +85,7 @@ export function topUpRoutes() {
       operationId: "listTopUpRules",
       isConditional: true,
       path: "/wallet/top-up",
-      ...ADMIN,
+      ...ADMIN_OPTIONS,
       summary: "Lists the rules by which wallets are topped up, newest first",
       query: ruleListQuery,
       data: z.object({ Rules: described(z.array(topUpRecord), "The rules.") }),
@@ -99,7 +99,7 @@ export function topUpRoutes() {
       method: "post",
       operationId: "createTopUpRule",
       path: "/wallet/top-up",
-      ...ADMIN,
+      ...ADMIN_OPTIONS,
       summary: "Has a wallet topped up by the Funding wallet of its payment source",
       description:
         "Balances are checked every five minutes. GET /wallet/transfer-funds lists the top-ups; FUND_DISTRIBUTION events tell of them.",
@@ -120,7 +120,7 @@ export function topUpRoutes() {
       method: "patch",
       operationId: "updateTopUpRule",
       path: "/wallet/top-up",
-      ...ADMIN,
+      ...ADMIN_OPTIONS,
       summary: "Changes a rule by which a wallet is topped up",
       description: "Omitted fields are kept.",
       body: topUpChangeBody,
@@ -136,7 +136,7 @@ export function topUpRoutes() {
       method: "delete",
       operationId: "deleteTopUpRule",
       path: "/wallet/top-up",
-      ...ADMIN,
+      ...ADMIN_OPTIONS,
       summary: "Deletes a rule by which a wallet is topped up",
       description: "A pending top-up continues.",
       body: topUpChangeBody.pick({ id: true }),

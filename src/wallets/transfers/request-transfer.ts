@@ -1,6 +1,6 @@
 import { parseAddress } from "../../chain/address.ts";
 import type { Network } from "../../chain/network.ts";
-import { db } from "../../db/client.ts";
+import { openDb } from "../../db/client.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -31,7 +31,7 @@ export async function requestTransfer(
   const from = parseAddress(body.fromWalletAddress);
   if (from === null) throw createWalletNotFoundError(SENDER_FIELD);
   const { network } = from;
-  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   return runIdempotently(c, database, now, async (remember) => {
     const wallet = await findWallet(database, network, from.payment.hash);
     const source = wallet && (await findActiveSource(database, wallet.sourceId));

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { db } from "../../db/client.ts";
+import { openDb } from "../../db/client.ts";
 import { createRouter, serve } from "../../http/endpoint.ts";
 import { described } from "../../http/openapi/fields.ts";
 import { listTransfers } from "./list-transfers.ts";
@@ -10,7 +10,7 @@ import { toTransferResponse } from "./to-transfer-response.ts";
 const TAG = "Wallets";
 
 /** `/wallet/transfer-funds`: payments out of managed wallets to any address. */
-export function transferRoutes() {
+export function createTransferRoutes() {
   const router = createRouter();
   const became = {
     SENT: "was sent",
@@ -58,7 +58,7 @@ export function transferRoutes() {
       data: z.object({ transfers: described(z.array(transferRecord), "The transfers.") }),
     },
     async (c, { query: { hotWalletId: walletId, ...filters } }) => {
-      const database = db(c.env, filters.network, { deadline: c.var.deadline });
+      const database = openDb(c.env, filters.network, { deadline: c.var.deadline });
       const rows = await listTransfers(database, { ...filters, walletId });
       return { transfers: rows.map(toTransferResponse) };
     },

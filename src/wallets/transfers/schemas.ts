@@ -1,17 +1,22 @@
 import * as z from "zod";
-import { bech32Address, network, requestToken, unit } from "../../http/openapi/chain-fields.ts";
+import {
+  bech32AddressParameter,
+  network,
+  requestToken,
+  unit,
+} from "../../http/openapi/chain-fields.ts";
 import {
   described,
   EXAMPLE_TX_HASH,
   EXAMPLE_WALLET_ADDRESS,
-  hexText,
-  minorUnits,
+  hexField,
+  idField,
+  minorUnitsField,
   named,
-  recordId,
-  timestamp,
-  walletAddress,
+  timestampField,
+  walletAddressField,
 } from "../../http/openapi/fields.ts";
-import { page, text } from "../../http/openapi/parameters.ts";
+import { pageParameters, textParameter } from "../../http/openapi/parameters.ts";
 import { TRANSFER_STATES } from "./tables.ts";
 
 const MAX_ASSETS = 10;
@@ -39,12 +44,12 @@ const asset = named(
 
 export const transferBody = z.object({
   fromWalletAddress: described(
-    bech32Address(),
+    bech32AddressParameter(),
     "Address of the managed wallet that pays.",
     EXAMPLE_WALLET_ADDRESS,
   ),
   toAddress: described(
-    bech32Address(),
+    bech32AddressParameter(),
     "Recipient: an address with a payment key, on the same network.",
     EXAMPLE_WALLET_ADDRESS,
   ),
@@ -74,11 +79,15 @@ export const transferBody = z.object({
 export type TransferBody = z.output<typeof transferBody>;
 
 export const transferQuery = z.object({
-  ...page,
-  id: described(text().optional(), "Only this transfer.", EXAMPLE_TRANSFER_ID),
-  hotWalletId: described(text().optional(), "Only transfers of this wallet.", EXAMPLE_WALLET_ID),
+  ...pageParameters,
+  id: described(textParameter().optional(), "Only this transfer.", EXAMPLE_TRANSFER_ID),
+  hotWalletId: described(
+    textParameter().optional(),
+    "Only transfers of this wallet.",
+    EXAMPLE_WALLET_ID,
+  ),
   walletAddress: described(
-    text().optional(),
+    textParameter().optional(),
     "Only transfers of the wallet with this address.",
     EXAMPLE_WALLET_ADDRESS,
   ),
@@ -97,14 +106,14 @@ export const transferRecord = named(
   "Transfer",
   "A transfer from a managed wallet.",
   z.object({
-    id: recordId("the transfer", EXAMPLE_TRANSFER_ID),
+    id: idField("the transfer", EXAMPLE_TRANSFER_ID),
     status: described(
       status,
       "Status of the transfer. A rollback returns `Confirmed` to `Sent` or `Pending`.",
       "Confirmed",
     ),
     txHash: described(
-      hexText(64, "", EXAMPLE_TX_HASH).nullable(),
+      hexField(64, "", EXAMPLE_TX_HASH).nullable(),
       "Hash of the last transaction for the transfer. Null: none yet.",
       EXAMPLE_TX_HASH,
     ),
@@ -119,13 +128,13 @@ export const transferRecord = named(
       1795328245,
     ),
     network,
-    paymentSourceId: recordId("the payment source of the wallet", "01m80ydypnk4jnwav628wda9nd"),
-    hotWalletId: recordId("the wallet that pays", EXAMPLE_WALLET_ID),
-    fromWalletAddress: walletAddress("the wallet that pays"),
-    toAddress: walletAddress("the recipient"),
-    minorUnitAmount: minorUnits("Requested native coin, in minor units.", "5000000"),
+    paymentSourceId: idField("the payment source of the wallet", "01m80ydypnk4jnwav628wda9nd"),
+    hotWalletId: idField("the wallet that pays", EXAMPLE_WALLET_ID),
+    fromWalletAddress: walletAddressField("the wallet that pays"),
+    toAddress: walletAddressField("the recipient"),
+    minorUnitAmount: minorUnitsField("Requested native coin, in minor units.", "5000000"),
     sentMinorUnitAmount: described(
-      minorUnits("").nullable(),
+      minorUnitsField("").nullable(),
       "Native coin that the transaction pays, in minor units. Null: no transaction yet.",
       "5000000",
     ),
@@ -137,7 +146,7 @@ export const transferRecord = named(
             "An amount of a token that is sent.",
             z.object({
               unit: described(z.string(), "Policy id and asset name in hex.", EXAMPLE_TOKEN),
-              quantity: minorUnits("Minor units.", "25000000"),
+              quantity: minorUnitsField("Minor units.", "25000000"),
             }),
           ),
         )
@@ -154,10 +163,10 @@ export const transferRecord = named(
       "Why the settlement failed, or what it waits for. Null: neither.",
       null,
     ),
-    createdAt: timestamp("Time of the request."),
-    updatedAt: timestamp("Time of the last change."),
+    createdAt: timestampField("Time of the request."),
+    updatedAt: timestampField("Time of the last change."),
     lastCheckedAt: described(
-      timestamp("").nullable(),
+      timestampField("").nullable(),
       "Time of the last confirmation. Null: none yet.",
       "2026-11-22T06:19:31.004Z",
     ),
@@ -171,13 +180,13 @@ export const distribution = named(
   "FundDistribution",
   "A transaction of a Funding wallet that tops up other wallets.",
   z.object({
-    batchId: recordId("the transaction in these events", "01m80yg7c2r9k4d6w1f5z8n3hx"),
-    fundWalletId: recordId("the Funding wallet", "01m80ydypq2t5y8b4m6c1v9k3j"),
-    fundWalletAddress: walletAddress("the Funding wallet"),
+    batchId: idField("the transaction in these events", "01m80yg7c2r9k4d6w1f5z8n3hx"),
+    fundWalletId: idField("the Funding wallet", "01m80ydypq2t5y8b4m6c1v9k3j"),
+    fundWalletAddress: walletAddressField("the Funding wallet"),
     network,
-    paymentSourceId: recordId("the payment source of the wallets", "01m80ydypnk4jnwav628wda9nd"),
+    paymentSourceId: idField("the payment source of the wallets", "01m80ydypnk4jnwav628wda9nd"),
     txHash: described(
-      hexText(64, "", EXAMPLE_TX_HASH).nullable(),
+      hexField(64, "", EXAMPLE_TX_HASH).nullable(),
       "Transaction hash. Null: none could be built.",
       EXAMPLE_TX_HASH,
     ),
@@ -187,11 +196,11 @@ export const distribution = named(
           "Distribution",
           "Top-up of one wallet.",
           z.object({
-            requestId: recordId("the transfer, in GET /wallet/transfer-funds", EXAMPLE_TRANSFER_ID),
-            targetWalletId: recordId("the wallet that is topped up", EXAMPLE_WALLET_ID),
-            targetWalletAddress: walletAddress("the wallet that is topped up"),
+            requestId: idField("the transfer, in GET /wallet/transfer-funds", EXAMPLE_TRANSFER_ID),
+            targetWalletId: idField("the wallet that is topped up", EXAMPLE_WALLET_ID),
+            targetWalletAddress: walletAddressField("the wallet that is topped up"),
             assetUnit: unit,
-            amount: minorUnits("Minor units of `assetUnit`.", "40000000"),
+            amount: minorUnitsField("Minor units of `assetUnit`.", "40000000"),
           }),
         ),
       ),

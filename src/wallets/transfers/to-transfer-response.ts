@@ -1,4 +1,4 @@
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import type { TransferRecord } from "./schemas.ts";
 import { isGivenUp } from "./store.ts";
 import type { TransferRow } from "./tables.ts";
@@ -21,14 +21,14 @@ export function toTransferResponse(row: TransferRow): TransferRecord {
     sentMinorUnitAmount: tx?.coin ?? null,
     assets: row.assets.length > 0 ? row.assets : null,
     topUpRuleId: row.topUpRuleId,
-    errorNote: noteOf(row),
-    createdAt: isoTime(row.createdAt),
-    updatedAt: isoTime(Math.max(row.updatedAt, row.task?.updatedAt ?? 0)),
-    lastCheckedAt: row.lastCheckedAt === null ? null : isoTime(row.lastCheckedAt),
+    errorNote: errorNoteOf(row),
+    createdAt: toIsoTime(row.createdAt),
+    updatedAt: toIsoTime(Math.max(row.updatedAt, row.task?.updatedAt ?? 0)),
+    lastCheckedAt: row.lastCheckedAt === null ? null : toIsoTime(row.lastCheckedAt),
   };
 }
 
-function noteOf(row: TransferRow): string | null {
+function errorNoteOf(row: TransferRow): string | null {
   const note = row.error ?? row.task?.reason ?? null;
   if (!isGivenUp(row)) return note;
   return `the service does not try again, and fails the transfer once its transaction can no longer land: ${note}`;

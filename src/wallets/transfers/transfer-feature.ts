@@ -5,7 +5,7 @@ import type { Database, Statement } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { isInChain, progressOf } from "../model/phases.ts";
 import type { TaskUpdate } from "../model/wallet-transaction.ts";
-import { findEarliest, MAX_ATTEMPTS } from "../queue/backoff.ts";
+import { findEarliestTime, MAX_ATTEMPTS } from "../queue/backoff.ts";
 import type { WalletFeature } from "../queue/feature.ts";
 import { countFailure } from "../queue/outcome.ts";
 import { createQueuedState, PENDING_STATE, type SourceWallet } from "../queue/store.ts";
@@ -14,7 +14,7 @@ import {
   endWithoutSource,
   type SubjectOutcome,
   type SubjectPort,
-  splitDue,
+  splitDueTasks,
 } from "../queue/subject-feature.ts";
 import { failGivenUpTransfers, isGivenUp, readTransfers, updateTransfers } from "./store.ts";
 import {
@@ -27,7 +27,7 @@ import {
 import { addTopUpEvents } from "./top-up-events.ts";
 
 /** Transfers that one transaction pays. */
-const MAX_OUTPUTS = 100;
+const MAX_TRANSFERS_PER_TRANSACTION = 100;
 /** How often it is looked whether given-up transfers can no longer land. */
 const GIVE_UP_CHECK_INTERVAL_MS = 60_000;
 
@@ -41,14 +41,14 @@ export function createTransferFeature(db: Database, wallet: SourceWallet): Walle
   /** Names the transaction that is made next. */
   let batchId = "";
   let hasEvents = false;
-  const port = createPort(db, (events) => {
+  const port = createSubjectPort(db, (events) => {
     hasEvents ||= events.length > 0;
   });
   const feature = createSubjectFeature(db, port, wallet);
   return {
     ...feature,
     placement: "line",
-    maxTasks: MAX_OUTPUTS,
+    maxTasks: MAX_TRANSFERS_PER_TRANSACTION,
 
     async listDue(now, limit) {
       const open = await feature.readOpen(limit);
@@ -56,7 +56,7 @@ export function createTransferFeature(db: Database, wallet: SourceWallet): Walle
       if (givenUp.some(({ task }) => (task.dueAt ?? 0) <= now))
         await failGivenUpTransfers(db, wallet, now);
       const live = open.filter((row) => !isGivenUp(row));
-      const { tasks, nextDueAt: next } = splitDue(live, now);
+      const { tasks, nextDueAt: next } = splitDueTasks(live, now);
       batchId = newId(now);
       const later = givenUp.length > 0 ? now + GIVE_UP_CHECK_INTERVAL_MS : null;
       return {
@@ -64,7 +64,7 @@ export function createTransferFeature(db: Database, wallet: SourceWallet): Walle
           ...task,
           isAutomatic: feature.requireRow(task.id).topUpRuleId !== null,
         })),
-        nextDueAt: findEarliest([next, later]),
+        nextDueAt: findEarliestTime([next, later]),
       };
     },
 
@@ -97,10 +97,10 @@ export function endTransfersWithoutSource(
   wallet: SourceWallet,
   now: number,
 ): Promise<void> {
-  return endWithoutSource(db, createPort(db), wallet, now);
+  return endWithoutSource(db, createSubjectPort(db), wallet, now);
 }
 
-function createPort(
+function createSubjectPort(
   db: Database,
   onEvents: (events: readonly Statement[]) => void = () => {},
 ): SubjectPort<TransferRow, TransferChange> {
@@ -119,9 +119,9 @@ function createPort(
     decideAfterUpdate: decideTransferOutcome,
     decideAfterFailure: (row, error, now) =>
       error instanceof TransactionTooLargeError
-        ? giveUp(row, "the wallet's outputs are too small or too many: transfer less", now)
+        ? giveUpTransfer(row, "the wallet's outputs are too small or too many: transfer less", now)
         : null,
-    giveUp,
+    giveUp: giveUpTransfer,
   };
 }
 
@@ -163,14 +163,14 @@ function decideTransferOutcome(
       const reason = error ?? "the network did not accept the transaction";
       const outcome = countFailure(attempts, reason, now);
       if ("task" in outcome) return { change, task: outcome.task };
-      const after = giveUp({ ...row, tx }, outcome.givenUp, now);
+      const after = giveUpTransfer({ ...row, tx }, outcome.givenUp, now);
       return { ...after, change: { ...change, ...after.change } };
     }
   }
 }
 
 /** Not to be tried again. Whatever was signed for it may still land, until its wallet says otherwise. */
-function giveUp(
+function giveUpTransfer(
   { tx }: TransferRow,
   reason: string,
   now: number,

@@ -1,4 +1,4 @@
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import type { DeliveryAttempt } from "./send-event.ts";
 
 /**
@@ -49,7 +49,7 @@ export function toAttemptsResponse(log: string | null) {
   const attempts = JSON.parse(log ?? "[]") as LoggedAttempt[];
   return attempts.map(([number, at, durationMs, responseStatus, error]) => ({
     number,
-    at: isoTime(at),
+    at: toIsoTime(at),
     durationMs,
     responseStatus,
     error,

@@ -1,8 +1,8 @@
-import { type Database, db, type Statement, statement } from "../../db/client.ts";
+import { type Database, openDb, type Statement, statement } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import type { SealedReceiver } from "../endpoints/open-receiver.ts";
 import {
-  ENDPOINTS_WITH_CREATOR,
+  ENDPOINTS_WITH_CREATOR_SQL,
   mayReceiveCondition,
   SEES_NOTES_CONDITION,
 } from "../model/may-receive-condition.ts";
@@ -54,7 +54,7 @@ export async function claimDeliveries(
   now: number,
 ): Promise<Claim[]> {
   const which = endpointIdCondition(endpointIds);
-  const results = await db(env).batch([
+  const results = await openDb(env).batch([
     ...buildClaimStatements(env, endpointIds, now),
     // Records that the sweep's messages have arrived.
     statement(
@@ -94,7 +94,7 @@ export function buildClaimStatements(
          ORDER BY turn LIMIT ${MAX_CLAIMS})
        RETURNING endpoint_id AS endpointId, event_id AS eventId, event_seq AS eventSeq, network,
          attempt, failed_attempts AS failedAttempts,
-         (SELECT ${allowed.sql} FROM ${ENDPOINTS_WITH_CREATOR}
+         (SELECT ${allowed.sql} FROM ${ENDPOINTS_WITH_CREATOR_SQL}
           WHERE e.id = webhook_delivery.endpoint_id) AS permitted`,
       now + CLAIM_TTL_MS,
       now,
@@ -105,7 +105,7 @@ export function buildClaimStatements(
       `SELECT e.id, url, format, auth_token AS authToken, secret, previous_secret AS previousSecret,
          previous_secret_until AS previousSecretUntil, e.created_by_id AS createdById,
          ${SEES_NOTES_CONDITION} AS seesNotes
-       FROM ${ENDPOINTS_WITH_CREATOR} WHERE ${which.sql}`,
+       FROM ${ENDPOINTS_WITH_CREATOR_SQL} WHERE ${which.sql}`,
       ...which.params,
     ),
   ];

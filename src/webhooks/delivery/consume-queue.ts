@@ -1,4 +1,4 @@
-import { db } from "../../db/client.ts";
+import { openDb } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import type { DeliveryMessage, Env, EventsWakeMessage } from "../../env.ts";
 import { beginIncidents } from "../../events/incidents.ts";
@@ -43,7 +43,7 @@ async function reportDeadLetters(batch: MessageBatch<unknown>, env: Env): Promis
   const now = Date.now();
   const incident = { subject: queue, sourceId: null, data: { queue, messages: messages.length } };
   try {
-    await db(env).batch(beginIncidents("QUEUE_DEAD", [incident], now, true));
+    await openDb(env).batch(beginIncidents("QUEUE_DEAD", [incident], now, true));
     await wakeDispatcher(env, newId(now));
     batch.ackAll();
   } catch (error) {

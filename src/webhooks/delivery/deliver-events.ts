@@ -1,10 +1,10 @@
 import { NETWORKS } from "../../chain/network.ts";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
-import { type Database, db } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import type { DeliveryMessage, Env } from "../../env.ts";
 import { listLoopbackOrigins } from "../../http/outbound/loopback-origins.ts";
 import { log } from "../../log.ts";
-import { within } from "../../timeout.ts";
+import { withTimeout } from "../../timeout.ts";
 import { openReceiver } from "../endpoints/open-receiver.ts";
 import {
   type Claim,
@@ -80,7 +80,7 @@ export async function deliverEvents(
       claim,
       attempt: await attemptDelivery(env, claim, events.get(claim), options),
     }));
-    const outcomes = await within(WAVE_TIMEOUT_MS, sending.outcomes, () => null);
+    const outcomes = await withTimeout(WAVE_TIMEOUT_MS, sending.outcomes, () => null);
     const next =
       wave < MAX_WAVES && outcomes && (await claimNextWave(env, outcomes, endpointIds, requestId));
     if (!next) {
@@ -128,7 +128,7 @@ async function claimNextWave(
   const now = Date.now();
   try {
     const { claims, later } = await recordAndClaim(env, outcomes, endpointIds, now);
-    await enqueueScheduled(env, later, now, requestId);
+    await enqueueScheduledWakes(env, later, now, requestId);
     return claims;
   } catch (error) {
     log("warn", "deliveries.wave_failed", { requestId, error: String(error) });
@@ -153,7 +153,7 @@ async function recordFinishedAttempts(
   }
   while (open.size + ended.length > 0) {
     if (ended.length === 0) await Promise.race(open);
-    await within(BATCH_WINDOW_MS, Promise.all(open), () => undefined);
+    await withTimeout(BATCH_WINDOW_MS, Promise.all(open), () => undefined);
     const outcomes = ended.splice(0);
     try {
       await recordAndEnqueue(env, outcomes, requestId);
@@ -173,11 +173,11 @@ async function recordAndEnqueue(
   const now = Date.now();
   const { unfinished, later } = await recordOutcomes(env, outcomes, now);
   await enqueueEndpoints(env, unfinished, requestId);
-  await enqueueScheduled(env, later, now, requestId);
+  await enqueueScheduledWakes(env, later, now, requestId);
 }
 
 /** Enqueues endpoints for their next delivery if the delivery is due before the next sweep. */
-async function enqueueScheduled(
+async function enqueueScheduledWakes(
   env: Env,
   later: readonly ScheduledWake[],
   now: number,
@@ -212,7 +212,7 @@ async function readEventsOfClaims(env: Env, claims: Claim[]): Promise<Map<Claim,
 
 /** Opens the database that has the events of a network. */
 function openOutbox(env: Env, network: string): Database {
-  return db(
+  return openDb(
     env,
     NETWORKS.find((one) => one === network),
   );

@@ -1,8 +1,8 @@
-import { type Database, db, type Statement, statement } from "../../db/client.ts";
+import { type Database, openDb, type Statement, statement } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
-import { ENDPOINTS_WITH_CREATOR, mayReceiveCondition } from "../model/may-receive-condition.ts";
-import { enqueueEndpoints, repeatEndpoint } from "./enqueue-endpoints.ts";
+import { ENDPOINTS_WITH_CREATOR_SQL, mayReceiveCondition } from "../model/may-receive-condition.ts";
+import { enqueueEndpoints, repeatEndpointId } from "./enqueue-endpoints.ts";
 
 /** Deliveries that one statement may write, as far as that is known in advance. */
 const MAX_DELIVERIES = 1_000;
@@ -35,7 +35,7 @@ interface PendingEvent {
  */
 export async function dispatchEvents(env: Env, requestId: string): Promise<void> {
   const runsUntil = Date.now() + RUN_TIMEOUT_MS;
-  const core = db(env, undefined, {
+  const core = openDb(env, undefined, {
     writes: "idempotent",
     deadline: runsUntil + DATABASE_TIMEOUT_MS,
   });
@@ -51,7 +51,7 @@ export async function dispatchEvents(env: Env, requestId: string): Promise<void>
     const byEndpoint = Map.groupBy(deliveries, ({ endpointId }) => endpointId);
     await enqueueEndpoints(
       env,
-      [...byEndpoint].flatMap(([endpointId, { length }]) => repeatEndpoint(endpointId, length)),
+      [...byEndpoint].flatMap(([endpointId, { length }]) => repeatEndpointId(endpointId, length)),
       requestId,
     );
   }
@@ -88,7 +88,7 @@ function insertDeliveries(env: Env, events: PendingEvent[], now: number): Statem
        owner_id, wallet_ids, record_id, status, attempt, failed_attempts, due_at, claimed_until, created_at)
      SELECT e.id, v->>'id', v->>'seq', v->>'kind', v->>'network', v->>'sourceId',
        v->>'ownerId', v->>'walletIds', v->>'recordId', 'Pending', 0, 0, ?, 0, ?
-     FROM (SELECT value AS v FROM json_each(?)) JOIN ${ENDPOINTS_WITH_CREATOR}
+     FROM (SELECT value AS v FROM json_each(?)) JOIN ${ENDPOINTS_WITH_CREATOR_SQL}
      WHERE ${allowed.sql}
      ON CONFLICT DO NOTHING
      RETURNING endpoint_id AS endpointId`,

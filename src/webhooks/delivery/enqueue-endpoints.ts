@@ -36,6 +36,6 @@ export async function enqueueEndpoints(
  * consumer does not claim all of the deliveries. Two consumers have the endpoint's whole
  * share in flight.
  */
-export function repeatEndpoint(endpointId: string, deliveries: number): string[] {
+export function repeatEndpointId(endpointId: string, deliveries: number): string[] {
   return Array(Math.min(Math.ceil(deliveries / MAX_CLAIMS_PER_ENDPOINT), 2)).fill(endpointId);
 }

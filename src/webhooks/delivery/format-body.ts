@@ -1,4 +1,4 @@
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import type { WebhookFormat } from "../model/tables.ts";
 
 /** An event as it is sent. */
@@ -22,7 +22,7 @@ export function formatBody(format: WebhookFormat, event: OutgoingEvent): string 
     case "CHAT":
       return JSON.stringify({ text: formatChatText(event, escapeEntities) });
     case "GOOGLE_CHAT":
-      return JSON.stringify({ text: formatChatText(event, breakBrackets) });
+      return JSON.stringify({ text: formatChatText(event, escapeAngleBrackets) });
     case "DISCORD":
       return JSON.stringify({
         content: formatChatText(event, escapeMarkdown),
@@ -37,7 +37,7 @@ function formatExtendedBody({ id, kind, sequence, createdAt, data }: OutgoingEve
     id,
     type: kind,
     event_type: kind,
-    timestamp: isoTime(createdAt),
+    timestamp: toIsoTime(createdAt),
     webhook_id: id,
     sequence,
   });
@@ -48,7 +48,7 @@ function formatExtendedBody({ id, kind, sequence, createdAt, data }: OutgoingEve
 const MAX_TEXT_LENGTH = 2_000;
 const MAX_VALUE_LENGTH = 200;
 
-type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+type JsonValue = null | boolean | number | string | JsonValue[] | { [name: string]: JsonValue };
 
 /** The fields of a payment or purchase shown in a chat; of other records, every plain field. */
 const RECORD_FIELDS: readonly (readonly [label: string, path: readonly string[]])[] = [
@@ -66,9 +66,9 @@ const RECORD_FIELDS: readonly (readonly [label: string, path: readonly string[]]
 
 /** Lines of `label: value` up to the limit. Escaped text cannot mention or link anybody. */
 function formatChatText(event: OutgoingEvent, quote: (text: string) => string): string {
-  const data = JSON.parse(event.data) as { [name: string]: Json };
+  const data = JSON.parse(event.data) as { [name: string]: JsonValue };
   const lines = /^(PAYMENT|PURCHASE)_/.test(event.kind)
-    ? RECORD_FIELDS.map(([label, path]) => [label, readPath(data, path)] as const)
+    ? RECORD_FIELDS.map(([label, path]) => [label, readJsonPath(data, path)] as const)
     : Object.entries(data);
   let text = quote(event.kind);
   for (const [label, value] of lines) {
@@ -81,8 +81,8 @@ function formatChatText(event: OutgoingEvent, quote: (text: string) => string): 
   return text;
 }
 
-function readPath(data: Json, path: readonly string[]): Json {
-  let value: Json = data;
+function readJsonPath(data: JsonValue, path: readonly string[]): JsonValue {
+  let value: JsonValue = data;
   for (const name of path) {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
     value = value[name] ?? null;
@@ -91,7 +91,7 @@ function readPath(data: Json, path: readonly string[]): Json {
 }
 
 /** A plain value, or a list of amounts, on one line; `""` for everything else. */
-function toChatValue(value: Json): string {
+function toChatValue(value: JsonValue): string {
   if (Array.isArray(value)) return value.map(toChatFunds).filter(Boolean).join(", ");
   if (value === null || typeof value === "object") return "";
   return String(value)
@@ -99,9 +99,9 @@ function toChatValue(value: Json): string {
     .trim();
 }
 
-function toChatFunds(value: Json): string {
-  const amount = readPath(value, ["amount"]);
-  const unit = readPath(value, ["unit"]) ?? readPath(value, ["assetUnit"]);
+function toChatFunds(value: JsonValue): string {
+  const amount = readJsonPath(value, ["amount"]);
+  const unit = readJsonPath(value, ["unit"]) ?? readJsonPath(value, ["assetUnit"]);
   return amount === null ? "" : toChatValue(unit === "" ? `${amount}` : `${amount} ${unit}`);
 }
 
@@ -119,7 +119,7 @@ function escapeEntities(text: string): string {
 }
 
 /** Google Chat knows no entities; a zero-width space keeps `<users/all>` from being read as one. */
-function breakBrackets(text: string): string {
+function escapeAngleBrackets(text: string): string {
   return text.replace(/</g, "<\u200b");
 }
 

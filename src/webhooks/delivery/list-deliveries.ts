@@ -1,6 +1,6 @@
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { type DeliveryStatus, ESCROW_KIND_CONDITION } from "../model/tables.ts";
 import { toAttemptsResponse } from "./attempt-log.ts";
 
@@ -44,7 +44,7 @@ interface DeliveryRow {
 }
 
 /** Where a page begins: after this delivery, or with a later one of the same event. */
-interface DeliveryPage {
+interface DeliveryPageQuery {
   limit: number;
   cursorId?: string | undefined;
   /** The endpoint of that delivery; left out, none of the event is returned. */
@@ -55,7 +55,11 @@ interface DeliveryPage {
  * One page of deliveries, newest event first, after the cursor: of one endpoint it walks that one's
  * log, else what was told of one record. Endpoints that were deleted have none.
  */
-export async function listDeliveries(core: Database, filter: DeliveryFilter, page: DeliveryPage) {
+export async function listDeliveries(
+  core: Database,
+  filter: DeliveryFilter,
+  page: DeliveryPageQuery,
+) {
   const where = buildConditions(filter);
   if (page.cursorId !== undefined) {
     where.sqls.push("(event_id, endpoint_id) < (?, ?)");
@@ -84,11 +88,11 @@ export async function listDeliveries(core: Database, filter: DeliveryFilter, pag
     error: row.error,
     durationMs: row.durationMs,
     AttemptLog: toAttemptsResponse(row.attemptLog),
-    createdAt: isoTime(row.createdAt),
+    createdAt: toIsoTime(row.createdAt),
   }));
 }
 
-const toIsoTimeOrNull = (at: number | null) => (at === null ? null : isoTime(at));
+const toIsoTimeOrNull = (at: number | null) => (at === null ? null : toIsoTime(at));
 
 /**
  * Which deliveries a replay sends: the named one, or those of a time span that failed or were
@@ -128,7 +132,7 @@ export function reopenDeliveries(keys: readonly DeliveryKey[], now: number): Sta
 }
 
 /** SQL of the key that made a delivery's endpoint; null when that was deleted. */
-const CREATOR_SQL = `(SELECT created_by_id FROM webhook_endpoint
+const CREATOR_ID_SQL = `(SELECT created_by_id FROM webhook_endpoint
   WHERE id = webhook_delivery.endpoint_id AND deleted_at IS NULL)`;
 
 /** Only the filters sent are in the statement. */
@@ -148,8 +152,8 @@ function buildConditions(filter: DeliveryFilter) {
   conditions.add("endpoint_id =", filter.endpointId);
   if (filter.recordId !== undefined) conditions.sqls.push(ESCROW_KIND_CONDITION);
   conditions.add("record_id =", filter.recordId);
-  if (filter.endpointId === undefined) conditions.sqls.push(`${CREATOR_SQL} IS NOT NULL`);
-  conditions.add(`${CREATOR_SQL} =`, filter.createdById);
+  if (filter.endpointId === undefined) conditions.sqls.push(`${CREATOR_ID_SQL} IS NOT NULL`);
+  conditions.add(`${CREATOR_ID_SQL} =`, filter.createdById);
   conditions.add("event_id =", filter.id);
   conditions.add("status =", filter.status);
   conditions.add("kind =", filter.event);

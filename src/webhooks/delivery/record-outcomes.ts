@@ -1,4 +1,4 @@
-import { type Database, db, type Statement, statement } from "../../db/client.ts";
+import { type Database, openDb, type Statement, statement } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
 import { cancelDeliveries } from "../endpoints/cancel-deliveries.ts";
@@ -9,7 +9,7 @@ import {
   MAX_CONSECUTIVE_TIMEOUTS,
   selectEndpointsToClaim,
 } from "./claimable-deliveries.ts";
-import { SCHEDULE_DURATION_MS, scheduleAttempt } from "./retry-schedule.ts";
+import { computeNextAttemptAt, SCHEDULE_DURATION_MS } from "./retry-schedule.ts";
 import type { DeliveryAttempt } from "./send-event.ts";
 
 /** This many finally failed deliveries in a row disable an endpoint. */
@@ -68,9 +68,9 @@ export async function recordOutcomes(
   now: number,
 ): Promise<{ unfinished: string[]; later: ScheduledWake[] }> {
   const endpointIds = [...new Set(outcomes.map(({ claim }) => claim.endpointId))];
-  const core = db(env, undefined, { writes: "idempotent" });
+  const core = openDb(env, undefined, { writes: "idempotent" });
   const left = selectEndpointsToClaim(endpointIdCondition(endpointIds), now);
-  const { later, results } = await recordInBatch(core, outcomes, now, [left]);
+  const { later, results } = await recordOutcomesInBatch(core, outcomes, now, [left]);
   const unfinished = (results[0]?.results ?? []) as { id: string }[];
   return { unfinished: unfinished.map(({ id }) => id), later };
 }
@@ -86,7 +86,7 @@ export async function recordAndClaim(
   now: number,
 ): Promise<{ claims: Claim[]; later: ScheduledWake[] }> {
   const next = buildClaimStatements(env, endpointIds, now);
-  const { later, results } = await recordInBatch(db(env), outcomes, now, next);
+  const { later, results } = await recordOutcomesInBatch(openDb(env), outcomes, now, next);
   return { claims: toClaims(results), later };
 }
 
@@ -95,7 +95,7 @@ export async function releaseClaims(env: Env, claims: readonly Claim[]): Promise
   if (claims.length === 0) return;
   const keys = claims.map(({ endpointId, eventId, attempt }) => ({ endpointId, eventId, attempt }));
   // Sent once, since another consumer may claim the same attempt numbers.
-  await db(env).batch([
+  await openDb(env).batch([
     statement(
       `UPDATE webhook_delivery AS d SET claimed_until = 0, attempt = d.attempt - 1,
          last_attempt_at = ${lastAttemptAtSql("d.attempt_log")}
@@ -106,7 +106,7 @@ export async function releaseClaims(env: Env, claims: readonly Claim[]): Promise
 }
 
 /** Records outcomes, and then runs more statements in the same batch. */
-async function recordInBatch(
+async function recordOutcomesInBatch(
   core: Database,
   outcomes: readonly DeliveryOutcome[],
   now: number,
@@ -124,7 +124,7 @@ async function recordInBatch(
       ),
     );
   const results = await core.batch([...recording, ...more]);
-  const endpoints = (results[0]?.results ?? []) as HealthRow[];
+  const endpoints = (results[0]?.results ?? []) as EndpointHealthRow[];
   for (const { id, isActive, failureCount } of endpoints)
     if (!isActive) log("warn", "webhook.disabled", { endpoint: id, failureCount });
   const later = [
@@ -134,7 +134,7 @@ async function recordInBatch(
   return { later, results: results.slice(recording.length) };
 }
 
-interface HealthRow {
+interface EndpointHealthRow {
   id: string;
   isActive: number;
   failureCount: number;
@@ -162,7 +162,7 @@ function toOutcomeRow({ claim, attempt }: DeliveryOutcome, now: number): Outcome
   if (attempt.result === "delivered") return { ...row, status: "Success" };
   const failed = failedAttempts + 1;
   const dueAt =
-    attempt.result === "gone" ? null : scheduleAttempt(failed, now, attempt.retryAfterMs);
+    attempt.result === "gone" ? null : computeNextAttemptAt(failed, now, attempt.retryAfterMs);
   return {
     ...row,
     status: dueAt === null ? "Failed" : "Retrying",

@@ -5,9 +5,9 @@ import { ApiError } from "../../http/errors.ts";
 import { listLoopbackOrigins } from "../../http/outbound/loopback-origins.ts";
 import { requireManagedEndpoint } from "../endpoints/find-endpoint.ts";
 import { openReceiver } from "../endpoints/open-receiver.ts";
-import { openCore } from "../endpoints/update-endpoint.ts";
+import { openCoreDatabase } from "../endpoints/update-endpoint.ts";
 import { TEST_EVENT_KIND } from "../model/tables.ts";
-import { enqueueEndpoints, repeatEndpoint } from "./enqueue-endpoints.ts";
+import { enqueueEndpoints, repeatEndpointId } from "./enqueue-endpoints.ts";
 import {
   type DeliveryFilter,
   listDeliveries,
@@ -28,7 +28,7 @@ const MAX_REPLAYED_DELIVERIES = 1_000;
  * @throws ApiError 403, 404
  */
 export async function testEndpoint(c: AppContext, webhookId: string, now: number) {
-  const endpoint = await requireManagedEndpoint(c, openCore(c), webhookId);
+  const endpoint = await requireManagedEndpoint(c, openCoreDatabase(c), webhookId);
   const data = {
     message: "This is a test.",
     webhookName: endpoint.name,
@@ -75,7 +75,7 @@ export async function replayDeliveries(
   body: { webhookId: string } & DeliveryFilter,
   now: number,
 ) {
-  const core = openCore(c);
+  const core = openCoreDatabase(c);
   const { webhookId, ...which } = body;
   const endpoint = await requireManagedEndpoint(c, core, webhookId);
   if (!endpoint.isActive)
@@ -96,7 +96,7 @@ export async function replayDeliveries(
     await commitWithAudit(c, core, { action: "webhook.replay", target: webhookId, detail, now }, [
       reopenDeliveries(keys, now),
     ]);
-    await enqueueEndpoints(c.env, repeatEndpoint(webhookId, keys.length), c.var.requestId);
+    await enqueueEndpoints(c.env, repeatEndpointId(webhookId, keys.length), c.var.requestId);
   }
   return { replayed: keys.length };
 }

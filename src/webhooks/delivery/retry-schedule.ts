@@ -1,18 +1,18 @@
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
 
 /** Waits after the first, second … failed attempt: ten attempts in 75 h 35 min 5 s. */
 const RETRY_DELAYS_MS: readonly number[] = [
-  5 * SECOND,
-  5 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  5 * HOUR,
-  10 * HOUR,
-  14 * HOUR,
-  20 * HOUR,
-  24 * HOUR,
+  5 * SECOND_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  5 * HOUR_MS,
+  10 * HOUR_MS,
+  14 * HOUR_MS,
+  20 * HOUR_MS,
+  24 * HOUR_MS,
 ];
 
 /** A delivery has failed when this many attempts have. */
@@ -23,7 +23,7 @@ export const SCHEDULE_DURATION_MS = RETRY_DELAYS_MS.reduce((sum, wait) => sum + 
 
 /** Waits are randomly shortened by up to this share, so that simultaneous failures spread out. */
 const JITTER_RATIO = 0.2;
-const MAX_RETRY_AFTER_MS = 24 * HOUR;
+const MAX_RETRY_AFTER_MS = 24 * HOUR_MS;
 
 /**
  * When a delivery is tried again.
@@ -34,7 +34,7 @@ const MAX_RETRY_AFTER_MS = 24 * HOUR;
  * @param random - in [0, 1)
  * @returns epoch milliseconds; null: no attempt is left
  */
-export function scheduleAttempt(
+export function computeNextAttemptAt(
   failedAttempts: number,
   now: number,
   retryAfterMs: number | null = null,
@@ -55,10 +55,10 @@ const RETRY_AFTER_STATUSES: readonly number[] = [429, 502, 503, 504];
  *
  * @param now - epoch milliseconds
  */
-export function readRetryAfter(status: number, headers: Headers, now: number): number | null {
+export function readRetryAfterMs(status: number, headers: Headers, now: number): number | null {
   const value = headers.get("retry-after")?.trim();
   if (!value || !RETRY_AFTER_STATUSES.includes(status)) return null;
-  if (/^\d{1,9}$/.test(value)) return Number(value) * SECOND;
+  if (/^\d{1,9}$/.test(value)) return Number(value) * SECOND_MS;
   const at = Date.parse(value);
   return Number.isNaN(at) ? null : Math.max(at - now, 0);
 }

@@ -1,11 +1,11 @@
-import { type Database, db, statement } from "../../db/client.ts";
+import { type Database, openDb, statement } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
 import { cancelDeliveries } from "../endpoints/cancel-deliveries.ts";
 import { claimableDeliveriesSql } from "./claimable-deliveries.ts";
 import { dispatchEvents } from "./dispatch-events.ts";
-import { enqueueEndpoints, repeatEndpoint } from "./enqueue-endpoints.ts";
+import { enqueueEndpoints, repeatEndpointId } from "./enqueue-endpoints.ts";
 
 /** Deliveries of one endpoint that one sweep enqueues. */
 const MAX_SWEPT_DELIVERIES = 500;
@@ -27,7 +27,7 @@ export async function sweepDeliveries(env: Env, requestId: string): Promise<void
     // Events that cannot be fanned out must not hold up deliveries.
     log("error", "events.dispatch_failed", { requestId, error: String(error) });
   }
-  const core = db(env, undefined, { writes: "idempotent" });
+  const core = openDb(env, undefined, { writes: "idempotent" });
   await core.batch([cancelDeliveries()]);
   await enqueueOverdueEndpoints(env, core, requestId);
 }
@@ -55,7 +55,7 @@ async function enqueueOverdueEndpoints(env: Env, core: Database, requestId: stri
   const endpoints = (updated?.results ?? []) as { id: string; due: number }[];
   await enqueueEndpoints(
     env,
-    endpoints.flatMap((endpoint) => repeatEndpoint(endpoint.id, endpoint.due)),
+    endpoints.flatMap((endpoint) => repeatEndpointId(endpoint.id, endpoint.due)),
     requestId,
   );
 }
@@ -75,7 +75,7 @@ const DELETED_RETENTION_MS = 60_000;
  * @param now - epoch milliseconds
  */
 export async function purgeDeliveries(env: Env, now: number): Promise<void> {
-  const core = db(env, undefined, { writes: "idempotent" });
+  const core = openDb(env, undefined, { writes: "idempotent" });
   for (let pass = 0; pass < MAX_PASSES; pass++) {
     const deleted = await core.batch([
       // An id begins with the time of its event, so this scans the primary key.

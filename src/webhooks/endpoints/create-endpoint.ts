@@ -9,15 +9,15 @@ import { ApiError } from "../../http/errors.ts";
 import { runIdempotently } from "../../http/idempotency.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
 import { isSourceInScope } from "../../wallets/managed/find-wallet.ts";
-import type { CreateBody, WebhookRecord } from "../model/schemas.ts";
+import type { CreateWebhookBody, WebhookRecord } from "../model/schemas.ts";
 import { type EndpointRow, webhookEndpoint } from "../model/tables.ts";
 import { checkTarget } from "./check-target.ts";
-import { hashTarget, isVisible, toWebhookRecord } from "./find-endpoint.ts";
-import { toEndpointPlace } from "./open-receiver.ts";
+import { hashTarget, isWebhookVisible, toWebhookRecord } from "./find-endpoint.ts";
+import { toEndpointEncryptionContext } from "./open-receiver.ts";
 import { generateSecret } from "./signature.ts";
 import {
   INITIAL_HEALTH,
-  openCore,
+  openCoreDatabase,
   rejectDuplicates,
   requirePermittedKinds,
   sealToken,
@@ -37,11 +37,11 @@ const DEFAULT_ENDPOINTS_PER_KEY = 20;
  */
 export async function createEndpoint(
   c: AppContext,
-  body: CreateBody,
+  body: CreateWebhookBody,
   now: number,
 ): Promise<WebhookRecord & { secret: string }> {
   const { env, var: context } = c;
-  const core = openCore(c);
+  const core = openCoreDatabase(c);
   requirePermittedKinds(context.caller, body.Events);
   const sourceId = body.paymentSourceId ?? null;
   if (sourceId !== null) await requirePermittedSource(c, core, sourceId);
@@ -53,14 +53,14 @@ export async function createEndpoint(
     const secret = generateSecret();
     const row: EndpointRow = {
       id,
-      url: await seal(env, toEndpointPlace(id, "url"), body.url),
+      url: await seal(env, toEndpointEncryptionContext(id, "url"), body.url),
       targetHash: "",
       name: body.name,
       format: body.format,
       events: toEventsJson(body.Events),
       sourceId,
       authToken: await sealToken(env, id, body.authToken ?? null),
-      secret: await seal(env, toEndpointPlace(id, "secret"), secret),
+      secret: await seal(env, toEndpointEncryptionContext(id, "secret"), secret),
       previousSecret: null,
       previousSecretUntil: null,
       isActive: true,
@@ -99,7 +99,7 @@ export async function createEndpoint(
     return answer;
   });
   // The stored answer holds a secret, which ended with the endpoint.
-  if (!isNew && !(await isVisible(core, context.caller, created.id)))
+  if (!isNew && !(await isWebhookVisible(core, context.caller, created.id)))
     throw new ApiError(
       409,
       "Idempotency-Key: the webhook of this request was deleted. Create another webhook with a new key.",

@@ -6,11 +6,11 @@ import type { Database } from "../../db/client.ts";
 import { unseal, unsealOrEmpty } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { ListedWebhook, WebhookRecord } from "../model/schemas.ts";
 import { type EndpointRow, webhookEndpoint } from "../model/tables.ts";
-import { toEndpointPlace } from "./open-receiver.ts";
+import { toEndpointEncryptionContext } from "./open-receiver.ts";
 import { hmacSha256 } from "./signature.ts";
 
 /**
@@ -60,12 +60,12 @@ export async function listEndpoints(
     .limit(query.limit);
   return Promise.all(
     rows.map(async ({ endpoint, maskedToken }) => ({
-      ...toWebhookRecord(endpoint, await openUrlForDisplay(env, endpoint)),
+      ...toWebhookRecord(endpoint, await unsealUrlForDisplay(env, endpoint)),
       failureCount: endpoint.failureCount,
-      lastSuccessAt: endpoint.lastSuccessAt === null ? null : isoTime(endpoint.lastSuccessAt),
-      disabledAt: endpoint.disabledAt === null ? null : isoTime(endpoint.disabledAt),
+      lastSuccessAt: endpoint.lastSuccessAt === null ? null : toIsoTime(endpoint.lastSuccessAt),
+      disabledAt: endpoint.disabledAt === null ? null : toIsoTime(endpoint.disabledAt),
       disabledReason: endpoint.disabledReason,
-      pausedUntil: endpoint.pausedUntil === null ? null : isoTime(endpoint.pausedUntil),
+      pausedUntil: endpoint.pausedUntil === null ? null : toIsoTime(endpoint.pausedUntil),
       CreatedBy: toCreator(env, endpoint.createdById, maskedToken),
     })),
   );
@@ -79,7 +79,7 @@ function toCreator(env: Env, id: string, maskedToken: string | null) {
 }
 
 /** Whether the webhook exists and the caller may see it. */
-export async function isVisible(
+export async function isWebhookVisible(
   core: Database,
   caller: Caller,
   webhookId: string,
@@ -118,16 +118,16 @@ async function findEndpoint(core: Database, webhookId: string): Promise<Endpoint
 }
 
 /** @throws SealError */
-export function openUrl(env: Env, { id, url }: Pick<EndpointRow, "id" | "url">): Promise<string> {
-  return unseal(env, toEndpointPlace(id, "url"), url);
+export function unsealUrl(env: Env, { id, url }: Pick<EndpointRow, "id" | "url">): Promise<string> {
+  return unseal(env, toEndpointEncryptionContext(id, "url"), url);
 }
 
 /** The URL for display: `""` when its sealing key was lost. */
-export function openUrlForDisplay(
+export function unsealUrlForDisplay(
   env: Env,
   { id, url }: Pick<EndpointRow, "id" | "url">,
 ): Promise<string> {
-  return unsealOrEmpty(env, toEndpointPlace(id, "url"), url);
+  return unsealOrEmpty(env, toEndpointEncryptionContext(id, "url"), url);
 }
 
 /** An endpoint as the interface shows it; `url` is in clear. */
@@ -139,8 +139,8 @@ export function toWebhookRecord(endpoint: EndpointRow, url: string): WebhookReco
     format: endpoint.format,
     Events: JSON.parse(endpoint.events),
     isActive: endpoint.isActive,
-    createdAt: isoTime(endpoint.createdAt),
-    updatedAt: isoTime(endpoint.updatedAt),
+    createdAt: toIsoTime(endpoint.createdAt),
+    updatedAt: toIsoTime(endpoint.updatedAt),
     paymentSourceId: endpoint.sourceId,
   };
 }

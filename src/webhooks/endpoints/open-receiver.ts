@@ -1,4 +1,4 @@
-import { type SealedPlace, unseal } from "../../db/sealed.ts";
+import { type EncryptionContext, unseal } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import type { EndpointRow, WebhookFormat } from "../model/tables.ts";
 
@@ -18,7 +18,10 @@ export type SealedReceiver = Pick<
 >;
 
 /** The place that an endpoint's sealed column is bound to; both secrets share that of `secret`. */
-export function toEndpointPlace(id: string, column: "url" | "auth_token" | "secret"): SealedPlace {
+export function toEndpointEncryptionContext(
+  id: string,
+  column: "url" | "auth_token" | "secret",
+): EncryptionContext {
   return { table: "webhook_endpoint", id, column };
 }
 
@@ -31,17 +34,17 @@ export async function openReceiver(
   row: SealedReceiver,
   now: number,
 ): Promise<Receiver> {
-  const secretPlace = toEndpointPlace(row.id, "secret");
+  const secretPlace = toEndpointEncryptionContext(row.id, "secret");
   const secrets = [await unseal(env, secretPlace, row.secret)];
   if (row.previousSecret !== null && now < (row.previousSecretUntil ?? 0))
     secrets.push(await unseal(env, secretPlace, row.previousSecret));
   return {
-    url: await unseal(env, toEndpointPlace(row.id, "url"), row.url),
+    url: await unseal(env, toEndpointEncryptionContext(row.id, "url"), row.url),
     format: row.format,
     authToken:
       row.authToken === null
         ? null
-        : await unseal(env, toEndpointPlace(row.id, "auth_token"), row.authToken),
+        : await unseal(env, toEndpointEncryptionContext(row.id, "auth_token"), row.authToken),
     secrets,
   };
 }

@@ -16,7 +16,7 @@ export function generateSecret(): string {
  * @param id - the event's id, the same on every attempt
  * @param at - the attempt's time, epoch milliseconds; sent in whole seconds
  */
-export async function signHeaders(
+export async function createSignatureHeaders(
   secrets: readonly string[],
   id: string,
   at: number,

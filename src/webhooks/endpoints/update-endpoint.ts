@@ -1,25 +1,25 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
-import { type Database, db, type Statement, violates } from "../../db/client.ts";
+import { type Database, openDb, type Statement, violates } from "../../db/client.ts";
 import { seal } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import { type EventKind, SERVICE_EVENT_KINDS } from "../../events/event-kinds.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently } from "../../http/idempotency.ts";
-import type { UpdateBody, WebhookRecord } from "../model/schemas.ts";
+import type { UpdateWebhookBody, WebhookRecord } from "../model/schemas.ts";
 import { type EndpointRow, webhookEndpoint } from "../model/tables.ts";
 import { cancelDeliveries } from "./cancel-deliveries.ts";
 import { checkTarget } from "./check-target.ts";
 import {
   hashTarget,
-  openUrl,
-  openUrlForDisplay,
   requireManagedEndpoint,
   toWebhookRecord,
+  unsealUrl,
+  unsealUrlForDisplay,
 } from "./find-endpoint.ts";
-import { toEndpointPlace } from "./open-receiver.ts";
+import { toEndpointEncryptionContext } from "./open-receiver.ts";
 import { generateSecret } from "./signature.ts";
 
 /** The health of a receiver that has not been called yet. */
@@ -37,8 +37,8 @@ export function requirePermittedKinds(caller: Caller, kinds: readonly EventKind[
 }
 
 /** The core database, for mutations whose audit row is their operation key. */
-export function openCore(c: AppContext): Database {
-  return db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+export function openCoreDatabase(c: AppContext): Database {
+  return openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
 }
 
 /**
@@ -52,10 +52,10 @@ export function openCore(c: AppContext): Database {
  */
 export async function updateEndpoint(
   c: AppContext,
-  body: UpdateBody,
+  body: UpdateWebhookBody,
   now: number,
 ): Promise<WebhookRecord> {
-  const core = openCore(c);
+  const core = openCoreDatabase(c);
   requirePermittedKinds(c.var.caller, body.Events ?? []);
   let endpoint = await requireManagedEndpoint(c, core, body.webhookId);
   if (body.url !== undefined) await checkTarget(c.env, body.url, c.var.deadline);
@@ -63,7 +63,7 @@ export async function updateEndpoint(
     try {
       return await tryUpdateEndpoint(c, core, endpoint, body, now);
     } catch (error) {
-      if (!isStale(error)) throw error;
+      if (!isStaleEndpointError(error)) throw error;
       endpoint = await requireManagedEndpoint(c, core, body.webhookId);
       if (attempt === MAX_UPDATE_ATTEMPTS) throw toConcurrentChangeError();
     }
@@ -75,12 +75,12 @@ async function tryUpdateEndpoint(
   c: AppContext,
   core: Database,
   endpoint: EndpointRow,
-  body: UpdateBody,
+  body: UpdateWebhookBody,
   now: number,
 ): Promise<WebhookRecord> {
   const { env } = c;
   const { id } = endpoint;
-  const url = body.url ?? (await openUrl(env, endpoint));
+  const url = body.url ?? (await unsealUrl(env, endpoint));
   const format = body.format ?? endpoint.format;
 
   const changes = {
@@ -88,7 +88,7 @@ async function tryUpdateEndpoint(
     format,
     targetHash: await hashTarget(env, { ...endpoint, url, format }),
     ...(body.url !== undefined && {
-      url: await seal(env, toEndpointPlace(id, "url"), url),
+      url: await seal(env, toEndpointEncryptionContext(id, "url"), url),
       ...INITIAL_HEALTH,
     }),
     ...(body.Events !== undefined && { events: toEventsJson(body.Events) }),
@@ -119,9 +119,9 @@ async function tryUpdateEndpoint(
  * @throws ApiError 403, 404
  */
 export async function deleteEndpoint(c: AppContext, webhookId: string, now: number) {
-  const core = openCore(c);
+  const core = openCoreDatabase(c);
   const endpoint = await requireManagedEndpoint(c, core, webhookId);
-  const url = await openUrlForDisplay(c.env, endpoint);
+  const url = await unsealUrlForDisplay(c.env, endpoint);
   await commitWithAudit(c, core, { action: "webhook.delete", target: webhookId, now }, [
     core.orm
       .update(webhookEndpoint)
@@ -137,7 +137,7 @@ export async function deleteEndpoint(c: AppContext, webhookId: string, now: numb
       .toSQL(),
     cancelDeliveries({ sql: "e.id = ?", params: [webhookId] }),
   ]);
-  return { id: webhookId, url, name: endpoint.name, deletedAt: isoTime(now) };
+  return { id: webhookId, url, name: endpoint.name, deletedAt: toIsoTime(now) };
 }
 
 /**
@@ -152,24 +152,24 @@ export async function rotateSecret(
   body: { webhookId: string; overlapSeconds: number; force: boolean },
   now: number,
 ) {
-  const core = openCore(c);
+  const core = openCoreDatabase(c);
   const endpoint = await requireManagedEndpoint(c, core, body.webhookId);
   return runIdempotently(c, core, now, async (remember) => {
     const { id, previousSecretUntil } = endpoint;
     if (!body.force && previousSecretUntil !== null && now < previousSecretUntil)
       throw new ApiError(
         "wrong_state",
-        `webhookId: the secret before the last one signs until ${isoTime(previousSecretUntil)}; force drops it now`,
+        `webhookId: the secret before the last one signs until ${toIsoTime(previousSecretUntil)}; force drops it now`,
       );
     const secret = generateSecret();
     const until = body.overlapSeconds === 0 ? null : now + body.overlapSeconds * 1000;
     const answer = {
       webhookId: id,
       secret,
-      previousSecretValidUntil: until === null ? null : isoTime(until),
+      previousSecretValidUntil: until === null ? null : toIsoTime(until),
     };
     const changes = {
-      secret: await seal(c.env, toEndpointPlace(id, "secret"), secret),
+      secret: await seal(c.env, toEndpointEncryptionContext(id, "secret"), secret),
       previousSecret: until === null ? null : endpoint.secret,
       previousSecretUntil: until,
       updatedAt: Math.max(now, endpoint.updatedAt + 1),
@@ -181,7 +181,7 @@ export async function rotateSecret(
         updateEndpointRow(core, endpoint, changes),
       ]);
     } catch (error) {
-      if (!isStale(error)) throw error;
+      if (!isStaleEndpointError(error)) throw error;
       await requireManagedEndpoint(c, core, id);
       throw toConcurrentChangeError();
     }
@@ -206,7 +206,7 @@ function updateEndpointRow(
     .toSQL();
 }
 
-const isStale = (error: unknown) => violates(error, "webhook_endpoint.updated_at");
+const isStaleEndpointError = (error: unknown) => violates(error, "webhook_endpoint.updated_at");
 
 function toConcurrentChangeError(): ApiError {
   return new ApiError(
@@ -223,7 +223,7 @@ export async function sealToken(
   id: string,
   token: string | null,
 ): Promise<string | null> {
-  return token === null ? null : seal(env, toEndpointPlace(id, "auth_token"), token);
+  return token === null ? null : seal(env, toEndpointEncryptionContext(id, "auth_token"), token);
 }
 
 /** @throws ApiError 409 for a violation of the target index */

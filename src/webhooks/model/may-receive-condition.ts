@@ -3,7 +3,7 @@ import type { SqlExpression } from "../../db/clock.ts";
 import type { Env } from "../../env.ts";
 
 /** Endpoints `e` with the key that created them, for `mayReceiveCondition`. */
-export const ENDPOINTS_WITH_CREATOR =
+export const ENDPOINTS_WITH_CREATOR_SQL =
   "webhook_endpoint e LEFT JOIN api_key k ON k.id = e.created_by_id";
 
 /** SQL: the key is shown what is noted on every record that it gets, as in answers; else on its own. */

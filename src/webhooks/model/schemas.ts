@@ -1,7 +1,13 @@
 import * as z from "zod";
 import { EVENT_KINDS } from "../../events/event-kinds.ts";
-import { described, named, recordId, responseText, timestamp } from "../../http/openapi/fields.ts";
-import { flag, limit, page, text, time } from "../../http/openapi/parameters.ts";
+import { described, idField, named, textField, timestampField } from "../../http/openapi/fields.ts";
+import {
+  booleanParameter,
+  limitParameter,
+  pageParameters,
+  textParameter,
+  timeParameter,
+} from "../../http/openapi/parameters.ts";
 import { DELIVERY_STATUSES, WEBHOOK_FORMATS } from "./tables.ts";
 
 const MAX_URL_LENGTH = 500;
@@ -17,7 +23,7 @@ const EXAMPLE_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const EXAMPLE_TIME = "2026-11-22T06:17:27.492Z";
 
 const url = described(
-  text(MAX_URL_LENGTH).meta({ format: "public-https-url" }),
+  textParameter(MAX_URL_LENGTH).meta({ format: "public-https-url" }),
   "An https URL on the default port, whose host is public.",
   EXAMPLE_URL,
 );
@@ -35,32 +41,32 @@ const events = described(
   z.array(eventKind).min(1).max(EVENT_KINDS.length),
   "Kinds of events that the webhook receives.",
 );
-const name = described(text(MAX_NAME_LENGTH, 0), "Display name.", "Bookkeeping");
+const name = described(textParameter(MAX_NAME_LENGTH, 0), "Display name.", "Bookkeeping");
 const authToken = described(
-  text(200, 10)
+  textParameter(200, 10)
     .regex(/^[\x21-\x7e]+$/, "must be printable ASCII without spaces")
     .nullable()
     .optional(),
   "Each delivery sends the token as `Authorization: Bearer …`. Null: none.",
   "4f7Qm2Xc9LrTbV1yHnK8",
 );
-const webhookId = described(text(), "Id of the webhook.", EXAMPLE_WEBHOOK_ID);
+const webhookId = described(textParameter(), "Id of the webhook.", EXAMPLE_WEBHOOK_ID);
 
-export const createBody = z.strictObject({
+export const createWebhookBody = z.strictObject({
   url,
   format: format.default("EXTENDED"),
   Events: events,
   name: name.default(""),
   paymentSourceId: described(
-    text().nullable().optional(),
+    textParameter().nullable().optional(),
     "Only events of this payment source. Omitted or null: all sources.",
     "01m80ydypnk4jnwav628wda9nd",
   ),
   authToken,
 });
-export type CreateBody = z.output<typeof createBody>;
+export type CreateWebhookBody = z.output<typeof createWebhookBody>;
 
-export const updateBody = z.strictObject({
+export const updateWebhookBody = z.strictObject({
   webhookId,
   url: url.optional(),
   format: format.optional(),
@@ -73,11 +79,11 @@ export const updateBody = z.strictObject({
     true,
   ),
 });
-export type UpdateBody = z.output<typeof updateBody>;
+export type UpdateWebhookBody = z.output<typeof updateWebhookBody>;
 
 export const webhookIdBody = z.object({ webhookId });
 
-export const rotateBody = z.object({
+export const rotateSecretBody = z.object({
   webhookId,
   overlapSeconds: described(
     z.int().min(0).max(MAX_OVERLAP_S).default(DEFAULT_OVERLAP_S),
@@ -91,16 +97,16 @@ export const rotateBody = z.object({
   ),
 });
 
-export const listQuery = z.object({
-  ...page,
-  limit: limit(50),
+export const webhookListQuery = z.object({
+  ...pageParameters,
+  limit: limitParameter(50),
   paymentSourceId: described(
-    text().optional(),
+    textParameter().optional(),
     "Only webhooks for this payment source.",
     "01m80ydypnk4jnwav628wda9nd",
   ),
   filterDisabled: described(
-    flag(false),
+    booleanParameter(false),
     "Whether to list only webhooks that the service disabled after failures.",
   ),
 });
@@ -110,15 +116,15 @@ const deliveryStatus = named(
   "Status of a delivery. `Pending` and `Retrying` are open.",
   z.enum(DELIVERY_STATUSES),
 );
-const since = described(time().optional(), "Events at or after this time.");
-const until = described(time().optional(), "Events before this time.");
+const since = described(timeParameter().optional(), "Events at or after this time.");
+const until = described(timeParameter().optional(), "Events before this time.");
 const event = described(eventKind.optional(), "Only events of this kind.");
 
 export const deliveriesQuery = z
   .object({
-    ...page,
+    ...pageParameters,
     cursorWebhookId: described(
-      text().optional(),
+      textParameter().optional(),
       "`webhookId` of the last item of the previous page. Without `cursorWebhookId`, the page begins after all deliveries of the event.",
       EXAMPLE_WEBHOOK_ID,
     ),
@@ -127,12 +133,12 @@ export const deliveriesQuery = z
     since,
     until,
     webhookId: described(
-      text().optional(),
+      textParameter().optional(),
       "Id of the webhook. Required without `recordId`.",
       EXAMPLE_WEBHOOK_ID,
     ),
     recordId: described(
-      text().optional(),
+      textParameter().optional(),
       "Only events about the payment or purchase with this id. Required without `webhookId`.",
       EXAMPLE_RECORD_ID,
     ),
@@ -142,9 +148,13 @@ export const deliveriesQuery = z
     message: "is required, or recordId",
   });
 
-export const replayBody = z.object({
+export const replayDeliveriesBody = z.object({
   webhookId,
-  id: described(text().optional(), "Id of the event, sent as `webhook-id`.", EXAMPLE_EVENT_ID),
+  id: described(
+    textParameter().optional(),
+    "Id of the event, sent as `webhook-id`.",
+    EXAMPLE_EVENT_ID,
+  ),
   status: described(
     named(
       "EndedDeliveryStatus",
@@ -160,14 +170,14 @@ export const replayBody = z.object({
 });
 
 const webhookFields = {
-  id: recordId("the webhook", EXAMPLE_WEBHOOK_ID),
-  url: responseText("URL of the receiver.", EXAMPLE_URL),
-  name: responseText("Display name.", "Bookkeeping"),
+  id: idField("the webhook", EXAMPLE_WEBHOOK_ID),
+  url: textField("URL of the receiver.", EXAMPLE_URL),
+  name: textField("Display name.", "Bookkeeping"),
   format,
   Events: described(z.array(eventKind), "Kinds of events that the webhook receives."),
   isActive: described(z.boolean(), "Whether the service sends events.", true),
-  createdAt: timestamp("Time of creation."),
-  updatedAt: timestamp("Time of the last change."),
+  createdAt: timestampField("Time of creation."),
+  updatedAt: timestampField("Time of the last change."),
   paymentSourceId: described(
     z.string().nullable(),
     "The only payment source whose events the webhook receives. Null: all sources.",
@@ -184,7 +194,7 @@ export const createdWebhook = named(
   "A new endpoint, with the secret that verifies its deliveries.",
   z.object({
     ...webhookFields,
-    secret: responseText(
+    secret: textField(
       "Secret that verifies deliveries. Only this response contains the secret.",
       EXAMPLE_SECRET,
     ),
@@ -193,7 +203,7 @@ export const createdWebhook = named(
 
 /** A time that may not have come. */
 function nullableTime(what: string) {
-  return described(timestamp("").nullable(), what, EXAMPLE_TIME);
+  return described(timestampField("").nullable(), what, EXAMPLE_TIME);
 }
 
 export const listedWebhook = named(
@@ -217,8 +227,8 @@ export const listedWebhook = named(
     CreatedBy: described(
       z
         .object({
-          apiKeyId: recordId("the API key", "env-admin"),
-          apiKeyToken: responseText("Masked token of the API key.", "*****N-_8"),
+          apiKeyId: idField("the API key", "env-admin"),
+          apiKeyToken: textField("Masked token of the API key.", "*****N-_8"),
         })
         .nullable(),
       "The API key that created the webhook. Null: the key was deleted.",
@@ -228,14 +238,14 @@ export const listedWebhook = named(
 export type ListedWebhook = z.infer<typeof listedWebhook>;
 
 export const deletedWebhook = z.object({
-  id: recordId("the webhook", EXAMPLE_WEBHOOK_ID),
-  url: responseText("URL of the receiver.", EXAMPLE_URL),
-  name: responseText("Display name.", "Bookkeeping"),
-  deletedAt: timestamp("Time of deletion."),
+  id: idField("the webhook", EXAMPLE_WEBHOOK_ID),
+  url: textField("URL of the receiver.", EXAMPLE_URL),
+  name: textField("Display name.", "Bookkeeping"),
+  deletedAt: timestampField("Time of deletion."),
 });
 
 export const testResult = z.object({
-  webhookId: recordId("the webhook", EXAMPLE_WEBHOOK_ID),
+  webhookId: idField("the webhook", EXAMPLE_WEBHOOK_ID),
   success: described(z.boolean(), "Whether the receiver answered 2xx.", true),
   responseCode: described(
     z.number().nullable(),
@@ -251,8 +261,8 @@ export const testResult = z.object({
 });
 
 export const rotatedSecret = z.object({
-  webhookId: recordId("the webhook", EXAMPLE_WEBHOOK_ID),
-  secret: responseText("The new secret. Only this response contains the secret.", EXAMPLE_SECRET),
+  webhookId: idField("the webhook", EXAMPLE_WEBHOOK_ID),
+  secret: textField("The new secret. Only this response contains the secret.", EXAMPLE_SECRET),
   previousSecretValidUntil: nullableTime(
     "Time until which the previous secret also signs. Null: the previous secret no longer signs.",
   ),
@@ -263,7 +273,7 @@ const deliveryAttempt = named(
   "An attempt to deliver an event.",
   z.object({
     number: described(z.int().min(1), "Number of the attempt within the delivery, from 1.", 1),
-    at: timestamp("Start of the attempt."),
+    at: timestampField("Start of the attempt."),
     durationMs: described(z.number(), "Milliseconds until the response or the failure.", 42),
     responseStatus: described(
       z.number().nullable(),
@@ -282,10 +292,10 @@ export const deliveryRecord = named(
   "WebhookDelivery",
   "A delivery of an event to a webhook.",
   z.object({
-    id: recordId("the event, sent as `webhook-id`", EXAMPLE_EVENT_ID),
-    webhookId: recordId("the webhook", EXAMPLE_WEBHOOK_ID),
-    recordId: recordId("what the event is about", EXAMPLE_RECORD_ID),
-    event: responseText("Kind of the event.", "PAYMENT_ON_CHAIN_STATUS_CHANGED"),
+    id: idField("the event, sent as `webhook-id`", EXAMPLE_EVENT_ID),
+    webhookId: idField("the webhook", EXAMPLE_WEBHOOK_ID),
+    recordId: idField("what the event is about", EXAMPLE_RECORD_ID),
+    event: textField("Kind of the event.", "PAYMENT_ON_CHAIN_STATUS_CHANGED"),
     status: described(deliveryStatus, "Status.", "Success"),
     attempts: described(z.number(), "Number of attempts.", 1),
     nextAttemptAt: nullableTime("Time of the next attempt. Null: the delivery is not open."),
@@ -309,7 +319,7 @@ export const deliveryRecord = named(
       z.array(deliveryAttempt),
       "The newest 20 attempts, oldest first. The list omits an attempt whose outcome was lost.",
     ),
-    createdAt: timestamp("Time of the event."),
+    createdAt: timestampField("Time of the event."),
   }),
 );
 
@@ -322,10 +332,10 @@ export const testEvent = named(
   "WebhookTest",
   "Data of a test event.",
   z.object({
-    message: responseText("Text of the test event.", "This is a test."),
-    webhookName: responseText("Display name of the webhook.", "Bookkeeping"),
+    message: textField("Text of the test event.", "This is a test."),
+    webhookName: textField("Display name of the webhook.", "Bookkeeping"),
     webhookFormat: format,
     paymentSourceId: webhookFields.paymentSourceId,
-    triggeredByApiKeyId: recordId("the API key that made the request", "env-admin"),
+    triggeredByApiKeyId: idField("the API key that made the request", "env-admin"),
   }),
 );

@@ -1,7 +1,7 @@
 import type { Statement } from "../../db/client.ts";
 import { isoTimeSql, type SqlExpression } from "../../db/clock.ts";
-import { writeComputedEvent } from "../../events/outbox.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { writeEventWithSqlData } from "../../events/outbox.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import type { AttemptOrder } from "../model/messages.ts";
 import type { AttemptOutcome } from "./attempt-row.ts";
 
@@ -78,7 +78,7 @@ export function insertOutcomeEvent(
   sequence: number,
   now: number,
 ): Statement {
-  return writeComputedEvent(
+  return writeEventWithSqlData(
     {
       kind: outcome.success ? "X402_PAYMENT_SETTLED" : "X402_PAYMENT_FAILED",
       network: order.requirements.network,
@@ -102,7 +102,7 @@ function outcomeDataSql(
   const own: [name: string, value: unknown][] = [
     ["attemptId", attemptId],
     ["txHash", transaction === "" ? null : transaction],
-    ["settledAt", success ? isoTime(now) : null],
+    ["settledAt", success ? toIsoTime(now) : null],
   ];
   const record = addJsonFieldsSql(ATTEMPT_JSON_SQL, [
     ...own.map(([name]) => [name, "?"] as const),

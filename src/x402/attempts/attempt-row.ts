@@ -35,7 +35,7 @@ export interface AttemptOutcome {
 }
 
 /** The outcome that a wallet's job gives an attempt. */
-export function toOutcome(
+export function toAttemptOutcome(
   state: "settled" | "failed",
   { transaction, reason, message }: Pick<JobStatus, "transaction" | "reason" | "message">,
   payer: string | null,

@@ -1,9 +1,9 @@
 import { and, desc, eq, gte, inArray, lt, sql } from "drizzle-orm";
 import type * as z from "zod";
-import { db } from "../../db/client.ts";
+import { openDb } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";
 import type { AppContext } from "../../http/context.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import type { attemptRecord } from "../model/schemas.ts";
 import {
   type ATTEMPT_DIRECTIONS,
@@ -28,7 +28,7 @@ export interface AttemptFilter {
 /** Attempts as the interface shows them, newest first: the caller's own, all for an Admin. */
 export async function listAttempts(c: AppContext, filter: AttemptFilter) {
   const { caller, deadline } = c.var;
-  const core = db(c.env, undefined, { deadline });
+  const core = openDb(c.env, undefined, { deadline });
   const rows = await core.orm
     .select({ record: sql.raw(ATTEMPT_JSON_SQL).mapWith(parseRecord) })
     .from(x402Attempt)
@@ -73,7 +73,7 @@ export async function listSettlements(
   query: { limit: number; cursorId?: string | undefined },
 ) {
   const { caller, deadline } = c.var;
-  const core = db(c.env, undefined, { deadline });
+  const core = openDb(c.env, undefined, { deadline });
   const rows = await core.orm
     .select({
       settlement: x402Settlement,
@@ -97,6 +97,6 @@ export async function listSettlements(
   return rows.map(({ settlement: { apiKeyId: _, createdAt, ...settlement }, ...attempt }) => ({
     ...settlement,
     ...attempt,
-    createdAt: isoTime(createdAt),
+    createdAt: toIsoTime(createdAt),
   }));
 }

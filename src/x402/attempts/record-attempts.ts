@@ -64,7 +64,7 @@ export async function recordVerifiedAttempt(
 
 /** Reads the key's limit as `charge` does, since the cached caller may be outdated. */
 function chargedSql({ caller }: AttemptOrder) {
-  if (!caller.usageLimited) return false;
+  if (!caller.isUsageLimited) return false;
   return sql<boolean>`coalesce((SELECT usage_limited FROM api_key WHERE id = ${caller.id}), 0)`;
 }
 
@@ -123,7 +123,7 @@ export async function recordRefusal(
  * never written, it is written as failed, so that a write still in flight finds its id taken. It is
  * not reported, so it does not count as an outcome. Safe to repeat.
  */
-export async function withdrawAttempt(
+export async function cancelAttempt(
   core: Database,
   order: AttemptOrder,
   now: number,

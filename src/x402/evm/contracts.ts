@@ -85,11 +85,11 @@ function decodeRevertReason(data: string | null): string | null {
 
 /** The SDK's reason for a revert text; null when we know none. */
 export function findX402Reason(kind: "eip3009" | "permit2", text: string): string | null {
-  const reasons = kind === "eip3009" ? EIP3009_REVERTS : PERMIT2_REVERTS;
+  const reasons = kind === "eip3009" ? EIP3009_REVERT_PATTERNS : PERMIT2_REVERT_PATTERNS;
   return reasons.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 }
 
-const EIP3009_REVERTS: readonly [RegExp, string][] = [
+const EIP3009_REVERT_PATTERNS: readonly [RegExp, string][] = [
   [
     /authorization.*expired|AuthorizationExpired/i,
     "invalid_exact_evm_payload_authorization_valid_before",
@@ -106,7 +106,7 @@ const EIP3009_REVERTS: readonly [RegExp, string][] = [
   [/invalid.*signature|SignerMismatch/i, "invalid_exact_evm_signature"],
 ];
 
-const PERMIT2_REVERTS: readonly [RegExp, string][] = [
+const PERMIT2_REVERT_PATTERNS: readonly [RegExp, string][] = [
   [/InvalidNonce/, "permit2_invalid_nonce"],
   [/InvalidAmount/, "permit2_invalid_amount"],
   [/InvalidDestination/, "permit2_invalid_destination"],

@@ -9,7 +9,7 @@ export const quantity = z
   .transform(BigInt);
 
 /** A number that counts blocks, transactions or seconds. */
-export const count = quantity
+export const smallQuantity = quantity
   .refine((value) => value <= Number.MAX_SAFE_INTEGER, "is too large")
   .transform(Number);
 
@@ -24,9 +24,9 @@ const address = z.string().regex(/^0x[0-9a-f]{40}$/i, "must be an address");
 
 /** A block without its transactions. Chains without EIP-1559 leave out the base fee, or print null. */
 export const block = z.object({
-  number: count,
+  number: smallQuantity,
   hash,
-  timestamp: count,
+  timestamp: smallQuantity,
   baseFeePerGas: quantity.nullish(),
 });
 
@@ -40,11 +40,11 @@ const logFields = {
 const minedLog = z.object({
   ...logFields,
   transactionHash: hash,
-  blockNumber: count,
+  blockNumber: smallQuantity,
   blockHash: hash,
 });
 
-export type Log = z.output<typeof minedLog>;
+export type MinedLog = z.output<typeof minedLog>;
 
 /** Some nodes print an empty list as null. */
 function nullishArray<Item extends z.ZodType>(item: Item) {
@@ -61,7 +61,7 @@ export const logs = nullishArray(minedLog);
 export const receipt = z
   .object({
     transactionHash: hash,
-    blockNumber: count.nullish(),
+    blockNumber: smallQuantity.nullish(),
     blockHash: hash.nullish(),
     status: quantity.nullish(),
     logs: nullishArray(z.object(logFields)),

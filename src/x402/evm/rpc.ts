@@ -61,7 +61,7 @@ export interface Rpc {
 }
 
 const TIMEOUT_MS = 8_000;
-const MAX_BYTES = 4 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 
 /** How a node is reached; see `http/outbound/fetch-public.ts`. */
 export interface RpcOptions {
@@ -81,7 +81,7 @@ export function createRpc(url: string, { loopbackOrigins, resolverUrl }: RpcOpti
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
         timeoutMs: TIMEOUT_MS,
-        maxBytes: MAX_BYTES,
+        maxBytes: MAX_RESPONSE_BYTES,
         allowHttp: true,
         loopbackOrigins,
         resolverUrl,
@@ -105,7 +105,7 @@ export function createRpc(url: string, { loopbackOrigins, resolverUrl }: RpcOpti
   const callOne = async ({ method, params }: RpcCall): Promise<unknown | RpcRefusal> => {
     const reply = await post({ jsonrpc: "2.0", id: 1, method, params });
     if (reply.json === null) throw toMissingJsonError(reply);
-    return readOutcome(reply.json);
+    return unwrapResult(reply.json);
   };
 
   const callSequentially = async (calls: readonly RpcCall[]): Promise<(unknown | RpcRefusal)[]> => {
@@ -121,11 +121,11 @@ export function createRpc(url: string, { loopbackOrigins, resolverUrl }: RpcOpti
     const batch = await post(
       calls.map(({ method, params }, id) => ({ jsonrpc: "2.0", id, method, params })),
     );
-    const outcomes = readBatchOutcomes(batch, calls.length);
-    if (outcomes && !isSameRefusal(outcomes)) return outcomes;
+    const outcomes = unwrapBatchResults(batch, calls.length);
+    if (outcomes && !areSameRefusal(outcomes)) return outcomes;
     // The first call alone shows whether the node refuses the batch or its calls.
     const answer = await callOne(first);
-    if (outcomes && isSameRefusal([outcomes[0], answer])) return outcomes;
+    if (outcomes && areSameRefusal([outcomes[0], answer])) return outcomes;
     takesBatches = false;
     return [answer, ...(await callSequentially(others))];
   };
@@ -186,23 +186,23 @@ function toMissingJsonError({ status }: HttpResponse): RpcUnavailableError {
  *
  * @throws RpcUnavailable when the answer says nothing about batches
  */
-function readBatchOutcomes(reply: HttpResponse, calls: number): (unknown | RpcRefusal)[] | null {
+function unwrapBatchResults(reply: HttpResponse, calls: number): (unknown | RpcRefusal)[] | null {
   const { status, json } = reply;
   const isClientError = status >= 400 && status < 500 && status !== 429;
   if (json === null && !isClientError) throw toMissingJsonError(reply);
   if (!Array.isArray(json)) return null;
-  const byId = new Map(json.map((answer: unknown) => [idOf(answer), answer]));
+  const byId = new Map(json.map((answer: unknown) => [responseIdOf(answer), answer]));
   const answers = Array.from({ length: calls }, (_, id) => byId.get(String(id)));
-  return answers.includes(undefined) ? null : answers.map(readOutcome);
+  return answers.includes(undefined) ? null : answers.map(unwrapResult);
 }
 
 /** Some nodes return ids as text. */
-function idOf(answer: unknown): string {
+function responseIdOf(answer: unknown): string {
   return String((answer as { id?: unknown } | null)?.id);
 }
 
 /** Whether all of these are refusals with the same code and text. */
-function isSameRefusal(outcomes: readonly (unknown | RpcRefusal)[]): boolean {
+function areSameRefusal(outcomes: readonly (unknown | RpcRefusal)[]): boolean {
   const [first] = outcomes;
   return (
     first instanceof RpcRefusal &&
@@ -223,13 +223,13 @@ const errorSchema = z
   .catch({ code: 0, message: "refused", data: null });
 
 /** What a reverted call returned. Parity writes a word before it. */
-const REVERT_DATA = /^(?:Reverted )?(0x(?:[0-9a-f]{2})+)$/i;
+const REVERT_DATA_PATTERN = /^(?:Reverted )?(0x(?:[0-9a-f]{2})+)$/i;
 
-function readOutcome(answer: unknown): unknown | RpcRefusal {
+function unwrapResult(answer: unknown): unknown | RpcRefusal {
   const { error, ...rest } = (answer ?? {}) as { error?: unknown; result?: unknown };
   if (error) {
     const { code, message, data } = errorSchema.parse(error);
-    return new RpcRefusal(code, message, REVERT_DATA.exec(data ?? "")?.[1] ?? null);
+    return new RpcRefusal(code, message, REVERT_DATA_PATTERN.exec(data ?? "")?.[1] ?? null);
   }
   if (!("result" in rest))
     throw new RpcUnavailableError("the RPC node left a call without an answer");

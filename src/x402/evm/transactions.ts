@@ -6,12 +6,12 @@ import * as results from "./rpc-results.ts";
 const { keccak256, privateKeyToAccount, toHex } = await loadViem();
 
 /** State of the chain and of the wallet, read in one request. Amounts are wei. */
-export interface ChainView {
+export interface ChainSnapshot {
   chainId: number;
   /** Height, hash and time (Unix seconds) of the latest block. */
-  block: number;
+  blockNumber: number;
   blockHash: string;
-  time: number;
+  blockTimestamp: number;
   /** Nonce of the next transaction to be mined, and of the next the node would accept. */
   nonce: number;
   pendingNonce: number;
@@ -29,13 +29,13 @@ export interface Fees {
 
 export interface Receipt {
   hash: string;
-  block: number;
+  blockNumber: number;
   blockHash: string;
   isSuccessful: boolean;
-  logs: readonly Pick<results.Log, "address" | "topics" | "data">[];
+  logs: readonly Pick<results.MinedLog, "address" | "topics" | "data">[];
 }
 
-const DEFAULT_TIP = 1_000_000_000n;
+const DEFAULT_TIP_WEI = 1_000_000_000n;
 
 /** A malicious token may emit as many logs as its gas pays for. */
 const RECEIPTS_PER_REQUEST = 8;
@@ -45,12 +45,12 @@ const RECEIPTS_PER_REQUEST = 8;
  *   a base fee
  * @throws RpcUnavailable when any of it cannot be read
  */
-export async function readChain(
+export async function readChainSnapshot(
   rpc: Rpc,
   wallet: string,
   hashes: readonly string[],
   takesOnlyLegacy: boolean,
-): Promise<ChainView> {
+): Promise<ChainSnapshot> {
   const [first = [], ...others] = splitIntoChunks(hashes, RECEIPTS_PER_REQUEST);
   const [answers, ...rest] = await Promise.all([
     rpc.callBatch([
@@ -68,17 +68,17 @@ export async function readChain(
   const [chainId, block, nonce, pendingNonce, balance, gasPrice, tip, ...receipts] = answers;
   const { number, hash, timestamp, baseFeePerGas } = readResult(results.block, block);
   return {
-    chainId: readResult(results.count, chainId),
-    block: number,
+    chainId: readResult(results.smallQuantity, chainId),
+    blockNumber: number,
     blockHash: hash,
-    time: timestamp,
-    nonce: readResult(results.count, nonce),
-    pendingNonce: readResult(results.count, pendingNonce),
+    blockTimestamp: timestamp,
+    nonce: readResult(results.smallQuantity, nonce),
+    pendingNonce: readResult(results.smallQuantity, pendingNonce),
     balance: readResult(results.quantity, balance),
     fees: toFees(takesOnlyLegacy ? null : (baseFeePerGas ?? null), tip, gasPrice),
     receipts: new Map(
       [...receipts, ...rest.flat()]
-        .map(readReceipt)
+        .map(decodeReceipt)
         .filter((receipt) => receipt !== null)
         .map((receipt) => [receipt.hash, receipt]),
     ),
@@ -124,17 +124,17 @@ function toFees(baseFee: bigint | null, tip: unknown, gasPrice: unknown): Fees {
     return { maxFee: price, tip: price, isLegacy: true };
   }
   // Not every node supports the method; the default is what other clients fall back to.
-  const priorityFee = results.quantity.catch(DEFAULT_TIP).parse(tip);
+  const priorityFee = results.quantity.catch(DEFAULT_TIP_WEI).parse(tip);
   return { maxFee: 2n * baseFee + priorityFee, tip: priorityFee, isLegacy: false };
 }
 
 /** Null when the transaction is in no block. */
-function readReceipt(answer: unknown): Receipt | null {
+function decodeReceipt(answer: unknown): Receipt | null {
   const receipt = readResult(results.receipt, answer);
   if (!receipt?.blockHash || receipt.blockNumber == null) return null;
   return {
     hash: receipt.transactionHash,
-    block: receipt.blockNumber,
+    blockNumber: receipt.blockNumber,
     blockHash: receipt.blockHash,
     isSuccessful: receipt.status === 1n,
     logs: receipt.logs,
@@ -145,7 +145,7 @@ function readReceipt(answer: unknown): Receipt | null {
 export async function fetchReceipt(rpc: Rpc, hash: string): Promise<Receipt | null> {
   const [answer] = await rpc.callBatch([encodeReceiptCall(hash)]);
   if (answer instanceof RpcRefusal) throw answer;
-  return readReceipt(answer);
+  return decodeReceipt(answer);
 }
 
 export interface UnsignedTransaction {

@@ -1,5 +1,5 @@
 /** The next nonce, and how far a node's count of the wallet's transactions is trusted. */
-import type { ChainView } from "../evm/transactions.ts";
+import type { ChainSnapshot } from "../evm/transactions.ts";
 import type { SignedTransaction } from "./stored-job.ts";
 import type { WalletStore } from "./wallet-store.ts";
 
@@ -10,8 +10,8 @@ const STUCK_BLOCKS = 3;
 const STUCK_SECONDS = 12;
 
 export function isStuck(
-  { sinceBlock, sinceTime }: SignedTransaction,
-  { block, time }: ChainView,
+  { signedAtBlock: sinceBlock, signedAtSeconds: sinceTime }: SignedTransaction,
+  { blockNumber: block, blockTimestamp: time }: ChainSnapshot,
 ): boolean {
   return block - sinceBlock >= STUCK_BLOCKS && time - sinceTime >= STUCK_SECONDS;
 }
@@ -21,7 +21,7 @@ export function isStuck(
  * wallet's own nonces is replaced by the stored count until `acceptNodeNonce`. The next transaction uses
  * the stored nonce, which shows which count is right.
  */
-export function limitToKnownNonces(store: WalletStore, chain: ChainView): ChainView {
+export function limitToKnownNonces(store: WalletStore, chain: ChainSnapshot): ChainSnapshot {
   const pending = store.listPendingTransactions();
   const floor = getNonceFloor(store);
   const lowestNonce = Math.min(floor, ...pending.map(({ nonce }) => nonce));
@@ -39,12 +39,12 @@ export function limitToKnownNonces(store: WalletStore, chain: ChainView): ChainV
  * Accepts a node's count: it has rejected a transaction because its nonce is used, or no block has
  * included that one.
  */
-export function acceptNodeNonce(store: WalletStore, { nonce }: ChainView): void {
+export function acceptNodeNonce(store: WalletStore, { nonce }: ChainSnapshot): void {
   store.setValue("nonce_floor", String(Math.max(getNonceFloor(store), nonce)));
 }
 
 /** The lowest nonce that no stored transaction uses. */
-export function findFreeNonce(store: WalletStore, chain: ChainView): number {
+export function findFreeNonce(store: WalletStore, chain: ChainSnapshot): number {
   const usedNonces = store.listUsedNonces();
   // Without own pending transactions, the node's pending ones come from another program with the
   // key.
@@ -59,7 +59,7 @@ export function findFreeNonce(store: WalletStore, chain: ChainView): number {
  * mined. Transactions beyond a gap wider than `MAX_PENDING_TRANSACTIONS` are given up, and their payments
  * signed anew.
  */
-export function findNonceGaps(store: WalletStore, chain: ChainView): number[] {
+export function findNonceGaps(store: WalletStore, chain: ChainSnapshot): number[] {
   const [oldest] = store.listPendingTransactions();
   // A lagging node would have caught up, so a re-org freed nonces.
   if (oldest && oldest.nonce > chain.nonce && isStuck(oldest, chain))

@@ -1,9 +1,9 @@
 /** Writes the first outcomes of payments to D1, one batch per round. */
-import { db } from "../../db/client.ts";
+import { openDb } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
-import { toOutcome } from "../attempts/attempt-row.ts";
+import { toAttemptOutcome } from "../attempts/attempt-row.ts";
 import { type EndedAttempt, recordFirstOutcomes } from "../attempts/record-outcomes.ts";
 import type { AttemptOrder, JobStatus } from "../model/messages.ts";
 
@@ -45,14 +45,17 @@ export class OutcomeWriter {
       if (!expected || (state !== "settled" && state !== "failed")) continue;
       this.#expectedOutcomes.delete(jobId);
       const { order, payer } = expected;
-      ended.push({ order, outcome: toOutcome(state, status, payer) });
+      ended.push({ order, outcome: toAttemptOutcome(state, status, payer) });
       this.#jobIdsInProgress.add(jobId);
     }
     const [first] = ended;
     if (!first) return;
     const now = Date.now();
     try {
-      const core = db(env, undefined, { writes: "idempotent", deadline: now + WRITE_TIMEOUT_MS });
+      const core = openDb(env, undefined, {
+        writes: "idempotent",
+        deadline: now + WRITE_TIMEOUT_MS,
+      });
       await recordFirstOutcomes(core, ended, now);
       for (const { order } of ended) {
         const status = statuses.get(order.attemptId);

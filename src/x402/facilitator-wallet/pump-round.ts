@@ -1,6 +1,6 @@
 import { classifyBroadcast } from "../evm/classify-broadcast.ts";
 import type { Rpc } from "../evm/rpc.ts";
-import { type ChainView, isLegacyTransaction, readChain } from "../evm/transactions.ts";
+import { type ChainSnapshot, isLegacyTransaction, readChainSnapshot } from "../evm/transactions.ts";
 import { acceptNodeNonce, isStuck, limitToKnownNonces } from "./nonces.ts";
 import { expireJobs, reconcileMinedTransactions, watchDecidedJobs } from "./reconcile-jobs.ts";
 import {
@@ -27,7 +27,7 @@ export class WrongChainError extends Error {
  * @param resend - sends again what was sent, as after a failure of the node
  * @throws RpcUnavailable, WrongChainError
  */
-export async function pumpRound(
+export async function runPumpRound(
   store: WalletStore,
   wallet: SigningWallet,
   resend: boolean,
@@ -35,7 +35,7 @@ export async function pumpRound(
   if (getPumpState(store) === "idle") return "idle";
   const hashes = store.listUnminedTransactions().map(({ hash }) => hash);
   const isLegacyOnly = store.getValue("only_legacy") !== null;
-  const reported = await readChain(wallet.rpc, wallet.address, hashes, isLegacyOnly);
+  const reported = await readChainSnapshot(wallet.rpc, wallet.address, hashes, isLegacyOnly);
   if (reported.chainId !== wallet.chainId)
     throw new WrongChainError(
       `the RPC node is on chain ${reported.chainId}, not ${wallet.chainId}`,
@@ -49,7 +49,7 @@ export async function pumpRound(
   await bumpFee(store, wallet, chain);
   await signWaitingJobs(store, wallet, chain);
   await fillNonceGaps(store, wallet, chain);
-  const isStale = await broadcast(store, wallet.rpc, chain, resend || reappeared);
+  const isStale = await broadcastTransactions(store, wallet.rpc, chain, resend || reappeared);
   const [head] = store.listPendingTransactions();
   if (chain.nonce < reported.nonce && (isStale || (head && isStuck(head, chain))))
     acceptNodeNonce(store, reported);
@@ -68,10 +68,10 @@ function getPumpState(store: WalletStore): PumpState {
  *
  * @returns whether a new transaction is refused because its nonce is used
  */
-async function broadcast(
+async function broadcastTransactions(
   store: WalletStore,
   rpc: Rpc,
-  chain: ChainView,
+  chain: ChainSnapshot,
   resend: boolean,
 ): Promise<boolean> {
   const isNewBlock = store.getValue("offered") !== chain.blockHash;

@@ -4,7 +4,7 @@ import { PERMIT2, permit2Abi, tokenAbi } from "../evm/contracts.ts";
 import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailableError, readResult } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import type { Receipt } from "../evm/transactions.ts";
-import type { Job } from "../model/messages.ts";
+import type { SettlementJob } from "../model/messages.ts";
 import type { BlockInclusion } from "./stored-job.ts";
 
 const { encodeFunctionData, pad, toEventSelector, toHex } = await loadViem();
@@ -14,14 +14,17 @@ const { encodeFunctionData, pad, toEventSelector, toHex } = await loadViem();
  * node's answers are inconsistent, as while a node lags. A failure has the place that decided it: one
  * of the job's transactions, or the block that was read.
  */
-export type Finding =
+export type SettlementFinding =
   | ({ state: "settled" } & BlockInclusion)
   | { state: "failed"; inclusion: BlockInclusion; reason: string; message: string }
   | { state: "open" }
   | { state: "unclear" };
 
 /** A payment, as far as the chain can tell it from others. */
-export type AuthorizedPayment = Pick<Job, "kind" | "asset" | "from" | "payTo" | "amount" | "nonce">;
+export type AuthorizedPayment = Pick<
+  SettlementJob,
+  "kind" | "asset" | "from" | "payTo" | "amount" | "nonce"
+>;
 
 /** Blocks in which others may have used the authorization: since it was last seen unused. */
 export interface BlockRange {
@@ -52,7 +55,7 @@ export async function reconcileReceipt(
   job: AuthorizedPayment,
   receipt: Receipt,
   span: BlockRange,
-): Promise<Finding> {
+): Promise<SettlementFinding> {
   let place = toBlockInclusion(receipt);
   if (receipt.isSuccessful) {
     if (receipt.logs.some((log) => isMatchingTransfer(job, log)))
@@ -60,8 +63,8 @@ export async function reconcileReceipt(
     if (receipt.logs.length === 0) {
       // A node may have a receipt before its logs, which are stored separately.
       const { inclusion: payment } = await findAuthorizationUse(rpc, job, {
-        from: receipt.block,
-        to: receipt.block,
+        from: receipt.blockNumber,
+        to: receipt.blockNumber,
       });
       if (payment) return { state: "settled", ...payment };
       if (!span.isOld) return { state: "unclear" };
@@ -96,7 +99,7 @@ export async function reconcileAuthorization(
   rpc: Rpc,
   job: AuthorizedPayment,
   span: BlockRange,
-): Promise<Finding> {
+): Promise<SettlementFinding> {
   if (!(await isUsedAtHeight(rpc, job, span.to))) return { state: "open" };
   const { inclusion: payment, isLogged } = await findAuthorizationUse(rpc, job, span);
   if (payment) return { state: "settled", ...payment };
@@ -114,7 +117,11 @@ function toLastBlock({ to, toHash }: BlockRange) {
   return { block: to, blockHash: toHash };
 }
 
-function toBlockInclusion({ hash: transaction, block, blockHash }: Receipt): BlockInclusion {
+function toBlockInclusion({
+  hash: transaction,
+  blockNumber: block,
+  blockHash,
+}: Receipt): BlockInclusion {
   return { transaction, block, blockHash };
 }
 
@@ -172,7 +179,7 @@ async function readLogs(
   topics: readonly (string | string[])[],
   first: number,
   last: number,
-): Promise<results.Log[]> {
+): Promise<results.MinedLog[]> {
   const filter = { address, topics, fromBlock: toHex(first), toBlock: toHex(last) };
   const logs = await callAtHeight(rpc, last, { method: "eth_getLogs", params: [filter] });
   if (logs instanceof RpcRefusal) throw logs;
@@ -187,7 +194,7 @@ async function callAtHeight(
 ): Promise<unknown | RpcRefusal> {
   const [latest, answer] = await rpc.callBatch([{ method: "eth_blockNumber", params: [] }, call]);
   if (latest instanceof RpcRefusal) throw latest;
-  if (readResult(results.count, latest) < height)
+  if (readResult(results.smallQuantity, latest) < height)
     throw new RpcUnavailableError("the RPC node is behind");
   return answer;
 }
@@ -199,7 +206,7 @@ async function callAtHeight(
 async function isFromPaymentTransaction(
   rpc: Rpc,
   job: AuthorizedPayment,
-  log: results.Log,
+  log: results.MinedLog,
 ): Promise<boolean> {
   const { transactionHash, blockNumber: block } = log;
   if (job.kind === "eip3009") {

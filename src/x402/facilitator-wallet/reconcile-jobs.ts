@@ -2,16 +2,16 @@
 import { log } from "../../log.ts";
 import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
 import {
-  type ChainView,
+  type ChainSnapshot,
   fetchReceipt,
   type Receipt,
   readBlockHashes,
 } from "../evm/transactions.ts";
 import {
   type BlockRange,
-  type Finding,
   reconcileAuthorization,
   reconcileReceipt,
+  type SettlementFinding,
 } from "./reconcile-authorization.ts";
 import { isDecided, type SignedTransaction, type StoredJob } from "./stored-job.ts";
 import type { WalletStore } from "./wallet-store.ts";
@@ -26,14 +26,14 @@ const EXPIRY_MARGIN_SECONDS = 30;
 export async function reconcileMinedTransactions(
   store: WalletStore,
   rpc: Rpc,
-  chain: ChainView,
+  chain: ChainSnapshot,
 ): Promise<void> {
   for (const signed of store.listUnminedTransactions()) {
     const receipt = chain.receipts.get(signed.hash);
     if (!receipt) continue;
     const stored = signed.jobId === null ? null : store.findJob(signed.jobId);
     if (!stored || stored.state === "settled") {
-      store.recordMined(signed.hash, signed.nonce);
+      store.recordMinedTransaction(signed.hash, signed.nonce);
       store.deleteTransaction(signed.hash);
       continue;
     }
@@ -43,7 +43,7 @@ export async function reconcileMinedTransactions(
       reconcileByReceipt(rpc, store, chain, stored, receipt),
     );
     if (finding.state === "unclear") continue;
-    store.recordMined(signed.hash, signed.nonce);
+    store.recordMinedTransaction(signed.hash, signed.nonce);
     if (!isDecided(stored) || hasSettledSince(stored, finding))
       recordFinding(store, stored, finding);
   }
@@ -61,7 +61,7 @@ export async function reconcileMinedTransactions(
 async function reconcileForeignNonce(
   store: WalletStore,
   rpc: Rpc,
-  chain: ChainView,
+  chain: ChainSnapshot,
   nonce: number,
 ): Promise<void> {
   const signed = store.listPendingTransactions().filter((one) => one.nonce === nonce);
@@ -86,7 +86,7 @@ async function reconcileForeignNonce(
 export async function reconcileSentJob(
   store: WalletStore,
   rpc: Rpc,
-  chain: ChainView,
+  chain: ChainSnapshot,
   stored: StoredJob,
 ): Promise<void> {
   recordFinding(
@@ -100,20 +100,25 @@ export async function reconcileSentJob(
 function reconcileByReceipt(
   rpc: Rpc,
   store: WalletStore,
-  chain: ChainView,
+  chain: ChainSnapshot,
   stored: StoredJob,
   receipt: Receipt,
-): Promise<Finding> {
-  const span = toBlockRange(chain, stored, store.listJobTransactions(stored.job.id), receipt.block);
+): Promise<SettlementFinding> {
+  const span = toBlockRange(
+    chain,
+    stored,
+    store.listJobTransactions(stored.job.id),
+    receipt.blockNumber,
+  );
   return reconcileReceipt(rpc, stored.job, receipt, span);
 }
 
 function reconcileByAuthorization(
   rpc: Rpc,
   store: WalletStore,
-  chain: ChainView,
+  chain: ChainSnapshot,
   stored: StoredJob,
-): Promise<Finding> {
+): Promise<SettlementFinding> {
   const span = toBlockRange(chain, stored, store.listJobTransactions(stored.job.id));
   return reconcileAuthorization(rpc, stored.job, span);
 }
@@ -124,27 +129,33 @@ function reconcileByAuthorization(
  * @param since - height of the block from which on nodes had time to catch up
  */
 function toBlockRange(
-  chain: ChainView,
+  chain: ChainSnapshot,
   { changedAt }: StoredJob,
   signed: readonly SignedTransaction[],
   since?: number,
 ): BlockRange {
-  const first = Math.min(chain.block, ...signed.map(({ sinceBlock }) => sinceBlock));
+  const first = Math.min(
+    chain.blockNumber,
+    ...signed.map(({ signedAtBlock: sinceBlock }) => sinceBlock),
+  );
   return {
     from: Math.max(first - FINALITY_BLOCKS, 0),
-    to: chain.block,
+    to: chain.blockNumber,
     toHash: chain.blockHash,
     isOld: hasFinality(chain, since ?? first, changedAt),
   };
 }
 
 /** Whether a block is deep or old enough to be final. */
-function hasFinality(chain: ChainView, block: number, since: number): boolean {
-  return chain.block - block >= FINALITY_BLOCKS || Date.now() - since > FINALITY_TIMEOUT_MS;
+function hasFinality(chain: ChainSnapshot, block: number, since: number): boolean {
+  return chain.blockNumber - block >= FINALITY_BLOCKS || Date.now() - since > FINALITY_TIMEOUT_MS;
 }
 
 /** A node's refusal about one job holds up only that job. */
-async function reconcileOrLog({ job }: StoredJob, ask: () => Promise<Finding>): Promise<Finding> {
+async function reconcileOrLog(
+  { job }: StoredJob,
+  ask: () => Promise<SettlementFinding>,
+): Promise<SettlementFinding> {
   try {
     return await ask();
   } catch (error) {
@@ -154,15 +165,15 @@ async function reconcileOrLog({ job }: StoredJob, ask: () => Promise<Finding>): 
   }
 }
 
-function recordFinding(store: WalletStore, { job }: StoredJob, finding: Finding): void {
+function recordFinding(store: WalletStore, { job }: StoredJob, finding: SettlementFinding): void {
   const now = Date.now();
-  if (finding.state === "settled") store.recordSettled(job.id, finding, now);
+  if (finding.state === "settled") store.recordSettledJob(job.id, finding, now);
   if (finding.state === "failed")
-    store.recordFailed(job.id, finding.reason, finding.message, finding.inclusion, now);
+    store.recordFailedJob(job.id, finding.reason, finding.message, finding.inclusion, now);
 }
 
 /** Whether the chain settled a job that was failed. */
-function hasSettledSince({ state }: StoredJob, finding: Finding): boolean {
+function hasSettledSince({ state }: StoredJob, finding: SettlementFinding): boolean {
   return state === "failed" && finding.state === "settled";
 }
 
@@ -175,7 +186,7 @@ function hasSettledSince({ state }: StoredJob, finding: Finding): boolean {
 export async function watchDecidedJobs(
   store: WalletStore,
   rpc: Rpc,
-  chain: ChainView,
+  chain: ChainSnapshot,
 ): Promise<boolean> {
   const watched = store.listOpenJobs("decided");
   if (watched.length === 0) return false;
@@ -185,7 +196,7 @@ export async function watchDecidedJobs(
   let reappeared = false;
   for (const stored of watched) {
     const { job, state, block, blockHash, changedAt } = stored;
-    if (block === null || chain.block < block) continue;
+    if (block === null || chain.blockNumber < block) continue;
     if (hashes && hashes.get(block) !== blockHash) {
       reappeared = (await handleOrphanedBlock(store, rpc, chain, stored)) || reappeared;
       continue;
@@ -213,9 +224,9 @@ export async function watchDecidedJobs(
 async function reconcileFromStart(
   store: WalletStore,
   rpc: Rpc,
-  chain: ChainView,
+  chain: ChainSnapshot,
   stored: StoredJob,
-): Promise<Finding> {
+): Promise<SettlementFinding> {
   const { transaction } = stored;
   const receipt = transaction === "" ? null : await fetchReceipt(rpc, transaction);
   return receipt
@@ -224,7 +235,7 @@ async function reconcileFromStart(
 }
 
 /** Whether no transaction of the job can still be mined. */
-function isUnminable(store: WalletStore, chain: ChainView, job: StoredJob["job"]): boolean {
+function isUnminable(store: WalletStore, chain: ChainSnapshot, job: StoredJob["job"]): boolean {
   const isBehind = ({ nonce }: SignedTransaction) => nonce < chain.nonce;
   return isExpired(job, chain) || store.listJobTransactions(job.id).every(isBehind);
 }
@@ -233,7 +244,7 @@ function isUnminable(store: WalletStore, chain: ChainView, job: StoredJob["job"]
 async function handleOrphanedBlock(
   store: WalletStore,
   rpc: Rpc,
-  chain: ChainView,
+  chain: ChainSnapshot,
   stored: StoredJob,
 ): Promise<boolean> {
   const { job } = stored;
@@ -251,24 +262,31 @@ async function handleOrphanedBlock(
   return true;
 }
 
-function isExpired({ validBefore }: StoredJob["job"], { time }: ChainView): boolean {
+function isExpired(
+  { validBefore }: StoredJob["job"],
+  { blockTimestamp: time }: ChainSnapshot,
+): boolean {
   return time >= Number(validBefore) + EXPIRY_MARGIN_SECONDS;
 }
 
 /** Fails expired jobs, unless a block included them in time. */
-export async function expireJobs(store: WalletStore, rpc: Rpc, chain: ChainView): Promise<void> {
+export async function expireJobs(
+  store: WalletStore,
+  rpc: Rpc,
+  chain: ChainSnapshot,
+): Promise<void> {
   for (const stored of store.listOpenJobs("undecided")) {
     const { job } = stored;
     if (!isExpired(job, chain)) continue;
-    const wasSent = store.wasSent(job.id);
+    const wasSent = store.wasJobSent(job.id);
     const finding = wasSent
       ? await reconcileOrLog(stored, () => reconcileByAuthorization(rpc, store, chain, stored))
       : ({ state: "open" } as const);
     if (finding.state === "unclear") continue;
     if (finding.state === "open") {
-      const place = { transaction: "", block: chain.block, blockHash: chain.blockHash };
+      const place = { transaction: "", block: chain.blockNumber, blockHash: chain.blockHash };
       const message = "The authorization expired before a block included the transaction";
-      store.recordFailed(
+      store.recordFailedJob(
         job.id,
         EXPIRED_REASONS[job.kind],
         message,
@@ -290,8 +308,8 @@ const EXPIRED_REASONS = {
 /** Fails the jobs that were not signed in time: none of their transactions exist. */
 export function failUnsignedJobs(store: WalletStore, now: number): void {
   for (const { job } of store.listOverdueJobs(now))
-    if (!store.wasSent(job.id))
-      store.recordFailed(
+    if (!store.wasJobSent(job.id))
+      store.recordFailedJob(
         job.id,
         "unexpected_settle_error",
         "The wallet could not send the payment in time",

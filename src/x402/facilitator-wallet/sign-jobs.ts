@@ -6,7 +6,7 @@ import { findX402Reason, toRevertReason } from "../evm/contracts.ts";
 import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import {
-  type ChainView,
+  type ChainSnapshot,
   type Fees,
   isLegacyTransaction,
   signTransaction,
@@ -35,7 +35,7 @@ const UNFUNDED_MESSAGE =
 export async function bumpFee(
   store: WalletStore,
   wallet: SigningWallet,
-  chain: ChainView,
+  chain: ChainSnapshot,
 ): Promise<void> {
   const head = store.listPendingTransactions().filter(({ nonce }) => nonce === chain.nonce);
   const last = head.at(-1);
@@ -69,7 +69,7 @@ export async function bumpFee(
 export async function signLegacyReplacements(
   store: WalletStore,
   wallet: SigningWallet,
-  chain: ChainView,
+  chain: ChainSnapshot,
 ): Promise<void> {
   if (!chain.fees.isLegacy) return;
   const newest = new Map(store.listPendingTransactions().map((signed) => [signed.nonce, signed]));
@@ -92,7 +92,7 @@ function createSelfTransfer({ address }: SigningWallet) {
 export async function signWaitingJobs(
   store: WalletStore,
   wallet: SigningWallet,
-  chain: ChainView,
+  chain: ChainSnapshot,
 ): Promise<void> {
   const free =
     MAX_PENDING_TRANSACTIONS -
@@ -120,8 +120,8 @@ export async function signWaitingJobs(
     if (failure === "wait") continue;
     if (failure) {
       // A transaction of the job may be mined: then the chain decides.
-      if (store.wasSent(job.id)) await reconcileSentJob(store, wallet.rpc, chain, stored);
-      else store.recordFailed(job.id, failure.reason, failure.message, null, Date.now());
+      if (store.wasJobSent(job.id)) await reconcileSentJob(store, wallet.rpc, chain, stored);
+      else store.recordFailedJob(job.id, failure.reason, failure.message, null, Date.now());
       continue;
     }
     const nonce = findFreeNonce(store, chain);
@@ -177,7 +177,7 @@ function toSimulationReason(kind: "eip3009" | "permit2"): string {
 export async function fillNonceGaps(
   store: WalletStore,
   wallet: SigningWallet,
-  chain: ChainView,
+  chain: ChainSnapshot,
 ): Promise<void> {
   for (const nonce of findNonceGaps(store, chain))
     await signAndStore(store, wallet, chain, {
@@ -199,7 +199,7 @@ interface SigningRequest {
 async function signAndStore(
   store: WalletStore,
   wallet: SigningWallet,
-  chain: ChainView,
+  chain: ChainSnapshot,
   { to, data, gas, jobId, nonce, fees }: SigningRequest,
 ): Promise<void> {
   const { chainId, signer } = wallet;
@@ -218,8 +218,8 @@ async function signAndStore(
       maxFee: fees.maxFee,
       tip: fees.tip,
       state: "signed",
-      sinceBlock: chain.block,
-      sinceTime: chain.time,
+      signedAtBlock: chain.blockNumber,
+      signedAtSeconds: chain.blockTimestamp,
     },
     Date.now(),
   );

@@ -1,5 +1,5 @@
 /** Jobs and transactions of a wallet, as stored and as read. */
-import type { Job } from "../model/messages.ts";
+import type { SettlementJob } from "../model/messages.ts";
 
 /** A signed transaction of the wallet. Amounts are wei. */
 export interface SignedTransaction {
@@ -18,13 +18,13 @@ export interface SignedTransaction {
    */
   state: "signed" | "sent" | "refused" | "mined" | "lost";
   /** Block height and Unix seconds when it was signed. */
-  sinceBlock: number;
-  sinceTime: number;
+  signedAtBlock: number;
+  signedAtSeconds: number;
 }
 
 /** A job with its state. */
 export interface StoredJob {
-  job: Job;
+  job: SettlementJob;
   state: "waiting" | "signed" | "settled" | "failed";
   /** Epoch milliseconds after which the wallet does not sign the job. */
   signBefore: number;
@@ -70,13 +70,13 @@ export function toSignedTransaction(row: SqlRow): SignedTransaction {
     maxFee: BigInt(String(row.max_fee)),
     tip: BigInt(String(row.tip)),
     state: row.state as SignedTransaction["state"],
-    sinceBlock: Number(row.since_block),
-    sinceTime: Number(row.since_time),
+    signedAtBlock: Number(row.since_block),
+    signedAtSeconds: Number(row.since_time),
   };
 }
 
 /** @param job - the row's body */
-export function toStoredJob(row: SqlRow, job: Job): StoredJob {
+export function toStoredJob(row: SqlRow, job: SettlementJob): StoredJob {
   return {
     job,
     state: row.state as StoredJob["state"],

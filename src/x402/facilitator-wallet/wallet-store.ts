@@ -1,4 +1,4 @@
-import type { Job, JobStatus } from "../model/messages.ts";
+import type { JobStatus, SettlementJob } from "../model/messages.ts";
 import {
   type BlockInclusion,
   type SignedTransaction,
@@ -14,7 +14,7 @@ import {
  * the same when refused transactions were last sent again. `only_legacy`: the chain has refused
  * EIP-1559 transactions.
  */
-type ValueName = "wallet_id" | "nonce_floor" | "watched" | "offered" | "only_legacy";
+type StoredValueName = "wallet_id" | "nonce_floor" | "watched" | "offered" | "only_legacy";
 
 /** Conditions on jobs that are not final. */
 const OPEN_JOB_CONDITIONS = {
@@ -36,7 +36,7 @@ const RETENTION_MS = 7 * 24 * 60 * 60_000;
  */
 export class WalletStore {
   readonly #sql: SqlStorage;
-  readonly #parsedJobs = new Map<string, Job>();
+  readonly #parsedJobs = new Map<string, SettlementJob>();
   #changedJobs = new Set<string>();
 
   constructor(sql: SqlStorage) {
@@ -57,12 +57,12 @@ export class WalletStore {
   }
 
   /** A value stored by name; null when there is none. */
-  getValue(name: ValueName): string | null {
+  getValue(name: StoredValueName): string | null {
     const [row] = this.#sql.exec("SELECT value FROM value WHERE name = ?", name).toArray();
     return row ? String(row.value) : null;
   }
 
-  setValue(name: ValueName, value: string): void {
+  setValue(name: StoredValueName, value: string): void {
     this.#sql.exec(
       `INSERT INTO value (name, value) VALUES (?, ?)
        ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
@@ -72,7 +72,7 @@ export class WalletStore {
   }
 
   /** Adds a job; a known one stays as it is. */
-  addJob(job: Job, now: number): void {
+  addJob(job: SettlementJob, now: number): void {
     this.#sql.exec(
       `INSERT INTO job (id, body, state, sign_before, changed_at) VALUES (?, ?, 'waiting', ?, ?)
        ON CONFLICT (id) DO NOTHING`,
@@ -132,7 +132,7 @@ export class WalletStore {
   }
 
   /** A text that differs whenever a job's or a transaction's state does. */
-  snapshot(): string {
+  takeSnapshot(): string {
     const [row] = this.#sql
       .exec(
         `SELECT (SELECT group_concat(id || state) FROM job WHERE final = 0) AS jobs,
@@ -163,7 +163,7 @@ export class WalletStore {
   }
 
   /** Whether a transaction of the job was sent to a node: then only the chain can end it. */
-  wasSent(jobId: string): boolean {
+  wasJobSent(jobId: string): boolean {
     return this.listJobTransactions(jobId).some(({ state }) => state !== "signed");
   }
 
@@ -188,8 +188,8 @@ export class WalletStore {
       String(signed.maxFee),
       String(signed.tip),
       signed.state,
-      signed.sinceBlock,
-      signed.sinceTime,
+      signed.signedAtBlock,
+      signed.signedAtSeconds,
     );
     if (signed.jobId !== null) this.#updateJob(signed.jobId, { state: "signed" }, now);
   }
@@ -204,7 +204,7 @@ export class WalletStore {
   }
 
   /** Records that this transaction used the nonce, so others with the nonce are lost. */
-  recordMined(hash: string, nonce: number): void {
+  recordMinedTransaction(hash: string, nonce: number): void {
     this.setTransactionState(hash, "mined");
     this.#markLost("nonce = ? AND hash <> ?", nonce, hash);
     const floor = Math.max(Number(this.getValue("nonce_floor") ?? 0), nonce + 1);
@@ -222,7 +222,7 @@ export class WalletStore {
     this.#sql.exec(`UPDATE signed SET state = 'lost' WHERE ${where}`, ...params);
   }
 
-  recordSettled(id: string, place: BlockInclusion, now: number): void {
+  recordSettledJob(id: string, place: BlockInclusion, now: number): void {
     this.#updateJob(
       id,
       { state: "settled", ...toInclusionColumns(place), reason: null, message: null },
@@ -231,7 +231,7 @@ export class WalletStore {
   }
 
   /** @param place - what decided it on the chain, which may change; null when nothing was sent */
-  recordFailed(
+  recordFailedJob(
     id: string,
     reason: string,
     message: string,
@@ -291,10 +291,10 @@ export class WalletStore {
   }
 
   /** Caches parsed jobs, which never change and are read in each round. */
-  #parseJob({ id, body }: SqlRow): Job {
+  #parseJob({ id, body }: SqlRow): SettlementJob {
     const known = this.#parsedJobs.get(String(id));
     if (known) return known;
-    const job = JSON.parse(String(body)) as Job;
+    const job = JSON.parse(String(body)) as SettlementJob;
     this.#parsedJobs.set(job.id, job);
     return job;
   }

@@ -56,7 +56,7 @@ export interface SettlementResult {
 }
 
 /** A settlement for a facilitator wallet to submit. Plain data; amounts are decimal text. */
-export interface Job {
+export interface SettlementJob {
   /** The attempt's id. */
   id: string;
   to: string;
@@ -86,7 +86,7 @@ export interface JobStatus {
 }
 
 /** The request behind a job. */
-export interface Submission {
+export interface JobSubmission {
   /** The attempt, whose first outcome the wallet writes. */
   order: AttemptOrder;
   /** Milliseconds to wait for the outcome. */
@@ -94,7 +94,7 @@ export interface Submission {
 }
 
 /** The object of an on-chain authorization. */
-export function getPaymentObject(env: Pick<Env, "PAYMENT_PAYLOAD">, claim: string): PaymentObject {
+export function getPaymentStub(env: Pick<Env, "PAYMENT_PAYLOAD">, claim: string): PaymentObject {
   return getDurableObject(env.PAYMENT_PAYLOAD, claim);
 }
 
@@ -106,13 +106,13 @@ export interface PaymentObject {
 
 /** The calls of a facilitator wallet's object. */
 export interface FacilitatorWalletObject {
-  submit(walletId: string, job: Job, submission: Submission): Promise<JobStatus>;
+  submit(walletId: string, job: SettlementJob, submission: JobSubmission): Promise<JobStatus>;
   wait(jobId: string, waitMs: number): Promise<JobStatus>;
   wake(): Promise<void>;
 }
 
 /** The object of a facilitator wallet on a chain. */
-export function getWalletObject(
+export function getFacilitatorWalletStub(
   env: Pick<Env, "FACILITATOR_WALLET">,
   caip2Id: string,
   address: string,

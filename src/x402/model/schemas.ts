@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { described, named, recordId, responseText, timestamp } from "../../http/openapi/fields.ts";
-import { text } from "../../http/openapi/parameters.ts";
+import { described, idField, named, textField, timestampField } from "../../http/openapi/fields.ts";
+import { textParameter } from "../../http/openapi/parameters.ts";
 import { ATTEMPT_DIRECTIONS, ATTEMPT_STATUSES } from "./tables.ts";
 
 export const EXAMPLE_ASSET = "0x5fbdb2315678afecb367f032d93f642f64180aa3";
@@ -77,14 +77,14 @@ export const timeoutSeconds = described(
 );
 
 const jsonObject = z.record(z.string(), z.unknown());
-const TERMS_DESCRIPTION = "Terms of a payment (x402 v2, specification §5).";
+const REQUIREMENTS_DESCRIPTION = "Terms of a payment (x402 v2, specification §5).";
 
 const requirementFields = {
-  scheme: described(text(50), "Payment scheme. The service settles `exact`.", "exact"),
-  network: described(text(100, 3), "EVM chain, as a CAIP-2 id.", EXAMPLE_CAIP2_ID),
-  amount: described(text(100), "Minor units of the token.", "10000"),
-  asset: described(text(100), "Address of the token.", EXAMPLE_ASSET),
-  payTo: described(text(100), "Address of the payee.", EXAMPLE_PAY_TO),
+  scheme: described(textParameter(50), "Payment scheme. The service settles `exact`.", "exact"),
+  network: described(textParameter(100, 3), "EVM chain, as a CAIP-2 id.", EXAMPLE_CAIP2_ID),
+  amount: described(textParameter(100), "Minor units of the token.", "10000"),
+  asset: described(textParameter(100), "Address of the token.", EXAMPLE_ASSET),
+  payTo: described(textParameter(100), "Address of the payee.", EXAMPLE_PAY_TO),
   maxTimeoutSeconds: described(
     z
       .number()
@@ -103,7 +103,7 @@ const requirementFields = {
 /** Terms of a payment on the wire (x402 v2, specification §5). */
 export const paymentRequirements = named(
   "X402PaymentRequirements",
-  TERMS_DESCRIPTION,
+  REQUIREMENTS_DESCRIPTION,
   z.object(requirementFields),
 );
 
@@ -118,7 +118,9 @@ export const paymentPayload = named(
     x402Version: described(z.int().min(0), "Version of x402. The service settles version 2.", 2),
     resource: described(
       z
-        .object({ url: described(text(2000), "URL of the resource.", EXAMPLE_RESOURCE_URL) })
+        .object({
+          url: described(textParameter(2000), "URL of the resource.", EXAMPLE_RESOURCE_URL),
+        })
         .optional(),
       "The resource that the payment is for.",
     ),
@@ -156,10 +158,10 @@ export const networkRecord = named(
   "X402Network",
   "An EVM chain on which the service settles payments.",
   z.object({
-    id: recordId("the network", "01m80ydys10y2a8emavwntdfzj"),
+    id: idField("the network", "01m80ydys10y2a8emavwntdfzj"),
     caip2Id: caip2,
-    displayName: responseText("Display name.", "Base"),
-    rpcUrl: responseText("URL of the RPC node.", "https://mainnet.base.org"),
+    displayName: textField("Display name.", "Base"),
+    rpcUrl: textField("URL of the RPC node.", "https://mainnet.base.org"),
     isTestnet: described(z.boolean(), "Whether the chain is a testnet.", false),
     isEnabled: described(z.boolean(), "Whether the network is enabled.", true),
     defaultAsset: nullableText("Default token of new resources. Null: none.", EXAMPLE_ASSET),
@@ -179,18 +181,18 @@ export const networkRecord = named(
       "Id of the API key that created the network. Null: the key was deleted.",
       "env-admin",
     ),
-    createdAt: timestamp("Time of creation."),
-    updatedAt: timestamp("Time of the last change."),
+    createdAt: timestampField("Time of creation."),
+    updatedAt: timestampField("Time of the last change."),
   }),
 );
 
 export const settlementFields = {
-  id: recordId("the settlement", "01m80ydzwf9y6z8qdyyy1mc03x"),
+  id: idField("the settlement", "01m80ydzwf9y6z8qdyyy1mc03x"),
   success: described(z.boolean(), "Whether the payer paid.", true),
-  txHash: responseText("Transaction hash. Empty: no transaction.", EXAMPLE_TX_HASH),
+  txHash: textField("Transaction hash. Empty: no transaction.", EXAMPLE_TX_HASH),
   amount: amountResponse("Amount paid"),
-  payer: responseText("Address of the payer.", EXAMPLE_PAYER),
-  createdAt: timestamp("Time of settlement."),
+  payer: textField("Address of the payer.", EXAMPLE_PAYER),
+  createdAt: timestampField("Time of settlement."),
 };
 
 export const attemptDirection = named(
@@ -205,9 +207,9 @@ export const attemptStatus = named(
 );
 
 const attemptFields = {
-  id: recordId("the attempt", EXAMPLE_ATTEMPT_ID),
-  createdAt: timestamp("Time of creation."),
-  updatedAt: timestamp("Time of the last change."),
+  id: idField("the attempt", EXAMPLE_ATTEMPT_ID),
+  createdAt: timestampField("Time of creation."),
+  updatedAt: timestampField("Time of the last change."),
   direction: described(attemptDirection, "Purpose of the attempt.", "InboundSettle"),
   status: described(attemptStatus, "Status.", "Settled"),
   apiKeyId: nullableText(
@@ -223,19 +225,16 @@ const attemptFields = {
     "Id of the registered resource. Null: the resource is not registered.",
     EXAMPLE_SOURCE_ID,
   ),
-  caip2Network: responseText("EVM chain, as a CAIP-2 id.", EXAMPLE_CAIP2_ID),
-  asset: responseText("Address of the token.", EXAMPLE_ASSET),
+  caip2Network: textField("EVM chain, as a CAIP-2 id.", EXAMPLE_CAIP2_ID),
+  asset: textField("Address of the token.", EXAMPLE_ASSET),
   amount: amountResponse("Amount of the payment"),
-  payTo: responseText("Address of the payee.", EXAMPLE_PAY_TO),
+  payTo: textField("Address of the payee.", EXAMPLE_PAY_TO),
   payer: nullableText("Address of the payer. Null: the payment names none.", EXAMPLE_PAYER),
   resource: nullableText(
     "URL of the resource. Null: the payment names none.",
     EXAMPLE_RESOURCE_URL,
   ),
-  paymentPayloadHash: responseText(
-    "SHA-256 of the payment in canonical form.",
-    EXAMPLE_PAYLOAD_HASH,
-  ),
+  paymentPayloadHash: textField("SHA-256 of the payment in canonical form.", EXAMPLE_PAYLOAD_HASH),
   paymentIdentifier: nullableText(
     "The payer's identifier of the payment. Null: none.",
     "order_2026_11_22_0001",
@@ -267,11 +266,11 @@ export const attemptOutcome = named(
   "An attempt that has ended.",
   z.object({
     ...attemptFields,
-    attemptId: recordId("the attempt", EXAMPLE_ATTEMPT_ID),
+    attemptId: idField("the attempt", EXAMPLE_ATTEMPT_ID),
     txHash: nullableText("Transaction hash. Null: no transaction.", EXAMPLE_TX_HASH),
     success: described(z.boolean(), "Whether the payer paid.", true),
     settledAt: described(
-      timestamp("").nullable(),
+      timestampField("").nullable(),
       "Time of settlement. Null: not settled.",
       "2026-11-22T06:17:25.647Z",
     ),
@@ -285,14 +284,14 @@ export const evmWalletType = described(
 );
 
 export const walletFields = {
-  id: recordId("the wallet", EXAMPLE_WALLET_ID),
+  id: idField("the wallet", EXAMPLE_WALLET_ID),
   caip2Network: caip2,
   address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
   type: evmWalletType,
   note: nullableText("Note about the wallet. Null: none.", "Buyer"),
-  createdById: recordId("the API key that created it", "env-admin"),
-  createdAt: timestamp("Time of creation."),
-  updatedAt: timestamp("Time of the last change."),
+  createdById: idField("the API key that created it", "env-admin"),
+  createdAt: timestampField("Time of creation."),
+  updatedAt: timestampField("Time of the last change."),
 };
 
 export const walletRecord = named("X402Wallet", "A managed EVM wallet.", z.object(walletFields));
@@ -303,8 +302,8 @@ export const settleResponse = named(
   z.object({
     success: described(z.boolean(), "Whether the payer paid.", true),
     payer: nullableText("Address of the payer. Null: the payment names none.", EXAMPLE_PAYER),
-    transaction: responseText("Transaction hash. Empty: no transaction.", EXAMPLE_TX_HASH),
-    network: responseText("EVM chain, as a CAIP-2 id.", EXAMPLE_CAIP2_ID),
+    transaction: textField("Transaction hash. Empty: no transaction.", EXAMPLE_TX_HASH),
+    network: textField("EVM chain, as a CAIP-2 id.", EXAMPLE_CAIP2_ID),
     amount: amountResponse("Amount paid"),
     errorReason: described(
       z.string().optional(),

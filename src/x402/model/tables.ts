@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
-import { balanceRuleTable } from "../../wallets/rules/tables.ts";
+import { createBalanceRuleTable } from "../../wallets/rules/tables.ts";
 
 export const ATTEMPT_DIRECTIONS = ["InboundVerify", "InboundSettle", "OutboundPayment"] as const;
 export const ATTEMPT_STATUSES = [
@@ -185,4 +185,4 @@ export const x402Budget = sqliteTable(
 );
 
 /** The wallet balance below which operators are notified. The unit is `native` or a token's address. */
-export const x402BalanceRule = balanceRuleTable("x402_balance_rule");
+export const x402BalanceRule = createBalanceRuleTable("x402_balance_rule");

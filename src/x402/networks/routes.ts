@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
-import { described, named, recordId, responseText } from "../../http/openapi/fields.ts";
-import { text } from "../../http/openapi/parameters.ts";
+import { described, idField, named, textField } from "../../http/openapi/fields.ts";
+import { textParameter } from "../../http/openapi/parameters.ts";
 import {
   caip2,
   EXAMPLE_ASSET,
@@ -15,11 +15,15 @@ import { listNetworks, saveNetwork } from "./save-network.ts";
 
 const isTestnet = z.boolean();
 
-const saveBody = z.object({
+const saveNetworkBody = z.object({
   caip2Id: caip2,
-  displayName: described(text(120).optional(), "Display name. Required for a new network.", "Base"),
+  displayName: described(
+    textParameter(120).optional(),
+    "Display name. Required for a new network.",
+    "Base",
+  ),
   rpcUrl: described(
-    text(2000).meta({ format: "rpc-url-on-the-chain" }).optional(),
+    textParameter(2000).meta({ format: "rpc-url-on-the-chain" }).optional(),
     "URL of an RPC node on the declared chain. Required for a new network.",
     "https://mainnet.base.org",
   ),
@@ -31,7 +35,7 @@ const saveBody = z.object({
     EXAMPLE_ASSET,
   ),
   facilitatorWalletId: described(
-    text().nullable().optional(),
+    textParameter().nullable().optional(),
     "Id of the facilitator wallet. Null: none.",
     EXAMPLE_WALLET_ID,
   ),
@@ -48,9 +52,9 @@ const availableNetwork = named(
   "X402AvailableNetwork",
   "An EVM chain that the API key may use.",
   z.object({
-    id: recordId("the network", "01m80ydys10y2a8emavwntdfzj"),
+    id: idField("the network", "01m80ydys10y2a8emavwntdfzj"),
     caip2Id: caip2,
-    displayName: responseText("Display name.", "Base"),
+    displayName: textField("Display name.", "Base"),
     isTestnet: described(isTestnet, "Whether the chain is a testnet.", false),
     defaultAsset: nullableText("Default token of new resources. Null: none.", EXAMPLE_ASSET),
     canSettle: described(z.boolean(), "Whether the network has a facilitator wallet.", true),
@@ -58,7 +62,7 @@ const availableNetwork = named(
 );
 
 /** `/x402/networks` of the interface. */
-export function networkRoutes(router: Router): void {
+export function registerNetworkRoutes(router: Router): void {
   serve(
     router,
     {
@@ -87,7 +91,7 @@ export function networkRoutes(router: Router): void {
       summary: "Creates or updates an EVM chain configuration, keyed by its CAIP-2 id",
       description:
         "A new network requires `displayName` and `rpcUrl`. An update keeps omitted fields, and null clears a field.",
-      body: saveBody,
+      body: saveNetworkBody,
       data: networkRecord,
       idempotent: true,
       errors: {

@@ -1,11 +1,11 @@
 import { asc, eq } from "drizzle-orm";
-import { type Database, db, violates } from "../../db/client.ts";
+import { type Database, openDb, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { seal, unseal } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import { checkPublicUrl, PublicFetchError } from "../../http/outbound/fetch-public.ts";
@@ -18,7 +18,7 @@ import {
   findWallet,
   type NetworkRow,
   readRpcOptions,
-  toRpcUrlPlace,
+  toRpcUrlEncryptionContext,
   type WalletRow,
 } from "./settlement-network.ts";
 
@@ -36,7 +36,7 @@ export interface NetworkChange {
 
 /** Every network, by CAIP-2 id. */
 export async function listNetworks(env: Env, deadline: number) {
-  const core = db(env, undefined, { deadline });
+  const core = openDb(env, undefined, { deadline });
   const rows = await core.orm
     .select({ network: x402Network, facilitator: x402Wallet })
     .from(x402Network)
@@ -47,7 +47,7 @@ export async function listNetworks(env: Env, deadline: number) {
       toNetworkRecord(
         network,
         facilitator,
-        await unseal(env, toRpcUrlPlace(network.id), network.rpcUrl),
+        await unseal(env, toRpcUrlEncryptionContext(network.id), network.rpcUrl),
       ),
     ),
   );
@@ -61,7 +61,7 @@ export async function listNetworks(env: Env, deadline: number) {
  * @throws ApiError 400, 404, 422; 502 or 504 when the RPC node fails
  */
 export function saveNetwork(c: AppContext, change: NetworkChange, now: number) {
-  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   return runIdempotently(c, core, now, (remember) => writeNetwork(c, core, change, now, remember));
 }
 
@@ -89,7 +89,7 @@ async function writeNetwork(
     : core.orm.insert(x402Network).values(row);
   const facilitator =
     row.facilitatorWalletId === null ? null : await findWallet(core, row.facilitatorWalletId);
-  const url = rpcUrl ?? (await unseal(c.env, toRpcUrlPlace(id), row.rpcUrl));
+  const url = rpcUrl ?? (await unseal(c.env, toRpcUrlEncryptionContext(id), row.rpcUrl));
   const answer = toNetworkRecord(row, facilitator, url);
   const detail = { ...change, rpcUrl: rpcUrl !== undefined };
   try {
@@ -111,7 +111,8 @@ async function toChangedColumns(c: AppContext, id: string, change: NetworkChange
   const { caip2Id: _, rpcUrl, eip6492AllowedFactories: factories, ...plain } = change;
   return {
     ...plain,
-    rpcUrl: rpcUrl === undefined ? undefined : await seal(c.env, toRpcUrlPlace(id), rpcUrl),
+    rpcUrl:
+      rpcUrl === undefined ? undefined : await seal(c.env, toRpcUrlEncryptionContext(id), rpcUrl),
     eip6492Factories: factories && JSON.stringify(factories),
     updatedAt: now,
   };
@@ -151,7 +152,7 @@ async function checkRpcUrl(c: AppContext, rpcUrl: string, caip2Id: string): Prom
   }
   let chainId: number;
   try {
-    chainId = await createRpc(rpcUrl, options).call(results.count, "eth_chainId");
+    chainId = await createRpc(rpcUrl, options).call(results.smallQuantity, "eth_chainId");
   } catch (error) {
     throw toUrlError(error) ?? toRpcApiError(error);
   }
@@ -196,7 +197,7 @@ function toNetworkRecord(network: NetworkRow, facilitator: WalletRow | null, rpc
     rpcUrl,
     facilitatorWalletAddress: facilitator?.address ?? null,
     eip6492AllowedFactories: JSON.parse(eip6492Factories) as string[],
-    createdAt: isoTime(createdAt),
-    updatedAt: isoTime(updatedAt),
+    createdAt: toIsoTime(createdAt),
+    updatedAt: toIsoTime(updatedAt),
   };
 }

@@ -1,6 +1,6 @@
 import { and, eq, isNull } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
-import { type Database, db } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import { unseal } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import { listLoopbackOrigins } from "../../http/outbound/loopback-origins.ts";
@@ -11,12 +11,12 @@ export type NetworkRow = typeof x402Network.$inferSelect;
 export type WalletRow = typeof x402Wallet.$inferSelect;
 
 /** The sealed place of a network's RPC URL. */
-export function toRpcUrlPlace(networkId: string) {
+export function toRpcUrlEncryptionContext(networkId: string) {
   return { table: "x402_network", id: networkId, column: "rpc_url" };
 }
 
 /** The sealed place of a wallet's key. */
-export function toPrivateKeyPlace(walletId: string) {
+export function toPrivateKeyEncryptionContext(walletId: string) {
   return { table: "x402_wallet", id: walletId, column: "private_key" };
 }
 
@@ -36,7 +36,7 @@ export async function findWallet(core: Database, id: string): Promise<WalletRow 
 
 /** Opens the RPC client of a network. */
 export async function openRpc(env: Env, network: NetworkRow, deadline: number): Promise<Rpc> {
-  const url = await unseal(env, toRpcUrlPlace(network.id), network.rpcUrl);
+  const url = await unseal(env, toRpcUrlEncryptionContext(network.id), network.rpcUrl);
   return createRpc(url, await readRpcOptions(env, deadline));
 }
 
@@ -69,7 +69,7 @@ export async function findSettlementNetwork(
   caip2Id: string,
   deadline: number,
 ): Promise<SettlementNetwork> {
-  const core = db(env, undefined, { deadline });
+  const core = openDb(env, undefined, { deadline });
   const network = await findNetwork(core, caip2Id);
   if (!network?.isEnabled)
     throw new NoSettlementNetworkError(`There is no enabled network ${caip2Id}`);

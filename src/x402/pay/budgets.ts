@@ -1,9 +1,9 @@
 import { and, desc, eq, lt } from "drizzle-orm";
-import { type Database, db, type Statement, statement, violates } from "../../db/client.ts";
+import { type Database, openDb, type Statement, statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import { x402Budget } from "../model/tables.ts";
@@ -24,7 +24,7 @@ export interface BudgetBody {
  * @throws ApiError 400, 404, 422
  */
 export async function saveBudget(c: AppContext, body: BudgetBody, now: number) {
-  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   const wallet = await findWallet(core, body.evmWalletId);
   if (!wallet) throw new ApiError(404, "evmWalletId: there is no such wallet");
   if (wallet.type !== "Purchasing")
@@ -75,7 +75,7 @@ export async function listBudgets(
   c: AppContext,
   query: { limit: number; cursorId?: string | undefined },
 ) {
-  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const rows = await core.orm
     .select()
     .from(x402Budget)
@@ -152,5 +152,5 @@ function debitBudget(budget: BudgetRow, amount: bigint, now: number): Statement 
 }
 
 function toBudgetRecord({ revision: _, createdAt, updatedAt, ...row }: BudgetRow) {
-  return { ...row, createdAt: isoTime(createdAt), updatedAt: isoTime(updatedAt) };
+  return { ...row, createdAt: toIsoTime(createdAt), updatedAt: toIsoTime(updatedAt) };
 }

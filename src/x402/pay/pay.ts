@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Database, db, violates } from "../../db/client.ts";
+import { type Database, openDb, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { unseal } from "../../db/sealed.ts";
 import { commitWithAudit } from "../../http/audit.ts";
@@ -30,7 +30,7 @@ import {
   findWallet,
   type NetworkRow,
   openRpc,
-  toPrivateKeyPlace,
+  toPrivateKeyEncryptionContext,
   type WalletRow,
 } from "../networks/settlement-network.ts";
 import { isBudgetSufficient, readBudgets, spendBudget } from "./budgets.ts";
@@ -64,8 +64,8 @@ const MAX_PAYMENT_BYTES = 16 * 1024;
  * @throws ApiError 400, 402, 403, 404, 409, 422
  */
 export async function pay(c: AppContext, body: PayBody, now: number) {
-  const name = readIdempotencyName(c, body);
-  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const name = readIdempotencyField(c, body);
+  const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   return runIdempotently(c, core, now, (remember) => payOnce(c, core, body, now, remember), name);
 }
 
@@ -147,7 +147,7 @@ async function payOnce(
  * @throws ApiError 400 when the request has neither key nor identifier, or the identifier is not as
  *   the resource requires
  */
-function readIdempotencyName(
+function readIdempotencyField(
   c: AppContext,
   { paymentIdentifier, paymentRequired }: PayBody,
 ): IdempotencyField | null {
@@ -175,7 +175,7 @@ async function signPaymentPayload(
   now: number,
 ) {
   const { signPayment } = await import("./sign-payment.ts");
-  const key = await unseal(c.env, toPrivateKeyPlace(wallet.id), wallet.privateKey);
+  const key = await unseal(c.env, toPrivateKeyEncryptionContext(wallet.id), wallet.privateKey);
   return {
     x402Version: 2,
     resource: body.paymentRequired.resource,
@@ -200,7 +200,7 @@ async function authorizePayment(c: AppContext, core: Database, body: PayBody) {
   const network = await findNetwork(core, wallet.caip2Id);
   if (!network?.isEnabled) throw new ApiError(400, "evmWalletId: its network is not enabled");
 
-  const payable = requirePayableTerms(body, wallet.caip2Id);
+  const payable = requirePayableRequirements(body, wallet.caip2Id);
   const budgetFor = ({ asset }: PaymentRequirements) => budgets.get(asset.toLowerCase());
   const isAffordable = (terms: PaymentRequirements) => {
     const budget = budgetFor(terms);
@@ -216,11 +216,11 @@ async function authorizePayment(c: AppContext, core: Database, body: PayBody) {
 }
 
 /** @throws ApiError 400 when the wallet can sign for none of the accepted terms */
-function requirePayableTerms(body: PayBody, caip2Id: string): PaymentRequirements[] {
+function requirePayableRequirements(body: PayBody, caip2Id: string): PaymentRequirements[] {
   const { paymentRequired, preferredNetwork, preferredAsset } = body;
   if (preferredNetwork !== undefined && preferredNetwork !== caip2Id)
     throw new ApiError(400, `preferredNetwork: the wallet is on ${caip2Id}`);
-  const payable = selectPayableTerms(paymentRequired.accepts, caip2Id).filter(
+  const payable = selectPayableRequirements(paymentRequired.accepts, caip2Id).filter(
     ({ asset }) => preferredAsset === undefined || asset.toLowerCase() === preferredAsset,
   );
   if (payable.length === 0)
@@ -271,7 +271,7 @@ async function requireBalance(
  * which they must give the token's EIP-712 domain, or by Permit2. In the resource's order of
  * preference.
  */
-export function selectPayableTerms(
+export function selectPayableRequirements(
   accepts: readonly PaymentRequirements[],
   caip2Id: string,
 ): PaymentRequirements[] {
@@ -292,13 +292,13 @@ export function readTokenDomain({ extra }: PaymentRequirements): TokenDomain | n
   return isPermit2(extra) ? null : readEip3009Domain(extra);
 }
 
-type TermsExtra = PaymentRequirements["extra"];
+type PaymentRequirementsExtra = PaymentRequirements["extra"];
 
-function isPermit2(extra: TermsExtra): boolean {
+function isPermit2(extra: PaymentRequirementsExtra): boolean {
   return extra?.assetTransferMethod === "permit2";
 }
 
-function readEip3009Domain(extra: TermsExtra): TokenDomain | null {
+function readEip3009Domain(extra: PaymentRequirementsExtra): TokenDomain | null {
   const { name, version, assetTransferMethod = "eip3009" } = extra ?? {};
   return assetTransferMethod === "eip3009" &&
     typeof name === "string" &&

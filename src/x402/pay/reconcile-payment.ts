@@ -3,17 +3,17 @@ import type { z } from "zod";
 import { type Rpc, RpcRefusal, RpcUnavailableError, readResult } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import {
-  type Finding,
   reconcileAuthorization,
+  type SettlementFinding,
 } from "../facilitator-wallet/reconcile-authorization.ts";
 import { parseChainId } from "../model/schemas.ts";
 
 /** A chain and the block range of possible settlements. */
 export interface PaymentChain {
   rpc: Rpc;
-  latest: z.output<typeof results.block>;
+  latestBlock: z.output<typeof results.block>;
   /** Height of a block from before the oldest payment. */
-  from: number;
+  fromHeight: number;
 }
 
 /** Steps back from the latest block, each twice as far as the one before: 8 million blocks in all. */
@@ -36,11 +36,15 @@ export async function openPaymentChain(
     { method: "eth_chainId", params: [] },
     { method: "eth_getBlockByNumber", params: ["latest", false] },
   ]);
-  const chain = readResult(results.count, chainId);
+  const chain = readResult(results.smallQuantity, chainId);
   if (chain !== parseChainId(caip2Id))
     throw new RpcUnavailableError(`the RPC node is on chain ${chain}, not ${caip2Id}`);
   const latest = readResult(results.block, block);
-  return { rpc, latest, from: await findHeightBefore(rpc, latest.number, since) };
+  return {
+    rpc,
+    latestBlock: latest,
+    fromHeight: await findHeightBefore(rpc, latest.number, since),
+  };
 }
 
 /** Height of a block that is older than a time, and not much older than need be. */
@@ -79,10 +83,10 @@ export interface SignedPayment {
  * @throws RpcUnavailable
  */
 export async function reconcilePayment(
-  { rpc, latest, from }: PaymentChain,
+  { rpc, latestBlock: latest, fromHeight: from }: PaymentChain,
   { claim, asset, payer, payTo, amount }: SignedPayment,
   isOld: boolean,
-): Promise<Finding> {
+): Promise<SettlementFinding> {
   const parts = claim.split(":");
   const nonce = parts.at(-1) ?? "";
   const kind = parts[0] === "permit2" ? "permit2" : "eip3009";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
-import { described, named, recordId, responseText, timestamp } from "../../http/openapi/fields.ts";
-import { page, text } from "../../http/openapi/parameters.ts";
+import { described, idField, named, textField, timestampField } from "../../http/openapi/fields.ts";
+import { pageParameters, textParameter } from "../../http/openapi/parameters.ts";
 import { paymentIdentifier } from "../attempts/payment-identity.ts";
 import {
   addressResponse,
@@ -25,7 +25,7 @@ import { pay } from "./pay.ts";
 const EXAMPLE_API_KEY_ID = "01m80ydzq23ssn602zk7bexfp7";
 
 const payBody = z.object({
-  evmWalletId: described(text(), "Id of the wallet that pays.", EXAMPLE_WALLET_ID),
+  evmWalletId: described(textParameter(), "Id of the wallet that pays.", EXAMPLE_WALLET_ID),
   paymentRequired: described(
     z.object({
       x402Version: described(
@@ -37,7 +37,9 @@ const payBody = z.object({
         2,
       ),
       resource: described(
-        z.looseObject({ url: described(text(2000), "URL of the resource.", EXAMPLE_RESOURCE_URL) }),
+        z.looseObject({
+          url: described(textParameter(2000), "URL of the resource.", EXAMPLE_RESOURCE_URL),
+        }),
         "The resource that the payment is for.",
       ),
       accepts: described(
@@ -62,21 +64,15 @@ const payBody = z.object({
 });
 
 const signedPayment = z.object({
-  attemptId: recordId("the attempt", EXAMPLE_ATTEMPT_ID),
+  attemptId: idField("the attempt", EXAMPLE_ATTEMPT_ID),
   payer: addressResponse("Address of the payer.", EXAMPLE_PAYER),
   caip2Network: caip2,
-  asset: responseText("Address of the token.", EXAMPLE_ASSET),
+  asset: textField("Address of the token.", EXAMPLE_ASSET),
   amount: amountResponse("Amount of the payment"),
-  payTo: responseText("Address of the payee.", EXAMPLE_PAY_TO),
-  xPaymentHeader: responseText(
-    "Value for the header PAYMENT-SIGNATURE.",
-    "eyJ4NDAyVmVyc2lvbiI6Mn0=",
-  ),
+  payTo: textField("Address of the payee.", EXAMPLE_PAY_TO),
+  xPaymentHeader: textField("Value for the header PAYMENT-SIGNATURE.", "eyJ4NDAyVmVyc2lvbiI6Mn0="),
   paymentPayload: described(z.looseObject({}), "The payment as JSON.", { x402Version: 2 }),
-  paymentPayloadHash: responseText(
-    "SHA-256 of the payment in canonical form.",
-    EXAMPLE_PAYLOAD_HASH,
-  ),
+  paymentPayloadHash: textField("SHA-256 of the payment in canonical form.", EXAMPLE_PAYLOAD_HASH),
   paymentIdentifier: nullableText(
     "The payer's identifier of the payment. Null: none.",
     "order_2026_11_22_0001",
@@ -87,20 +83,20 @@ const budget = named(
   "X402Budget",
   "Spending limit of a key for a wallet and a token.",
   z.object({
-    id: recordId("the budget", "01m80ydzqd49s9f4q60c6csmg1"),
-    apiKeyId: recordId("the API key", EXAMPLE_API_KEY_ID),
-    evmWalletId: recordId("the wallet", EXAMPLE_WALLET_ID),
-    asset: responseText("Address of the token.", EXAMPLE_ASSET),
+    id: idField("the budget", "01m80ydzqd49s9f4q60c6csmg1"),
+    apiKeyId: idField("the API key", EXAMPLE_API_KEY_ID),
+    evmWalletId: idField("the wallet", EXAMPLE_WALLET_ID),
+    asset: textField("Address of the token.", EXAMPLE_ASSET),
     remainingAmount: amountResponse("Amount that may still be paid", "980000"),
     spentAmount: amountResponse("Amount paid", "20000"),
     isEnabled: described(z.boolean(), "Whether the budget is enabled.", true),
-    createdAt: timestamp("Time of creation."),
-    updatedAt: timestamp("Time of the last change."),
+    createdAt: timestampField("Time of creation."),
+    updatedAt: timestampField("Time of the last change."),
   }),
 );
 
 /** Routes for payments to other resources, and for budgets. */
-export function payRoutes(router: Router): void {
+export function registerPayRoutes(router: Router): void {
   serve(
     router,
     {
@@ -142,7 +138,7 @@ export function payRoutes(router: Router): void {
       scope: "admin",
       tag: "x402",
       summary: "Lists budgets, newest first",
-      query: z.object(page),
+      query: z.object(pageParameters),
       data: z.object({ Budgets: described(z.array(budget), "The budgets.") }),
     },
     async (c, { query }) => ({ Budgets: await listBudgets(c, query) }),
@@ -160,8 +156,8 @@ export function payRoutes(router: Router): void {
       summary: "Sets what a key may still pay from a wallet in a token",
       description: "The call does not change `spentAmount`.",
       body: z.strictObject({
-        apiKeyId: described(text(), "Id of the API key.", EXAMPLE_API_KEY_ID),
-        evmWalletId: described(text(), "Id of the wallet.", EXAMPLE_WALLET_ID),
+        apiKeyId: described(textParameter(), "Id of the API key.", EXAMPLE_API_KEY_ID),
+        evmWalletId: described(textParameter(), "Id of the wallet.", EXAMPLE_WALLET_ID),
         asset: described(evmAddress, "Address of the token.", EXAMPLE_ASSET),
         remainingAmount: described(
           tokenAmount(0n),

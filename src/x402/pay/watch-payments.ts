@@ -1,8 +1,8 @@
-import { type Database, db, type Statement, statement, violates } from "../../db/client.ts";
+import { type Database, openDb, type Statement, statement, violates } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
 import { buildSettlementStatements } from "../attempts/record-outcomes.ts";
-import type { Finding } from "../facilitator-wallet/reconcile-authorization.ts";
+import type { SettlementFinding } from "../facilitator-wallet/reconcile-authorization.ts";
 import { findNetwork, openRpc } from "../networks/settlement-network.ts";
 
 /** Payments per network and run. Each needs one or two requests. */
@@ -47,7 +47,7 @@ export async function watchPayments(
   now: number,
   deadline: number,
 ): Promise<void> {
-  const core = db(env, undefined, { writes: "idempotent", deadline });
+  const core = openDb(env, undefined, { writes: "idempotent", deadline });
   const networks = await core.all<{ caip2Id: string }>(
     `SELECT DISTINCT attempt.caip2_id AS caip2Id FROM x402_payment_attempt AS attempt
        JOIN x402_network AS network ON network.caip2_id = attempt.caip2_id
@@ -87,7 +87,7 @@ async function watchNetwork(
       payment,
       now - payment.createdAt > FINALITY_TIMEOUT_MS,
     );
-    const { number, timestamp } = chain.latest;
+    const { number, timestamp } = chain.latestBlock;
     await recordFinding(core, payment, finding, { block: number, time: timestamp }, now);
   }
 }
@@ -122,7 +122,7 @@ async function loadNextPayments(
 async function recordFinding(
   core: Database,
   payment: WatchedPayment,
-  finding: Finding,
+  finding: SettlementFinding,
   latest: { block: number; time: number },
   now: number,
 ): Promise<void> {
@@ -154,7 +154,7 @@ interface PaymentOutcome {
 
 const NO_ERROR = { errorReason: null, errorMessage: null };
 
-function toPaymentOutcome(finding: Finding, isLongExpired: boolean): PaymentOutcome {
+function toPaymentOutcome(finding: SettlementFinding, isLongExpired: boolean): PaymentOutcome {
   if (finding.state === "settled")
     return { status: "Settled", transaction: finding.transaction, ...NO_ERROR };
   if (finding.state === "failed") {

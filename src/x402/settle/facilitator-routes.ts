@@ -2,7 +2,7 @@ import * as z from "zod";
 import { requireNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { type Router, serve } from "../../http/endpoint.ts";
-import { described, named, responseText, setDocumentSchema } from "../../http/openapi/fields.ts";
+import { described, named, setDocumentSchema, textField } from "../../http/openapi/fields.ts";
 import type { SettleOrder } from "../model/messages.ts";
 import {
   caip2,
@@ -72,11 +72,11 @@ const facilitatorSettleResponse = z.object({
     "The transaction is not in a block yet",
   ),
   payer,
-  transaction: responseText(
+  transaction: textField(
     "Transaction hash. Empty: no transaction.",
     "0x56bd51156cc41b5ab4c2a750d53f6e6914ae9c60baa416ea2688a351ec0ee95c",
   ),
-  network: responseText("EVM chain, as a CAIP-2 id.", "eip155:8453"),
+  network: textField("EVM chain, as a CAIP-2 id.", "eip155:8453"),
   amount: described(z.string().optional(), "Amount paid, in minor units.", "10000"),
 });
 
@@ -85,15 +85,15 @@ const supportedResponse = z.object({
     z.array(
       z.object({
         x402Version: described(z.int(), "Version of x402.", 2),
-        scheme: responseText("Scheme of the payment.", "exact"),
-        network: responseText("EVM chain, as a CAIP-2 id.", "eip155:8453"),
+        scheme: textField("Scheme of the payment.", "exact"),
+        network: textField("EVM chain, as a CAIP-2 id.", "eip155:8453"),
       }),
     ),
     "Kinds of payment that the service settles.",
   ),
-  extensions: described(z.array(responseText("An extension.", "none")), "Extensions of x402."),
+  extensions: described(z.array(textField("An extension.", "none")), "Extensions of x402."),
   signers: described(
-    z.record(z.string(), z.array(responseText("An address.", EXAMPLE_PAYER))),
+    z.record(z.string(), z.array(textField("An address.", EXAMPLE_PAYER))),
     "Addresses of the facilitator wallets, by networks.",
     { "eip155:*": [EXAMPLE_PAYER] },
   ),
@@ -105,7 +105,7 @@ const ERRORS = {
 };
 
 /** The interface of an x402 facilitator, for any resource server (x402 v2, specification §7). */
-export function facilitatorRoutes(router: Router): void {
+export function registerFacilitatorRoutes(router: Router): void {
   serve(
     router,
     {

@@ -13,8 +13,8 @@ import {
  * `repeat`: the same payment by the same key. `rival`: the same payment by another key. `other`:
  * the authorization in another payload, for another source or for other terms.
  */
-export const RELATIONS = ["own", "repeat", "rival", "other"] as const;
-type Relation = (typeof RELATIONS)[number];
+export const REQUEST_RELATIONS = ["own", "repeat", "rival", "other"] as const;
+type RequestRelation = (typeof REQUEST_RELATIONS)[number];
 
 /*
  * The reaction to a request: a row per phase, a column per relation, in the order of RELATIONS.
@@ -45,7 +45,7 @@ const MAX_EARLIER_ATTEMPTS = 32;
 export type RequestReaction =
   | { payment: Payment; reply: "outcome" }
   | { payment: Payment; reply: "conflict" }
-  | { payment: Payment; reply: "work"; effect: PaymentEffect; relation: Relation };
+  | { payment: Payment; reply: "work"; effect: PaymentEffect; relation: RequestRelation };
 
 /**
  * Decides what a request causes.
@@ -70,7 +70,7 @@ export function onRequest(
   const { phase } = payment;
   const isBeginning = phase === "claimed" || phase === "writing";
   const row = isBusy && isBeginning ? BUSY_REACTIONS : REACTIONS[phase];
-  const cell = row.split(" ")[RELATIONS.indexOf(relationOf(payment, order))];
+  const cell = row.split(" ")[REQUEST_RELATIONS.indexOf(relationOf(payment, order))];
   switch (cell) {
     case "outcome":
     case "conflict":
@@ -109,7 +109,7 @@ function beginAttempt(order: SettleOrder, earlier: PaymentAttempt[]): Payment {
   };
 }
 
-function relationOf(payment: Payment, order: SettleOrder): Relation {
+function relationOf(payment: Payment, order: SettleOrder): RequestRelation {
   if (!isSamePayment(payment.order, order)) return "other";
   if (payment.ownRequest === order.requestId) return "own";
   return payment.order.caller.id === order.caller.id ? "repeat" : "rival";

@@ -1,17 +1,17 @@
 import { throwIfOutOfCredits } from "../../api-keys/credits.ts";
-import { DatabaseUnavailableError, db } from "../../db/client.ts";
+import { DatabaseUnavailableError, openDb } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
 import {
   AlreadyClaimedError,
+  cancelAttempt,
   recordRefusal,
   recordVerifiedAttempt,
-  withdrawAttempt,
 } from "../attempts/record-attempts.ts";
 import { recordOutcome } from "../attempts/record-outcomes.ts";
 import {
-  getWalletObject,
+  getFacilitatorWalletStub,
   type JobStatus,
   type SettleOrder,
   type SettleResponse,
@@ -19,7 +19,7 @@ import {
 import { findSettlementNetwork } from "../networks/settlement-network.ts";
 import { toRefusal, toSettleResponse } from "./payment-response.ts";
 import {
-  advance,
+  advancePayment,
   listWatchedAttempts,
   type Payment,
   type PaymentAttempt,
@@ -61,7 +61,7 @@ export async function runEffect(
     case "write":
       return [await writeAttemptRow(env, payment, run)];
     case "withdraw":
-      return [await withdrawAttemptRow(env, payment, run)];
+      return [await cancelAttemptRow(env, payment, run)];
     case "submit":
       return submitJob(env, payment, run);
     case "record":
@@ -114,7 +114,7 @@ async function writeAttemptRow(
   if (payer === null) throw new Error("a payment that was judged has a payer");
   const { deadline } = run;
   try {
-    const core = db(env, undefined, { writes: "idempotent", deadline });
+    const core = openDb(env, undefined, { writes: "idempotent", deadline });
     const row = await recordVerifiedAttempt(core, order, payer, Date.now()).catch(
       throwIfOutOfCredits,
     );
@@ -134,13 +134,13 @@ async function writeAttemptRow(
   }
 }
 
-async function withdrawAttemptRow(
+async function cancelAttemptRow(
   env: Env,
   { order }: Payment,
   run: SettlementRun,
 ): Promise<PaymentEvent> {
   try {
-    await withdrawAttempt(db(env, undefined, { writes: "idempotent" }), order, Date.now());
+    await cancelAttempt(openDb(env, undefined, { writes: "idempotent" }), order, Date.now());
     return { kind: "withdrawn" };
   } catch (error) {
     run.response ??= toRefusal(error);
@@ -152,11 +152,11 @@ async function submitJob(env: Env, payment: Payment, run: SettlementRun): Promis
   const { wallet, job, order } = payment;
   if (!wallet || !job) throw new Error("a verified payment has a wallet and a job");
   const waitMs = Math.max(run.deadline - Date.now(), MIN_WAIT_MS);
-  const object = getWalletObject(env, wallet.caip2Id, wallet.address);
+  const object = getFacilitatorWalletStub(env, wallet.caip2Id, wallet.address);
   const status = await object.submit(wallet.id, job, { order, waitMs });
   const event = toPaymentEvent(payment, status);
   if (!event) return [];
-  const { payment: decided } = advance(payment, event);
+  const { payment: decided } = advancePayment(payment, event);
   if (!status.isRecorded || !decided) return [event];
   run.response = toSettleResponse(decided, { replay: false, first: true });
   return [event, { kind: "recorded" }];
@@ -170,7 +170,10 @@ export async function readJobStatus(
 ): Promise<JobStatus> {
   if (!wallet)
     return { state: "unknown", transaction: "", reason: null, message: null, isFinal: false };
-  return getWalletObject(env, wallet.caip2Id, wallet.address).wait(order.attemptId, waitMs);
+  return getFacilitatorWalletStub(env, wallet.caip2Id, wallet.address).wait(
+    order.attemptId,
+    waitMs,
+  );
 }
 
 /** Records the outcome in D1. If that fails, the alarm does it; the answer follows the chain. */
@@ -183,7 +186,7 @@ async function recordDecidedPayment(
   if (!outcome) throw new Error("a decided payment has an outcome");
   run.response = toSettleResponse(payment, { replay: false, first: true });
   try {
-    const core = db(env, undefined, { writes: "idempotent" });
+    const core = openDb(env, undefined, { writes: "idempotent" });
     const now = Date.now();
     if (phase === "refused") await recordRefusal(core, order, outcome, now);
     else await recordOutcome(core, order, outcome, revision, now);

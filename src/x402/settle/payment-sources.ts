@@ -1,10 +1,10 @@
 import { and, desc, eq, inArray, isNull, lt } from "drizzle-orm";
-import { db } from "../../db/client.ts";
+import { openDb } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import { requireNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently } from "../../http/idempotency.ts";
 import { type PaymentRequirements, parseChainId } from "../model/schemas.ts";
@@ -35,7 +35,7 @@ export interface NewPaymentSource {
  */
 export async function createPaymentSource(c: AppContext, body: NewPaymentSource, now: number) {
   requireNetwork(c.var.caller, body.caip2Network, "caip2Network");
-  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   const network = await findNetwork(core, body.caip2Network);
   if (!network?.isEnabled)
     throw new ApiError(404, `caip2Network: there is no enabled network ${body.caip2Network}`);
@@ -112,7 +112,7 @@ export async function listPaymentSources(
   query: { limit: number; cursorId?: string | undefined },
 ) {
   const { caller } = c.var;
-  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const rows = await core.orm
     .select()
     .from(x402PaymentSource)
@@ -138,7 +138,7 @@ export async function listPaymentSources(
  */
 export async function requirePaymentSource(c: AppContext, id: string): Promise<PaymentSourceRow> {
   const { caller } = c.var;
-  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const [row] = await core.orm
     .select()
     .from(x402PaymentSource)
@@ -175,6 +175,6 @@ function toPaymentSourceRecord(row: PaymentSourceRow) {
     registryRequestId: row.registryRequestId,
     requirements: toRequirements(row),
     createdById: row.createdById,
-    createdAt: isoTime(row.createdAt),
+    createdAt: toIsoTime(row.createdAt),
   };
 }

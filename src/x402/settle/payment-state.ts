@@ -1,5 +1,5 @@
-import { type AttemptOutcome, toOutcome } from "../attempts/attempt-row.ts";
-import type { AttemptOrder, Job, JobStatus } from "../model/messages.ts";
+import { type AttemptOutcome, toAttemptOutcome } from "../attempts/attempt-row.ts";
+import type { AttemptOrder, JobStatus, SettlementJob } from "../model/messages.ts";
 
 /**
  * The phases of one authorization's payment.
@@ -52,7 +52,7 @@ export const PAYMENT_EVENT_KINDS = [
 type PaymentEventKind = (typeof PAYMENT_EVENT_KINDS)[number];
 
 export type PaymentEvent =
-  | { kind: "valid"; payer: string; wallet: SettlingWallet; job: Job }
+  | { kind: "valid"; payer: string; wallet: SettlingWallet; job: SettlementJob }
   | { kind: "invalid"; payer: string | null; reason: string; message: string | null }
   | ({ kind: "settled" | "failed"; attemptId: string } & Omit<JobStatus, "state">)
   | { kind: "final"; attemptId: string }
@@ -115,7 +115,7 @@ export interface PaymentAttempt {
   ownRequest: string;
   payer: string | null;
   wallet: SettlingWallet | null;
-  job: Job | null;
+  job: SettlementJob | null;
   outcome: AttemptOutcome | null;
   /** Number of outcomes that D1 has. */
   revision: number;
@@ -136,20 +136,20 @@ export interface PaymentTransition {
 }
 
 /** The result of an event: the payment from then on (null: none), and what is to be done. */
-export function advance(payment: Payment, event: PaymentEvent): PaymentTransition {
+export function advancePayment(payment: Payment, event: PaymentEvent): PaymentTransition {
   if ("attemptId" in event && event.attemptId !== payment.order.attemptId)
-    return advanceEarlier(payment, event);
+    return advanceEarlierAttempt(payment, event);
   const cell = TRANSITIONS[payment.phase].split(" ")[PAYMENT_EVENT_KINDS.indexOf(event.kind)] as
     | PaymentPhase
     | "="
     | "gone";
   if (cell === "=") return { payment, effect: null };
-  if (cell === "gone") return { payment: dropLatest(payment), effect: null };
+  if (cell === "gone") return { payment: dropLatestAttempt(payment), effect: null };
   const next = { ...payment, ...applyEvent(payment, event), phase: cell };
   if (event.kind === "recorded") {
     const { isFinal, order } = next;
     if (!isFinal) return { payment: next, effect: null };
-    return advance(next, { kind: "final", attemptId: order.attemptId });
+    return advancePayment(next, { kind: "final", attemptId: order.attemptId });
   }
   return {
     payment: cell === "closed" ? { ...next, earlier: [] } : next,
@@ -169,7 +169,7 @@ function applyEvent(payment: Payment, event: PaymentEvent): Partial<Payment> {
     case "settled":
     case "failed": {
       const { kind, isFinal } = event;
-      return { outcome: toOutcome(kind, event, payment.payer), isFinal, job: null };
+      return { outcome: toAttemptOutcome(kind, event, payment.payer), isFinal, job: null };
     }
     case "recorded":
       return { revision: payment.revision + 1 };
@@ -181,7 +181,7 @@ function applyEvent(payment: Payment, event: PaymentEvent): Partial<Payment> {
 }
 
 /** An earlier attempt that the chain settled after all replaces the latest, which failed. */
-function advanceEarlier(
+function advanceEarlierAttempt(
   payment: Payment,
   event: PaymentEvent & { attemptId: string },
 ): PaymentTransition {
@@ -191,12 +191,12 @@ function advanceEarlier(
   if (attempt && event.kind === "final")
     return { payment: { ...payment, earlier: others }, effect: null };
   if (attempt && event.kind === "settled" && payment.phase === "failedRecorded")
-    return advance({ ...attempt, earlier: [latest, ...others] }, event);
+    return advancePayment({ ...attempt, earlier: [latest, ...others] }, event);
   return { payment, effect: null };
 }
 
 /** Drops the latest attempt. An earlier attempt may still settle. */
-function dropLatest({ earlier: [latest, ...earlier] }: Payment): Payment | null {
+function dropLatestAttempt({ earlier: [latest, ...earlier] }: Payment): Payment | null {
   return latest ? { ...latest, earlier } : null;
 }
 

@@ -1,8 +1,14 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { ApiError } from "../../http/errors.ts";
-import { described, named, recordId, responseText, timestamp } from "../../http/openapi/fields.ts";
-import { cursorId, page, text, time, wholeNumber } from "../../http/openapi/parameters.ts";
+import { described, idField, named, textField, timestampField } from "../../http/openapi/fields.ts";
+import {
+  cursorParameter,
+  pageParameters,
+  textParameter,
+  timeParameter,
+  wholeNumberParameter,
+} from "../../http/openapi/parameters.ts";
 import { listAttempts, listSettlements } from "../attempts/list-attempts.ts";
 import {
   attemptDirection,
@@ -37,7 +43,11 @@ import { createSourceOrder, settleForSource } from "./settle-order.ts";
 const SETTLE_DEADLINE_MS = 30_000;
 
 const settleBody = z.object({
-  supportedPaymentSourceId: described(text(), "Id of the registered resource.", EXAMPLE_SOURCE_ID),
+  supportedPaymentSourceId: described(
+    textParameter(),
+    "Id of the registered resource.",
+    EXAMPLE_SOURCE_ID,
+  ),
   paymentPayload,
 });
 
@@ -46,7 +56,7 @@ const noteText = "Note of the resource's owner.";
 
 const sourceBody = z.object({
   url: described(
-    text(500)
+    textParameter(500)
       .refine(
         (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
         "must be an http or https URL",
@@ -56,7 +66,7 @@ const sourceBody = z.object({
     EXAMPLE_RESOURCE_URL,
   ),
   description: described(
-    text(500).nullable().default(null),
+    textParameter(500).nullable().default(null),
     "Description of the resource.",
     "Tomorrow's weather",
   ),
@@ -72,27 +82,27 @@ const sourceBody = z.object({
   extra: described(
     z
       .object({
-        name: described(text().optional(), "Name of the domain.", "Test Dollar"),
-        version: described(text().optional(), "Version of the domain.", "1"),
+        name: described(textParameter().optional(), "Name of the domain.", "Test Dollar"),
+        version: described(textParameter().optional(), "Version of the domain.", "1"),
       })
       .optional(),
     "EIP-712 domain of the token, when the token does not provide it.",
   ),
-  registryRequestId: described(text().nullable().default(null), noteText, "agent-7"),
+  registryRequestId: described(textParameter().nullable().default(null), noteText, "agent-7"),
 });
 
 const sourceRecord = named(
   "X402PaymentSource",
   "A paid resource.",
   z.object({
-    id: recordId("the resource", EXAMPLE_SOURCE_ID),
-    supportedPaymentSourceId: responseText("The same as `id`.", EXAMPLE_SOURCE_ID),
-    url: responseText(urlText, EXAMPLE_RESOURCE_URL),
+    id: idField("the resource", EXAMPLE_SOURCE_ID),
+    supportedPaymentSourceId: textField("The same as `id`.", EXAMPLE_SOURCE_ID),
+    url: textField(urlText, EXAMPLE_RESOURCE_URL),
     description: nullableText("Description of the resource. Null: none.", "Tomorrow's weather"),
     registryRequestId: nullableText(noteText, "agent-7"),
     requirements: described(paymentRequirements, "What a buyer must accept."),
-    createdById: recordId("the API key that created it", "env-admin"),
-    createdAt: timestamp("Time of creation."),
+    createdById: idField("the API key that created it", "env-admin"),
+    createdAt: timestampField("Time of creation."),
   }),
 );
 
@@ -101,7 +111,7 @@ const newSource = named(
   "A newly registered resource.",
   sourceRecord.extend({
     Warnings: described(
-      z.array(responseText("A warning.")),
+      z.array(textField("A warning.")),
       "Warnings about settings that are allowed but not advisable.",
       [],
     ),
@@ -109,11 +119,8 @@ const newSource = named(
 );
 
 const attemptFields = {
-  attemptId: recordId("the attempt", EXAMPLE_ATTEMPT_ID),
-  paymentPayloadHash: responseText(
-    "SHA-256 of the payment in canonical form.",
-    EXAMPLE_PAYLOAD_HASH,
-  ),
+  attemptId: idField("the attempt", EXAMPLE_ATTEMPT_ID),
+  paymentPayloadHash: textField("SHA-256 of the payment in canonical form.", EXAMPLE_PAYLOAD_HASH),
 };
 
 const settleResult = z.object({
@@ -150,7 +157,7 @@ const settlement = named(
   z.object({
     ...settlementFields,
     ...attemptFields,
-    caip2Network: responseText("EVM chain, as a CAIP-2 id.", "eip155:8453"),
+    caip2Network: textField("EVM chain, as a CAIP-2 id.", "eip155:8453"),
   }),
 );
 
@@ -161,7 +168,7 @@ const ERRORS = {
 };
 
 /** Settling, verifying, their records, and the registered resources. */
-export function paymentRoutes(router: Router): void {
+export function registerPaymentRoutes(router: Router): void {
   router.events.push(
     { kind: "X402_PAYMENT_SETTLED", summary: "A payment was settled", data: attemptOutcome },
     { kind: "X402_PAYMENT_FAILED", summary: "A payment was not settled", data: attemptOutcome },
@@ -233,8 +240,8 @@ export function paymentRoutes(router: Router): void {
       summary: "Lists x402 payment attempts with their settlement, newest first",
       description: "A key that is no Admin sees the resources that it registered.",
       query: z.object({
-        take: wholeNumber({ min: 1, max: 100, default: 20 }),
-        cursorId: cursorId(550),
+        take: wholeNumberParameter({ min: 1, max: 100, default: 20 }),
+        cursorId: cursorParameter(550),
         status: described(attemptStatus.optional(), "Only attempts in this status.", "Settled"),
         direction: described(
           attemptDirection.optional(),
@@ -243,12 +250,12 @@ export function paymentRoutes(router: Router): void {
         ),
         caip2Network: caip2Filter,
         paymentPayloadHash: described(
-          text(64).optional(),
+          textParameter(64).optional(),
           "Only attempts of this payment.",
           EXAMPLE_PAYLOAD_HASH,
         ),
-        createdFrom: described(time().optional(), "Only attempts at or after this time."),
-        createdTo: described(time().optional(), "Only attempts before this time."),
+        createdFrom: described(timeParameter().optional(), "Only attempts at or after this time."),
+        createdTo: described(timeParameter().optional(), "Only attempts before this time."),
       }),
       data: z.object({ PaymentAttempts: described(z.array(attemptRecord), "The attempts.") }),
     },
@@ -267,7 +274,7 @@ export function paymentRoutes(router: Router): void {
       tag: "x402",
       summary: "Lists settlements, newest first",
       description: "A key that is no Admin sees the settlements of its own attempts.",
-      query: z.object(page),
+      query: z.object(pageParameters),
       data: z.object({ Settlements: described(z.array(settlement), "The settlements.") }),
     },
     async (c, { query }) => ({ Settlements: await listSettlements(c, query) }),
@@ -311,7 +318,7 @@ export function paymentRoutes(router: Router): void {
       tag: "x402",
       summary: "Lists registered resources, newest first",
       description: "A key that is no Admin sees the resources that it registered.",
-      query: z.object(page),
+      query: z.object(pageParameters),
       data: z.object({ PaymentSources: described(z.array(sourceRecord), "The resources.") }),
     },
     async (c, { query }) => ({ PaymentSources: await listPaymentSources(c, query) }),

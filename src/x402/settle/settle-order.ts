@@ -1,5 +1,5 @@
 import { requireCredits } from "../../api-keys/credits.ts";
-import { db } from "../../db/client.ts";
+import { openDb } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import type { AppContext } from "../../http/context.ts";
@@ -16,7 +16,7 @@ import {
   readAuthorization,
   toAuthorizationKey,
 } from "../evm/authorization.ts";
-import { getPaymentObject, type SettleOrder, type SettleResponse } from "../model/messages.ts";
+import { getPaymentStub, type SettleOrder, type SettleResponse } from "../model/messages.ts";
 import type { PaymentPayload, PaymentRequirements } from "../model/schemas.ts";
 import { toSettleResponse } from "./payment-response.ts";
 import { type PaymentSourceRow, requirePaymentSource, toRequirements } from "./payment-sources.ts";
@@ -38,7 +38,7 @@ export async function settleForSource(
   now: number,
 ): Promise<SettleResult> {
   const order = await createSourceOrder(c, body, now);
-  await requireUnusedIdentifier(db(c.env, undefined, { deadline: c.var.deadline }), order);
+  await requireUnusedIdentifier(openDb(c.env, undefined, { deadline: c.var.deadline }), order);
   const answer = await settleOrder(c, order, now);
   return toSettleResult(c, order, answer, now);
 }
@@ -51,12 +51,12 @@ export async function createSourceOrder(
 ): Promise<SettleOrder> {
   const source = await requirePaymentSource(c, body.supportedPaymentSourceId);
   const { paymentPayload: payload } = body;
-  requireSourceTerms(source, payload);
+  requireSourceRequirements(source, payload);
   return createOrder(c, payload, toRequirements(source), source, now);
 }
 
 /** @throws ApiError 400 naming the first field that differs */
-function requireSourceTerms(source: PaymentSourceRow, payload: PaymentPayload): void {
+function requireSourceRequirements(source: PaymentSourceRow, payload: PaymentPayload): void {
   const { accepted, resource, x402Version } = payload;
   const refuse = (field: string, expected: string | number) => {
     throw new ApiError(400, `paymentPayload.${field}: must be ${expected}`);
@@ -123,7 +123,7 @@ export async function settleOrder(
   for (;;) {
     const waitMs = deadline - Date.now();
     try {
-      return await getPaymentObject(c.env, order.claim).settle({ ...order, attemptId, waitMs });
+      return await getPaymentStub(c.env, order.claim).settle({ ...order, attemptId, waitMs });
     } catch (error) {
       // The object may have migrated during the call: a retry joins the stored payment.
       const { requestId } = order;
@@ -155,7 +155,7 @@ async function refuseWithoutAuthorization(
     errorReason: "invalid_payload",
     errorMessage: message,
   };
-  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   await recordRefusal(core, order, outcome, now);
   await wakeDispatcher(c.env, order.requestId);
   return toSettleResponse({ order, outcome }, { replay: false, first: true });
@@ -190,7 +190,7 @@ async function requireSettleCredit(
   c: AppContext,
   { caller, claim, payloadHash }: SettleOrder,
 ): Promise<void> {
-  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   await requireCredits(core, caller, "x402-settle", {
     // Each condition uses its own index.
     sql: `EXISTS (${CHARGED_ATTEMPT_SQL} AND claim = ?) OR EXISTS (${CHARGED_ATTEMPT_SQL} AND payment_payload_hash = ?)`,

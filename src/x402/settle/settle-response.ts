@@ -1,4 +1,4 @@
-import { db } from "../../db/client.ts";
+import { openDb } from "../../db/client.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { recordReplay } from "../attempts/record-attempts.ts";
@@ -76,7 +76,7 @@ export async function recordIfReplay(
   now: number,
 ): Promise<string | null> {
   if (kind !== "settled" || !replay) return null;
-  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   return recordReplay(core, order, { attemptId, payer }, now);
 }
 

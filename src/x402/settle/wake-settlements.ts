@@ -1,7 +1,7 @@
-import { type Database, db } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
-import { getPaymentObject, getWalletObject } from "../model/messages.ts";
+import { getFacilitatorWalletStub, getPaymentStub } from "../model/messages.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -24,7 +24,7 @@ const AGE_CLASSES = [
  * @param now - epoch milliseconds
  */
 export async function wakeSettlements(env: Env, requestId: string, now: number): Promise<void> {
-  const core = db(env);
+  const core = openDb(env);
   const overdue = (
     await Promise.all(AGE_CLASSES.map((ages) => listOverdueAttempts(core, ages, now)))
   ).flat();
@@ -34,9 +34,9 @@ export async function wakeSettlements(env: Env, requestId: string, now: number):
     ),
   );
   const calls = [
-    ...overdue.map(({ claim }) => getPaymentObject(env, claim).wake()),
+    ...overdue.map(({ claim }) => getPaymentStub(env, claim).wake()),
     ...[...wallets.values()].map(({ caip2Id, address }) =>
-      getWalletObject(env, caip2Id, address).wake(),
+      getFacilitatorWalletStub(env, caip2Id, address).wake(),
     ),
   ];
   for (const result of await Promise.allSettled(calls))

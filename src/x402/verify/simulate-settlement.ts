@@ -57,7 +57,7 @@ export async function simulateSettlement(
           reason: "smart_wallet_deployment_failed",
           message: toRevertReason(deployment?.returnData ?? null, "The factory's call reverts"),
         };
-      return transfer?.success ? null : await diagnose(rpc, simulation, null);
+      return transfer?.success ? null : await diagnoseFailure(rpc, simulation, null);
     }
     const [call] = calls;
     if (!call) throw new Error("a settlement is a call");
@@ -68,12 +68,12 @@ export async function simulateSettlement(
     return null;
   } catch (error) {
     if (!(error instanceof RpcRefusal && error.isRevert)) throw error;
-    return diagnose(rpc, simulation, toRevertReason(error.data, error.message));
+    return diagnoseFailure(rpc, simulation, toRevertReason(error.data, error.message));
   }
 }
 
 /** Looks for a cause that the payer can fix; returns the first found. */
-async function diagnose(
+async function diagnoseFailure(
   rpc: Rpc,
   simulation: SettlementSimulation,
   message: string | null,

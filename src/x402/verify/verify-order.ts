@@ -1,10 +1,10 @@
-import { db } from "../../db/client.ts";
+import { openDb } from "../../db/client.ts";
 import type { AppContext } from "../../http/context.ts";
 import { recordVerification } from "../attempts/record-attempts.ts";
 import type { SettleOrder } from "../model/messages.ts";
 import { toRpcApiError } from "../networks/save-network.ts";
 import { findSettlementNetwork } from "../networks/settlement-network.ts";
-import type { PreparedJob } from "./verify-payment.ts";
+import type { JobVerdict } from "./verify-payment.ts";
 
 /** The answer of POST /x402/verify. */
 export interface Verification {
@@ -32,13 +32,13 @@ export async function verifyOrder(
   const { isValid, payer } = verdict;
   const invalidReason = isValid ? null : verdict.invalidReason;
   const invalidMessage = isValid ? null : (verdict.invalidMessage ?? null);
-  const core = db(c.env, undefined, { writes: "idempotent", deadline });
+  const core = openDb(c.env, undefined, { writes: "idempotent", deadline });
   const found = { payer, errorReason: invalidReason, errorMessage: invalidMessage };
   await recordVerification(core, order, found, now);
   return { isValid, payer, invalidReason, invalidMessage };
 }
 
-async function verifyOnChain(c: AppContext, order: SettleOrder, now: number): Promise<PreparedJob> {
+async function verifyOnChain(c: AppContext, order: SettleOrder, now: number): Promise<JobVerdict> {
   const settlementNetwork = await findSettlementNetwork(
     c.env,
     order.requirements.network,

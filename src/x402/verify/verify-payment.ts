@@ -17,7 +17,7 @@ import {
 import { erc1271Abi, PERMIT2_PROXY } from "../evm/contracts.ts";
 import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailableError, readResult } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
-import type { Job, SettleOrder } from "../model/messages.ts";
+import type { SettlementJob, SettleOrder } from "../model/messages.ts";
 import { type PaymentPayload, type PaymentRequirements, parseChainId } from "../model/schemas.ts";
 import type { SettlementNetwork } from "../networks/settlement-network.ts";
 import { encodeSimulation, simulateSettlement } from "./simulate-settlement.ts";
@@ -29,13 +29,13 @@ export interface VerifyRequest {
   payload: PaymentPayload;
   requirements: PaymentRequirements;
   /** ERC-6492 factories that may be called, lower case. */
-  factories: readonly string[];
+  allowedFactories: readonly string[];
   /** Who will send the settlement: the simulation runs as it. */
   sender: string | null;
 }
 
 /** `payer` is in lower case. `isValid`: the settlement would go through now. Reasons are those of the x402 SDK 2.27. */
-export type Verdict =
+export type PaymentVerdict =
   | { isValid: true; payer: string; authorization: Authorization; call: ContractCall }
   | { isValid: false; payer: string | null; invalidReason: string; invalidMessage?: string };
 
@@ -49,7 +49,11 @@ const SETTLE_TIME_SECONDS = 6n;
  * @param now - epoch milliseconds
  * @throws RpcUnavailable when the chain cannot be asked, or the node is on another chain
  */
-export async function verifyPayment(rpc: Rpc, order: VerifyRequest, now: number): Promise<Verdict> {
+export async function verifyPayment(
+  rpc: Rpc,
+  order: VerifyRequest,
+  now: number,
+): Promise<PaymentVerdict> {
   const { payload, requirements } = order;
   let authorization: Authorization;
   try {
@@ -64,7 +68,7 @@ export async function verifyPayment(rpc: Rpc, order: VerifyRequest, now: number)
     };
   }
   const payer = authorization.from.toLowerCase();
-  const toInvalidVerdict = (invalidReason: string, invalidMessage?: string): Verdict => ({
+  const toInvalidVerdict = (invalidReason: string, invalidMessage?: string): PaymentVerdict => ({
     isValid: false,
     payer,
     invalidReason,
@@ -83,7 +87,7 @@ export async function verifyPayment(rpc: Rpc, order: VerifyRequest, now: number)
     authorization,
   );
   const byKey = await isSignedByKey(digest, authorization);
-  const unmet = findTermsProblem(authorization, requirements, now);
+  const unmet = findUnmetRequirement(authorization, requirements, now);
   // What can still be refused is not simulated; of all others, one request says everything.
   const plain = byKey && unmet === null ? encodeSettlement(asset, authorization) : null;
   const trial = plain && encodeSimulation(plain, order.sender);
@@ -97,7 +101,7 @@ export async function verifyPayment(rpc: Rpc, order: VerifyRequest, now: number)
   const deployment =
     authorization.kind === "eip3009" ? readDeployment(authorization.signature) : null;
   const isCounterfactual = deployment !== null && !payerHasCode;
-  if (isCounterfactual && !order.factories.includes(deployment.factory))
+  if (isCounterfactual && !order.allowedFactories.includes(deployment.factory))
     return toInvalidVerdict("eip6492_factory_not_allowed");
 
   const signed =
@@ -150,7 +154,7 @@ function findMismatch(
 }
 
 /** What is wrong with the terms that were signed. */
-function findTermsProblem(
+function findUnmetRequirement(
   authorization: Authorization,
   requirements: PaymentRequirements,
   now: number,
@@ -217,7 +221,7 @@ export async function readSignatureFacts(
     ...(also ? [also] : []),
   ]);
   if (chainId instanceof RpcRefusal) throw chainId;
-  const chain = readResult(results.count, chainId);
+  const chain = readResult(results.smallQuantity, chainId);
   if (chain !== parseChainId(network))
     throw new RpcUnavailableError(`the RPC node is on chain ${chain}, not ${network}`);
   return {
@@ -231,7 +235,7 @@ function hasCode(code: unknown): boolean {
   return readResult(results.bytes, code) !== "0x";
 }
 
-const ERC1271_MAGIC = "0x1626ba7e";
+const ERC1271_MAGIC_VALUE = "0x1626ba7e";
 
 /** Whether the authorization's signature, of exactly 65 bytes, recovers to its payer. */
 export async function isSignedByKey(digest: Hex, authorization: Authorization): Promise<boolean> {
@@ -260,7 +264,7 @@ export async function isSignedByContract(
   try {
     const call = { to: authorization.from, data };
     const answer = await rpc.call(results.bytes, "eth_call", call, "latest");
-    return answer.toLowerCase().startsWith(ERC1271_MAGIC);
+    return answer.toLowerCase().startsWith(ERC1271_MAGIC_VALUE);
   } catch (error) {
     if (error instanceof RpcRefusal && error.isRevert) return false;
     throw error;
@@ -268,9 +272,9 @@ export async function isSignedByContract(
 }
 
 /** A verdict, with the wallet's job when the payment can be settled. */
-export type PreparedJob =
-  | { isValid: true; payer: string; job: Job }
-  | Extract<Verdict, { isValid: false }>;
+export type JobVerdict =
+  | { isValid: true; payer: string; job: SettlementJob }
+  | Extract<PaymentVerdict, { isValid: false }>;
 
 /**
  * Verifies a payment on the chain it names.
@@ -284,16 +288,20 @@ export async function prepareJob(
   order: Pick<SettleOrder, "attemptId" | "payload" | "requirements">,
   now: number,
   signBefore: number,
-): Promise<PreparedJob> {
+): Promise<JobVerdict> {
   const { network, facilitator, rpc } = settlementNetwork;
   const { payload, requirements } = order;
   const factories = JSON.parse(network.eip6492Factories) as string[];
   const sender = facilitator.address;
-  const verdict = await verifyPayment(rpc, { payload, requirements, factories, sender }, now);
+  const verdict = await verifyPayment(
+    rpc,
+    { payload, requirements, allowedFactories: factories, sender },
+    now,
+  );
   if (!verdict.isValid) return verdict;
 
   const { authorization, call, payer } = verdict;
-  const job: Job = {
+  const job: SettlementJob = {
     id: order.attemptId,
     ...call,
     kind: authorization.kind,

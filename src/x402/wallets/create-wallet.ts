@@ -1,17 +1,21 @@
 import { and, desc, eq, inArray, isNull, lt } from "drizzle-orm";
 import type { Hex } from "viem";
-import { db, violates } from "../../db/client.ts";
+import { openDb, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { seal } from "../../db/sealed.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import { requireNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently } from "../../http/idempotency.ts";
 import { loadViem } from "../../packages.ts";
 import { x402Wallet } from "../model/tables.ts";
-import { findNetwork, toPrivateKeyPlace, type WalletRow } from "../networks/settlement-network.ts";
+import {
+  findNetwork,
+  toPrivateKeyEncryptionContext,
+  type WalletRow,
+} from "../networks/settlement-network.ts";
 
 export interface NewWallet {
   caip2Network: string;
@@ -29,7 +33,7 @@ export interface NewWallet {
  */
 export async function createWallet(c: AppContext, body: NewWallet, now: number) {
   requireNetwork(c.var.caller, body.caip2Network, "caip2Network");
-  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   if (!(await findNetwork(core, body.caip2Network)))
     throw new ApiError(404, `caip2Network: there is no network ${body.caip2Network}`);
 
@@ -48,7 +52,7 @@ export async function createWallet(c: AppContext, body: NewWallet, now: number) 
       caip2Id: body.caip2Network,
       address,
       type: body.type,
-      privateKey: await seal(c.env, toPrivateKeyPlace(id), privateKey),
+      privateKey: await seal(c.env, toPrivateKeyEncryptionContext(id), privateKey),
       note: body.note,
       createdById: c.var.caller.id,
       createdAt: now,
@@ -89,7 +93,7 @@ export async function listWallets(c: AppContext, query: WalletQuery) {
 /** The same, as they are stored. */
 export function readWallets(c: AppContext, query: WalletQuery): Promise<WalletRow[]> {
   const { caller } = c.var;
-  return db(c.env, undefined, { deadline: c.var.deadline })
+  return openDb(c.env, undefined, { deadline: c.var.deadline })
     .orm.select()
     .from(x402Wallet)
     .where(
@@ -116,7 +120,7 @@ function renderWallet({ id, caip2Id, address, type, note, createdById, ...row }:
     type,
     note,
     createdById,
-    createdAt: isoTime(row.createdAt),
-    updatedAt: isoTime(row.updatedAt),
+    createdAt: toIsoTime(row.createdAt),
+    updatedAt: toIsoTime(row.updatedAt),
   };
 }

@@ -1,9 +1,9 @@
 import { inArray } from "drizzle-orm";
-import { type Database, db } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import type { AppContext } from "../../http/context.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { log } from "../../log.ts";
-import { within } from "../../timeout.ts";
+import { withTimeout } from "../../timeout.ts";
 import {
   decodeBalance,
   decodeDecimals,
@@ -18,12 +18,12 @@ import { type NetworkRow, openRpc, type WalletRow } from "../networks/settlement
 import { readWallets, type WalletQuery } from "./create-wallet.ts";
 
 /** Nodes count calls, so balances are cached. */
-const CACHED_MS = 30_000;
-const MAX_CACHED = 1_000;
+const CACHE_TTL_MS = 30_000;
+const MAX_CACHED_WALLETS = 1_000;
 /** Tokens that are read of a wallet, besides the native coin. */
 const MAX_TOKENS = 8;
 /** A silent node must not delay the balances of other networks. */
-const READ_MS = 7_000;
+const READ_TIMEOUT_MS = 7_000;
 
 interface AssetBalance {
   /** `native`, or the token's address. */
@@ -34,21 +34,21 @@ interface AssetBalance {
 }
 
 /** Balances of a wallet. */
-interface Reading {
+interface WalletReading {
   /** Epoch milliseconds. Null: the reading failed. */
-  at: number | null;
+  readAt: number | null;
   /** Reason of a failed reading, for people. Null: no failure. */
   error: string | null;
   assets: AssetBalance[];
 }
 
 /** A wallet and the assets to read, which is also the cache key. */
-interface Question {
+interface BalanceQuery {
   wallet: WalletRow;
   assets: string[];
 }
 
-const cache = new Map<string, { until: number; reading: Reading }>();
+const cache = new Map<string, { until: number; reading: WalletReading }>();
 
 /**
  * What managed EVM wallets hold: the native coin, the network's default asset, and the assets of rules
@@ -57,14 +57,14 @@ const cache = new Map<string, { until: number; reading: Reading }>();
  * @param now - epoch milliseconds
  */
 export async function listBalances(c: AppContext, query: WalletQuery, now: number) {
-  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const wallets = await readWallets(c, query);
   const [networks, rules] = await Promise.all([
     networksOf(core, wallets),
-    watchedAssets(core, wallets),
+    readWatchedAssets(core, wallets),
   ]);
   const walletsByNetwork = Map.groupBy(wallets, ({ caip2Id }) => caip2Id);
-  const found = new Map<string, Reading>();
+  const found = new Map<string, WalletReading>();
   await Promise.all(
     [...walletsByNetwork].map(async ([caip2Id, members]) => {
       const network = networks.get(caip2Id);
@@ -77,25 +77,25 @@ export async function listBalances(c: AppContext, query: WalletQuery, now: numbe
         ? await readCached(c, network, questions, now)
         : questions.map(() => toFailedReading("The network is disabled"));
       for (const [i, { id }] of members.entries())
-        found.set(id, readings[i] ?? toFailedReading(UNREAD));
+        found.set(id, readings[i] ?? toFailedReading(UNREAD_MESSAGE));
     }),
   );
   return wallets.map(({ id, caip2Id, address }) => {
-    const { at, error, assets } = found.get(id) ?? toFailedReading(UNREAD);
+    const { readAt: at, error, assets } = found.get(id) ?? toFailedReading(UNREAD_MESSAGE);
     return {
       evmWalletId: id,
       caip2Network: caip2Id,
       address,
-      readAt: at === null ? null : isoTime(at),
+      readAt: at === null ? null : toIsoTime(at),
       error,
       Assets: assets,
     };
   });
 }
 
-const UNREAD = "The network's RPC node did not answer";
+const UNREAD_MESSAGE = "The network's RPC node did not answer";
 
-const toFailedReading = (error: string): Reading => ({ at: null, error, assets: [] });
+const toFailedReading = (error: string): WalletReading => ({ readAt: null, error, assets: [] });
 
 async function networksOf(core: Database, wallets: readonly WalletRow[]) {
   const ids = [...new Set(wallets.map(({ caip2Id }) => caip2Id))];
@@ -104,7 +104,7 @@ async function networksOf(core: Database, wallets: readonly WalletRow[]) {
 }
 
 /** Tokens that rules watch, by wallet. */
-async function watchedAssets(core: Database, wallets: readonly WalletRow[]) {
+async function readWatchedAssets(core: Database, wallets: readonly WalletRow[]) {
   const { walletId, unit } = x402BalanceRule;
   const ids = wallets.map(({ id }) => id);
   const rows = await core.orm
@@ -120,37 +120,37 @@ async function watchedAssets(core: Database, wallets: readonly WalletRow[]) {
 async function readCached(
   c: AppContext,
   network: NetworkRow,
-  questions: readonly Question[],
+  questions: readonly BalanceQuery[],
   now: number,
-): Promise<Reading[]> {
+): Promise<WalletReading[]> {
   // A network whose settings have changed since is another one.
-  const keyOf = ({ wallet, assets }: Question) =>
+  const keyOf = ({ wallet, assets }: BalanceQuery) =>
     JSON.stringify([network.id, network.updatedAt, wallet.address, assets]);
-  const isCached = (question: Question) => (cache.get(keyOf(question))?.until ?? 0) > now;
+  const isCached = (question: BalanceQuery) => (cache.get(keyOf(question))?.until ?? 0) > now;
   const uncached = questions.filter((question) => !isCached(question));
   const readings = await readOrFail(c, network, uncached, now);
-  if (cache.size + uncached.length > MAX_CACHED) cache.clear();
+  if (cache.size + uncached.length > MAX_CACHED_WALLETS) cache.clear();
   for (const [i, question] of uncached.entries()) {
     const reading = readings[i];
-    if (reading) cache.set(keyOf(question), { until: now + CACHED_MS, reading });
+    if (reading) cache.set(keyOf(question), { until: now + CACHE_TTL_MS, reading });
   }
   return questions.map(
     (question) =>
       readings[uncached.indexOf(question)] ??
       cache.get(keyOf(question))?.reading ??
-      toFailedReading(UNREAD),
+      toFailedReading(UNREAD_MESSAGE),
   );
 }
 
 async function readOrFail(
   c: AppContext,
   network: NetworkRow,
-  questions: readonly Question[],
+  questions: readonly BalanceQuery[],
   now: number,
-): Promise<Reading[]> {
+): Promise<WalletReading[]> {
   if (questions.length === 0) return [];
   try {
-    return await within(READ_MS, readNow(c, network, questions, now), () => {
+    return await withTimeout(READ_TIMEOUT_MS, readNow(c, network, questions, now), () => {
       throw new RpcUnavailableError("the RPC node takes too long", { timedOut: true });
     });
   } catch (error) {
@@ -158,7 +158,7 @@ async function readOrFail(
     const { caip2Id } = network;
     const { requestId } = c.var;
     log("warn", "x402.balances_unread", { caip2Id, requestId, error: error.message });
-    return questions.map(() => toFailedReading(UNREAD));
+    return questions.map(() => toFailedReading(UNREAD_MESSAGE));
   }
 }
 
@@ -166,9 +166,9 @@ async function readOrFail(
 async function readNow(
   c: AppContext,
   network: NetworkRow,
-  questions: readonly Question[],
+  questions: readonly BalanceQuery[],
   now: number,
-): Promise<Reading[]> {
+): Promise<WalletReading[]> {
   const rpc = await openRpc(c.env, network, c.var.deadline);
   const tokens = [...new Set(questions.flatMap(({ assets }) => assets))].filter(
     (asset) => asset !== "native",
@@ -187,7 +187,7 @@ async function readNow(
     return { wallet, asset, balance };
   });
   return questions.map(({ wallet }) => ({
-    at: now,
+    readAt: now,
     error: null,
     assets: balances
       .filter((one) => one.wallet === wallet)

@@ -1,18 +1,18 @@
 import { and, eq } from "drizzle-orm";
-import { type Database, db, violates } from "../../db/client.ts";
+import { type Database, openDb, violates } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
-import { isoTime } from "../../http/envelope.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently } from "../../http/idempotency.ts";
 import { log } from "../../log.ts";
 import {
-  type BalanceReports,
+  type BalanceReporter,
   findDueRules,
   writeBalances,
 } from "../../wallets/rules/check-rules.ts";
-import { listRules, newRule, openWriter } from "../../wallets/rules/rule-store.ts";
+import { createRuleRow, listRules, openRuleDatabase } from "../../wallets/rules/rule-store.ts";
 import type { BalanceRuleRow } from "../../wallets/rules/tables.ts";
 import { decodeBalance, encodeBalanceCall, toRpcUnavailableError } from "../evm/balance.ts";
 import { RpcRefusal } from "../evm/rpc.ts";
@@ -25,7 +25,7 @@ import {
 } from "../networks/settlement-network.ts";
 
 /** Time of a check, of which a silent node takes eight seconds. */
-const CHECK_MS = 30_000;
+const CHECK_TIMEOUT_MS = 30_000;
 
 /**
  * Creates the rule for a wallet and an asset, or changes its threshold.
@@ -38,7 +38,7 @@ export async function saveBalanceRule(
   body: { evmWalletId: string; asset: string; threshold: string },
   now: number,
 ) {
-  const core = openWriter(c);
+  const core = openRuleDatabase(c);
   if (!(await findWallet(core, body.evmWalletId)))
     throw new ApiError(404, "evmWalletId: there is no such wallet");
   const { evmWalletId: walletId, asset: unit, threshold } = body;
@@ -47,7 +47,7 @@ export async function saveBalanceRule(
       .select()
       .from(x402BalanceRule)
       .where(and(eq(x402BalanceRule.walletId, walletId), eq(x402BalanceRule.unit, unit)));
-    const rule = newRule(c, { walletId, unit, enabled: true }, now);
+    const rule = createRuleRow(c, { walletId, unit, enabled: true }, now);
     const row: BalanceRuleRow = stored
       ? { ...stored, threshold, updatedAt: now }
       : { ...rule, threshold, status: "Unknown", sequence: 0 };
@@ -57,7 +57,7 @@ export async function saveBalanceRule(
           .set({ threshold, updatedAt: now })
           .where(eq(x402BalanceRule.id, row.id))
       : core.orm.insert(x402BalanceRule).values(row);
-    const answer = render(row);
+    const answer = toBalanceRuleRecord(row);
     const entry = { action: "x402-low-balance.save", target: walletId, detail: body, now } as const;
     try {
       await commitWithAudit(c, core, entry, [...(await remember(answer)), write.toSQL()]);
@@ -72,21 +72,21 @@ export async function saveBalanceRule(
 
 /** Rules, newest first. */
 export async function listBalanceRules(c: AppContext, query: Parameters<typeof listRules>[2]) {
-  return (await listRules(c, x402BalanceRule, query)).map(render);
+  return (await listRules(c, x402BalanceRule, query)).map(toBalanceRuleRecord);
 }
 
-function render({ id, walletId, unit, threshold, status, checkedAt }: BalanceRuleRow) {
+function toBalanceRuleRecord({ id, walletId, unit, threshold, status, checkedAt }: BalanceRuleRow) {
   return {
     id,
     evmWalletId: walletId,
     asset: unit,
     threshold,
     state: status,
-    checkedAt: checkedAt === null ? null : isoTime(checkedAt),
+    checkedAt: checkedAt === null ? null : toIsoTime(checkedAt),
   };
 }
 
-const REPORTS: BalanceReports<WalletRow> = {
+const BALANCE_REPORTER: BalanceReporter<WalletRow> = {
   rules: x402BalanceRule,
   countsChanges: true,
   toEvent: ({ unit: asset, threshold }, { id, caip2Id, address, createdById }, balance) => ({
@@ -103,11 +103,14 @@ const REPORTS: BalanceReports<WalletRow> = {
  * failing node leaves only its own network's rules as they are; a refused call, only its rule.
  */
 export async function checkBalances(env: Env, requestId: string): Promise<void> {
-  const core = db(env, undefined, { writes: "idempotent", deadline: Date.now() + CHECK_MS });
+  const core = openDb(env, undefined, {
+    writes: "idempotent",
+    deadline: Date.now() + CHECK_TIMEOUT_MS,
+  });
   const networks = await core.orm.select().from(x402Network).where(eq(x402Network.isEnabled, true));
   await Promise.all(
     networks.map((network) =>
-      checkNetwork(env, core, network, requestId).catch((error: unknown) => {
+      checkNetworkBalances(env, core, network, requestId).catch((error: unknown) => {
         const { caip2Id } = network;
         log("warn", "x402.balances_unchecked", { caip2Id, requestId, error: String(error) });
       }),
@@ -116,7 +119,7 @@ export async function checkBalances(env: Env, requestId: string): Promise<void> 
 }
 
 /** One request to the node for all rules of its network. */
-async function checkNetwork(
+async function checkNetworkBalances(
   env: Env,
   core: Database,
   network: NetworkRow,
@@ -126,7 +129,7 @@ async function checkNetwork(
   const ofNetwork = eq(caip2Id, network.caip2Id);
   const due = await findDueRules(core, x402BalanceRule, x402Wallet, caip2Id, ofNetwork);
   if (due.length === 0) return;
-  const rpc = await openRpc(env, network, Date.now() + CHECK_MS);
+  const rpc = await openRpc(env, network, Date.now() + CHECK_TIMEOUT_MS);
   const answers = await rpc.callBatch(
     due.map(({ rule, wallet }) => encodeBalanceCall(wallet.address, rule.unit)),
   );
@@ -143,5 +146,5 @@ async function checkNetwork(
     const about = { caip2Id: network.caip2Id, requestId, refused, error: String(refusal) };
     log("warn", "x402.calls_refused", about);
   }
-  await writeBalances(env, core, REPORTS, found, { requestId, now: Date.now() });
+  await writeBalances(env, core, BALANCE_REPORTER, found, { requestId, now: Date.now() });
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
-import { described, named, recordId, responseText, timestamp } from "../../http/openapi/fields.ts";
-import { limit, page, text } from "../../http/openapi/parameters.ts";
+import { described, idField, named, textField, timestampField } from "../../http/openapi/fields.ts";
+import { limitParameter, pageParameters, textParameter } from "../../http/openapi/parameters.ts";
 import {
   addressResponse,
   caip2,
@@ -19,12 +19,12 @@ import { createWallet, listWallets } from "./create-wallet.ts";
 import { listBalances } from "./list-balances.ts";
 import { listBalanceRules, saveBalanceRule } from "./low-balance.ts";
 
-const PRIVATE_KEY = `0x${"4f7a".repeat(16)}`;
+const EXAMPLE_PRIVATE_KEY = `0x${"4f7a".repeat(16)}`;
 
-const createBody = z.object({
+const createWalletBody = z.object({
   caip2Network: caip2,
   type: evmWalletType,
-  note: described(text(250).nullable().default(null), "Note about the wallet.", "Buyer"),
+  note: described(textParameter(250).nullable().default(null), "Note about the wallet.", "Buyer"),
   privateKey: described(
     z
       .string()
@@ -32,7 +32,7 @@ const createBody = z.object({
       .meta({ format: "secp256k1-key" })
       .optional(),
     "Key of the wallet to import. Without a key, the service creates a new wallet.",
-    PRIVATE_KEY,
+    EXAMPLE_PRIVATE_KEY,
   ),
 });
 
@@ -43,7 +43,7 @@ const createdWallet = named(
     ...walletFields,
     privateKey: nullableText(
       "Key of a new wallet. Only this response contains the key. Null: the wallet was imported.",
-      PRIVATE_KEY,
+      EXAMPLE_PRIVATE_KEY,
     ),
   }),
 );
@@ -58,10 +58,10 @@ const rule = named(
   "X402BalanceRule",
   "A rule that watches an EVM wallet's balance.",
   z.object({
-    id: recordId("the rule", "01m80ye3b5d7f9h1k3m6p8r0t2"),
-    evmWalletId: recordId("the wallet", EXAMPLE_WALLET_ID),
-    asset: responseText(assetText, "native"),
-    threshold: responseText(thresholdText, "50000000"),
+    id: idField("the rule", "01m80ye3b5d7f9h1k3m6p8r0t2"),
+    evmWalletId: idField("the wallet", EXAMPLE_WALLET_ID),
+    asset: textField(assetText, "native"),
+    threshold: textField(thresholdText, "50000000"),
     state: described(
       named(
         "X402BalanceState",
@@ -72,7 +72,7 @@ const rule = named(
       "Healthy",
     ),
     checkedAt: described(
-      timestamp("").nullable(),
+      timestampField("").nullable(),
       "When it was last checked; null before.",
       "2026-11-22T06:17:26.922Z",
     ),
@@ -84,12 +84,12 @@ const lowBalance = named(
   "X402WalletLowBalance",
   "A balance that fell below its threshold.",
   z.object({
-    evmWalletId: recordId("the wallet", EXAMPLE_WALLET_ID),
+    evmWalletId: idField("the wallet", EXAMPLE_WALLET_ID),
     caip2Network: caip2,
     address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
-    asset: responseText(assetText, "native"),
-    threshold: responseText("The threshold, in minor units.", "50000000"),
-    balance: responseText("What it holds, in minor units.", "49000000"),
+    asset: textField(assetText, "native"),
+    threshold: textField("The threshold, in minor units.", "50000000"),
+    balance: textField("What it holds, in minor units.", "49000000"),
   }),
 );
 
@@ -97,11 +97,11 @@ const walletBalances = named(
   "X402WalletBalances",
   "Balances of a managed EVM wallet.",
   z.object({
-    evmWalletId: recordId("the wallet", EXAMPLE_WALLET_ID),
+    evmWalletId: idField("the wallet", EXAMPLE_WALLET_ID),
     caip2Network: caip2,
     address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
     readAt: described(
-      timestamp("").nullable(),
+      timestampField("").nullable(),
       "Time of the reading, at most 30 seconds ago. Null: the reading failed.",
       "2026-11-22T06:17:26.922Z",
     ),
@@ -115,7 +115,7 @@ const walletBalances = named(
           "X402AssetBalance",
           "Balance of one asset.",
           z.object({
-            asset: responseText(assetText, "native"),
+            asset: textField(assetText, "native"),
             decimals: described(
               z.int().min(0).max(255).nullable(),
               "Decimals of the asset. Null: the token reports none.",
@@ -134,7 +134,7 @@ const walletBalances = named(
 );
 
 /** `/x402/wallets` and the rules that watch their balances. */
-export function walletRoutes(router: Router): void {
+export function registerWalletRoutes(router: Router): void {
   router.events.push({
     kind: "X402_WALLET_LOW_BALANCE",
     summary: "The balance of an EVM wallet fell below its threshold",
@@ -152,7 +152,7 @@ export function walletRoutes(router: Router): void {
       tag: "x402",
       summary: "Lists managed EVM wallets, newest first",
       description: "A key that is no Admin sees the wallets that it created.",
-      query: z.object({ ...page, caip2Network: caip2Filter }),
+      query: z.object({ ...pageParameters, caip2Network: caip2Filter }),
       data: z.object({ Wallets: described(z.array(walletRecord), "The wallets.") }),
     },
     async (c, { query }) => ({ Wallets: await listWallets(c, query) }),
@@ -171,10 +171,14 @@ export function walletRoutes(router: Router): void {
       description:
         "Lists the wallets of `GET /x402/wallets`. Each balance is at most 30 seconds old. If an RPC node fails, only its wallets have an `error`.",
       query: z.object({
-        ...page,
-        limit: limit(20),
+        ...pageParameters,
+        limit: limitParameter(20),
         caip2Network: caip2Filter,
-        id: described(text().optional(), "Only the wallet with this id.", EXAMPLE_WALLET_ID),
+        id: described(
+          textParameter().optional(),
+          "Only the wallet with this id.",
+          EXAMPLE_WALLET_ID,
+        ),
       }),
       data: z.object({ Balances: described(z.array(walletBalances), "Balances of each wallet.") }),
     },
@@ -192,7 +196,7 @@ export function walletRoutes(router: Router): void {
       tag: "x402",
       summary: "Creates or imports a managed EVM wallet",
       description: "Only this response contains the key of a new wallet.",
-      body: createBody,
+      body: createWalletBody,
       idempotent: true,
       data: createdWallet,
       errors: {
@@ -214,7 +218,7 @@ export function walletRoutes(router: Router): void {
       scope: "admin",
       tag: "x402",
       summary: "Lists the rules that watch wallet balances, newest first",
-      query: z.object(page),
+      query: z.object(pageParameters),
       data: z.object({ Rules: described(z.array(rule), "The rules.") }),
     },
     async (c, { query }) => ({ Rules: await listBalanceRules(c, query) }),
@@ -233,7 +237,7 @@ export function walletRoutes(router: Router): void {
       description:
         "A balance that falls below the threshold causes one X402_WALLET_LOW_BALANCE event.",
       body: z.strictObject({
-        evmWalletId: described(text(), "Id of the wallet.", EXAMPLE_WALLET_ID),
+        evmWalletId: described(textParameter(), "Id of the wallet.", EXAMPLE_WALLET_ID),
         asset: described(nativeOrToken.default("native"), assetText, "native"),
         threshold: described(tokenAmount(), thresholdText, "50000000"),
       }),

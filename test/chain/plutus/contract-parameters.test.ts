@@ -8,7 +8,7 @@ import {
   encodePolicyParameters,
 } from "../../../src/chain/plutus/contract-parameters.ts";
 import { encodePlutusData, type PlutusData } from "../../../src/chain/plutus/data.ts";
-import { BitWriter, TERM, TERM_BITS, writeData } from "../../../src/chain/plutus/flat.ts";
+import { BitWriter, TERM_BITS, TERM_TAGS, writeData } from "../../../src/chain/plutus/flat.ts";
 import { ScriptError } from "../../../src/chain/plutus/script.ts";
 
 const ADMINS = [
@@ -40,8 +40,8 @@ const hexOf = (data: PlutusData) => bytesToHex(encodePlutusData(data));
 function template(parameters: readonly Uint8Array[]): Uint8Array {
   const to = new BitWriter();
   for (const part of [1, 1, 0]) to.write(part, 8);
-  for (const _ of parameters) to.write(TERM.application, TERM_BITS);
-  to.write(TERM.error, TERM_BITS);
+  for (const _ of parameters) to.write(TERM_TAGS.application, TERM_BITS);
+  to.write(TERM_TAGS.error, TERM_BITS);
   for (const parameter of parameters) writeData(to, parameter);
   to.align();
   return encodeBytes(to.toBytes());

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { encodeArray, encodeBytes } from "../../../src/chain/cbor.ts";
 import { bytesToHex } from "../../../src/chain/hex.ts";
 import { encodePlutusData } from "../../../src/chain/plutus/data.ts";
-import { BitWriter, TERM, TERM_BITS, writeData } from "../../../src/chain/plutus/flat.ts";
+import { BitWriter, TERM_BITS, TERM_TAGS, writeData } from "../../../src/chain/plutus/flat.ts";
 import {
   hashScript,
   parseScript,
@@ -28,16 +28,16 @@ const tag = (to: BitWriter, term: number) => to.write(term, TERM_BITS);
 /** `[(error) p1 p2 …]` */
 const applied = (...parameters: Uint8Array[]) =>
   script((to) => {
-    for (const _ of parameters) tag(to, TERM.application);
-    tag(to, TERM.error);
+    for (const _ of parameters) tag(to, TERM_TAGS.application);
+    tag(to, TERM_TAGS.error);
     for (const parameter of parameters) writeData(to, parameter);
   });
 
 /** `(case (constr NUMBER p1 p2 …) BRANCH …)`, each branch an error. */
 const inCase = (number: number, branches: number, ...parameters: Uint8Array[]) =>
   script((to) => {
-    tag(to, TERM.case);
-    tag(to, TERM.constr);
+    tag(to, TERM_TAGS.case);
+    tag(to, TERM_TAGS.constr);
     to.write(number, 8);
     for (const parameter of parameters) {
       to.write(1, 1);
@@ -46,7 +46,7 @@ const inCase = (number: number, branches: number, ...parameters: Uint8Array[]) =
     to.write(0, 1);
     for (let i = 0; i < branches; i++) {
       to.write(1, 1);
-      tag(to, TERM.error);
+      tag(to, TERM_TAGS.error);
     }
     to.write(0, 1);
   });
@@ -54,13 +54,13 @@ const inCase = (number: number, branches: number, ...parameters: Uint8Array[]) =
 /** `[TERM 1]` with a term that the function writes. */
 const around = (write: (to: BitWriter) => void) =>
   script((to) => {
-    tag(to, TERM.application);
+    tag(to, TERM_TAGS.application);
     write(to);
     writeData(to, ONE);
   });
 
 const constantOf = (to: BitWriter, ...types: number[]) => {
-  tag(to, TERM.constant);
+  tag(to, TERM_TAGS.constant);
   for (const type of types) to.write((1 << 4) | type, 5);
   to.write(0, 1);
 };
@@ -81,7 +81,7 @@ describe("the parameters of a script", () => {
     ["no byte string", encodeArray([])],
     ["an empty program", encodeBytes(new Uint8Array(0))],
     ["a program without a term", script(() => {})],
-    ["a script without parameters", script((to) => tag(to, TERM.error))],
+    ["a script without parameters", script((to) => tag(to, TERM_TAGS.error))],
     ["a script with fewer parameters", applied(ONE)],
     ["a case with fewer", inCase(0, 1, ONE)],
     ["a case of another constructor", inCase(1, 1, ONE, ONE)],
@@ -90,7 +90,8 @@ describe("the parameters of a script", () => {
     [
       "a parameter that is no data",
       script((to) => {
-        for (const term of [TERM.application, TERM.application, TERM.error]) tag(to, term);
+        for (const term of [TERM_TAGS.application, TERM_TAGS.application, TERM_TAGS.error])
+          tag(to, term);
         for (const _ of [1, 2]) constantOf(to, 3);
       }),
     ],
@@ -124,7 +125,7 @@ describe("the parameters of a script", () => {
 
   it("are not looked for behind a list of lists of lists, however deep", () => {
     const hostile = around((to) => {
-      tag(to, TERM.constant);
+      tag(to, TERM_TAGS.constant);
       for (let i = 0; i < 20_000; i++) for (const type of [7, 5]) to.write((1 << 4) | type, 5);
     });
     expect(() => replaceParameters(hostile, [ONE])).toThrow(

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createBlockfrost } from "../../../src/chain/provider/blockfrost.ts";
-import { type CallBudget, hashAt, ProviderError } from "../../../src/chain/provider/provider.ts";
+import { createBlockfrostProvider } from "../../../src/chain/provider/blockfrost.ts";
+import {
+  blockHashAt,
+  type CallBudget,
+  ProviderError,
+} from "../../../src/chain/provider/provider.ts";
 import type { RequesterOptions } from "../../../src/chain/provider/request.ts";
 import { decodeTransaction } from "../../../src/chain/transaction/decode-transaction.ts";
 import { TestChain } from "../../support/chain.ts";
@@ -35,7 +39,7 @@ function provider(answers: Answer[], options: Partial<RequesterOptions> = {}) {
       events.push(`refused until ${until}`);
     },
   };
-  const client = createBlockfrost({
+  const client = createBlockfrostProvider({
     baseUrl: "https://provider.example/api/v0",
     projectId: KEY,
     budget,
@@ -72,7 +76,7 @@ describe("a Blockfrost provider reads", () => {
     const previous = provider([json({ ...BLOCK, previous_block: "0b".repeat(32) })]).client;
     const tip = { height, hash, slot, time, previousHash: "0b".repeat(32) };
     expect(await previous.latestBlock()).toEqual(tip);
-    expect([0, -1, -2].map((below) => hashAt(tip, height + below))).toEqual([
+    expect([0, -1, -2].map((below) => blockHashAt(tip, height + below))).toEqual([
       hash,
       tip.previousHash,
       undefined,
@@ -235,7 +239,7 @@ describe("a Blockfrost provider tries again", () => {
 describe("a tip of the future", () => {
   const tipIn = (seconds: number, clock?: "wall" | "tip") => {
     const tip = { ...BLOCK, time: NOW / 1_000 + seconds };
-    const client = createBlockfrost(
+    const client = createBlockfrostProvider(
       {
         ...{ baseUrl: "https://provider.example/api/v0", projectId: KEY, now: () => NOW },
         fetch: async () => Response.json(tip),
@@ -367,7 +371,7 @@ describe("on the local chain", () => {
     const [step] = await chain.act([
       { do: "lock", as: "x", version: "Web3ChainV2", seller: "seller-0", buyer: "buyer-0" },
     ]);
-    const client = createBlockfrost({ baseUrl: chain.url, projectId: KEY });
+    const client = createBlockfrostProvider({ baseUrl: chain.url, projectId: KEY });
     const address = contracts.find(({ type }) => type === "Web3ChainV2")?.address ?? "";
 
     const page = await client.addressTransactions(address, { from: 0, page: 1, count: 100 });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { createBlockfrost } from "../../../src/chain/provider/blockfrost.ts";
+import { createBlockfrostProvider } from "../../../src/chain/provider/blockfrost.ts";
 import {
   EvaluationUnavailableError,
   ProviderError,
@@ -17,7 +17,7 @@ beforeAll(async () => {
   chain = await TestChain.create();
 });
 
-const client = () => createBlockfrost({ baseUrl: chain.url, projectId: "local" });
+const client = () => createBlockfrostProvider({ baseUrl: chain.url, projectId: "local" });
 
 /** What becomes of a call that the provider answers so. */
 async function thrownBy(

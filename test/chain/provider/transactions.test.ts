@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createBlockfrost } from "../../../src/chain/provider/blockfrost.ts";
+import { createBlockfrostProvider } from "../../../src/chain/provider/blockfrost.ts";
 import { ProviderError } from "../../../src/chain/provider/provider.ts";
 import { MAX_UTXOS } from "../../../src/chain/provider/transactions.ts";
 
@@ -10,7 +10,7 @@ const NOW = 1_772_600_767_000;
 function provider(...answers: (() => Response)[]) {
   const requests: Request[] = [];
   const refusals: number[] = [];
-  const client = createBlockfrost({
+  const client = createBlockfrostProvider({
     baseUrl: "https://provider.example/api/v0",
     projectId: "key",
     budget: {
@@ -128,7 +128,7 @@ describe("addressUtxos", () => {
 
   it("shows the newest of more than a thousand, each once while others come in", async () => {
     let all = Array.from({ length: 1_500 }, (_, i) => row(i));
-    const client = createBlockfrost({
+    const client = createBlockfrostProvider({
       ...{ baseUrl: "https://provider.example/api/v0", projectId: "key" },
       async fetch(url) {
         const { searchParams } = new URL(String(url));
@@ -158,7 +158,7 @@ describe("a list that is too large to be read at once", () => {
       amount: [{ unit: "lovelace", quantity: "25000000" }, ...tokens],
       ...{ inline_datum: null, reference_script_hash: null },
     }));
-    const client = createBlockfrost({
+    const client = createBlockfrostProvider({
       ...{ baseUrl: "https://provider.example/api/v0", projectId: "key" },
       async fetch(url) {
         const { searchParams } = new URL(String(url));

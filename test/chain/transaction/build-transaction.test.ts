@@ -183,7 +183,7 @@ describe("a wallet's transaction", () => {
 
   it("without scripts puts nothing at stake, and has no script data", () => {
     const outputs = [output(20_000_000n)];
-    const { payment, cbor } = build(
+    const { selection: payment, cbor } = build(
       outputs,
       plan({ mints: [], outputs: [], metadata: new Map(), requiredSigners: [] }),
     );

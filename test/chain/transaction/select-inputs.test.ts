@@ -173,9 +173,11 @@ describe("The collateral of a transaction", () => {
 
   const collateralOf = (outputs: readonly WalletOutput[], kept: WalletOutput | null = null) => {
     const wallet = { address, outputs, mustSpend: [], collateral: kept };
-    const { payment, fee } = buildTransaction(spending, createInputSelector(wallet, spending), [
-      keys,
-    ]);
+    const { selection: payment, fee } = buildTransaction(
+      spending,
+      createInputSelector(wallet, spending),
+      [keys],
+    );
     if (payment.collateral === null) throw new Error("a script runs without collateral");
     return { ...payment.collateral, fee };
   };
@@ -200,11 +202,11 @@ describe("The collateral of a transaction", () => {
           i === 0 ? { ...one, value: new Map([...one.value, ...tokens]) } : one,
         );
         try {
-          const { inputs, stake, fee } = collateralOf(outputs);
+          const { inputs, totalCollateral: stake, fee } = collateralOf(outputs);
           expect(inputs.length).toBeLessThanOrEqual(PROTOCOL_PARAMETERS.maxCollateralInputs);
           expect(new Set(inputs).size).toBe(inputs.length);
           expect(stake * 100n).toBeGreaterThanOrEqual(fee * PROTOCOL_PARAMETERS.collateralPercent);
-          const returned = createCollateralReturn({ inputs, stake, address });
+          const returned = createCollateralReturn({ inputs, totalCollateral: stake, address });
           const least = computeMinimumCoin(returned, PROTOCOL_PARAMETERS);
           expect(returned.value.get("")).toBeGreaterThanOrEqual(least);
           const taken: Value = new Map([["", stake]]);

@@ -8,7 +8,7 @@ import {
   encodeTag,
 } from "../../../src/chain/cbor.ts";
 import { bytesToHex } from "../../../src/chain/hex.ts";
-import { hash256 } from "../../../src/chain/transaction/encode.ts";
+import { blake2b256 } from "../../../src/chain/transaction/encode.ts";
 import { addWitnesses, readWitnesses } from "../../../src/chain/transaction/witnesses.ts";
 import { runs } from "../../support/effort.ts";
 
@@ -27,7 +27,7 @@ it("signatures come back out of a transaction that keeps its body's bytes", () =
       const signed = addWitnesses(unsigned, all);
       expect(readWitnesses(bytesToHex(signed))).toEqual({
         witnesses: all,
-        transaction: bytesToHex(hash256(body)),
+        transaction: bytesToHex(blake2b256(body)),
       });
       expect(readWitnesses(bytesToHex(unsigned))).toBeNull();
     }),

@@ -29,7 +29,7 @@ export const PARAMETERS = {
   plutusV3Costs: (COST_MODELS[2] ?? []).map(BigInt),
 };
 const NOTHING = {
-  ...{ open: [], accepted: new Set<string>(), evaluator: { knowsMempool: true } },
+  ...{ openTransactions: [], acceptedHashes: new Set<string>(), evaluator: { knowsMempool: true } },
   // Shared by all transactions here: one measurement serves every transaction of the same shape.
   measurements: new Measurements(),
 };

@@ -7,7 +7,7 @@ import { decodeEscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts"
 import { bytesToHex } from "../../../src/chain/hex.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { computeMinimumCoin } from "../../../src/chain/transaction/select-inputs.ts";
-import type { Contract } from "../../../src/escrow/model/build-payouts.ts";
+import type { ContractSettings } from "../../../src/escrow/model/build-payouts.ts";
 import type { EscrowRecord } from "../../../src/escrow/model/escrow-record.ts";
 import { STEPS, type Step } from "../../../src/escrow/model/intent.ts";
 import { type Escrow, readEscrow } from "../../../src/escrow/model/read-escrow.ts";
@@ -54,7 +54,7 @@ const ACT_OF: Partial<Record<Step, OperatorAction>> = {
   WithdrawRefund: "withdrawRefund",
 };
 
-function contractOf(type: PaymentSourceType): Contract {
+function contractOf(type: PaymentSourceType): ContractSettings {
   return {
     type,
     address: deploymentOf(type).address,

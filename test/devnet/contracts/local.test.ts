@@ -4,13 +4,13 @@ import { deploy } from "../../../devnet/contracts/deployment.ts";
 import { contracts } from "../../../devnet/contracts/index.ts";
 import { TERMS } from "../../../devnet/contracts/terms.ts";
 import { parseAddress } from "../../../src/chain/address.ts";
-import { LOCAL_CONTRACTS } from "../../../src/sources/contracts/local-contracts.ts";
+import { LOCAL_SCRIPT_HASHES } from "../../../src/sources/contracts/local-contracts.ts";
 
 it("the contracts and policies of the local chain are all refused outside of development", () => {
   const hashes = Object.values(TERMS)
     .map((terms) => deploy(terms, {}))
     .flatMap(({ escrow, policy }) => [escrow.hash, policy.hash]);
-  expect([...LOCAL_CONTRACTS].sort()).toEqual(hashes.sort());
+  expect([...LOCAL_SCRIPT_HASHES].sort()).toEqual(hashes.sort());
 });
 
 it("the contracts of the local chain have addresses and policies of their own", () => {

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { within } from "../../../src/timeout.ts";
+import { withTimeout } from "../../../src/timeout.ts";
 import { type Copy, root, run, WAIT_MS } from "../copies.ts";
 import type { PackedClient } from "../packed-client.ts";
 
@@ -111,7 +111,7 @@ export class Blocks {
   /** Runs a block to its end and answers what it printed. */
   async output(block: Block | undefined, conditions: Conditions = {}): Promise<string> {
     const copy = this.start(block, conditions);
-    const code = await within(WAIT_MS, copy.closed, () => {
+    const code = await withTimeout(WAIT_MS, copy.closed, () => {
       throw new Error(`${block?.name}: no end within ${WAIT_MS} ms\n${copy.stderr}`);
     });
     expect(copy.stderr).toBe("");

@@ -5,7 +5,10 @@ import { until } from "../../../devnet/client/wait.ts";
 import { buy, createPayer } from "../../../devnet/demo/x402/buyer.ts";
 import { PAYEE } from "../../../devnet/demo/x402/resource.ts";
 import { dollarsOf, giveGas } from "../../../devnet/evm/money.ts";
-import { generateSecret, signHeaders } from "../../../src/webhooks/endpoints/signature.ts";
+import {
+  createSignatureHeaders,
+  generateSecret,
+} from "../../../src/webhooks/endpoints/signature.ts";
 import {
   type Address,
   freePort,
@@ -133,7 +136,7 @@ it("docs/webhooks.md has receivers that read what is signed, and nothing else", 
   const secret = generateSecret();
   const body =
     '{"id":"e1","type":"PAYMENT_ON_CHAIN_STATUS_CHANGED","data":{"onChainState":"Withdrawn"}}';
-  const headers = await signHeaders([secret], "e1", Date.now(), body);
+  const headers = await createSignatureHeaders([secret], "e1", Date.now(), body);
   const args = [JSON.stringify({ headers, body, secret })];
   const [standard, own] = blocksOf("webhooks.md", "ts");
   const requests = `

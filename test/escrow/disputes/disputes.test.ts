@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { ADMIN, STRANGER } from "../../../devnet/demo/actors/wallets.ts";
 import { signCoseSign1 } from "../../../src/chain/cose.ts";
 import { hexToBytes } from "../../../src/chain/hex.ts";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { disputeQueue } from "../../../src/escrow/disputes/dispute-queue.ts";
 import { emptyTables } from "../../support/app.ts";
 import { DisputeFixture, native, RESULT } from "../../support/escrow/dispute-fixture.ts";
@@ -73,7 +73,7 @@ describe("a dispute of Web3ChainV2", () => {
     fixture.bindings = { CHAIN_CLOCK: "tip" };
     await disputed.later(24);
     const wakes = (clock: "wall" | "tip") =>
-      disputeQueue.findDueWallets?.(clock)(db(env), Date.now());
+      disputeQueue.findDueWallets?.(clock)(openDb(env), Date.now());
     expect(await wakes("wall")).toEqual([]);
     expect(await wakes("tip")).toHaveLength(1);
     expect(await disputed.drive("nothing")).toMatchObject({ status: 200 });

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, it } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { selectDefaultSigners } from "../../../src/escrow/disputes/administrators.ts";
 import { createDisputeFeature } from "../../../src/escrow/disputes/dispute-feature.ts";
 import { insertProposal, readProposals } from "../../../src/escrow/disputes/store.ts";
@@ -9,7 +9,7 @@ import {
   type ProposalRow,
   type ProposalState,
 } from "../../../src/escrow/disputes/tables.ts";
-import type { Phase } from "../../../src/wallets/model/phases.ts";
+import type { TransactionPhase } from "../../../src/wallets/model/phases.ts";
 import { emptyTables } from "../../support/app.ts";
 import { transaction } from "../../wallets/spending/transactions.ts";
 
@@ -46,7 +46,7 @@ const SENT: ProposalRow = {
 };
 
 interface Outcome {
-  phase: Phase;
+  phase: TransactionPhase;
   becomes: ProposalState;
   /** What its error says; null: it has none. */
   error: string | null;
@@ -81,8 +81,8 @@ const OUTCOMES: Record<"message" | "transaction", Outcome[]> = {
 };
 
 /** What becomes of a proposal when its transaction comes to a phase. */
-async function moved(rows: readonly ProposalRow[], phase: Phase) {
-  const database = db(env, "Preprod", { writes: "idempotent" });
+async function moved(rows: readonly ProposalRow[], phase: TransactionPhase) {
+  const database = openDb(env, "Preprod", { writes: "idempotent" });
   await env.DB.exec("DELETE FROM dispute_proposal; DELETE FROM wallet_task;");
   for (const row of rows) await database.batch(insertProposal(database, row));
   const work = createDisputeFeature({

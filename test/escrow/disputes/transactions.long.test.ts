@@ -4,7 +4,7 @@ import { ADMIN, SELLERS, STRANGER } from "../../../devnet/demo/actors/wallets.ts
 import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
 import { addWitnesses } from "../../../src/chain/transaction/witnesses.ts";
 import { signExtended, type WalletKeys } from "../../../src/chain/wallet-keys.ts";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { listReservedOutputs } from "../../../src/escrow/disputes/store.ts";
 import { emptyTables } from "../../support/app.ts";
 import {
@@ -188,7 +188,7 @@ const drive = (vkey: string, drives: string) =>
   env.DB.prepare("UPDATE managed_wallet SET drives = ? WHERE vkey = ?").bind(drives, vkey).run();
 
 /** Outputs that are kept for proposals that wait. */
-const setAside = async () => [...(await listReservedOutputs(db(env), "Preprod"))];
+const setAside = async () => [...(await listReservedOutputs(openDb(env), "Preprod"))];
 
 const outputOf = (id: string) =>
   env.DB.prepare("SELECT reserved_output FROM dispute_proposal WHERE id = ?")

@@ -6,7 +6,7 @@ import {
   type ChainTransition,
   revertProgress,
 } from "../../../src/escrow/model/advance-progress.ts";
-import { type Side, UNLOCKED_STATE } from "../../../src/escrow/model/escrow-record.ts";
+import { NO_LOCK_STATE, type Side } from "../../../src/escrow/model/escrow-record.ts";
 import {
   AUTOMATIC_REQUESTER,
   IDLE_PROGRESS,
@@ -44,7 +44,7 @@ const pendingTransaction = (txHash: string, spends: string | null): PendingTrans
 const subject = (side: Side, onChainState: OnChainState | null, progress: Partial<Progress>) => ({
   side,
   sourceType: "Web3ChainV2" as const,
-  state: { ...UNLOCKED_STATE, onChainState, utxo: onChainState && "tx0#0" },
+  state: { ...NO_LOCK_STATE, onChainState, utxo: onChainState && "tx0#0" },
   progress: { ...IDLE_PROGRESS, ...progress },
 });
 

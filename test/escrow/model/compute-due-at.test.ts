@@ -3,8 +3,8 @@ import type { OnChainState } from "../../../src/chain/network.ts";
 import { computeDueAt } from "../../../src/escrow/model/compute-due-at.ts";
 import {
   type EscrowRecord,
+  NO_LOCK_STATE,
   type Side,
-  UNLOCKED_STATE,
 } from "../../../src/escrow/model/escrow-record.ts";
 import { IDLE_PROGRESS, type Step } from "../../../src/escrow/model/intent.ts";
 import { makeRecord } from "../../support/sources/records.ts";
@@ -26,7 +26,7 @@ it.each<[Side, Step, OnChainState | null, Time]>([
   "a %s, of which %s is wanted while it is %s, waits until %s",
   (side, step, onChainState, until) => {
     const intent = { id: "w", step, resultHash: null, by: "key-a", since: 1 };
-    const state = { ...UNLOCKED_STATE, onChainState };
+    const state = { ...NO_LOCK_STATE, onChainState };
     const record = makeRecord(side, { state, progress: { ...IDLE_PROGRESS, intent } });
     expect(computeDueAt(record)).toBe(Number(record.terms[until]) + 120_000);
   },

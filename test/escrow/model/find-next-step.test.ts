@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ON_CHAIN_STATES } from "../../../src/chain/network.ts";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { computeDueAt } from "../../../src/escrow/model/compute-due-at.ts";
 import type { ChainState, EscrowRecord, Side } from "../../../src/escrow/model/escrow-record.ts";
 import { findNextStep } from "../../../src/escrow/model/find-next-step.ts";
@@ -169,7 +169,7 @@ describe("GET /purchase", () => {
     const changes = new ChangeSet([], Date.now(), 0);
     const record = makeRecord("purchase", { wallet });
     changes.setProgress(record, progress);
-    await db(env).batch(writeChanges(changes, record));
+    await openDb(env).batch(writeChanges(changes, record));
     const shown = async () => {
       const answer = await app.request(
         "/api/v1/purchase?network=Preprod",
@@ -205,7 +205,7 @@ describe("GET /purchase", () => {
       const onChainState = side === "payment" ? "ResultSubmitted" : "RefundRequested";
       const record = recordIn(side, { onChainState });
       changes.setProgress(record, record.progress);
-      await db(env).batch(writeChanges(changes, record));
+      await openDb(env).batch(writeChanges(changes, record));
       const shown = async (settings: object) => {
         const answer = await app.request(
           `/api/v1/${side}?network=Preprod`,

@@ -4,11 +4,11 @@ import { computeDueAt } from "../../../src/escrow/model/compute-due-at.ts";
 import {
   type ChainState,
   type EscrowRecord,
-  UNLOCKED_STATE,
+  NO_LOCK_STATE,
 } from "../../../src/escrow/model/escrow-record.ts";
 import { IDLE_PROGRESS, type Progress, type Step } from "../../../src/escrow/model/intent.ts";
 import {
-  canBeOvertaken,
+  canBeSpentByOthers,
   findLastDeadline,
   isStepPossible,
   windowOf,
@@ -50,7 +50,7 @@ function recordIn(
   const cooldowns = { sellerCooldown: String(COOLDOWN), buyerCooldown: String(BUYER_COOLDOWN) };
   return makeRecord(more.side ?? "payment", {
     sourceType: V2,
-    state: { ...UNLOCKED_STATE, ...cooldowns, onChainState, ...more.state },
+    state: { ...NO_LOCK_STATE, ...cooldowns, onChainState, ...more.state },
     progress: { ...IDLE_PROGRESS, ...more.progress },
   });
 }
@@ -102,7 +102,7 @@ describe("somebody else", () => {
     ["may authorize a refund at any time", "buyer", "FundsLocked", DISPUTE],
     ["may settle a dispute", "seller", "Disputed", DISPUTE],
   ] as const)("%s", (_, by, state, from) => {
-    expect(canBeOvertaken(recordIn(state), by, at(from))).toBe(true);
+    expect(canBeSpentByOthers(recordIn(state), by, at(from))).toBe(true);
   });
 
   it.each([
@@ -112,7 +112,7 @@ describe("somebody else", () => {
     ["act while the buyer's cooldown lasts", "seller", "FundsLocked", BUYER_COOLDOWN - 400_000],
     ["lock", "buyer", null, SUBMIT],
   ] as const)("cannot %s", (_, by, state, from) => {
-    expect(canBeOvertaken(recordIn(state), by, at(from))).toBe(false);
+    expect(canBeSpentByOthers(recordIn(state), by, at(from))).toBe(false);
   });
 });
 

@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import type { Intent } from "../../../src/escrow/model/intent.ts";
 import { applyTaskUpdates } from "../../../src/escrow/tasks/apply-task-updates.ts";
 import { taskIdOf } from "../../../src/escrow/tasks/task-id.ts";
 import { runSchedule } from "../../../src/schedule.ts";
-import type { Phase } from "../../../src/wallets/model/phases.ts";
+import type { TransactionPhase } from "../../../src/wallets/model/phases.ts";
 import { emptyTables } from "../../support/app.ts";
 import { PurchaseFixture } from "../../support/escrow/purchase-fixture.ts";
 import { datumOf, type Shown } from "../../support/escrow/quote-fixture.ts";
@@ -44,13 +44,13 @@ async function tell(
   id: string,
   intent: Intent,
   fixture: PurchaseFixture,
-  phase: Phase,
+  phase: TransactionPhase,
 ): Promise<void> {
   const { address, vkey } = fixture.buyer;
   const task = { id: taskIdOf({ id }, intent), detail: {} };
   const transaction: Shown = { hash: TX, phase, error: null };
   const statements = await applyTaskUpdates(
-    db(env),
+    openDb(env),
     "Preprod",
     { id: "wallet", vkey, address },
     [{ task, transaction } as Shown],
@@ -88,7 +88,7 @@ describe("POST /purchase/cancel", () => {
     }
     await runSchedule(fixture.quotes.fixture.env());
     expect(await used()).toBe(0);
-    const events = await db(env).all<{ data: string }>(
+    const events = await openDb(env).all<{ data: string }>(
       "SELECT data FROM event WHERE record_id = ? ORDER BY sequence",
       id,
     );

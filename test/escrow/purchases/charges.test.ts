@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { returnCharges } from "../../../src/escrow/purchases/charges.ts";
 import { restoreCharges } from "../../../src/escrow/store/write-changes.ts";
 import { emptyTables } from "../../support/app.ts";
@@ -20,7 +20,7 @@ const KEY = "key";
 /** How long the service may act on a key as it was. */
 const CACHED_MS = 8_000;
 const limitOf = (amount: number) => [{ network: "Preprod", unit: "", amount: String(amount) }];
-const database = () => db(env, "Preprod", { writes: "idempotent" });
+const database = () => openDb(env, "Preprod", { writes: "idempotent" });
 
 /** A key's limits and what it has used of them. */
 interface Limits {
@@ -33,7 +33,7 @@ interface Limits {
 }
 
 async function limitsOfKey(): Promise<Limits> {
-  const [row] = await db(env).all<Omit<Limits, "isMetered"> & { isMetered: number }>(
+  const [row] = await openDb(env).all<Omit<Limits, "isMetered"> & { isMetered: number }>(
     `SELECT spending_limits->>'$[0].amount' AS spending, usage_limited AS isMetered,
        max_usage_credits AS maxCredits, accumulated_usage_credits AS credits,
        coalesce((SELECT sum(spent) FROM key_spending WHERE api_key_id = api_key.id), 0) AS spent
@@ -47,7 +47,7 @@ async function limitsOfKey(): Promise<Limits> {
 
 /** What the purchases that are open or locked were charged. */
 async function held(): Promise<{ spent: number; credits: number }> {
-  const [row] = await db(env).all<{ spent: number; credits: number }>(
+  const [row] = await openDb(env).all<{ spent: number; credits: number }>(
     `SELECT coalesce(sum(is_spent), 0) * ${PRICE} AS spent, coalesce(sum(credits), 0) AS credits
      FROM escrow JOIN escrow_request ON record_id = escrow.id WHERE charge = 'held'`,
   );

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { emptyTables } from "../../support/app.ts";
 import { problemsOf } from "../../support/endpoints/document.ts";
 import { PurchaseFixture } from "../../support/escrow/purchase-fixture.ts";
@@ -77,7 +77,7 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
         expect(one.data).toEqual(expected);
         expect(problemsOf("POST", `/api/v1${path}`, 200, one.json)).toEqual([]);
       }
-      const events = await db(env).all<{ kind: string; data: string }>(
+      const events = await openDb(env).all<{ kind: string; data: string }>(
         "SELECT kind, data FROM event WHERE record_id = ?",
         data.id,
       );
@@ -87,7 +87,9 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
         metadata: null,
         previous: null,
       });
-      const audit = await db(env).all("SELECT target FROM audit WHERE action = 'purchase.create'");
+      const audit = await openDb(env).all(
+        "SELECT target FROM audit WHERE action = 'purchase.create'",
+      );
       expect(audit).toEqual([{ target: data.id }]);
     },
   );
@@ -97,7 +99,7 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
     const returns = type === V2 ? fixture.quotes.fixture.sellers[0].address : null;
     const quote = await fixture.quote(returns === null ? {} : { sellerReturnAddress: returns });
     const { data } = await fixture.purchase(quote, { buyerReturnAddress: fixture.buyer.address });
-    const [row] = await db(env).all<Record<string, Shown>>(
+    const [row] = await openDb(env).all<Record<string, Shown>>(
       "SELECT terms, intent, wallet, due_at AS dueAt, created_at AS createdAt FROM escrow WHERE id = ?",
       data.id,
     );

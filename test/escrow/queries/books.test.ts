@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { OnChainState } from "../../../src/chain/network.ts";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
 import type { Side, StoredFunds } from "../../../src/escrow/model/escrow-record.ts";
 import { readSums, type SumsQuery } from "../../../src/escrow/queries/books/sums.ts";
@@ -66,7 +66,7 @@ async function write(escrows: readonly Booked[]): Promise<void> {
       "170000",
     );
   }
-  await db(env).batch(writeChanges(changes, { sourceId: "source-a", network: "Preprod" }));
+  await openDb(env).batch(writeChanges(changes, { sourceId: "source-a", network: "Preprod" }));
 }
 
 interface Unit {
@@ -280,14 +280,14 @@ describe("POST /payment/income and POST /purchase/spending", () => {
         sourceType: undefined,
         walletIds: null,
       },
-      ...{ from: (IN_MAY + 1) * 1000, to: null },
+      ...{ startAt: (IN_MAY + 1) * 1000, endAt: null },
     };
-    const { escrows } = await readSums(db({ DB: d1 }), "payment", query);
+    const { escrows } = await readSums(openDb({ DB: d1 }), "payment", query);
     expect(escrows).toBe(5);
     const ofPeriod = rowsRead();
     expect(ofPeriod).toBeLessThan(100);
     const agent = { ...query, from: 0, agentIdentifier: AGENTS[1] ?? "" };
-    expect((await readSums(db({ DB: d1 }), "payment", agent)).escrows).toBe(5);
+    expect((await readSums(openDb({ DB: d1 }), "payment", agent)).escrows).toBe(5);
     expect(rowsRead() - ofPeriod).toBeLessThan(100);
   });
 

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import type { EscrowRecord, Side } from "../../../src/escrow/model/escrow-record.ts";
 import { readDiffPage } from "../../../src/escrow/queries/diff-page.ts";
 import { app, call, emptyTables } from "../../support/app.ts";
@@ -257,7 +257,7 @@ describe("a record with thousands of steps", () => {
   it.each(SIDES)("GET /%s reads no more rows than the steps it shows", async (side) => {
     await pingPong(side);
     const { d1, rowsRead } = countingD1(env.DB);
-    await readDiffPage(db({ DB: d1 }), side, "chain_changed_at", {
+    await readDiffPage(openDb({ DB: d1 }), side, "chain_changed_at", {
       network: "Preprod",
       limit: 10,
       lastUpdate: 0,
@@ -278,7 +278,7 @@ describe("a record with thousands of steps", () => {
     }));
     await chain.act([{ do: "lock", as: "a", version: "Web3ChainV1", datum }, ...steps]);
     await settle(chain, source);
-    for (const { note } of await db(env).all<{ note: string }>(
+    for (const { note } of await openDb(env).all<{ note: string }>(
       "SELECT error->>'note' AS note FROM escrow",
     )) {
       expect(note).toMatch(/a cooldown is set before anyone acted.* …; then: .*clear the error/);
@@ -329,7 +329,7 @@ describe("rows read by a diff page", () => {
               includeHistory: false,
               env: {},
             };
-            await readDiffPage(db({ DB: d1 }), "payment", "chain_changed_at", query);
+            await readDiffPage(openDb({ DB: d1 }), "payment", "chain_changed_at", query);
             expect(rowsRead(), JSON.stringify(query)).toBeLessThanOrEqual(limit + 2);
           }
   });

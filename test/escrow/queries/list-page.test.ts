@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ON_CHAIN_STATES } from "../../../src/chain/network.ts";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { type EscrowRecord, hashIdentifier } from "../../../src/escrow/model/escrow-record.ts";
 import { countByDay, countRecords } from "../../../src/escrow/queries/count-records.ts";
 import { readListPage } from "../../../src/escrow/queries/list-page.ts";
@@ -307,7 +307,7 @@ describe("rows read by a list page", () => {
         for (const cursorId of [undefined, middle])
           for (const limit of [10, 100]) {
             const { d1, rowsRead } = countingD1(env.DB);
-            await readListPage(db({ DB: d1 }), "payment", {
+            await readListPage(openDb({ DB: d1 }), "payment", {
               network: "Preprod",
               limit,
               cursorId,
@@ -330,7 +330,7 @@ describe("rows read by a list page", () => {
     ] as const) {
       const { d1, rowsRead } = countingD1(env.DB);
       const query = { network: "Preprod" as const, filterNeedsManualAction: false, days: 1 };
-      expect(await countByDay(db({ DB: d1 }), "payment", query, at)).toMatchObject([{ total }]);
+      expect(await countByDay(openDb({ DB: d1 }), "payment", query, at)).toMatchObject([{ total }]);
       // And one for each pair of type and state, and the lists that are joined.
       expect(rowsRead()).toBeLessThanOrEqual(total + 80);
     }
@@ -340,7 +340,7 @@ describe("rows read by a list page", () => {
     await write(900);
     const { d1, rowsRead } = countingD1(env.DB);
     const query = { network: "Preprod" as const, filterNeedsManualAction: true };
-    expect((await countRecords(db({ DB: d1 }), "payment", query)).total).toBe(30);
+    expect((await countRecords(openDb({ DB: d1 }), "payment", query)).total).toBe(30);
     expect(rowsRead()).toBeLessThanOrEqual(31);
   });
 });

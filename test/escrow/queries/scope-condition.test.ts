@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import type { EscrowRecord } from "../../../src/escrow/model/escrow-record.ts";
 import {
   readDiffPage,
@@ -107,15 +107,15 @@ describe("a key that is bound to wallets", () => {
       const query = { network: "Preprod", limit: 10, includeHistory: false, viewer, env } as const;
       for (const stamp of STAMPS)
         await of((d1) =>
-          readDiffPage(db({ DB: d1 }), "purchase", stamp, { ...query, lastUpdate: 0 }),
+          readDiffPage(openDb({ DB: d1 }), "purchase", stamp, { ...query, lastUpdate: 0 }),
         );
       for (const filter of [{}, { filterOnChainState: "ResultSubmitted" as const }])
-        await of((d1) => readListPage(db({ DB: d1 }), "purchase", { ...query, ...filter }));
+        await of((d1) => readListPage(openDb({ DB: d1 }), "purchase", { ...query, ...filter }));
       // These wallets have none.
-      await of((d1) => readListPage(db({ DB: d1 }), "payment", query), true);
+      await of((d1) => readListPage(openDb({ DB: d1 }), "payment", query), true);
       for (const stamp of STAMPS)
         await of(
-          (d1) => readDiffPage(db({ DB: d1 }), "payment", stamp, { ...query, lastUpdate: 0 }),
+          (d1) => readDiffPage(openDb({ DB: d1 }), "payment", stamp, { ...query, lastUpdate: 0 }),
           true,
         );
       return read;

@@ -4,7 +4,7 @@ import { blake2b } from "@noble/hashes/blake2.js";
 import { beforeEach, describe, expect, it } from "vitest";
 import { formatAddress } from "../../../src/chain/address.ts";
 import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
 import { IDLE_PROGRESS } from "../../../src/escrow/model/intent.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
@@ -139,7 +139,7 @@ it("POST /payment/x402 builds the lock of the quote, whatever others have locked
     };
     changes.setProgress(record, IDLE_PROGRESS, { ...record.state, onChainState: "FundsLocked" });
   }
-  await db(env).batch(writeChanges(changes, { sourceId: "0", network: "Preprod" }));
+  await openDb(env).batch(writeChanges(changes, { sourceId: "0", network: "Preprod" }));
   // It got as far as looking at what the buyer holds.
   expect(await lock(quote.blockchainIdentifier)).toMatchObject({ status: 402 });
 });

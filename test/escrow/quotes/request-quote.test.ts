@@ -6,7 +6,7 @@ import {
   verifySellerSignature,
 } from "../../../src/chain/contracts/blockchain-identifier.ts";
 import type { Funds } from "../../../src/chain/network.ts";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { emptyTables } from "../../support/app.ts";
 import {
   datumOf,
@@ -122,7 +122,7 @@ describe.each([V1, V2] as const)("POST /payment of an agent of %s", (type) => {
       expect(record).toEqual({ ...shown, ...listed });
       const stamp = data.nextActionOrOnChainStateOrResultLastChangedAt;
       expect(stamp >= data.createdAt).toBe(true);
-      const events = await db(env).all<{ kind: string; data: string }>(
+      const events = await openDb(env).all<{ kind: string; data: string }>(
         "SELECT kind, data FROM event",
       );
       expect(events.map(({ kind }) => kind)).toEqual(["PAYMENT_ON_CHAIN_STATUS_CHANGED"]);
@@ -241,7 +241,7 @@ describe("POST /payment", () => {
       first.data.blockchainIdentifier,
     );
     expect(await fixture.payments()).toHaveLength(2);
-    const audit = await db(env).all<{ target: string }>(
+    const audit = await openDb(env).all<{ target: string }>(
       "SELECT target FROM audit WHERE action = 'payment.create' ORDER BY id",
     );
     expect(audit[0]?.target).toBe(first.data.id);

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { db } from "../../../src/db/client.ts";
-import { type EscrowRecord, UNLOCKED_STATE } from "../../../src/escrow/model/escrow-record.ts";
+import { openDb } from "../../../src/db/client.ts";
+import { type EscrowRecord, NO_LOCK_STATE } from "../../../src/escrow/model/escrow-record.ts";
 import { IDLE_PROGRESS } from "../../../src/escrow/model/intent.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { loadRecords } from "../../../src/escrow/store/load-records.ts";
@@ -32,7 +32,7 @@ describe("a lock", () => {
     await settleRegistry(chain, registry);
     await chain.act([{ ...lock("a"), agentIdentifier: minted?.unit }, lock("b")]);
     await settle(chain, source);
-    const rows = await db(env).all<{ doc: string }>("SELECT doc FROM escrow");
+    const rows = await openDb(env).all<{ doc: string }>("SELECT doc FROM escrow");
     const priced = rows.map(({ doc }) => {
       const { agentIdentifier, pricingType } = parseDoc(doc);
       return [agentIdentifier === minted?.unit, pricingType];
@@ -53,7 +53,7 @@ describe("a lock", () => {
       Array.from({ length: 12 }, () => ({ do: "lockAll", orders: Array(10).fill(forged) })),
     );
     await settle(chain, source);
-    const [cursor] = await db(env).all<{ ignored: number; version: number }>(
+    const [cursor] = await openDb(env).all<{ ignored: number; version: number }>(
       "SELECT ignored_locks AS ignored, version FROM source_cursor",
     );
     expect(cursor?.ignored).toBe(120);
@@ -65,13 +65,13 @@ describe("a lock of what was asked for", () => {
   /** Puts the record of a lock back to what a request had made it, with another price. */
   async function request(source: string, more: bigint): Promise<EscrowRecord["terms"]> {
     const ids = "SELECT id FROM escrow WHERE side = 'payment' AND ?2 = ?2";
-    const { records } = await loadRecords(db(env), [], ids, 1);
+    const { records } = await loadRecords(openDb(env), [], ids, 1);
     const [locked] = records;
     if (!locked) throw new Error("there is no record");
     await env.DB.batch(
       ["escrow", "escrow_transaction", "event"].map((one) => env.DB.prepare(`DELETE FROM ${one}`)),
     );
-    await db(env).batch(moveCursor(source, null));
+    await openDb(env).batch(moveCursor(source, null));
     const funds = locked.terms.funds.map(({ unit, amount }) => ({
       unit,
       amount: String(BigInt(amount) + more),
@@ -82,19 +82,19 @@ describe("a lock of what was asked for", () => {
     const record = {
       ...locked,
       terms,
-      state: UNLOCKED_STATE,
+      state: NO_LOCK_STATE,
       output: null,
       revision: -1,
       sequence: 0,
     };
     changes.setProgress(record, IDLE_PROGRESS);
-    await db(env).batch(writeChanges(changes, { sourceId: source, network: "Preprod" }));
+    await openDb(env).batch(writeChanges(changes, { sourceId: source, network: "Preprod" }));
     return terms;
   }
 
   async function payment() {
     const ids = "SELECT id FROM escrow WHERE side = 'payment' AND ?2 = ?2";
-    const [record] = (await loadRecords(db(env), [], ids, 1)).records;
+    const [record] = (await loadRecords(openDb(env), [], ids, 1)).records;
     const row = await env.DB.prepare("SELECT doc FROM escrow WHERE side = 'payment'").first("doc");
     return { terms: record?.terms, doc: parseDoc(String(row)) };
   }
@@ -129,7 +129,7 @@ describe("a lock of what was asked for", () => {
     await request(source, 1n);
     for (let pass = 0; pass < 2; pass++) {
       await settle(chain, source);
-      await db(env).batch(moveCursor(source, null));
+      await openDb(env).batch(moveCursor(source, null));
     }
     expect((await payment()).doc).toMatchObject({
       onChainState: null,

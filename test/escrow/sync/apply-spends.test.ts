@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { type CborNodeOf, encodeMap, readCbor } from "../../../src/chain/cbor.ts";
 import { encodeRedeemer, REDEEMERS } from "../../../src/chain/contracts/redeemers.ts";
 import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { moveCursor } from "../../../src/sources/cursor.ts";
 import { emptyTables } from "../../support/app.ts";
 import { type StepResult, TestChain } from "../../support/chain.ts";
@@ -26,7 +26,7 @@ interface Doc {
 
 /** Both records of the escrow that a step made or moved. */
 async function docsOf(step: StepResult | undefined): Promise<Doc[]> {
-  const rows = await db(env).all<{ doc: string }>(
+  const rows = await openDb(env).all<{ doc: string }>(
     "SELECT doc FROM escrow WHERE blockchain_identifier = ? ORDER BY side",
     step?.escrows[0]?.identifier ?? "",
   );
@@ -49,7 +49,7 @@ async function skipTo(chain: TestChain, source: string, step: StepResult | undef
     block_time: number;
     index: number;
   }>(chain, `/txs/${step?.txHash}`);
-  await db(env).batch(
+  await openDb(env).batch(
     moveCursor(source, {
       hash: tx.hash,
       blockHash: tx.block,
@@ -126,7 +126,7 @@ describe("after skipped transactions", () => {
     await chain.act([moves("submitResult")]);
     await chain.stats();
     await settle(chain, source);
-    const states = await db(env).all("SELECT DISTINCT on_chain_state AS state FROM escrow");
+    const states = await openDb(env).all("SELECT DISTINCT on_chain_state AS state FROM escrow");
     expect(states).toEqual([{ state: "ResultSubmitted" }]);
     // The transaction itself, the two that were skipped, and the locks.
     const { calls } = await chain.stats();
@@ -346,12 +346,14 @@ describe("a step with a datum that only the contract takes", () => {
     );
     await chain.act([{ do: "actAll", moves: names.map((on) => ({ on, action: "withdraw" })) }]);
     await settle(chain, source);
-    const states = await db(env).all(
+    const states = await openDb(env).all(
       "SELECT on_chain_state AS state, count(*) AS n FROM escrow GROUP BY 1",
     );
     expect(states).toEqual([{ state: "Withdrawn", n: 60 }]);
     // By the number of records and steps alone, the first batch would take all but the last step.
-    const [cursor] = await db(env).all<{ version: number }>("SELECT version FROM source_cursor");
+    const [cursor] = await openDb(env).all<{ version: number }>(
+      "SELECT version FROM source_cursor",
+    );
     expect(cursor?.version).toBeGreaterThan(3);
   });
 });
@@ -386,7 +388,7 @@ describe("a step that cannot be followed", () => {
           errorNote: expect.stringMatching(why),
         },
       });
-    const events = await db(env).all(
+    const events = await openDb(env).all(
       "SELECT kind, count(*) AS n FROM event WHERE kind LIKE '%ERROR' GROUP BY kind ORDER BY kind",
     );
     expect(events).toEqual([

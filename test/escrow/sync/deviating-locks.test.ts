@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { moveCursor } from "../../../src/sources/cursor.ts";
 import { emptyTables } from "../../support/app.ts";
 import {
@@ -141,7 +141,7 @@ describe("a lock of something else that is rolled back", () => {
       await quoted.buying.sync();
       for (const one of await quoted.both())
         expect(one).toMatchObject({ ...unshown, note: noted(hash) });
-      await db(env).batch(moveCursor(quoted.buying.fixture.sourceId, null));
+      await openDb(env).batch(moveCursor(quoted.buying.fixture.sourceId, null));
     }
   });
 

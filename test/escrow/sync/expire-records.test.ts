@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, it } from "vitest";
-import { db, violates } from "../../../src/db/client.ts";
+import { openDb, violates } from "../../../src/db/client.ts";
 import {
   findReturnableCharges,
   markChargesReturned,
@@ -78,15 +78,15 @@ it("a purchase waits for a lock that may still land, and keeps its charge until 
   await later(buying, 60_000);
   await buying.sync();
   expect((await buying.only("purchase")).NextAction.requestedAction).toBe("None");
-  const toReturn = () => findReturnableCharges(db(env), "Preprod", 10);
+  const toReturn = () => findReturnableCharges(openDb(env), "Preprod", 10);
   expect(await toReturn()).toEqual([]);
 
   await buying.chain.mine(25);
   await buying.work();
   expect(await toReturn()).toEqual([{ id, requestedById: "env-admin" }]);
-  await db(env).batch([markChargesReturned([id])]);
+  await openDb(env).batch([markChargesReturned([id])]);
   expect(await toReturn()).toEqual([]);
-  const twice = await db(env)
+  const twice = await openDb(env)
     .batch([markChargesReturned([id])])
     .catch((error: unknown) => error);
   expect(violates(twice, "escrow.revision")).toBe(true);
@@ -158,7 +158,9 @@ it("a lock with other terms does not use up a quote, whether it comes before, wi
       { ...record.progress, expiredAt: 1 },
       { ...record.state, onChainState: "FundsOrDatumInvalid" },
     );
-  await db(env).batch(writeChanges(changes, { sourceId: fixture.sourceId, network: "Preprod" }));
+  await openDb(env).batch(
+    writeChanges(changes, { sourceId: fixture.sourceId, network: "Preprod" }),
+  );
   const invalid = ["FundsOrDatumInvalid", "None", "noted", undefined];
   expect(await shown("payment")).toEqual([...settled, invalid, waiting]);
   const [inTime] = await chain.act([one(fits(late))]);
@@ -172,12 +174,14 @@ it("a lock with other terms does not use up a quote, whether it comes before, wi
     await buying.sync();
     expect(await shown("payment")).toEqual([...settled, locked("silent", inTime), invalid]);
     expect((await shown("purchase")).at(-1)).toEqual(invalid);
-    await db(env).batch(moveCursor(fixture.sourceId, null));
+    await openDb(env).batch(moveCursor(fixture.sourceId, null));
   }
   const ended = (await storedRecords("purchase")).find(
     ({ blockchainIdentifier }) => blockchainIdentifier === never?.blockchainIdentifier,
   );
-  expect(await findReturnableCharges(db(env), "Preprod", 10)).toMatchObject([{ id: ended?.id }]);
+  expect(await findReturnableCharges(openDb(env), "Preprod", 10)).toMatchObject([
+    { id: ended?.id },
+  ]);
   const told = await env.DB.prepare(
     "SELECT kind FROM event WHERE record_id = ? AND kind = 'PURCHASE_ON_ERROR'",
   )

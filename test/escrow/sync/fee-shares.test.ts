@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
 import { createSource, settle } from "../../support/sources/sync.ts";
@@ -35,7 +35,7 @@ async function readBy(chain: TestChain, versions: readonly Version[]): Promise<v
 
 /** What the records of each side have been charged for the last transaction of a chain, and its fee. */
 async function chargedFor(chain: TestChain, txHash: string | undefined) {
-  const rows = await db(env).all<{ side: string; type: Version; charged: number }>(
+  const rows = await openDb(env).all<{ side: string; type: Version; charged: number }>(
     `SELECT side, source_type AS type,
        state->>'$.buyerFees' + state->>'$.sellerFees' - coalesce(undo_data->>'$.state.buyerFees', 0)
          - coalesce(undo_data->>'$.state.sellerFees', 0) AS charged

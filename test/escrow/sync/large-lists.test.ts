@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { moveCursor } from "../../../src/sources/cursor.ts";
 import { emptyTables } from "../../support/app.ts";
 import { type StepResult, TestChain } from "../../support/chain.ts";
@@ -28,7 +28,7 @@ interface Listed {
 }
 
 async function statesOf(step: StepResult | undefined): Promise<(string | null)[]> {
-  const rows = await db(env).all<{ state: string | null }>(
+  const rows = await openDb(env).all<{ state: string | null }>(
     "SELECT on_chain_state AS state FROM escrow WHERE blockchain_identifier = ? ORDER BY side",
     step?.escrows[0]?.identifier ?? "",
   );
@@ -59,7 +59,7 @@ describe("transactions that refer to many large outputs", () => {
     ]);
     largeLists();
     await settle(chain, source);
-    const rows = await db(env).all("SELECT 1 FROM escrow WHERE on_chain_state = 'FundsLocked'");
+    const rows = await openDb(env).all("SELECT 1 FROM escrow WHERE on_chain_state = 'FundsLocked'");
     expect(rows).toHaveLength(2);
     expect(await statesOf(locked)).toEqual(["DisputedWithdrawn", "DisputedWithdrawn"]);
   });
@@ -75,7 +75,7 @@ describe("transactions that refer to many large outputs", () => {
     ]);
     const hash = skipped.at(-1)?.txHash ?? "";
     const tx = await chain.get<Listed>(`/txs/${hash}`);
-    await db(env).batch(
+    await openDb(env).batch(
       moveCursor(source, {
         hash,
         blockHash: tx.block,

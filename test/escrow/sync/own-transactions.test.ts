@@ -34,7 +34,7 @@ async function found(stored: Record<string, Stored>, failed: readonly string[] =
       },
     },
   );
-  await own.loadListed(listed(Object.keys(stored)), TIP);
+  await own.loadListedTransactions(listed(Object.keys(stored)), TIP);
   return { own, asked };
 }
 
@@ -69,7 +69,7 @@ describe("the bytes of the service's own transactions", () => {
       },
       { transaction: async () => null },
     );
-    await gone.loadListed(listed(["aa"]), TIP);
+    await gone.loadListedTransactions(listed(["aa"]), TIP);
     await expect(gone.cborOf("aa")).rejects.toThrow(ProviderBehindError);
     expect(await own.cborOf("aa")).toBe("aa");
   });

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { moveCursor } from "../../../src/sources/cursor.ts";
 import { call, emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
@@ -43,7 +43,7 @@ function usualProvider(): void {
 
 /** Height of the last transaction done. */
 async function reached(source: string): Promise<number> {
-  const [row] = await db(env).all<{ height: number | null }>(
+  const [row] = await openDb(env).all<{ height: number | null }>(
     "SELECT position->>0 AS height FROM source_cursor WHERE source_id = ?",
     source,
   );
@@ -77,7 +77,7 @@ describe("a pass over 100 transactions, every call taking", () => {
       const begin = async () => {
         const id = await createSource(chain, V1);
         if (how === "begun later")
-          await db(env).batch(moveCursor(id, await positionAt(chain, first?.txHash)));
+          await openDb(env).batch(moveCursor(id, await positionAt(chain, first?.txHash)));
         return id;
       };
       const source = await begin();

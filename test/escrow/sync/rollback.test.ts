@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { moveCursor } from "../../../src/sources/cursor.ts";
 import { emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
@@ -45,7 +45,7 @@ const RESULT = "ab".repeat(32);
 
 /** State and action of the payment and of the purchase. */
 async function actions(): Promise<unknown[][]> {
-  const rows = await db(env).all<{ doc: string }>("SELECT doc FROM escrow ORDER BY side");
+  const rows = await openDb(env).all<{ doc: string }>("SELECT doc FROM escrow ORDER BY side");
   return rows.map(({ doc }) => {
     const { onChainState, NextAction } = parseDoc(doc);
     return [onChainState, NextAction];
@@ -54,7 +54,7 @@ async function actions(): Promise<unknown[][]> {
 
 /** What tells followers of records that something happened to them, by the records' ids. */
 async function told(): Promise<Map<string, unknown>> {
-  const rows = await db(env).all<{ id: string }>(
+  const rows = await openDb(env).all<{ id: string }>(
     `SELECT id, revision, sequence, chain_changed_at, action_changed_at, changed_at,
        (SELECT count(*) FROM event WHERE record_id = escrow.id) AS events
      FROM escrow ORDER BY id`,
@@ -75,7 +75,7 @@ describe("a rollback", () => {
     await chain.act([lock("a"), ...others, act("old-3", "submitResult"), act("a", "submitResult")]);
     await settle(chain, source);
     const before = await told();
-    const hit = await db(env).all<{ id: string }>(
+    const hit = await openDb(env).all<{ id: string }>(
       `SELECT record_id AS id FROM escrow_transaction
        WHERE block_height = (SELECT max(block_height) FROM escrow_transaction)`,
     );
@@ -92,7 +92,7 @@ describe("a rollback", () => {
       after.delete(id);
     }
     expect(after).toEqual(before);
-    const [left] = await db(env).all<{ state: string }>(
+    const [left] = await openDb(env).all<{ state: string }>(
       "SELECT on_chain_state AS state FROM escrow WHERE id = ?",
       hit[0]?.id,
     );
@@ -157,7 +157,7 @@ describe("a rollback", () => {
         onChainState: "ResultSubmitted",
         NextAction: { requestedAction: "WaitingForExternalAction", errorType: null },
       });
-    const steps = await db(env).all<{ status: string; n: number }>(
+    const steps = await openDb(env).all<{ status: string; n: number }>(
       "SELECT status, count(*) AS n FROM escrow_transaction GROUP BY status ORDER BY status",
     );
     expect(steps).toEqual([
@@ -232,13 +232,13 @@ describe("a rollback", () => {
     const source = await createSource(chain, V1);
     await chain.act([lock("a")]);
     await settle(chain, source);
-    const [before] = await db(env).all<{ id: string; stamp: number }>(
+    const [before] = await openDb(env).all<{ id: string; stamp: number }>(
       "SELECT id, chain_changed_at AS stamp FROM escrow ORDER BY id",
     );
     const gone = await chain.rollback(1);
     await chain.mine(2);
     await settle(chain, source);
-    const [without] = await db(env).all<{ id: string; stamp: number; doc: string }>(
+    const [without] = await openDb(env).all<{ id: string; stamp: number; doc: string }>(
       "SELECT id, chain_changed_at AS stamp, doc FROM escrow ORDER BY id",
     );
     expect(without?.id).toBe(before?.id);
@@ -251,7 +251,7 @@ describe("a rollback", () => {
 
     await chain.replay(gone);
     await settle(chain, source);
-    const [again] = await db(env).all<{ id: string; doc: string }>(
+    const [again] = await openDb(env).all<{ id: string; doc: string }>(
       "SELECT id, doc FROM escrow ORDER BY id",
     );
     expect(again?.id).toBe(before?.id);
@@ -291,10 +291,10 @@ describe("a rollback", () => {
     const chain = await TestChain.create();
     const source = await createSource(chain, V1);
     const [first] = await chain.act([lock("a")]);
-    await db(env).batch(moveCursor(source, await positionAt(chain, first?.txHash)));
+    await openDb(env).batch(moveCursor(source, await positionAt(chain, first?.txHash)));
     await chain.act([lock("b")]);
     await settle(chain, source);
-    await db(env).batch(moveCursor(source, null));
+    await openDb(env).batch(moveCursor(source, null));
     await chain.rollback(1);
     await chain.mine(2);
     await settle(chain, source);
@@ -350,7 +350,9 @@ describe("a provider that lags is waited for: nothing undone, nothing lost", () 
     await chain.faults(fault);
     for (let i = 0; i < 2; i++) await runPass(chain, source);
     const during = await leftBehind(source);
-    const steps = await db(env).all("SELECT 1 FROM escrow_transaction WHERE status = 'RolledBack'");
+    const steps = await openDb(env).all(
+      "SELECT 1 FROM escrow_transaction WHERE status = 'RolledBack'",
+    );
     expect(steps).toEqual([]);
     expect(during.steps.length).toBeGreaterThanOrEqual(before.steps.length);
 

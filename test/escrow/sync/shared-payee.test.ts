@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { emptyTables } from "../../support/app.ts";
 import { type StepResult, TestChain } from "../../support/chain.ts";
 import { createSource, parseDoc, settle } from "../../support/sources/sync.ts";
@@ -13,7 +13,7 @@ beforeEach(emptyTables);
 
 /** What both records of an escrow say that each side received in the end. */
 async function settledOf(step: StepResult | undefined): Promise<unknown[]> {
-  const rows = await db(env).all<{ doc: string }>(
+  const rows = await openDb(env).all<{ doc: string }>(
     "SELECT doc FROM escrow WHERE blockchain_identifier = ? ORDER BY side",
     step?.escrows[0]?.identifier ?? "",
   );

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { moveCursor, readSyncStatuses, startBackfill } from "../../../src/sources/cursor.ts";
 import { emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
@@ -34,7 +34,7 @@ interface Doc {
 
 /** The records of an identifier, by side. */
 async function docsOf(identifier: string | undefined): Promise<{ payment?: Doc; purchase?: Doc }> {
-  const rows = await db(env).all<{ side: string; doc: string }>(
+  const rows = await openDb(env).all<{ side: string; doc: string }>(
     "SELECT side, doc FROM escrow WHERE blockchain_identifier = ?",
     identifier ?? "",
   );
@@ -42,7 +42,7 @@ async function docsOf(identifier: string | undefined): Promise<{ payment?: Doc; 
 }
 
 async function countRows(table: string): Promise<number> {
-  const [row] = await db(env).all<{ n: number }>(`SELECT count(*) AS n FROM ${table}`);
+  const [row] = await openDb(env).all<{ n: number }>(`SELECT count(*) AS n FROM ${table}`);
   return row?.n ?? -1;
 }
 
@@ -89,7 +89,7 @@ describe("a life driven from outside", () => {
       });
       expect(doc?.CurrentTransaction?.txHash).toBe(played.at(-1)?.txHash);
     }
-    const events = await db(env).all<{ kind: string }>("SELECT kind FROM event");
+    const events = await openDb(env).all<{ kind: string }>("SELECT kind FROM event");
     expect(events.filter(({ kind }) => kind.endsWith("ON_ERROR"))).toEqual([]);
   });
 
@@ -151,7 +151,7 @@ describe("a lock that is genuine but wrong is FundsOrDatumInvalid, with the reas
       expect(doc?.NextAction.errorType).toBe("Unknown");
       expect(doc?.NextAction.errorNote).toMatch(reason);
     }
-    const kinds = await db(env).all<{ kind: string }>("SELECT kind FROM event ORDER BY kind");
+    const kinds = await openDb(env).all<{ kind: string }>("SELECT kind FROM event ORDER BY kind");
     expect(kinds.map(({ kind }) => kind)).toEqual([
       "PAYMENT_ON_CHAIN_STATUS_CHANGED",
       "PAYMENT_ON_ERROR",
@@ -212,7 +212,7 @@ describe("strangers on the chain", () => {
     ]);
     await settle(chain, source);
     expect(await countRows("escrow")).toBe(2);
-    const [cursor] = await db(env).all<{ n: number }>(
+    const [cursor] = await openDb(env).all<{ n: number }>(
       "SELECT ignored_locks AS n FROM source_cursor",
     );
     // The one that repeats an identifier is not even looked at.
@@ -235,7 +235,7 @@ describe("strangers on the chain", () => {
     ]);
     await settle(chain, source);
     expect(await countRows("escrow")).toBe(4);
-    const [cursor] = await db(env).all<{ n: number }>(
+    const [cursor] = await openDb(env).all<{ n: number }>(
       "SELECT ignored_locks AS n FROM source_cursor",
     );
     expect(cursor?.n).toBe(1);
@@ -282,7 +282,7 @@ describe("what is done twice changes nothing", () => {
     await chain.act(life(V1, "submitResult", "requestRefund", "withdrawDisputed"));
     await settle(chain, source);
     const first = await leftBehind(source);
-    await db(env).batch(moveCursor(source, null));
+    await openDb(env).batch(moveCursor(source, null));
     await settle(chain, source);
     expect(await leftBehind(source)).toEqual(first);
   });
@@ -312,11 +312,11 @@ it("a wallet added later gets its past, and the other side's records stay as the
   const { wallets } = await chain.wallets();
   const buyers = wallets.filter(({ name }) => name.startsWith("buyer"));
   const added = buyers.map(({ vkey }) => ({ role: "Purchasing" as const, vkey }));
-  await db(env).batch([
+  await openDb(env).batch([
     ...buyers.map((one) => addWallet(source, one)),
     startBackfill(source, added),
   ]);
-  const status = await readSyncStatuses(db(env), [source], Date.now());
+  const status = await readSyncStatuses(openDb(env), [source], Date.now());
   expect(status.get(source)?.syncInProgress).toBe(true);
   await settle(chain, source);
 
@@ -330,7 +330,7 @@ it("one failing source never stops another, and keeps its error for operators", 
   const chain = await TestChain.create();
   const good = await createSource(chain, V1, (name) => name.endsWith("-0"));
   const bad = await createSource(chain, V2, (name) => name.endsWith("-1"));
-  await db(env).batch([
+  await openDb(env).batch([
     {
       sql: "UPDATE payment_source SET rpc_provider_api_key = 'v1.broken' WHERE id = ?",
       params: [bad],
@@ -338,7 +338,7 @@ it("one failing source never stops another, and keeps its error for operators", 
   ]);
   await chain.act([LOCK]);
   await Promise.all([settle(chain, bad), settle(chain, good)]);
-  const status = await readSyncStatuses(db(env), [good, bad], Date.now());
+  const status = await readSyncStatuses(openDb(env), [good, bad], Date.now());
   expect(status.get(good)).toMatchObject({ error: null });
   expect(status.get(good)?.lastCheckedAt).not.toBeNull();
   expect(status.get(bad)?.error).toEqual(expect.any(String));

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
 import type { EscrowRecord } from "../../../src/escrow/model/escrow-record.ts";
 import type { Intent, Progress } from "../../../src/escrow/model/intent.ts";
@@ -34,7 +34,7 @@ async function write(progress: readonly Partial<Progress>[]): Promise<EscrowReco
     changes.setProgress(record, { ...record.progress, ...one });
     return record;
   });
-  await db(env).batch(writeChanges(changes, { sourceId: "source-a", network: "Preprod" }));
+  await openDb(env).batch(writeChanges(changes, { sourceId: "source-a", network: "Preprod" }));
   return records;
 }
 

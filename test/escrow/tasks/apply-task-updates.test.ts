@@ -1,13 +1,13 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type Database, db, violates } from "../../../src/db/client.ts";
+import { type Database, openDb, violates } from "../../../src/db/client.ts";
 import type { EscrowRecord } from "../../../src/escrow/model/escrow-record.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { loadRecords } from "../../../src/escrow/store/load-records.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
 import { applyTaskUpdates } from "../../../src/escrow/tasks/apply-task-updates.ts";
 import { LOCK_FEATURE, taskIdOf } from "../../../src/escrow/tasks/task-id.ts";
-import type { Phase } from "../../../src/wallets/model/phases.ts";
+import type { TransactionPhase } from "../../../src/wallets/model/phases.ts";
 import type { TaskUpdate } from "../../../src/wallets/model/wallet-transaction.ts";
 import { call, emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
@@ -29,17 +29,17 @@ async function purchases(count: number): Promise<EscrowRecord[]> {
     changes.setProgress(record, record.progress);
   }
   const place = { sourceId: "source-a", network: "Preprod" } as const;
-  await db(env).batch(writeChanges(changes, place));
+  await openDb(env).batch(writeChanges(changes, place));
   await askFor("purchase", "FundsLocking");
   return stored();
 }
 
 async function stored(): Promise<EscrowRecord[]> {
   const ids = "SELECT id FROM escrow WHERE ?2 = ?2";
-  return (await loadRecords(db(env), [], ids, 1)).records;
+  return (await loadRecords(openDb(env), [], ids, 1)).records;
 }
 
-function movesOf(records: EscrowRecord[], hash: string, phase: Phase): TaskUpdate[] {
+function movesOf(records: EscrowRecord[], hash: string, phase: TransactionPhase): TaskUpdate[] {
   const tasks = records.flatMap((record) => {
     const { intent } = record.progress;
     return intent ? [{ feature: LOCK_FEATURE, id: taskIdOf(record, intent), detail: {} }] : [];
@@ -61,12 +61,12 @@ function movesOf(records: EscrowRecord[], hash: string, phase: Phase): TaskUpdat
   return tasks.map((task) => ({ task, transaction }));
 }
 
-const statementsFor = (moves: TaskUpdate[], ledger: Pick<Database, "all"> = db(env)) =>
+const statementsFor = (moves: TaskUpdate[], ledger: Pick<Database, "all"> = openDb(env)) =>
   applyTaskUpdates(ledger, "Preprod", WALLET, moves, Date.now());
 
 /** Tells records of a transaction, as the wallet's batch does. */
-async function tell(records: EscrowRecord[], hash: string, phase: Phase): Promise<void> {
-  await db(env).batch(await statementsFor(movesOf(records, hash, phase)));
+async function tell(records: EscrowRecord[], hash: string, phase: TransactionPhase): Promise<void> {
+  await openDb(env).batch(await statementsFor(movesOf(records, hash, phase)));
 }
 
 interface Shown {
@@ -173,7 +173,7 @@ describe("a wallet's transaction for a record", () => {
     await purchases(30);
     const many = await statementsFor(movesOf(await stored(), TX, "Stored"));
     expect(many).toHaveLength(one.length);
-    await db(env).batch(many);
+    await openDb(env).batch(many);
     const open = "SELECT count(*) AS n FROM escrow_transaction WHERE status = 'Pending'";
     expect(await env.DB.prepare(open).first("n")).toBe(30);
   });
@@ -197,22 +197,22 @@ describe("the batch that tells records of a transaction is not written", () => {
     )
       .bind()
       .run();
-    await failure(db(env).batch(statements));
+    await failure(openDb(env).batch(statements));
   });
 
   it("when something else is wanted of a record by then", async () => {
     await purchases(2);
     const moves = movesOf(await stored(), TX, "Stored");
     await askFor("purchase", "FundsLocking");
-    await failure(db(env).batch(await statementsFor(moves)));
+    await failure(openDb(env).batch(await statementsFor(moves)));
   });
 
   it("when another transaction is under way for a record", async () => {
     await purchases(1);
     const first = await statementsFor(movesOf(await stored(), TX, "Stored"));
-    await db(env).batch(first);
+    await openDb(env).batch(first);
     const second = await statementsFor(movesOf(await stored(), OTHER_TX, "Stored"));
-    const error = await db(env)
+    const error = await openDb(env)
       .batch(second)
       .catch((reason: unknown) => reason);
     expect(violates(error, "escrow.revision")).toBe(true);

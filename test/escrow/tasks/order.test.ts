@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { listDueSteps } from "../../../src/escrow/tasks/due-records.ts";
 import { emptyTables } from "../../support/app.ts";
 import { StepFixture } from "../../support/escrow/step-fixture.ts";
@@ -79,7 +79,7 @@ describe("of more than are considered at once, a wallet considers", () => {
     const times = { now, latest: now, urgentBefore: now + 10 * MINUTE };
     const wallet = { network: "Preprod", vkey: sellers[0].vkey, sourceId } as const;
     const all = { payments: true, refunds: true };
-    const found = await listDueSteps(db(env), wallet, times, count, all);
+    const found = await listDueSteps(openDb(env), wallet, times, count, all);
     return found.map((one) => one.id);
   }
 

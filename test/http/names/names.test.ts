@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { createApp } from "../../../src/app.ts";
-import { db, statement } from "../../../src/db/client.ts";
+import { openDb, statement } from "../../../src/db/client.ts";
 import type { Side } from "../../../src/escrow/model/escrow-record.ts";
 import { emptyTables } from "../../support/app.ts";
 import { sampled } from "../../support/effort.ts";
@@ -146,7 +146,7 @@ describe("records", () => {
     await writer.write({ a: registered("a", { description: ["about ", "Web3ChainV1"] }) });
     const list = ENDPOINTS.find(({ path }) => path === "/registry-entry") as EndpointCase;
     const fields = { network: "Preprod", filter: { status: ["Online"] } };
-    await db(env).batch([statement("UPDATE registry_entry SET status = 'Online'")]);
+    await openDb(env).batch([statement("UPDATE registry_entry SET status = 'Online'")]);
     const [ours, theirs] = [await ask(own, list, fields), await ask(other, list, fields)];
     const [entry] = theirs.body.data.entries;
     expect(entry).toEqual({

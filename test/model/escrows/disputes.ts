@@ -22,7 +22,7 @@ import {
 } from "../../../src/escrow/disputes/tables.ts";
 import { computeWithdrawalChange } from "../../../src/escrow/disputes/withdraw-proposal.ts";
 import { fundsOf, type LiveOutput } from "../../../src/escrow/model/escrow-record.ts";
-import type { Split } from "../../../src/escrow/model/split.ts";
+import type { SettlementSplit } from "../../../src/escrow/model/split.ts";
 import { ApiError } from "../../../src/http/errors.ts";
 import { deleteTasks, upsertTasks } from "../../../src/wallets/queue/store.ts";
 import type { Sent } from "../ledger.ts";
@@ -165,7 +165,7 @@ export function settledOtherwise(service: Service): string[] {
     const datum = output && escrowOf(source, output);
     if (!datum) return [`${utxo} is no escrow`];
     const tag = bytesToHex(encodeOwnReference(hash, Number(index)));
-    const { buyer, seller } = JSON.parse(row.split) as Split;
+    const { buyer, seller } = JSON.parse(row.split) as SettlementSplit;
     const shares = [
       { funds: buyer, address: datum.buyerReturnAddress ?? datum.buyer },
       { funds: seller, address: datum.sellerReturnAddress ?? datum.seller },

@@ -77,7 +77,7 @@ export async function runParty(
       return keys;
     },
     listPublishedScripts: async () => new Map(),
-    threshold: 1,
+    confirmationThreshold: 1,
     clock: "wall",
     now,
     newId,

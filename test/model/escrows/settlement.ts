@@ -1,7 +1,7 @@
 /** What an escrow contract wants of a settlement: rules 26 to 30 of docs/escrow-contract.md. */
 import { blake2b } from "@noble/hashes/blake2.js";
 import type { EscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
-import { isCoseValid } from "../../../src/chain/cose.ts";
+import { isCoseSignatureValid } from "../../../src/chain/cose.ts";
 import { bytesToHex } from "../../../src/chain/hex.ts";
 import {
   decodePlutusData,
@@ -14,7 +14,7 @@ import { sumToValue, type Value } from "../../../src/chain/transaction/value.ts"
 import { hashKey } from "../../../src/chain/wallet-keys.ts";
 import { buildSettlementMessage } from "../../../src/escrow/disputes/settlement-message.ts";
 import { fundsOf } from "../../../src/escrow/model/escrow-record.ts";
-import type { Split } from "../../../src/escrow/model/split.ts";
+import type { SettlementSplit } from "../../../src/escrow/model/split.ts";
 import type { SourceRow } from "../../../src/sources/source-row.ts";
 import { ADMINISTRATORS } from "./terms.ts";
 
@@ -44,11 +44,17 @@ export function isAgreed(
   const payloads = [message, blake2b(message, { dkLen: 28 })];
   const signed = signatures.filter(([publicKey, headers, signature]) =>
     payloads.some((payload) =>
-      isCoseValid({ headers, payload, signature, publicKey, address: null }),
+      isCoseSignatureValid({
+        protectedHeader: headers,
+        payload,
+        signature,
+        publicKey,
+        address: null,
+      }),
     ),
   );
   const { buyerReturnAddress, sellerReturnAddress, buyer, seller } = datum;
-  const owed = (funds: Split["buyer"]) => sumToValue(funds.map(fundsOf));
+  const owed = (funds: SettlementSplit["buyer"]) => sumToValue(funds.map(fundsOf));
   return (
     signatures.length <= ADMINISTRATORS.length &&
     agreeing(signed.map(([publicKey]) => hashKey(publicKey))) &&
@@ -60,7 +66,7 @@ export function isAgreed(
 type Signature = [publicKey: Uint8Array, headers: Uint8Array, signature: Uint8Array];
 
 /** @throws PlutusDataError */
-function readSettlement(redeemer: Uint8Array): { split: Split; signatures: Signature[] } {
+function readSettlement(redeemer: Uint8Array): { split: SettlementSplit; signatures: Signature[] } {
   const [buyer, seller, list] = expectConstr(decodePlutusData(redeemer), "redeemer", 4).fields;
   const signatures = (Array.isArray(list) ? list : []).map((one): Signature => {
     const [publicKey, headers, signature] = expectConstr(one, "signature", 0).fields.map((field) =>

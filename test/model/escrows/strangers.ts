@@ -17,7 +17,7 @@ import { raiseToMinimumCoin } from "../../../src/escrow/model/build-payouts.ts";
 import type { StoredFunds } from "../../../src/escrow/model/escrow-record.ts";
 import type { Step } from "../../../src/escrow/model/intent.ts";
 import { readEscrow, StepImpossibleError } from "../../../src/escrow/model/read-escrow.ts";
-import type { Split } from "../../../src/escrow/model/split.ts";
+import type { SettlementSplit } from "../../../src/escrow/model/split.ts";
 import { ruleOf } from "../../../src/escrow/model/step-rules.ts";
 import { buildStepPart } from "../../../src/escrow/steps/build-step-part.ts";
 import { buildLockPart, type Purchase } from "../../../src/escrow/terms/build-lock-part.ts";
@@ -158,7 +158,7 @@ function signedBy(message: Uint8Array, cose: CoseSignature): AdminSignature {
 }
 
 /** What the parties get when the buyer gets so many quarters of what is locked. */
-export function splitOf(value: readonly StoredFunds[], quarters: number): Split {
+export function splitOf(value: readonly StoredFunds[], quarters: number): SettlementSplit {
   const buyer = value.map(({ unit, amount }) => ({
     unit,
     amount: String((BigInt(amount) * BigInt(quarters % 5)) / 4n),

@@ -21,7 +21,7 @@ export function callerOf(n: number): Caller {
     permission: "User",
     canPay: true,
     networkLimit: ["Preprod"],
-    usageLimited: hasCredits(n),
+    isUsageLimited: hasCredits(n),
     scope: {
       walletIds: n % 4 === 3 ? [one] : null,
       isSpendingLimited: hasSpending(n),

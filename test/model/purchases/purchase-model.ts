@@ -1,7 +1,7 @@
 import { drizzle } from "drizzle-orm/d1";
 import { vi } from "vitest";
 import { isOutOfCredits, requireCredits } from "../../../src/api-keys/credits.ts";
-import { isSpendingExceeded, requireSpending } from "../../../src/api-keys/spending-limits.ts";
+import { isSpendingLimitExceeded, requireSpending } from "../../../src/api-keys/spending-limits.ts";
 import { ProviderError } from "../../../src/chain/provider/provider.ts";
 import { type Database, violates } from "../../../src/db/client.ts";
 import { sumFunds } from "../../../src/escrow/model/escrow-record.ts";
@@ -107,7 +107,7 @@ export class PurchaseModel {
       );
       return null;
     } catch (error) {
-      if (isOutOfCredits(error) || isSpendingExceeded(error)) return "limit";
+      if (isOutOfCredits(error) || isSpendingLimitExceeded(error)) return "limit";
       if (error instanceof ApiError && error.status === 409) return "taken";
       throw error;
     }
@@ -207,7 +207,7 @@ export class PurchaseModel {
         ),
         openKeys: async () => keys,
         listPublishedScripts: async () => new Map(),
-        threshold: 1,
+        confirmationThreshold: 1,
         clock: "wall",
         now: () => this.ledger.now,
         newId: () => `op${++this.#ids}`,

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { db } from "../../../src/db/client.ts";
-import { checkHealth } from "../../../src/registry/health/check-agents.ts";
+import { openDb } from "../../../src/db/client.ts";
+import { checkAgentHealth } from "../../../src/registry/health/check-agents.ts";
 import { emptyTables } from "../../support/app.ts";
 import { countingD1, wrapD1 } from "../../support/d1.ts";
 import { EntryWriter, registered } from "../../support/registry/entries.ts";
@@ -58,7 +58,7 @@ async function entry(name: string): Promise<ShownEntry> {
 
 /** Milliseconds until an agent's next check; null when there is none. */
 async function untilNext(name: string): Promise<number | null> {
-  const [row] = await db(env).all<{ due_at: number | null; last_check_at: number }>(
+  const [row] = await openDb(env).all<{ due_at: number | null; last_check_at: number }>(
     `SELECT due_at, last_check_at FROM registry_health JOIN registry_entry ON id = entry_id
      WHERE agent_identifier = ?`,
     writer.identifier(name),
@@ -71,12 +71,12 @@ it("a failed health check loses no result of the other checks", async () => {
   await writer.write({ c: stateOf("c", "https://c.agents.example.com") });
   const error = vi.spyOn(console, "error").mockImplementation(() => {});
   const now = Date.now();
-  const more = await checkHealth(
+  const more = await checkAgentHealth(
     {
-      db: db(env, "Preprod"),
+      db: openDb(env, "Preprod"),
       network: "Preprod",
       sourceId: writer.sourceId,
-      outbound: {
+      fetchOptions: {
         loopbackOrigins: [new URL(env.AGENTS_URL).origin],
         resolve: () => {
           throw new TypeError("the resolver is broken");
@@ -92,7 +92,7 @@ it("a failed health check loses no result of the other checks", async () => {
   for (const name of ["a", "b"])
     expect(await entry(name)).toMatchObject({ status: "Online", uptimeCheckCount: 1 });
   expect(await entry("c")).toMatchObject({ status: "Offline", uptimeCheckCount: 0 });
-  const [row] = await db(env).all<{ due_at: number; failures: number }>(
+  const [row] = await openDb(env).all<{ due_at: number; failures: number }>(
     `SELECT due_at, failures FROM registry_health JOIN registry_entry ON id = entry_id
      WHERE agent_identifier = ?`,
     writer.identifier("c"),

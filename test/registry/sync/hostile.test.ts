@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { applyMint, EntryChanges } from "../../../src/registry/sync/changes.ts";
 import { commitChanges } from "../../../src/registry/sync/commit-changes.ts";
 import { readCursor } from "../../../src/registry/sync/cursor.ts";
@@ -84,9 +84,16 @@ it("a transaction whose bytes mint one token twice adds one step, and stops noth
     changes,
     { id: source, network: "Preprod", policyId, url: null },
     {
-      at: { hash, blockHash: hash, blockHeight: 5, txIndex: 0, blockTime: 1, validContract: true },
-      position: [5, 0, hash, 0],
-      tx: {
+      blockPosition: {
+        hash,
+        blockHash: hash,
+        blockHeight: 5,
+        txIndex: 0,
+        blockTime: 1,
+        validContract: true,
+      },
+      mintPosition: [5, 0, hash, 0],
+      transaction: {
         hash,
         inputs: [],
         outputs: [],
@@ -103,8 +110,8 @@ it("a transaction whose bytes mint one token twice adds one step, and stops noth
       },
     },
   );
-  const cursor = await readCursor(db(env), source);
+  const cursor = await readCursor(openDb(env), source);
   if (!cursor) throw new Error("the source has no cursor");
-  await commitChanges(db(env), cursor, changes, []);
+  await commitChanges(openDb(env), cursor, changes, []);
   expect(await statuses()).toEqual([["cd".repeat(32), "Invalid"]]);
 });

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
 import type { EscrowRecord, Side } from "../../../src/escrow/model/escrow-record.ts";
 import { IDLE_PROGRESS } from "../../../src/escrow/model/intent.ts";
@@ -141,7 +141,7 @@ async function fail(
   step: "SubmitResult" | "SetRefundRequested",
 ): Promise<void> {
   const sql = "SELECT id FROM escrow WHERE side = ?2 AND blockchain_identifier = ?3";
-  const { records } = await loadRecords(db(env), [], sql, side, identifier);
+  const { records } = await loadRecords(openDb(env), [], sql, side, identifier);
   const record = found(records, () => true);
   const resultHash = side === "payment" ? RESULT : null;
   const ended = { id: newId(Date.now()), step, resultHash, by: OWNER, since: 1 };
@@ -155,7 +155,7 @@ async function fail(
   const changes = new ChangeSet([record], Date.now(), 0);
   const { state, output, sourceId, network } = record;
   changes.rewind(record, { state, output, progress: { ...IDLE_PROGRESS, error } });
-  await db(env).batch(writeChanges(changes, { sourceId, network }));
+  await openDb(env).batch(writeChanges(changes, { sourceId, network }));
 }
 
 /** Writes a payment that became billable in a month, of the buyer whose key signs invoices. */
@@ -202,6 +202,6 @@ async function addBillable(
     },
     "170000",
   );
-  await db(env).batch(writeChanges(changes, { sourceId: source.id, network: "Preprod" }));
+  await openDb(env).batch(writeChanges(changes, { sourceId: source.id, network: "Preprod" }));
   return record.id;
 }

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
 import type { EscrowRecord, Side } from "../../../src/escrow/model/escrow-record.ts";
 import { IDLE_PROGRESS } from "../../../src/escrow/model/intent.ts";
@@ -90,7 +90,7 @@ export class PaymentSourceFixture {
     const changes = new ChangeSet([], now, 0);
     changes.setProgress(record, { ...IDLE_PROGRESS, intent: { id: newId(now), ...intent } });
     const place = { sourceId: record.sourceId, network: record.network };
-    await db(env).batch(writeChanges(changes, place));
+    await openDb(env).batch(writeChanges(changes, place));
     return record;
   }
 
@@ -122,7 +122,8 @@ export class PaymentSourceFixture {
 
 /** The records of a side as they are stored. */
 export async function storedRecords(side: Side): Promise<EscrowRecord[]> {
-  return (await loadRecords(db(env), [], "SELECT id FROM escrow WHERE side = ?2", side)).records;
+  return (await loadRecords(openDb(env), [], "SELECT id FROM escrow WHERE side = ?2", side))
+    .records;
 }
 
 /** Hashes of the transactions that wallets stored, with their phases, the oldest first. */

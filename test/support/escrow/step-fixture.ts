@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import type { EscrowRecord, Side } from "../../../src/escrow/model/escrow-record.ts";
 import { API_STEPS, type ApiStepName } from "../../../src/escrow/steps/validate-step.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
@@ -92,6 +92,6 @@ export class StepFixture {
       output: record.output,
       progress: { ...record.progress, ...put.progress },
     });
-    await db(env).batch(writeChanges(changes, { sourceId, network }));
+    await openDb(env).batch(writeChanges(changes, { sourceId, network }));
   }
 }

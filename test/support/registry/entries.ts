@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
 import {
   ENTRY_COLUMNS,
@@ -37,7 +37,7 @@ export class EntryWriter {
 
   static async create(policyId = POLICY): Promise<EntryWriter> {
     const sourceId = await insertRegistrySource(policyId);
-    const cursor = await readCursor(db(env), sourceId);
+    const cursor = await readCursor(openDb(env), sourceId);
     if (!cursor) throw new Error("the source has no cursor");
     return new EntryWriter(cursor, policyId);
   }
@@ -52,12 +52,12 @@ export class EntryWriter {
       const entry = changes.entryOf(source as never, this.identifier(name));
       changes.setState(entry, state);
     }
-    await commitChanges(db(env), this.#cursor, changes, []);
+    await commitChanges(openDb(env), this.#cursor, changes, []);
     return this.read(names);
   }
 
   async read(names: string[]): Promise<EntryRecord[]> {
-    const rows = await db(env).all<EntryRow>(
+    const rows = await openDb(env).all<EntryRow>(
       `SELECT ${ENTRY_COLUMNS} FROM registry_entry
        WHERE source_id = ? AND agent_identifier IN (SELECT value FROM json_each(?))
        ORDER BY agent_identifier`,

@@ -1,12 +1,12 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { RegistryCursor } from "../../../durable-objects/registry-cursor.ts";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
 import { seal } from "../../../src/db/sealed.ts";
 import type { Env } from "../../../src/env.ts";
 import { registrySource } from "../../../src/registry/entries/tables.ts";
-import { providerKeyPlace } from "../../../src/registry/sources/list-registry-sources.ts";
+import { toProviderKeyEncryptionContext } from "../../../src/registry/sources/list-registry-sources.ts";
 import { insertCursor } from "../../../src/registry/sync/cursor.ts";
 import type { RegistryJob } from "../../../src/registry/sync/wake-registry.ts";
 import { call } from "../app.ts";
@@ -66,7 +66,7 @@ export async function createRegistrySource(
 export async function insertRegistrySource(policyId: string): Promise<string> {
   const now = Date.now();
   const id = newId(now);
-  const core = db(env);
+  const core = openDb(env);
   await core.batch([
     core.orm
       .insert(registrySource)
@@ -76,7 +76,7 @@ export async function insertRegistrySource(policyId: string): Promise<string> {
         policyId,
         url: null,
         note: null,
-        rpcProviderApiKey: await seal(env, providerKeyPlace(id), "local"),
+        rpcProviderApiKey: await seal(env, toProviderKeyEncryptionContext(id), "local"),
         createdById: "env-admin",
         createdAt: now,
         updatedAt: now,
@@ -165,7 +165,7 @@ export async function ask(path: string, body: Record<string, unknown>): Promise<
  * syncs of the same chain: ids, times, stamps and counters.
  */
 export async function registryLeft(sourceId: string): Promise<unknown> {
-  const entries = await db(env).all(
+  const entries = await openDb(env).all(
     `SELECT agent_identifier, status, json(state) AS state, api_base_url, payment_type, tags,
        capability_id, h.due_at IS NOT NULL AS checked
      FROM registry_entry AS e JOIN registry_health AS h ON h.entry_id = e.id
@@ -173,13 +173,13 @@ export async function registryLeft(sourceId: string): Promise<unknown> {
      ORDER BY agent_identifier`,
     sourceId,
   );
-  const steps = await db(env).all(
+  const steps = await openDb(env).all(
     `SELECT agent_identifier, block_height, tx_index, tx_hash, before
      FROM registry_step JOIN registry_entry AS e ON e.id = entry_id
      WHERE e.source_id = ? ORDER BY block_height, tx_index, agent_identifier`,
     sourceId,
   );
-  const cursor = await db(env).all(
+  const cursor = await openDb(env).all(
     "SELECT recent, tip_hash, error FROM registry_cursor WHERE source_id = ?",
     sourceId,
   );

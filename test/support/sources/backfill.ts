@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { decodeBlockchainIdentifier } from "../../../src/chain/contracts/blockchain-identifier.ts";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { startBackfill } from "../../../src/sources/cursor.ts";
 import type { StepResult, TestChain } from "../chain.ts";
 import { addWallet } from "./sync.ts";
@@ -62,7 +62,7 @@ export async function addWallets(
   const { wallets } = await chain.wallets();
   const role = who === "seller" ? "Selling" : "Purchasing";
   const added = wallets.filter(({ name }) => name.startsWith(who));
-  await db(env).batch([
+  await openDb(env).batch([
     ...added.map((one) => addWallet(source, one)),
     startBackfill(
       source,
@@ -73,7 +73,7 @@ export async function addWallets(
 
 /** Records of a source by side. */
 export async function sides(source: string): Promise<Record<string, number>> {
-  const rows = await db(env).all<{ side: string; n: number }>(
+  const rows = await openDb(env).all<{ side: string; n: number }>(
     "SELECT side, count(*) AS n FROM escrow WHERE source_id = ? GROUP BY side",
     source,
   );

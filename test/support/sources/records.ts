@@ -1,9 +1,9 @@
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
 import {
   type EscrowRecord,
+  NO_LOCK_STATE,
   type Side,
-  UNLOCKED_STATE,
 } from "../../../src/escrow/model/escrow-record.ts";
 import { IDLE_PROGRESS } from "../../../src/escrow/model/intent.ts";
 import { type ChainStep, ChangeSet } from "../../../src/escrow/store/change-set.ts";
@@ -45,7 +45,7 @@ export function makeRecord(side: Side, overrides: Partial<EscrowRecord> = {}): E
       sellerReturnAddress: null,
       funds: [{ unit: "", amount: "5000000" }],
     },
-    state: UNLOCKED_STATE,
+    state: NO_LOCK_STATE,
     output: null,
     lastDeadlineWarning: null,
     progress: IDLE_PROGRESS,
@@ -83,7 +83,7 @@ export class Writer {
   }
 
   static async create(d1: D1Database, sourceId = "source-a"): Promise<Writer> {
-    await db({ DB: d1 }).batch(insertCursor({ id: sourceId, network: "Preprod" }, null));
+    await openDb({ DB: d1 }).batch(insertCursor({ id: sourceId, network: "Preprod" }, null));
     return new Writer(d1, {
       sourceId,
       network: "Preprod",
@@ -110,7 +110,7 @@ export class Writer {
         "170000",
       );
     }
-    await commitChanges(db({ DB: this.#d1 }), this.#cursor, changes, {
+    await commitChanges(openDb({ DB: this.#d1 }), this.#cursor, changes, {
       recent: [],
       leaseUntil: now,
     });

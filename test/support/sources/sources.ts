@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { db, statement } from "../../../src/db/client.ts";
+import { openDb, statement } from "../../../src/db/client.ts";
 import { insertCursor } from "../../../src/sources/cursor.ts";
 
 /** Writes a payment source straight into the table, without wallets, and returns its id. */
@@ -8,7 +8,7 @@ export async function insertSource(
   network: "Preprod" | "Mainnet",
   createdAt = 1,
 ): Promise<string> {
-  await db(env).batch([
+  await openDb(env).batch([
     statement(
       `INSERT INTO payment_source (id, network, type, contract_address, policy_id, admin_wallets,
          fee_rate_permille, cooldown_time, rpc_provider, rpc_provider_api_key, created_by_id,
@@ -30,5 +30,5 @@ export async function insertFollowed(
   createdAt = 1,
 ): Promise<void> {
   await insertSource(id, network, createdAt);
-  await db(env).batch(insertCursor({ id, network }, null));
+  await openDb(env).batch(insertCursor({ id, network }, null));
 }

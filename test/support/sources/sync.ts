@@ -1,9 +1,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { SourceCursor } from "../../../durable-objects/source-cursor.ts";
-import { createBlockfrost } from "../../../src/chain/provider/blockfrost.ts";
+import { createBlockfrostProvider } from "../../../src/chain/provider/blockfrost.ts";
 import type { Block, TransactionPosition } from "../../../src/chain/provider/provider.ts";
-import { db, statement } from "../../../src/db/client.ts";
+import { openDb, statement } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
 import { seal } from "../../../src/db/sealed.ts";
 import type { Env } from "../../../src/env.ts";
@@ -46,7 +46,7 @@ export async function createSource(
     "local",
   );
   const ours = wallets.filter(({ name }) => /^(seller|buyer)-/.test(name) && managed(name));
-  await db(env).batch([
+  await openDb(env).batch([
     statement(
       `INSERT INTO payment_source (id, network, type, contract_address, policy_id, admin_wallets,
          fee_rate_permille, cooldown_time, rpc_provider, rpc_provider_api_key, drives, created_by_id,
@@ -87,7 +87,7 @@ export function addWallet(
 
 /** Where a transaction of a chain stands, for a cursor to begin after it. */
 export async function positionAt(chain: TestChain, txHash = ""): Promise<TransactionPosition> {
-  const provider = createBlockfrost({ baseUrl: chain.url, projectId: "any" });
+  const provider = createBlockfrostProvider({ baseUrl: chain.url, projectId: "any" });
   const position = await provider.transaction(txHash);
   if (!position) throw new Error("the local chain has no such transaction");
   return position;
@@ -146,7 +146,7 @@ export async function settle(chain: TestChain, sourceId: string, overrides?: Ove
  * times that the service chose, stamps, and the test's first source and wallets.
  */
 export async function leftBehind(sourceId: string) {
-  const ledger = db(env);
+  const ledger = openDb(env);
   const escrows = await ledger.all<{
     side: string;
     identifier_hash: string;

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
 import type { Side } from "../../../src/escrow/model/escrow-record.ts";
 import type { Step } from "../../../src/escrow/model/intent.ts";
@@ -13,7 +13,7 @@ export async function askFor(
   step: Step,
   resultHash: string | null = null,
 ): Promise<void> {
-  const ledger = db(env);
+  const ledger = openDb(env);
   const now = Date.now();
   const { records } = await loadRecords(ledger, [], "SELECT id FROM escrow WHERE side = ?2", side);
   const changes = new ChangeSet(records, now, 0);

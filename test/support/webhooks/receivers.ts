@@ -7,7 +7,7 @@ import {
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { expect, vi } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import type { DeliveryMessage, Env } from "../../../src/env.ts";
 import {
   EVENT_KINDS,
@@ -225,7 +225,7 @@ export async function happen(
 ): Promise<string[]> {
   const { network = "Preprod", sourceId = null, data = { message: "happened" } } = where;
   const now = Date.now();
-  await db({ DB: d1 }).batch(
+  await openDb({ DB: d1 }).batch(
     kinds.map((kind) =>
       writeEvent(
         // The outbox takes any kind; its type keeps those of payments for their own writer.
@@ -242,7 +242,7 @@ export async function happen(
       ),
     ),
   );
-  const rows = await db(env).all<{ id: string }>(
+  const rows = await openDb(env).all<{ id: string }>(
     "SELECT id FROM event ORDER BY seq DESC LIMIT ?",
     kinds.length,
   );

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, it } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import { createRegistrationFeature } from "../../../src/registrations/registration-feature.ts";
 import { upsertTasks } from "../../../src/wallets/queue/store.ts";
 import { createReferenceScriptFeature } from "../../../src/wallets/reference-scripts/reference-script-feature.ts";
@@ -46,7 +46,7 @@ it.each([
 ])(
   "a $feature whose transaction lost its input is due at once, and keeps its attempts",
   async (given) => {
-    const database = db(env, "Preprod", { writes: "idempotent" });
+    const database = openDb(env, "Preprod", { writes: "idempotent" });
     await insertRows(given.table, [{ ...RECORD, ...given.row, id: "one" }]);
     await database.batch(
       upsertTasks([

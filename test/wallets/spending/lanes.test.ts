@@ -7,7 +7,7 @@ import type { WalletTransaction } from "../../../src/wallets/model/wallet-transa
 import {
   ancestryOf,
   chooseParallelOutput,
-  selectForTransaction,
+  selectTasksForTransaction,
 } from "../../../src/wallets/spending/model/choose-parallel-output.ts";
 import { transaction } from "./transactions.ts";
 
@@ -101,8 +101,8 @@ describe("what an output hangs on", () => {
 
 describe("the tasks of the next transaction", () => {
   const now = 1_000_000;
-  const ids = (tasks: Parameters<typeof selectForTransaction>[0]) =>
-    selectForTransaction(tasks, now).map(({ id }) => id);
+  const ids = (tasks: Parameters<typeof selectTasksForTransaction>[0]) =>
+    selectTasksForTransaction(tasks, now).map(({ id }) => id);
 
   it("are those near their deadline, then what nobody can overtake, then the rest", () => {
     const soon = now + 9 * 60_000;

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import {
   isOpen,
   isPending,
+  PHASE_TRANSITIONS,
   progressOf,
   TRANSACTION_PHASES,
-  TRANSITIONS,
 } from "../../../src/wallets/model/phases.ts";
 
 describe("the life of a wallet's transaction", () => {
@@ -13,7 +13,7 @@ describe("the life of a wallet's transaction", () => {
     for (const phase of TRANSACTION_PHASES) {
       const reached = new Set([phase]);
       for (const one of reached)
-        for (const next of Object.values(TRANSITIONS[one])) reached.add(next);
+        for (const next of Object.values(PHASE_TRANSITIONS[one])) reached.add(next);
       expect(
         [...reached].some((one) => !isOpen(one)),
         phase,
@@ -25,13 +25,13 @@ describe("the life of a wallet's transaction", () => {
     for (const phase of TRANSACTION_PHASES.filter(
       (one) => isOpen(one) && progressOf(one) !== "Landed",
     ))
-      if (phase !== "InBlock") expect(TRANSITIONS[phase].Seen, phase).toBe("InBlock");
+      if (phase !== "InBlock") expect(PHASE_TRANSITIONS[phase].Seen, phase).toBe("InBlock");
   });
 
   it("ends what waits for a block only by its validity, its bytes or what it spends", () => {
     for (const phase of TRANSACTION_PHASES.filter(isPending))
       expect(
-        Object.entries(TRANSITIONS[phase]).filter(([, next]) => progressOf(next) === "Ended"),
+        Object.entries(PHASE_TRANSITIONS[phase]).filter(([, next]) => progressOf(next) === "Ended"),
         phase,
       ).toEqual([
         ["Refused", "Refused"],

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import type { WalletPorts, WalletRun } from "../../../src/wallets/spending/context/wallet-ports.ts";
 import { sendNewTransaction } from "../../../src/wallets/spending/send-transactions.ts";
 import { transaction } from "./transactions.ts";
@@ -16,7 +16,7 @@ it.each([
   async (_, phase, events) => {
     const missed: (readonly string[])[] = [];
     const ports = {
-      ...{ db: db(env), network: "Preprod", vkey: "", requestId: "test", now: () => 0 },
+      ...{ db: openDb(env), network: "Preprod", vkey: "", requestId: "test", now: () => 0 },
       journal: { append: async () => true },
       provider: { submit: async () => ({ refused: `BadInputsUTxO missing inputs ${SCRIPT}` }) },
       onMissingScripts: async (outputs: readonly string[]) => void missed.push(outputs),

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  computeDefaultPerDay,
   DAY_MS,
   decideTopUp,
-  defaultPerDay,
   PAUSE_MS,
   type PastTopUp,
   type TopUpBounds,
@@ -17,11 +17,11 @@ const bounds = fc
     below: fc.bigInt({ min: 0n, max: 100n }),
     by: fc.bigInt({ min: 2n, max: 100n }),
     times: fc.option(fc.bigInt({ min: 1n, max: 8n })),
-    least: fc.bigInt({ min: 1n, max: 2n }),
+    minAmount: fc.bigInt({ min: 1n, max: 2n }),
   })
-  .map(({ below, by, times, least }): TopUpBounds => {
+  .map(({ below, by, times, minAmount }): TopUpBounds => {
     const rule = { below, upTo: below + by };
-    return { ...rule, perDay: times === null ? defaultPerDay(rule) : times * by, least };
+    return { ...rule, perDay: times === null ? computeDefaultPerDay(rule) : times * by, minAmount };
   });
 
 /** Minutes that pass, and what the wallet loses or what becomes of its top-up meanwhile. */
@@ -53,7 +53,7 @@ function play(
     const decision = decideTopUp(rule, shown, all, now);
     if (!("send" in decision)) continue;
     expect(decision.send).toBeLessThanOrEqual(rule.upTo - shown);
-    expect(decision.send).toBeGreaterThanOrEqual(rule.least);
+    expect(decision.send).toBeGreaterThanOrEqual(rule.minAmount);
     expect(shown).toBeLessThan(rule.below);
     all.push({ amount: decision.send, createdAt: now, endedAt: null, hasFailed: false });
   }
@@ -95,7 +95,7 @@ describe("top-ups of one wallet and unit", () => {
 });
 
 describe("decideTopUp", () => {
-  const rule = { below: 50n, upTo: 80n, perDay: 150n, least: 2n };
+  const rule = { below: 50n, upTo: 80n, perDay: 150n, minAmount: 2n };
   const now = 10 * DAY_MS;
   const past = (amount: bigint, minutesAgo: number, rest: Partial<PastTopUp> = {}): PastTopUp => {
     const createdAt = now - minutesAgo * MINUTE_MS;
@@ -103,7 +103,7 @@ describe("decideTopUp", () => {
   };
 
   it("fills up to the mark, five times what one brings at the least in a day by default", () => {
-    expect(defaultPerDay(rule)).toBe(150n);
+    expect(computeDefaultPerDay(rule)).toBe(150n);
     expect(decideTopUp(rule, 49n, [], now)).toEqual({ send: 31n });
     expect(decideTopUp(rule, 50n, [], now)).toEqual({ waitsFor: "Nothing", until: null });
   });

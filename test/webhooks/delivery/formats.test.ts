@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatBody } from "../../../src/webhooks/delivery/format-body.ts";
-import { scheduleAttempt } from "../../../src/webhooks/delivery/retry-schedule.ts";
+import { computeNextAttemptAt } from "../../../src/webhooks/delivery/retry-schedule.ts";
 import type { WEBHOOK_FORMATS } from "../../../src/webhooks/model/tables.ts";
 
 const EVENT = {
@@ -128,7 +128,7 @@ describe("the time of the next attempt", () => {
         fc.option(fc.integer({ min: 0, max: 200_000 })),
         fc.double({ min: 0, max: 0.999, noNaN: true }),
         (failed, asked, random) => {
-          const at = scheduleAttempt(failed, 0, asked === null ? null : asked * 1000, random);
+          const at = computeNextAttemptAt(failed, 0, asked === null ? null : asked * 1000, random);
           const wait = waits[failed - 1];
           if (wait === undefined) {
             expect(at).toBeNull();

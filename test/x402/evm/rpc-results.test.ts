@@ -17,7 +17,7 @@ const RECEIPT = {
 /** Each form, and a result that has it. */
 const FORMS = [
   ["quantity", results.quantity, "0x0"],
-  ["count", results.count, "0x10"],
+  ["count", results.smallQuantity, "0x10"],
   ["bytes", results.bytes, "0x00"],
   ["block", results.block, { ...BLOCK, baseFeePerGas: "0x7" }],
   ["logs", results.logs, []],

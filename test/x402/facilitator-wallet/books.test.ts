@@ -2,12 +2,12 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { WalletStore } from "../../../src/x402/facilitator-wallet/wallet-store.ts";
-import type { Job } from "../../../src/x402/model/messages.ts";
+import type { SettlementJob } from "../../../src/x402/model/messages.ts";
 
 const JOBS = 2_000;
 const PLACE = { transaction: `0x${"1".repeat(64)}`, block: 1, blockHash: `0x${"2".repeat(64)}` };
 
-function jobOf(id: string): Job {
+function jobOf(id: string): SettlementJob {
   return {
     id,
     to: "0x",
@@ -39,7 +39,7 @@ it("a settled payment leaves the books without a read of all payments settled be
     const now = Date.now();
     const settleFinally = (n: number) => {
       store.addJob(jobOf(`job-${n}`), now);
-      store.recordSettled(`job-${n}`, PLACE, now);
+      store.recordSettledJob(`job-${n}`, PLACE, now);
       store.finalizeJob(`job-${n}`, now);
     };
     for (let n = 0; n < JOBS; n++) settleFinally(n);

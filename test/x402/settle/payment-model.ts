@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import type { Job, JobStatus, SettleOrder } from "../../../src/x402/model/messages.ts";
+import type { JobStatus, SettlementJob, SettleOrder } from "../../../src/x402/model/messages.ts";
 import { onRequest } from "../../../src/x402/settle/on-request.ts";
 import {
-  advance,
+  advancePayment,
   listWatchedAttempts,
   type Payment,
   type PaymentEffect,
@@ -29,7 +29,7 @@ export function orderOf(attemptId: string, over: Partial<SettleOrder> = {}): Set
       permission: "User",
       canPay: true,
       networkLimit: null,
-      usageLimited: true,
+      isUsageLimited: true,
     },
     paymentSourceId: null,
     registryRequestId: null,
@@ -46,7 +46,7 @@ export function orderOf(attemptId: string, over: Partial<SettleOrder> = {}): Set
 
 export const WALLET = { id: "wallet", caip2Id: "eip155:84532", address: "0xcc" };
 
-export function jobOf(id: string): Job {
+export function jobOf(id: string): SettlementJob {
   return {
     id,
     to: "0xaa",
@@ -136,7 +136,7 @@ export class SettlementModel {
 
   alarm(turns: Iterator<Turn>): void {
     if (!this.payment) return;
-    const { payment, effect } = advance(this.payment, { kind: "alarm" });
+    const { payment, effect } = advancePayment(this.payment, { kind: "alarm" });
     this.#store(payment);
     this.#run(effect, turns);
   }
@@ -180,7 +180,7 @@ export class SettlementModel {
       effect = null;
       for (const event of events) {
         if (!this.payment) break;
-        const step = advance(this.payment, event);
+        const step = advancePayment(this.payment, event);
         this.#store(step.payment);
         effect = step.effect ?? effect;
         isAnswered ||= ["broken", "late", "denied", "recorded"].includes(event.kind);

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { onRequest, RELATIONS } from "../../../src/x402/settle/on-request.ts";
+import { onRequest, REQUEST_RELATIONS } from "../../../src/x402/settle/on-request.ts";
 import {
-  advance,
+  advancePayment,
   PAYMENT_EVENT_KINDS,
   PAYMENT_PHASES,
   type Payment,
@@ -104,7 +104,7 @@ describe("the table of a payment", () => {
   );
   it.each(cells)("%s, %s", (phase, kind) => {
     const payment = paymentIn(phase);
-    const step = advance(payment, eventOf(kind));
+    const step = advancePayment(payment, eventOf(kind));
     const change = CHANGES.find(([from, event]) => from === phase && event === kind);
     if (change)
       expect([step.payment?.phase ?? "gone", step.effect]).toEqual([change[2], change[3]]);
@@ -114,7 +114,7 @@ describe("the table of a payment", () => {
 
   it("closes or forgets at once what is final when D1 has it", () => {
     const recorded = (phase: PaymentPhase) =>
-      advance(paymentIn(phase, { isFinal: true }), { kind: "recorded" }).payment;
+      advancePayment(paymentIn(phase, { isFinal: true }), { kind: "recorded" }).payment;
     expect(recorded("settled")).toMatchObject({ phase: "closed", revision: 1 });
     expect(recorded("failed")).toBeNull();
   });
@@ -122,7 +122,10 @@ describe("the table of a payment", () => {
   it("comes back to the attempt before when the latest is forgotten", () => {
     const { earlier: _, ...before } = paymentIn("failedRecorded");
     const payment = paymentIn("withdrawing", { earlier: [before] });
-    expect(advance(payment, { kind: "withdrawn" }).payment).toEqual({ ...before, earlier: [] });
+    expect(advancePayment(payment, { kind: "withdrawn" }).payment).toEqual({
+      ...before,
+      earlier: [],
+    });
   });
 
   it.each(PAYMENT_PHASES)(
@@ -131,11 +134,11 @@ describe("the table of a payment", () => {
       const order = { ...paymentIn("claimed").order, attemptId: "before" };
       const { earlier: _, ...before } = paymentIn("failedRecorded", { order });
       const payment = paymentIn(phase, { earlier: [before] });
-      const step = advance(payment, eventOf("settled", "before"));
+      const step = advancePayment(payment, eventOf("settled", "before"));
       if (phase !== "failedRecorded") return expect(step).toEqual({ payment, effect: null });
       expect(step).toMatchObject({ payment: { phase: "settled", order }, effect: "record" });
       expect(step.payment?.earlier.map((one) => one.order.attemptId)).toEqual(["first"]);
-      const final = advance(payment, { kind: "final", attemptId: "before" });
+      const final = advancePayment(payment, { kind: "final", attemptId: "before" });
       expect(final).toEqual({ payment: { ...payment, earlier: [] }, effect: null });
     },
   );
@@ -144,7 +147,10 @@ describe("the table of a payment", () => {
     for (const phase of PAYMENT_PHASES)
       for (const kind of ["settled", "failed", "final"] as const) {
         const payment = paymentIn(phase);
-        expect(advance(payment, eventOf(kind, "stranger"))).toEqual({ payment, effect: null });
+        expect(advancePayment(payment, eventOf(kind, "stranger"))).toEqual({
+          payment,
+          effect: null,
+        });
       }
   });
 });
@@ -197,7 +203,7 @@ describe("a request for an authorization", () => {
 
   it.each(PAYMENT_PHASES)("in phase %s is answered by its payment, key and request", (phase) => {
     const payment = paymentIn(phase);
-    const replies = RELATIONS.map((relation) => {
+    const replies = REQUEST_RELATIONS.map((relation) => {
       const reaction = reactTo(payment, ASKED[relation]);
       if (reaction.reply !== "work") return reaction.reply;
       const isNew = reaction.payment.order.attemptId === "second";

@@ -1,7 +1,7 @@
 import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { db } from "../../../src/db/client.ts";
+import { openDb } from "../../../src/db/client.ts";
 import worker from "../../../src/worker.ts";
 import { emptyTables } from "../../support/app.ts";
 import { insertKey } from "../../support/keys.ts";
@@ -64,7 +64,7 @@ interface Event {
 }
 
 async function events(): Promise<Event[]> {
-  const rows = await db(env).all<Event & { data: string }>(
+  const rows = await openDb(env).all<Event & { data: string }>(
     "SELECT sequence, network, data FROM event WHERE kind = 'X402_WALLET_LOW_BALANCE' ORDER BY seq",
   );
   return rows.map((row) => ({ ...row, data: JSON.parse(row.data) }));

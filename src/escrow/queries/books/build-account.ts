@@ -1,6 +1,6 @@
 /** Puts sums into the days and months of a time zone: pure. */
 import type { Side } from "../../model/escrow-record.ts";
-import type { AccountKind, Sum } from "./sums.ts";
+import type { AccountKind, EscrowSum } from "./sums.ts";
 
 /** What escrows came to in one unit, minor units. */
 export interface UnitTotal {
@@ -13,7 +13,7 @@ export interface UnitTotal {
 
 export interface AccountTotal {
   /** By unit, the native coin first. */
-  units: UnitTotal[];
+  unitTotals: UnitTotal[];
   /** Native minor units. */
   networkFee: bigint;
 }
@@ -28,11 +28,11 @@ export interface LocalDate {
 
 export type AccountBucket = LocalDate & AccountTotal;
 
-export interface Account {
+export interface BookAccount {
   total: AccountTotal;
   /** Those that have something, in their order. */
-  daily: AccountBucket[];
-  monthly: AccountBucket[];
+  dailyBuckets: AccountBucket[];
+  monthlyBuckets: AccountBucket[];
 }
 
 /** What an account's amounts are to the side that it is of: what remains is a gain or a cost. */
@@ -62,15 +62,15 @@ const NET_FORMULAS: Record<
 export function buildAccount(
   side: Side,
   kind: AccountKind,
-  sums: readonly Sum[],
+  sums: readonly EscrowSum[],
   dateOf: (seconds: number) => Required<LocalDate>,
-): Account {
+): BookAccount {
   const ofKind = sums
     .filter((sum) => sum.kind === kind)
     .toSorted((a, b) => a.quarter - b.quarter)
     .map((sum) => ({ sum, date: dateOf(sum.quarter) }));
-  const totalOf = (some: readonly { sum: Sum }[]) =>
-    computeTotal(
+  const totalOf = (some: readonly { sum: EscrowSum }[]) =>
+    computeAccountTotal(
       side,
       kind,
       some.map(({ sum }) => sum),
@@ -82,12 +82,16 @@ export function buildAccount(
     }));
   return {
     total: totalOf(ofKind),
-    daily: toBuckets(({ day, month, year }) => ({ day, month, year })),
-    monthly: toBuckets(({ month, year }) => ({ month, year })),
+    dailyBuckets: toBuckets(({ day, month, year }) => ({ day, month, year })),
+    monthlyBuckets: toBuckets(({ month, year }) => ({ month, year })),
   };
 }
 
-function computeTotal(side: Side, kind: AccountKind, sums: readonly Sum[]): AccountTotal {
+function computeAccountTotal(
+  side: Side,
+  kind: AccountKind,
+  sums: readonly EscrowSum[],
+): AccountTotal {
   const units = [...Map.groupBy(sums, ({ unit }) => unit)].map(([unit, some]): UnitTotal => {
     const sum = (name: "gross" | "protocolFee" | "networkFee") =>
       some.reduce((all, one) => all + one[name], 0n);
@@ -100,7 +104,7 @@ function computeTotal(side: Side, kind: AccountKind, sums: readonly Sum[]): Acco
     return { unit, ...amounts, net: NET_FORMULAS[side][kind](amounts) };
   });
   return {
-    units: units
+    unitTotals: units
       .filter(({ gross, protocolFee, networkFee }) => gross + protocolFee + networkFee > 0n)
       .toSorted((a, b) => (a.unit < b.unit ? -1 : 1)),
     networkFee: units.reduce((all, { networkFee }) => all + networkFee, 0n),

@@ -1,27 +1,27 @@
 import type * as z from "zod";
 import type { AppContext } from "../../../http/context.ts";
 import { createRouter, serve } from "../../../http/endpoint.ts";
-import { isoTime, toEnvelope, toExactNumber } from "../../../http/envelope.ts";
+import { toEnvelope, toExactNumber, toIsoTime } from "../../../http/envelope.ts";
 import { createJsonResponse, openReadSession } from "../../../http/session.ts";
 import type { Side } from "../../model/escrow-record.ts";
 import {
-  type Account,
   type AccountBucket,
   type AccountTotal,
+  type BookAccount,
   buildAccount,
   createCalendar,
 } from "./build-account.ts";
-import { booksBody, booksResponse } from "./schemas.ts";
+import { booksBody, createBooksResponseSchema } from "./schemas.ts";
 import { ACCOUNT_KINDS, readSums } from "./sums.ts";
 
-const BOOKS = {
+const BOOK_ENDPOINTS = {
   payment: {
     path: "/payment/income",
     operationId: "sumPaymentIncome",
     tag: "Payments",
     gained: "Income",
     summary: "Sums up the income from payments",
-    data: booksResponse("Income", "Income of sellers"),
+    data: createBooksResponseSchema("Income", "Income of sellers"),
   },
   purchase: {
     path: "/purchase/spending",
@@ -29,7 +29,7 @@ const BOOKS = {
     tag: "Purchases",
     gained: "Spend",
     summary: "Sums up the cost of purchases",
-    data: booksResponse("Spend", "Spending of buyers"),
+    data: createBooksResponseSchema("Spend", "Spending of buyers"),
   },
 } as const;
 
@@ -44,10 +44,10 @@ const MAX_TIMESTAMP_MS = Date.UTC(10_000, 0, 1) - 1;
 const clampTime = (time: number) => Math.min(Math.max(time, 0), MAX_TIMESTAMP_MS);
 
 /** `POST /payment/income` and `POST /purchase/spending`. */
-export function booksRoutes() {
+export function createBooksRoutes() {
   const router = createRouter();
   for (const side of ["payment", "purchase"] as const) {
-    const { path, operationId, tag, summary, data } = BOOKS[side];
+    const { path, operationId, tag, summary, data } = BOOK_ENDPOINTS[side];
     serve(
       router,
       {
@@ -85,8 +85,8 @@ async function respondWithBooks(
   const { escrows, sums } = await readSums(session, side, {
     network,
     agentIdentifier,
-    from,
-    to: typeof endDate === "number" ? clampTime(endDate) : null,
+    startAt: from,
+    endAt: typeof endDate === "number" ? clampTime(endDate) : null,
     sourceType: body.filterPaymentSourceType,
     walletIds: caller.permission === "Admin" ? null : (caller.scope?.walletIds ?? null),
   });
@@ -94,20 +94,27 @@ async function respondWithBooks(
   if (dateOf === null) throw new Error(`there is no time zone ${timeZone}`);
   const accounts = ACCOUNT_KINDS.map((kind) => {
     const name =
-      kind === "gained" ? BOOKS[side].gained : kind === "refunded" ? "Refunded" : "Pending";
+      kind === "gained"
+        ? BOOK_ENDPOINTS[side].gained
+        : kind === "refunded"
+          ? "Refunded"
+          : "Pending";
     return toAccountResponse(name, buildAccount(side, kind, sums, dateOf));
   });
   const data = {
     agentIdentifier,
-    periodStart: isoTime(from),
-    periodEnd: isoTime(clampTime(endDate ?? Math.max(from, Date.now()))),
+    periodStart: toIsoTime(from),
+    periodEnd: toIsoTime(clampTime(endDate ?? Math.max(from, Date.now()))),
     totalTransactions: escrows,
     ...Object.assign({}, ...accounts),
   };
   return createJsonResponse(c, JSON.stringify(toEnvelope(data)), session);
 }
 
-function toAccountResponse(name: string, { total, daily, monthly }: Account) {
+function toAccountResponse(
+  name: string,
+  { total, dailyBuckets: daily, monthlyBuckets: monthly }: BookAccount,
+) {
   const toBucketResponse = ({ day, month, year, ...bucket }: AccountBucket) => ({
     ...(day !== undefined && { day }),
     month,
@@ -121,7 +128,7 @@ function toAccountResponse(name: string, { total, daily, monthly }: Account) {
   };
 }
 
-function toTotalResponse({ units, networkFee }: AccountTotal) {
+function toTotalResponse({ unitTotals: units, networkFee }: AccountTotal) {
   return {
     Units: units.map(({ unit, gross, protocolFee, networkFee, net }) => ({
       unit,

@@ -9,12 +9,13 @@ import {
   described,
   EXAMPLE_AGENT_IDENTIFIER,
   named,
-  timestamp,
+  timestampField,
 } from "../../../http/openapi/fields.ts";
-import { text, time } from "../../../http/openapi/parameters.ts";
+import { textParameter, timeParameter } from "../../../http/openapi/parameters.ts";
 import { createCalendar } from "./build-account.ts";
 
-const periodBound = (what: string) => described(time().nullable().optional(), what);
+const periodBoundParameter = (what: string) =>
+  described(timeParameter().nullable().optional(), what);
 
 /** What both books take. */
 export const booksBody = z
@@ -24,10 +25,12 @@ export const booksBody = z
       "Only escrows of this agent: policy id and asset name in hex. Null: all agents.",
       EXAMPLE_AGENT_IDENTIFIER,
     ),
-    startDate: periodBound("Start of the period, inclusive. Omitted or null: 2020 in UTC."),
-    endDate: periodBound("End of the period, exclusive. Omitted or null: now."),
+    startDate: periodBoundParameter(
+      "Start of the period, inclusive. Omitted or null: 2020 in UTC.",
+    ),
+    endDate: periodBoundParameter("End of the period, exclusive. Omitted or null: now."),
     timeZone: described(
-      text()
+      textParameter()
         .default("Etc/UTC")
         .refine((name) => createCalendar(name) !== null, "must be the name of an IANA time zone")
         .meta({ format: "time-zone" }),
@@ -48,7 +51,7 @@ export const booksBody = z
     },
   );
 
-const amountText = (what: string, example: string) =>
+const amountField = (what: string, example: string) =>
   described(z.string().regex(/^-?\d+$/), `${what}, in minor units.`, example);
 
 const unitTotal = named(
@@ -61,11 +64,11 @@ const unitTotal = named(
       "`gross` as a number with all digits, which some JSON parsers round.",
       30000000,
     ),
-    amountText: amountText("Decimal text of the same figure", "30000000"),
-    gross: amountText("Amount before all fees", "30000000"),
-    protocolFee: amountText("Fee of the contract's operator, which sellers pay", "4305690"),
-    networkFee: amountText("Network fees of this side for its steps", "1456286"),
-    net: amountText(
+    amountText: amountField("Decimal text of the same figure", "30000000"),
+    gross: amountField("Amount before all fees", "30000000"),
+    protocolFee: amountField("Fee of the contract's operator, which sellers pay", "4305690"),
+    networkFee: amountField("Network fees of this side for its steps", "1456286"),
+    net: amountField(
       "Net amount: what the seller keeps, what the buyer pays or gets back, or the negative cost of a seller's steps",
       "24238024",
     ),
@@ -79,9 +82,9 @@ const totalFields = {
     "Network fees of this side, in minor units of the native coin.",
     1456286,
   ),
-  blockchainFeesText: amountText("Decimal text of the same figure", "1456286"),
+  blockchainFeesText: amountField("Decimal text of the same figure", "1456286"),
 };
-const total = named("BookedTotal", "Sums of a period.", z.object(totalFields));
+const periodTotal = named("BookedTotal", "Sums of a period.", z.object(totalFields));
 const monthFields = {
   month: described(z.int().min(1).max(12), "The month, from 1.", 11),
   year: described(z.int(), "The year.", 2026),
@@ -107,9 +110,12 @@ const monthTotal = named(
  * @param gained - what is booked, as fields are called: `Income`
  * @param what - the same for people
  */
-export function booksResponse<Gained extends "Income" | "Spend">(gained: Gained, what: string) {
+export function createBooksResponseSchema<Gained extends "Income" | "Spend">(
+  gained: Gained,
+  what: string,
+) {
   const accountFields = (kind: string, about: string) => ({
-    [`Total${kind}`]: described(total, `${about}.`),
+    [`Total${kind}`]: described(periodTotal, `${about}.`),
     [`Daily${kind}`]: described(z.array(dayTotal), `${about}, by day, without empty days.`),
     [`Monthly${kind}`]: described(z.array(monthTotal), `${about}, by month, without empty months.`),
   });
@@ -119,8 +125,8 @@ export function booksResponse<Gained extends "Income" | "Spend">(gained: Gained,
       "The requested agent. Null: all agents.",
       EXAMPLE_AGENT_IDENTIFIER,
     ),
-    periodStart: timestamp("Start of the period.", "2020-01-01T00:00:00.000Z"),
-    periodEnd: timestamp("End of the period."),
+    periodStart: timestampField("Start of the period.", "2020-01-01T00:00:00.000Z"),
+    periodEnd: timestampField("End of the period."),
     totalTransactions: described(z.int().min(0), "Number of counted escrows.", 3),
     ...accountFields(gained, what),
     ...accountFields("Refunded", "Refunds to buyers"),

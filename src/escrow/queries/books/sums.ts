@@ -101,15 +101,15 @@ export interface SumsQuery {
   network: Network;
   agentIdentifier: string | null;
   /** Epoch milliseconds, the first included and the last not; null: no bound. */
-  from: number | null;
-  to: number | null;
+  startAt: number | null;
+  endAt: number | null;
   sourceType: PaymentSourceType | undefined;
   /** Ids of the only wallets whose records count; null: all. */
   walletIds: readonly string[] | null;
 }
 
 /** What escrows of a quarter of an hour came to in one unit, minor units. */
-export interface Sum {
+export interface EscrowSum {
   /** Unix seconds. */
   quarter: number;
   kind: AccountKind;
@@ -141,13 +141,13 @@ export async function readSums(
   db: Database,
   side: Side,
   query: SumsQuery,
-): Promise<{ escrows: number; sums: Sum[] }> {
+): Promise<{ escrows: number; sums: EscrowSum[] }> {
   const rows = await db.all<SumRow>(
     buildSumsSql(query.agentIdentifier !== null),
     side,
     query.network,
-    toSeconds(query.from) ?? 0,
-    toSeconds(query.to) ?? Number.MAX_SAFE_INTEGER,
+    toSeconds(query.startAt) ?? 0,
+    toSeconds(query.endAt) ?? Number.MAX_SAFE_INTEGER,
     query.sourceType ?? null,
     query.walletIds && JSON.stringify(query.walletIds),
     ...(query.agentIdentifier === null ? [] : [query.agentIdentifier]),
@@ -156,7 +156,7 @@ export async function readSums(
   const escrows = rows.find(({ what }) => what === "escrows")?.low ?? 0;
   const sums = rows
     .filter(({ what }) => what !== "escrows")
-    .map(({ what, quarter, kind, unit, high, low, feeHigh, feeLow }): Sum => {
+    .map(({ what, quarter, kind, unit, high, low, feeHigh, feeLow }): EscrowSum => {
       const fee = toExactSum(feeHigh, feeLow);
       const isUnit = what === "unit";
       return {

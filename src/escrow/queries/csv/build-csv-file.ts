@@ -1,4 +1,4 @@
-import { type Database, db } from "../../../db/client.ts";
+import { type Database, openDb } from "../../../db/client.ts";
 import type { AppContext } from "../../../http/context.ts";
 import { toWireValueName } from "../../../http/names/wire-names.ts";
 import { listTokens, type Token } from "../../../tokens/tokens.ts";
@@ -34,10 +34,10 @@ function formatCsvCell(cell: Cell): string {
 }
 
 /** Units that have a name, by unit. */
-type NamedUnits = ReadonlyMap<string, Token>;
+type TokensByUnit = ReadonlyMap<string, Token>;
 
 /** Columns in their order. Programs know them by name: new ones come last, and none changes its meaning. */
-const COLUMNS: Readonly<Record<string, (record: EscrowRecord, units: NamedUnits) => Cell>> = {
+const COLUMNS: Readonly<Record<string, (record: EscrowRecord, units: TokensByUnit) => Cell>> = {
   id: ({ id }) => id,
   createdAt: ({ createdAt }) => new Date(createdAt).toISOString(),
   network: ({ network }) => network,
@@ -76,7 +76,7 @@ const COLUMNS: Readonly<Record<string, (record: EscrowRecord, units: NamedUnits)
 const COLUMN_NAMES: readonly string[] = Object.keys(COLUMNS);
 
 /** The cells of a record, one for each column. */
-function cellsOf(record: EscrowRecord, units: NamedUnits): Cell[] {
+function cellsOf(record: EscrowRecord, units: TokensByUnit): Cell[] {
   return Object.values(COLUMNS).map((cell) => cell(record, units));
 }
 
@@ -87,7 +87,7 @@ function formatAmounts(funds: readonly StoredFunds[]): Cell {
 }
 
 /** An amount in whole units, exactly; null where nobody has said how many decimals the unit has. */
-function formatWholeAmount(funds: StoredFunds | undefined, units: NamedUnits): Cell {
+function formatWholeAmount(funds: StoredFunds | undefined, units: TokensByUnit): Cell {
   const known = funds && units.get(funds.unit);
   if (!known) return null;
   const digits = funds.amount.padStart(known.decimals + 1, "0");
@@ -124,7 +124,7 @@ export async function buildCsvFile(
   side: Side,
   query: ListQuery,
 ): Promise<CsvFile> {
-  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const units = new Map((await listTokens(core)).map((unit) => [unit.unit, unit]));
   const lines = [formatCsvLine(COLUMN_NAMES)];
   let cursorId = query.cursorId;

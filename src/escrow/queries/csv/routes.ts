@@ -1,6 +1,6 @@
 import { createRouter, serve } from "../../../http/endpoint.ts";
-import { described, responseText } from "../../../http/openapi/fields.ts";
-import { wholeNumber } from "../../../http/openapi/parameters.ts";
+import { described, textField } from "../../../http/openapi/fields.ts";
+import { wholeNumberParameter } from "../../../http/openapi/parameters.ts";
 import { openReadSession } from "../../../http/session.ts";
 import { listQuery } from "../query-schemas.ts";
 import { buildCsvFile } from "./build-csv-file.ts";
@@ -12,14 +12,14 @@ const CSV_MEDIA_TYPE = "text/csv";
 
 const csvQuery = listQuery.omit({ includeHistory: true }).extend({
   limit: described(
-    wholeNumber({ min: 1, max: MAX_LINES, default: MAX_LINES }),
+    wholeNumberParameter({ min: 1, max: MAX_LINES, default: MAX_LINES }),
     "Maximum number of records in the file.",
     MAX_LINES,
   ),
 });
 
 /** `GET /payment/csv` and `GET /purchase/csv`: the lists, for spreadsheets. */
-export function csvRoutes() {
+export function createCsvRoutes() {
   const router = createRouter();
   for (const side of ["purchase", "payment"] as const) {
     const [tag, list] =
@@ -41,7 +41,7 @@ export function csvRoutes() {
         description: `The records of \`GET /${side}\` with the same filters: a header, then a line per record (RFC 4180). \`amount\`, fees and lists of amounts are in minor units; \`wholeAmount\` is exact too. An apostrophe precedes text that a spreadsheet would read as a formula. If more records follow, the last line begins with \`More follow\`, and \`Link\` names the next file.`,
         query: csvQuery,
         media: CSV_MEDIA_TYPE,
-        data: responseText("A header, and a line per record.", "id,createdAt,network\r\n"),
+        data: textField("A header, and a line per record.", "id,createdAt,network\r\n"),
       },
       async (c, { query }) => {
         const session = openReadSession(c, query.network);

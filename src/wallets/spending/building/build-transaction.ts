@@ -30,7 +30,7 @@ import {
   RetryLaterError,
 } from "../../queue/errors.ts";
 import type { Task, TaskFailure, TransactionPart, WalletFeature } from "../../queue/feature.ts";
-import { isTransient } from "../../queue/isolate-failures.ts";
+import { isTransientError } from "../../queue/isolate-failures.ts";
 import { deriveOwnOutputs } from "../context/output-view.ts";
 import type { WalletPorts, WalletRun } from "../context/wallet-ports.ts";
 import { findOutwardPosition } from "../model/outward-chain.ts";
@@ -38,7 +38,7 @@ import { composeMembers } from "./compose-members.ts";
 import { toStoredFields } from "./compose-transaction.ts";
 import { excludeBadMembers, type TransactionMember } from "./exclude-bad-members.ts";
 import { measureScripts } from "./measure-scripts.ts";
-import { placeChained, placeParallel, type TransactionPlace } from "./place-transaction.ts";
+import { placeChained, placeParallel, type TransactionPlacement } from "./place-transaction.ts";
 import { listScriptReferences, usePublishedScripts } from "./use-published-scripts.ts";
 import { computeValidityWindow } from "./validity-window.ts";
 
@@ -102,7 +102,7 @@ export interface BuildResult {
 }
 
 /** Names of the wallet's outputs that foreign transactions have spent. */
-const listForeignSpent = ({ wallet }: WalletRun) =>
+const listForeignSpentOutputs = ({ wallet }: WalletRun) =>
   new Set(wallet.spentElsewhere.map(({ output }) => output));
 
 interface BuildJob {
@@ -135,8 +135,12 @@ export async function buildSignedTransaction(
     if (!(error instanceof DeadlinePassedError)) throw error;
     return toFailedResult(tasks.slice(0, 1), error);
   }
-  if (feature.loadPrebuilt) return usePrebuilt(ports, run, chainContext, feature, tasks);
-  const own = deriveOwnOutputs(chainContext.providerOutputs, run.open, listForeignSpent(run));
+  if (feature.loadPrebuilt) return usePrebuiltTransaction(ports, run, chainContext, feature, tasks);
+  const own = deriveOwnOutputs(
+    chainContext.providerOutputs,
+    run.openTransactions,
+    listForeignSpentOutputs(run),
+  );
   const outputs = own.filter(
     (one) => !chainContext.reservedOutputs.has(formatOutputReference(one)),
   );
@@ -153,7 +157,7 @@ export async function buildSignedTransaction(
   const { address } = chainContext.keys;
   const placeInChain = () => placeChained(run, outputs, address, ports.now());
   const placeInParallel = () => placeParallel(run, job.tasks, outputs, address, ports.now());
-  let result = await buildAtPlace(
+  let result = await buildAtPlacement(
     job,
     feature.placement === "line" ? placeInChain : placeInParallel,
   );
@@ -164,19 +168,19 @@ export async function buildSignedTransaction(
     feature.placement !== "line" &&
     hasFailedFor((error) => error instanceof InsufficientFundsError)
   )
-    result = await buildAtPlace(job, placeInChain);
+    result = await buildAtPlacement(job, placeInChain);
   if (!hasFailedFor((error) => error instanceof MissingCollateralError && error.isScattered))
     return result;
   try {
     return { signedTransaction: await mergeOutputs(job, placeInChain()), failures: [] };
   } catch (error) {
-    if (error instanceof RetryLaterError || isTransient(error)) throw error;
+    if (error instanceof RetryLaterError || isTransientError(error)) throw error;
     return result;
   }
 }
 
 /** The transaction of the first task, as it was built before. */
-async function usePrebuilt(
+async function usePrebuiltTransaction(
   ports: WalletPorts,
   run: WalletRun,
   { keys }: ChainContext,
@@ -198,7 +202,7 @@ async function usePrebuilt(
       failures: [],
     };
   } catch (error) {
-    if (isTransient(error)) throw error;
+    if (isTransientError(error)) throw error;
     return toFailedResult([task], error);
   }
 }
@@ -209,11 +213,11 @@ const EMPTY_PART: TransactionPart = {
   ...{ metadata: new Map(), detail: {} },
 };
 
-async function buildAtPlace(
+async function buildAtPlacement(
   job: BuildJob,
-  findPlace: () => TransactionPlace,
+  findPlace: () => TransactionPlacement,
 ): Promise<BuildResult> {
-  let place: TransactionPlace;
+  let place: TransactionPlacement;
   try {
     place = findPlace();
   } catch (error) {
@@ -233,7 +237,7 @@ const toFailedResult = (tasks: readonly Task[], error: unknown): BuildResult => 
 /** The parts of those tasks that may be done. */
 async function collectMembers(
   { run, chainContext, feature, tasks, validity, outputs, ports }: BuildJob,
-  place: TransactionPlace,
+  place: TransactionPlacement,
 ) {
   const { keys, parameters } = chainContext;
   const { provider } = ports;
@@ -251,7 +255,7 @@ async function collectMembers(
       const context = { keys, baseOutput, outputs, validity, parameters, provider };
       members.push({ task, part: await feature.buildPart(task, context) });
     } catch (error) {
-      if (isTransient(error)) throw error;
+      if (isTransientError(error)) throw error;
       failures.push({ task, error });
     }
     // A transaction mints one token of a policy, so the next part need not be asked for yet; nor beyond what
@@ -265,9 +269,9 @@ async function collectMembers(
 /** @throws PriorTransactionPendingError when a former transaction of the task stands in the way */
 function requireNoPriorTransaction(
   key: string,
-  { open, late }: WalletRun,
+  { openTransactions: open, unsettledTransactions: late }: WalletRun,
   { placement }: WalletFeature,
-  { lineRoot }: TransactionPlace,
+  { chainRoot: lineRoot }: TransactionPlacement,
 ): void {
   // Its record may ask for it only since that does not say yet that it was done.
   const isBehind = [...open, ...late].some(({ failedUpdates = [] }) =>
@@ -288,8 +292,8 @@ function requireNoPriorTransaction(
 }
 
 /** A transaction without tasks that makes one output of many, of which the next has its collateral. */
-function mergeOutputs(job: BuildJob, place: TransactionPlace): Promise<SignedTransaction> {
-  const atStake = job.run.open.flatMap(({ phase, collateral }) =>
+function mergeOutputs(job: BuildJob, place: TransactionPlacement): Promise<SignedTransaction> {
+  const atStake = job.run.openTransactions.flatMap(({ phase, collateral }) =>
     isPending(phase) && collateral !== null ? collateral.inputs : [],
   );
   const free = place.funding.outputs.filter((one) => !atStake.includes(formatOutputReference(one)));
@@ -300,7 +304,7 @@ function mergeOutputs(job: BuildJob, place: TransactionPlace): Promise<SignedTra
 /** A transaction of as many members, from the first, as it holds. @param parts - what it does */
 async function buildFromMembers(
   job: BuildJob,
-  place: TransactionPlace,
+  place: TransactionPlacement,
   members: readonly TransactionMember[],
   parts: readonly TransactionPart[] = members.map(({ part }) =>
     usePublishedScripts(part, job.chainContext.publishedScripts),
@@ -312,8 +316,8 @@ async function buildFromMembers(
   const composed = composeMembers(members, parts, place.funding, frame);
   const selected = members.slice(0, composed.partCount);
   const known = {
-    open: run.open,
-    accepted: chainContext.acceptedHashes,
+    openTransactions: run.openTransactions,
+    acceptedHashes: chainContext.acceptedHashes,
     evaluator: ports.view.evaluator,
     measurements: ports.view.measurements,
   };
@@ -332,7 +336,7 @@ async function buildFromMembers(
       `provider: its protocol parameters lead to a fee of ${built.fee} minor units of the native coin`,
       { permanent: true },
     );
-  if (run.open.some(({ hash }) => hash === built.hash))
+  if (run.openTransactions.some(({ hash }) => hash === built.hash))
     throw new PriorTransactionPendingError("the same transaction was refused at this time");
   const transaction: WalletTransaction = {
     ...toStoredFields(built, composed.wallet),
@@ -362,7 +366,7 @@ async function buildFromMembers(
     transaction,
     cbor: built.cbor,
     walletChange: {
-      lineRoot: place.lineRoot,
+      lineRoot: place.chainRoot,
       collateral: collateral && formatOutputReference(collateral),
     },
     members: selected,

@@ -1,5 +1,5 @@
 import type { TransactionPart } from "../../queue/feature.ts";
-import { isExpected } from "../../queue/isolate-failures.ts";
+import { isExpectedError } from "../../queue/isolate-failures.ts";
 import {
   type ComposedTransaction,
   composeTransaction,
@@ -19,14 +19,14 @@ export function composeMembers(
     try {
       composeTransaction(some, funding, frame);
     } catch (error) {
-      if (!isExpected(error)) return error;
+      if (!isExpectedError(error)) return error;
     }
     return null;
   };
   try {
     return composeTransaction(parts, funding, frame);
   } catch (error) {
-    if (isExpected(error)) throw error;
+    if (isExpectedError(error)) throw error;
     for (const [i, part] of parts.entries()) {
       const own = findUnexpectedError([part]);
       const member = members[i];

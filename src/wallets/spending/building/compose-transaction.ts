@@ -4,7 +4,7 @@ import type { ExecutionUnits, ProtocolParameters } from "../../../chain/provider
 import {
   addMargin,
   type BuiltTransaction,
-  computeMargin,
+  computeMarginPercent,
   draftTransaction,
   TransactionTooLargeError,
 } from "../../../chain/transaction/build-transaction.ts";
@@ -12,14 +12,14 @@ import { createCollateralReturn } from "../../../chain/transaction/encode.ts";
 import {
   createInputSelector,
   InsufficientFundsError,
-  isForCollateral,
+  isCollateralOutput,
   type PayingWallet,
 } from "../../../chain/transaction/select-inputs.ts";
 import {
   compareOutputReferences,
   formatOutputReference,
+  type InputSelection,
   type OutputReference,
-  type Payment,
   type PlannedOutput,
   type TransactionPlan,
   type WalletOutput,
@@ -142,7 +142,7 @@ function toPlan(
     return Array.from({ length: countScriptRuns(part) }, () => used);
   });
   const known = runs.filter((used) => used !== null);
-  const percent = computeMargin(known, parameters);
+  const percent = computeMarginPercent(known, parameters);
   const isMeasured = known.length === runs.length;
   const unitsOf = (part: TransactionPart): ExecutionUnits => {
     const used = isMeasured && part.getMeasuredUnits?.(parts.length);
@@ -190,7 +190,7 @@ function toPayingWallet(parts: readonly TransactionPart[], funding: FundingSourc
   const free = funding.outputs.filter((one) => !mustSpend.has(formatOutputReference(one)));
   const collateral =
     free.find((one) => formatOutputReference(one) === funding.collateral) ??
-    free.find(isForCollateral) ??
+    free.find(isCollateralOutput) ??
     null;
   const outputs = funding.isCollateralNamed
     ? funding.outputs.filter((one) => formatOutputReference(one) !== funding.collateral)
@@ -200,7 +200,7 @@ function toPayingWallet(parts: readonly TransactionPart[], funding: FundingSourc
 
 /** What a wallet keeps of a transaction that it has built. */
 export function toStoredFields(
-  { hash, fee, inputs, outputs, payment, cbor }: BuiltTransaction,
+  { hash, fee, inputs, outputs, selection: payment, cbor }: BuiltTransaction,
   { address }: Pick<PayingWallet, "address">,
 ): Pick<WalletTransaction, "hash" | "fee" | "size" | "inputs" | "made" | "lineOut" | "collateral"> {
   const isOwnOutput = (output: PlannedOutput) =>
@@ -221,7 +221,7 @@ export function toStoredFields(
 
 /** The output that is left of the collateral has the number behind those of the transaction. */
 function toStoredCollateral(
-  { collateral }: Payment,
+  { collateral }: InputSelection,
   index: number,
 ): WalletTransaction["collateral"] {
   if (collateral === null) return null;

@@ -1,6 +1,6 @@
 import { ProviderError } from "../../../chain/provider/provider.ts";
 import type { Task, TaskFailure, TransactionPart } from "../../queue/feature.ts";
-import { isTransient } from "../../queue/isolate-failures.ts";
+import { isTransientError } from "../../queue/isolate-failures.ts";
 
 /** A task and what it puts into a transaction. */
 export interface TransactionMember {
@@ -38,7 +38,7 @@ export async function excludeBadMembers<Built>(
     } catch (error) {
       const bad = error instanceof BadMembersError ? error.members : [];
       const cause = error instanceof BadMembersError ? error.cause : error;
-      if (bad.length === 0 && isTransient(cause)) throw cause;
+      if (bad.length === 0 && isTransientError(cause)) throw cause;
       const leaving = bad.length > 0 || left.length > 1 ? bad : left;
       failures.push(...leaving.map(({ task }) => ({ task, error: cause })));
       left =
@@ -54,7 +54,7 @@ export async function excludeBadMembers<Built>(
  * Makes a provider's permanent error transient. The error came before any call for a task, such as
  * an expired key or a firewall, so the tasks wait.
  */
-export function toTransient(error: unknown): unknown {
+export function toTransientError(error: unknown): unknown {
   if (!(error instanceof ProviderError) || !error.permanent) return error;
   const { message, status, cause } = error;
   return new ProviderError(message, { ...(status !== null && { status }), cause });

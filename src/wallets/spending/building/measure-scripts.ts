@@ -7,7 +7,10 @@ import {
 } from "../../../chain/provider/provider.ts";
 import { mentionsOutput } from "../../../chain/provider/rejection.ts";
 import { truncateMessage } from "../../../chain/provider/request.ts";
-import { type Draft, draftTransaction } from "../../../chain/transaction/build-transaction.ts";
+import {
+  draftTransaction,
+  type TransactionDraft,
+} from "../../../chain/transaction/build-transaction.ts";
 import { createInputSelector } from "../../../chain/transaction/select-inputs.ts";
 import {
   formatOutputReference,
@@ -24,9 +27,9 @@ import { BadMembersError, type TransactionMember } from "./exclude-bad-members.t
 /** What is known of the wallet's transactions. */
 interface MeasurementContext {
   /** All that are not final. */
-  open: readonly WalletTransaction[];
+  openTransactions: readonly WalletTransaction[];
   /** Hashes of those that a node has accepted just now. */
-  accepted: ReadonlySet<string>;
+  acceptedHashes: ReadonlySet<string>;
   evaluator: Evaluator;
   measurements: Measurements;
 }
@@ -47,7 +50,9 @@ export async function measureScripts(
   const { plan, wallet, isMeasured } = composed;
   if (isMeasured && !members.some(({ task }) => task.isAlone)) return plan;
   const draft = draftTransaction(plan, createInputSelector(wallet, plan), 1);
-  const shape = members.some(({ task }) => task.isAlone) ? null : computeShape(plan, draft.payment);
+  const shape = members.some(({ task }) => task.isAlone)
+    ? null
+    : computeShape(plan, draft.selection);
   const before = shape === null ? null : known.measurements.find(shape, plan.parameters);
   if (before !== null) return draft.withMeasuredUnits(before);
   try {
@@ -104,9 +109,9 @@ interface PendingParents {
 
 /** Outputs of the wallet that a transaction spends, and no block has yet. */
 function findParents(
-  { inputs }: Draft,
+  { inputs }: TransactionDraft,
   address: string,
-  { open, accepted }: MeasurementContext,
+  { openTransactions: open, acceptedHashes: accepted }: MeasurementContext,
 ): PendingParents {
   const spent = new Set(inputs.map(formatOutputReference));
   const parents = open
@@ -127,7 +132,7 @@ function findParents(
 /** Evaluates scripts. Unless the node has the parents in its mempool, the call contains their outputs. */
 async function evaluateScripts(
   provider: Pick<Provider, "evaluate">,
-  { cbor }: Draft,
+  { cbor }: TransactionDraft,
   { outputs, areAccepted }: PendingParents,
   evaluator: Evaluator,
 ) {

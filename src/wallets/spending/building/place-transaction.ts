@@ -15,18 +15,18 @@ import {
   chooseParallelOutput,
   isUrgent,
   MAX_PARALLEL_OUTPUTS,
-  MAX_UNCONFIRMED,
+  MAX_UNCONFIRMED_TRANSACTIONS,
 } from "../model/choose-parallel-output.ts";
 import { findChainHead, mayMoveChainRoot } from "../model/outward-chain.ts";
 import type { FundingSource } from "./compose-transaction.ts";
 
 /** Where a transaction stands, and what pays for it. */
-export interface TransactionPlace {
+export interface TransactionPlacement {
   funding: FundingSource;
   /** The output of the line that it continues; null on a lane. */
   chainedInput: string | null;
   /** See `WalletState`. */
-  lineRoot: string | null;
+  chainRoot: string | null;
 }
 
 /** How long a line or a lane that is full is left alone. */
@@ -47,11 +47,11 @@ export function placeChained(
   address: string,
   now: number,
   splits = 0,
-): TransactionPlace {
-  const ancestry = ancestryOf(run.open);
+): TransactionPlacement {
+  const ancestry = ancestryOf(run.openTransactions);
   const { lineRoot, line } = requireChainTail(run, outputs, address);
   const lineIn = formatOutputReference(line);
-  if (ancestry(lineIn).depth >= MAX_UNCONFIRMED)
+  if (ancestry(lineIn).depth >= MAX_UNCONFIRMED_TRANSACTIONS)
     throw new RetryLaterError(
       "waits for blocks: the wallet has too many pending transactions",
       now + FULL_RETRY_DELAY_MS,
@@ -68,7 +68,7 @@ export function placeChained(
     spendLast: last,
     splits,
   };
-  return { funding: funding, chainedInput: lineIn, lineRoot };
+  return { funding: funding, chainedInput: lineIn, chainRoot: lineRoot };
 }
 
 /**
@@ -83,8 +83,8 @@ export function placeParallel(
   outputs: readonly WalletOutput[],
   address: string,
   now: number,
-): TransactionPlace {
-  const { wallet, open } = run;
+): TransactionPlacement {
+  const { wallet, openTransactions: open } = run;
   const end = findChainTail(run, outputs);
   const free = outputs.filter((one) => one !== end);
   const step = {
@@ -102,15 +102,15 @@ export function placeParallel(
       "waits for blocks: the wallet has too many pending transactions",
       now + FULL_RETRY_DELAY_MS,
     );
-  const { output: on, missingCount: missing } = lane;
+  const { output: on, missingOutputCount: missing } = lane;
   return {
     funding: { address, baseOutput: on, outputs: free, ...findCollateral(run), splits: missing },
     chainedInput: null,
-    lineRoot: wallet.lineRoot,
+    chainRoot: wallet.lineRoot,
   };
 }
 
-function findCollateral({ wallet: { collateral }, open }: WalletRun) {
+function findCollateral({ wallet: { collateral }, openTransactions: open }: WalletRun) {
   const isCollateralNamed = open.some(
     (one) => isPending(one.phase) && one.collateral?.inputs.some((name) => name === collateral),
   );
@@ -119,7 +119,7 @@ function findCollateral({ wallet: { collateral }, open }: WalletRun) {
 
 /** The output with which the line goes on, or begins; undefined: it is not there. */
 function findChainTail(
-  { wallet: { lineRoot, collateral }, open }: WalletRun,
+  { wallet: { lineRoot, collateral }, openTransactions: open }: WalletRun,
   outputs: readonly WalletOutput[],
 ): WalletOutput | undefined {
   const end = lineRoot === null ? null : findChainHead(lineRoot, open);
@@ -137,7 +137,7 @@ function requireChainTail(
   address: string,
 ): { lineRoot: string; line: WalletOutput } {
   const line = findChainTail(run, outputs);
-  if (!line && !mayMoveChainRoot(run.open))
+  if (!line && !mayMoveChainRoot(run.openTransactions))
     throw new OutwardChainPendingError("the wallet's earlier transactions are not final yet");
   if (!line)
     throw new InsufficientFundsError(
@@ -146,6 +146,7 @@ function requireChainTail(
     );
   const { lineRoot } = run.wallet;
   const isSame =
-    lineRoot !== null && formatOutputReference(line) === findChainHead(lineRoot, run.open);
+    lineRoot !== null &&
+    formatOutputReference(line) === findChainHead(lineRoot, run.openTransactions);
   return { lineRoot: isSame ? lineRoot : formatOutputReference(line), line };
 }

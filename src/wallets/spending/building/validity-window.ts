@@ -31,7 +31,7 @@ export function computeValidityWindow(
   tasks: readonly Pick<Task, "notBefore" | "deadline" | "lastStart">[],
   time: ChainTime,
 ): { validity: ValidityWindow; count: number } {
-  const now = slotAt(network, time.latest);
+  const now = slotAt(network, time.latestTime);
   const end = computeNextEpochStart(network, now);
   const first = tasks[0]?.deadline;
   const isDueBefore = first !== undefined && firstSlotAtOrAfter(network, first) <= end;
@@ -41,7 +41,7 @@ export function computeValidityWindow(
       timeOfSlot(network, end),
     );
   let validity: ValidityWindow = {
-    from: slotAt(network, time.earliest) - VALID_BEFORE_SLOTS,
+    from: slotAt(network, time.earliestTime) - VALID_BEFORE_SLOTS,
     to: Math.min(now + VALID_AFTER_SLOTS, end),
   };
   for (const [count, { notBefore, deadline, lastStart }] of tasks.entries()) {
@@ -49,7 +49,7 @@ export function computeValidityWindow(
     // The last slot in which the deadline is still ahead when it begins.
     const to = deadline === undefined ? validity.to : firstSlotAtOrAfter(network, deadline) - 1;
     const both = { from: Math.max(validity.from, from), to: Math.min(validity.to, to) };
-    const isLate = lastStart !== undefined && time.latest >= lastStart;
+    const isLate = lastStart !== undefined && time.latestTime >= lastStart;
     const isPassed = isLate || both.to <= Math.max(both.from, now);
     if (count === 0 && isPassed)
       throw new DeadlinePassedError("the deadline is over, or too near for a block");

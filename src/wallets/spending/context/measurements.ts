@@ -13,7 +13,7 @@ import type { ExecutionUnits, ProtocolParameters } from "../../../chain/provider
 import { listInputs } from "../../../chain/transaction/encode.ts";
 import {
   formatOutputReference,
-  type Payment,
+  type InputSelection,
   type TransactionPlan,
 } from "../../../chain/transaction/transaction-plan.ts";
 import type { Value } from "../../../chain/transaction/value.ts";
@@ -49,7 +49,7 @@ export class Measurements {
 }
 
 /** All of a transaction on which it depends what its scripts use; null: it is not known of each of them. */
-export function computeShape(plan: TransactionPlan, payment: Payment): string | null {
+export function computeShape(plan: TransactionPlan, payment: InputSelection): string | null {
   const scripts = new Map(plan.scriptInputs.map((one) => [formatOutputReference(one), one]));
   if (plan.mints.length > 0 || plan.scriptInputs.some(({ shape }) => shape === undefined))
     return null;

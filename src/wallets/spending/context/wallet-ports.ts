@@ -65,7 +65,7 @@ export interface WalletPorts {
    */
   onConfirmed(sourceIds: ReadonlySet<string>, tip: Block | null): Promise<void>;
   /** Confirmations a transaction needs before it counts, at least 1. */
-  threshold: number;
+  confirmationThreshold: number;
   clock: ChainClock;
   /** Epoch milliseconds. */
   now(): number;
@@ -78,7 +78,7 @@ export interface WalletPorts {
 export interface WalletRun {
   wallet: WalletState;
   /** All transactions that are not final, in the order in which they were stored. */
-  open: WalletTransaction[];
+  openTransactions: WalletTransaction[];
   /** Final ones of which not all records say yet what became of them. */
-  late: readonly WalletTransaction[];
+  unsettledTransactions: readonly WalletTransaction[];
 }

@@ -1,7 +1,7 @@
 import { toTaskKey } from "../../model/wallet-transaction.ts";
-import { findEarliest, RETRY_DELAY_MS } from "../../queue/backoff.ts";
+import { findEarliestTime, RETRY_DELAY_MS } from "../../queue/backoff.ts";
 import type { DueTasks, Task, TaskFailure, WalletFeature } from "../../queue/feature.ts";
-import { isTransient, logFailure } from "../../queue/isolate-failures.ts";
+import { isTransientError, logFailure } from "../../queue/isolate-failures.ts";
 import type { WalletPorts } from "../context/wallet-ports.ts";
 
 /** Tasks of a feature that are considered for one transaction, unless it says another number. */
@@ -23,7 +23,7 @@ export async function readDueTasks(
   try {
     due = await feature.listDue(now, feature.maxTasks ?? MAX_TASKS);
   } catch (error) {
-    if (isTransient(error)) throw error;
+    if (isTransientError(error)) throw error;
     logFailure(error, { wallet, requestId, feature: feature.name, tasks: [] });
     return { tasks: [], nextDueAt: now + RETRY_DELAY_MS, failures: [] };
   }
@@ -37,7 +37,7 @@ export async function readDueTasks(
   ];
   return {
     tasks: due.tasks.filter((task) => hasValidTimes(task) && isReady(task)),
-    nextDueAt: findEarliest([due.nextDueAt, ...due.tasks.map(retryTimeOf)]),
+    nextDueAt: findEarliestTime([due.nextDueAt, ...due.tasks.map(retryTimeOf)]),
     failures: failures.filter(({ task }) => isReady(task)),
   };
 }

@@ -3,7 +3,7 @@ import type { TaskFailure, WalletFeature } from "../../queue/feature.ts";
 import { forEachIsolated, logFailure, toTaskError } from "../../queue/isolate-failures.ts";
 import type { WalletPorts } from "../context/wallet-ports.ts";
 
-type Ports = Pick<WalletPorts, "vkey" | "requestId" | "view">;
+type FailurePorts = Pick<WalletPorts, "vkey" | "requestId" | "view">;
 
 /**
  * Passes to a feature which of its tasks cannot be done, those with the same error together. A task whose
@@ -13,7 +13,7 @@ type Ports = Pick<WalletPorts, "vkey" | "requestId" | "view">;
  * @throws transient errors
  */
 export async function reportFailures(
-  { vkey: wallet, requestId, view }: Ports,
+  { vkey: wallet, requestId, view }: FailurePorts,
   feature: WalletFeature,
   failures: readonly TaskFailure[],
   now: number,

@@ -15,7 +15,7 @@ import {
   forEachIsolated,
   type ItemError,
   isolateFailures,
-  isTransient,
+  isTransientError,
   logFailure,
 } from "../../queue/isolate-failures.ts";
 import type { WalletPorts } from "../context/wallet-ports.ts";
@@ -71,7 +71,7 @@ export async function writeUpdates<Result>(
   const result = await write(statements, (one) =>
     addFailedUpdates(one, updates, failed, now),
   ).catch((error) => {
-    if (isTransient(error) || statements.length === 0) throw error;
+    if (isTransientError(error) || statements.length === 0) throw error;
     logUpdateFailures(ports, updates, error);
     // Nobody knows which of them the database refuses: the wallet repeats them one by one.
     return write([], (one) => addFailedUpdates(one, updates, updates, now));

@@ -5,10 +5,10 @@ import {
   isActive,
   isInChain,
   isPending,
-  type Phase,
+  PHASE_TRANSITIONS,
   type PhaseEvent,
   progressOf,
-  TRANSITIONS,
+  type TransactionPhase,
 } from "../../model/phases.ts";
 import {
   type TaskUpdate,
@@ -71,7 +71,7 @@ function applyEvent(
 ): void {
   const one = now.get(hash);
   if (one === undefined) return;
-  const phase = TRANSITIONS[one.phase][event];
+  const phase = PHASE_TRANSITIONS[one.phase][event];
   if (phase === undefined) {
     // What does not move it may still be news: the end of its validity.
     if (facts.overHeight !== undefined && one.overHeight === null)
@@ -85,7 +85,7 @@ function applyEvent(
 /** What the present phases demand of transactions that have not followed yet. */
 function findConsequences(now: ReadonlyMap<string, WalletTransaction>): TransactionEvent[] {
   const all = [...now.values()];
-  const indexSpenders = (phases: (phase: Phase) => boolean) =>
+  const indexSpenders = (phases: (phase: TransactionPhase) => boolean) =>
     new Map(
       all.flatMap((one) =>
         phases(one.phase) ? one.inputs.map((input) => [input, one.hash] as const) : [],
@@ -122,7 +122,7 @@ function findConsequences(now: ReadonlyMap<string, WalletTransaction>): Transact
         !areInputsCreated(one, ({ phase }) => isActive(phase));
       return isDisplaced ? [{ hash: one.hash, event: "Displaced" }] : [];
     }
-    const hasEnded = TRANSITIONS[one.phase].Impossible !== undefined;
+    const hasEnded = PHASE_TRANSITIONS[one.phase].Impossible !== undefined;
     const isImpossible =
       isInputSpent(final, one) || !areInputsCreated(one, ({ phase }) => phase !== "Dead");
     return hasEnded && isImpossible ? [{ hash: one.hash, event: "Impossible" }] : [];

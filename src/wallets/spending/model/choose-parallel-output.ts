@@ -4,7 +4,7 @@
  * A foreign spend invalidates a step's descendants, so replaceable steps come after the others.
  */
 
-import { isForCollateral } from "../../../chain/transaction/select-inputs.ts";
+import { isCollateralOutput } from "../../../chain/transaction/select-inputs.ts";
 import {
   compareOutputReferences,
   formatOutputReference,
@@ -15,7 +15,7 @@ import { txHashOf, type WalletTransaction } from "../../model/wallet-transaction
 import type { Task } from "../../queue/feature.ts";
 
 /** Transactions of one line or lane that wait for a block. */
-export const MAX_UNCONFIRMED = 20;
+export const MAX_UNCONFIRMED_TRANSACTIONS = 20;
 export const MAX_PARALLEL_OUTPUTS = 3;
 /** Native minor units that a lane needs to pay for a step. */
 const MIN_PARALLEL_COIN = 3_000_000n;
@@ -61,7 +61,7 @@ export function ancestryOf(open: readonly WalletTransaction[]): (output: string)
 export interface ParallelOutput {
   output: WalletOutput;
   /** Lanes that the wallet could have besides. */
-  missingCount: number;
+  missingOutputCount: number;
 }
 
 /**
@@ -84,7 +84,7 @@ export function chooseParallelOutput(
   );
   const all = outputs
     .filter(
-      (one) => one.value.size === 1 && coinOf(one) >= MIN_PARALLEL_COIN && !isForCollateral(one),
+      (one) => one.value.size === 1 && coinOf(one) >= MIN_PARALLEL_COIN && !isCollateralOutput(one),
     )
     .map((output) => ({
       output,
@@ -99,7 +99,7 @@ export function chooseParallelOutput(
   const confirmed = step.isUrgent && all.find(({ depth }) => depth === 0);
   const selected = confirmed || chooseLeastLoaded(lanes, step.isReplaceable);
   return selected
-    ? { output: selected.output, missingCount: MAX_PARALLEL_OUTPUTS - lanes.length }
+    ? { output: selected.output, missingOutputCount: MAX_PARALLEL_OUTPUTS - lanes.length }
     : "full";
 }
 
@@ -108,7 +108,7 @@ function chooseLeastLoaded<L extends Ancestry>(
   isReplaceable: boolean,
 ): L | undefined {
   const roomy = lanes
-    .filter(({ depth }) => depth < MAX_UNCONFIRMED)
+    .filter(({ depth }) => depth < MAX_UNCONFIRMED_TRANSACTIONS)
     .sort((a, b) => a.depth - b.depth);
   const firm = roomy.filter(({ isReplaceable: isShaky }) => !isShaky);
   if (!isReplaceable) return firm[0] ?? roomy[0];
@@ -123,7 +123,7 @@ function chooseLeastLoaded<L extends Ancestry>(
  *
  * @param now - epoch milliseconds
  */
-export function selectForTransaction(tasks: readonly Task[], now: number): Task[] {
+export function selectTasksForTransaction(tasks: readonly Task[], now: number): Task[] {
   const rankOf = (task: Task) => (isUrgent(task, now) ? 0 : task.isReplaceable ? 2 : 1);
   const [first, ...others] = tasks.toSorted((a, b) => rankOf(a) - rankOf(b));
   if (first === undefined || first.isAlone) return first ? [first] : [];

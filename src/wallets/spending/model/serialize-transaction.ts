@@ -1,13 +1,13 @@
 /** How transactions are written down, in the table and in the journal. */
 import type { Value } from "../../../chain/transaction/value.ts";
-import type { Phase } from "../../model/phases.ts";
+import type { TransactionPhase } from "../../model/phases.ts";
 import type { OwnOutput, WalletTransaction } from "../../model/wallet-transaction.ts";
 import type { JournalEntry } from "./journal.ts";
 
 /** A transaction as its table has it. */
 export interface TransactionRow {
   hash: string;
-  phase: Phase;
+  phase: TransactionPhase;
   sequence: number;
   sourceId: string;
   content: string;

@@ -1,9 +1,14 @@
 /** The transactions of wallets as the database keeps them. */
 import type { Network } from "../../../chain/network.ts";
 import { type Statement, statement } from "../../../db/client.ts";
-import { isOpen, type Phase, progressOf, TRANSACTION_PHASES } from "../../model/phases.ts";
+import {
+  isOpen,
+  progressOf,
+  TRANSACTION_PHASES,
+  type TransactionPhase,
+} from "../../model/phases.ts";
 import type { WalletTransaction } from "../../model/wallet-transaction.ts";
-import { findEarliest } from "../../queue/backoff.ts";
+import { findEarliestTime } from "../../queue/backoff.ts";
 import {
   parseTransaction,
   serializeContent,
@@ -204,10 +209,13 @@ function computeDueAt(
   { phase, failedUpdates = [] }: WalletTransaction,
   now: number,
 ): number | null {
-  return findEarliest([computeChainDueAt(phase, now), ...failedUpdates.map(({ tryAt }) => tryAt)]);
+  return findEarliestTime([
+    computeChainDueAt(phase, now),
+    ...failedUpdates.map(({ tryAt }) => tryAt),
+  ]);
 }
 
-function computeChainDueAt(phase: Phase, now: number): number | null {
+function computeChainDueAt(phase: TransactionPhase, now: number): number | null {
   if (!isOpen(phase)) return null;
   if (phase === "Confirmed") return now + FINALITY_DELAY_MS;
   return progressOf(phase) === "Ended" ? now + ENDED_POLL_INTERVAL_MS : now;

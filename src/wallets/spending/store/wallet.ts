@@ -120,7 +120,7 @@ export async function commitWallet(
  * The statement that moves a wallet for somebody beside its object, which then reads everything again. It
  * aborts its batch (`hot_wallet.version`) when the wallet was moved since it was read.
  */
-export function bumpWallet({
+export function bumpWalletVersion({
   network,
   vkey,
   version,

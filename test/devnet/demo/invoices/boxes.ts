@@ -1,6 +1,6 @@
 /** Where the text of a PDF stands: what tests hold columns and margins against. */
 import * as mupdf from "mupdf";
-import { PAGE } from "../../../../src/invoices/pdf/typesetter.ts";
+import { PAGE_LAYOUT } from "../../../../src/invoices/pdf/typesetter.ts";
 
 /** A run of text without a gap, in points from the upper left corner of its page. */
 export interface TextBox {
@@ -54,10 +54,10 @@ export function misplaced(boxes: readonly TextBox[]): string[] {
     for (const box of all) {
       const { text, left, right, baseline, size } = box;
       const isOutside =
-        left < PAGE.margin - 0.5 ||
-        right > PAGE.width - PAGE.margin + 0.5 ||
-        baseline - size < PAGE.margin - 4 ||
-        baseline > PAGE.height - PAGE.margin + 4;
+        left < PAGE_LAYOUT.margin - 0.5 ||
+        right > PAGE_LAYOUT.width - PAGE_LAYOUT.margin + 0.5 ||
+        baseline - size < PAGE_LAYOUT.margin - 4 ||
+        baseline > PAGE_LAYOUT.height - PAGE_LAYOUT.margin + 4;
       if (isOutside) found.push(`page ${page + 1}: ${text} is outside the margins`);
     }
     const sorted = all.toSorted((a, b) => a.baseline - b.baseline || a.left - b.left);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { packagedFonts, pictures, SAMPLES } from "../../../../devnet/demo/invoice-samples.ts";
 import { MINOR_UNIT_DIGITS } from "../../../../src/invoices/model/currencies.ts";
-import { negate } from "../../../../src/invoices/model/fractions.ts";
+import { negateDecimal } from "../../../../src/invoices/model/fractions.ts";
 import {
   type InvoiceContent,
   toCancellation,
@@ -15,7 +15,7 @@ import {
 import { createFormats, type Formats } from "../../../../src/invoices/pdf/formats.ts";
 import { buildInvoiceXml } from "../../../../src/invoices/pdf/invoice-xml.ts";
 import { renderPdf } from "../../../../src/invoices/pdf/render-pdf.ts";
-import { PAGE } from "../../../../src/invoices/pdf/typesetter.ts";
+import { PAGE_LAYOUT } from "../../../../src/invoices/pdf/typesetter.ts";
 import { sampled } from "../../../support/effort.ts";
 import { boxesOf, misplaced, type TextBox } from "./boxes.ts";
 import { brokenRules } from "./en16931-rules.ts";
@@ -120,8 +120,9 @@ const signed = ({ cancels }: InvoiceContent, decimal: string): string =>
   cancels !== null && /[1-9]/.test(decimal) ? `-${decimal}` : decimal;
 
 /** The right edges, in points, of the columns of figures: of items and totals. */
-const RIGHT = PAGE.width - PAGE.margin;
-const edge = (share: number) => PAGE.margin + (PAGE.width - 2 * PAGE.margin) * share - 4;
+const RIGHT = PAGE_LAYOUT.width - PAGE_LAYOUT.margin;
+const edge = (share: number) =>
+  PAGE_LAYOUT.margin + (PAGE_LAYOUT.width - 2 * PAGE_LAYOUT.margin) * share - 4;
 
 describe("an invoice", () => {
   it.each(NAMES)("%s: has no text over other text or a margin, and ink on each page", (name) => {
@@ -165,7 +166,7 @@ describe("an invoice", () => {
     const { money } = formatsFor(content);
     const rounding = sumOf("RoundingAmount");
     const printed = boxes.map(({ text }) => text);
-    expect(printed).toContain(money(negate(sumOf("TotalPrepaidAmount") ?? "")));
+    expect(printed).toContain(money(negateDecimal(sumOf("TotalPrepaidAmount") ?? "")));
     expect(printed).toContain(money(sumOf("DuePayableAmount") ?? ""));
     if (rounding !== null) expect(printed).toContain(money(rounding));
     const label = printed.some((text) => text === "Rundung" || text === "Rounding");

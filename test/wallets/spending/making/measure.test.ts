@@ -69,8 +69,8 @@ const measure = (
 ) => {
   const parts = [step("11")];
   return measureScripts(provider, composeTransaction(parts, funding, frame), membersOf(parts), {
-    open: [parent(phase)],
-    accepted: new Set(accepted),
+    openTransactions: [parent(phase)],
+    acceptedHashes: new Set(accepted),
     evaluator,
     measurements: new Measurements(),
   });
@@ -78,7 +78,7 @@ const measure = (
 
 /** Of a wallet that has nothing under way, and has measured nothing yet. */
 const atRest = () => ({
-  ...{ open: [], accepted: new Set<string>(), evaluator: { knowsMempool: true } },
+  ...{ openTransactions: [], acceptedHashes: new Set<string>(), evaluator: { knowsMempool: true } },
   measurements: new Measurements(),
 });
 

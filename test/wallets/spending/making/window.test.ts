@@ -5,7 +5,11 @@ import { computeValidityWindow } from "../../../../src/wallets/spending/building
 
 const MINUTE = 60_000;
 const NOW = Date.UTC(2026, 0, 1, 12);
-const at = (now: number, tip = now) => ({ tip, earliest: tip, latest: now });
+const at = (now: number, tip = now) => ({
+  tipTime: tip,
+  earliestTime: tip,
+  latestTime: now,
+});
 const slot = (time: number) => slotAt("Preprod", time);
 
 describe("the validity of a transaction", () => {
