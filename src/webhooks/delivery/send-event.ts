@@ -1,8 +1,8 @@
 import { fetchPublic, PublicFetchError } from "../../http/outbound/fetch-public.ts";
 import type { Receiver } from "../endpoints/open-receiver.ts";
-import { signHeaders } from "../endpoints/signature.ts";
+import { createSignatureHeaders } from "../endpoints/signature.ts";
 import { formatBody, type OutgoingEvent } from "./format-body.ts";
-import { readRetryAfter } from "./retry-schedule.ts";
+import { readRetryAfterMs } from "./retry-schedule.ts";
 
 /** The outcome of one attempt. */
 export interface DeliveryAttempt {
@@ -45,7 +45,7 @@ export async function sendEvent(
         "content-type": "application/json; charset=utf-8",
         "user-agent": "agent-payment-service-webhooks/1",
         ...(receiver.authToken !== null && { authorization: `Bearer ${receiver.authToken}` }),
-        ...(await signHeaders(receiver.secrets, event.id, begun, body)),
+        ...(await createSignatureHeaders(receiver.secrets, event.id, begun, body)),
       },
       body,
       timeoutMs: options.timeoutMs,
@@ -66,11 +66,9 @@ export async function sendEvent(
     return {
       result: status === 410 ? "gone" : "failed",
       status,
-      error: isInterim(status)
-        ? `answered ${status}, which is not a final status`
-        : `answered ${status}`,
+      error: `answered ${status}`,
       timedOut: false,
-      retryAfterMs: readRetryAfter(status, headers, Date.now()),
+      retryAfterMs: readRetryAfterMs(status, headers, Date.now()),
       durationMs,
     };
   } catch (error) {
@@ -85,9 +83,3 @@ export async function sendEvent(
     };
   }
 }
-
-/**
- * 1xx. workerd takes such an answer as the final one and never shows the next, so it is unknown
- * whether the receiver got the event.
- */
-const isInterim = (status: number) => status < 200;

@@ -66,17 +66,12 @@ describe("a receiver that", () => {
     ]);
   });
 
-  it("answers 103 first is judged by its final status, and tried again", async () => {
+  it("answers 103 first is judged by its final status", async () => {
     const { id: webhookId } = await service.create(freshPath("?answer=hints"));
     await happen(["X402_PAYMENT_SETTLED"]);
     await service.settle();
     expect(await service.deliveries(webhookId)).toMatchObject([
-      {
-        status: "Retrying",
-        attempts: 1,
-        responseStatus: 103,
-        error: "answered 103, which is not a final status",
-      },
+      { status: "Success", attempts: 1, responseStatus: 200, error: null },
     ]);
   });
 
