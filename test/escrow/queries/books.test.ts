@@ -286,7 +286,7 @@ describe("POST /payment/income and POST /purchase/spending", () => {
     expect(escrows).toBe(5);
     const ofPeriod = rowsRead();
     expect(ofPeriod).toBeLessThan(100);
-    const agent = { ...query, from: 0, agentIdentifier: AGENTS[1] ?? "" };
+    const agent = { ...query, startAt: 0, agentIdentifier: AGENTS[1] ?? "" };
     expect((await readSums(openDb({ DB: d1 }), "payment", agent)).escrows).toBe(5);
     expect(rowsRead() - ofPeriod).toBeLessThan(100);
   });
