@@ -67,7 +67,7 @@ describe("findKey", () => {
       permission: "User",
       canPay: true,
       networkLimit: ["Preprod"],
-      usageLimited: true,
+      isUsageLimited: true,
     });
   });
 

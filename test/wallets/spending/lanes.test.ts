@@ -63,7 +63,7 @@ describe("lanes of steps", () => {
 
   it("tell how many more the wallet could have", () => {
     expect(chooseParallelOutput(firm, [output("a#0", 10), output("b#0", 10)], [])).toMatchObject({
-      missingCount: 1,
+      missingOutputCount: 1,
     });
   });
 

@@ -25,7 +25,7 @@ it.each([
     const one = transaction("bb", ["aa#0"], { reads: [OTHER, SCRIPT] });
     const verdict = await sendNewTransaction(
       ports,
-      { open } as unknown as WalletRun,
+      { openTransactions: open } as unknown as WalletRun,
       one,
       new Uint8Array(),
     );
