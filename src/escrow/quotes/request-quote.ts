@@ -3,7 +3,7 @@ import { requireCredits, throwIfOutOfCredits } from "../../api-keys/credits.ts";
 import type { Funds } from "../../chain/network.ts";
 import { type Database, openDb } from "../../db/client.ts";
 import { unseal } from "../../db/sealed.ts";
-import type { AppContext, Caller } from "../../http/context.ts";
+import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import type { SellerWallet } from "../../registry/token-holder.ts";
@@ -31,7 +31,7 @@ import {
   toStoredTimes,
   withDefaultTimes,
 } from "../terms/escrow-times.ts";
-import { type Agent, findAgent, listSourcesOfAgent } from "../terms/find-agent.ts";
+import { findAgent, listSourcesOfAgent } from "../terms/find-agent.ts";
 import { findOnlyIndex, resolvePrice, selectOffer } from "../terms/offer.ts";
 import { resolveReturnAddress } from "../terms/return-address.ts";
 import type { QuoteBody, quoteRecord } from "./schemas.ts";
@@ -85,8 +85,18 @@ async function prepareQuote(
 
   const agent = await findAgent(database, provider, anySource, agentIdentifier, now);
   const { type } = anySource;
+  const seller = await findScopedWallet(
+    database,
+    c.var.caller,
+    network,
+    agent.holder.vkey,
+    "Selling",
+  );
   const index =
-    body.supportedPaymentSourceIndex ?? (await findIndex(database, c.var.caller, sources, agent));
+    body.supportedPaymentSourceIndex ??
+    (type === "Web3ChainV2"
+      ? findOnlyIndex(agent.profile, requireSellingWallet(seller, sources).source)
+      : undefined);
   const offer = selectOffer(agent.profile, {
     type,
     network,
@@ -102,7 +112,7 @@ async function prepareQuote(
       "supportedPaymentSourceIndex: no payment source has the contract that the agent lists here",
     );
   const price = resolvePrice(offer.pricing, body.RequestedFunds);
-  const { wallet, source } = await findSellingWallet(database, c.var.caller, payable, agent.holder);
+  const { wallet, source } = requireSellingWallet(seller, payable);
   const sellerReturnAddress = resolveReturnAddress(c.var.caller, body.sellerReturnAddress, {
     wallet,
     type,
@@ -133,36 +143,15 @@ async function prepareQuote(
 }
 
 /**
- * The position in the agent's list, where the request names none. A selling wallet has one payment source.
- *
- * @returns undefined on Web3ChainV1, whose agents have no list
- * @throws ApiError 400, 404
- */
-async function findIndex(
-  database: Database,
-  caller: Caller,
-  sources: readonly [SourceRow, ...SourceRow[]],
-  { holder, profile }: Agent,
-): Promise<number | undefined> {
-  if (sources[0].type === "Web3ChainV1") return undefined;
-  const { source } = await findSellingWallet(database, caller, sources, holder);
-  return findOnlyIndex(profile, source);
-}
-
-/**
  * The selling wallet that holds an agent's token, and its payment source.
  *
  * @throws ApiError 404
  */
-async function findSellingWallet(
-  database: Database,
-  caller: Caller,
+function requireSellingWallet(
+  wallet: ManagedWallet | undefined,
   sources: readonly SourceRow[],
-  { vkey }: SellerWallet,
-): Promise<{ wallet: ManagedWallet; source: SourceRow }> {
-  const [network] = sources.map((source) => source.network);
-  const wallet = network && (await findScopedWallet(database, caller, network, vkey, "Selling"));
-  const source = wallet && sources.find(({ id }) => id === wallet.sourceId);
+): { wallet: ManagedWallet; source: SourceRow } {
+  const source = sources.find(({ id }) => id === wallet?.sourceId);
   if (!wallet || !source)
     throw new ApiError(
       404,

@@ -10,7 +10,7 @@ import type { SourceRow } from "../../sources/source-row.ts";
 import { paymentSource } from "../../sources/tables.ts";
 
 /** What a quote has to know of an agent. */
-export interface Agent {
+interface Agent {
   /** The wallet that holds its token, and is paid. */
   holder: SellerWallet;
   profile: AgentProfile;

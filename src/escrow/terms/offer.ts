@@ -2,7 +2,7 @@ import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import { parseUnit, quoteUnit } from "../../chain/unit.ts";
 import { ApiError } from "../../http/errors.ts";
 import { isSoldOnOtherChains } from "../../registry/entries/pricing.ts";
-import type { AgentProfile } from "../../registry/entries/profile.ts";
+import type { AgentProfile, ListedSource } from "../../registry/entries/profile.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
 import type { StoredFunds } from "../model/escrow-record.ts";
 
@@ -31,13 +31,20 @@ export function selectOffer(
   if (index === undefined) throw toIndexError("is required for an agent of Web3ChainV2");
   const listed = profile.paymentSources?.[index];
   if (!listed) throw toIndexError("the agent lists no payment source at this position");
-  if (!listed.isOnLedger) throw toIndexError("the agent's payment source is on another chain");
-  if (listed.network !== network)
-    throw toIndexError(`the agent's payment source is not on the network ${network}`);
-  if (listed.type !== "Web3ChainV2" || listed.contractAddress === null)
-    throw toIndexError("the agent's payment source is not a contract of Web3ChainV2");
-  if (listed.pricing === null) throw toIndexError("the agent's payment source has no price");
-  return { contractAddress: listed.contractAddress, pricing: listed.pricing };
+  const offer = readOffer(listed, network);
+  if (typeof offer === "string") throw toIndexError(`the agent's payment source ${offer}`);
+  return offer;
+}
+
+/** @returns what is wrong with a listed payment source, if it offers nothing on the network */
+function readOffer(
+  { isOnLedger, network: listedNetwork, type, contractAddress, pricing }: ListedSource,
+  network: Network,
+): AgentOffer | string {
+  if (!isOnLedger) return "is on another chain";
+  if (listedNetwork !== network) return `is not on the network ${network}`;
+  if (type !== "Web3ChainV2" || contractAddress === null) return "is not a contract of Web3ChainV2";
+  return pricing === null ? "has no price" : { contractAddress, pricing };
 }
 
 /**
@@ -45,18 +52,13 @@ export function selectOffer(
  */
 export function listOffers(
   { paymentSources = [] }: AgentProfile,
-  source: Pick<SourceRow, "network" | "contractAddress">,
+  { network, contractAddress }: Pick<SourceRow, "network" | "contractAddress">,
 ): (Pick<AgentOffer, "pricing"> & { index: number })[] {
-  return paymentSources.flatMap(
-    ({ isOnLedger, network, type, contractAddress, pricing }, index) => {
-      const isHere =
-        isOnLedger &&
-        network === source.network &&
-        type === "Web3ChainV2" &&
-        contractAddress === source.contractAddress;
-      return isHere && pricing !== null && pricing.type !== "Free" ? [{ index, pricing }] : [];
-    },
-  );
+  return paymentSources.flatMap((listed, index) => {
+    const offer = readOffer(listed, network);
+    if (typeof offer === "string" || offer.contractAddress !== contractAddress) return [];
+    return offer.pricing.type === "Free" ? [] : [{ index, pricing: offer.pricing }];
+  });
 }
 
 /**
