@@ -10,8 +10,8 @@ const SERVICE: StartedService = {
   controls: "http://127.0.0.1:1/_control/demo",
   receiver: "http://127.0.0.1:2",
   sold: "http://127.0.0.1:3/forecast",
-  invoiceScript: "/tmp/invoice.sh",
-  log: "/tmp/service.log",
+  invoiceScript: "state/invoice.sh",
+  log: "state/service.log",
 };
 
 it("summaryOf prints the addresses, the key and three things to try in 15 lines", () => {
@@ -24,8 +24,8 @@ it("summaryOf prints the addresses, the key and three things to try in 15 lines"
     "  MCP        http://127.0.0.1:8787/mcp",
     "  Webhooks   http://127.0.0.1:2",
     "  x402       http://127.0.0.1:3/forecast",
-    "  Invoice    sh '/tmp/invoice.sh'",
-    "  Log        /tmp/service.log",
+    "  Invoice    sh 'state/invoice.sh'",
+    "  Log        state/service.log",
     "",
     "Try:",
     "  curl -s -H 'token: key' 'http://127.0.0.1:8787/api/v1/purchase/diff/onchain-state-or-result?network=Preprod'",
