@@ -75,7 +75,7 @@ export async function findBundledPackages(): Promise<BundledPackage[]> {
   return [...unique.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The folder of the package that a file belongs to; null for a file of ours. */
+/** The folder of the package that a file belongs to; null for a file outside of packages. */
 function folderOf(path: string): string | null {
   const start = path.lastIndexOf(MODULES);
   if (start < 0) return null;
