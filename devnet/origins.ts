@@ -1,5 +1,10 @@
 import { isLoopback } from "../src/http/outbound/fetch-public.ts";
 
+/** Port of `npm start` unless `PORT` names another. */
+export const DEFAULT_PORT = "8787";
+/** Where `npm run example` looks for the service unless `SERVICE_URL` names another. */
+export const DEFAULT_URL = `http://127.0.0.1:${DEFAULT_PORT}`;
+
 /** Where the examples listen that the service calls. */
 export const EXAMPLE_ORIGINS = {
   webhooks: "http://127.0.0.1:9000",

@@ -8,7 +8,7 @@ import { readdirSync } from "node:fs";
 import { join, parse } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ApiAccess, ask } from "./client/api.ts";
-import { EXAMPLE_ORIGINS } from "./origins.ts";
+import { DEFAULT_URL, EXAMPLE_ORIGINS } from "./origins.ts";
 import { developmentSecrets } from "./secrets.ts";
 
 const FOLDER = fileURLToPath(new URL("../examples", import.meta.url));
@@ -43,7 +43,7 @@ async function runExample(wanted: string | undefined): Promise<number> {
   const names = files.map((one) => one.replace(/\.ts$/, "")).join(", ");
   if (!file)
     throw new Error(`${wanted ? `no example is named ${wanted}` : "name an example"}: ${names}`);
-  const { SERVICE_URL: url = "http://127.0.0.1:8787", SERVICE_TOKEN } = process.env;
+  const { SERVICE_URL: url = DEFAULT_URL, SERVICE_TOKEN } = process.env;
   const token = SERVICE_TOKEN ?? developmentSecrets().ADMIN_KEY;
   await requireService({ url, token });
 

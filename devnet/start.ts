@@ -24,13 +24,12 @@ import { playPurchases } from "./demo/x402/buyer.ts";
 import { EvmUnavailable } from "./evm/node.ts";
 import { requireAssets, requireFolder, requireWritableCheckout } from "./folders.ts";
 import { readOptions, type StartOptions, USAGE } from "./options.ts";
-import { EXAMPLE_ORIGINS, readOrigins } from "./origins.ts";
+import { DEFAULT_PORT, EXAMPLE_ORIGINS, readOrigins } from "./origins.ts";
 import { createProgress } from "./progress.ts";
 import { developmentSecrets } from "./secrets.ts";
 import type { Service } from "./service.ts";
 import { summaryOf } from "./summary.ts";
 
-const DEFAULT_PORT = "8787";
 const ORPHAN_CHECK_MS = 500;
 
 const progress = createProgress(process.stdout);

@@ -1,5 +1,6 @@
 /** What `npm start` prints once the service is ready. */
 import { EvmUnavailable } from "./evm/node.ts";
+import { DEFAULT_URL } from "./origins.ts";
 
 export interface StartedService {
   /** Origin of the service without a trailing slash. */
@@ -55,7 +56,11 @@ function thingsToTry({ url, adminKey, extent, controls, sold }: StartedService):
   const toBuy = sold instanceof EvmUnavailable ? [] : [`curl -i '${sold}'`];
   switch (extent) {
     case "demo":
-      return [changes, "npm run example -- buy-a-job", signIn];
+      return [
+        changes,
+        `${url === DEFAULT_URL ? "" : `SERVICE_URL=${url} `}npm run example -- buy-a-job`,
+        signIn,
+      ];
     case "idle":
       return [changes, ...toBuy, signIn];
     case "nothing":

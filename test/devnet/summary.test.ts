@@ -34,6 +34,12 @@ it("summaryOf prints the addresses, the key and three things to try in 15 lines"
   ]);
 });
 
+it("summaryOf names the service to the example when it has another port", () => {
+  expect(summaryOf({ ...SERVICE, url: "http://127.0.0.1:8788" })).toContain(
+    "  SERVICE_URL=http://127.0.0.1:8788 npm run example -- buy-a-job",
+  );
+});
+
 it("summaryOf says why there is no x402, and offers nothing of it", () => {
   const lines = summaryOf({ ...SERVICE, extent: "idle", sold: new EvmUnavailable("no anvil") });
   expect(lines).toContain("  x402       left out: no anvil");
