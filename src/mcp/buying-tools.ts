@@ -82,8 +82,10 @@ const startJobResponse = z.object({
   unlockTime: time,
   externalDisputeUnlockTime: time,
   amounts: z.unknown().optional(),
-  supportedPaymentSourceIndex: z.int().optional(),
-  sellerReturnAddress: z.string().optional(),
+  /** The price in a quote that the seller passes on as `POST /payment` answered it. */
+  RequestedFunds: z.unknown().optional(),
+  supportedPaymentSourceIndex: z.int().nullish(),
+  sellerReturnAddress: z.string().nullish(),
 });
 
 interface PurchaseVerification {
@@ -115,19 +117,18 @@ export const quoteJobTool = defineTool({
       identifier_from_purchaser: nonce,
       input_data: input,
     });
-    const { amounts, supportedPaymentSourceIndex: index, sellerReturnAddress, sellerVKey } = job;
     const { pricingType } = agent.AgentPricing as { pricingType: string };
     const quoted = order.safeParse({
       ...job,
       network,
       agentIdentifier,
-      sellerVkey: sellerVKey,
+      sellerVkey: job.sellerVKey,
       // Our own, of what we sent: a seller that hashes something else signs another one.
       inputHash: await hashInput(nonce, input),
       identifierFromPurchaser: nonce,
-      ...(pricingType === "Dynamic" && { Amounts: amounts }),
-      ...(index !== undefined && { supportedPaymentSourceIndex: index }),
-      ...(sellerReturnAddress !== undefined && { sellerReturnAddress }),
+      ...(pricingType === "Dynamic" && { Amounts: job.amounts ?? job.RequestedFunds }),
+      supportedPaymentSourceIndex: job.supportedPaymentSourceIndex ?? undefined,
+      sellerReturnAddress: job.sellerReturnAddress ?? undefined,
     });
     if (!quoted.success) {
       const fields = quoted.error.issues.map(({ path }) => path.join("."));

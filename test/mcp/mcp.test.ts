@@ -102,18 +102,9 @@ async function openMarket({
 async function quoteOf(fixture: PurchaseFixture, agentIdentifier: string, nonce = NONCE) {
   const inputHash = await hashInput(nonce, INPUT);
   const quote = await fixture.quote({ agentIdentifier, inputHash, identifierFromPurchaser: nonce });
-  const { blockchainIdentifier, sellerVKey, payByTime, submitResultTime } = quote;
-  const { unlockTime, externalDisputeUnlockTime } = quote;
-  await answer("start_job", {
-    job_id: "job-1",
-    status: HOSTILE,
-    blockchainIdentifier,
-    sellerVKey,
-    payByTime: Number(payByTime),
-    submitResultTime,
-    unlockTime,
-    externalDisputeUnlockTime,
-  });
+  // The seller passes on all fields that `POST /payment` answered, nulls too.
+  const payByTime = Number(quote.payByTime);
+  await answer("start_job", { ...quote, job_id: "job-1", status: HOSTILE, payByTime });
   return { network: "Preprod", agentIdentifier, input: INPUT, identifierFromPurchaser: nonce };
 }
 
