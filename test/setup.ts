@@ -12,6 +12,4 @@ for (const [database, migrations] of [
   [env.DB, env.TEST_MIGRATIONS],
   [env.SEARCH_DB, env.TEST_SEARCH_MIGRATIONS],
 ] as const)
-  await database.batch(
-    migrations.flatMap(({ queries }) => queries.map((query) => database.prepare(query))),
-  );
+  for (const { queries } of migrations) await database.prepare(queries.join(";\n")).run();
