@@ -141,7 +141,7 @@ describe("who may call what is no GET", () => {
   });
 });
 
-describe.each(sampled(3, KEYED).map((endpoint) => ({ title: name(endpoint), endpoint })))(
+describe.each(sampled(6, KEYED).map((endpoint) => ({ title: name(endpoint), endpoint })))(
   "$title, asked with",
   ({ endpoint }) => {
     it.each([
@@ -228,7 +228,7 @@ describe.each(
   });
 });
 
-describe.each(sampled(3, WITH_BODY).map((endpoint) => ({ title: name(endpoint), endpoint })))(
+describe.each(sampled(6, WITH_BODY).map((endpoint) => ({ title: name(endpoint), endpoint })))(
   "$title, sent a body that is",
   ({ endpoint }) => {
     it.each([
@@ -251,7 +251,7 @@ describe.each(sampled(3, WITH_BODY).map((endpoint) => ({ title: name(endpoint), 
   },
 );
 
-describe.each(sampled(3, WITH_BODY).map((endpoint) => ({ title: name(endpoint), endpoint })))(
+describe.each(sampled(6, WITH_BODY).map((endpoint) => ({ title: name(endpoint), endpoint })))(
   "$title, sent an Idempotency-Key that is too long",
   ({ endpoint }) => {
     const { parameters = [] } =
@@ -267,7 +267,7 @@ describe.each(sampled(3, WITH_BODY).map((endpoint) => ({ title: name(endpoint), 
   },
 );
 
-describe.each(sampled(3, [...new Set(ENDPOINTS.map(({ path }) => path))]))("%s", (path) => {
+describe.each(sampled(6, [...new Set(ENDPOINTS.map(({ path }) => path))]))("%s", (path) => {
   const served = ENDPOINTS.filter((endpoint) => endpoint.path === path);
   const allowed: string[] = served.map(({ method }) => method);
 

@@ -126,7 +126,7 @@ describe("a wallet with tasks for which its features' own code throws", () => {
         const toldWrongly = end.toldWrongly.filter((one) => one.includes("#") || one === held);
         expect({ ...end, toldWrongly }).toEqual(NOTHING_WRONG);
       }),
-      runs(60, 2_000),
+      runs(30, 2_000),
     );
   });
 
@@ -150,7 +150,7 @@ describe("a wallet with tasks for which its features' own code throws", () => {
         await settle(story.model);
         expect(wronglyShown(story.model, rowsOf(story.model, "odd"))).toEqual([]);
       }),
-      runs(40, 2_000),
+      runs(20, 2_000),
     );
   });
 });

@@ -32,7 +32,7 @@ describe("a wallet that pays and takes steps", () => {
           });
         },
       ),
-      runs(200, 60_000),
+      runs(100, 60_000),
     );
   });
 });

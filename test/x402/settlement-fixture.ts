@@ -183,7 +183,7 @@ export class SettlementFixture {
   }
 
   /** A payment that is valid for five minutes, of which its payer waits some seconds. */
-  async beImpatient({ method, terms, extensions }: Impatience = {}, seconds = 2): Promise<void> {
+  async beImpatient({ method, terms, extensions }: Impatience = {}, seconds = 1): Promise<void> {
     this.source = await this.x402.source({ maxTimeoutSeconds: seconds, ...terms });
     const { requirements } = this.source;
     const long = { ...this.source, requirements: { ...requirements, maxTimeoutSeconds: 300 } };
@@ -203,7 +203,7 @@ export class SettlementFixture {
     signed: (answer: Answer) => string | undefined,
     how: Impatience = {},
   ): Promise<Answer> {
-    for (let seconds = 2; ; seconds *= 2) {
+    for (let seconds = 1; ; seconds *= 2) {
       await this.x402.rpc("evm_setAutomine", true);
       await this.beImpatient(how, seconds);
       await this.x402.rpc("evm_setAutomine", how.isMining ?? true);

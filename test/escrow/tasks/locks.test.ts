@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { CallClass } from "../../../src/chain/provider/budget.ts";
 import { emptyTables } from "../../support/app.ts";
+import { sized } from "../../support/effort.ts";
 import {
   PaymentSourceFixture,
   storedRecords,
@@ -342,6 +343,8 @@ describe("a hundred purchases of ten keys with limits, over three wallets", () =
   const MOST = 9;
 
   it("are locked once each and charged where they are locked, though keys race and nodes fail", async () => {
+    const jobs = sized(40, 100);
+    const keys = jobs / 10;
     const names = ["buyer-0", "buyer-1", "buyer-2"];
     const funds = Object.fromEntries(names.map((name) => [name, [300_000_000, 20_000_000]]));
     const buying = await PaymentSourceFixture.open("Web3ChainV1", funds);
@@ -351,13 +354,13 @@ describe("a hundred purchases of ten keys with limits, over three wallets", () =
     );
     const limit = [{ network: "Preprod", unit: "", amount: String(MOST * PRICE) }];
     const tokens = await Promise.all(
-      Array.from({ length: 10 }, () => insertKey({ canPay: true, spendingLimits: limit })),
+      Array.from({ length: keys }, () => insertKey({ canPay: true, spendingLimits: limit })),
     );
-    const quotes = await Promise.all(Array.from({ length: 100 }, () => fixture.quote()));
+    const quotes = await Promise.all(Array.from({ length: jobs }, () => fixture.quote()));
     // Every fourth is wanted by two keys at once.
     const asked = quotes.flatMap((quote, i) => [
-      { quote, token: tokens[i % 10] },
-      ...(i % 4 === 0 ? [{ quote, token: tokens[(i + 1) % 10] }] : []),
+      { quote, token: tokens[i % keys] },
+      ...(i % 4 === 0 ? [{ quote, token: tokens[(i + 1) % keys] }] : []),
     ]);
     const answers = await Promise.all(
       asked.map(({ quote, token = "" }) => fixture.purchase(quote, {}, { token })),
@@ -365,7 +368,7 @@ describe("a hundred purchases of ten keys with limits, over three wallets", () =
     const accepted = answers.filter(({ status }) => status === 200);
     const identifiers = accepted.map(({ data }) => data.blockchainIdentifier);
     expect(new Set(identifiers).size).toBe(accepted.length);
-    expect(accepted.length).toBeGreaterThan(80);
+    expect(accepted.length).toBeGreaterThan(0.75 * jobs);
     for (const { status, message } of answers)
       if (status !== 200)
         expect([status, message]).toEqual([
@@ -406,7 +409,7 @@ describe("a hundred purchases of ten keys with limits, over three wallets", () =
       `SELECT spent, (SELECT count(*) ${purchases} AND requested_by_id = api_key_id) AS bought
        FROM key_spending`,
     ).all<{ spent: number; bought: number }>();
-    expect(accounts).toHaveLength(10);
+    expect(accounts).toHaveLength(keys);
     for (const { spent, bought } of accounts) {
       expect(spent).toBe(bought * PRICE);
       expect(bought).toBeLessThanOrEqual(MOST);

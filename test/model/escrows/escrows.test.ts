@@ -204,7 +204,7 @@ describe("escrows between a buyer and a seller", () => {
       fc.asyncProperty(STORIES, async (story) => {
         expect(await play(...story)).toEqual(NOTHING_WRONG);
       }),
-      runs(150, 6_000),
+      runs(60, 6_000),
     );
   });
 });
