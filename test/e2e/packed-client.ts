@@ -1,16 +1,20 @@
-/** The client as its users get it: a packed file, and a registry with what the client depends on. */
-import { execFileSync } from "node:child_process";
+/** The client as its users get it: a packed file, and a registry with what programs depend on. */
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import { root, run } from "./copies.ts";
 
-/** What the client depends on comes from this repository's own packages: no test asks the internet. */
-const DEPENDENCIES = ["openapi-fetch", "openapi-typescript-helpers"];
+const LOCK = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+/** Folders of this repository's own packages, from which the registry serves: no test asks the internet. */
+const PACKAGES: string[] = Object.keys(LOCK.packages).filter((path) =>
+  existsSync(join(root, path)),
+);
+const ARCHIVES = "/archives/";
 
 export class PackedClient {
   /** What npm needs in its environment to ask nobody but this registry. */
@@ -28,19 +32,23 @@ export class PackedClient {
       npm_config_audit: "false",
       npm_config_fund: "false",
       npm_config_update_notifier: "false",
+      REPOSITORY: root,
     };
   }
 
   /** Starts the registry. */
   static async open(): Promise<PackedClient> {
     const folder = mkdtempSync(join(tmpdir(), "packed-"));
-    const packages = new Map(DEPENDENCIES.map((name) => [name, packDependency(name, folder)]));
     const registry = createServer(({ url = "" }, response) => {
-      const name = url.slice(1);
-      const { manifest, file } = packages.get(name.replace(/\.tgz$/, "")) ?? {};
-      if (!manifest || !file) response.writeHead(404).end();
-      else if (name.endsWith(".tgz")) response.end(readFileSync(file));
-      else response.end(JSON.stringify(documentOf(manifest, originOf(registry))));
+      const path = decodeURIComponent(url);
+      if (path.startsWith(ARCHIVES)) {
+        const files = join(root, path.slice(ARCHIVES.length));
+        const args = ["-C", dirname(files), "--exclude", "node_modules", "-cz", "-f", "-"];
+        spawn("tar", [...args, files.slice(dirname(files).length + 1)]).stdout.pipe(response);
+        return;
+      }
+      const document = documentOf(path.slice(1), originOf(registry));
+      response.writeHead(document ? 200 : 404).end(JSON.stringify(document));
     });
     await once(registry.listen(0, "127.0.0.1"), "listening");
     return new PackedClient(folder, registry);
@@ -54,7 +62,7 @@ export class PackedClient {
 
   /** Installs the client into a folder by a command, which has the repository's path. */
   async install(folder: string, command = `npm install "${this.file}"`): Promise<void> {
-    const shell = run("sh", ["-c", command], { ...this.env, REPOSITORY: root }, folder);
+    const shell = run("sh", ["-c", command], this.env, folder);
     expect(await shell.closed, shell.stderr).toBe(0);
   }
 
@@ -64,23 +72,17 @@ export class PackedClient {
   }
 }
 
-interface Manifest {
-  name: string;
-  version: string;
-}
-
-function packDependency(name: string, folder: string): { manifest: Manifest; file: string } {
-  const path = join(root, "node_modules", name);
-  const packed = execute("npm", "pack", "--silent", "--pack-destination", folder, path).trim();
-  const manifest = JSON.parse(readFileSync(join(path, "package.json"), "utf8"));
-  return { manifest, file: join(folder, packed) };
-}
-
-/** What a registry answers about a package. */
-function documentOf(manifest: Manifest, origin: string): object {
-  const { name, version } = manifest;
-  const published = { ...manifest, dist: { tarball: `${origin}/${name}.tgz` } };
-  return { name, "dist-tags": { latest: version }, versions: { [version]: published } };
+/** The registry's document about a package: the versions that this repository has, or null. */
+function documentOf(name: string, origin: string): object | null {
+  const paths = PACKAGES.filter((path) => path.endsWith(`node_modules/${name}`));
+  const versions = paths.map((path) => {
+    const manifest = JSON.parse(readFileSync(join(root, path, "package.json"), "utf8"));
+    const dist = { tarball: `${origin}${ARCHIVES}${encodeURIComponent(path)}` };
+    return [manifest.version, { ...manifest, dist }] as const;
+  });
+  const top = paths.indexOf(`node_modules/${name}`);
+  const latest = (versions[top] ?? versions[0])?.[0];
+  return latest ? { name, "dist-tags": { latest }, versions: Object.fromEntries(versions) } : null;
 }
 
 function originOf(server: Server): string {

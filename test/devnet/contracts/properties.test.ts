@@ -54,7 +54,7 @@ const moment = fc
   )
   .map(([near, offset]) => Math.max(1, near + offset));
 
-const lockOf = (type: PaymentSourceType, of: Order) => {
+const findLock = (type: PaymentSourceType, of: Order) => {
   const { stage, escrows } = lockAll(deploymentOf(type), [of]);
   const [escrow] = escrows;
   if (!escrow) throw new Error("nothing was locked");
@@ -70,7 +70,7 @@ describe.each(TYPES)("%s", (type) => {
   /** A lawful step of an escrow that was locked in a suitable state. */
   function goingOn(of: Order, { act, state }: { act: OperatorAction; state: DatumState }) {
     const hasResult = state === "ResultSubmitted" || state === "Disputed";
-    const { stage, escrow } = lockOf(type, {
+    const { stage, escrow } = findLock(type, {
       ...of,
       datum: { state, resultHash: hasResult ? "ab" : "" },
     });
@@ -89,7 +89,7 @@ describe.each(TYPES)("%s", (type) => {
     });
     fc.assert(
       fc.property(order, fc.array(step, { minLength: 1, maxLength: 6 }), (of, steps) => {
-        let { stage, escrow } = lockOf(type, of);
+        let { stage, escrow } = findLock(type, of);
         let now = 0;
         for (const { choice, wait, length, resultHash } of steps) {
           const from = now + wait;
@@ -129,7 +129,7 @@ describe.each(TYPES)("%s", (type) => {
       fc.property(attempt, ({ act, state, resultHash, isOpen, from, length, ...rest }) => {
         const { by } = CONDITIONS[type][act];
         const signer = rest.signer ?? by ?? "stranger";
-        const { stage, escrow } = lockOf(type, {
+        const { stage, escrow } = findLock(type, {
           datum: {
             state,
             resultHash,

@@ -9,14 +9,16 @@ import { type Copy, root, run, WAIT_MS } from "../copies.ts";
 import type { PackedClient } from "../packed-client.ts";
 
 /** The guides of which every block is a program or a command. */
-export const GUIDES = [
-  "escrow-for-buyers.md",
-  "escrow-for-sellers.md",
+export const GUIDES = ["escrow-for-buyers.md", "escrow-for-sellers.md", "polling.md"] as const;
+
+/** Guides whose reader has the demo of `npm start`. Every block of theirs is run, too. */
+export const DEMO_GUIDES = [
   "first-job.md",
-  "polling.md",
+  "mcp.md",
   "webhooks.md",
   "x402-for-sellers.md",
 ] as const;
+type Guide = (typeof GUIDES)[number] | (typeof DEMO_GUIDES)[number];
 
 /** How a block is run: the program of its language, and the name of its file. */
 const LANGUAGES = {
@@ -48,7 +50,7 @@ export interface Block {
 }
 
 /** The blocks of a guide in a language, or in any. */
-export function blocksOf(guide: (typeof GUIDES)[number], language?: Language): Block[] {
+export function blocksOf(guide: Guide, language?: Language): Block[] {
   const text = readFileSync(join(root, "docs", guide), "utf8");
   const found = [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, name, code = ""], i) => {
     // What shows data has a language too, but none that is run.
@@ -60,9 +62,34 @@ export function blocksOf(guide: (typeof GUIDES)[number], language?: Language): B
   );
 }
 
+/**
+ * A command inside a guide's sentence, which runs a program.
+ *
+ * @param file - the name under which the reader saves the program
+ */
+export function commandOf(guide: Guide, file: string): Block {
+  const commands = readFileSync(join(root, "docs", guide), "utf8").matchAll(/`([^`\n]+)`/g);
+  const code = [...commands].map(([, one = ""]) => one).find((one) => one.endsWith(` ${file}`));
+  if (!code) throw new Error(`${guide}: no command runs ${file}`);
+  return { name: `${guide} ${file}`, language: "sh", code };
+}
+
+/** Blocks of guides that no test ran, without those in languages that the machine lacks. */
+export function blocksLeft(guides: readonly Guide[]): string[] {
+  const missing = (["python", "go", "php"] as const).filter((language) => !has(language));
+  const left = guides
+    .flatMap((guide) => blocksOf(guide))
+    .filter(
+      ({ name, language }) => !Blocks.ran.has(name) && !missing.some((one) => one === language),
+    );
+  return left.map(({ name, language }) => `${name}: ${language}`);
+}
+
 /** How a block is run. */
 export interface Conditions {
   env?: Record<string, string>;
+  /** Where the block is run, beside others: unless given, a folder of its own. */
+  folder?: string;
   /** Around the block, where it is a function that something has to call. */
   before?: string;
   after?: string;
@@ -96,7 +123,7 @@ export class Blocks {
     if (!block) throw new Error("the guide has no such block");
     const { env = {}, before = "", after = "", args = [], files = {} } = conditions;
     const { command, file } = LANGUAGES[block.language];
-    const folder = join(this.#folder, block.name);
+    const folder = join(this.#folder, conditions.folder ?? block.name);
     mkdirSync(folder, { recursive: true });
     for (const [name, beside] of Object.entries({ ...files, [file]: block })) {
       if (!beside) throw new Error(`the guide has no block for ${name}`);

@@ -21,7 +21,7 @@ const order = (as: string, version: Version, buyer = SOURCES[version].buyer) => 
 };
 const lock = (as: string, version: Version) => ({ do: "lock", ...order(as, version) });
 const VERSIONS: Record<string, Version> = { a: V1, b: V2, c: V2 };
-const lockOf = (as: string) => lock(as, VERSIONS[as] ?? V1);
+const findLock = (as: string) => lock(as, VERSIONS[as] ?? V1);
 
 beforeEach(emptyTables);
 
@@ -56,7 +56,7 @@ describe("The fee of a transaction of a third party", () => {
     ["a V1 and two V2 escrows", ["a", "b", "c"]],
   ])("that moves %s is split among them", async (_, names) => {
     const chain = await TestChain.create();
-    await chain.act([{ do: "publish" }, ...names.map(lockOf)]);
+    await chain.act([{ do: "publish" }, ...names.map(findLock)]);
     const moves = names.map((on) => ({ on, action: "submitResult", isScriptRead: true }));
     const [together] = await chain.act([{ do: "actAll", moves }]);
     await readBy(chain, [V1, V2]);
