@@ -93,14 +93,14 @@ export function isCoseSignatureValid({
 }
 
 /** What a signature proves about a message. */
-export type CoseVerdict = "signed" | "other message" | "invalid signature";
+export type CoseVerification = "signed" | "other message" | "invalid signature";
 
 /**
  * Decides whether the key signed a message, or its blake2b-224 as hardware wallets do (CIP-8).
  * The flag `hashed` is not read, because its header is not signed. The payload is a claim: only the
  * signature proves which of the two was signed.
  */
-export function verifyCoseMessage(parts: CoseParts, message: Uint8Array): CoseVerdict {
+export function verifyCoseMessage(parts: CoseParts, message: Uint8Array): CoseVerification {
   if (!isPayloadOf(parts, message)) return "other message";
   const payloads = [message, hashMessage(message)];
   const isSigned = payloads.some((payload) => isCoseSignatureValid({ ...parts, payload }));

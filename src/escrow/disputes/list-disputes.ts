@@ -2,7 +2,7 @@ import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import type { Caller } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
-import { type EscrowRecord, lockOf } from "../model/escrow-record.ts";
+import { type EscrowRecord, findLock } from "../model/escrow-record.ts";
 import type { SettlementSplit } from "../model/split.ts";
 import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
 import { type AdminSignature, countGivenSignatures } from "./settlement-message.ts";
@@ -48,7 +48,7 @@ export async function listDisputes(database: Database, caller: Caller, query: Di
 
 function toDisputeResponse(record: EscrowRecord, proposal: ProposalRow | undefined) {
   const { terms, state, output } = record;
-  const lock = lockOf(record);
+  const lock = findLock(record);
   return {
     id: record.id,
     kind: record.side === "payment" ? ("Payment" as const) : ("Purchase" as const),

@@ -184,7 +184,10 @@ export function isWithoutLock({
 }
 
 /** Returns a record's lock. A record that a lock created keeps it while the lock is rolled back. */
-export function lockOf({ state, terms }: Pick<EscrowRecord, "state" | "terms">): EscrowLock | null {
+export function findLock({
+  state,
+  terms,
+}: Pick<EscrowRecord, "state" | "terms">): EscrowLock | null {
   if (state.lock !== null) return state.lock;
   const { buyer, buyerVkey, buyerReturnAddress, sellerReturnAddress, collateralReturn } = terms;
   if (buyer === null || buyerVkey === null || collateralReturn === null) return null;
@@ -221,7 +224,7 @@ type Parties = Pick<EscrowRecord, "state" | "terms">;
  * null: nobody knows it yet. On Web3ChainV1, which knows no return addresses, it is the party's own.
  */
 export function payeeOf(record: Parties, party: Party): string | null {
-  const parties = { ...record.terms, ...lockOf(record) };
+  const parties = { ...record.terms, ...findLock(record) };
   return parties[`${party}ReturnAddress`] ?? parties[party];
 }
 

@@ -5,7 +5,7 @@ import type { AppContext } from "../../http/context.ts";
 import { runIdempotently } from "../../http/idempotency.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
 import { listPublishedScripts } from "../../wallets/reference-scripts/store.ts";
-import { type EscrowRecord, lockOf } from "../model/escrow-record.ts";
+import { type EscrowRecord, findLock } from "../model/escrow-record.ts";
 import type { Intent } from "../model/intent.ts";
 import { isTooLargeWithScript } from "../model/output-size.ts";
 import { explainTooManyTokens } from "../model/payout-memory.ts";
@@ -84,7 +84,7 @@ async function collectTokenWarnings(
   name: ApiStepName,
 ): Promise<string[]> {
   const { output, sourceId, sourceType: type } = record;
-  const lock = lockOf(record);
+  const lock = findLock(record);
   if (output === null || lock === null) return [];
   const explainAtFeeRate = (feeRatePermille: number) =>
     explainTooManyTokens("payment", output.value, { ...lock, type, feeRatePermille });

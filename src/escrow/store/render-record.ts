@@ -5,7 +5,7 @@ import {
 } from "../../http/names/wire-names.ts";
 import {
   type EscrowRecord,
-  lockOf,
+  findLock,
   type SettledFunds,
   type StoredFunds,
 } from "../model/escrow-record.ts";
@@ -44,7 +44,7 @@ export function renderRecord(
 ): string {
   const { side, terms, state, wallet, progress } = record;
   // Of a lock's own where there is one, else as agreed.
-  const parties = lockOf(record) ?? terms;
+  const parties = findLock(record) ?? terms;
   const transaction = progress.pendingTransaction?.transaction ?? state.transaction;
   const payment = side === "payment";
   const renderStamp = (isMoved: boolean, at: number) =>

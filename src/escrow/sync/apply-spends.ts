@@ -4,7 +4,7 @@ import type { EscrowDatum } from "../../chain/contracts/escrow-datum.ts";
 import type { OnChainState } from "../../chain/network.ts";
 import { log } from "../../log.ts";
 import { advanceProgress } from "../model/advance-progress.ts";
-import { type EscrowRecord, formatCooldown, lockOf } from "../model/escrow-record.ts";
+import { type EscrowRecord, findLock, formatCooldown } from "../model/escrow-record.ts";
 import { toLiveOutput } from "../model/read-escrow.ts";
 import { computeStateAfterSpend, endsEscrow, findFeePayer } from "../model/transitions.ts";
 import type { ChangeSet } from "../store/change-set.ts";
@@ -117,7 +117,7 @@ function findOpenRecords(
     if (record === undefined || record.state.utxo === null) return [];
     const { terms, state } = record;
     // The identifier does not name the parties, so a third party's copy can have others.
-    const samePair = datum.buyer === lockOf(record)?.buyer && datum.seller === terms.seller;
+    const samePair = datum.buyer === findLock(record)?.buyer && datum.seller === terms.seller;
     // A cursor that was moved back reads steps again that were applied before.
     const mayBeAhead = (state.transaction?.blockHeight ?? 0) <= at.blockHeight;
     return samePair && mayBeAhead ? [record] : [];
@@ -131,7 +131,7 @@ function resolveSpend(
 ): SpendResult {
   if (redeemer === null) return { fault: "its redeemer is unreadable" };
   const next = endsEscrow(redeemer) ? null : output;
-  const lock = lockOf(record);
+  const lock = findLock(record);
   if (
     next !== null &&
     (next.datum.buyerReturnAddress !== lock?.buyerReturnAddress ||

@@ -4,9 +4,9 @@ import type { Funds, OnChainState } from "../../chain/network.ts";
 import { formatOutputReference } from "../../chain/transaction/transaction-plan.ts";
 import {
   type EscrowRecord,
+  findLock,
   fundsOf,
   hasSharedPayee,
-  lockOf,
   type Party,
   payeeOf,
   type SettledFunds,
@@ -69,7 +69,7 @@ async function loadEscrowFunds(
 
 /** What a withdrawal gave back to the buyer: no more than that where the seller is paid there, too. */
 function findReturnedCollateral(record: EscrowRecord, read: ContractTransaction, outpoint: string) {
-  const lock = lockOf(record);
+  const lock = findLock(record);
   if (lock === null || lock.collateralReturn === "0") return [];
   if (hasSharedPayee(record)) return [{ unit: "", amount: lock.collateralReturn }];
   const payee = payeeOf(record, "buyer");
@@ -88,7 +88,7 @@ function findPaidFee(
 ) {
   if (record.sourceType === "Web3ChainV2") return [];
   const { terms } = record;
-  const lock = lockOf(record);
+  const lock = findLock(record);
   const parties = [
     ...[terms.seller, terms.sellerReturnAddress, terms.buyerReturnAddress],
     ...[lock?.buyer, lock?.buyerReturnAddress],
@@ -128,7 +128,7 @@ async function readDisputePayout(
   outpoint: string,
 ): Promise<StoredFunds[]> {
   if (record.sourceType === "Web3ChainV1") {
-    const parties = { ...record.terms, ...lockOf(record) };
+    const parties = { ...record.terms, ...findLock(record) };
     return sumReceivedFunds(
       parties[`${party}Vkey`],
       returnAddressOf(record, party),

@@ -2,10 +2,10 @@
 
 import { ApiError } from "../../http/errors.ts";
 import {
+  copyParty,
   type InvoiceContent,
   type TaxCategory,
   TEXT_FIELDS,
-  toParty,
 } from "../model/invoice-content.ts";
 import {
   type BillablePayment,
@@ -88,8 +88,8 @@ export function composeInvoice(
     issueDate: options.date ?? formatDay(now),
     month: request.month,
     currency,
-    seller: toParty(Seller),
-    buyer: toParty(Buyer),
+    seller: copyParty(Seller),
+    buyer: copyParty(Buyer),
     sellerVkey,
     buyerVkey: request.buyerWalletVkey.toLowerCase(),
     texts: Object.fromEntries(

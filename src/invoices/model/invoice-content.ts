@@ -165,7 +165,7 @@ export interface Party {
 }
 
 /** A party with null for blank and omitted members: all mean the same, so they give the same invoice. */
-export function toParty(sent: Party): Party {
+export function copyParty(sent: Party): Party {
   return {
     ...sent,
     email: nullIfBlank(sent.email),

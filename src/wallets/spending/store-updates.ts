@@ -83,7 +83,7 @@ export async function storeEvents(
   return {
     wallet: moved,
     openTransactions: all.filter(({ phase }) => isOpen(phase)),
-    unsettledTransactions: [...late, ...all.filter(hasUnrecordedEnd)],
+    unsettledTransactions: [...late, ...all.filter(hasUnrecordedOutcome)],
   };
 }
 
@@ -119,7 +119,7 @@ export async function retryFailedUpdates(
   const refresh = (some: readonly WalletTransaction[]) =>
     some.map((one) => after.get(one.hash) ?? one);
   const open = refresh(run.openTransactions);
-  const late = refresh(run.unsettledTransactions).filter(hasUnrecordedEnd);
+  const late = refresh(run.unsettledTransactions).filter(hasUnrecordedOutcome);
   const failed = [...open, ...late].flatMap(({ failedUpdates = [] }) => failedUpdates);
   return {
     run: { wallet, openTransactions: open, unsettledTransactions: late },
@@ -128,7 +128,7 @@ export async function retryFailedUpdates(
 }
 
 /** Whether a final transaction has records that do not say so yet. */
-const hasUnrecordedEnd = ({ phase, failedUpdates = [] }: WalletTransaction) =>
+const hasUnrecordedOutcome = ({ phase, failedUpdates = [] }: WalletTransaction) =>
   !isOpen(phase) && failedUpdates.length > 0;
 
 /** What came of storing a transaction. */

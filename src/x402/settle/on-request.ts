@@ -36,7 +36,7 @@ const REACTIONS: Record<PaymentPhase, string> = {
   closed: "outcome outcome outcome conflict",
 };
 /** The same while a run is beginning the attempt. */
-const BUSY_REACTIONS = "join join join conflict";
+const REACTIONS_WHILE_BEGINNING = "join join join conflict";
 
 /** A stored value holds 2 MB, and an attempt takes some 2 kB. */
 const MAX_EARLIER_ATTEMPTS = 32;
@@ -69,7 +69,7 @@ export function onRequest(
   if (!payment) return toWorkReaction(beginAttempt(order, []), "verify");
   const { phase } = payment;
   const isBeginning = phase === "claimed" || phase === "writing";
-  const row = isBusy && isBeginning ? BUSY_REACTIONS : REACTIONS[phase];
+  const row = isBusy && isBeginning ? REACTIONS_WHILE_BEGINNING : REACTIONS[phase];
   const cell = row.split(" ")[REQUEST_RELATIONS.indexOf(relationOf(payment, order))];
   switch (cell) {
     case "outcome":
