@@ -31,14 +31,11 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   await blocks.output(install, { folder: "." });
   for (const block of [variables, agent]) await blocks.output(block);
   const ID = (await blocks.output(register, { env: { PORT } })).trim();
-  const readAgent = async () => (await blocks.output(read, { env: { ID } })).trim();
-  const AGENT = await until(
-    async () => {
-      const identifier = await readAgent();
-      return identifier !== "null" && identifier;
-    },
-    { what: "the registration", limitMs: WAIT_MS },
-  );
+  const readAgent = async () => {
+    const [state, identifier] = (await blocks.output(read, { env: { ID } })).trim().split(" ");
+    return state === "RegistrationConfirmed" && identifier;
+  };
+  const AGENT = await until(readAgent, { what: "the registration", limitMs: WAIT_MS });
   const seller = { SERVICE_TOKEN: tokenOf(await blocks.output(sellersKey)) };
   const [server] = blocksOf(SELLERS, "ts");
   const shop = blocks.start(commandOf(SELLERS, "seller.mts"), {
