@@ -88,7 +88,7 @@ export function blocksLeft(guides: readonly Guide[]): string[] {
 /** How a block is run. */
 export interface Conditions {
   env?: Record<string, string>;
-  /** Where the block is run, beside others: unless given, a folder of its own. */
+  /** The folder in which the block runs. Left out: a folder for this block alone. */
   folder?: string;
   /** Around the block, where it is a function that something has to call. */
   before?: string;
