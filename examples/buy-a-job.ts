@@ -10,6 +10,7 @@ const atMost = [{ unit: "", amount: "5000000" }]; // 5 ADA
 
 const client = createClient({ baseUrl: SERVICE_URL, token: SERVICE_TOKEN });
 const apiBaseUrl = await findAgent(AGENT);
+console.log(`buying from "${AGENT}", which takes up to a minute`);
 const quote = await ask("start_job", { identifier_from_purchaser: job, input_data: input });
 const inputHash = await hashInput(job, input);
 const order = { network, quote, identifierFromPurchaser: job, inputHash, atMost } as const;

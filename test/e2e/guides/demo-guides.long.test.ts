@@ -70,7 +70,7 @@ it("docs/first-job.md leads to a job that was bought, and to one that was sold",
     return (await ask<Found>(access, "POST", "/registry-entry-search", body)).entries.length > 0;
   };
   await until(find, { what: "the agent in the registry", limitMs: WAIT_MS });
-  expect(await blocks.output(buyMine, { files })).toMatch(/^bought: GUTEN TAG\n/);
+  expect(await blocks.output(buyMine, { files })).toMatch(/^bought: GUTEN TAG\n/m);
   expect(shop.stderr).toBe("");
 
   const feed = blocks.start(commandOf("first-job.md", "follow-changes.mts"), {
