@@ -28,7 +28,7 @@ export function freshSecrets(): Secrets {
   return {
     API_KEY_SECRET: randomBytes(32).toString("base64url"),
     SEALING_KEYS: `k1:${randomBytes(32).toString("base64")}`,
-    ADMIN_KEY: randomBytes(24).toString("base64url"),
+    ADMIN_KEY: randomBytes(24).toString("hex"),
   };
 }
 
