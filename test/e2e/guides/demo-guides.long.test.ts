@@ -60,15 +60,20 @@ it("docs/first-job.md leads to a job that was bought, and to one that was sold",
   const bought = await blocks.output(commandOf("first-job.md", "buy-a-job.mts"), { files });
   expect(readGuide("first-job.md")).toContain(`\n\`\`\`\n${bought}\`\`\`\n`);
 
+  // The buyer of the other guide buys from the demo, too.
+  const [agent] = await search("Steady translator");
+  const [program] = blocksOf("escrow-for-buyers.md", "ts");
+  const printed = await blocks.output(commandOf("escrow-for-buyers.md", "buy.mts"), {
+    env: { AGENT_URL: agent?.apiBaseUrl ?? "" },
+    files: { "buy.mts": program },
+  });
+  expect(printed).toMatch(/^Done by the demo: Guten Tag\n/);
+
   const shop = blocks.start(commandOf("first-job.md", "sell-a-job.mts"), {
     env: { PORT: agentPort },
     files: { "sell-a-job.mts": seller },
   });
-  const find = async () => {
-    const body = { network: "Preprod", query: "Shouter" };
-    type Found = { entries: object[] };
-    return (await ask<Found>(access, "POST", "/registry-entry-search", body)).entries.length > 0;
-  };
+  const find = async () => (await search("Shouter")).length > 0;
   await until(find, { what: "the agent in the registry", limitMs: WAIT_MS });
   expect(await blocks.output(buyMine, { files })).toMatch(/^bought: GUTEN TAG\n/m);
   expect(shop.stderr).toBe("");
@@ -175,6 +180,13 @@ it("docs/x402-for-sellers.md leads to a sale, also on a chain that an Admin adds
 it("every block of these guides was run", () => {
   expect(blocksLeft(DEMO_GUIDES)).toEqual([]);
 });
+
+/** Searches the registry for agents. */
+async function search(query: string): Promise<{ apiBaseUrl: string }[]> {
+  type Found = { entries: { apiBaseUrl: string }[] };
+  const body = { network: "Preprod", query };
+  return (await ask<Found>(access, "POST", "/registry-entry-search", body)).entries;
+}
 
 function readGuide(name: string): string {
   return readFileSync(join(root, "docs", name), "utf8");

@@ -46,9 +46,10 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   const request = () => fetch(AGENT_URL).catch(() => null);
   await vi.waitUntil(request, { timeout: WAIT_MS, interval: 100 });
 
-  const [installAgain, names, buyersKey, refund, spending] = blocksOf(BUYERS, "sh");
+  const [installAgain, names, search, buyersKey, refund, spending] = blocksOf(BUYERS, "sh");
   await blocks.output(installAgain, { folder: "." });
   await blocks.output(names);
+  expect(JSON.parse(await blocks.output(search)).data.entries).toEqual([]);
   const buyer = { SERVICE_TOKEN: tokenOf(await blocks.output(buyersKey)), AGENT_URL };
   const [program] = blocksOf(BUYERS, "ts");
   const buy = (folder = "order-1") =>
