@@ -694,6 +694,12 @@ CREATE TABLE `webhook_endpoint` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `webhook_endpoint_target` ON `webhook_endpoint` (`target_hash`) WHERE deleted_at IS NULL;--> statement-breakpoint
+CREATE TABLE `webhook_subscription` (
+	`kind` text NOT NULL,
+	`endpoint_id` text NOT NULL,
+	PRIMARY KEY(`kind`, `endpoint_id`)
+);
+--> statement-breakpoint
 CREATE TABLE `worker_bot` (
 	`id` text PRIMARY KEY NOT NULL,
 	`name` text NOT NULL,

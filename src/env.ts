@@ -86,6 +86,8 @@ export interface Env {
   WEBHOOK_TIMEOUT_MS?: string;
   /** Webhooks that an API key may have, decimal text, at least 1; default 20. */
   WEBHOOK_ENDPOINTS_PER_KEY?: string;
+  /** Days that the service keeps events and their deliveries, decimal text; default 7. */
+  EVENT_RETENTION_DAYS?: string;
   /** Seconds between two checks of an agent that answers as before, decimal text; default 1800. */
   HEALTH_CHECK_INTERVAL_S?: string;
   /** DNS over HTTPS (JSON form) used to check user-supplied host names; default Cloudflare's. */

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
+import { OBSERVE_EVENTS_SQL } from "./support/observer.ts";
 import { emptyStorage } from "./support/storage.ts";
 
 // A clock that the file before stopped would stop everything that waits in this one.
@@ -13,3 +14,4 @@ for (const [database, migrations] of [
   [env.SEARCH_DB, env.TEST_SEARCH_MIGRATIONS],
 ] as const)
   for (const { queries } of migrations) await database.prepare(queries.join(";\n")).run();
+await env.DB.prepare(OBSERVE_EVENTS_SQL).run();

@@ -2,6 +2,7 @@ import { ENV_ADMIN_ID } from "../api-keys/find-key.ts";
 import { type Database, type Statement, statement } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import type { ServiceEventKind } from "./event-kinds.ts";
+import { isSubscribedSql } from "./outbox.ts";
 
 /** A new incident of the service. */
 export interface NewIncident {
@@ -72,7 +73,8 @@ export function beginIncidents(
        SELECT value->>'eventId', ?1, '${SERVICE_NETWORK}', value->>'sourceId', '${ENV_ADMIN_ID}',
          value->>'subject', incident.sequence, value->'data', ?2
        FROM json_each(?4) JOIN incident ON incident.kind = ?1
-         AND incident.subject = value->>'subject' AND incident.last_op = ?3`,
+         AND incident.subject = value->>'subject' AND incident.last_op = ?3
+       WHERE ${isSubscribedSql("?1")}`,
       kind,
       now,
       op,

@@ -27,9 +27,14 @@ export interface RecordEvent {
   stampIndex: number;
 }
 
+/** SQL condition: an endpoint that is not deleted subscribes to the kind. @param kind - SQL of the kind */
+export const isSubscribedSql = (kind: string) =>
+  `EXISTS (SELECT 1 FROM webhook_subscription WHERE webhook_subscription.kind = ${kind})`;
+
 /**
- * Writes events in the batch of their change, so that neither exists without the other. The batch
- * must carry an operation key: events alone could be written twice.
+ * Writes events in the batch of their change, so that neither exists without the other. Events of kinds
+ * without a subscription are left out. The batch must carry an operation key: events alone could be
+ * written twice.
  *
  * @param events - JSON text of an array of `RecordEvent`
  * @param stamp - SQL of the stamp, given the SQL of an event's `stampIndex`
@@ -47,7 +52,7 @@ export function writeEvents(
          (id, kind, network, source_id, wallet_ids, record_id, sequence, data, created_at)
        SELECT value->>'id', value->>'kind', ?, ?, value->'walletIds', value->>'recordId',
          value->>'sequence', replace(value->>'data', ?, ${isoTimeSql(at.sql)}), ?
-       FROM json_each(?)`,
+       FROM json_each(?) WHERE ${isSubscribedSql("value->>'kind'")}`,
       context.network,
       context.sourceId,
       context.placeholder,
@@ -115,7 +120,8 @@ export function writeEventWithSqlData(
   return statement(
     `INSERT INTO event
        (id, kind, network, source_id, owner_id, wallet_ids, record_id, sequence, data, created_at)
-     SELECT ?, ?, ?, ?, ?, ?, ?, ?, ${data.sql}, ? WHERE (${onlyIf.sql})`,
+     SELECT ?, ?, ?, ?, ?, ?, ?, ?, ${data.sql}, ?
+     WHERE (${onlyIf.sql}) AND ${isSubscribedSql("?")}`,
     newId(now),
     event.kind,
     event.network,
@@ -127,6 +133,7 @@ export function writeEventWithSqlData(
     ...data.params,
     now,
     ...onlyIf.params,
+    event.kind,
   );
 }
 

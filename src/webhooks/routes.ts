@@ -160,7 +160,7 @@ export function createWebhookRoutes() {
       path: "/webhooks/deliveries",
       summary: "Lists the deliveries of a webhook endpoint or about a record, newest event first",
       description:
-        "The service keeps deliveries for 30 days. An unknown webhook or record has no deliveries. With `recordId`, the list has the deliveries of all webhooks that the API key created; an Admin sees the deliveries of all webhooks.",
+        "The service keeps deliveries for seven days, unless the operator sets another time. An unknown webhook or record has no deliveries. With `recordId`, the list has the deliveries of all webhooks that the API key created; an Admin sees the deliveries of all webhooks.",
       query: deliveriesQuery,
       data: z.object({ Deliveries: described(z.array(deliveryRecord), "The deliveries.") }),
     },
@@ -192,6 +192,7 @@ export function createWebhookRoutes() {
       errors: {
         404: "There is no such webhook or delivery.",
         409: "The webhook is not active, or the delivery is still open.",
+        410: "The service has deleted the deliveries: they are older than it keeps them.",
       },
     },
     (c, { body }) => replayDeliveries(c, body, Date.now()),

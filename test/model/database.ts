@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { Statement } from "../../src/db/client.ts";
 import type { WalletDatabase } from "../../src/wallets/spending/store/wallet.ts";
+import { OBSERVE_EVENTS_SQL } from "../support/observer.ts";
 
 const MIGRATIONS = globSync("migrations/*.sql")
   .sort()
@@ -20,6 +21,7 @@ export class ModelDatabase {
   constructor(schema: string, tables: readonly string[]) {
     this.#tables = tables;
     for (const migration of MIGRATIONS) this.#file.exec(migration);
+    this.#file.exec(OBSERVE_EVENTS_SQL);
     this.#file.exec(schema);
     this.#withoutLists();
     for (const table of tables)

@@ -12,17 +12,22 @@ export function call(path: string, init: RequestInit = {}): Promise<Response> {
   return exports.default.fetch(new Request(`http://service.test${path}`, { ...init, headers }));
 }
 
-/** Empties every table, so that a test begins with nothing. */
+/** Empties every table, so that a test begins with nothing, and its events are stored. */
 export async function emptyTables(): Promise<void> {
   const { results: tables } = await env.DB.prepare(
     `SELECT name FROM sqlite_master WHERE type = 'table'
-       AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '%cf_%' AND name <> 'd1_migrations'`,
+       AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '%cf_%'
+       AND name NOT IN ('d1_migrations', 'webhook_subscription')`,
   ).all<{ name: string }>();
   // Most tables are empty. One question for all costs less than a statement for each.
   const isFilled = tables.map(({ name }) => `EXISTS (SELECT 1 FROM "${name}") AS "${name}"`);
   const answer = await env.DB.prepare(`SELECT ${isFilled.join(", ")}`).first();
   const filled = tables.filter(({ name }) => answer?.[name] === 1);
   const deletions = filled.map(({ name }) => env.DB.prepare(`DELETE FROM "${name}"`));
+  if (filled.some(({ name }) => name === "webhook_endpoint"))
+    deletions.push(
+      env.DB.prepare("DELETE FROM webhook_subscription WHERE endpoint_id <> 'observer'"),
+    );
   await Promise.all([deletions.length > 0 && env.DB.batch(deletions), emptyJournals()]);
 }
 

@@ -114,6 +114,11 @@ export const ERROR_CODES = {
     meaning: "Another request has used the identifier or the payment's authorization.",
     remedy: "Use a new identifier or authorization.",
   },
+  event_expired: {
+    status: 410,
+    meaning: "The service has deleted the events: it keeps them for `EVENT_RETENTION_DAYS`.",
+    remedy: "Read older changes from the diffs.",
+  },
   body_too_large: {
     status: 413,
     meaning: "The body is larger than 1 MiB.",

@@ -1,6 +1,7 @@
-import { newId } from "../../db/id.ts";
+import { firstIdAt, newId } from "../../db/id.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { listLoopbackOrigins } from "../../http/outbound/loopback-origins.ts";
 import { requireManagedEndpoint } from "../endpoints/find-endpoint.ts";
@@ -15,6 +16,7 @@ import {
   reopenDeliveries,
 } from "./list-deliveries.ts";
 import { sendEvent } from "./send-event.ts";
+import { computeOldestEventTime } from "./sweep-deliveries.ts";
 
 /** Shorter than the request's own deadline. */
 const TEST_DELIVERY_TIMEOUT_MS = 7_000;
@@ -68,7 +70,7 @@ export async function testEndpoint(c: AppContext, webhookId: string, now: number
  *
  * @param now - epoch milliseconds
  * @throws ApiError 403; 404 for an unknown webhook or delivery; 409 when the webhook is not active
- *   or the delivery is still open
+ *   or the delivery is still open; 410 for deliveries that the service keeps no more
  */
 export async function replayDeliveries(
   c: AppContext,
@@ -80,6 +82,7 @@ export async function replayDeliveries(
   const endpoint = await requireManagedEndpoint(c, core, webhookId);
   if (!endpoint.isActive)
     throw new ApiError("wrong_state", "webhookId: the webhook is not active. Set isActive first.");
+  rejectExpired(which, computeOldestEventTime(c.env, now));
   const keys = await listDeliveriesToReplay(core, webhookId, which, MAX_REPLAYED_DELIVERIES);
   if (which.id !== undefined && keys.length === 0) {
     const [open] = await listDeliveries(
@@ -99,4 +102,17 @@ export async function replayDeliveries(
     await enqueueEndpoints(c.env, repeatEndpointId(webhookId, keys.length), c.var.requestId);
   }
   return { replayed: keys.length };
+}
+
+/**
+ * @param oldest - epoch milliseconds of the oldest event that the service keeps
+ * @throws ApiError 410
+ */
+function rejectExpired({ id, since }: DeliveryFilter, oldest: number): void {
+  const field = id !== undefined && id < firstIdAt(oldest) ? "id" : "since";
+  if (field === "since" && (since === undefined || since >= oldest)) return;
+  throw new ApiError(
+    "event_expired",
+    `${field}: the service has deleted events before ${toIsoTime(oldest)}. Read older changes from the diffs.`,
+  );
 }

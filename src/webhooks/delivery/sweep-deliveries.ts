@@ -61,21 +61,31 @@ async function enqueueOverdueEndpoints(env: Env, core: Database, requestId: stri
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** How long deliveries can be looked up and replayed. */
-const RETENTION_MS = 30 * DAY_MS;
+/** How long deliveries can be looked up and replayed, unless the operator sets another time. */
+export const DEFAULT_EVENT_RETENTION_DAYS = 7;
 const MAX_PURGED_ROWS = 500;
 const MAX_PASSES = 10;
 /** Longer than any request, so that a running request still finds the row. */
 const DELETED_RETENTION_MS = 60_000;
 
+/** Epoch milliseconds: the service keeps no deliveries of events before this time. */
+export function computeOldestEventTime(
+  env: Pick<Env, "EVENT_RETENTION_DAYS">,
+  now: number,
+): number {
+  const days = Number(env.EVENT_RETENTION_DAYS) || DEFAULT_EVENT_RETENTION_DAYS;
+  return now - days * DAY_MS;
+}
+
 /**
- * Deletes deliveries and events older than 30 days, and endpoints deleted a minute ago, with the
+ * Deletes deliveries and events older than `EVENT_RETENTION_DAYS`, and endpoints deleted a minute ago, with the
  * rest of their log. In chunks, oldest first; the next run continues.
  *
  * @param now - epoch milliseconds
  */
 export async function purgeDeliveries(env: Env, now: number): Promise<void> {
   const core = openDb(env, undefined, { writes: "idempotent" });
+  const oldest = computeOldestEventTime(env, now);
   for (let pass = 0; pass < MAX_PASSES; pass++) {
     const deleted = await core.batch([
       // An id begins with the time of its event, so this scans the primary key.
@@ -85,7 +95,7 @@ export async function purgeDeliveries(env: Env, now: number): Promise<void> {
              CROSS JOIN webhook_delivery d ON d.endpoint_id = e.id
                AND d.event_id < iif(e.deleted_at IS NULL, ?, '~')
            LIMIT ${MAX_PURGED_ROWS})`,
-        firstIdAt(now - RETENTION_MS),
+        firstIdAt(oldest),
       ),
       statement(
         `DELETE FROM event WHERE created_at < ?
@@ -93,7 +103,7 @@ export async function purgeDeliveries(env: Env, now: number): Promise<void> {
            AND seq < (SELECT max(seq) FROM event)
            AND seq <= (SELECT seq FROM event_cursor WHERE id = 1)`,
         // An hour longer than its deliveries, so that no delivery lacks its event.
-        now - RETENTION_MS - DAY_MS / 24,
+        oldest - DAY_MS / 24,
       ),
     ]);
     if (deleted.every(({ meta }) => meta.changes < MAX_PURGED_ROWS)) break;

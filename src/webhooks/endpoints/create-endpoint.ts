@@ -22,6 +22,7 @@ import {
   requirePermittedKinds,
   sealToken,
   toEventsJson,
+  writeSubscriptions,
 } from "./update-endpoint.ts";
 
 const DEFAULT_ENDPOINTS_PER_KEY = 20;
@@ -88,6 +89,7 @@ export async function createEndpoint(
             .insert(webhookEndpoint)
             .values({ ...row, createdById })
             .toSQL(),
+          ...writeSubscriptions(id, body.Events),
         ]),
       );
     } catch (error) {

@@ -7,6 +7,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
+import { EVENT_KINDS } from "../../events/event-kinds.ts";
 
 /** The states of a delivery: the first two are open, the others final. */
 export const DELIVERY_STATUSES = ["Pending", "Retrying", "Success", "Failed", "Cancelled"] as const;
@@ -71,6 +72,18 @@ export const webhookEndpoint = sqliteTable(
 );
 
 export type EndpointRow = typeof webhookEndpoint.$inferSelect;
+
+/**
+ * The event kinds of the endpoints that are not deleted. The service stores no event of another kind. Core.
+ */
+export const webhookSubscription = sqliteTable(
+  "webhook_subscription",
+  {
+    kind: text("kind", { enum: EVENT_KINDS }).notNull(),
+    endpointId: text("endpoint_id").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.kind, table.endpointId] })],
+);
 
 /**
  * An event on its way to an endpoint. Core; the event itself is in the ledger of `network`.

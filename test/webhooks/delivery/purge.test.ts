@@ -19,12 +19,12 @@ afterEach(() => {
 });
 
 describe("what is too old", () => {
-  it("is purged after thirty days, and the newest event never, so that none is dispatched twice", async () => {
+  it("is purged after seven days, and the newest event never, so that none is dispatched twice", async () => {
     const path = freshPath();
     const { id: webhookId } = await service.create(path);
     await happen(["X402_PAYMENT_SETTLED", "X402_PAYMENT_FAILED"]);
     await service.settle();
-    await service.pass(30 * DAY - HOUR);
+    await service.pass(7 * DAY - HOUR);
     expect(await service.deliveries(webhookId)).toHaveLength(2);
     await service.pass(3 * HOUR);
     expect(await service.deliveries(webhookId)).toEqual([]);
