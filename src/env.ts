@@ -18,6 +18,8 @@ export interface Env {
   HOT_WALLET: DurableObjectNamespace;
   /** One object per network: what its wallets handed to nodes, whatever becomes of the database. */
   SPENDING_JOURNAL: DurableObjectNamespace;
+  /** One object: stores what a full database cannot, and how its size grows. */
+  DATABASE_MONITOR: DurableObjectNamespace;
   /** Wakes the webhook dispatcher; the events themselves live in D1. */
   EVENTS: Queue<EventsWakeMessage>;
   /** Asks for webhook deliveries to be sent; the deliveries themselves live in D1. */
@@ -82,6 +84,8 @@ export interface Env {
    * `false`: the record reports the need instead.
    */
   AUTO_REFERENCE_SCRIPT?: string;
+  /** Bytes that the database may have, decimal text; default 10,000,000,000. */
+  DATABASE_MAX_BYTES?: string;
   /** Milliseconds a webhook receiver has to answer, decimal text; default 15000, at most 25000. */
   WEBHOOK_TIMEOUT_MS?: string;
   /** Webhooks that an API key may have, decimal text, at least 1; default 20. */
@@ -129,6 +133,13 @@ export interface DeployedVersion {
 /** Confirmations that a transaction needs before it is applied: 1 where the setting is no number. */
 export function readConfirmationThreshold(env: Env): number {
   return Math.max(Number(env.CONFIRMATION_THRESHOLD) || 1, 1);
+}
+
+/** Bytes that the database may have: D1's limit unless the setting is a number. */
+export function readDatabaseMaxBytes({
+  DATABASE_MAX_BYTES: bytes,
+}: Pick<Env, "DATABASE_MAX_BYTES">) {
+  return Number(bytes) > 0 ? Number(bytes) : 10_000_000_000;
 }
 
 /** Milliseconds between two looks at a payment source that nobody waits for; null: the cron's are enough. */

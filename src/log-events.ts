@@ -121,6 +121,11 @@ export const LOG_EVENTS = {
   "webhook.disabled":
     "contact the webhook's owner: its receiver is gone, or failed ten deliveries in a row. Enable the webhook again when the receiver answers",
 
+  // The database.
+  "database.full_unreported":
+    "nothing: the next write that the full database refuses reports it again",
+  "database.monitor_unread": "nothing: an object may be migrating; the health was told without it",
+
   // Work of the cron, and secrets.
   "incident.begun":
     "see the reason of that name under Health above; Admins' webhooks receive the same reason",

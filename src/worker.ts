@@ -3,6 +3,7 @@ import type { Env } from "./env.ts";
 import { runSchedule } from "./schedule.ts";
 import { consumeQueue } from "./webhooks/delivery/consume-queue.ts";
 
+export { DatabaseMonitor } from "../durable-objects/database-monitor.ts";
 export { FacilitatorWallet } from "../durable-objects/facilitator-wallet.ts";
 export { HotWallet } from "../durable-objects/hot-wallet.ts";
 export { PaymentPayload } from "../durable-objects/payment-payload.ts";

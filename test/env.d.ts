@@ -1,4 +1,5 @@
 import type { D1Migration } from "cloudflare:test";
+import type { DatabaseMonitor } from "../durable-objects/database-monitor.ts";
 import type { FacilitatorWallet } from "../durable-objects/facilitator-wallet.ts";
 import type { HotWallet } from "../durable-objects/hot-wallet.ts";
 import type { PaymentPayload } from "../durable-objects/payment-payload.ts";
@@ -19,6 +20,7 @@ declare global {
       FACILITATOR_WALLET: DurableObjectNamespace<FacilitatorWallet>;
       HOT_WALLET: DurableObjectNamespace<HotWallet>;
       SPENDING_JOURNAL: DurableObjectNamespace<SpendingJournal>;
+      DATABASE_MONITOR: DurableObjectNamespace<DatabaseMonitor>;
       TEST_MIGRATIONS: D1Migration[];
       TEST_SEARCH_MIGRATIONS: D1Migration[];
       /** Three calls a minute. */

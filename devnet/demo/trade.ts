@@ -18,15 +18,18 @@ export interface Bought {
   body: object;
 }
 
+/** How a request is sent. */
+type Post = <Data>(access: ApiAccess, method: "POST", path: string, body: object) => Promise<Data>;
+
 /** Has a job quoted and buys it. The result is due in 16 minutes, and paid out in 31: the earliest that may be. */
-export async function buyJob(service: ApiAccess, shop: Shop): Promise<Bought> {
+export async function buyJob(service: ApiAccess, shop: Shop, post: Post = ask): Promise<Bought> {
   const { agentIdentifier, paymentSourceType } = shop;
   const onV2 = paymentSourceType === "Web3ChainV2" && { supportedPaymentSourceIndex: 0 };
   const identifierFromPurchaser = randomBytes(10).toString("hex");
   const inputHash = randomBytes(32).toString("hex");
   const now = Date.now();
   const at = (minutes: number) => new Date(now + minutes * MINUTE_MS).toISOString();
-  const quote = await ask<Record<string, string>>(service, "POST", "/payment", {
+  const quote = await post<Record<string, string>>(service, "POST", "/payment", {
     network: NETWORK,
     agentIdentifier,
     inputHash,
@@ -50,7 +53,7 @@ export async function buyJob(service: ApiAccess, shop: Shop): Promise<Bought> {
     externalDisputeUnlockTime: quote.externalDisputeUnlockTime,
     ...(onV2 && { ...onV2, sellerReturnAddress: quote.sellerReturnAddress }),
   };
-  await ask(service, "POST", "/purchase", body);
+  await post(service, "POST", "/purchase", body);
   return { blockchainIdentifier: quote.blockchainIdentifier ?? "", body };
 }
 

@@ -1,12 +1,21 @@
 import { type DrizzleD1Database, drizzle } from "drizzle-orm/d1";
 import type { Network } from "../chain/network.ts";
+import { log } from "../log.ts";
 import { withTimeout } from "../timeout.ts";
+import { findMonitor, type MonitoredDatabase } from "./database-monitor.ts";
 
 /** D1 did not answer, or its answer does not say whether our statement applied. Becomes a 503. */
 export class DatabaseUnavailableError extends Error {
   override name = "DatabaseUnavailableError";
   /** Seconds a caller should wait before it retries. */
-  readonly retryAfter = 2;
+  readonly retryAfter: number = 2;
+}
+
+/** D1 has no room for a write, and applied nothing of its batch. Reads and deletions go on. */
+export class DatabaseFullError extends DatabaseUnavailableError {
+  override name = "DatabaseFullError";
+  /** The cron looks for room each minute. */
+  override readonly retryAfter = 60;
 }
 
 export interface DatabaseOptions {
@@ -57,7 +66,7 @@ const DEFAULT_DEADLINE_MS = 10_000;
  * joins tables of the two, except the few that docs/scaling.md names.
  */
 export function openDb(
-  env: { DB: D1Database },
+  env: MonitoredDatabase,
   _network?: Network,
   options: DatabaseOptions = {},
 ): Database {
@@ -69,6 +78,7 @@ export function openDb(
   const guard = new RetryPolicy(
     options.writes === "idempotent",
     options.deadline ?? Date.now() + DEFAULT_DEADLINE_MS,
+    () => reportFull(env),
   );
   const d1 = new RetryingD1(session, guard);
   return {
@@ -88,12 +98,13 @@ export function openDb(
 
 /**
  * What a D1 error says about its statement. `refused`: a constraint or a mistake, nothing was
- * applied. `unknown`: it may or may not have been applied, a retry may help. `overloaded`: a retry
- * makes it worse.
+ * applied. `full`: there is no room, nothing was applied. `unknown`: it may or may not have been
+ * applied, a retry may help. `overloaded`: a retry makes it worse.
  */
-export function classifyError(error: unknown): "refused" | "unknown" | "overloaded" {
+export function classifyError(error: unknown): "refused" | "full" | "unknown" | "overloaded" {
   const text = error instanceof Error ? error.message : String(error);
   if (error instanceof AttemptTimeoutError) return "unknown";
+  if (FULL_MESSAGES.some((part) => text.includes(part))) return "full";
   if (OVERLOADED_MESSAGES.some((part) => text.includes(part))) return "overloaded";
   if (UNKNOWN_OUTCOME_MESSAGES.some((part) => text.includes(part))) return "unknown";
   return "refused";
@@ -142,6 +153,34 @@ const OVERLOADED_MESSAGES = [
   "7429",
 ];
 
+/** What D1 says at its own limit and at the account's, and SQLite at its limit of pages. */
+const FULL_MESSAGES = [
+  "Exceeded maximum DB size",
+  "maximum account storage limit",
+  "database or disk is full",
+];
+
+/** A report that follows another of the same isolate sooner is left out. */
+const REPORT_INTERVAL_MS = 10_000;
+const REPORT_TIMEOUT_MS = 2_000;
+const reportedAt = new WeakMap<MonitoredDatabase, number>();
+
+/** Tells the monitor that the database is full: the database itself cannot store it. */
+async function reportFull(env: MonitoredDatabase): Promise<void> {
+  const now = Date.now();
+  const { DATABASE_MONITOR } = env;
+  if (!DATABASE_MONITOR || now - (reportedAt.get(env) ?? 0) < REPORT_INTERVAL_MS) return;
+  reportedAt.set(env, now);
+  try {
+    const report = findMonitor({ DATABASE_MONITOR }).reportFull(now);
+    await withTimeout(REPORT_TIMEOUT_MS, report, () => {
+      throw new Error(`no answer in ${REPORT_TIMEOUT_MS} ms`);
+    });
+  } catch (error) {
+    log("error", "database.full_unreported", { error: String(error) });
+  }
+}
+
 class AttemptTimeoutError extends Error {
   override name = "AttemptTimeoutError";
 }
@@ -150,10 +189,12 @@ class AttemptTimeoutError extends Error {
 class RetryPolicy {
   readonly #mayRepeatWrites: boolean;
   readonly #deadline: number;
+  readonly #onFull: () => Promise<void>;
 
-  constructor(repeatWrites: boolean, deadline: number) {
+  constructor(repeatWrites: boolean, deadline: number, onFull: () => Promise<void>) {
     this.#mayRepeatWrites = repeatWrites;
     this.#deadline = deadline;
+    this.#onFull = onFull;
   }
 
   async run<T>(readsOnly: boolean, call: () => Promise<T>): Promise<T> {
@@ -170,6 +211,10 @@ class RetryPolicy {
       } catch (error) {
         const kind = classifyError(error);
         if (kind === "refused") throw error;
+        if (kind === "full") {
+          await this.#onFull();
+          throw new DatabaseFullError("database full", { cause: error });
+        }
         if (kind === "overloaded" || !mayRepeat || attempt === MAX_ATTEMPTS)
           throw new DatabaseUnavailableError("database unavailable", { cause: error });
         await new Promise((done) => setTimeout(done, Math.random() * 50 * 2 ** attempt));

@@ -21,6 +21,8 @@ export const SERVICE_EVENT_KINDS = [
   "WALLET_STUCK",
   "ENDPOINT_DISABLED",
   "QUEUE_DEAD",
+  "DATABASE_NEARLY_FULL",
+  "DATABASE_FULL",
 ] as const;
 export type ServiceEventKind = (typeof SERVICE_EVENT_KINDS)[number];
 

@@ -12,6 +12,8 @@ export interface NewIncident {
   sourceId: string | null;
   /** What receivers get as `data`. Holds no secret. */
   data: object;
+  /** Id of its event. Default: a new one. */
+  eventId?: string;
 }
 
 /** The `network` of service events. */
@@ -51,7 +53,7 @@ export function beginIncidents(
 ): Statement[] {
   if (troubles.length === 0) return [];
   const op = newId(now);
-  const found = JSON.stringify(troubles.map((trouble) => ({ ...trouble, eventId: newId(now) })));
+  const found = JSON.stringify(troubles.map((trouble) => ({ eventId: newId(now), ...trouble })));
   const isOver = "incident.over_at IS NOT NULL";
   return [
     statement(

@@ -1,4 +1,5 @@
-import { type Database, openDb, type Statement } from "../db/client.ts";
+import { type Database, DatabaseFullError, openDb, type Statement } from "../db/client.ts";
+import { type FullDatabase, findMonitor } from "../db/database-monitor.ts";
 import type { Env } from "../env.ts";
 import { SERVICE_EVENT_KINDS, type ServiceEventKind } from "../events/event-kinds.ts";
 import {
@@ -10,6 +11,8 @@ import {
 import { wakeDispatcher } from "../events/outbox.ts";
 import { toIsoTime } from "../http/envelope.ts";
 import { log } from "../log.ts";
+import { sendDirectly } from "../webhooks/delivery/send-directly.ts";
+import { type DatabaseReport, hasRoom, readDatabaseReport } from "./database-size.ts";
 import { isSourceStuck, listMonitoredSources, toPublicError } from "./monitored-sources.ts";
 import { listStuckWallets } from "./stuck-wallets.ts";
 
@@ -17,6 +20,8 @@ import { listStuckWallets } from "./stuck-wallets.ts";
 const CHECK_TIMEOUT_MS = 20_000;
 /** How long a disabled webhook counts: its owner may never come back. */
 const DISABLED_ENDPOINT_MAX_AGE_MS = 24 * 60 * 60_000;
+/** The binding of the database. */
+const DATABASE_SUBJECT = "DB";
 /** How long the last message that died counts. */
 const DEAD_MESSAGE_MAX_AGE_MS = 60 * 60_000;
 
@@ -30,11 +35,19 @@ export async function checkService(env: Env, requestId: string, now: number): Pr
   const deadline = Date.now() + CHECK_TIMEOUT_MS;
   const core = openDb(env, undefined, { deadline });
   const known = await readOpenIncidents(core);
+  const database = await readDatabaseReport(env, deadline, now);
+  const monitor = findMonitor(env);
+  await monitor.addSample({ at: now, bytes: database.bytes });
+  const { full } = database;
+  const isFull = full !== null && !(await hasRoom(core));
   const found: Record<ServiceEventKind, NewIncident[]> = {
     SOURCE_STUCK: await findStuckSources(env, deadline, now),
     WALLET_STUCK: await findStuckWallets(env, deadline, now),
     ENDPOINT_DISABLED: await findDisabledEndpoints(core, now),
     QUEUE_DEAD: findDeadQueues(known, now),
+    DATABASE_NEARLY_FULL: database.isNearlyFull ? [toSizeIncident(database)] : [],
+    // With room again, what was begun meanwhile is stored once, and is over at the next check.
+    DATABASE_FULL: full ? [{ ...toSizeIncident(database), eventId: full.eventId }] : [],
   };
   const statements: Statement[] = [];
   let hasBegun = false;
@@ -48,8 +61,44 @@ export async function checkService(env: Env, requestId: string, now: number): Pr
     for (const { subject } of over) log("info", "incident.over", { kind, subject, requestId });
     hasBegun ||= begun.length > 0;
   }
-  if (statements.length > 0) await core.batch(statements);
+  if (statements.length > 0)
+    await core.batch(statements).catch((error: unknown) => {
+      // The monitor remembers the database; all else is found again when there is room.
+      if (!isFull || !(error instanceof DatabaseFullError)) throw error;
+    });
   if (hasBegun) await wakeDispatcher(env, requestId);
+  if (isFull) await monitor.addReceivers(await sendFullEvent(env, core, database, full));
+  else if (full) await monitor.endFull();
+}
+
+function toSizeIncident({ bytes, maxBytes, daysLeft }: DatabaseReport): NewIncident {
+  return {
+    subject: DATABASE_SUBJECT,
+    sourceId: null,
+    data: { database: DATABASE_SUBJECT, bytes, maxBytes, daysLeft },
+  };
+}
+
+/** Sends Admins what the outbox cannot store. @returns ids of the webhooks that received it */
+async function sendFullEvent(
+  env: Env,
+  core: Database,
+  database: DatabaseReport,
+  { since, eventId, receivers }: FullDatabase,
+): Promise<string[]> {
+  const [last] = await core.all<{ sequence: number }>(
+    `SELECT sequence + (over_at IS NOT NULL) AS sequence FROM incident
+     WHERE kind = 'DATABASE_FULL' AND subject = ?`,
+    DATABASE_SUBJECT,
+  );
+  const event = {
+    id: eventId,
+    kind: "DATABASE_FULL",
+    sequence: last?.sequence ?? 1,
+    createdAt: since,
+    data: JSON.stringify(toSizeIncident(database).data),
+  } as const;
+  return sendDirectly(env, event, receivers);
 }
 
 async function findStuckSources(env: Env, deadline: number, now: number): Promise<NewIncident[]> {

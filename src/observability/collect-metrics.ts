@@ -2,6 +2,7 @@ import { openDb } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { SERVICE_EVENT_KINDS } from "../events/event-kinds.ts";
 import { readOpenIncidents } from "../events/incidents.ts";
+import { collectSizeMetrics } from "./database-size.ts";
 import { listMonitoredSources } from "./monitored-sources.ts";
 import { renderOpenMetrics } from "./open-metrics.ts";
 import { collectOutboxMetrics } from "./outbox-metrics.ts";
@@ -19,10 +20,11 @@ import { collectTaskMetrics } from "./task-metrics.ts";
 export async function collectMetrics(env: Env, deadline: number, now: number): Promise<string> {
   const sources = await listMonitoredSources(env, deadline, now);
   const incidents = await readOpenIncidents(openDb(env, undefined, { deadline }));
-  const [tasks, states, deliveries, calls] = await Promise.all([
+  const [tasks, states, deliveries, sizes, calls] = await Promise.all([
     collectTaskMetrics(env, deadline, now),
     collectRecordMetrics(env, deadline),
     collectOutboxMetrics(env, deadline, now),
+    collectSizeMetrics(env, deadline, now),
     collectProviderMetrics(env, deadline),
   ]);
   return renderOpenMetrics([
@@ -47,6 +49,7 @@ export async function collectMetrics(env: Env, deadline: number, now: number): P
     ...tasks,
     ...states,
     ...deliveries,
+    ...sizes,
     calls,
   ]);
 }

@@ -2,11 +2,12 @@ import * as z from "zod";
 import type { Network } from "../chain/network.ts";
 import { openDb } from "../db/client.ts";
 import type { Env } from "../env.ts";
-import { SERVICE_EVENT_KINDS } from "../events/event-kinds.ts";
+import { SERVICE_EVENT_KINDS, type ServiceEventKind } from "../events/event-kinds.ts";
 import { readOpenIncidents } from "../events/incidents.ts";
 import { network } from "../http/openapi/chain-fields.ts";
 import { described, idField, named } from "../http/openapi/fields.ts";
 import { wholeNumberParameter } from "../http/openapi/parameters.ts";
+import { describeSize, readDatabaseReport } from "./database-size.ts";
 import {
   computeLag,
   isSourceStuck,
@@ -49,7 +50,16 @@ const reason = named(
       "Kind of the problem.",
       "SOURCE_STUCK",
     ),
-    count: described(z.number(), "Number of affected sources, wallets, webhooks or queues.", 1),
+    count: described(
+      z.number(),
+      "Number of affected sources, wallets, webhooks, queues or databases.",
+      1,
+    ),
+    text: described(
+      z.string().optional(),
+      "Details of the problem. Omitted: `count` says it all.",
+      "8.12 of 10.00 GB are used. At the present rate the database is full in 41 days.",
+    ),
   }),
 );
 
@@ -91,20 +101,26 @@ export interface HealthReport {
  * @throws DatabaseUnavailableError
  */
 export async function checkHealth(
-  env: Pick<Env, "DB">,
+  env: Pick<Env, "DB" | "DATABASE_MONITOR" | "DATABASE_MAX_BYTES">,
   deadline: number,
   now: number,
 ): Promise<HealthReport> {
   const followed = await listMonitoredSources(env, deadline, now);
   const incidents = await readOpenIncidents(openDb(env, undefined, { deadline }));
+  const database = await readDatabaseReport(env, deadline, now);
   // Looked at now: should the cron not run, nobody else tells of it.
-  const stuck = followed.filter((source) => isSourceStuck(source, now)).length;
+  const current: Partial<Record<ServiceEventKind, number>> = {
+    SOURCE_STUCK: followed.filter((source) => isSourceStuck(source, now)).length,
+    DATABASE_NEARLY_FULL: database.isNearlyFull ? 1 : 0,
+    ...(database.full && { DATABASE_FULL: 1 }),
+  };
   const payment = followed
     .filter(({ kind }) => kind === "payment")
     .sort((a, b) => (a.id < b.id ? -1 : 1));
   const reasons = SERVICE_EVENT_KINDS.map((kind) => ({
     kind,
-    count: kind === "SOURCE_STUCK" ? stuck : (incidents.get(kind)?.length ?? 0),
+    count: current[kind] ?? incidents.get(kind)?.length ?? 0,
+    ...(kind.startsWith("DATABASE_") && { text: describeSize(database) }),
   })).filter(({ count }) => count > 0);
   return {
     health: {

@@ -16,7 +16,7 @@ export interface MetricFamily {
   name: string;
   /** `counter`: it only grows, or begins anew with 0. */
   type: "gauge" | "counter";
-  unit?: "seconds";
+  unit?: "seconds" | "bytes";
   /** One sentence. */
   help: string;
   samples: readonly MetricSample[];

@@ -68,6 +68,21 @@ const deadMessages = named(
   }),
 );
 
+const databaseSize = named(
+  "DatabaseSize",
+  "The size of the database.",
+  z.object({
+    database: textField("Binding of the database.", "DB"),
+    bytes: described(z.number(), "Size.", 8_120_000_000),
+    maxBytes: described(z.number(), "Size that the database may have.", 10_000_000_000),
+    daysLeft: described(
+      z.number().nullable(),
+      "Days until the database is full, at the present rate. Null: it does not grow.",
+      41.5,
+    ),
+  }),
+);
+
 /** Events of the service itself, which only Admins' webhooks are sent: one each time that it begins. */
 export const SERVICE_EVENTS: readonly EventDeclaration[] = [
   {
@@ -89,5 +104,15 @@ export const SERVICE_EVENTS: readonly EventDeclaration[] = [
     kind: "QUEUE_DEAD",
     summary: "For Admins: messages of a queue failed permanently",
     data: deadMessages,
+  },
+  {
+    kind: "DATABASE_NEARLY_FULL",
+    summary: "For Admins: the database uses 80 % of its limit",
+    data: databaseSize,
+  },
+  {
+    kind: "DATABASE_FULL",
+    summary: "For Admins: the database is full and refuses writes",
+    data: databaseSize,
   },
 ];

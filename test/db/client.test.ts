@@ -2,13 +2,16 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import {
   classifyError,
+  DatabaseFullError,
   type DatabaseOptions,
   DatabaseUnavailableError,
+  isDatabaseFault,
   openDb,
   statement,
   violates,
 } from "../../src/db/client.ts";
 import { failingD1, OVERLOAD_ERRORS, RETRYABLE_ERRORS, wrapD1 } from "../support/d1.ts";
+import { FULL_ERRORS } from "../support/full-d1.ts";
 
 /** A database whose first `times` calls fail with a text, before or after they were applied. */
 function failing(
@@ -65,6 +68,15 @@ describe.each(["before", "after"] as const)("an error %s the statement applied",
 it("a mistake in a statement is thrown as it is, at once", async () => {
   const { database, calls } = failing("", "before", 0);
   await expect(database.all("SELECT 1 FROM nowhere")).rejects.toThrow(/no such table/);
+  expect(calls()).toBe(1);
+});
+
+it.each(FULL_ERRORS)("a write that finds no room is not repeated: %s", async (text) => {
+  const { database, calls } = failing(text, "before", 9, { writes: "idempotent" });
+  const write = database.batch([statement("INSERT INTO note VALUES (?, 1)", crypto.randomUUID())]);
+  const error: unknown = await write.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(DatabaseFullError);
+  expect(isDatabaseFault(error)).toBe(true);
   expect(calls()).toBe(1);
 });
 

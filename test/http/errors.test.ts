@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ProviderError } from "../../src/chain/provider/provider.ts";
-import { DatabaseUnavailableError } from "../../src/db/client.ts";
+import { DatabaseFullError, DatabaseUnavailableError } from "../../src/db/client.ts";
 import type { AppEnv } from "../../src/http/context.ts";
 import { ApiError, createErrorResponse } from "../../src/http/errors.ts";
 import { assignRequestId } from "../../src/http/headers.ts";
@@ -41,6 +41,14 @@ describe("an error", () => {
       "The database is unavailable",
       "2",
       "database_unavailable",
+    ],
+    [
+      "of a database without room",
+      wrapped(new DatabaseFullError("x")),
+      503,
+      "The database is full. Try again later.",
+      "60",
+      "database_full",
     ],
     [
       "of the provider",

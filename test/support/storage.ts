@@ -6,7 +6,7 @@ const called = new Set<string>();
 
 /** Deletes what the files before this one left in their runtime: objects, alarms and databases. */
 export async function emptyStorage(): Promise<void> {
-  const { SOURCE_CURSOR, PAYMENT_PAYLOAD, FACILITATOR_WALLET } = env;
+  const { DATABASE_MONITOR, SOURCE_CURSOR, PAYMENT_PAYLOAD, FACILITATOR_WALLET } = env;
   const { HOT_WALLET, PROVIDER_BUDGET, REGISTRY_CURSOR, SPENDING_JOURNAL } = env;
   // `reset` passes over what has idled for ten seconds.
   await Promise.all([
@@ -17,6 +17,7 @@ export async function emptyStorage(): Promise<void> {
     wakeCalled(PROVIDER_BUDGET),
     wakeCalled(REGISTRY_CURSOR),
     wakeCalled(SPENDING_JOURNAL),
+    wakeCalled(DATABASE_MONITOR),
     env.DB.prepare("SELECT 1").run(),
     env.SEARCH_DB.prepare("SELECT 1").run(),
   ]);

@@ -19,7 +19,7 @@ import { Volumes } from "./volumes.tsx";
 
 interface Health {
   status: "ok" | "degraded";
-  reasons: { kind: string; count: number }[];
+  reasons: { kind: string; count: number; text?: string }[];
   sources: { id: string; network: string; lastSyncAgeMs: number | null; error: string | null }[];
 }
 
@@ -76,6 +76,9 @@ const HEALTH_TODOS: Record<string, string> = {
     "An endpoint was disabled: mend the receiver, test it, revive it and replay what it missed.",
   QUEUE_DEAD:
     "Messages were given up: the service's log has the reason; what they were about is done by the next cron run.",
+  DATABASE_NEARLY_FULL: "Make room before the database is full: docs/operating.md says how.",
+  DATABASE_FULL:
+    "The database refuses writes, and only reads go on: make room as docs/operating.md says.",
 };
 
 /** Each part is shown as soon as it is there: what is slow keeps nobody from seeing the others. */
@@ -126,11 +129,11 @@ const HEALTH_PAGES: Record<string, string> = {
   ENDPOINT_DISABLED: "webhooks",
 };
 
-function toHealthTodo({ kind, count }: Health["reasons"][number]): Todo {
+function toHealthTodo({ kind, count, text }: Health["reasons"][number]): Todo {
   return {
     isBad: true,
     what: `${kind}: ${count}`,
-    todo: HEALTH_TODOS[kind] ?? "docs/operating.md says what to do.",
+    todo: [text, HEALTH_TODOS[kind] ?? "docs/operating.md says what to do."].join(" ").trim(),
     href: pageHref(HEALTH_PAGES[kind] ?? "wallets"),
   };
 }

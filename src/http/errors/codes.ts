@@ -174,6 +174,12 @@ export const ERROR_CODES = {
     meaning: "The database does not answer. The request may have taken effect.",
     remedy: "Repeat the request after `Retry-After`, with the same Idempotency-Key if it has one.",
   },
+  database_full: {
+    status: 503,
+    meaning: "The database has no room for the request. Requests that only read still work.",
+    remedy:
+      "Repeat the request after `Retry-After`, with the same Idempotency-Key if it has one. An operator has to make room.",
+  },
   chain_provider_unavailable: {
     status: 503,
     meaning: "The chain provider accepts no calls at the moment.",

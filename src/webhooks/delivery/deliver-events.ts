@@ -2,7 +2,6 @@ import { NETWORKS } from "../../chain/network.ts";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Database, openDb } from "../../db/client.ts";
 import type { DeliveryMessage, Env } from "../../env.ts";
-import { listLoopbackOrigins } from "../../http/outbound/loopback-origins.ts";
 import { log } from "../../log.ts";
 import { withTimeout } from "../../timeout.ts";
 import { openReceiver } from "../endpoints/open-receiver.ts";
@@ -22,11 +21,13 @@ import {
   releaseClaims,
   type ScheduledWake,
 } from "./record-outcomes.ts";
-import { type DeliveryAttempt, type SendOptions, sendEvent } from "./send-event.ts";
+import {
+  type DeliveryAttempt,
+  readSendOptions,
+  type SendOptions,
+  sendEvent,
+} from "./send-event.ts";
 
-const DEFAULT_TIMEOUT_MS = 15_000;
-/** An attempt must be recorded before its claim expires and the platform ends the invocation. */
-const MAX_TIMEOUT_MS = 25_000;
 /** Wait for the receivers of a wave. The next wave does not wait for slower receivers. */
 const WAVE_TIMEOUT_MS = 200;
 /** Waves of one invocation, which may make a thousand requests: two for each delivery, and some to D1. */
@@ -65,15 +66,10 @@ export async function deliverEvents(
   );
   let claims = await claimDeliveries(env, endpointIds, Date.now());
   if (claims.length === 0) return;
-  const [origins] = await Promise.all([
-    listLoopbackOrigins(env, Date.now() + DEFAULT_TIMEOUT_MS),
+  const [options] = await Promise.all([
+    readSendOptions(env),
     enqueueEndpoints(env, claims.length < MAX_CLAIMS_PER_ENDPOINT ? [] : repeated, requestId),
   ]);
-  const options = {
-    timeoutMs: Math.min(Number(env.WEBHOOK_TIMEOUT_MS) || DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS),
-    loopbackOrigins: origins,
-    resolverUrl: env.DNS_OVER_HTTPS_URL,
-  };
   for (let wave = 1; claims.length > 0; wave++) {
     const events = await readEventsOfClaims(env, claims);
     const sending = sendConcurrently(claims, async (claim) => ({

@@ -1,8 +1,14 @@
+import type { Env } from "../../env.ts";
 import { fetchPublic, PublicFetchError } from "../../http/outbound/fetch-public.ts";
+import { listLoopbackOrigins } from "../../http/outbound/loopback-origins.ts";
 import type { Receiver } from "../endpoints/open-receiver.ts";
 import { createSignatureHeaders } from "../endpoints/signature.ts";
 import { formatBody, type OutgoingEvent } from "./format-body.ts";
 import { readRetryAfterMs } from "./retry-schedule.ts";
+
+const DEFAULT_TIMEOUT_MS = 15_000;
+/** An attempt must be recorded before its claim expires and the platform ends the invocation. */
+const MAX_TIMEOUT_MS = 25_000;
 
 /** The outcome of one attempt. */
 export interface DeliveryAttempt {
@@ -24,6 +30,15 @@ export interface SendOptions {
   loopbackOrigins: readonly string[];
   /** The DNS-over-HTTPS resolver used to check a receiver's addresses. */
   resolverUrl?: string | undefined;
+}
+
+/** The settings of attempts. @throws DatabaseUnavailableError */
+export async function readSendOptions(env: Env): Promise<SendOptions> {
+  return {
+    timeoutMs: Math.min(Number(env.WEBHOOK_TIMEOUT_MS) || DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS),
+    loopbackOrigins: await listLoopbackOrigins(env, Date.now() + DEFAULT_TIMEOUT_MS),
+    resolverUrl: env.DNS_OVER_HTTPS_URL,
+  };
 }
 
 /**

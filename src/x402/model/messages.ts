@@ -41,7 +41,13 @@ export type SettleResponse =
   /** The authorization belongs to another payload, another source or other terms. */
   | { kind: "conflict"; attemptId: string }
   /** No attempt began. */
-  | { kind: "refused"; status: 402 | 404 | 502 | 503 | 504; message: string };
+  | {
+      kind: "refused";
+      status: 402 | 404 | 502 | 503 | 504;
+      message: string;
+      /** Default: the general code of the status. */
+      code?: "database_full";
+    };
 
 export interface SettlementResult {
   transaction: string;

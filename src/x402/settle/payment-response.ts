@@ -1,4 +1,4 @@
-import { DatabaseUnavailableError } from "../../db/client.ts";
+import { DatabaseFullError, DatabaseUnavailableError } from "../../db/client.ts";
 import { ApiError } from "../../http/errors.ts";
 import { log } from "../../log.ts";
 import { RpcUnavailableError } from "../evm/rpc.ts";
@@ -64,6 +64,13 @@ export function toRefusal(error: unknown): SettleResponse {
     return error.timedOut
       ? toRefusedResponse(504, "The RPC node did not answer in time")
       : toRefusedResponse(502, "The RPC node failed");
+  if (error instanceof DatabaseFullError)
+    return {
+      kind: "refused",
+      status: 503,
+      code: "database_full",
+      message: "The database is full. Send the payment again later.",
+    };
   if (!(error instanceof DatabaseUnavailableError))
     log("error", "x402.settle_failed", { error: String(error) });
   return toRefusedResponse(503, "The settlement did not start. Send the payment again.");

@@ -89,7 +89,7 @@ export function throwRefusal(answer: SettleResponse): asserts answer is PaymentS
     );
   if (answer.kind === "refused")
     throw new ApiError(
-      answer.status,
+      answer.code ?? answer.status,
       answer.message,
       answer.status >= 503 ? { retryAfter: RETRY_AFTER_SECONDS } : {},
     );

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../../../support/app.ts";
 import type { Around } from "../../../support/d1.ts";
+import { FULL_ERROR } from "../../../support/full-d1.ts";
 import { SettlementFixture } from "../../settlement-fixture.ts";
 
 let fixture: SettlementFixture;
@@ -27,6 +28,16 @@ describe("a database that fails before the settlement", () => {
     await onBatches(lost);
     const { status, headers } = await fixture.settle();
     expect(status).toBe(503);
+    expect(headers.get("retry-after")).toMatch(/^\d+$/);
+    await fixture.onDatabase(works);
+    expect(await fixture.paidIn()).toEqual([]);
+    await fixture.expectSettledOnce();
+  });
+
+  it("since it is full causes a 503 database_full without a transaction, and the payment settles later", async () => {
+    await onBatches(() => Promise.reject(new Error(FULL_ERROR)));
+    const { status, headers, message } = await fixture.settle();
+    expect([status, message]).toEqual([503, "The database is full. Send the payment again later."]);
     expect(headers.get("retry-after")).toMatch(/^\d+$/);
     await fixture.onDatabase(works);
     expect(await fixture.paidIn()).toEqual([]);

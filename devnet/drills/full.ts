@@ -1,0 +1,194 @@
+/**
+ * Fills the database of the running service on the local chain while 50 purchases and 100 polls run,
+ * and makes room again. No request fails otherwise than with `database_full`, the alarm arrives, and
+ * in the end each purchase is locked once.
+ *
+ *     npm run drill:full
+ *
+ * D1 lets nobody lower its limit, so triggers refuse each insertion and each update with D1's own
+ * message. The drill exits with 1 if anything is wrong.
+ */
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { D1Database } from "@cloudflare/workers-types";
+import { buildWorker } from "../build.ts";
+import { type ApiAccess, ask, askPlainly, Refused } from "../client/api.ts";
+import { until } from "../client/wait.ts";
+import { publishScripts } from "../demo/actors/publish.ts";
+import { type Bought, buyJob } from "../demo/trade.ts";
+import { developmentSecrets } from "../secrets.ts";
+import { type Service, startService } from "../service.ts";
+import { locksOnChain, signatureOf } from "./evidence.ts";
+import { openStalls } from "./trader.ts";
+
+const PURCHASES = 50;
+const POLLS = 100;
+/** Buyers that ask concurrently. */
+const BUYERS = 5;
+/** Purchases that are stored before the database is full. */
+const PURCHASES_BEFORE = 15;
+/** How long the database stays full once the alarm has arrived. */
+const FULL_MS = 20_000;
+const RETRY_MS = 1_000;
+const POLL_EVERY_MS = 500;
+const LIMIT_MS = 10 * 60_000;
+const INBOX = "/alarms";
+const FULL_MESSAGE = "Exceeded maximum DB size";
+
+const problems: string[] = [];
+
+function expect(what: string, isSo: boolean, found: unknown): void {
+  console.log(`${isSo ? "ok" : "WRONG"}: ${what}${isSo ? "" : ` — ${JSON.stringify(found)}`}`);
+  if (!isSo) problems.push(what);
+}
+
+/** What the service answered, counted by status and code. */
+const answers = new Map<string, number>();
+
+const folder = mkdtempSync(join(tmpdir(), "full-drill-"));
+try {
+  const { path: bundle } = await buildWorker(folder);
+  const variables = developmentSecrets(join(folder, ".dev.vars"));
+  const log = () => undefined;
+  const service = await startService({ variables, bundle, hasActors: true, log });
+  try {
+    await drill(service, { url: service.url, token: variables.ADMIN_KEY });
+  } finally {
+    await service.close();
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exitCode = problems.length === 0 ? 0 : 1;
+
+async function drill(service: Service, admin: ApiAccess): Promise<void> {
+  const { chain, host, receiver } = service;
+  publishScripts(chain);
+  const stalls = await openStalls(admin, chain, service.agents.url);
+  service.goLive();
+  const Events = ["DATABASE_FULL"];
+  await ask(admin, "POST", "/webhooks", { url: `${receiver.url}${INBOX}`, Events });
+
+  const bought: Bought[] = [];
+  let begun = 0;
+  const buyAll = async () => {
+    while (begun < PURCHASES) {
+      const stall = stalls[begun++ % stalls.length];
+      if (stall) bought.push(await buyJob(admin, stall, askUntilRoom));
+    }
+  };
+  const buying = Promise.all(Array.from({ length: BUYERS }, buyAll));
+  const polling = pollAll(admin);
+
+  const isPartlyBought = () => bought.length >= PURCHASES_BEFORE;
+  await until(isPartlyBought, { what: "the first purchases", limitMs: LIMIT_MS });
+  const tables = await fill(host.d1);
+  console.log(`the database is full after ${bought.length} purchases`);
+  const alarms = () => receiver.arrivals(INBOX).map(({ body }) => JSON.parse(body).type);
+  const isTold = await until(() => alarms().length > 0, { what: "the alarm", limitMs: LIMIT_MS })
+    .then(() => true)
+    .catch(() => false);
+  expect("the alarm arrives while the database is full", isTold, alarms());
+  const reasons = await readReasons(admin);
+  expect("the health says so", reasons.includes("DATABASE_FULL"), reasons);
+  await pause(FULL_MS);
+  await makeRoom(host.d1, tables);
+  console.log(`there is room again: ${bought.length} purchases until now`);
+
+  await Promise.all([buying, polling]);
+  const open = "SELECT count(*) AS n FROM escrow WHERE intent IS NOT NULL";
+  const isDone = async () => (await host.d1.prepare(open).first<number>("n")) === 0;
+  await until(isDone, { what: "no open intent", everyMs: 2_000, limitMs: LIMIT_MS });
+  const locks = locksOnChain(chain);
+  const counts = bought.map((one) => locks.get(signatureOf(one.blockchainIdentifier)) ?? 0);
+  expect(
+    `each of ${bought.length} purchases is locked once`,
+    bought.length === PURCHASES && counts.every((n) => n === 1),
+    counts,
+  );
+  expect("the chain has no other lock", locks.size === PURCHASES, locks.size);
+  const wrong = [...answers].filter(([answer]) => !/^(200|503 database_full)$/.test(answer));
+  expect("no answer is another than 200 or 503 database_full", wrong.length === 0, wrong);
+  expect("writes were refused", (answers.get("503 database_full") ?? 0) > 0, [...answers]);
+  const isWell = async () => !(await readReasons(admin)).includes("DATABASE_FULL");
+  await until(isWell, { what: "the end of the incident", everyMs: 1_000, limitMs: LIMIT_MS });
+  const ids = new Set(receiver.arrivals(INBOX).map(({ body }) => JSON.parse(body).id));
+  expect("the alarm has one id", ids.size === 1, [...ids]);
+}
+
+/** Asks until the database takes the request, as docs/errors.md says: with the same key. */
+async function askUntilRoom<Data>(
+  access: ApiAccess,
+  method: "POST",
+  path: string,
+  body: object,
+): Promise<Data> {
+  const headers = { "idempotency-key": randomUUID() };
+  for (;;) {
+    try {
+      const data = await askPlainly<Data>(access, method, path, body, headers);
+      count("200");
+      return data;
+    } catch (error) {
+      if (!count(toAnswer(error))) throw error;
+      await pause(RETRY_MS);
+    }
+  }
+}
+
+async function pollAll(admin: ApiAccess): Promise<void> {
+  for (let polls = 0; polls < POLLS; polls++) {
+    const side = polls % 2 === 0 ? "payment" : "purchase";
+    const path = `/${side}/diff?network=Preprod&lastUpdate=1970-01-01T00:00:00Z`;
+    const answer = await ask(admin, "GET", path).then(() => "200", toAnswer);
+    count(answer === "200" ? answer : `GET ${answer}`);
+    await pause(POLL_EVERY_MS);
+  }
+}
+
+/** @returns whether to ask again */
+function count(answer: string): boolean {
+  answers.set(answer, (answers.get(answer) ?? 0) + 1);
+  return answer === "503 database_full";
+}
+
+function toAnswer(error: unknown): string {
+  if (!(error instanceof Refused)) throw error;
+  const code = /"code":"(\w+)"/.exec(error.message)?.[1] ?? error.message;
+  return `${error.status} ${code}`;
+}
+
+async function readReasons(admin: ApiAccess): Promise<string[]> {
+  const { reasons } = await ask<{ reasons: { kind: string }[] }>(admin, "GET", "/health");
+  return reasons.map(({ kind }) => kind);
+}
+
+/** Has the database refuse what needs room. @returns its tables */
+async function fill(d1: D1Database): Promise<string[]> {
+  const { results } = await d1
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '*_cf_*'")
+    .all<{ name: string }>();
+  const tables = results.map(({ name }) => name).filter((name) => !name.startsWith("sqlite_"));
+  await d1.batch(
+    tables.flatMap((table) =>
+      ["INSERT", "UPDATE"].map((event) =>
+        d1.prepare(
+          `CREATE TRIGGER "full_${event}_${table}" BEFORE ${event} ON "${table}"
+           BEGIN SELECT RAISE(ABORT, '${FULL_MESSAGE}'); END`,
+        ),
+      ),
+    ),
+  );
+  return tables;
+}
+
+async function makeRoom(d1: D1Database, tables: readonly string[]): Promise<void> {
+  await d1.batch(
+    tables.flatMap((table) =>
+      ["INSERT", "UPDATE"].map((event) => d1.prepare(`DROP TRIGGER "full_${event}_${table}"`)),
+    ),
+  );
+}
