@@ -110,6 +110,7 @@ async function drill(service: Service, admin: ApiAccess): Promise<void> {
     counts,
   );
   expect("the chain has no other lock", locks.size === PURCHASES, locks.size);
+  console.log(`answers: ${[...answers].map(([answer, n]) => `${n} × ${answer}`).join(", ")}`);
   const wrong = [...answers].filter(([answer]) => !/^(200|503 database_full)$/.test(answer));
   expect("no answer is another than 200 or 503 database_full", wrong.length === 0, wrong);
   expect("writes were refused", (answers.get("503 database_full") ?? 0) > 0, [...answers]);
