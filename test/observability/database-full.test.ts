@@ -5,8 +5,10 @@ import { findMonitor } from "../../src/db/database-monitor.ts";
 import type { Env } from "../../src/env.ts";
 import { checkService } from "../../src/observability/check-service.ts";
 import { computeDaysLeft } from "../../src/observability/database-size.ts";
+import { runSchedule } from "../../src/schedule.ts";
 import { app, emptyTables } from "../support/app.ts";
 import { fullD1 } from "../support/full-d1.ts";
+import { ASLEEP } from "../support/objects.ts";
 import { insertFollowed } from "../support/sources/sources.ts";
 import { holdEventsToTheDocument } from "../support/webhooks/declared.ts";
 import {
@@ -92,7 +94,13 @@ describe("a full database", () => {
     expect((await reasons(service.env)).map(({ kind }) => kind)).toEqual(["SOURCE_STUCK"]);
   });
 
-  it("alarms later a receiver that did not answer, and no Admin's only one that did", async () => {
+  it("does not stop the cron, which alarms Admins", async () => {
+    await ask(full, "POST", "/api-key", { permission: "User" });
+    await runSchedule({ ...full, ...ASLEEP });
+    expect(await told()).toMatchObject([{ type: "DATABASE_FULL" }]);
+  });
+
+  it("alarms only the receivers that have not received the event", async () => {
     const other = freshPath();
     const { id } = await service.create(other);
     await ask(full, "POST", "/api-key", { permission: "User" });
