@@ -69,7 +69,7 @@ export async function testEndpoint(c: AppContext, webhookId: string, now: number
  * of successes needs smaller spans, by `since` and `until`.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 403; 404 for an unknown webhook or delivery; 409 when the webhook is not active
+ * @throws ApiError 403; 404 for an unknown webhook or delivery; 409 for an inactive webhook
  *   or the delivery is still open; 410 for deliveries that the service keeps no more
  */
 export async function replayDeliveries(
