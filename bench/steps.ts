@@ -173,7 +173,7 @@ function compare({ limits }: BenchContext, { type, script, count, isAlone }: Rou
 /** Native minor units that all transactions of the wallets cost so far. */
 async function feesOf({ host }: BenchService): Promise<number> {
   const row = await host.d1
-    .prepare("SELECT total(content->>'fee') AS fees FROM wallet_transaction")
+    .prepare("SELECT total(fee) AS fees FROM wallet_transaction")
     .first<{ fees: number }>();
   return row?.fees ?? 0;
 }

@@ -130,9 +130,7 @@ async function finish(
 
 async function sent({ host }: BenchService): Promise<{ transactions: number; fees: number }> {
   const row = await host.d1
-    .prepare(
-      "SELECT count(*) AS transactions, sum(content->>'fee') AS fees FROM wallet_transaction",
-    )
+    .prepare("SELECT count(*) AS transactions, sum(fee) AS fees FROM wallet_transaction")
     .first<{ transactions: number; fees: number }>();
   if (row === null) throw new Error("the wallet has sent nothing");
   return row;

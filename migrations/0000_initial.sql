@@ -116,7 +116,7 @@ CREATE TABLE `escrow` (
 	`sequence` integer NOT NULL,
 	`revision` integer NOT NULL,
 	`doc_version` integer NOT NULL,
-	`doc` text NOT NULL,
+	`doc` text,
 	`output` text,
 	`requested_action` text NOT NULL,
 	`error_type` text,
@@ -185,19 +185,24 @@ CREATE TABLE `escrow_transaction` (
 	`record_id` text NOT NULL,
 	`tx_hash` text NOT NULL,
 	`id` text NOT NULL,
-	`source_id` text NOT NULL,
 	`status` text NOT NULL,
-	`block_height` integer,
-	`tx_index` integer,
-	`undo_data` text,
 	`fields` text NOT NULL,
-	`doc` text NOT NULL,
 	`intent` text,
 	PRIMARY KEY(`record_id`, `tx_hash`)
 );
 --> statement-breakpoint
-CREATE INDEX `escrow_transaction_height` ON `escrow_transaction` (`source_id`,`block_height`);--> statement-breakpoint
 CREATE INDEX `escrow_transaction_newest` ON `escrow_transaction` (`record_id`,`id`);--> statement-breakpoint
+CREATE TABLE `escrow_undo` (
+	`source_id` text NOT NULL,
+	`block_height` integer NOT NULL,
+	`tx_index` integer NOT NULL,
+	`record_id` text NOT NULL,
+	`tx_hash` text NOT NULL,
+	`block_time` integer,
+	`data` text NOT NULL,
+	PRIMARY KEY(`source_id`, `block_height`, `tx_index`, `record_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `event` (
 	`seq` integer PRIMARY KEY NOT NULL,
 	`id` text NOT NULL,
@@ -525,8 +530,9 @@ CREATE TABLE `wallet_transaction` (
 	`source_id` text NOT NULL,
 	`phase` text NOT NULL,
 	`sequence` integer NOT NULL,
-	`cbor` text,
-	`content` text NOT NULL,
+	`tasks` text NOT NULL,
+	`fee` text NOT NULL,
+	`valid_to` integer NOT NULL,
 	`block_height` integer,
 	`block_hash` text,
 	`block_time` integer,
@@ -541,6 +547,12 @@ CREATE TABLE `wallet_transaction` (
 CREATE INDEX `wallet_transaction_open` ON `wallet_transaction` (`network`,`wallet_vkey`,`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `wallet_transaction_newest` ON `wallet_transaction` (`network`,`created_at`,`hash`);--> statement-breakpoint
 CREATE INDEX `wallet_transaction_of_wallet` ON `wallet_transaction` (`network`,`wallet_vkey`,`created_at`,`hash`);--> statement-breakpoint
+CREATE TABLE `wallet_transaction_content` (
+	`hash` text PRIMARY KEY NOT NULL,
+	`content` text NOT NULL,
+	`cbor` text
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `wallet_task` (
 	`feature` text NOT NULL,
 	`subject_id` text NOT NULL,

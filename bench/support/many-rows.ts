@@ -40,7 +40,12 @@ const COUNTED: Partial<Record<Growing, string>> = { event: "seq", invoice_docume
 
 /** Long texts, of which the copies have none: rows are counted, not bytes. */
 const TEXTS: Record<string, string> = {
-  ...{ blockchain_identifier: "''", doc: "'{}'", data: "'{}'", fields: "'{}'" },
+  ...{
+    blockchain_identifier: "''",
+    doc: "iif(doc IS NULL, NULL, '{}')",
+    data: "'{}'",
+    fields: "'{}'",
+  },
   ...{ before: "NULL", cbor: "NULL", attempt_log: "NULL" },
 };
 

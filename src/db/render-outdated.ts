@@ -5,7 +5,7 @@ import { jsonRowSql } from "./json-row.ts";
 
 /** Documents that a table keeps, and how each is rendered from its row. */
 export interface DocumentTable {
-  /** Has `id`, `network`, `revision`, `doc` and `doc_version`. */
+  /** Has `id`, `network`, `revision`, `doc` (null: not stored) and `doc_version`. */
   table: string;
   /** Version of `render`: raised whenever its text changes. */
   version: number;
@@ -129,7 +129,7 @@ function createProgress(version: number): RenderProgress {
   return { version, passes: 0, after: null, rendered: 0 };
 }
 
-/** The rows after one; `outdated` is null of those whose document is of this version, or a later. */
+/** The rows after one; `outdated` is null of those whose document is of this version or a later, or is not stored. */
 function loadNextRows(
   database: Database,
   network: Network,
@@ -137,7 +137,7 @@ function loadNextRows(
   after: string,
 ): Promise<{ id: string; revision: number; outdated: string | null }[]> {
   return database.all(
-    `SELECT id, revision, iif(doc_version < ?, ${jsonRowSql(columns)}, NULL) AS outdated
+    `SELECT id, revision, iif(doc_version < ? AND doc IS NOT NULL, ${jsonRowSql(columns)}, NULL) AS outdated
      FROM ${table} WHERE network = ? AND id > ? ORDER BY id LIMIT ${BATCH_SIZE}`,
     version,
     network,

@@ -111,13 +111,19 @@ export function writeCheckpoint(
     ),
     // The newest of the unreachable ones stays: it is what a deep rollback would go back to.
     statement(
-      `DELETE FROM checkpoint WHERE source_id = ?1 AND height <
-         (SELECT max(height) FROM checkpoint WHERE source_id = ?1 AND height < ?2)`,
+      `DELETE FROM checkpoint WHERE source_id = ?1 AND height < ${FINAL_HEIGHT_SQL}`,
       sourceId,
-      tip.height - MAX_ROLLBACK_BLOCKS,
+      deepestUndoableHeight(tip),
     ),
   ];
 }
+
+/** SQL: the newest block of the source ?1 that no rollback can reach, if ?2 is `deepestUndoableHeight`. */
+export const FINAL_HEIGHT_SQL =
+  "(SELECT max(height) FROM checkpoint WHERE source_id = ?1 AND height < ?2)";
+
+/** The lowest block that a rollback can undo. */
+export const deepestUndoableHeight = (tip: Block) => tip.height - MAX_ROLLBACK_BLOCKS;
 
 /**
  * Deletes the blocks above the newest valid checkpoint, which the chain no longer has. Stores the block

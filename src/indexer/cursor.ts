@@ -25,8 +25,6 @@ export interface FollowerTables {
   /** What transactions did to records: `source_id`, `block_height`, `tx_index`, `tx_hash`. */
   steps: {
     table: string;
-    /** Which of them the records show. */
-    where: string;
     /** Unix seconds, where records show it. */
     blockTime: string;
   };

@@ -229,7 +229,7 @@ async function listStepsAbove(
   const rows = await db.all<{ height: number; index: number; hash: string; time: number | null }>(
     `SELECT DISTINCT block_height AS height, tx_index AS "index", tx_hash AS hash,
        ${steps.blockTime} AS time
-     FROM ${steps.table} WHERE source_id = ? AND block_height > ? AND ${steps.where}
+     FROM ${steps.table} WHERE source_id = ? AND block_height > ?
      ORDER BY block_height, tx_index LIMIT ${MAX_STEPS}`,
     cursor.sourceId,
     above,

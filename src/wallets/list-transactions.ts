@@ -3,7 +3,6 @@ import type { Database } from "../db/client.ts";
 import { toIsoTime } from "../http/envelope.ts";
 import type { TransactionQuery, TransactionRecord } from "./managed/schemas.ts";
 import { walletTransaction } from "./model/tables.ts";
-import { parseTransaction } from "./spending/model/serialize-transaction.ts";
 
 /** One page of the wallets' transactions, newest first, after the one with the hash `cursorId`. */
 export async function listTransactions(
@@ -33,16 +32,15 @@ export async function listTransactions(
 }
 
 function toTransactionRecord(row: typeof walletTransaction.$inferSelect): TransactionRecord {
-  const { tasks, fee, validTo } = parseTransaction({ ...row, movedAt: row.updatedAt });
   return {
     txHash: row.hash,
     state: row.phase,
     network: row.network,
     walletVkey: row.walletVkey,
     paymentSourceId: row.sourceId,
-    Tasks: tasks.map(({ feature: work, id }) => ({ feature: work, id })),
-    fees: String(fee),
-    validTo,
+    Tasks: JSON.parse(row.tasks) as TransactionRecord["Tasks"],
+    fees: row.fee,
+    validTo: row.validTo,
     blockHeight: row.blockHeight,
     blockTime: row.blockTime,
     error: row.error,

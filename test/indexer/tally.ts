@@ -13,7 +13,7 @@ const TABLES: FollowerTables = {
   cursor: "registry_cursor",
   revision: "tally.revision",
   hasLease: false,
-  steps: { table: "tally_step", where: "true", blockTime: "NULL" },
+  steps: { table: "tally_step", blockTime: "NULL" },
 };
 
 /** A letter in the name of a transaction. */

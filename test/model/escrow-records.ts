@@ -8,6 +8,11 @@ import type { TransactionRecord } from "../../src/escrow/model/transaction-recor
 import { parseUndoData } from "../../src/escrow/model/undo-data.ts";
 import { ChangeSet } from "../../src/escrow/store/change-set.ts";
 import { loadRecords } from "../../src/escrow/store/load-records.ts";
+import {
+  DOC_OR_OUTDATED_SQL,
+  readDocument,
+  type StoredDocument,
+} from "../../src/escrow/store/outdated-documents.ts";
 import { withConfirmations } from "../../src/escrow/store/render-record.ts";
 import { writeChanges } from "../../src/escrow/store/write-changes.ts";
 import { applyTransaction, loadKnownRecords } from "../../src/escrow/sync/follower.ts";
@@ -23,7 +28,14 @@ const PLACE = { sourceId: SOURCE.id, network: SOURCE.network };
 const WALLET = { id: "wallet-a", vkey: "11".repeat(28), address: "addr_test1wallet" };
 /** Tables that a story writes. */
 /** Tables that a story fills. */
-export const TABLES = ["escrow", "escrow_transaction", "escrow_action", "event", "clock"];
+export const TABLES = [
+  "escrow",
+  "escrow_transaction",
+  "escrow_undo",
+  "escrow_action",
+  "event",
+  "clock",
+];
 
 interface Row {
   txHash: string;
@@ -217,8 +229,8 @@ export class EscrowRecords {
   }
 
   #shown() {
-    const rows = this.#model.all<{ id: string; doc: string; [column: string]: unknown }>(
-      `SELECT id, doc, chain_changed_at AS chainAt, action_changed_at AS actionAt,
+    const rows = this.#model.all<StoredDocument & { id: string; [column: string]: unknown }>(
+      `SELECT id, ${DOC_OR_OUTDATED_SQL}, chain_changed_at AS chainAt, action_changed_at AS actionAt,
          changed_at AS at, sequence,
          (SELECT count(*) FROM event WHERE record_id = escrow.id AND kind LIKE '%STATUS_CHANGED')
            AS statusEvents,
@@ -227,8 +239,9 @@ export class EscrowRecords {
        FROM escrow`,
     );
     return new Map(
-      rows.map(({ id, doc, ...numbers }) => {
-        const { onChainState, resultHash, NextAction } = JSON.parse(withConfirmations(doc, 0));
+      rows.map(({ id, doc, outdated, ...numbers }) => {
+        const text = withConfirmations(readDocument({ doc, outdated }), 0);
+        const { onChainState, resultHash, NextAction } = JSON.parse(text);
         const { requestedAction, errorType, errorNote } = NextAction;
         const counts = numbers as Record<
           "chainAt" | "actionAt" | "at" | "sequence" | "statusEvents" | "errorEvents",
@@ -256,8 +269,9 @@ export class EscrowRecords {
         fields: string;
         intent: string | null;
       }>(
-        `SELECT status, block_height AS blockHeight, undo_data AS undoData, fields, intent
-         FROM escrow_transaction WHERE record_id = ?`,
+        `SELECT status, block_height AS blockHeight, data AS undoData, fields, intent
+         FROM escrow_transaction LEFT JOIN escrow_undo USING (record_id, tx_hash)
+         WHERE record_id = ?`,
         id,
       )
       .map(({ fields, intent, ...row }) => {

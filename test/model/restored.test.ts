@@ -16,7 +16,11 @@ const VKEY = "ab".repeat(28);
 const NOW = Date.UTC(2026, 0, 1);
 const MANY = 250;
 
-const database = new ModelDatabase("", ["hot_wallet", "wallet_transaction"]);
+const database = new ModelDatabase("", [
+  "hot_wallet",
+  "wallet_transaction",
+  "wallet_transaction_content",
+]);
 const db = database.seenBy(async (run) => run(), false);
 
 beforeAll(() => {

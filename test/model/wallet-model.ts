@@ -26,6 +26,7 @@ const database = new ModelDatabase(`${PAYMENTS}; ${STEPS}`, [
   "payment",
   "step",
   "wallet_transaction",
+  "wallet_transaction_content",
   "hot_wallet",
 ]);
 

@@ -26,7 +26,7 @@ const STORED = "SELECT feature, id, due_at IS NOT NULL AS isDue FROM wallet_task
 
 /** Tasks that are in the queue or in the records alone. A record that is behind its transaction is left out. */
 export function wrongTasks(database: ModelDatabase): string[] {
-  const behind = `SELECT task.value->>'id' FROM wallet_transaction,
+  const behind = `SELECT task.value->>'id' FROM wallet_transaction_content,
     json_each(content->'failedUpdates') AS task`;
   const only = (one: string, other: string) =>
     database.all(

@@ -3,15 +3,24 @@ import { PAYMENT_SOURCE_TYPES } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import type { Caller } from "../../http/context.ts";
 import type { Side } from "../model/escrow-record.ts";
-import { MISMATCH_STATUS } from "../model/transaction-record.ts";
+import { MISMATCH_STATUS, type TransactionRecord } from "../model/transaction-record.ts";
 import {
   type AutomaticStepSettings,
   BLOCKERS_SQL,
   type Blockers,
   findDisabledSteps,
 } from "../store/blockers.ts";
-import { DOC_OR_OUTDATED_SQL, renderOutdated } from "../store/outdated-documents.ts";
-import { withConfirmations, withHistories, withMetadata } from "../store/render-record.ts";
+import {
+  DOC_OR_OUTDATED_SQL,
+  readDocument,
+  type StoredDocument,
+} from "../store/outdated-documents.ts";
+import {
+  renderTransaction,
+  withConfirmations,
+  withHistories,
+  withMetadata,
+} from "../store/render-record.ts";
 import { buildPageRowsSql, buildScopeCondition } from "./scope-condition.ts";
 
 /** The change stamp that a diff is ordered by. */
@@ -101,13 +110,10 @@ const MAX_HISTORY_ENTRIES = 1_000;
 /** Between the entries of a history as it is read. No entry contains a line break. */
 const ENTRY_SEPARATOR = ",\n";
 
-/** An entry is longer than this: a shorter text need not be counted through. */
-const MIN_ENTRY_LENGTH = 50;
-
 /** SQL of a record's histories, newest first, each with one entry more than are shown. */
 const HISTORIES_SQL = `,
-  (SELECT group_concat(doc, '${ENTRY_SEPARATOR}') FROM (
-     SELECT doc FROM escrow_transaction WHERE record_id = page.id AND id IS NOT page.shown
+  (SELECT group_concat(fields, '${ENTRY_SEPARATOR}') FROM (
+     SELECT fields FROM escrow_transaction WHERE record_id = page.id AND id IS NOT page.shown
        AND status <> '${MISMATCH_STATUS}'
      ORDER BY id DESC LIMIT ${MAX_HISTORY_ENTRIES + 1})) AS transactions,
   (SELECT group_concat(doc, '${ENTRY_SEPARATOR}') FROM (
@@ -115,17 +121,16 @@ const HISTORIES_SQL = `,
      ORDER BY id DESC LIMIT ${MAX_HISTORY_ENTRIES + 1})) AS actions`;
 
 /** The entries that are shown, and whether there are more. */
-function truncateEntries(text: string | null = null): { shown: string; isTruncated: boolean } {
-  if (text === null) return { shown: "", isTruncated: false };
-  if (text.length <= MAX_HISTORY_ENTRIES * MIN_ENTRY_LENGTH)
-    return { shown: text, isTruncated: false };
-  const entries = text.split(ENTRY_SEPARATOR);
-  const isTruncated = entries.length > MAX_HISTORY_ENTRIES;
+function truncateEntries(text: string | null = null): { shown: string[]; isTruncated: boolean } {
+  const entries = text === null ? [] : text.split(ENTRY_SEPARATOR);
   return {
-    shown: isTruncated ? entries.slice(0, MAX_HISTORY_ENTRIES).join(ENTRY_SEPARATOR) : text,
-    isTruncated,
+    shown: entries.slice(0, MAX_HISTORY_ENTRIES),
+    isTruncated: entries.length > MAX_HISTORY_ENTRIES,
   };
 }
+
+const renderStoredTransaction = (fields: string) =>
+  renderTransaction(JSON.parse(fields) as TransactionRecord);
 
 /** A page as `readRecords` has it: JSON text of the records, comma separated. */
 export async function readPageJson(...page: Parameters<typeof readRecords>): Promise<string> {
@@ -133,7 +138,7 @@ export async function readPageJson(...page: Parameters<typeof readRecords>): Pro
 }
 
 /**
- * Reads the records of a page from stored text. Only rows of another version of `render.ts` are rendered.
+ * Reads the records of a page. Stored text is shown as it is, and other rows are rendered.
  *
  * @param page - SQL of `buildPageColumnsSql` in order; ?1 is the side and ?2 the network.
  * @returns JSON text of each record.
@@ -145,17 +150,17 @@ export async function readRecords(
   page: string,
   params: unknown[],
 ): Promise<string[]> {
-  const rows = await db.all<{
-    id: string;
-    doc: string | null;
-    outdated: string | null;
-    metadata: string | null;
-    tip: number | null;
-    /** Null: nothing is due, so no text has a placeholder for it. */
-    holds: string | null;
-    transactions?: string | null;
-    actions?: string | null;
-  }>(
+  const rows = await db.all<
+    StoredDocument & {
+      id: string;
+      metadata: string | null;
+      tip: number | null;
+      /** Null: nothing is due, so no text has a placeholder for it. */
+      holds: string | null;
+      transactions?: string | null;
+      actions?: string | null;
+    }
+  >(
     `SELECT page.id, page.doc, page.outdated, ${buildMetadataSql(options.viewer, params.length + 1)},
        (SELECT height FROM chain_tip WHERE network = ?2) AS tip, iif(page.due_at IS NULL, NULL, ${BLOCKERS_SQL}) AS holds${options.includeHistory ? HISTORIES_SQL : ""}
      FROM (${page}) AS page`,
@@ -165,13 +170,13 @@ export async function readRecords(
   // The same in every row that waits.
   const found = JSON.parse(rows.find((row) => row.holds !== null)?.holds ?? "{}") as Blockers;
   const holds = { ...found, ...findDisabledSteps(options.env) };
-  return rows.map(({ doc, outdated, metadata, tip, ...histories }) => {
-    const transactions = truncateEntries(histories.transactions);
-    const actions = truncateEntries(histories.actions);
-    const shown = withMetadata(doc ?? renderOutdated(outdated ?? "[]"), metadata);
+  return rows.map(({ metadata, tip, ...row }) => {
+    const transactions = truncateEntries(row.transactions);
+    const actions = truncateEntries(row.actions);
+    const shown = withMetadata(readDocument(row), metadata);
     const text = withHistories(shown, side, {
-      transactions: transactions.shown,
-      actions: actions.shown,
+      transactions: transactions.shown.map(renderStoredTransaction).join(),
+      actions: actions.shown.join(),
       isTruncated: transactions.isTruncated || actions.isTruncated,
     });
     return withConfirmations(text, tip ?? 0, holds);

@@ -11,15 +11,27 @@ export const ESCROW_DOCUMENTS: DocumentTable = {
   render: renderOutdated,
 };
 
-/**
- * SQL of two columns: the stored text, or of a row that another version of `render.ts` wrote all
- * that it is rendered from. Both come from one read, so that a record is shown at the place that the
- * page gives it.
- */
-export const DOC_OR_OUTDATED_SQL = `iif(doc_version = ${DOC_VERSION}, doc, NULL) AS doc,
-  iif(doc_version = ${DOC_VERSION}, NULL, ${jsonRowSql(ESCROW_COLUMNS)}) AS outdated`;
+const HAS_DOC_SQL = `doc_version = ${DOC_VERSION} AND doc IS NOT NULL`;
 
-/** Renders a row that another version wrote; until the job has passed, each read does so. */
-export function renderOutdated(row: string): string {
+/**
+ * SQL of two columns: the stored text, or all that it is rendered from. The latter of an ended escrow,
+ * and of a row that another version of `render-record.ts` wrote. Both come from one read, so that a record
+ * is shown at the place that the page gives it.
+ */
+export const DOC_OR_OUTDATED_SQL = `iif(${HAS_DOC_SQL}, doc, NULL) AS doc,
+  iif(${HAS_DOC_SQL}, NULL, ${jsonRowSql(ESCROW_COLUMNS)}) AS outdated`;
+
+/** A row of `DOC_OR_OUTDATED_SQL`. */
+export interface StoredDocument {
+  doc: string | null;
+  outdated: string | null;
+}
+
+/** The text of a record, with placeholders. */
+export function readDocument({ doc, outdated }: StoredDocument): string {
+  return doc ?? renderOutdated(outdated ?? "[]");
+}
+
+function renderOutdated(row: string): string {
   return renderRecord(toEscrowRecord(parseJsonRow<EscrowRow>(ESCROW_COLUMNS, row)));
 }

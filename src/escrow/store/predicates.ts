@@ -2,7 +2,6 @@
  * SQL on a row of `escrow`, which partial indexes and indexes of expressions repeat. A query uses such an
  * index only where it has exactly the same text, so both take it from here.
  */
-import { MISMATCH_STATUS } from "../model/transaction-record.ts";
 
 /** Index `escrow_billed`: payments whose seller has withdrawn, or can withdraw, the funds. */
 export const BILLABLE_CONDITION = `side = 'payment' AND on_chain_state IN ('Withdrawn', 'ResultSubmitted', 'DisputedWithdrawn')`;
@@ -49,6 +48,3 @@ export const SOURCE_REMOVED_CONDITION =
  * A payment source that was removed and added again has a second record of each escrow.
  */
 export const PREFERRED_FIRST_SQL = `${SOURCE_REMOVED_CONDITION}, terms->>'isRequested' IS NULL, id DESC`;
-
-/** On a row of `escrow_transaction`: a block that was applied has the transaction. */
-export const APPLIED_CONDITION = `status IN ('Confirmed', '${MISMATCH_STATUS}')`;

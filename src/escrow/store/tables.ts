@@ -67,7 +67,8 @@ export const escrow = sqliteTable(
     revision: integer("revision").notNull(),
     /** Version of `render.ts` that made `doc`; an older one is rendered again by the cron, until then when read. */
     docVersion: integer("doc_version").notNull(),
-    doc: text("doc").notNull(),
+    /** Null: the escrow has ended, and each read renders it. */
+    doc: text("doc"),
     /** Found: `LiveOutput` as JSON; null when none holds the funds, and after an undo. */
     output: text("output"),
 
@@ -197,10 +198,7 @@ export const escrow = sqliteTable(
   },
 );
 
-/**
- * A transaction of a record. The service's own exist once stored, those of others once the chain has them.
- * A rollback restores `undo_data` and `intent`. Stored in the network's database.
- */
+/** A transaction of a record. The service's own exist once stored, those of others once the chain has them. Ledger. */
 export const escrowTransaction = sqliteTable(
   "escrow_transaction",
   {
@@ -208,25 +206,38 @@ export const escrowTransaction = sqliteTable(
     txHash: text("tx_hash").notNull(),
     /** Never changes. */
     id: text("id").notNull(),
-    sourceId: text("source_id").notNull(),
     status: text("status", { enum: [...TRANSACTION_STATUSES, MISMATCH_STATUS] }).notNull(),
-    /** Null until it is in a block that was applied, like the next two. */
-    blockHeight: integer("block_height"),
-    txIndex: integer("tx_index"),
-    /** `UndoData` as JSON. */
-    undoData: text("undo_data"),
     /** `TransactionRecord` as JSON. */
     fields: text("fields").notNull(),
-    /** Rendering of `fields`. */
-    doc: text("doc").notNull(),
     /** `Intent` as JSON: what it was made for; null: it is not ours. */
     intent: text("intent"),
   },
   (table) => [
     primaryKey({ columns: [table.recordId, table.txHash] }),
-    index("escrow_transaction_height").on(table.sourceId, table.blockHeight),
     // A history is shown from its newest transaction, up to the page's limit.
     index("escrow_transaction_newest").on(table.recordId, table.id),
+  ],
+);
+
+/**
+ * How to undo what a transaction did to a record. It exists while the transaction is in a block that was
+ * applied and that a rollback can reach. Ledger.
+ */
+export const escrowUndo = sqliteTable(
+  "escrow_undo",
+  {
+    sourceId: text("source_id").notNull(),
+    blockHeight: integer("block_height").notNull(),
+    txIndex: integer("tx_index").notNull(),
+    recordId: text("record_id").notNull(),
+    txHash: text("tx_hash").notNull(),
+    /** Unix seconds. */
+    blockTime: integer("block_time"),
+    /** `UndoData` as JSON. */
+    data: text("data").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.sourceId, table.blockHeight, table.txIndex, table.recordId] }),
   ],
 );
 

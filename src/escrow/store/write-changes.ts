@@ -4,9 +4,11 @@ import { type Statement, statement } from "../../db/client.ts";
 import { isoTimeSql, reserveStamps, type SqlExpression, stampSql } from "../../db/clock.ts";
 import { writeEvents } from "../../events/outbox.ts";
 import { computeDueAt, findUnwarnedDeadline } from "../model/compute-due-at.ts";
+import type { EscrowRecord } from "../model/escrow-record.ts";
+import { nextActionOf } from "../model/intent.ts";
 import type { ChangeSet } from "./change-set.ts";
 import { toColumns } from "./escrow-row.ts";
-import { DOC_VERSION, renderRecord, renderTransaction, STAMP_MARK } from "./render-record.ts";
+import { DOC_VERSION, renderRecord, STAMP_MARK } from "./render-record.ts";
 import { escrow } from "./tables.ts";
 
 /**
@@ -81,6 +83,9 @@ const COMPUTED_COLUMNS: Record<string, string> = {
   doc: `replace(v->>'doc', ?, ${isoTimeSql("at")})`,
 };
 
+/** Whether no step follows. Pages render such a record: its text would take half of its bytes, for ever. */
+const hasEnded = (record: EscrowRecord) => nextActionOf(record).requestedAction === "None";
+
 /** The columns that a write sets. Other statements set the charge of a purchase. */
 const WRITTEN_COLUMNS = Object.entries(getTableColumns(escrow)).filter(([key]) => key !== "charge");
 
@@ -108,7 +113,7 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
       movesChain: moved.hasChainChanged,
       movesAction: moved.hasActionChanged,
       movesAny: moved.hasChainChanged || moved.hasActionChanged,
-      doc: renderRecord(record, moved),
+      doc: hasEnded(record) ? null : renderRecord(record, moved),
     }),
   );
   // Materialized: otherwise each column writes out all of its row's JSON once more.
@@ -127,35 +132,40 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
 }
 
 function writeTransactions(changes: ChangeSet, sourceId: string): Statement[] {
-  const rows = changes.transactions.map(
-    ({ recordId, transaction, status, intent, inclusion: applied }) => ({
-      recordId,
-      txHash: transaction.txHash,
-      id: transaction.id,
-      status,
-      blockHeight: transaction.blockHeight,
-      txIndex: applied?.txIndex ?? null,
-      undoData: applied?.undoData ?? null,
-      fields: JSON.stringify(transaction),
-      doc: renderTransaction(transaction),
-      intent: intent && JSON.stringify(intent),
-    }),
+  const rows = changes.transactions.map(({ recordId, transaction, status, intent }) => ({
+    recordId,
+    txHash: transaction.txHash,
+    id: transaction.id,
+    status,
+    fields: JSON.stringify(transaction),
+    intent: intent && JSON.stringify(intent),
+  }));
+  const undoRows = changes.transactions.flatMap(({ recordId, transaction, inclusion }) =>
+    inclusion === null ? [] : [{ recordId, ...transaction, ...inclusion }],
   );
-  return chunkRows(rows).map((part) =>
-    statement(
-      `INSERT INTO escrow_transaction (record_id, tx_hash, id, source_id, status, block_height,
-         tx_index, undo_data, fields, doc, intent)
-       SELECT value->>'recordId', value->>'txHash', value->>'id', ?, value->>'status',
-         value->>'blockHeight', value->>'txIndex', value->>'undoData', value->>'fields',
-         value->>'doc', value->>'intent'
-       FROM json_each(?) WHERE true
-       ON CONFLICT (record_id, tx_hash) DO UPDATE SET status = excluded.status,
-         block_height = excluded.block_height, tx_index = excluded.tx_index,
-         undo_data = excluded.undo_data, fields = excluded.fields, doc = excluded.doc`,
-      sourceId,
-      part,
+  return [
+    ...chunkRows(rows).map((part) =>
+      statement(
+        `INSERT INTO escrow_transaction (record_id, tx_hash, id, status, fields, intent)
+         SELECT value->>'recordId', value->>'txHash', value->>'id', value->>'status',
+           value->>'fields', value->>'intent'
+         FROM json_each(?) WHERE true
+         ON CONFLICT (record_id, tx_hash) DO UPDATE SET status = excluded.status,
+           fields = excluded.fields`,
+        part,
+      ),
     ),
-  );
+    ...chunkRows(undoRows).map((part) =>
+      statement(
+        `INSERT OR REPLACE INTO escrow_undo (source_id, block_height, tx_index, record_id, tx_hash, block_time, data)
+         SELECT ?, value->>'blockHeight', value->>'txIndex', value->>'recordId', value->>'txHash',
+           value->>'blockTime', value->>'undoData'
+         FROM json_each(?)`,
+        sourceId,
+        part,
+      ),
+    ),
+  ];
 }
 
 function writePastActions({ pastActions }: ChangeSet): Statement[] {

@@ -5,7 +5,6 @@ import type { Backfill } from "../../sources/cursor.ts";
 import { insertChangeIfWalletsRemoved } from "../../wallets/managed/wallet-changes.ts";
 import { MISMATCH_STATUS, type TransactionRecord } from "../model/transaction-record.ts";
 import type { ChangeSet } from "../store/change-set.ts";
-import { renderTransaction } from "../store/render-record.ts";
 import { writeChanges } from "../store/write-changes.ts";
 import { ESCROW_TABLES, type EscrowCursor } from "./cursor.ts";
 
@@ -68,23 +67,28 @@ function markIfWalletRemoved(changes: ChangeSet, { sourceId }: EscrowCursor): St
  * Marks transactions as rolled back, and deletes the action history they made. Of those that were passed over
  * nothing is left.
  */
-export function buildUndoStatements(undone: UndoneTransaction[]): Statement[] {
+export function buildUndoStatements(sourceId: string, undone: UndoneTransaction[]): Statement[] {
   const rows = undone.map(({ recordId, transaction }) => ({
     recordId,
     txHash: transaction.txHash,
+    blockHeight: transaction.blockHeight,
     fields: JSON.stringify(transaction),
-    doc: renderTransaction(transaction),
   }));
   const json = JSON.stringify(rows);
   return [
+    statement(
+      `DELETE FROM escrow_undo WHERE source_id = ? AND (block_height, record_id, tx_hash) IN
+         (SELECT value->>'blockHeight', value->>'recordId', value->>'txHash' FROM json_each(?))`,
+      sourceId,
+      json,
+    ),
     statement(
       `DELETE FROM escrow_transaction WHERE status = '${MISMATCH_STATUS}' AND (record_id, tx_hash) IN
          (SELECT value->>'recordId', value->>'txHash' FROM json_each(?))`,
       json,
     ),
     statement(
-      `UPDATE escrow_transaction SET status = 'RolledBack', fields = item.value->>'fields',
-         doc = item.value->>'doc'
+      `UPDATE escrow_transaction SET status = 'RolledBack', fields = item.value->>'fields'
        FROM json_each(?) AS item
        WHERE record_id = item.value->>'recordId' AND tx_hash = item.value->>'txHash'`,
       json,

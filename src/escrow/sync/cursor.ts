@@ -3,17 +3,12 @@ import type { Database } from "../../db/client.ts";
 import type { Cursor, FollowerTables } from "../../indexer/cursor.ts";
 import type { Position } from "../../indexer/position.ts";
 import type { Backfill } from "../../sources/cursor.ts";
-import { APPLIED_CONDITION } from "../store/predicates.ts";
 
 export const ESCROW_TABLES: FollowerTables = {
   cursor: "source_cursor",
   revision: "escrow.revision",
   hasLease: true,
-  steps: {
-    table: "escrow_transaction",
-    where: APPLIED_CONDITION,
-    blockTime: "fields->>'blockTime'",
-  },
+  steps: { table: "escrow_undo", blockTime: "block_time" },
 };
 
 /** The row of `source_cursor`, parsed. */

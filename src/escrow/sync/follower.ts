@@ -31,7 +31,7 @@ import {
 import { LookbackTimeoutError } from "./missed-steps.ts";
 import { OwnTransactions } from "./own-transactions.ts";
 import { createTransactionReader } from "./transaction-reader.ts";
-import { undoSteps } from "./undo-steps.ts";
+import { deleteFinalUndoData, undoSteps } from "./undo-steps.ts";
 
 /** What a pass over a payment source works with. */
 export interface SyncContext extends PassContext {
@@ -87,7 +87,7 @@ export function followNewTransactions(context: SyncContext, cursor: EscrowCursor
       };
       await commitChanges(db, cursor, changes, move, more);
     },
-    recordTip: ({ height }) => [raiseTip(network, height)],
+    recordTip: (tip) => [raiseTip(network, tip.height), ...deleteFinalUndoData(sourceId, tip)],
     listAbove: (checkpoint) => listAbove(provider, contractAddress, checkpoint),
     positionAt: toCheckpointPosition,
     async undo(above, tip) {

@@ -62,7 +62,7 @@ export class OwnTransactions {
       `SELECT hash, phase, cbor, content->'inputs' AS inputs,
          content->>'$.collateral.returned.index' AS returned, block_height AS blockHeight,
          block_hash AS blockHash, block_time AS blockTime
-       FROM wallet_transaction
+       FROM wallet_transaction JOIN wallet_transaction_content USING (hash)
        WHERE hash IN (SELECT value FROM json_each(?)) AND cbor IS NOT NULL`,
       JSON.stringify(listed.map(({ txHash }) => txHash)),
     );

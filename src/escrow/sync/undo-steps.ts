@@ -1,6 +1,9 @@
+import type { Block } from "../../chain/provider/provider.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
+import { deepestUndoableHeight, FINAL_HEIGHT_SQL } from "../../indexer/checkpoints.ts";
 import type { UndoneSteps } from "../../indexer/follower.ts";
 import {
+  deleteFinalContents,
   findEndedHashes,
   HAS_ENDED_CONDITION,
   reopenTransactions,
@@ -11,7 +14,6 @@ import { MISMATCH_STATUS, type TransactionRecord } from "../model/transaction-re
 import { parseUndoData } from "../model/undo-data.ts";
 import { ChangeSet } from "../store/change-set.ts";
 import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
-import { APPLIED_CONDITION } from "../store/predicates.ts";
 import { buildUndoStatements, type UndoneTransaction } from "./commit-changes.ts";
 
 /** Steps undone per batch. */
@@ -30,9 +32,9 @@ export async function undoSteps(
 ): Promise<UndoneSteps<ChangeSet>> {
   const rows = await db.all<UndoneStepRow>(
     `SELECT ${ESCROW_COLUMNS}, undo_data, fields, made_for, status FROM
-       (SELECT record_id, undo_data, fields, intent AS made_for, status, block_height, tx_index
-        FROM escrow_transaction
-        WHERE source_id = ? AND block_height > ? AND ${APPLIED_CONDITION}
+       (SELECT record_id, data AS undo_data, fields, intent AS made_for, status, block_height, tx_index
+        FROM escrow_undo JOIN escrow_transaction USING (record_id, tx_hash)
+        WHERE source_id = ? AND block_height > ?
         ORDER BY block_height DESC, tx_index DESC LIMIT ${CHUNK_SIZE})
      JOIN escrow ON id = record_id
      ORDER BY block_height DESC, tx_index DESC`,
@@ -69,9 +71,20 @@ export async function undoSteps(
   }
   return {
     changes,
-    statements: [...buildUndoStatements(undone), ...buildReopenStatements(ours, now)],
+    statements: [...buildUndoStatements(sourceId, undone), ...buildReopenStatements(ours, now)],
     isLast: rows.length < CHUNK_SIZE,
   };
+}
+
+/** Deletes what a rollback would need of blocks that no rollback can reach. */
+export function deleteFinalUndoData(sourceId: string, tip: Block): Statement[] {
+  const final = (columns: string) =>
+    statement(
+      `${columns} FROM escrow_undo WHERE source_id = ?1 AND block_height <= ${FINAL_HEIGHT_SQL}`,
+      sourceId,
+      deepestUndoableHeight(tip),
+    );
+  return [deleteFinalContents(final("SELECT tx_hash")), final("DELETE")];
 }
 
 /** A row of `escrow`, and of its transaction that is undone. */

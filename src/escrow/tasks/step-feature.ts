@@ -120,10 +120,13 @@ export function createStepFeature(ports: StepPorts): WalletFeature {
     // The records say no more that something is under way: the sync has seen before that it is displaced.
     async selectForeignSpent(tasks, outputs) {
       const rows = await database.all<{ output: string }>(
-        `SELECT DISTINCT undo_data->>'$.state.utxo' AS output FROM escrow_transaction
-         WHERE record_id IN (SELECT value FROM json_each(?))
+        `SELECT DISTINCT data->>'$.state.utxo' AS output FROM escrow_transaction AS made
+         JOIN escrow_undo AS undo ON source_id = ? AND block_height = fields->>'blockHeight'
+           AND undo.record_id = made.record_id AND undo.tx_hash = made.tx_hash
+         WHERE made.record_id IN (SELECT value FROM json_each(?))
            AND status = 'Confirmed' AND intent IS NULL
-           AND undo_data->>'$.state.utxo' IN (SELECT value FROM json_each(?))`,
+           AND output IN (SELECT value FROM json_each(?))`,
+        source.id,
         JSON.stringify(tasks.map((id) => parseTaskId(id).recordId)),
         JSON.stringify(outputs),
       );

@@ -27,7 +27,7 @@ export const REGISTRY_TABLES: FollowerTables = {
   cursor: "registry_cursor",
   revision: "registry_entry.revision",
   hasLease: false,
-  steps: { table: "registry_step", where: "true", blockTime: "NULL" },
+  steps: { table: "registry_step", blockTime: "NULL" },
 };
 
 /** The row of `registry_cursor`, parsed. */

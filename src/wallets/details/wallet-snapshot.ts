@@ -2,7 +2,7 @@ import { and, asc, eq, getTableColumns, isNotNull, sql } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import type { ReasonCode } from "../../reason-codes.ts";
-import { hotWallet, walletTransaction } from "../model/tables.ts";
+import { hotWallet, walletTransaction, walletTransactionContent } from "../model/tables.ts";
 import type { WalletTransaction } from "../model/wallet-transaction.ts";
 import { parseTransaction } from "../spending/model/serialize-transaction.ts";
 import type { ForeignSpend } from "../spending/store/wallet.ts";
@@ -31,7 +31,10 @@ export const IDLE_WALLET: WalletSnapshot = {
   openTransactions: [],
 };
 
-const { cbor: _, ...COLUMNS } = getTableColumns(walletTransaction);
+const COLUMNS = {
+  ...getTableColumns(walletTransaction),
+  content: walletTransactionContent.content,
+};
 
 /**
  * Where some wallets of a network stand, by payment key hash; one at rest is left out.
@@ -57,6 +60,10 @@ export async function readSnapshots(
     database.orm
       .select(COLUMNS)
       .from(walletTransaction)
+      .innerJoin(
+        walletTransactionContent,
+        eq(walletTransactionContent.hash, walletTransaction.hash),
+      )
       .where(
         and(
           eq(walletTransaction.network, network),

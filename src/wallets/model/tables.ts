@@ -46,10 +46,12 @@ export const walletTransaction = sqliteTable(
     sourceId: text("source_id").notNull(),
     phase: text("phase", { enum: TRANSACTION_PHASES }).notNull(),
     sequence: integer("sequence").notNull(),
-    /** Signed, base64; null once it is final. */
-    cbor: text("cbor"),
-    /** JSON of what never changes: see `spending/written.ts`. */
-    content: text("content").notNull(),
+    /** JSON array of the feature and the id of each task. */
+    tasks: text("tasks").notNull(),
+    /** Minor units, decimal text. */
+    fee: text("fee").notNull(),
+    /** Last slot of its validity. */
+    validTo: integer("valid_to").notNull(),
     /** Of its block. */
     blockHeight: integer("block_height"),
     blockHash: text("block_hash"),
@@ -79,3 +81,15 @@ export const walletTransaction = sqliteTable(
     ),
   ],
 );
+
+/**
+ * What the wallet needs to know of a transaction, and what it sends. It exists until no rollback can reach
+ * the transaction. Ledger.
+ */
+export const walletTransactionContent = sqliteTable("wallet_transaction_content", {
+  hash: text("hash").primaryKey(),
+  /** JSON of what never changes: see `spending/model/serialize-transaction.ts`. */
+  content: text("content").notNull(),
+  /** Signed, base64; null once it is final. */
+  cbor: text("cbor"),
+});

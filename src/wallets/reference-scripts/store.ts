@@ -151,7 +151,8 @@ export async function isReferenced(
   output: string,
 ): Promise<boolean> {
   const [row] = await db.all(
-    `SELECT 1 FROM wallet_transaction AS tx, json_each(tx.content, '$.reads') AS read
+    `SELECT 1 FROM wallet_transaction AS tx JOIN wallet_transaction_content USING (hash),
+       json_each(content, '$.reads') AS read
      WHERE tx.network = ? AND tx.due_at IS NOT NULL AND read.value = ?
        AND tx.phase IN ('Stored', 'Sent', 'RolledBack') LIMIT 1`,
     network,

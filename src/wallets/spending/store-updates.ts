@@ -35,7 +35,7 @@ export async function restoreTransactions(
         lineRoot: wallet.lineRoot ?? found.find(({ lineIn }) => lineIn !== null)?.lineIn ?? null,
       },
       [
-        ...found.map((one) => insertTransaction(wallet, one, null, { ...ports, now })),
+        ...found.flatMap((one) => insertTransaction(wallet, one, null, { ...ports, now })),
         ...statements,
       ],
       createWriteContext(ports, now),
@@ -64,7 +64,7 @@ export async function storeEvents(
     const all = transactions.map(keepFailed);
     const written = all.filter((one, i) => one !== transactions[i] || changed.includes(one));
     const final = deleteFinalTasks(changed.map(keepFailed));
-    const batch = [updateTransactions(written, now), ...final, ...statements];
+    const batch = [...updateTransactions(written, now), ...final, ...statements];
     return {
       all,
       moved: await commitWallet(
@@ -107,7 +107,7 @@ export async function retryFailedUpdates(
       const updates = [{ task, transaction }];
       [wallet, transaction] = await writeUpdates(ports, updates, async (statements, keepFailed) => {
         const kept = keepFailed(before);
-        const batch = [updateTransactions([kept], now), ...statements];
+        const batch = [...updateTransactions([kept], now), ...statements];
         return [
           await commitWallet(ports.db, wallet, {}, batch, createWriteContext(ports, now)),
           kept,
@@ -164,7 +164,7 @@ async function storeNewTransaction(
       ports.db,
       wallet,
       change,
-      [inserted, ...statements],
+      [...inserted, ...statements],
       createWriteContext(ports, now),
     );
     logPhase(ports, transaction);

@@ -117,7 +117,7 @@ export async function failGivenUpTransfers(
   const ended = `SELECT subject_id FROM wallet_task
     WHERE network = ?1 AND wallet_vkey = ?2 AND due_at <= ?3 AND feature = ?4
       AND attempts >= ${MAX_ATTEMPTS} AND subject_id NOT IN (
-        SELECT task.value->>'id' FROM wallet_transaction AS tx, json_each(tx.content, '$.tasks') AS task
+        SELECT task.value->>'id' FROM wallet_transaction AS tx, json_each(tx.tasks) AS task
         WHERE tx.network = ?1 AND tx.wallet_vkey = ?2 AND tx.due_at IS NOT NULL
           AND task.value->>'feature' = ?4)`;
   await db.batch([

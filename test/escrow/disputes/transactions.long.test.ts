@@ -241,7 +241,7 @@ async function transferAll({ fixture, buying }: DisputeFixture) {
 
 /** Names of all outputs that transactions of wallets spend, or have at stake. */
 async function spentOutputs(): Promise<string[]> {
-  const { results } = await env.DB.prepare("SELECT content FROM wallet_transaction").all<{
+  const { results } = await env.DB.prepare("SELECT content FROM wallet_transaction_content").all<{
     content: string;
   }>();
   return results.flatMap(({ content }) => {

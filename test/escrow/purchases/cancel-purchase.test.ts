@@ -60,8 +60,8 @@ async function tell(
     ...statements.map(({ sql, params }) => env.DB.prepare(sql).bind(...params)),
     env.DB.prepare(
       `INSERT INTO wallet_transaction (hash, network, wallet_vkey, source_id, phase, sequence,
-         content, request_id, created_at, updated_at, due_at)
-       VALUES (?1, 'Preprod', 'vkey', 'source', ?2, 1, '{}', 'test', 0, 0, ?3)
+         tasks, fee, valid_to, request_id, created_at, updated_at, due_at)
+       VALUES (?1, 'Preprod', 'vkey', 'source', ?2, 1, '[]', '0', 0, 'test', 0, 0, ?3)
        ON CONFLICT (hash) DO UPDATE SET phase = ?2, due_at = ?3`,
     ).bind(TX, phase, phase === "Dead" ? null : 1),
   ]);

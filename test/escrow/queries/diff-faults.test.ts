@@ -32,7 +32,14 @@ const UNAVAILABLE = {
 
 /** Every row that a page is made of. */
 async function rows(): Promise<unknown> {
-  const tables = ["escrow", "escrow_transaction", "escrow_action", "chain_tip", "clock"];
+  const tables = [
+    "escrow",
+    "escrow_transaction",
+    "escrow_undo",
+    "escrow_action",
+    "chain_tip",
+    "clock",
+  ];
   const read = await env.DB.batch(tables.map((name) => env.DB.prepare(`SELECT * FROM ${name}`)));
   return read.map(({ results }) => results);
 }

@@ -215,10 +215,9 @@ describe("a record with thousands of steps", () => {
     await env.DB.batch([
       env.DB.prepare(
         `WITH RECURSIVE step(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM step WHERE n < ?)
-         INSERT INTO escrow_transaction (record_id, tx_hash, id, source_id, status, block_height,
-           tx_index, undo_data, fields, doc)
-         SELECT record_id, printf('%064d', n), printf('step-%05d', n), source_id, status,
-           100000 + n, 0, undo_data, fields, replace(doc, id, printf('step-%05d', n))
+         INSERT INTO escrow_transaction (record_id, tx_hash, id, status, fields)
+         SELECT record_id, printf('%064d', n), printf('step-%05d', n), status,
+           replace(fields, id, printf('step-%05d', n))
          FROM escrow_transaction, step`,
       ).bind(STEPS),
       env.DB.prepare(

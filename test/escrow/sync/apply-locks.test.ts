@@ -5,6 +5,10 @@ import { type EscrowRecord, NO_LOCK_STATE } from "../../../src/escrow/model/escr
 import { IDLE_PROGRESS } from "../../../src/escrow/model/intent.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { loadRecords } from "../../../src/escrow/store/load-records.ts";
+import {
+  DOC_OR_OUTDATED_SQL,
+  type StoredDocument,
+} from "../../../src/escrow/store/outdated-documents.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
 import { moveCursor } from "../../../src/sources/cursor.ts";
 import { emptyTables } from "../../support/app.ts";
@@ -32,9 +36,9 @@ describe("a lock", () => {
     await settleRegistry(chain, registry);
     await chain.act([{ ...lock("a"), agentIdentifier: minted?.unit }, lock("b")]);
     await settle(chain, source);
-    const rows = await openDb(env).all<{ doc: string }>("SELECT doc FROM escrow");
-    const priced = rows.map(({ doc }) => {
-      const { agentIdentifier, pricingType } = parseDoc(doc);
+    const rows = await openDb(env).all<StoredDocument>(`SELECT ${DOC_OR_OUTDATED_SQL} FROM escrow`);
+    const priced = rows.map((row) => {
+      const { agentIdentifier, pricingType } = parseDoc(row);
       return [agentIdentifier === minted?.unit, pricingType];
     });
     expect(priced.sort()).toEqual([
@@ -69,7 +73,9 @@ describe("a lock of what was asked for", () => {
     const [locked] = records;
     if (!locked) throw new Error("there is no record");
     await env.DB.batch(
-      ["escrow", "escrow_transaction", "event"].map((one) => env.DB.prepare(`DELETE FROM ${one}`)),
+      ["escrow", "escrow_transaction", "escrow_undo", "event"].map((one) =>
+        env.DB.prepare(`DELETE FROM ${one}`),
+      ),
     );
     await openDb(env).batch(moveCursor(source, null));
     const funds = locked.terms.funds.map(({ unit, amount }) => ({
@@ -95,8 +101,10 @@ describe("a lock of what was asked for", () => {
   async function payment() {
     const ids = "SELECT id FROM escrow WHERE side = 'payment' AND ?2 = ?2";
     const [record] = (await loadRecords(openDb(env), [], ids, 1)).records;
-    const row = await env.DB.prepare("SELECT doc FROM escrow WHERE side = 'payment'").first("doc");
-    return { terms: record?.terms, doc: parseDoc(String(row)) };
+    const [row] = await openDb(env).all<StoredDocument>(
+      `SELECT ${DOC_OR_OUTDATED_SQL} FROM escrow WHERE side = 'payment'`,
+    );
+    return { terms: record?.terms, doc: parseDoc(row) };
   }
 
   const errors = () =>

@@ -4,6 +4,10 @@ import { type CborNodeOf, encodeMap, readCbor } from "../../../src/chain/cbor.ts
 import { encodeRedeemer, REDEEMERS } from "../../../src/chain/contracts/redeemers.ts";
 import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
 import { openDb } from "../../../src/db/client.ts";
+import {
+  DOC_OR_OUTDATED_SQL,
+  type StoredDocument,
+} from "../../../src/escrow/store/outdated-documents.ts";
 import { moveCursor } from "../../../src/sources/cursor.ts";
 import { emptyTables } from "../../support/app.ts";
 import { type StepResult, TestChain } from "../../support/chain.ts";
@@ -26,11 +30,11 @@ interface Doc {
 
 /** Both records of the escrow that a step made or moved. */
 async function docsOf(step: StepResult | undefined): Promise<Doc[]> {
-  const rows = await openDb(env).all<{ doc: string }>(
-    "SELECT doc FROM escrow WHERE blockchain_identifier = ? ORDER BY side",
+  const rows = await openDb(env).all<StoredDocument>(
+    `SELECT ${DOC_OR_OUTDATED_SQL} FROM escrow WHERE blockchain_identifier = ? ORDER BY side`,
     step?.escrows[0]?.identifier ?? "",
   );
-  return rows.map(({ doc }) => parseDoc(doc) as unknown as Doc);
+  return rows.map((row) => parseDoc(row) as unknown as Doc);
 }
 
 async function statesOf(step: StepResult | undefined): Promise<string[]> {

@@ -1,6 +1,10 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { openDb } from "../../../src/db/client.ts";
+import {
+  DOC_OR_OUTDATED_SQL,
+  type StoredDocument,
+} from "../../../src/escrow/store/outdated-documents.ts";
 import { moveCursor } from "../../../src/sources/cursor.ts";
 import { emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
@@ -45,9 +49,11 @@ const RESULT = "ab".repeat(32);
 
 /** State and action of the payment and of the purchase. */
 async function actions(): Promise<unknown[][]> {
-  const rows = await openDb(env).all<{ doc: string }>("SELECT doc FROM escrow ORDER BY side");
-  return rows.map(({ doc }) => {
-    const { onChainState, NextAction } = parseDoc(doc);
+  const rows = await openDb(env).all<StoredDocument>(
+    `SELECT ${DOC_OR_OUTDATED_SQL} FROM escrow ORDER BY side`,
+  );
+  return rows.map((row) => {
+    const { onChainState, NextAction } = parseDoc(row);
     return [onChainState, NextAction];
   });
 }
@@ -76,8 +82,8 @@ describe("a rollback", () => {
     await settle(chain, source);
     const before = await told();
     const hit = await openDb(env).all<{ id: string }>(
-      `SELECT record_id AS id FROM escrow_transaction
-       WHERE block_height = (SELECT max(block_height) FROM escrow_transaction)`,
+      `SELECT record_id AS id FROM escrow_undo
+       WHERE block_height = (SELECT max(block_height) FROM escrow_undo)`,
     );
 
     const gone = await chain.rollback(1);
@@ -238,12 +244,12 @@ describe("a rollback", () => {
     const gone = await chain.rollback(1);
     await chain.mine(2);
     await settle(chain, source);
-    const [without] = await openDb(env).all<{ id: string; stamp: number; doc: string }>(
-      "SELECT id, chain_changed_at AS stamp, doc FROM escrow ORDER BY id",
+    const [without] = await openDb(env).all<StoredDocument & { id: string; stamp: number }>(
+      `SELECT id, chain_changed_at AS stamp, ${DOC_OR_OUTDATED_SQL} FROM escrow ORDER BY id`,
     );
     expect(without?.id).toBe(before?.id);
     expect(without?.stamp).toBeGreaterThan(before?.stamp ?? Number.POSITIVE_INFINITY);
-    expect(parseDoc(without?.doc ?? "")).toMatchObject({
+    expect(parseDoc(without)).toMatchObject({
       onChainState: null,
       CurrentTransaction: null,
       NextAction: { requestedAction: "WaitingForExternalAction" },
@@ -251,11 +257,11 @@ describe("a rollback", () => {
 
     await chain.replay(gone);
     await settle(chain, source);
-    const [again] = await openDb(env).all<{ id: string; doc: string }>(
-      "SELECT id, doc FROM escrow ORDER BY id",
+    const [again] = await openDb(env).all<StoredDocument & { id: string }>(
+      `SELECT id, ${DOC_OR_OUTDATED_SQL} FROM escrow ORDER BY id`,
     );
     expect(again?.id).toBe(before?.id);
-    expect(parseDoc(again?.doc ?? "")).toMatchObject({ onChainState: "FundsLocked" });
+    expect(parseDoc(again)).toMatchObject({ onChainState: "FundsLocked" });
     await expectAsIfNeverForked(chain, source);
   });
 

@@ -1,6 +1,10 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { openDb } from "../../../src/db/client.ts";
+import {
+  DOC_OR_OUTDATED_SQL,
+  type StoredDocument,
+} from "../../../src/escrow/store/outdated-documents.ts";
 import { emptyTables } from "../../support/app.ts";
 import { type StepResult, TestChain } from "../../support/chain.ts";
 import { createSource, parseDoc, settle } from "../../support/sources/sync.ts";
@@ -13,11 +17,11 @@ beforeEach(emptyTables);
 
 /** What both records of an escrow say that each side received in the end. */
 async function settledOf(step: StepResult | undefined): Promise<unknown[]> {
-  const rows = await openDb(env).all<{ doc: string }>(
-    "SELECT doc FROM escrow WHERE blockchain_identifier = ? ORDER BY side",
+  const rows = await openDb(env).all<StoredDocument>(
+    `SELECT ${DOC_OR_OUTDATED_SQL} FROM escrow WHERE blockchain_identifier = ? ORDER BY side`,
     step?.escrows[0]?.identifier ?? "",
   );
-  return rows.map(({ doc }) => parseDoc(doc).Settled);
+  return rows.map((row) => parseDoc(row).Settled);
 }
 
 describe("between parties of Web3ChainV2 that are paid at one address", () => {

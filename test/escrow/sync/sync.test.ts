@@ -1,6 +1,10 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { openDb } from "../../../src/db/client.ts";
+import {
+  DOC_OR_OUTDATED_SQL,
+  type StoredDocument,
+} from "../../../src/escrow/store/outdated-documents.ts";
 import { moveCursor, readSyncStatuses, startBackfill } from "../../../src/sources/cursor.ts";
 import { emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
@@ -34,11 +38,11 @@ interface Doc {
 
 /** The records of an identifier, by side. */
 async function docsOf(identifier: string | undefined): Promise<{ payment?: Doc; purchase?: Doc }> {
-  const rows = await openDb(env).all<{ side: string; doc: string }>(
-    "SELECT side, doc FROM escrow WHERE blockchain_identifier = ?",
+  const rows = await openDb(env).all<StoredDocument & { side: string }>(
+    `SELECT side, ${DOC_OR_OUTDATED_SQL} FROM escrow WHERE blockchain_identifier = ?`,
     identifier ?? "",
   );
-  return Object.fromEntries(rows.map(({ side, doc }) => [side, parseDoc(doc)]));
+  return Object.fromEntries(rows.map(({ side, ...row }) => [side, parseDoc(row)]));
 }
 
 async function countRows(table: string): Promise<number> {

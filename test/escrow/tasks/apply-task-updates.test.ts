@@ -235,9 +235,9 @@ it("Rollback fault: an undone step of the service is pending again, and its wall
     "Stored",
   );
   await env.DB.prepare(
-    `INSERT INTO wallet_transaction (hash, network, wallet_vkey, source_id, phase, sequence, content,
-       request_id, created_at, updated_at, block_height)
-     VALUES (?, 'Preprod', ?, ?, 'Confirmed', 1, '{}', '', 1, 1, 5)`,
+    `INSERT INTO wallet_transaction (hash, network, wallet_vkey, source_id, phase, sequence, tasks,
+       fee, valid_to, request_id, created_at, updated_at, block_height)
+     VALUES (?, 'Preprod', ?, ?, 'Confirmed', 1, '[]', '0', 1, '', 1, 1, 5)`,
   )
     .bind(hash, WALLET.vkey, source)
     .run();

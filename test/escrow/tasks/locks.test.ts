@@ -401,7 +401,7 @@ describe("a hundred purchases of ten keys with limits, over three wallets", () =
     const count = accepted.length;
     expect(results).toEqual([{ state: "FundsLocked", charge: "held", count, outputs: count }]);
     const locked = await env.DB.prepare(
-      `SELECT sum(json_array_length(content->'tasks')) AS count FROM wallet_transaction
+      `SELECT sum(json_array_length(tasks)) AS count FROM wallet_transaction
        WHERE hash IN (SELECT substr(utxo, 1, 64) FROM escrow)`,
     ).first("count");
     expect(locked).toBe(count);

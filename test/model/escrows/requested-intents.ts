@@ -36,9 +36,8 @@ export function findLostIntents(database: ModelDatabase): string[] {
      WHERE coalesce(escrow.intent->>'id', '') <> asked.intent
        AND iif(on_chain_state IS NULL, expired_at IS NULL, step <> 'FundsLocking')
        AND NOT EXISTS (
-         SELECT 1 FROM escrow_transaction AS done
-         WHERE done.record_id = asked.record_id AND status = 'Confirmed'
-           AND undo_data->'undo'->'endedIntent'->>'id' = asked.intent)
+         SELECT 1 FROM escrow_undo AS done
+         WHERE done.record_id = asked.record_id AND data->'undo'->'endedIntent'->>'id' = asked.intent)
        AND NOT EXISTS (
          SELECT 1 FROM event
          WHERE event.record_id = asked.record_id AND event.sequence > asked.sequence

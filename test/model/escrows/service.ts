@@ -58,10 +58,12 @@ import {
 } from "./wallets.ts";
 
 const TABLES = [
-  ...["escrow", "escrow_transaction", "escrow_action", "escrow_request", "event", "clock"],
+  ...["escrow", "escrow_transaction", "escrow_undo", "escrow_action", "escrow_request"],
+  ...["event", "clock"],
   "dispute_proposal",
   "wallet_task",
-  ...["source_cursor", "checkpoint", "chain_tip", "wallet_transaction", "hot_wallet"],
+  ...["source_cursor", "checkpoint", "chain_tip", "hot_wallet"],
+  ...["wallet_transaction", "wallet_transaction_content"],
   ...["asked", ...WALLET_TABLES],
 ];
 const database = new ModelDatabase(REQUESTED_INTENT_SCHEMA, TABLES);

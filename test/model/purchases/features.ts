@@ -227,5 +227,5 @@ export function notSent(
 /** Transactions of which a record does not say yet what became of them. */
 export const lateIn = ({ database }: PurchaseModel) =>
   database.all<{ hash: string }>(
-    "SELECT hash FROM wallet_transaction WHERE json_array_length(content->'failedUpdates') > 0",
+    "SELECT hash FROM wallet_transaction_content WHERE json_array_length(content->'failedUpdates') > 0",
   );

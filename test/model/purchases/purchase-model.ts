@@ -33,8 +33,8 @@ const WALLETS = PAYERS.map(({ row }) => row);
 
 const database = new ModelDatabase(FOLLOWED, [
   ...["api_key", "key_spending", "audit", "event", "clock", "chain_tip", "followed"],
-  ...["escrow", "escrow_request", "escrow_transaction", "escrow_action"],
-  ...["wallet_transaction", "hot_wallet", "wallet_task"],
+  ...["escrow", "escrow_request", "escrow_transaction", "escrow_undo", "escrow_action"],
+  ...["wallet_transaction", "wallet_transaction_content", "hot_wallet", "wallet_task"],
   ...["transfer", "registration", "reference_script", "dispute_proposal"],
 ]);
 

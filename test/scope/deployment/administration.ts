@@ -46,7 +46,9 @@ export async function addAdministration(
       wallet_vkey: seller.vkey,
       source_id: source.id,
       phase: "Final",
-      content: JSON.stringify({ tasks: [], inputs: [], fee: "170000", made: [], validTo: 1 }),
+      tasks: "[]",
+      fee: "170000",
+      valid_to: 1,
       request_id: "request",
     },
   ]);

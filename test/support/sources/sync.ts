@@ -7,6 +7,11 @@ import { openDb, statement } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
 import { seal } from "../../../src/db/sealed.ts";
 import type { Env } from "../../../src/env.ts";
+import {
+  DOC_OR_OUTDATED_SQL,
+  readDocument,
+  type StoredDocument,
+} from "../../../src/escrow/store/outdated-documents.ts";
 import { withConfirmations } from "../../../src/escrow/store/render-record.ts";
 import { insertCursor } from "../../../src/sources/cursor.ts";
 import type { TestChain } from "../chain.ts";
@@ -147,13 +152,11 @@ export async function settle(chain: TestChain, sourceId: string, overrides?: Ove
  */
 export async function leftBehind(sourceId: string) {
   const ledger = openDb(env);
-  const escrows = await ledger.all<{
-    side: string;
-    identifier_hash: string;
-    doc: string;
-    state: string;
-  }>(
-    "SELECT side, identifier_hash, doc, state FROM escrow WHERE source_id = ? ORDER BY side, identifier_hash",
+  const escrows = await ledger.all<
+    StoredDocument & { side: string; identifier_hash: string; state: string }
+  >(
+    `SELECT side, identifier_hash, ${DOC_OR_OUTDATED_SQL}, state FROM escrow
+     WHERE source_id = ? ORDER BY side, identifier_hash`,
     sourceId,
   );
   const steps = await ledger.all<{
@@ -162,8 +165,9 @@ export async function leftBehind(sourceId: string) {
     fields: string;
     undo_data: string;
   }>(
-    `SELECT side || identifier_hash AS key, status, fields, undo_data
-     FROM escrow_transaction JOIN escrow ON escrow.id = record_id
+    `SELECT side || identifier_hash AS key, status, fields, data AS undo_data
+     FROM escrow_transaction JOIN escrow_undo USING (record_id, tx_hash)
+       JOIN escrow ON escrow.id = record_id
      WHERE escrow.source_id = ? ORDER BY key, block_height, tx_index`,
     sourceId,
   );
@@ -187,7 +191,7 @@ export async function leftBehind(sourceId: string) {
   return {
     escrows: escrows.map((row) => ({
       side: row.side,
-      doc: stable(parseDoc(row.doc)),
+      doc: stable(parseDoc(row)),
       state: stable(JSON.parse(row.state)),
     })),
     steps: steps
@@ -208,8 +212,11 @@ export async function leftBehind(sourceId: string) {
   };
 }
 
-/** A stored document, its placeholders filled with nothing in particular. */
-export function parseDoc(doc: string): Record<string, unknown> {
+/** The document of a record, its placeholders filled with nothing in particular. */
+export function parseDoc(
+  row: StoredDocument = { doc: null, outdated: null },
+): Record<string, unknown> {
+  const doc = readDocument(row);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are the placeholders
   return JSON.parse(withConfirmations(doc.replace(/\u0001\d+\u0001/g, "0"), 0)) as Record<
     string,

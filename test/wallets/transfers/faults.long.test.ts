@@ -238,7 +238,7 @@ describe("a transfer that the network refuses", () => {
     await fixture.chain.faults(REFUSED);
     await tryAllTimes(transfers);
     const [{ hash } = { hash: "" }] = await transfers.transactions();
-    const cbor = await env.DB.prepare("SELECT cbor FROM wallet_transaction WHERE hash = ?")
+    const cbor = await env.DB.prepare("SELECT cbor FROM wallet_transaction_content WHERE hash = ?")
       .bind(hash)
       .first<string>("cbor");
     await fixture.chain.faults();

@@ -40,7 +40,7 @@ export async function readUnsettledTransactions(
     `SELECT hash, phase, sequence, source_id AS sourceId, content, block_height AS blockHeight,
        block_hash AS blockHash, block_time AS blockTime, over_height AS overHeight, error,
        updated_at AS movedAt
-     FROM wallet_transaction
+     FROM wallet_transaction JOIN wallet_transaction_content USING (hash)
      WHERE network = ? AND wallet_vkey = ? AND due_at IS NOT NULL ORDER BY sequence`,
     network,
     vkey,
@@ -67,7 +67,7 @@ export async function readSignedBytes(
 ): Promise<Map<string, Uint8Array>> {
   if (hashes.length === 0) return new Map();
   const rows = await db.all<{ hash: string; cbor: string | null }>(
-    `SELECT hash, cbor FROM wallet_transaction WHERE hash IN (SELECT value FROM json_each(?))`,
+    `SELECT hash, cbor FROM wallet_transaction_content WHERE hash IN (SELECT value FROM json_each(?))`,
     JSON.stringify(hashes),
   );
   return new Map(
@@ -108,55 +108,84 @@ export async function listOpenVkeys(
   return new Set(rows.map(({ vkey }) => vkey));
 }
 
-/** The statement that stores a transaction. */
+/** The statements that store a transaction. */
 export function insertTransaction(
   { network, vkey }: Pick<WalletState, "network" | "vkey">,
   transaction: WalletTransaction,
   cbor: Uint8Array | null,
   { requestId, now }: { requestId: string; now: number },
-): Statement {
-  const { hash, phase, sequence, sourceId, overHeight, error } = transaction;
-  return statement(
-    `INSERT INTO wallet_transaction (hash, network, wallet_vkey, source_id, phase, sequence, cbor,
-       content, over_height, error, request_id, created_at, updated_at, due_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13)`,
-    hash,
-    network,
-    vkey,
-    sourceId,
-    phase,
-    sequence,
-    cbor && Buffer.from(cbor).toString("base64"),
-    serializeContent(transaction),
-    overHeight,
-    error,
-    requestId,
-    now,
-    computeDueAt(transaction, now),
-  );
+): Statement[] {
+  const { hash, phase, sequence, sourceId, overHeight, error, tasks, fee, validTo } = transaction;
+  return [
+    statement(
+      `INSERT INTO wallet_transaction (hash, network, wallet_vkey, source_id, phase, sequence,
+         tasks, fee, valid_to, over_height, error, request_id, created_at, updated_at, due_at)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14)`,
+      hash,
+      network,
+      vkey,
+      sourceId,
+      phase,
+      sequence,
+      JSON.stringify(tasks.map(({ feature, id }) => ({ feature, id }))),
+      String(fee),
+      validTo,
+      overHeight,
+      error,
+      requestId,
+      now,
+      computeDueAt(transaction, now),
+    ),
+    statement(
+      "INSERT INTO wallet_transaction_content (hash, content, cbor) VALUES (?, ?, ?)",
+      hash,
+      serializeContent(transaction),
+      cbor && Buffer.from(cbor).toString("base64"),
+    ),
+  ];
 }
 
-/** The statement that tells what became of some transactions. */
+/** The statements that tell what became of some transactions. */
 export function updateTransactions(
   transactions: readonly WalletTransaction[],
   now: number,
-): Statement {
+): Statement[] {
   const rows = transactions.map((one) => {
     const { hash, phase, blockHeight, blockHash, blockTime, overHeight, error, movedAt } = one;
     return {
       ...{ hash, phase, blockHeight, blockHash, blockTime, overHeight, error, movedAt },
       dueAt: computeDueAt(one, now),
-      ...(one.failedUpdates && { content: serializeContent(one) }),
+      content: one.failedUpdates ? serializeContent(one) : null,
     };
   });
-  return statement(
+  const update = statement(
     `UPDATE wallet_transaction SET phase = v->>'phase', block_height = v->>'blockHeight',
        block_hash = v->>'blockHash', block_time = v->>'blockTime', over_height = v->>'overHeight',
-       error = v->>'error', due_at = v->>'dueAt', updated_at = v->>'movedAt',
-       cbor = iif(v->>'dueAt' IS NULL, NULL, cbor), content = coalesce(v->>'content', content)
+       error = v->>'error', due_at = v->>'dueAt', updated_at = v->>'movedAt'
      FROM (SELECT value AS v FROM json_each(?1))
      WHERE hash = v->>'hash'`,
     JSON.stringify(rows),
+  );
+  const changed = rows.filter(({ dueAt, content }) => dueAt === null || content !== null);
+  if (changed.length === 0) return [update];
+  return [
+    update,
+    statement(
+      `UPDATE wallet_transaction_content SET
+         cbor = iif(v->>'dueAt' IS NULL, NULL, cbor), content = coalesce(v->>'content', content)
+       FROM (SELECT value AS v FROM json_each(?1))
+       WHERE hash = v->>'hash'`,
+      JSON.stringify(changed),
+    ),
+  ];
+}
+
+/** Deletes the content of those of some transactions that are final. @param hashes - SQL that selects them */
+export function deleteFinalContents(hashes: Statement): Statement {
+  return statement(
+    `DELETE FROM wallet_transaction_content WHERE hash IN (
+       SELECT hash FROM wallet_transaction WHERE hash IN (${hashes.sql}) AND due_at IS NULL)`,
+    ...hashes.params,
   );
 }
 
