@@ -1,8 +1,8 @@
 /**
  * Builds the Worker and measures it in workerd; see docs/benchmarks.md.
  *
- *     npm run bench -- [startup] [deploy] [console] [diff] [paging] [lists] [rows] [growth] [sync]
- *         [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [--quick] [--json <path>]
+ *     npm run bench -- [startup] [deploy] [console] [diff] [paging] [lists] [rows] [growth]
+ *         [storage] [sync] [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [--quick] [--json <path>]
  *
  * `npm run bench` without a name runs all parts. An answer other than 2xx or a failed connection
  * ends the run with exit code 1. A figure beyond its limit has the same exit code once all parts
@@ -25,6 +25,7 @@ import { benchRegistration } from "./registration.ts";
 import { benchRegistry } from "./registry.ts";
 import { measureStartup, STARTUP_LIMIT_MS } from "./startup.ts";
 import { benchSteps } from "./steps.ts";
+import { benchStorage } from "./storage.ts";
 import { Limits } from "./support/limits.ts";
 import { watchOthers } from "./support/others.ts";
 import { loadRecords } from "./support/records.ts";
@@ -46,6 +47,7 @@ const PARTS = [
   "lists",
   "rows",
   "growth",
+  "storage",
   "sync",
   "worker-bots",
   "invoices",
@@ -70,6 +72,10 @@ const TITLES = {
   rows: "Most D1 rows read by a diff page: limit of records",
   growth: "Most D1 rows that any statement read, by reader and the size of tables",
   growthTables: "Rows of the tables that grow",
+  storage: "Bytes of the database per record, by what it is stored for",
+  storageParts: "Bytes of the database per record, by table, index and column",
+  storageObjects: "Bytes of the objects of each service",
+  storageCapacity: "How much 10 GB hold, and for how long",
   sync: "Chain sync",
   calls: "Provider calls of the chain sync",
   registry: "Registry, 16 connections",
@@ -145,6 +151,14 @@ async function run(context: BenchContext): Promise<void> {
     const { rows, tables, excesses } = await benchGrowth(context);
     report("growthTables", tables);
     report("growth", rows);
+    for (const excess of excesses) limits.counted(excess);
+  });
+  await part(context, ["storage"], async () => {
+    const { rows, parts, objects, capacity, excesses } = await benchStorage(context);
+    report("storage", rows);
+    report("storageParts", parts);
+    report("storageObjects", objects);
+    report("storageCapacity", capacity);
     for (const excess of excesses) limits.counted(excess);
   });
   await part(context, ["sync"], async () => {

@@ -57,7 +57,8 @@ export async function withAgent<Result>(
   }
 }
 
-async function openAgent(service: BenchService, { chain }: DevnetNode): Promise<void> {
+/** Registers an agent, and waits until it is on the chain. */
+export async function openAgent(service: BenchService, { chain }: DevnetNode): Promise<void> {
   const Pricing = [{ unit: "", amount: PRICE }];
   await register(service, "Measured agent", { pricingType: "Fixed", Pricing });
   const look = async () => {
@@ -75,11 +76,17 @@ async function agentOf(service: BenchService): Promise<string | null> {
   return agent?.state === "RegistrationConfirmed" ? agent.agentIdentifier : null;
 }
 
-/** Has as many jobs quoted as are bought. @returns bodies of POST /purchase */
+/**
+ * Has as many jobs quoted as are bought.
+ *
+ * @param timesOf - of each, by its number
+ * @returns bodies of POST /purchase
+ */
 export async function quoteJobs(
   service: BenchService,
   type: PaymentSourceType,
   count: number,
+  timesOf: (i: number) => object = () => ({ payByTime: inHours(2), submitResultTime: inHours(4) }),
 ): Promise<Job[]> {
   const agentIdentifier = await agentOf(service);
   const index = type === "Web3ChainV2" && { supportedPaymentSourceIndex: 0 };
@@ -94,7 +101,7 @@ export async function quoteJobs(
     };
     const quoted = await call<Record<string, string>>(service, "/api/v1/payment", {
       method: "POST",
-      body: { ...job, payByTime: inHours(2), submitResultTime: inHours(4) },
+      body: { ...job, ...timesOf(i) },
     });
     bodies.push({
       ...job,

@@ -119,7 +119,8 @@ export class ManyRows {
   }
 }
 
-function databaseIn(folder: string): DatabaseSync {
+/** Opens the file of the service's database in the folder of a stopped Worker. */
+export function databaseIn(folder: string): DatabaseSync {
   for (const path of globSync(join(folder, "d1/*/*.sqlite"))) {
     const file = new DatabaseSync(path);
     const isIt = file.prepare("SELECT 1 FROM sqlite_master WHERE name = 'escrow'").get();

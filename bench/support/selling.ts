@@ -1,5 +1,6 @@
 /** A payment source with a selling and a purchasing wallet, and agents, through the API. */
 import { contractOf } from "../../devnet/contracts/index.ts";
+import { TERMS } from "../../devnet/contracts/terms.ts";
 import { ADMIN, BUYERS, SELLERS } from "../../devnet/demo/actors/wallets.ts";
 import type { PaymentSourceType } from "../../src/chain/network.ts";
 import { type BenchService, call } from "./service.ts";
@@ -10,6 +11,7 @@ export const SELLER = SELLERS[0];
 export async function createSource(
   service: BenchService,
   type: PaymentSourceType = "Web3ChainV2",
+  { sells, buys } = { sells: true, buys: true },
 ): Promise<void> {
   const contract = contractOf(type);
   await call(service, "/api/v1/payment-source-extended", {
@@ -20,10 +22,12 @@ export async function createSource(
       smartContractAddress: contract.address,
       policyId: contract.policy.hash,
       PaymentSourceConfig: { rpcProviderApiKey: "bench", rpcProvider: "Blockfrost" },
-      AdminWallets: [{ walletAddress: ADMIN.address }],
+      AdminWallets: TERMS[type].adminVkeys.map(() => ({ walletAddress: ADMIN.address })),
+      FeeReceiverNetworkWallet: { walletAddress: ADMIN.address },
+      requiredAdminSignatures: TERMS[type].requiredAdminSignatures,
       feeRatePermille: 50,
-      SellingWallets: [{ walletMnemonic: SELLER.mnemonic }],
-      PurchasingWallets: [{ walletMnemonic: BUYERS[0].mnemonic }],
+      SellingWallets: sells ? [{ walletMnemonic: SELLER.mnemonic }] : [],
+      PurchasingWallets: buys ? [{ walletMnemonic: BUYERS[0].mnemonic }] : [],
     },
   });
 }

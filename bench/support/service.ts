@@ -1,4 +1,4 @@
-/** The built service with fresh state, which is deleted when it stops. */
+/** The built service with fresh state, which is deleted when it stops unless a folder keeps it. */
 import { join } from "node:path";
 import { askPlainly } from "../../devnet/client/api.ts";
 import { type Host, startHost } from "../../devnet/host.ts";
@@ -25,10 +25,15 @@ export interface BenchService {
   cpuMs(): number;
 }
 
-/** Starts the service without a practical limit of calls per minute. */
+/**
+ * Starts the service without a practical limit of calls per minute.
+ *
+ * @param persistTo - the folder that keeps its state when it stops
+ */
 export async function startBenchService(
   { bundle, folder }: Pick<BenchContext, "bundle" | "folder">,
   bindings: Record<string, string> = {},
+  persistTo?: string,
 ): Promise<BenchService> {
   const secrets = developmentSecrets(join(folder, ".dev.vars"));
   const host = await startHost({
@@ -36,6 +41,7 @@ export async function startBenchService(
     rateLimits: false,
     isDirect: true,
     bundle,
+    ...(persistTo !== undefined && { persistTo }),
   });
   const pid = workerdPid();
   return { host, token: secrets.ADMIN_KEY, cpuMs: () => cpuMs(pid) };

@@ -69,8 +69,8 @@ export async function testEndpoint(c: AppContext, webhookId: string, now: number
  * of successes needs smaller spans, by `since` and `until`.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 403; 404 for an unknown webhook or delivery; 409 for an inactive webhook
- *   or the delivery is still open; 410 for deliveries that the service keeps no more
+ * @throws ApiError 403; 404 for an unknown webhook or delivery; 409 for an inactive webhook or an open
+ *   delivery; 410 for an old one
  */
 export async function replayDeliveries(
   c: AppContext,

@@ -65,8 +65,7 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   const IDENTIFIER = printed.split("\n")[1] ?? "";
   const { data } = JSON.parse(await blocks.output(refund, { env: { ...buyer, IDENTIFIER } }));
   expect(data.NextAction.requestedAction).toBe("SetRefundRequestedRequested");
-  // The quote found its payment source without a field that agents of Web3ChainV1 do not need.
-  expect(data.PaymentSource.paymentSourceType).toBe("Web3ChainV2");
+  expect(data.PaymentSource.paymentSourceType).toBe("Web3ChainV1");
   const TotalPending = { Units: [{ unit: "", gross: "5000000" }] };
   for (const [block, env] of [
     [spending, buyer],

@@ -163,10 +163,10 @@ export async function leftBehind(sourceId: string) {
     key: string;
     status: string;
     fields: string;
-    undo_data: string;
+    undo_data: string | null;
   }>(
     `SELECT side || identifier_hash AS key, status, fields, data AS undo_data
-     FROM escrow_transaction JOIN escrow_undo USING (record_id, tx_hash)
+     FROM escrow_transaction LEFT JOIN escrow_undo USING (record_id, tx_hash)
        JOIN escrow ON escrow.id = record_id
      WHERE escrow.source_id = ? ORDER BY key, block_height, tx_index`,
     sourceId,
@@ -199,7 +199,7 @@ export async function leftBehind(sourceId: string) {
       .map((row) => ({
         key: row.key,
         fields: stable(JSON.parse(row.fields)),
-        undoData: stable(JSON.parse(row.undo_data)),
+        undoData: stable(JSON.parse(row.undo_data ?? "null")),
       })),
     actions: actions.map((row) => ({ key: row.key, doc: stable(JSON.parse(row.doc)) })),
     events: events.map(({ key, kind, sequence, data }) => ({

@@ -111,7 +111,11 @@ describe("the delivery log", () => {
     expect(await replay({ id: "unknown" })).toMatchObject({ status: 404 });
     expect(await replay({})).toMatchObject({ data: { replayed: 0 } });
     await service.drain();
-    const span = { status: "Success", since: "1900-01-01", event: "X402_PAYMENT_FAILED" };
+    const span = {
+      status: "Success",
+      since: new Date(Date.now() - 60_000).toISOString(),
+      event: "X402_PAYMENT_FAILED",
+    };
     expect(await replay(span)).toMatchObject({ data: { replayed: 1 } });
     expect(await audited()).toContainEqual({
       action: "webhook.replay",

@@ -38,7 +38,8 @@ describe("rows written, which are the bill", () => {
       await counted.minute();
       const perEvent = counting.rowsWritten(/(INTO|UPDATE|FROM) event/) / events;
       const perDelivery =
-        counting.rowsWritten(/(INTO|UPDATE|FROM) webhook_/) / (events * endpoints);
+        counting.rowsWritten(/(INTO|UPDATE|FROM) webhook_(delivery|endpoint)/) /
+        (events * endpoints);
       console.info(`rows written: ${perEvent} per event, ${perDelivery} per delivery`);
       expect(perEvent).toBeGreaterThan(1);
       expect(perEvent).toBeLessThanOrEqual(3);
