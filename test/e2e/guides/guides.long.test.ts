@@ -69,7 +69,7 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   const TotalPending = { Units: [{ unit: "", gross: "5000000" }] };
   for (const [block, env] of [
     [spending, buyer],
-    [income, seller],
+    [income, { ...seller, AGENT }],
   ] as const)
     expect(JSON.parse(await blocks.output(block, { env })).data).toMatchObject({ TotalPending });
 
