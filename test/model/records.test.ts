@@ -14,7 +14,10 @@ const STEPS: Record<Side, Step[]> = {
 const side = fc.constantFrom<Side>("payment", "purchase");
 const pick = fc.nat(1000);
 
-/** What may happen, in an order that nobody decides; `take` is a step from its request to its block. */
+/**
+ * What may happen, in an order that nobody decides. `take` is a step from its request to its block, and after
+ * `finish` no rollback reaches the older blocks.
+ */
 const WEIGHTS = {
   ask: 3,
   store: 3,
@@ -25,6 +28,7 @@ const WEIGHTS = {
   take: 4,
   sync: 4,
   rollback: 3,
+  finish: 3,
 } as const;
 type What = keyof typeof WEIGHTS;
 const happening = fc.record({
@@ -43,6 +47,8 @@ interface Happening {
   pick: number;
 }
 
+/** Of one rollback, in blocks. */
+const MAX_DEPTH = 3;
 const ENDS = ["Expired", "Refused", "Orphaned", "Failed"] as const;
 const of = <Value>(values: readonly Value[], n: number) => values[n % values.length];
 
@@ -51,6 +57,8 @@ class Story {
   readonly records: EscrowRecords;
   /** Hashes of the service's transactions. */
   readonly ours: string[] = [];
+  /** Blocks that no rollback can reach. */
+  finalBlocks = 0;
 
   constructor(records: EscrowRecords) {
     this.records = records;
@@ -106,15 +114,25 @@ class Story {
         await records.sync(chain);
         await records.checkFound(chain);
         return;
-      case "rollback":
-        chain.blocks.splice(-(1 + (pick % 3)));
+      case "finish": {
+        await records.sync(chain);
+        const last = chain.blocks.at(-MAX_DEPTH);
+        if (last === undefined) return;
+        await records.deleteFinalUndoData(last.height);
+        this.finalBlocks = Math.max(chain.blocks.length - MAX_DEPTH + 1, this.finalBlocks);
+        return;
+      }
+      case "rollback": {
+        const depth = Math.min(1 + (pick % MAX_DEPTH), chain.blocks.length - this.finalBlocks);
+        chain.blocks.splice(chain.blocks.length - depth);
+      }
     }
   }
 }
 
 it("Rollback fault: records show the state of the chain, and lose no requested step", async () => {
   const database = new ModelDatabase("", TABLES);
-  const seen = { stored: 0, blocks: 0 };
+  const seen = { stored: 0, blocks: 0, final: 0 };
   const property = fc.asyncProperty(
     fc.array(happening, { minLength: 30, maxLength: 100, size: "max" }),
     async (happenings) => {
@@ -129,8 +147,10 @@ it("Rollback fault: records show the state of the chain, and lose no requested s
       await story.records.checkFound(story.chain);
       seen.stored += story.ours.length;
       seen.blocks += story.chain.blocks.length;
+      seen.final += story.finalBlocks;
     },
   );
   await fc.assert(property, runs(25, 1000));
   expect(Math.min(seen.stored, seen.blocks)).toBeGreaterThan(20);
+  expect(seen.final).toBeGreaterThan(5);
 });
