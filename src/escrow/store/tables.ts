@@ -26,8 +26,8 @@ import {
  * Payments (we hold the seller's wallet) and purchases (we hold the buyer's). One lock makes one
  * row of each side when both wallets are ours. Ledger.
  *
- * The columns are the truth, in groups by who writes them. `doc` is `render.ts` of them, made when
- * the row is written; no code reads it to decide anything. `row.ts` reads and writes the JSON.
+ * The columns are the truth, in groups by who writes them. `doc` is what `render-record.ts` makes of them when
+ * the row is written; no code reads it to decide anything. `escrow-row.ts` reads and writes the JSON.
  */
 export const escrow = sqliteTable(
   "escrow",
@@ -65,7 +65,7 @@ export const escrow = sqliteTable(
     sequence: integer("sequence").notNull(),
     /** Guards every write: a writer that read an older row aborts. */
     revision: integer("revision").notNull(),
-    /** Version of `render.ts` that made `doc`; an older one is rendered again by the cron, until then when read. */
+    /** Version of `render-record.ts` that made `doc`; an older one is rendered again by the cron, until then when read. */
     docVersion: integer("doc_version").notNull(),
     /** Null: the escrow has ended, and each read renders it. */
     doc: text("doc"),
