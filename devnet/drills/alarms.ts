@@ -6,16 +6,12 @@
  *
  * It exits with 1 if an event does not arrive within two minutes.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { buildWorker } from "../build.ts";
 import { type ApiAccess, ask } from "../client/api.ts";
 import { until } from "../client/wait.ts";
 import { publishScripts } from "../demo/actors/publish.ts";
 import { BUYERS, STRANGER } from "../demo/actors/wallets.ts";
-import { developmentSecrets } from "../secrets.ts";
-import { type Service, startService } from "../service.ts";
+import type { Service } from "../service.ts";
+import { runDrill } from "./run-drill.ts";
 
 const CRON_EVERY_MS = 60_000;
 const LIMIT_MS = 120_000;
@@ -47,25 +43,8 @@ const CAUSES: Record<Kind, (service: Service, admin: ApiAccess) => Promise<unkno
   },
 };
 
-const folder = mkdtempSync(join(tmpdir(), "alarm-drill-"));
 let isLate = false;
-try {
-  const { path: bundle } = await buildWorker(folder);
-  const variables = developmentSecrets(join(folder, ".dev.vars"));
-  const service = await startService({
-    variables,
-    bundle,
-    cronEveryMs: CRON_EVERY_MS,
-    log: () => undefined,
-  });
-  try {
-    await drill(service, { url: service.url, token: variables.ADMIN_KEY });
-  } finally {
-    await service.close();
-  }
-} finally {
-  rmSync(folder, { recursive: true, force: true });
-}
+await runDrill({ cronEveryMs: CRON_EVERY_MS, log: () => undefined }, drill);
 process.exitCode = isLate ? 1 : 0;
 
 async function drill(service: Service, admin: ApiAccess): Promise<void> {

@@ -9,19 +9,16 @@
  * message. The drill exits with 1 if anything is wrong.
  */
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { D1Database } from "@cloudflare/workers-types";
-import { buildWorker } from "../build.ts";
+import pMap from "p-map";
 import { type ApiAccess, ask, askPlainly, Refused } from "../client/api.ts";
 import { until } from "../client/wait.ts";
 import { publishScripts } from "../demo/actors/publish.ts";
 import { type Bought, buyJob } from "../demo/trade.ts";
-import { developmentSecrets } from "../secrets.ts";
-import { type Service, startService } from "../service.ts";
+import type { Service } from "../service.ts";
 import { locksOnChain, signatureOf } from "./evidence.ts";
+import { runDrill } from "./run-drill.ts";
 import { openStalls } from "./trader.ts";
 
 const PURCHASES = 50;
@@ -48,20 +45,7 @@ function expect(what: string, isSo: boolean, found: unknown): void {
 /** What the service answered, counted by status and code. */
 const answers = new Map<string, number>();
 
-const folder = mkdtempSync(join(tmpdir(), "full-drill-"));
-try {
-  const { path: bundle } = await buildWorker(folder);
-  const variables = developmentSecrets(join(folder, ".dev.vars"));
-  const log = () => undefined;
-  const service = await startService({ variables, bundle, hasActors: true, log });
-  try {
-    await drill(service, { url: service.url, token: variables.ADMIN_KEY });
-  } finally {
-    await service.close();
-  }
-} finally {
-  rmSync(folder, { recursive: true, force: true });
-}
+await runDrill({ hasActors: true, log: () => undefined }, drill);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
 async function drill(service: Service, admin: ApiAccess): Promise<void> {
@@ -73,14 +57,11 @@ async function drill(service: Service, admin: ApiAccess): Promise<void> {
   await ask(admin, "POST", "/webhooks", { url: `${receiver.url}${INBOX}`, Events });
 
   const bought: Bought[] = [];
-  let begun = 0;
-  const buyAll = async () => {
-    while (begun < PURCHASES) {
-      const stall = stalls[begun++ % stalls.length];
-      if (stall) bought.push(await buyJob(admin, stall, askUntilRoom));
-    }
+  const orders = Array.from({ length: PURCHASES }, (_, i) => stalls[i % stalls.length]);
+  const buyAt = async (stall: (typeof orders)[number]) => {
+    if (stall) bought.push(await buyJob(admin, stall, askUntilRoom));
   };
-  const buying = Promise.all(Array.from({ length: BUYERS }, buyAll));
+  const buying = pMap(orders, buyAt, { concurrency: BUYERS });
   const polling = pollAll(admin);
 
   const isPartlyBought = () => bought.length >= PURCHASES_BEFORE;

@@ -8,12 +8,8 @@
  * The drill prints its progress, and exits with 1 if anything disagrees. The wallets' halt takes
  * eight minutes more than the given ones.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { buildWorker } from "../build.ts";
 import { type ApiAccess, ask, Refused } from "../client/api.ts";
 import { until } from "../client/wait.ts";
 import { publishScripts } from "../demo/actors/publish.ts";
@@ -24,11 +20,11 @@ import { buy, createPayer, type Purchase } from "../demo/x402/buyer.ts";
 import { PAYEE } from "../demo/x402/resource.ts";
 import { dollarsOf } from "../evm/money.ts";
 import { EvmUnavailable } from "../evm/node.ts";
-import { developmentSecrets } from "../secrets.ts";
-import { type Service, startService, type X402Scene } from "../service.ts";
+import type { Service, X402Scene } from "../service.ts";
 import { saveDatabase } from "./database.ts";
 import { differences, factsOf, heldAt, locksOnChain, signatureOf, tokensAt } from "./evidence.ts";
 import { followAnew } from "./follow-anew.ts";
+import { runDrill } from "./run-drill.ts";
 import { openStalls, register, type Stall, type Transferred, transfer } from "./trader.ts";
 
 const MINUTE_MS = 60_000;
@@ -73,33 +69,22 @@ interface Books {
   agents: Map<string, number>;
 }
 
-const folder = mkdtempSync(join(tmpdir(), "restore-drill-"));
 const lines: string[] = [];
-try {
-  const { path: bundle } = await buildWorker(folder);
-  const variables = developmentSecrets(join(folder, ".dev.vars"));
-  const service = await startService({
-    variables,
-    bundle,
-    hasActors: true,
-    begins: Date.now() - HISTORY_MS,
-    log: (line) => lines.push(line),
-  });
-  try {
-    await drill(service, { url: service.url, token: variables.ADMIN_KEY });
-  } catch (error) {
+const options = {
+  hasActors: true,
+  begins: Date.now() - HISTORY_MS,
+  log: (line: string) => lines.push(line),
+};
+await runDrill(options, (...scene) =>
+  drill(...scene).catch((error: unknown) => {
     for (const line of lines.filter((one) => one.includes('"request.failed"'))) console.log(line);
     throw error;
-  } finally {
-    await service.close();
-  }
-} finally {
-  rmSync(folder, { recursive: true, force: true });
-}
+  }),
+);
 say(problems.length === 0 ? "the drill went well" : `${problems.length} things are wrong`);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
-async function drill(service: Service, admin: ApiAccess): Promise<void> {
+async function drill(service: Service, admin: ApiAccess, folder: string): Promise<void> {
   const { chain, host } = service;
   publishScripts(chain);
   registerAgents(chain, service.agents);
@@ -158,7 +143,7 @@ async function drill(service: Service, admin: ApiAccess): Promise<void> {
   say(`all is done again after ${Math.round((Date.now() - restoredAt) / 1000)} s`);
   expect("the wallets noticed, and stopped", halted > 0, "no wallet.halted in the log");
   check(service, books);
-  await compare(service, admin, stalls);
+  await compare(service, admin, stalls, folder);
 }
 
 /** Each stall buys a job, pays somebody and delivers every second of its jobs. */
@@ -246,7 +231,12 @@ function check({ chain }: Service, { bought, transferred, agents }: Books): void
 }
 
 /** Compares the records with those of a service that has read the whole chain again. */
-async function compare(service: Service, admin: ApiAccess, stalls: readonly Stall[]) {
+async function compare(
+  service: Service,
+  admin: ApiAccess,
+  stalls: readonly Stall[],
+  folder: string,
+) {
   const fresh = await followAnew(folder, service.provider, stalls);
   try {
     let found: string[] = [];

@@ -1,3 +1,4 @@
+import pMap from "p-map";
 import { ENV_ADMIN_ID } from "../../api-keys/find-key.ts";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { openDb } from "../../db/client.ts";
@@ -43,20 +44,15 @@ export async function sendDirectly(
   );
   const options = await readSendOptions(env);
   const received: string[] = [];
-  const waiting = [...receivers];
-  const runConnection = async () => {
-    for (let row = waiting.shift(); row; row = waiting.shift())
-      try {
-        const attempt = await sendEvent(await openReceiver(env, row, Date.now()), event, options);
-        if (attempt.result === "delivered") received.push(row.id);
-      } catch (error) {
-        log("error", "delivery.failed", {
-          endpoint: row.id,
-          eventId: event.id,
-          error: String(error),
-        });
-      }
+  const send = async (row: SealedReceiver) => {
+    try {
+      const attempt = await sendEvent(await openReceiver(env, row, Date.now()), event, options);
+      if (attempt.result === "delivered") received.push(row.id);
+    } catch (error) {
+      const detail = { endpoint: row.id, eventId: event.id, error: String(error) };
+      log("error", "delivery.failed", detail);
+    }
   };
-  await Promise.all(Array.from({ length: MAX_CONCURRENT_FETCHES }, runConnection));
+  await pMap(receivers, send, { concurrency: MAX_CONCURRENT_FETCHES });
   return received;
 }
