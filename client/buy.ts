@@ -148,9 +148,14 @@ function requireWithin(
 ): void {
   const sum = (funds: readonly Schemas["Funds"][], unit: string) =>
     funds.reduce((total, one) => (one.unit === unit ? total + BigInt(one.amount) : total), 0n);
-  for (const { unit } of price)
-    if (sum(price, unit) > sum(atMost, unit))
-      throw new RangeError(`the price is ${sum(price, unit)} of "${unit}", which is too much`);
+  for (const { unit } of price) {
+    const [asked, limit] = [sum(price, unit), sum(atMost, unit)];
+    const name = unit === "" ? 'the native coin (unit "")' : unit;
+    if (asked > limit)
+      throw new RangeError(
+        `The price is ${asked} of ${name}, but atMost allows ${limit}: raise it, or do not buy`,
+      );
+  }
 }
 
 async function resolve(

@@ -17,7 +17,9 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("buy at %s", (type) => {
     const order = { network: "Preprod", quote, identifierFromPurchaser, inputHash } as const;
 
     const cheap = { ...order, atMost: [{ unit: "", amount: "4999999" }] };
-    await expect(buy(client, cheap)).rejects.toThrow("the price is 5000000");
+    await expect(buy(client, cheap)).rejects.toThrow(
+      'The price is 5000000 of the native coin (unit ""), but atMost allows 4999999: raise it, or do not buy',
+    );
     expect(await fixture.purchases()).toEqual([]);
     const other = { ...order, inputHash: "00".repeat(32), atMost: FIXED };
     await expect(buy(client, other)).rejects.toMatchObject({ status: 400 });
