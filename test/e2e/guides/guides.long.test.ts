@@ -35,11 +35,11 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
     const [state, identifier] = (await blocks.output(read, { env: { ID } })).trim().split(" ");
     return state === "RegistrationConfirmed" && identifier;
   };
-  const AGENT = await until(readAgent, { what: "the registration", limitMs: WAIT_MS });
+  const AGENT_IDENTIFIER = await until(readAgent, { what: "the registration", limitMs: WAIT_MS });
   const seller = { SERVICE_TOKEN: tokenOf(await blocks.output(sellersKey)) };
   const [server] = blocksOf(SELLERS, "ts");
   const shop = blocks.start(commandOf(SELLERS, "seller.mts"), {
-    env: { ...seller, AGENT, PORT },
+    env: { ...seller, AGENT_IDENTIFIER, PORT },
     files: { "seller.mts": server },
   });
   const AGENT_URL = `http://127.0.0.1:${PORT}`;
@@ -69,7 +69,7 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   const TotalPending = { Units: [{ unit: "", gross: "5000000" }] };
   for (const [block, env] of [
     [spending, buyer],
-    [income, { ...seller, AGENT }],
+    [income, { ...seller, AGENT_IDENTIFIER }],
   ] as const)
     expect(JSON.parse(await blocks.output(block, { env })).data).toMatchObject({ TotalPending });
 
@@ -77,7 +77,7 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   await stop(shop);
   const [pythonServer] = blocksOf(SELLERS, "python");
   const other = blocks.start(commandOf(SELLERS, "seller.py"), {
-    env: { ...seller, AGENT, PORT },
+    env: { ...seller, AGENT_IDENTIFIER, PORT },
     files: { "seller.py": pythonServer },
   });
   await vi.waitUntil(request, { timeout: WAIT_MS, interval: 100 });
