@@ -20,7 +20,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findChromium, launch } from "../../devnet/client/console.ts";
 import { type Host, startHost } from "../../devnet/host.ts";
 import { machinePath, root } from "./copies.ts";
-import { blocksOf, GUIDES } from "./guides/blocks.ts";
+import { blocksOf, commandOf, GUIDES } from "./guides/blocks.ts";
 import { PackedClient } from "./packed-client.ts";
 
 const GZIP_LIMIT_BYTES = 10 * 1024;
@@ -28,6 +28,8 @@ const ADMIN_KEY = "test-only-admin-key";
 
 const chromium = findChromium();
 if (!chromium) console.log("no Chromium: the client is not run in a browser");
+/** Guides that name the command which checks the types of a reader's programs. */
+const TYPED_GUIDES = ["first-job.md", "escrow-for-buyers.md", "escrow-for-sellers.md"] as const;
 const hasDeno = spawnSync("deno", ["--version"]).status === 0;
 if (!hasDeno) console.log("no Deno: the client is not run in it");
 
@@ -120,7 +122,7 @@ describe("agent-payment-service-client, packed", () => {
 
   it("has types that the programs of the guides pass", () => {
     // Beside the client, the programs use these.
-    for (const name of ["@types", "@hono", "hono"])
+    for (const name of ["@types", "@hono", "hono", ".bin"])
       symlinkSync(join(root, "node_modules", name), join(project, "node_modules", name));
     const compilerOptions = {
       module: "nodenext",
@@ -133,13 +135,21 @@ describe("agent-payment-service-client, packed", () => {
     };
     const programs = [...GUIDES, "first-job.md" as const].flatMap((guide) => blocksOf(guide, "ts"));
     const files = programs.map(({ name, language, code }) => {
-      const file = `${name.replace(/\W/g, "-")}.${language}`;
+      const file = `${name.replace(/\W/g, "-")}.m${language}`;
       write(file, code);
       return file;
     });
     expect(files).not.toEqual([]);
     write("tsconfig.json", { compilerOptions, files });
     run(project, process.execPath, join(root, "node_modules/typescript/bin/tsc"), "-p", project);
+
+    rmSync(join(project, "tsconfig.json"));
+    const commands = new Set(TYPED_GUIDES.map((guide) => commandOf(guide, "*.mts").code));
+    const [check = "", ...others] = commands;
+    expect(others).toEqual([]);
+    expect(run(project, "sh", "-c", check)).toBe("");
+    write("wrong.mts", PROGRAM.replace("canAdmin", "canFly"));
+    expect(() => run(project, "sh", "-c", check)).toThrow();
   });
 
   it("runs in Node, also in that of the machine", () => {
