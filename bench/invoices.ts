@@ -1,5 +1,4 @@
 /** What making one invoice costs: CPU of workerd for the whole request, D1 included. */
-import { DOC_VERSION } from "../src/escrow/store/render-record.ts";
 import {
   type BenchContext,
   type BenchService,
@@ -95,28 +94,24 @@ async function measure(service: BenchService, { name, lines, rounds }: Case): Pr
  * the sync.
  */
 async function insertPayments({ host }: BenchService, buyerVkey: string, count: number) {
-  const state = JSON.stringify({
-    lock: { buyerVkey },
-    withdrawnForSeller: [],
-    transaction: { blockTime: IN_MONTH_S },
-  });
-  const terms = Array.from({ length: count }, (_, index) => ({
+  const payments = Array.from({ length: count }, (_, index) => ({
     agentIdentifier: index.toString(16).padStart(60, "a"),
-    buyerVkey,
-    sellerVkey: SELLER_VKEY,
-    unlockTime: "0",
     funds: [{ unit: "", amount: String(1_000_000 + index) }],
   }));
   await host.d1
     .prepare(
       `INSERT INTO escrow (id, side, network, source_id, source_type, contract_address, policy_id,
-         blockchain_identifier, identifier_hash, requested_by_id, terms, state, on_chain_state,
-         created_at, updated_at, chain_changed_at, action_changed_at, changed_at, sequence, revision,
-         doc_version, doc, requested_action)
+         blockchain_identifier, identifier_hash, requested_by_id, agent_identifier, pricing_type,
+         input_hash, pay_by_time, submit_result_time, unlock_time, external_dispute_unlock_time,
+         buyer_vkey, seller, seller_vkey, funds, on_chain_state, result_hash, buyer_cooldown,
+         seller_cooldown, buyer_fees, seller_fees, withdrawn_for_seller, withdrawn_for_buyer, lock,
+         block_time, created_at, updated_at, chain_changed_at, action_changed_at, changed_at, sequence, revision,
+         requested_action)
        SELECT ?1 || key, 'payment', 'Preprod', 'bench', 'Web3ChainV1', '', '', '', ?1 || key, '',
-         value, ?2, 'Withdrawn', 0, 0, 0, 0, 0, 0, 0, ?3, '{}', 'None'
-       FROM json_each(?4)`,
+         value->>'agentIdentifier', 'Fixed', '', '0', '0', '0', '0', ?1, '', ?2, value->'funds',
+         'Withdrawn', '', '0', '0', '0', '0', '[]', '[]', '{}', ?4, 0, 0, 0, 0, 0, 0, 0, 'None'
+       FROM json_each(?3)`,
     )
-    .bind(buyerVkey, state, DOC_VERSION, JSON.stringify(terms))
+    .bind(buyerVkey, SELLER_VKEY, JSON.stringify(payments), IN_MONTH_S)
     .run();
 }

@@ -99,14 +99,42 @@ CREATE TABLE `escrow` (
 	`source_id` text NOT NULL,
 	`source_type` text NOT NULL,
 	`contract_address` text NOT NULL,
-	`policy_id` text NOT NULL,
-	`blockchain_identifier` text NOT NULL,
+	`policy_id` blob NOT NULL,
+	`blockchain_identifier` blob NOT NULL,
 	`identifier_hash` text NOT NULL,
 	`requested_by_id` text NOT NULL,
-	`terms` text NOT NULL,
-	`state` text NOT NULL,
+	`is_requested` integer,
+	`agent_identifier` blob NOT NULL,
+	`agent_name` text,
+	`pricing_type` text NOT NULL,
+	`input_hash` blob NOT NULL,
+	`pay_by_time` text NOT NULL,
+	`submit_result_time` text NOT NULL,
+	`unlock_time` text NOT NULL,
+	`external_dispute_unlock_time` text NOT NULL,
+	`collateral_return` text,
+	`buyer` text,
+	`buyer_vkey` text,
+	`seller` text NOT NULL,
+	`seller_vkey` text NOT NULL,
+	`buyer_return_address` text,
+	`seller_return_address` text,
+	`funds` text NOT NULL,
+	`wallet_ids` text,
 	`on_chain_state` text,
 	`utxo` text,
+	`result_hash` blob NOT NULL,
+	`buyer_cooldown` text NOT NULL,
+	`seller_cooldown` text NOT NULL,
+	`buyer_fees` text NOT NULL,
+	`seller_fees` text NOT NULL,
+	`withdrawn_for_seller` text NOT NULL,
+	`withdrawn_for_buyer` text NOT NULL,
+	`settled` text,
+	`lock` text,
+	`transaction_hash` text,
+	`block_time` integer,
+	`had_mismatch` integer,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
 	`last_checked_at` integer,
@@ -115,17 +143,17 @@ CREATE TABLE `escrow` (
 	`changed_at` integer NOT NULL,
 	`sequence` integer NOT NULL,
 	`revision` integer NOT NULL,
-	`doc_version` integer NOT NULL,
-	`doc` text,
-	`output` text,
+	`output_length` integer,
 	`requested_action` text NOT NULL,
 	`error_type` text,
 	`intent` text,
-	`pending_transaction` text,
+	`pending_hash` text,
 	`error` text,
 	`expired_at` integer,
 	`charge` text,
-	`wallet` text,
+	`wallet_id` text,
+	`wallet_vkey` text,
+	`wallet_address` text,
 	`wallet_removed` integer,
 	`due_at` integer,
 	`deadline` integer,
@@ -134,40 +162,55 @@ CREATE TABLE `escrow` (
 --> statement-breakpoint
 CREATE INDEX `escrow_chain_changed` ON `escrow` (`side`,`network`,`source_type`,`chain_changed_at`,`id`);--> statement-breakpoint
 CREATE INDEX `escrow_contract_chain_changed` ON `escrow` (`side`,`network`,`contract_address`,`source_type`,`chain_changed_at`,`id`);--> statement-breakpoint
-CREATE INDEX `escrow_wallet_chain_changed` ON `escrow` ((wallet->>'id'),`side`,`network`,`source_type`,`chain_changed_at`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_wallet_chain_changed` ON `escrow` (`wallet_id`,`side`,`network`,`source_type`,`chain_changed_at`,`id`);--> statement-breakpoint
 CREATE INDEX `escrow_action_changed` ON `escrow` (`side`,`network`,`source_type`,`action_changed_at`,`id`);--> statement-breakpoint
 CREATE INDEX `escrow_contract_action_changed` ON `escrow` (`side`,`network`,`contract_address`,`source_type`,`action_changed_at`,`id`);--> statement-breakpoint
-CREATE INDEX `escrow_wallet_action_changed` ON `escrow` ((wallet->>'id'),`side`,`network`,`source_type`,`action_changed_at`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_wallet_action_changed` ON `escrow` (`wallet_id`,`side`,`network`,`source_type`,`action_changed_at`,`id`);--> statement-breakpoint
 CREATE INDEX `escrow_changed` ON `escrow` (`side`,`network`,`source_type`,`changed_at`,`id`);--> statement-breakpoint
 CREATE INDEX `escrow_contract_changed` ON `escrow` (`side`,`network`,`contract_address`,`source_type`,`changed_at`,`id`);--> statement-breakpoint
-CREATE INDEX `escrow_wallet_changed` ON `escrow` ((wallet->>'id'),`side`,`network`,`source_type`,`changed_at`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_wallet_changed` ON `escrow` (`wallet_id`,`side`,`network`,`source_type`,`changed_at`,`id`);--> statement-breakpoint
 CREATE INDEX `escrow_newest` ON `escrow` (`side`,`network`,`source_type`,`id`);--> statement-breakpoint
 CREATE INDEX `escrow_contract_newest` ON `escrow` (`side`,`network`,`contract_address`,`source_type`,`id`);--> statement-breakpoint
 CREATE INDEX `escrow_state_newest` ON `escrow` (`side`,`network`,`on_chain_state`,`source_type`,`id`);--> statement-breakpoint
-CREATE INDEX `escrow_wallet_newest` ON `escrow` ((wallet->>'id'),`side`,`network`,`source_type`,`id`);--> statement-breakpoint
-CREATE INDEX `escrow_agent_newest` ON `escrow` (`side`,`network`,terms->>'agentIdentifier',`source_type`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_wallet_newest` ON `escrow` (`wallet_id`,`side`,`network`,`source_type`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_agent_newest` ON `escrow` (`side`,`network`,`agent_identifier`,`source_type`,`id`);--> statement-breakpoint
 CREATE INDEX `escrow_needs_person` ON `escrow` (`side`,`network`,`source_type`,`id`) WHERE error_type IS NOT NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX `escrow_identifier` ON `escrow` (`identifier_hash`,`side`,`source_id`);--> statement-breakpoint
-CREATE INDEX `escrow_utxo` ON `escrow` (`source_id`,`utxo`);--> statement-breakpoint
+CREATE INDEX `escrow_utxo` ON `escrow` (`source_id`,`utxo`) WHERE utxo IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `escrow_initiated` ON `escrow` (`source_id`) WHERE requested_action GLOB '*Initiated';--> statement-breakpoint
-CREATE INDEX `escrow_due` ON `escrow` (`network`,wallet->>'vkey',`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `escrow_due` ON `escrow` (`network`,`wallet_vkey`,`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `escrow_intent` ON `escrow` (`network`,`id`) WHERE intent IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `escrow_deadline` ON `escrow` (`source_id`,`deadline`) WHERE deadline IS NOT NULL;--> statement-breakpoint
-CREATE INDEX `escrow_unlocked` ON `escrow` (`source_id`,CAST(terms->>'payByTime' AS INTEGER)) WHERE on_chain_state IS NULL AND expired_at IS NULL;--> statement-breakpoint
+CREATE INDEX `escrow_unlocked` ON `escrow` (`source_id`,CAST(pay_by_time AS INTEGER)) WHERE on_chain_state IS NULL AND expired_at IS NULL;--> statement-breakpoint
 CREATE INDEX `escrow_held` ON `escrow` (`network`,`id`) WHERE charge = 'held' AND expired_at IS NOT NULL;--> statement-breakpoint
-CREATE INDEX `escrow_bulky` ON `escrow` (`network`,`source_id`) WHERE length(output) > 8000;--> statement-breakpoint
+CREATE INDEX `escrow_bulky` ON `escrow` (`network`,`source_id`) WHERE output_length > 8000;--> statement-breakpoint
 CREATE INDEX `escrow_unfinished` ON `escrow` (`source_id`) WHERE CASE WHEN on_chain_state IS NULL THEN expired_at IS NULL
   ELSE on_chain_state NOT IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn') END;--> statement-breakpoint
 CREATE INDEX `escrow_wallet_removed` ON `escrow` (`source_id`) WHERE wallet_removed IS NOT NULL;--> statement-breakpoint
-CREATE INDEX `escrow_ended` ON `escrow` (`side`,`network`,(state->'transaction'->>'blockTime')) WHERE on_chain_state IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn');--> statement-breakpoint
-CREATE INDEX `escrow_agent_ended` ON `escrow` (`side`,`network`,terms->>'agentIdentifier',(state->'transaction'->>'blockTime')) WHERE on_chain_state IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn');--> statement-breakpoint
-CREATE INDEX `escrow_billed` ON `escrow` (`network`,(state->'lock'->>'buyerVkey'),(CASE on_chain_state WHEN 'ResultSubmitted' THEN CAST(terms->>'unlockTime' AS INTEGER) ELSE (state->'transaction'->>'blockTime') * 1000 END)) WHERE side = 'payment' AND on_chain_state IN ('Withdrawn', 'ResultSubmitted', 'DisputedWithdrawn');--> statement-breakpoint
+CREATE INDEX `escrow_ended` ON `escrow` (`side`,`network`,`block_time`) WHERE on_chain_state IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn');--> statement-breakpoint
+CREATE INDEX `escrow_agent_ended` ON `escrow` (`side`,`network`,`agent_identifier`,`block_time`) WHERE on_chain_state IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn');--> statement-breakpoint
+CREATE INDEX `escrow_billed` ON `escrow` (`network`,(CASE WHEN lock IS NULL THEN NULL
+  WHEN lock->>'buyerVkey' IS NULL THEN buyer_vkey ELSE lock->>'buyerVkey' END),(CASE on_chain_state WHEN 'ResultSubmitted' THEN CAST(unlock_time AS INTEGER) ELSE block_time * 1000 END)) WHERE side = 'payment' AND on_chain_state IN ('Withdrawn', 'ResultSubmitted', 'DisputedWithdrawn');--> statement-breakpoint
 CREATE TABLE `escrow_action` (
 	`record_id` text NOT NULL,
 	`id` text NOT NULL,
 	`tx_hash` text,
-	`doc` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`requested_action` text NOT NULL,
+	`error_type` text,
+	`error_note` text,
 	PRIMARY KEY(`record_id`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `escrow_open` (
+	`id` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`revision` integer NOT NULL,
+	`doc_version` integer NOT NULL,
+	`doc` text NOT NULL,
+	`output` text,
+	`pending_transaction` text
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `escrow_request` (
@@ -186,12 +229,17 @@ CREATE TABLE `escrow_transaction` (
 	`tx_hash` text NOT NULL,
 	`id` text NOT NULL,
 	`status` text NOT NULL,
-	`fields` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`fees` text,
+	`block_height` integer,
+	`block_time` integer,
+	`previous_on_chain_state` text,
+	`new_on_chain_state` text,
 	`intent` text,
 	PRIMARY KEY(`record_id`, `tx_hash`)
-);
+) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `escrow_transaction_newest` ON `escrow_transaction` (`record_id`,`id`);--> statement-breakpoint
 CREATE TABLE `escrow_undo` (
 	`source_id` text NOT NULL,
 	`block_height` integer NOT NULL,
@@ -545,8 +593,8 @@ CREATE TABLE `wallet_transaction` (
 );
 --> statement-breakpoint
 CREATE INDEX `wallet_transaction_open` ON `wallet_transaction` (`network`,`wallet_vkey`,`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
-CREATE INDEX `wallet_transaction_newest` ON `wallet_transaction` (`network`,`created_at`,`hash`);--> statement-breakpoint
-CREATE INDEX `wallet_transaction_of_wallet` ON `wallet_transaction` (`network`,`wallet_vkey`,`created_at`,`hash`);--> statement-breakpoint
+CREATE INDEX `wallet_transaction_newest` ON `wallet_transaction` (`network`,`created_at`);--> statement-breakpoint
+CREATE INDEX `wallet_transaction_of_wallet` ON `wallet_transaction` (`network`,`wallet_vkey`,`created_at`);--> statement-breakpoint
 CREATE TABLE `wallet_transaction_content` (
 	`hash` text PRIMARY KEY NOT NULL,
 	`content` text NOT NULL,

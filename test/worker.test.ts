@@ -82,7 +82,15 @@ async function rest(): Promise<void> {
 
 /** Every row that a sync writes, ids and stamps included. */
 async function rows(): Promise<unknown> {
-  const tables = ["escrow", "escrow_transaction", "escrow_undo", "escrow_action", "event", "clock"];
+  const tables = [
+    "escrow",
+    "escrow_transaction",
+    "escrow_open",
+    "escrow_undo",
+    "escrow_action",
+    "event",
+    "clock",
+  ];
   const read = await env.DB.batch(tables.map((name) => env.DB.prepare(`SELECT * FROM ${name}`)));
   const { position, complete } = await cursor();
   return { tables: read.map(({ results }) => results), position, complete };

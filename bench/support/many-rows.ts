@@ -8,8 +8,9 @@ export const GROWING = {
   audit: "TRUE",
   dispute_proposal: "state NOT IN ('Collecting', 'SettleRequested')",
   escrow: `on_chain_state IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn') AND intent IS NULL
-    AND pending_transaction IS NULL AND error IS NULL AND deadline IS NULL`,
+    AND pending_hash IS NULL AND error IS NULL AND deadline IS NULL`,
   escrow_action: "TRUE",
+  escrow_open: "TRUE",
   escrow_request: "TRUE",
   escrow_transaction: "TRUE",
   event: "TRUE",
@@ -44,7 +45,6 @@ const TEXTS: Record<string, string> = {
     blockchain_identifier: "''",
     doc: "iif(doc IS NULL, NULL, '{}')",
     data: "'{}'",
-    fields: "'{}'",
   },
   ...{ before: "NULL", cbor: "NULL", attempt_log: "NULL" },
 };

@@ -1,5 +1,7 @@
 /** D1 rows that a diff page reads as the table grows, for every combination of its filters. */
+import { getTableColumns } from "drizzle-orm";
 import { PAYMENT_SOURCE_TYPES } from "../../src/chain/network.ts";
+import { escrow } from "../../src/escrow/store/tables.ts";
 import { type PageStart, pageStarts, rowsReadBy } from "./pages.ts";
 import { CONTRACTS, loadRecords } from "./records.ts";
 import { type BenchContext, startBenchService } from "./service.ts";
@@ -90,6 +92,19 @@ function firstMiddleLast(starts: PageStart[], limit: number): PageStart[] {
   });
 }
 
+const ESCROW_COLUMN_NAMES = Object.values(getTableColumns(escrow)).map(({ name }) => name);
+
+/** SQL of the columns that a copy has otherwise. */
+const COPIED: Record<string, string> = {
+  id: "id || '-' || n",
+  blockchain_identifier: "''",
+  identifier_hash: "identifier_hash || '-' || n",
+  utxo: "utxo || n",
+  chain_changed_at: "chain_changed_at + n * ms",
+  action_changed_at: "action_changed_at + n * ms",
+  changed_at: "changed_at + n * ms",
+};
+
 /**
  * Copies every record, each copy changed after those before it. The text of the copies is cut to
  * nothing: what a row holds does not count, only that it is there.
@@ -99,15 +114,17 @@ async function multiplyRecords(d1: D1Database, copies: number): Promise<void> {
     .prepare(
       `WITH RECURSIVE copy (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copy WHERE n < ?),
          span AS (SELECT max(chain_changed_at) - min(chain_changed_at) + 1 AS ms FROM escrow)
-       INSERT INTO escrow (id, side, network, source_id, source_type, contract_address, policy_id,
-         blockchain_identifier, identifier_hash, requested_by_id, terms, state, on_chain_state,
-         utxo, created_at, updated_at, last_checked_at, chain_changed_at, action_changed_at,
-         changed_at, sequence, revision, doc_version, doc, requested_action)
-       SELECT id || '-' || n, side, network, source_id, source_type, contract_address, policy_id,
-         '', identifier_hash || '-' || n, requested_by_id, '{}', '{}', on_chain_state, utxo || n,
-         created_at, updated_at, last_checked_at, chain_changed_at + n * ms,
-         action_changed_at + n * ms, changed_at + n * ms, sequence, revision, doc_version, '{}', requested_action
+       INSERT INTO escrow (${ESCROW_COLUMN_NAMES.join()})
+       SELECT ${ESCROW_COLUMN_NAMES.map((name) => COPIED[name] ?? name).join()}
        FROM escrow, copy, span`,
+    )
+    .bind(copies)
+    .run();
+  await d1
+    .prepare(
+      `WITH RECURSIVE copy (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copy WHERE n < ?)
+       INSERT INTO escrow_open (id, network, revision, doc_version, doc)
+       SELECT id || '-' || n, network, revision, doc_version, '{}' FROM escrow_open, copy`,
     )
     .bind(copies)
     .run();

@@ -1,18 +1,23 @@
+/** A function of D1 takes at most 32 arguments. */
+const MAX_ARGUMENTS = 32;
+
 /**
- * SQL of a row's columns as one JSON text, for a query that needs only a few of its rows whole. An
- * array, since a function of D1 takes 32 arguments.
+ * SQL of a row's columns as one JSON text, for a query that needs only a few of its rows whole. It is an
+ * array of arrays, each of as many columns as a function takes.
  *
  * @param columns - comma separated
  */
 export function jsonRowSql(columns: string): string {
-  return `json_array(${splitColumns(columns)
-    .map(({ sql }) => sql)
-    .join(", ")})`;
+  const all = splitColumns(columns).map(({ sql }) => sql);
+  const arrays = Array.from({ length: Math.ceil(all.length / MAX_ARGUMENTS) }, (_, i) =>
+    all.slice(i * MAX_ARGUMENTS, (i + 1) * MAX_ARGUMENTS),
+  );
+  return `json_array(${arrays.map((some) => `json_array(${some.join(", ")})`).join(", ")})`;
 }
 
 /** The row from `jsonRowSql` of the same columns, by their aliases or by their names without table aliases. */
 export function parseJsonRow<Row>(columns: string, json: string): Row {
-  const values = JSON.parse(json) as unknown[];
+  const values = (JSON.parse(json) as unknown[][]).flat();
   const row: Record<string, unknown> = {};
   for (const [i, { name }] of splitColumns(columns).entries()) row[name] = values[i];
   return row as Row;
@@ -29,10 +34,22 @@ const splitBefore = new Map<string, readonly Column[]>();
 function splitColumns(columns: string): readonly Column[] {
   const known = splitBefore.get(columns);
   if (known) return known;
-  const split = columns.split(",").map((column) => {
-    const [sql = "", alias] = column.trim().split(/ AS /i);
+  const split = splitOutsideParentheses(columns).map((column) => {
+    const [, sql = "", alias] = /^(.*?)(?: AS (\w+))?$/is.exec(column.trim()) ?? [];
     return { sql, name: alias ?? sql.replace(/^\w+\./, "") };
   });
   splitBefore.set(columns, split);
   return split;
+}
+
+function splitOutsideParentheses(columns: string): string[] {
+  const parts = [""];
+  let depth = 0;
+  for (const token of columns.split(/([(),])/)) {
+    if (token === "(") depth++;
+    if (token === ")") depth--;
+    if (token === "," && depth === 0) parts.push("");
+    else parts.push(parts.pop() + token);
+  }
+  return parts;
 }

@@ -1,17 +1,16 @@
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { log } from "../log.ts";
 import { type Database, openDb, statement } from "./client.ts";
-import { jsonRowSql } from "./json-row.ts";
 
 /** Documents that a table keeps, and how each is rendered from its row. */
 export interface DocumentTable {
-  /** Has `id`, `network`, `revision`, `doc` (null: not stored) and `doc_version`. */
+  /** Has `id`, `network`, `revision`, `doc` and `doc_version`. */
   table: string;
   /** Version of `render`: raised whenever its text changes. */
   version: number;
-  /** All that a document is rendered from, comma separated. */
-  columns: string;
-  /** @param row - `jsonRowSql` of the columns */
+  /** SQL of all that a document is rendered from. */
+  row: string;
+  /** @param row - the value of that SQL */
   render(row: string): string;
 }
 
@@ -129,15 +128,15 @@ function createProgress(version: number): RenderProgress {
   return { version, passes: 0, after: null, rendered: 0 };
 }
 
-/** The rows after one; `outdated` is null of those whose document is of this version or a later, or is not stored. */
+/** The rows after one; `outdated` is null of those whose document is of this version or a later. */
 function loadNextRows(
   database: Database,
   network: Network,
-  { table, version, columns }: DocumentTable,
+  { table, version, row }: DocumentTable,
   after: string,
 ): Promise<{ id: string; revision: number; outdated: string | null }[]> {
   return database.all(
-    `SELECT id, revision, iif(doc_version < ? AND doc IS NOT NULL, ${jsonRowSql(columns)}, NULL) AS outdated
+    `SELECT id, revision, iif(doc_version < ?, ${row}, NULL) AS outdated
      FROM ${table} WHERE network = ? AND id > ? ORDER BY id LIMIT ${BATCH_SIZE}`,
     version,
     network,

@@ -39,7 +39,7 @@ export async function requireNoOpenTransactions(
   if (wallets.length === 0) return;
   // Indexes: `escrow_initiated`, `transfer_wallet` and the key of `wallet_task`.
   const rows = await database.all<{ vkey: string }>(
-    `SELECT wallet->>'vkey' AS vkey FROM escrow
+    `SELECT wallet_vkey AS vkey FROM escrow
      WHERE source_id = ?1 AND requested_action GLOB '*Initiated'
      UNION
      SELECT task.wallet_vkey FROM wallet_task AS task

@@ -9,7 +9,7 @@ export async function listTransactions(
   database: Database,
   { network, limit, cursorId, walletVkey, state, from, to }: TransactionQuery,
 ): Promise<TransactionRecord[]> {
-  const { createdAt, hash } = walletTransaction;
+  const { createdAt } = walletTransaction;
   const rows = await database.orm
     .select()
     .from(walletTransaction)
@@ -18,7 +18,7 @@ export async function listTransactions(
         eq(walletTransaction.network, network),
         cursorId === undefined
           ? undefined
-          : sql`(${createdAt}, ${hash}) < (SELECT created_at, hash FROM wallet_transaction
+          : sql`(${createdAt}, rowid) < (SELECT created_at, rowid FROM wallet_transaction
               WHERE hash = ${cursorId})`,
         walletVkey === undefined ? undefined : eq(walletTransaction.walletVkey, walletVkey),
         state && eq(walletTransaction.phase, state),
@@ -26,7 +26,7 @@ export async function listTransactions(
         to === undefined ? undefined : lt(createdAt, to),
       ),
     )
-    .orderBy(desc(createdAt), desc(hash))
+    .orderBy(desc(createdAt), desc(sql`rowid`))
     .limit(limit);
   return rows.map(toTransactionRecord);
 }

@@ -30,13 +30,14 @@ function fire(DB: D1Database = env.DB): Promise<void> {
 async function rows(): Promise<unknown[]> {
   return [
     ...(await openDb(env).all("SELECT * FROM escrow ORDER BY id")),
+    ...(await openDb(env).all("SELECT * FROM escrow_open ORDER BY id")),
     ...(await openDb(env).all("SELECT * FROM registry_entry ORDER BY id")),
   ];
 }
 
 async function outdated(): Promise<number> {
   const [row] = await openDb(env).all<{ n: number }>(
-    `SELECT (SELECT count(*) FROM escrow WHERE doc_version = 0) +
+    `SELECT (SELECT count(*) FROM escrow_open WHERE doc_version = 0) +
        (SELECT count(*) FROM registry_entry WHERE doc_version = 0) AS n`,
   );
   return row?.n ?? 0;
@@ -44,7 +45,7 @@ async function outdated(): Promise<number> {
 
 /** Makes every document one of an older version, as a deployment that raises it finds them. */
 async function age(): Promise<void> {
-  await env.DB.prepare("UPDATE escrow SET doc_version = 0, doc = '{}'").run();
+  await env.DB.prepare("UPDATE escrow_open SET doc_version = 0, doc = '{}'").run();
   await env.DB.prepare("UPDATE registry_entry SET doc_version = 0, doc = '{}'").run();
 }
 
@@ -73,9 +74,9 @@ describe("documents of an older version", () => {
     const lines = info.mock.calls.map(([line]) => JSON.parse(String(line)));
     info.mockRestore();
     expect(lines.filter(({ event }) => event === "records.rendered")).toMatchObject([
-      { table: "escrow", network: "Preprod", rendered: LOCKS * 2 },
+      { table: "escrow_open", network: "Preprod", rendered: LOCKS * 2 },
       { table: "registry_entry", network: "Preprod", rendered: 2 },
-      { table: "escrow", network: "Mainnet", rendered: 0 },
+      { table: "escrow_open", network: "Mainnet", rendered: 0 },
       { table: "registry_entry", network: "Mainnet", rendered: 0 },
     ]);
   });
@@ -100,13 +101,13 @@ describe("documents of an older version", () => {
 
   test("leave a record that is changed meanwhile as it was changed", async () => {
     await age();
-    const change = `UPDATE escrow SET revision = revision + 1, doc = 'newer', doc_version = ${DOC_VERSION}`;
+    const change = `UPDATE escrow_open SET revision = revision + 1, doc = 'newer', doc_version = ${DOC_VERSION}`;
     const d1 = wrapD1(env.DB, async ({ sql }, run) => {
       if (isRendering(sql) && (await outdated()) === LOCKS * 2 + 2) await env.DB.exec(change);
       return run();
     });
     await fire(d1);
-    expect(await openDb(env).all("SELECT DISTINCT doc, doc_version FROM escrow")).toEqual([
+    expect(await openDb(env).all("SELECT DISTINCT doc, doc_version FROM escrow_open")).toEqual([
       { doc: "newer", doc_version: DOC_VERSION },
     ]);
     expect(await outdated()).toBe(0);

@@ -106,7 +106,7 @@ describe("the payments that an invoice covers", () => {
     await ask();
     await env.DB.prepare(
       `UPDATE escrow SET on_chain_state = 'Withdrawn',
-         state = json_set(state, '$.transaction.blockTime', ?) WHERE id = ?`,
+         block_time = ? WHERE id = ?`,
     )
       .bind(day("2025-10-05"), id)
       .run();

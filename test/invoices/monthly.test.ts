@@ -220,7 +220,7 @@ describe("the invoice", () => {
     expect(await billed()).toEqual(["1 × 8.4033613445"]);
     await env.DB.prepare(
       `UPDATE escrow SET on_chain_state = 'Withdrawn',
-         state = json_set(state, '$.transaction.blockTime', ?) WHERE id = ?`,
+         block_time = ? WHERE id = ?`,
     )
       .bind(second("2025-10-05T00:00:00Z"), id)
       .run();

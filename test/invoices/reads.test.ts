@@ -1,5 +1,7 @@
 import { env } from "cloudflare:workers";
+import { getTableColumns } from "drizzle-orm";
 import { beforeEach, describe, expect, it } from "vitest";
+import { escrow } from "../../src/escrow/store/tables.ts";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { ask, BUYER_VKEY, IN_MONTH, MONTH, pay, SELLER_VKEY, send } from "./support.ts";
@@ -73,16 +75,15 @@ describe("the rows in memory", () => {
 
   it("are at most one more than an invoice covers, and then the answer is 409", async () => {
     const [id] = await pay({});
+    const changed: Record<string, string> = {
+      ...{ id: "id || i", identifier_hash: "i" },
+      ...{ chain_changed_at: "i", action_changed_at: "i", changed_at: "i" },
+    };
+    const columns = Object.values(getTableColumns(escrow)).map(({ name }) => name);
     await env.DB.prepare(
       `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20010)
-       INSERT INTO escrow (id, side, network, source_id, source_type, contract_address, policy_id,
-         blockchain_identifier, identifier_hash, requested_by_id, terms, state, on_chain_state,
-         created_at, updated_at, chain_changed_at, action_changed_at, changed_at, sequence, revision,
-         doc_version, doc, requested_action)
-       SELECT id || i, side, network, source_id, source_type, contract_address, policy_id, i, i,
-         requested_by_id, terms, state, on_chain_state, created_at, updated_at, i, i, i, 0, 0,
-         doc_version, '', requested_action
-       FROM escrow, n WHERE id = ?`,
+       INSERT INTO escrow (${columns.join()})
+       SELECT ${columns.map((name) => changed[name] ?? name).join()} FROM escrow, n WHERE id = ?`,
     )
       .bind(id)
       .run();

@@ -1,16 +1,17 @@
 /** The records of one escrow, in a separate database with the service's tables. */
+
 import { expect } from "vitest";
 import { type Database, type Statement, violates } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
-import { jsonRowSql } from "../../src/db/json-row.ts";
 import type { EscrowRecord, Side } from "../../src/escrow/model/escrow-record.ts";
 import { type Intent, nextActionOf, type Step } from "../../src/escrow/model/intent.ts";
 import type { TransactionRecord } from "../../src/escrow/model/transaction-record.ts";
 import { parseUndoData } from "../../src/escrow/model/undo-data.ts";
 import { ChangeSet } from "../../src/escrow/store/change-set.ts";
+import { TRANSACTION_SQL } from "../../src/escrow/store/escrow-row.ts";
 import { loadRecords } from "../../src/escrow/store/load-records.ts";
 import {
-  DOC_OR_OUTDATED_SQL,
+  DOC_OR_ROW_SQL,
   ESCROW_DOCUMENTS,
   readDocument,
   type StoredDocument,
@@ -34,6 +35,7 @@ const WALLET = { id: "wallet-a", vkey: "11".repeat(28), address: "addr_test1wall
 export const TABLES = [
   "escrow",
   "escrow_transaction",
+  "escrow_open",
   "escrow_undo",
   "escrow_action",
   "checkpoint",
@@ -221,7 +223,7 @@ export class EscrowRecords {
     ];
     const ended = this.#model.all<{ id: string | null }>(
       `SELECT intent->>'id' AS id FROM escrow_transaction JOIN escrow_undo USING (record_id, tx_hash)
-         WHERE block_height <= ?1
+         WHERE escrow_undo.block_height <= ?1
        UNION SELECT data->>'$.undo.endedIntent.id' FROM escrow_undo WHERE block_height <= ?1`,
       height,
     );
@@ -261,7 +263,7 @@ export class EscrowRecords {
 
   #shown() {
     const rows = this.#model.all<StoredDocument & { id: string; [column: string]: unknown }>(
-      `SELECT id, ${DOC_OR_OUTDATED_SQL}, chain_changed_at AS chainAt, action_changed_at AS actionAt,
+      `SELECT id, ${DOC_OR_ROW_SQL}, chain_changed_at AS chainAt, action_changed_at AS actionAt,
          changed_at AS at, sequence,
          (SELECT count(*) FROM event WHERE record_id = escrow.id AND kind LIKE '%STATUS_CHANGED')
            AS statusEvents,
@@ -270,11 +272,11 @@ export class EscrowRecords {
        FROM escrow`,
     );
     return new Map(
-      rows.map(({ id, doc, outdated, ...numbers }) => {
-        const text = withConfirmations(readDocument({ doc, outdated }), 0);
+      rows.map(({ id, document, ...numbers }) => {
+        const text = withConfirmations(readDocument({ document }), 0);
         const { onChainState, resultHash, NextAction } = JSON.parse(text);
         const { requestedAction, errorType, errorNote } = NextAction;
-        const counts = numbers as Record<
+        const counts = numbers as unknown as Record<
           "chainAt" | "actionAt" | "at" | "sequence" | "statusEvents" | "errorEvents",
           number
         >;
@@ -300,8 +302,9 @@ export class EscrowRecords {
         fields: string;
         intent: string | null;
       }>(
-        `SELECT status, block_height AS blockHeight, data AS undoData, fields, intent
-         FROM escrow_transaction LEFT JOIN escrow_undo USING (record_id, tx_hash)
+        `SELECT made.status, escrow_undo.block_height AS blockHeight, data AS undoData, fields, intent
+         FROM (SELECT record_id, tx_hash, status, intent, ${TRANSACTION_SQL} AS fields
+               FROM escrow_transaction) AS made LEFT JOIN escrow_undo USING (record_id, tx_hash)
          WHERE record_id = ?`,
         id,
       )
@@ -321,9 +324,9 @@ export class EscrowRecords {
 
   /** What holds between any two batches. */
   async check(): Promise<void> {
-    const { columns, render } = ESCROW_DOCUMENTS;
+    const { row: rowSql, render } = ESCROW_DOCUMENTS;
     const stored = this.#model.all<{ doc: string; row: string }>(
-      `SELECT doc, ${jsonRowSql(columns)} AS row FROM escrow WHERE doc IS NOT NULL`,
+      `SELECT doc, ${rowSql} AS row FROM escrow_open`,
     );
     for (const { doc, row } of stored) expect(render(row)).toBe(doc);
     for (const side of ["payment", "purchase"] as const) {

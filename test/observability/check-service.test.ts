@@ -148,7 +148,7 @@ describe("WALLET_STUCK, of locks and steps of escrows,", () => {
     const row = (id: string, vkey: string | null) => ({
       ...{ id, network: "Preprod", identifier_hash: id, source_id: "s" },
       ...{ intent: intent && JSON.stringify(intent), error: error && JSON.stringify(error) },
-      ...{ wallet: vkey && JSON.stringify({ vkey }), due_at: Date.now() + due },
+      ...{ wallet_vkey: vkey, due_at: Date.now() + due },
     });
     await insertRows("escrow", [row("a", "ab"), row("b", "ab"), row("c", null)]);
     await check();
@@ -170,7 +170,7 @@ describe("WALLET_STUCK, of locks and steps of escrows,", () => {
     const overdue = { network: "Preprod", due_at: now + LONG_AGO };
     const intent = '{"step":"SubmitResult"}';
     await insertRows("escrow", [
-      { ...overdue, id: "a", identifier_hash: "a", wallet: JSON.stringify({ vkey }), intent },
+      { ...overdue, id: "a", identifier_hash: "a", wallet_vkey: vkey, intent },
     ]);
     await insertRows("wallet_task", [
       { ...overdue, feature: "transfer", subject_id: "t", wallet_vkey: vkey },

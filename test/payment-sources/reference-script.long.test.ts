@@ -170,12 +170,13 @@ describe("AUTO_REFERENCE_SCRIPT", () => {
   /** A payment whose next step has room for the script beside it, or none. */
   async function holding(fixture: RegistrationFixture, bytes: number): Promise<void> {
     const [{ vkey, address }] = fixture.sellers;
-    const output = JSON.stringify({ utxo: `${"ab".repeat(32)}#0`, datum: "00".repeat(bytes) });
     await insertRows("escrow", [
       {
         ...{ id: "e", side: "payment", network: "Preprod", source_id: fixture.sourceId },
-        ...{ source_type: "Web3ChainV1", on_chain_state: "ResultSubmitted", output },
-        wallet: JSON.stringify({ id: "w", vkey, address }),
+        ...{ source_type: "Web3ChainV1", on_chain_state: "ResultSubmitted" },
+        output_length: JSON.stringify({ utxo: `${"ab".repeat(32)}#0`, datum: "00".repeat(bytes) })
+          .length,
+        ...{ wallet_id: "w", wallet_vkey: vkey, wallet_address: address },
       },
     ]);
   }
@@ -190,7 +191,7 @@ describe("AUTO_REFERENCE_SCRIPT", () => {
           identifier_hash: `${i}`,
           on_chain_state: "ResultSubmitted",
         },
-        output: JSON.stringify({ utxo: `${"ab".repeat(32)}#0`, datum: "00".repeat(9_000) }),
+        output_length: 18_000,
         error: JSON.stringify({ isManual: false, type: "Unknown", note, txHash: null }),
       })),
     );
@@ -227,10 +228,8 @@ describe("AUTO_REFERENCE_SCRIPT", () => {
     await fixture.work();
     await fixture.sync();
     await env.DB.prepare(
-      "UPDATE escrow SET output = json_set(output, '$.more', ?) WHERE side = 'payment'",
-    )
-      .bind("00".repeat(5_000))
-      .run();
+      "UPDATE escrow SET output_length = output_length + 10000 WHERE side = 'payment'",
+    ).run();
     await holdingOthers("another", "they were told before");
     await check(fixture.fixture, { AUTO_REFERENCE_SCRIPT: "false" });
     await env.DB.prepare("DELETE FROM escrow WHERE source_id = 'another'").run();

@@ -154,8 +154,8 @@ describe("wallets added later", () => {
 /** The purchases of a source by the buyer whose wallet they are of, and whether its sync failed. */
 async function purchases(source: string) {
   const rows = await openDb(env).all<{ buyer: string; identifier: string; state: string }>(
-    `SELECT note AS buyer, blockchain_identifier AS identifier, on_chain_state AS state
-     FROM escrow JOIN managed_wallet ON vkey = wallet->>'vkey'
+    `SELECT note AS buyer, lower(hex(blockchain_identifier)) AS identifier, on_chain_state AS state
+     FROM escrow JOIN managed_wallet ON vkey = wallet_vkey
      WHERE escrow.source_id = ? AND side = 'purchase' ORDER BY escrow.id`,
     source,
   );

@@ -21,7 +21,7 @@ export async function listDisputes(database: Database, caller: Caller, query: Di
     `SELECT ${ESCROW_COLUMNS} FROM escrow
      WHERE side IN ('payment', 'purchase') AND network = ?1 AND on_chain_state = 'Disputed'
        AND (?2 IS NULL OR id < ?2) AND (?3 IS NULL OR requested_by_id = ?3)
-       AND (?4 IS NULL OR wallet->>'id' IN (SELECT value FROM json_each(?4)))
+       AND (?4 IS NULL OR wallet_id IN (SELECT value FROM json_each(?4)))
      ORDER BY id DESC LIMIT ?5`,
     query.network,
     query.cursorId ?? null,

@@ -61,7 +61,7 @@ export async function returnCharges(
   const due = await findReturnableCharges(database, network, MAX_RETURNED_CHARGES, only);
   for (const { id, requestedById } of due) {
     const [row] = await database.all<ChargeRow>(
-      `SELECT credits, is_spent AS isSpent, terms->'funds' AS funds
+      `SELECT credits, is_spent AS isSpent, funds
        FROM escrow_request JOIN escrow ON id = record_id WHERE record_id = ?`,
       id,
     );
@@ -84,7 +84,7 @@ const TRUE_CONDITION = { sql: "TRUE", params: [] };
 /** That nothing of a purchase was locked, and nothing can be any more. */
 const RETURNABLE_CONDITION = `charge = 'held' AND expired_at IS NOT NULL
   AND coalesce(on_chain_state, 'FundsOrDatumInvalid') = 'FundsOrDatumInvalid'
-  AND intent IS NULL AND pending_transaction IS NULL AND NOT EXISTS (
+  AND intent IS NULL AND pending_hash IS NULL AND NOT EXISTS (
     SELECT 1 FROM escrow_transaction AS made
     JOIN wallet_transaction AS kept ON kept.hash = made.tx_hash
     WHERE made.record_id = escrow.id AND made.intent IS NOT NULL AND kept.due_at IS NOT NULL)`;

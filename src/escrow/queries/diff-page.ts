@@ -10,12 +10,12 @@ import {
   type Blockers,
   findDisabledSteps,
 } from "../store/blockers.ts";
+import { TRANSACTION_SQL } from "../store/escrow-row.ts";
+import { DOC_OR_ROW_SQL, readDocument, type StoredDocument } from "../store/outdated-documents.ts";
+import { SHOWN_HASH_SQL } from "../store/predicates.ts";
 import {
-  DOC_OR_OUTDATED_SQL,
-  readDocument,
-  type StoredDocument,
-} from "../store/outdated-documents.ts";
-import {
+  type PastAction,
+  renderPastAction,
   renderTransaction,
   withConfirmations,
   withHistories,
@@ -96,9 +96,8 @@ export function readDiffPage(
 
 /** Columns of a page. With histories, also the columns that the histories need. */
 export function buildPageColumnsSql({ includeHistory }: Pick<DiffQuery, "includeHistory">): string {
-  const shown =
-    "coalesce(pending_transaction->'transaction', state->'transaction')->>'id' AS shown";
-  return `id, ${DOC_OR_OUTDATED_SQL}, due_at${includeHistory ? `, ${shown}` : ""}`;
+  const shown = `${SHOWN_HASH_SQL} AS shown`;
+  return `id, ${DOC_OR_ROW_SQL}, due_at${includeHistory ? `, ${shown}` : ""}`;
 }
 
 /**
@@ -112,12 +111,15 @@ const ENTRY_SEPARATOR = ",\n";
 
 /** SQL of a record's histories, newest first, each with one entry more than are shown. */
 const HISTORIES_SQL = `,
-  (SELECT group_concat(fields, '${ENTRY_SEPARATOR}') FROM (
-     SELECT fields FROM escrow_transaction WHERE record_id = page.id AND id IS NOT page.shown
+  (SELECT group_concat(entry, '${ENTRY_SEPARATOR}') FROM (
+     SELECT ${TRANSACTION_SQL} AS entry FROM escrow_transaction
+     WHERE record_id = page.id AND tx_hash IS NOT page.shown
        AND status <> '${MISMATCH_STATUS}'
      ORDER BY id DESC LIMIT ${MAX_HISTORY_ENTRIES + 1})) AS transactions,
-  (SELECT group_concat(doc, '${ENTRY_SEPARATOR}') FROM (
-     SELECT doc FROM escrow_action WHERE record_id = page.id
+  (SELECT group_concat(entry, '${ENTRY_SEPARATOR}') FROM (
+     SELECT json_object('id', id, 'createdAt', created_at, 'updatedAt', updated_at,
+       'requestedAction', requested_action, 'errorType', error_type, 'errorNote', error_note) AS entry
+     FROM escrow_action WHERE record_id = page.id
      ORDER BY id DESC LIMIT ${MAX_HISTORY_ENTRIES + 1})) AS actions`;
 
 /** The entries that are shown, and whether there are more. */
@@ -128,9 +130,6 @@ function truncateEntries(text: string | null = null): { shown: string[]; isTrunc
     isTruncated: entries.length > MAX_HISTORY_ENTRIES,
   };
 }
-
-const renderStoredTransaction = (fields: string) =>
-  renderTransaction(JSON.parse(fields) as TransactionRecord);
 
 /** A page as `readRecords` has it: JSON text of the records, comma separated. */
 export async function readPageJson(...page: Parameters<typeof readRecords>): Promise<string> {
@@ -161,7 +160,7 @@ export async function readRecords(
       actions?: string | null;
     }
   >(
-    `SELECT page.id, page.doc, page.outdated, ${buildMetadataSql(options.viewer, params.length + 1)},
+    `SELECT page.id, page.document, ${buildMetadataSql(options.viewer, params.length + 1)},
        (SELECT height FROM chain_tip WHERE network = ?2) AS tip, iif(page.due_at IS NULL, NULL, ${BLOCKERS_SQL}) AS holds${options.includeHistory ? HISTORIES_SQL : ""}
      FROM (${page}) AS page`,
     ...params,
@@ -175,8 +174,12 @@ export async function readRecords(
     const actions = truncateEntries(row.actions);
     const shown = withMetadata(readDocument(row), metadata);
     const text = withHistories(shown, side, {
-      transactions: transactions.shown.map(renderStoredTransaction).join(),
-      actions: actions.shown.join(),
+      transactions: transactions.shown
+        .map((entry) => renderTransaction(JSON.parse(entry) as TransactionRecord))
+        .join(),
+      actions: actions.shown
+        .map((entry) => renderPastAction(JSON.parse(entry) as PastAction))
+        .join(),
       isTruncated: transactions.isTruncated || actions.isTruncated,
     });
     return withConfirmations(text, tip ?? 0, holds);

@@ -2,8 +2,13 @@ import type * as z from "zod";
 import { ON_CHAIN_STATES } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
+import { packHexSql, unpackHexSql } from "../../db/hex-column.ts";
 import { hashIdentifier, type Side } from "../model/escrow-record.ts";
-import { NEEDS_PERSON_CONDITION } from "../store/predicates.ts";
+import {
+  ACTING_WALLET_ADDRESS_SQL,
+  NEEDS_PERSON_CONDITION,
+  SHOWN_HASH_SQL,
+} from "../store/predicates.ts";
 import { EscrowConditions, sourceTypesOf } from "./conditions.ts";
 import { buildPageColumnsSql, type DiffQuery, readPageJson, type Viewer } from "./diff-page.ts";
 import type { listQuery } from "./query-schemas.ts";
@@ -48,7 +53,10 @@ export function buildListSql(side: Side, query: ListQuery, columns: string): Sql
   );
   found.addCondition("on_chain_state =", query.filterOnChainState);
   found.addCondition("contract_address =", query.filterSmartContractAddress);
-  found.addCondition("terms->>'agentIdentifier' =", query.filterAgentIdentifier);
+  if (query.filterAgentIdentifier !== undefined)
+    found.conditions.push(
+      `agent_identifier = ${packHexSql(found.addParameter(query.filterAgentIdentifier))}`,
+    );
   found.addCondition("error_type =", query.filterErrorType);
   const needsPerson = query.filterNeedsManualAction || query.filterErrorType !== undefined;
   if (needsPerson) found.conditions.push(NEEDS_PERSON_CONDITION);
@@ -101,7 +109,7 @@ function buildAmountConditions({
   ].filter(({ value }) => value !== undefined);
   return [
     {
-      sql: `EXISTS (SELECT 1 FROM json_each(terms, '$.funds')
+      sql: `EXISTS (SELECT 1 FROM json_each(funds)
         WHERE ${conditions.map(({ sql }) => sql).join(" AND ")})`,
       params: conditions.map(({ value }) => value),
     },
@@ -118,7 +126,7 @@ function buildUnindexedConditions(query: ListQuery): SqlExpression[] {
   ];
   if (searchQuery !== undefined) all.push(buildTextCondition(searchQuery));
   if (action) all.push({ sql: "requested_action = ?", params: [action] });
-  if (vkey) all.push({ sql: "wallet->>'vkey' = ?", params: [vkey] });
+  if (vkey) all.push({ sql: "wallet_vkey = ?", params: [vkey] });
   return all;
 }
 
@@ -128,10 +136,10 @@ function buildUnindexedConditions(query: ListQuery): SqlExpression[] {
  * exists also when we owe nothing.
  */
 const STATE_DEADLINE_SQL = `CASE
-  WHEN on_chain_state IS NULL THEN iif(expired_at IS NULL, terms->>'payByTime', NULL)
-  WHEN on_chain_state IN ('FundsLocked', 'RefundRequested') THEN terms->>'submitResultTime'
-  WHEN on_chain_state = 'ResultSubmitted' THEN terms->>'unlockTime'
-  WHEN on_chain_state = 'Disputed' THEN terms->>'externalDisputeUnlockTime' END`;
+  WHEN on_chain_state IS NULL THEN iif(expired_at IS NULL, pay_by_time, NULL)
+  WHEN on_chain_state IN ('FundsLocked', 'RefundRequested') THEN submit_result_time
+  WHEN on_chain_state = 'ResultSubmitted' THEN unlock_time
+  WHEN on_chain_state = 'Disputed' THEN external_dispute_unlock_time END`;
 
 /** SQL conditions that this time lies between two, epoch milliseconds: the first included, the last not. */
 function buildDeadlineConditions(
@@ -152,11 +160,11 @@ const AMOUNT_PATTERN = new RegExp(`^(\\d{1,12})(?:\\.(\\d{0,${COIN_DECIMALS}}))?
 /** Texts of a record that are searched, as SQL on a row of `escrow`. */
 const SEARCHED_COLUMNS = [
   "id",
-  "terms->>'agentIdentifier'",
-  "terms->>'agentName'",
-  "terms->>'inputHash'",
-  "coalesce(pending_transaction->'transaction', state->'transaction')->>'txHash'",
-  "wallet->>'address'",
+  unpackHexSql("agent_identifier"),
+  "agent_name",
+  unpackHexSql("input_hash"),
+  SHOWN_HASH_SQL,
+  ACTING_WALLET_ADDRESS_SQL,
 ];
 
 /**
@@ -175,7 +183,7 @@ function buildTextCondition(query: string): SqlExpression {
       "on_chain_state IN (SELECT value FROM json_each(?))",
       ...(range
         ? [
-            `EXISTS (SELECT 1 FROM json_each(terms, '$.funds')
+            `EXISTS (SELECT 1 FROM json_each(funds)
                WHERE CAST(value->>'amount' AS INTEGER) >= CAST(? AS INTEGER)
                  AND CAST(value->>'amount' AS INTEGER) < CAST(? AS INTEGER))`,
           ]

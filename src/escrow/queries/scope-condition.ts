@@ -1,7 +1,6 @@
 import { mayUseWallet } from "../../http/authenticate.ts";
 import type { KeyScope } from "../../http/context.ts";
 import { type EscrowRecord, walletIdsOf } from "../model/escrow-record.ts";
-import { ACTING_WALLET_ID_SQL } from "../store/predicates.ts";
 
 /** By what pages are ordered by, the index of the rows of each wallet in that order. */
 const WALLET_INDEXES = {
@@ -24,7 +23,7 @@ export function buildScopeCondition(
 ): string | null {
   if (!scope?.walletIds) return null;
   const permitted = `(SELECT value FROM json_each(${parameter(JSON.stringify(scope.walletIds))}))`;
-  const wallets = `iif(${ACTING_WALLET_ID_SQL} IS NULL, coalesce(terms->'walletIds', '[]'), json_array(${ACTING_WALLET_ID_SQL}))`;
+  const wallets = `iif(wallet_id IS NULL, coalesce(wallet_ids, '[]'), json_array(wallet_id))`;
   return `(SELECT min(value IN ${permitted}) FROM json_each(${wallets}))`;
 }
 
@@ -58,7 +57,7 @@ export function buildPageRowsSql(
     SELECT found.id FROM json_each(${parameter(JSON.stringify([...scope.walletIds, null]))}) AS permitted
     CROSS JOIN escrow AS found ON found.id IN (
       SELECT id FROM escrow INDEXED BY ${WALLET_INDEXES[orderBy]}
-      WHERE ${ACTING_WALLET_ID_SQL} IS permitted.value AND ${where} ORDER BY ${order} LIMIT ${limit}))`;
+      WHERE wallet_id IS permitted.value AND ${where} ORDER BY ${order} LIMIT ${limit}))`;
 }
 
 /** `buildScopeCondition` of a record. */

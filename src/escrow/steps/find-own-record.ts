@@ -33,7 +33,7 @@ export async function findOwnRecord(
 ): Promise<FoundEscrow> {
   const [row] = await database.all<EscrowRow & { newest: Step | null }>(
     `SELECT ${ESCROW_COLUMNS}, (SELECT intent->>'step' FROM escrow_transaction
-       WHERE record_id = escrow.id AND tx_hash = state->'transaction'->>'txHash') AS newest
+       WHERE record_id = escrow.id AND tx_hash = escrow.transaction_hash) AS newest
      FROM escrow INDEXED BY escrow_identifier
      WHERE identifier_hash = ?1 AND side = ?2 AND network = ?3
      ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,

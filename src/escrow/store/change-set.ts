@@ -20,7 +20,7 @@ import {
   toConfirmedTransaction,
 } from "./escrow-row.ts";
 import { type ChangeKind, createRecordEvent, type EventExtras } from "./record-event.ts";
-import { type ChangedStamps, renderPastAction } from "./render-record.ts";
+import type { ChangedStamps, PastAction } from "./render-record.ts";
 
 /** What becomes of a record. */
 type ChangedFields = Pick<EscrowRecord, "state" | "output" | "progress" | "isWalletRemoved">;
@@ -31,6 +31,13 @@ export interface ChainStep {
   output: LiveOutput | null;
   progress: Progress;
   undo: ProgressUndo;
+}
+
+/** A row of `escrow_action` to write. */
+interface PastActionChange extends PastAction {
+  recordId: string;
+  /** The transaction that ended the action, and undoes that with itself. */
+  txHash: string | null;
 }
 
 /** What a change set knows beside its records. */
@@ -59,7 +66,7 @@ interface RecordChange {
 export class ChangeSet {
   readonly records = new Map<string, RecordChange>();
   readonly transactions: TransactionChange[] = [];
-  readonly pastActions: { recordId: string; id: string; txHash: string | null; doc: string }[] = [];
+  readonly pastActions: PastActionChange[] = [];
   readonly events: RecordEvent[] = [];
   /** Locks that named our wallets but that anyone could have made for free. */
   ignoredLocks = 0;
@@ -312,8 +319,11 @@ export class ChangeSet {
     const was = nextActionOf(record);
     if (isSameAction(was, nextActionOf({ ...record, ...next }))) return;
     const id = this.#newId();
-    const doc = renderPastAction(id, was, record.actionChangedAt, this.now);
-    this.pastActions.push({ recordId: record.id, id, txHash, doc });
+    const { requestedAction, errorType, errorNote } = was;
+    this.pastActions.push({
+      ...{ recordId: record.id, id, txHash, requestedAction, errorType, errorNote },
+      ...{ createdAt: record.actionChangedAt, updatedAt: this.now },
+    });
   }
 
   /** @param beside - shown with the record */

@@ -1,103 +1,221 @@
 import { getTableColumns } from "drizzle-orm";
 import type { AddressTransaction } from "../../chain/provider/provider.ts";
-import type { ChainState, EscrowRecord, EscrowTerms } from "../model/escrow-record.ts";
-import { type Intent, nextActionOf } from "../model/intent.ts";
+import { isPackedHex, unpackHexSql } from "../../db/hex-column.ts";
 import type {
+  ChainState,
+  EscrowLock,
+  EscrowRecord,
+  EscrowTerms,
+  StoredFunds,
+  WalletReference,
+} from "../model/escrow-record.ts";
+import { type Intent, nextActionOf } from "../model/intent.ts";
+import {
   MISMATCH_STATUS,
-  TransactionRecord,
-  TransactionStatus,
+  type TransactionRecord,
+  type TransactionStatus,
 } from "../model/transaction-record.ts";
 import { escrow } from "./tables.ts";
 
-/** Columns that are copies of others, or that statements of their own write and read. */
+/** Columns that follow from others, or that statements of their own write and read. */
 type DerivedColumn =
-  | "onChainState"
-  | "utxo"
-  | "docVersion"
-  | "doc"
+  | "outputLength"
+  | "pendingHash"
   | "requestedAction"
   | "errorType"
   | "charge"
   | "dueAt"
-  | "deadline";
+  | "deadline"
+  | "transactionHash"
+  | "blockTime";
 
 const DERIVED_COLUMNS: ReadonlySet<string> = new Set<DerivedColumn>([
-  "onChainState",
-  "utxo",
-  "docVersion",
-  "doc",
+  "outputLength",
+  "pendingHash",
   "requestedAction",
   "errorType",
   "charge",
   "dueAt",
   "deadline",
+  "transactionHash",
+  "blockTime",
 ]);
 
 /** A row of `escrow` as `ESCROW_COLUMNS` reads it. */
-export type EscrowRow = Omit<typeof escrow.$inferSelect, DerivedColumn>;
+export interface EscrowRow extends Omit<typeof escrow.$inferSelect, DerivedColumn> {
+  /** `LiveOutput` as JSON. */
+  output: string | null;
+  /** `PendingTransaction` as JSON. */
+  pendingTransaction: string | null;
+  /** `TransactionRecord` as JSON: the newest that was applied. */
+  newestTransaction: string | null;
+}
 
-/** Columns with JSON, which a record has as objects. */
-type JsonColumn =
-  | "terms"
-  | "state"
-  | "output"
-  | "intent"
-  | "pendingTransaction"
-  | "error"
-  | "wallet";
+/** SQL of a row of `escrow_transaction` as the JSON of its `TransactionRecord`. */
+export const TRANSACTION_SQL = `json_object('id', escrow_transaction.id,
+  'createdAt', escrow_transaction.created_at, 'updatedAt', escrow_transaction.updated_at,
+  'txHash', escrow_transaction.tx_hash,
+  'status', replace(escrow_transaction.status, '${MISMATCH_STATUS}', 'Confirmed'),
+  'fees', fees, 'blockHeight', escrow_transaction.block_height, 'blockTime', escrow_transaction.block_time,
+  'previousOnChainState', previous_on_chain_state, 'newOnChainState', new_on_chain_state)`;
 
-/** A record with all columns of its row. One that is not stored yet may leave out what its model does not name. */
-export type StoredRecord = EscrowRecord &
-  Partial<Omit<EscrowRow, JsonColumn | "expiredAt" | "walletRemoved" | keyof EscrowRecord>>;
+/** The columns of `EscrowRow`, for SELECT from `escrow`. */
+export const ESCROW_COLUMNS = [
+  ...Object.entries(getTableColumns(escrow))
+    .filter(([key]) => !DERIVED_COLUMNS.has(key))
+    .map(([key, column]) => {
+      const sql = isPackedHex(column) ? unpackHexSql(column.name) : column.name;
+      return key === sql ? sql : `${sql} AS ${key}`;
+    }),
+  "iif(output_length IS NULL, NULL, (SELECT output FROM escrow_open WHERE id = escrow.id)) AS output",
+  `iif(pending_hash IS NULL, NULL,
+    (SELECT pending_transaction FROM escrow_open WHERE id = escrow.id)) AS pendingTransaction`,
+  // As text: `jsonRowSql` would nest JSON.
+  `(SELECT ${TRANSACTION_SQL} || '' FROM escrow_transaction
+    WHERE record_id = escrow.id AND tx_hash = escrow.transaction_hash) AS newestTransaction`,
+].join(", ");
 
-/** The columns of `EscrowRow`, for SELECT. */
-export const ESCROW_COLUMNS = Object.entries(getTableColumns(escrow))
-  .filter(([key]) => !DERIVED_COLUMNS.has(key))
-  .map(([key, { name }]) => (key === name ? name : `${name} AS ${key}`))
-  .join(", ");
-
-/** The record of a row: its plain columns as they are, and the others parsed. */
-export function toEscrowRecord({
-  intent,
-  pendingTransaction,
-  error,
-  expiredAt,
-  walletRemoved,
-  ...row
-}: EscrowRow): StoredRecord {
+/** The record of a row. */
+export function toEscrowRecord(row: EscrowRow): EscrowRecord {
+  const terms: EscrowTerms = {
+    ...(row.isRequested !== null && { isRequested: true }),
+    agentIdentifier: row.agentIdentifier,
+    ...(row.agentName !== null && { agentName: row.agentName }),
+    pricingType: row.pricingType,
+    inputHash: row.inputHash,
+    payByTime: row.payByTime,
+    submitResultTime: row.submitResultTime,
+    unlockTime: row.unlockTime,
+    externalDisputeUnlockTime: row.externalDisputeUnlockTime,
+    collateralReturn: row.collateralReturn,
+    buyer: row.buyer,
+    buyerVkey: row.buyerVkey,
+    seller: row.seller,
+    sellerVkey: row.sellerVkey,
+    buyerReturnAddress: row.buyerReturnAddress,
+    sellerReturnAddress: row.sellerReturnAddress,
+    funds: JSON.parse(row.funds) as StoredFunds[],
+    ...(row.walletIds !== null && { walletIds: JSON.parse(row.walletIds) as string[] }),
+  };
+  const state: ChainState = {
+    onChainState: row.onChainState,
+    resultHash: row.resultHash,
+    buyerCooldown: row.buyerCooldown,
+    sellerCooldown: row.sellerCooldown,
+    buyerFees: row.buyerFees,
+    sellerFees: row.sellerFees,
+    withdrawnForSeller: JSON.parse(row.withdrawnForSeller) as StoredFunds[],
+    withdrawnForBuyer: JSON.parse(row.withdrawnForBuyer) as StoredFunds[],
+    settled: parseJson(row.settled),
+    lock: row.lock === null ? null : parseLock(row.lock, terms),
+    transaction: parseJson(row.newestTransaction),
+    utxo: row.utxo,
+    ...(row.hadMismatch !== null && { hadMismatch: true }),
+  };
   return {
-    ...row,
-    terms: JSON.parse(row.terms) as EscrowTerms,
-    state: JSON.parse(row.state) as ChainState,
+    id: row.id,
+    side: row.side,
+    network: row.network,
+    sourceId: row.sourceId,
+    sourceType: row.sourceType,
+    contractAddress: row.contractAddress,
+    policyId: row.policyId,
+    blockchainIdentifier: row.blockchainIdentifier,
+    identifierHash: row.identifierHash,
+    requestedById: row.requestedById,
+    terms,
+    state,
     output: parseJson(row.output),
     progress: {
-      intent: parseJson(intent),
-      pendingTransaction: parseJson(pendingTransaction),
-      error: parseJson(error),
-      expiredAt,
+      intent: parseJson(row.intent),
+      pendingTransaction: parseJson(row.pendingTransaction),
+      error: parseJson(row.error),
+      expiredAt: row.expiredAt,
     },
-    wallet: parseJson(row.wallet),
-    isWalletRemoved: walletRemoved !== null,
+    wallet: toWallet(row, { side: row.side, terms, state }),
+    isWalletRemoved: row.walletRemoved !== null,
+    lastDeadlineWarning: row.lastDeadlineWarning,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    lastCheckedAt: row.lastCheckedAt,
+    chainChangedAt: row.chainChangedAt,
+    actionChangedAt: row.actionChangedAt,
+    changedAt: row.changedAt,
+    sequence: row.sequence,
+    revision: row.revision,
   };
 }
 
-/** The columns of `terms`, `state`, what is wanted and what follows from that: JSON text, or filtered by. */
+/** The values of the columns that follow from a record, by their names in `escrow`. */
 export function toColumns(record: EscrowRecord) {
-  const { terms, state, wallet, progress, output } = record;
+  const { terms, state, wallet, progress, output, isWalletRemoved, ...plain } = record;
   const { requestedAction, errorType } = nextActionOf(record);
   return {
-    terms: JSON.stringify(terms),
-    state: JSON.stringify(state),
-    output: output && JSON.stringify(output),
+    ...plain,
+    ...terms,
+    isRequested: terms.isRequested ? 1 : null,
+    funds: JSON.stringify(terms.funds),
+    walletIds: terms.walletIds && JSON.stringify(terms.walletIds),
+    onChainState: state.onChainState,
+    utxo: state.utxo,
+    resultHash: state.resultHash,
+    buyerCooldown: state.buyerCooldown,
+    sellerCooldown: state.sellerCooldown,
+    buyerFees: state.buyerFees,
+    sellerFees: state.sellerFees,
+    withdrawnForSeller: JSON.stringify(state.withdrawnForSeller),
+    withdrawnForBuyer: JSON.stringify(state.withdrawnForBuyer),
+    settled: state.settled && JSON.stringify(state.settled),
+    lock: state.lock && stringifyLock(state.lock, terms),
+    transactionHash: state.transaction?.txHash,
+    blockTime: state.transaction?.blockTime,
+    hadMismatch: state.hadMismatch ? 1 : null,
+    outputLength: output && JSON.stringify(output).length,
     intent: progress.intent && JSON.stringify(progress.intent),
-    pendingTransaction: progress.pendingTransaction && JSON.stringify(progress.pendingTransaction),
+    pendingHash: progress.pendingTransaction?.transaction.txHash,
     error: progress.error && JSON.stringify(progress.error),
     expiredAt: progress.expiredAt,
-    wallet: wallet && JSON.stringify(wallet),
-    walletRemoved: record.isWalletRemoved ? 1 : null,
+    walletId: wallet?.id,
+    walletVkey: wallet?.vkey,
+    walletAddress: wallet?.address === ownAddressOf(record) ? null : wallet?.address,
+    walletRemoved: isWalletRemoved ? 1 : null,
     requestedAction,
     errorType,
   };
+}
+
+/** Names of the fields of a lock, which the terms have too. */
+const LOCK_FIELDS = [
+  "buyer",
+  "buyerVkey",
+  "buyerReturnAddress",
+  "sellerReturnAddress",
+  "collateralReturn",
+] as const satisfies (keyof EscrowLock)[];
+
+function stringifyLock(lock: EscrowLock, terms: EscrowTerms): string {
+  const different = LOCK_FIELDS.filter((field) => lock[field] !== terms[field]);
+  return JSON.stringify(Object.fromEntries(different.map((field) => [field, lock[field]])));
+}
+
+function parseLock(json: string, terms: EscrowTerms): EscrowLock {
+  const agreed = Object.fromEntries(LOCK_FIELDS.map((field) => [field, terms[field]]));
+  return { ...agreed, ...(JSON.parse(json) as Partial<EscrowLock>) } as EscrowLock;
+}
+
+/** The address of the party whose wallet acts; null: nobody knows it yet. */
+function ownAddressOf(record: Pick<EscrowRecord, "side" | "terms" | "state">): string | null {
+  const { side, terms, state } = record;
+  return side === "payment" ? terms.seller : (state.lock?.buyer ?? terms.buyer);
+}
+
+function toWallet(
+  { walletId, walletVkey, walletAddress }: EscrowRow,
+  record: Pick<EscrowRecord, "side" | "terms" | "state">,
+): WalletReference | null {
+  const address = walletAddress ?? ownAddressOf(record);
+  if (walletId === null || walletVkey === null || address === null) return null;
+  return { id: walletId, vkey: walletVkey, address };
 }
 
 function parseJson<Value>(json: string | null): Value | null {

@@ -6,6 +6,7 @@ import {
   ESCROW_COLUMNS,
   type EscrowRow,
   type StoredTransaction,
+  TRANSACTION_SQL,
   toEscrowRecord,
 } from "./escrow-row.ts";
 
@@ -28,7 +29,7 @@ export async function loadRecords(
   ...params: unknown[]
 ): Promise<LoadedRecords> {
   const rows = await db.all<EscrowRow & { transactions: string | null }>(
-    `SELECT ${ESCROW_COLUMNS}, (SELECT json_group_array(json_array(json(fields), json(intent)))
+    `SELECT ${ESCROW_COLUMNS}, (SELECT json_group_array(json_array(${TRANSACTION_SQL}, json(intent)))
          FROM escrow_transaction
          WHERE record_id = escrow.id AND tx_hash IN (SELECT value FROM json_each(?1))) AS transactions
      FROM escrow WHERE id IN (${ids})`,

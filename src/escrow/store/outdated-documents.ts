@@ -5,33 +5,31 @@ import { DOC_VERSION, renderRecord } from "./render-record.ts";
 
 /** The documents of payments and purchases, for the job that renders outdated ones again. */
 export const ESCROW_DOCUMENTS: DocumentTable = {
-  table: "escrow",
+  table: "escrow_open",
   version: DOC_VERSION,
-  columns: ESCROW_COLUMNS,
-  render: renderOutdated,
+  row: `(SELECT ${jsonRowSql(ESCROW_COLUMNS)} FROM escrow WHERE id = escrow_open.id)`,
+  render: renderRow,
 };
 
-const HAS_DOC_SQL = `doc_version = ${DOC_VERSION} AND doc IS NOT NULL`;
-
 /**
- * SQL of two columns: the stored text, or all that it is rendered from. The latter of an ended escrow,
- * and of a row that another version of `render-record.ts` wrote. Both come from one read, so that a record
- * is shown at the place that the page gives it.
+ * SQL of a record's text: the stored document, a JSON object, or else the array of all that it is rendered
+ * from. The latter of an ended escrow, and of one that another version of `render-record.ts` wrote. Both
+ * come from one read, so that a record is shown at the place that the page gives it.
  */
-export const DOC_OR_OUTDATED_SQL = `iif(${HAS_DOC_SQL}, doc, NULL) AS doc,
-  iif(${HAS_DOC_SQL}, NULL, ${jsonRowSql(ESCROW_COLUMNS)}) AS outdated`;
+export const DOC_OR_ROW_SQL = `coalesce(
+  (SELECT doc FROM escrow_open WHERE id = escrow.id AND doc_version = ${DOC_VERSION}),
+  ${jsonRowSql(ESCROW_COLUMNS)}) AS document`;
 
-/** A row of `DOC_OR_OUTDATED_SQL`. */
+/** A row of `DOC_OR_ROW_SQL`. */
 export interface StoredDocument {
-  doc: string | null;
-  outdated: string | null;
+  document: string;
 }
 
 /** The text of a record, with placeholders. */
-export function readDocument({ doc, outdated }: StoredDocument): string {
-  return doc ?? renderOutdated(outdated ?? "[]");
+export function readDocument({ document }: StoredDocument): string {
+  return document.startsWith("[") ? renderRow(document) : document;
 }
 
-function renderOutdated(row: string): string {
+function renderRow(row: string): string {
   return renderRecord(toEscrowRecord(parseJsonRow<EscrowRow>(ESCROW_COLUMNS, row)));
 }

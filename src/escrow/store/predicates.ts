@@ -10,22 +10,24 @@ export const BILLABLE_CONDITION = `side = 'payment' AND on_chain_state IN ('With
  * When a payment became billable, epoch milliseconds: the block time of its withdrawal, or the time
  * from which a submitted result can be withdrawn. Never when sync applied it.
  */
-export const BILLABLE_AT_SQL = `(CASE on_chain_state WHEN 'ResultSubmitted' THEN CAST(terms->>'unlockTime' AS INTEGER) ELSE (state->'transaction'->>'blockTime') * 1000 END)`;
+export const BILLABLE_AT_SQL = `(CASE on_chain_state WHEN 'ResultSubmitted' THEN CAST(unlock_time AS INTEGER) ELSE block_time * 1000 END)`;
 
-/** Payment key hash of the buyer, as its lock names it. */
-export const BUYER_VKEY_SQL = "(state->'lock'->>'buyerVkey')";
+/** Payment key hash of the buyer, as its lock names it; null: nothing is locked. */
+export const BUYER_VKEY_SQL = `(CASE WHEN lock IS NULL THEN NULL
+  WHEN lock->>'buyerVkey' IS NULL THEN buyer_vkey ELSE lock->>'buyerVkey' END)`;
 
-/** Indexes `escrow_wallet_…`: id of the wallet that acts for the record; null: none was assigned yet. */
-export const ACTING_WALLET_ID_SQL = "(wallet->>'id')";
+/** Address of the wallet that acts for the record; null: none was chosen yet. */
+export const ACTING_WALLET_ADDRESS_SQL = `iif(wallet_id IS NULL, NULL, coalesce(wallet_address,
+  iif(side = 'payment', seller, coalesce(lock->>'buyer', buyer))))`;
+
+/** Hash of the transaction that a record shows (`CurrentTransaction`); null: there is none. */
+export const SHOWN_HASH_SQL = "coalesce(pending_hash, transaction_hash)";
 
 /** Index `escrow_needs_person`: something went wrong, or a person has to decide. */
 export const NEEDS_PERSON_CONDITION = "error_type IS NOT NULL";
 
 /** Indexes `escrow_ended` and `escrow_agent_ended`: the funds were paid out. */
 export const ENDED_CONDITION = `on_chain_state IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn')`;
-
-/** Block time of the newest transaction, Unix seconds; of an escrow that ended, of the one that ended it. */
-export const BLOCK_TIME_SQL = `(state->'transaction'->>'blockTime')`;
 
 /** Index `escrow_intent`: a step was requested and is not done. */
 export const HAS_INTENT_CONDITION = "intent IS NOT NULL";
@@ -35,7 +37,7 @@ export const UNFINISHED_CONDITION = `CASE WHEN on_chain_state IS NULL THEN expir
   ELSE on_chain_state NOT IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn') END`;
 
 /** Index `escrow_bulky`: the output that holds the funds is larger than nearly all, of about 4,000 bytes. */
-export const LARGE_OUTPUT_CONDITION = "length(output) > 8000";
+export const LARGE_OUTPUT_CONDITION = "output_length > 8000";
 
 /** The payment source was removed. There are few sources. */
 export const SOURCE_REMOVED_CONDITION =
@@ -47,4 +49,4 @@ export const SOURCE_REMOVED_CONDITION =
  * identifier of Web3ChainV1 does not name its contract, so anybody can lock a copy at another one.
  * A payment source that was removed and added again has a second record of each escrow.
  */
-export const PREFERRED_FIRST_SQL = `${SOURCE_REMOVED_CONDITION}, terms->>'isRequested' IS NULL, id DESC`;
+export const PREFERRED_FIRST_SQL = `${SOURCE_REMOVED_CONDITION}, is_requested IS NULL, id DESC`;

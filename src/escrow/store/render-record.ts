@@ -14,7 +14,6 @@ import { type NextAction, nextActionOf } from "../model/intent.ts";
 import type { TransactionRecord } from "../model/transaction-record.ts";
 import { MAX_TIMESTAMP_MS } from "../model/windows.ts";
 import { type Blockers, fillBlockers, fillPlaceholders, renderWaitsFor } from "./blockers.ts";
-import type { StoredRecord } from "./escrow-row.ts";
 
 /** Raised whenever the text of `renderRecord` changes; rows with another one are rendered when read. */
 export const DOC_VERSION = toDocumentVersion(9);
@@ -39,7 +38,7 @@ export interface ChangedStamps {
  * `withConfirmations` finish it.
  */
 export function renderRecord(
-  record: StoredRecord,
+  record: EscrowRecord,
   moved: ChangedStamps = { hasChainChanged: false, hasActionChanged: false },
 ): string {
   const { side, terms, state, wallet, progress } = record;
@@ -140,17 +139,19 @@ export function renderTransaction(transaction: TransactionRecord): string {
   });
 }
 
-/** An entry of a purchase's `ActionHistory`. `since` and `until` are epoch milliseconds. */
-export function renderPastAction(
-  id: string,
-  action: NextAction,
-  since: number,
-  until: number,
-): string {
+/** An action that a purchase had, and when it began and ended, epoch milliseconds. */
+export interface PastAction extends Omit<NextAction, "resultHash"> {
+  id: string;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** An entry of a purchase's `ActionHistory`. */
+export function renderPastAction(action: PastAction): string {
   return renderObject({
-    id: toJson(id),
-    createdAt: renderTime(since),
-    updatedAt: renderTime(until),
+    id: toJson(action.id),
+    createdAt: renderTime(action.createdAt),
+    updatedAt: renderTime(action.updatedAt),
     requestedAction: toJson(action.requestedAction),
     errorType: toJson(action.errorType),
     errorNote: toJson(action.errorNote),

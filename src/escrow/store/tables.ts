@@ -8,12 +8,12 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
+import { ON_CHAIN_STATES } from "../../chain/network.ts";
+import { packedHex } from "../../db/hex-column.ts";
 import { MISMATCH_STATUS, TRANSACTION_STATUSES } from "../model/transaction-record.ts";
 import {
-  ACTING_WALLET_ID_SQL,
   BILLABLE_AT_SQL,
   BILLABLE_CONDITION,
-  BLOCK_TIME_SQL,
   BUYER_VKEY_SQL,
   ENDED_CONDITION,
   HAS_INTENT_CONDITION,
@@ -26,8 +26,8 @@ import {
  * Payments (we hold the seller's wallet) and purchases (we hold the buyer's). One lock makes one
  * row of each side when both wallets are ours. Ledger.
  *
- * The columns are the truth, in groups by who writes them. `doc` is what `render-record.ts` makes of them when
- * the row is written; no code reads it to decide anything. `escrow-row.ts` reads and writes the JSON.
+ * The columns are in groups by who writes them. `escrow-row.ts` maps rows to records. A row stays below half
+ * a page of the database, which keeps two of them for ever.
  */
 export const escrow = sqliteTable(
   "escrow",
@@ -38,22 +38,55 @@ export const escrow = sqliteTable(
     sourceId: text("source_id").notNull(),
     sourceType: text("source_type", { enum: ["Web3ChainV1", "Web3ChainV2"] }).notNull(),
     contractAddress: text("contract_address").notNull(),
-    policyId: text("policy_id").notNull(),
-    blockchainIdentifier: text("blockchain_identifier").notNull(),
+    policyId: packedHex("policy_id").notNull(),
+    blockchainIdentifier: packedHex("blockchain_identifier").notNull(),
     /** SHA-256 of the identifier, hex: what it is looked up by. */
     identifierHash: text("identifier_hash").notNull(),
     requestedById: text("requested_by_id").notNull(),
-    // Agreed: written when the record is made, by nobody after.
-    /** `Terms` as JSON. */
-    terms: text("terms").notNull(),
+    // `EscrowTerms`: written when the record is made, by nobody after.
+    /** 1: a request made the record; null: a lock did. */
+    isRequested: integer("is_requested"),
+    agentIdentifier: packedHex("agent_identifier").notNull(),
+    agentName: text("agent_name"),
+    pricingType: text("pricing_type", { enum: ["Fixed", "Free", "Dynamic"] }).notNull(),
+    inputHash: packedHex("input_hash").notNull(),
+    payByTime: text("pay_by_time").notNull(),
+    submitResultTime: text("submit_result_time").notNull(),
+    unlockTime: text("unlock_time").notNull(),
+    externalDisputeUnlockTime: text("external_dispute_unlock_time").notNull(),
+    collateralReturn: text("collateral_return"),
+    buyer: text("buyer"),
+    buyerVkey: text("buyer_vkey"),
+    seller: text("seller").notNull(),
+    sellerVkey: text("seller_vkey").notNull(),
+    buyerReturnAddress: text("buyer_return_address"),
+    sellerReturnAddress: text("seller_return_address"),
+    /** `StoredFunds[]` as JSON. */
+    funds: text("funds").notNull(),
+    /** JSON array; null: any. */
+    walletIds: text("wallet_ids"),
 
-    // Found on the chain: written by the fold, and restored by undo.
-    /** `ChainState` as JSON. */
-    state: text("state").notNull(),
-    /** Copied from `state` for filters. */
-    onChainState: text("on_chain_state"),
-    /** Copied from `state`: the output that holds the funds (`hash#index`), null when none does. */
+    // `ChainState`: written by the fold, and restored by undo.
+    onChainState: text("on_chain_state", { enum: ON_CHAIN_STATES }),
+    /** The output that holds the funds (`hash#index`), null when none does. */
     utxo: text("utxo"),
+    resultHash: packedHex("result_hash").notNull(),
+    buyerCooldown: text("buyer_cooldown").notNull(),
+    sellerCooldown: text("seller_cooldown").notNull(),
+    buyerFees: text("buyer_fees").notNull(),
+    sellerFees: text("seller_fees").notNull(),
+    /** `StoredFunds[]` as JSON. */
+    withdrawnForSeller: text("withdrawn_for_seller").notNull(),
+    withdrawnForBuyer: text("withdrawn_for_buyer").notNull(),
+    /** `SettledFunds` as JSON; null until the escrow has ended. */
+    settled: text("settled"),
+    /** The fields of `EscrowLock` that differ from the terms, as JSON; null while nothing is locked. */
+    lock: text("lock"),
+    /** The newest that was applied: the row of `escrow_transaction`, and its block time in Unix seconds. */
+    transactionHash: text("transaction_hash"),
+    blockTime: integer("block_time"),
+    /** 1: something else than was requested was locked; null: no. */
+    hadMismatch: integer("had_mismatch"),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
     lastCheckedAt: integer("last_checked_at"),
@@ -65,12 +98,8 @@ export const escrow = sqliteTable(
     sequence: integer("sequence").notNull(),
     /** Guards every write: a writer that read an older row aborts. */
     revision: integer("revision").notNull(),
-    /** Version of `render-record.ts` that made `doc`; an older one is rendered again by the cron, until then when read. */
-    docVersion: integer("doc_version").notNull(),
-    /** Null: the escrow has ended, and each read renders it. */
-    doc: text("doc"),
-    /** Found: `LiveOutput` as JSON; null when none holds the funds, and after an undo. */
-    output: text("output"),
+    /** Characters of `output` in `escrow_open`; null: there is none. */
+    outputLength: integer("output_length"),
 
     // Copied from `nextActionOf` the record for filters, in each statement that changes what it follows from.
     requestedAction: text("requested_action").notNull(),
@@ -79,16 +108,19 @@ export const escrow = sqliteTable(
     // Progress: written by requests, automatic rules and the wallet; by the fold by its table alone.
     /** `Intent` as JSON. */
     intent: text("intent"),
-    /** `PendingTransaction` as JSON. */
-    pendingTransaction: text("pending_transaction"),
+    /** Hash of the pending transaction of `escrow_open`; null: there is none. */
+    pendingHash: text("pending_hash"),
     /** `RecordError` as JSON. */
     error: text("error"),
     /** When it was found that nothing can be locked any more, epoch milliseconds. */
     expiredAt: integer("expired_at"),
     /** What became of the charge for a purchase; null: it was not charged. */
     charge: text("charge", { enum: ["held", "returned"] }),
-    /** `WalletReference` as JSON: the wallet that acts for the record; null: none was chosen yet. */
-    wallet: text("wallet"),
+    /** The wallet that acts for the record; null: none was chosen yet. */
+    walletId: text("wallet_id"),
+    walletVkey: text("wallet_vkey"),
+    /** Null: the same as its party's in the terms or the lock. */
+    walletAddress: text("wallet_address"),
     /** 1: that wallet, or the payment source, was removed; written by who removes it or adds it again. */
     walletRemoved: integer("wallet_removed"),
     /** Epoch milliseconds from which that wallet has something to do; null: nothing. */
@@ -111,7 +143,7 @@ export const escrow = sqliteTable(
       ),
       // For keys that are bound to wallets.
       index(`escrow_wallet_${name}`).on(
-        sql.raw(ACTING_WALLET_ID_SQL),
+        table.walletId,
         table.side,
         table.network,
         table.sourceType,
@@ -140,7 +172,7 @@ export const escrow = sqliteTable(
         table.id,
       ),
       index("escrow_wallet_newest").on(
-        sql.raw(ACTING_WALLET_ID_SQL),
+        table.walletId,
         table.side,
         table.network,
         table.sourceType,
@@ -149,7 +181,7 @@ export const escrow = sqliteTable(
       index("escrow_agent_newest").on(
         table.side,
         table.network,
-        sql`terms->>'agentIdentifier'`,
+        table.agentIdentifier,
         table.sourceType,
         table.id,
       ),
@@ -157,11 +189,11 @@ export const escrow = sqliteTable(
         .on(table.side, table.network, table.sourceType, table.id)
         .where(sql.raw(NEEDS_PERSON_CONDITION)),
       uniqueIndex("escrow_identifier").on(table.identifierHash, table.side, table.sourceId),
-      index("escrow_utxo").on(table.sourceId, table.utxo),
+      index("escrow_utxo").on(table.sourceId, table.utxo).where(sql`utxo IS NOT NULL`),
       // Records with a pending transaction.
       index("escrow_initiated").on(table.sourceId).where(sql`requested_action GLOB '*Initiated'`),
       index("escrow_due")
-        .on(table.network, sql`wallet->>'vkey'`, table.dueAt)
+        .on(table.network, table.walletVkey, table.dueAt)
         .where(sql`due_at IS NOT NULL`),
       // What is waiting or under way, newest first.
       index("escrow_intent").on(table.network, table.id).where(sql.raw(HAS_INTENT_CONDITION)),
@@ -169,7 +201,7 @@ export const escrow = sqliteTable(
       index("escrow_deadline").on(table.sourceId, table.deadline).where(sql`deadline IS NOT NULL`),
       // What was asked for and is not locked: it expires.
       index("escrow_unlocked")
-        .on(table.sourceId, sql`CAST(terms->>'payByTime' AS INTEGER)`)
+        .on(table.sourceId, sql`CAST(pay_by_time AS INTEGER)`)
         .where(sql`on_chain_state IS NULL AND expired_at IS NULL`),
       // Purchases that ended without a lock: their charge is given back.
       index("escrow_held")
@@ -185,10 +217,10 @@ export const escrow = sqliteTable(
       index("escrow_wallet_removed").on(table.sourceId).where(sql`wallet_removed IS NOT NULL`),
       // For the books: escrows by the block time of what ended them, of all agents or of one.
       index("escrow_ended")
-        .on(table.side, table.network, sql.raw(BLOCK_TIME_SQL))
+        .on(table.side, table.network, table.blockTime)
         .where(sql.raw(ENDED_CONDITION)),
       index("escrow_agent_ended")
-        .on(table.side, table.network, sql`terms->>'agentIdentifier'`, sql.raw(BLOCK_TIME_SQL))
+        .on(table.side, table.network, table.agentIdentifier, table.blockTime)
         .where(sql.raw(ENDED_CONDITION)),
       // For the monthly invoice: a buyer's payments that became billable in a month.
       index("escrow_billed")
@@ -197,6 +229,25 @@ export const escrow = sqliteTable(
     ];
   },
 );
+
+/**
+ * What an escrow that has not ended has beside its row: large, and deleted at its end. Read with the row, and
+ * written in the same batch. Ledger.
+ */
+export const escrowOpen = sqliteTable("escrow_open", {
+  /** Of its row of `escrow`, like `network` and `revision`. */
+  id: text("id").primaryKey(),
+  network: text("network", { enum: ["Preprod", "Mainnet"] }).notNull(),
+  revision: integer("revision").notNull(),
+  /** Version of `render-record.ts` that made `doc`; an older one is rendered again by the cron, until then when read. */
+  docVersion: integer("doc_version").notNull(),
+  /** What `render-record.ts` made of the row; no code reads it to decide anything. */
+  doc: text("doc").notNull(),
+  /** `LiveOutput` as JSON; null when none holds the funds, and after an undo. */
+  output: text("output"),
+  /** `PendingTransaction` as JSON. */
+  pendingTransaction: text("pending_transaction"),
+});
 
 /** A transaction of a record. The service's own exist once stored, those of others once the chain has them. Ledger. */
 export const escrowTransaction = sqliteTable(
@@ -207,16 +258,19 @@ export const escrowTransaction = sqliteTable(
     /** Never changes. */
     id: text("id").notNull(),
     status: text("status", { enum: [...TRANSACTION_STATUSES, MISMATCH_STATUS] }).notNull(),
-    /** `TransactionRecord` as JSON. */
-    fields: text("fields").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+    /** Minor units, decimal text. */
+    fees: text("fees"),
+    blockHeight: integer("block_height"),
+    /** Unix seconds. */
+    blockTime: integer("block_time"),
+    previousOnChainState: text("previous_on_chain_state"),
+    newOnChainState: text("new_on_chain_state"),
     /** `Intent` as JSON: what it was made for; null: it is not ours. */
     intent: text("intent"),
   },
-  (table) => [
-    primaryKey({ columns: [table.recordId, table.txHash] }),
-    // A history is shown from its newest transaction, up to the page's limit.
-    index("escrow_transaction_newest").on(table.recordId, table.id),
-  ],
+  (table) => [primaryKey({ columns: [table.recordId, table.txHash] })],
 );
 
 /**
@@ -249,7 +303,11 @@ export const escrowAction = sqliteTable(
     id: text("id").notNull(),
     /** The transaction that ended the action; undone with it. Null when the API ended it. */
     txHash: text("tx_hash"),
-    doc: text("doc").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+    requestedAction: text("requested_action").notNull(),
+    errorType: text("error_type"),
+    errorNote: text("error_note"),
   },
   (table) => [primaryKey({ columns: [table.recordId, table.id] })],
 );

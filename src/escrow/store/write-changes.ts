@@ -2,6 +2,7 @@ import { getTableColumns } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import { type Statement, statement } from "../../db/client.ts";
 import { isoTimeSql, reserveStamps, type SqlExpression, stampSql } from "../../db/clock.ts";
+import { isPackedHex, packHexSql } from "../../db/hex-column.ts";
 import { writeEvents } from "../../events/outbox.ts";
 import { computeDueAt, findUnwarnedDeadline } from "../model/compute-due-at.ts";
 import type { EscrowRecord } from "../model/escrow-record.ts";
@@ -79,20 +80,22 @@ const COMPUTED_COLUMNS: Record<string, string> = {
   chainChangedAt: "iif(v->>'movesChain', at, v->>'chainChangedAt')",
   actionChangedAt: "iif(v->>'movesAction', at, v->>'actionChangedAt')",
   changedAt: "iif(v->>'movesAny', at, v->>'changedAt')",
-  docVersion: String(DOC_VERSION),
-  doc: `replace(v->>'doc', ?, ${isoTimeSql("at")})`,
 };
 
-/** Whether no step follows. Pages render such a record: its text would take half of its bytes, for ever. */
-const hasEnded = (record: EscrowRecord) => nextActionOf(record).requestedAction === "None";
+/** Whether no step follows. Pages render such a record: its text would take most of its bytes, for ever. */
+const hasEnded = (record: EscrowRecord) =>
+  record.output === null &&
+  record.progress.pendingTransaction === null &&
+  nextActionOf(record).requestedAction === "None";
 
 /** The columns that a write sets. Other statements set the charge of a purchase. */
 const WRITTEN_COLUMNS = Object.entries(getTableColumns(escrow)).filter(([key]) => key !== "charge");
 
 const INSERT_SQL = `INSERT INTO escrow (${WRITTEN_COLUMNS.map(([, { name }]) => name).join(", ")})`;
-const SELECT_SQL = WRITTEN_COLUMNS.map(([key]) => COMPUTED_COLUMNS[key] ?? `v->>'${key}'`).join(
-  ", ",
-);
+const SELECT_SQL = WRITTEN_COLUMNS.map(([key, column]) => {
+  const value = `v->>'${key}'`;
+  return COMPUTED_COLUMNS[key] ?? (isPackedHex(column) ? packHexSql(value) : value);
+}).join(", ");
 const UPDATE_SQL = WRITTEN_COLUMNS.filter(
   ([key]) => !IMMUTABLE_COLUMNS.has(key) && key !== "revision",
 )
@@ -102,22 +105,18 @@ const UPDATE_SQL = WRITTEN_COLUMNS.filter(
 function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
   const rows = [...changes.records.values()].map(
     ({ record, changedStamps: moved }, stampIndex) => ({
-      ...record,
       ...toColumns(record),
       stampIndex,
-      onChainState: record.state.onChainState,
-      utxo: record.state.utxo,
       dueAt: computeDueAt(record),
       deadline: findUnwarnedDeadline(record),
       revision: record.revision + 1,
       movesChain: moved.hasChainChanged,
       movesAction: moved.hasActionChanged,
       movesAny: moved.hasChainChanged || moved.hasActionChanged,
-      doc: hasEnded(record) ? null : renderRecord(record, moved),
     }),
   );
   // Materialized: otherwise each column writes out all of its row's JSON once more.
-  return chunkRows(rows).map((part) =>
+  const rowStatements = chunkRows(rows).map((part) =>
     statement(
       `${INSERT_SQL}
        WITH item AS MATERIALIZED (SELECT value AS v, ${at.sql} AS at FROM json_each(?))
@@ -126,18 +125,53 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
          revision = iif(escrow.revision = excluded.revision - 1, excluded.revision, NULL), ${UPDATE_SQL}`,
       ...at.params,
       part,
-      STAMP_MARK,
     ),
   );
+  return [...rowStatements, ...writeOpen(changes, at)];
+}
+
+/** The rows of `escrow_open`, and the deletion of those whose escrow has ended. */
+function writeOpen(changes: ChangeSet, at: SqlExpression): Statement[] {
+  const rows: object[] = [];
+  const endedIds: string[] = [];
+  for (const [stampIndex, { record, changedStamps }] of [...changes.records.values()].entries()) {
+    const { id, network, revision, output, progress } = record;
+    if (hasEnded(record)) endedIds.push(id);
+    else
+      rows.push({
+        ...{ id, network, revision: revision + 1, stampIndex },
+        doc: renderRecord(record, changedStamps),
+        output: output && JSON.stringify(output),
+        pending: progress.pendingTransaction && JSON.stringify(progress.pendingTransaction),
+      });
+  }
+  const deletion = statement(
+    "DELETE FROM escrow_open WHERE id IN (SELECT value FROM json_each(?))",
+    JSON.stringify(endedIds),
+  );
+  return [
+    ...chunkRows(rows).map((part) =>
+      statement(
+        `INSERT OR REPLACE INTO escrow_open (id, network, revision, doc_version, doc, output,
+           pending_transaction)
+         WITH item AS MATERIALIZED (SELECT value AS v, ${at.sql} AS at FROM json_each(?))
+         SELECT v->>'id', v->>'network', v->>'revision', ${DOC_VERSION},
+           replace(v->>'doc', ?, ${isoTimeSql("at")}), v->>'output',
+           v->>'pending' FROM item`,
+        ...at.params,
+        part,
+        STAMP_MARK,
+      ),
+    ),
+    ...(endedIds.length > 0 ? [deletion] : []),
+  ];
 }
 
 function writeTransactions(changes: ChangeSet, sourceId: string): Statement[] {
   const rows = changes.transactions.map(({ recordId, transaction, status, intent }) => ({
     recordId,
-    txHash: transaction.txHash,
-    id: transaction.id,
+    ...transaction,
     status,
-    fields: JSON.stringify(transaction),
     intent: intent && JSON.stringify(intent),
   }));
   const undoRows = changes.transactions.flatMap(({ recordId, transaction, inclusion }) =>
@@ -146,12 +180,16 @@ function writeTransactions(changes: ChangeSet, sourceId: string): Statement[] {
   return [
     ...chunkRows(rows).map((part) =>
       statement(
-        `INSERT INTO escrow_transaction (record_id, tx_hash, id, status, fields, intent)
-         SELECT value->>'recordId', value->>'txHash', value->>'id', value->>'status',
-           value->>'fields', value->>'intent'
+        `INSERT INTO escrow_transaction (record_id, tx_hash, id, status, created_at, updated_at, fees,
+           block_height, block_time, previous_on_chain_state, new_on_chain_state, intent)
+         SELECT value->>'recordId', value->>'txHash', value->>'id', value->>'status', value->>'createdAt',
+           value->>'updatedAt', value->>'fees', value->>'blockHeight', value->>'blockTime',
+           value->>'previousOnChainState', value->>'newOnChainState', value->>'intent'
          FROM json_each(?) WHERE true
          ON CONFLICT (record_id, tx_hash) DO UPDATE SET status = excluded.status,
-           fields = excluded.fields`,
+           updated_at = excluded.updated_at, fees = excluded.fees, block_height = excluded.block_height,
+           block_time = excluded.block_time, previous_on_chain_state = excluded.previous_on_chain_state,
+           new_on_chain_state = excluded.new_on_chain_state`,
         part,
       ),
     ),
@@ -171,8 +209,10 @@ function writeTransactions(changes: ChangeSet, sourceId: string): Statement[] {
 function writePastActions({ pastActions }: ChangeSet): Statement[] {
   return chunkRows(pastActions).map((part) =>
     statement(
-      `INSERT INTO escrow_action (record_id, id, tx_hash, doc)
-       SELECT value->>'recordId', value->>'id', value->>'txHash', value->>'doc' FROM json_each(?)`,
+      `INSERT INTO escrow_action (record_id, id, tx_hash, created_at, updated_at, requested_action,
+         error_type, error_note)
+       SELECT value->>'recordId', value->>'id', value->>'txHash', value->>'createdAt', value->>'updatedAt',
+         value->>'requestedAction', value->>'errorType', value->>'errorNote' FROM json_each(?)`,
       part,
     ),
   );
@@ -213,7 +253,7 @@ export function restoreCharges(ids: readonly string[]): Statement[] {
       `UPDATE key_spending SET spent = spent + again.amount, spending_limit = max(spending_limit, spent + again.amount)
        FROM (SELECT escrow.requested_by_id AS key_id, escrow.network AS network,
            fund.value->>'unit' AS unit, sum(CAST(fund.value->>'amount' AS INTEGER)) AS amount
-         FROM escrow JOIN escrow_request ON record_id = escrow.id, json_each(terms->'funds') AS fund
+         FROM escrow JOIN escrow_request ON record_id = escrow.id, json_each(funds) AS fund
          WHERE ${RETURNED_CONDITION} AND is_spent = 1 GROUP BY 1, 2, 3) AS again
        WHERE key_spending.api_key_id = again.key_id AND key_spending.network = again.network
          AND key_spending.unit = again.unit`,

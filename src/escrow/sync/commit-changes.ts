@@ -72,7 +72,7 @@ export function buildUndoStatements(sourceId: string, undone: UndoneTransaction[
     recordId,
     txHash: transaction.txHash,
     blockHeight: transaction.blockHeight,
-    fields: JSON.stringify(transaction),
+    updatedAt: transaction.updatedAt,
   }));
   const json = JSON.stringify(rows);
   return [
@@ -88,7 +88,7 @@ export function buildUndoStatements(sourceId: string, undone: UndoneTransaction[
       json,
     ),
     statement(
-      `UPDATE escrow_transaction SET status = 'RolledBack', fields = item.value->>'fields'
+      `UPDATE escrow_transaction SET status = 'RolledBack', updated_at = item.value->>'updatedAt'
        FROM json_each(?) AS item
        WHERE record_id = item.value->>'recordId' AND tx_hash = item.value->>'txHash'`,
       json,

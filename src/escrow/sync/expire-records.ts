@@ -50,8 +50,8 @@ async function loadUnlockedRecords(
   const rows = await db.all<EscrowRow>(
     `SELECT ${ESCROW_COLUMNS} FROM escrow
      WHERE source_id = ? AND on_chain_state IS NULL AND expired_at IS NULL
-       AND CAST(terms->>'payByTime' AS INTEGER) < ?
-       AND terms->>'isRequested' AND pending_transaction IS NULL
+       AND CAST(pay_by_time AS INTEGER) < ?
+       AND is_requested IS NOT NULL AND pending_hash IS NULL
      LIMIT ${BATCH_SIZE}`,
     source.id,
     time,
@@ -107,8 +107,8 @@ export async function expirePurchasesOfRemovedSources(
     `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_unlocked
      WHERE source_id IN (SELECT value FROM json_each(?1))
        AND on_chain_state IS NULL AND expired_at IS NULL
-       AND CAST(terms->>'payByTime' AS INTEGER) < ?2
-       AND side = 'purchase' AND network = ?3 AND terms->>'isRequested' AND pending_transaction IS NULL
+       AND CAST(pay_by_time AS INTEGER) < ?2
+       AND side = 'purchase' AND network = ?3 AND is_requested IS NOT NULL AND pending_hash IS NULL
      LIMIT ${MAX_EXPIRED_PURCHASES}`,
     JSON.stringify(sourceIds),
     now - EXPIRY_MARGIN_MS,

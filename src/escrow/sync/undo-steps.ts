@@ -13,7 +13,12 @@ import type { Intent } from "../model/intent.ts";
 import { MISMATCH_STATUS, type TransactionRecord } from "../model/transaction-record.ts";
 import { parseUndoData } from "../model/undo-data.ts";
 import { ChangeSet } from "../store/change-set.ts";
-import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
+import {
+  ESCROW_COLUMNS,
+  type EscrowRow,
+  TRANSACTION_SQL,
+  toEscrowRecord,
+} from "../store/escrow-row.ts";
 import { buildUndoStatements, type UndoneTransaction } from "./commit-changes.ts";
 
 /** Steps undone per batch. */
@@ -31,31 +36,32 @@ export async function undoSteps(
   now: number,
 ): Promise<UndoneSteps<ChangeSet>> {
   const rows = await db.all<UndoneStepRow>(
-    `SELECT ${ESCROW_COLUMNS}, undo_data, fields, made_for, status FROM
-       (SELECT record_id, data AS undo_data, fields, intent AS made_for, status, block_height, tx_index
+    `SELECT ${ESCROW_COLUMNS}, undo_data, applied, made_for, is_mismatch FROM
+       (SELECT record_id, data AS undo_data, ${TRANSACTION_SQL} AS applied, intent AS made_for,
+          status = '${MISMATCH_STATUS}' AS is_mismatch, escrow_undo.block_height AS height, tx_index
         FROM escrow_undo JOIN escrow_transaction USING (record_id, tx_hash)
-        WHERE source_id = ? AND block_height > ?
-        ORDER BY block_height DESC, tx_index DESC LIMIT ${CHUNK_SIZE})
+        WHERE source_id = ? AND escrow_undo.block_height > ?
+        ORDER BY escrow_undo.block_height DESC, tx_index DESC LIMIT ${CHUNK_SIZE})
      JOIN escrow ON id = record_id
-     ORDER BY block_height DESC, tx_index DESC`,
+     ORDER BY height DESC, tx_index DESC`,
     sourceId,
     above,
   );
   // The wallet may have found out earlier that it is not there any more.
   const ended = await findEndedHashes(
     db,
-    rows.flatMap(({ made_for, fields }) =>
-      made_for === null ? [] : (JSON.parse(fields) as TransactionRecord).txHash,
+    rows.flatMap(({ made_for, applied }) =>
+      made_for === null ? [] : (JSON.parse(applied) as TransactionRecord).txHash,
     ),
   );
   const changes = new ChangeSet([], now, tipHeight);
   const undone: UndoneTransaction[] = [];
   const ours: string[] = [];
-  for (const { undo_data, fields, made_for, status, ...row } of rows) {
+  for (const { undo_data, applied, made_for, is_mismatch, ...row } of rows) {
     const record = changes.records.get(row.id)?.record ?? toEscrowRecord(row);
     const undoData = parseUndoData(undo_data);
     const transaction: TransactionRecord = {
-      ...(JSON.parse(fields) as TransactionRecord),
+      ...(JSON.parse(applied) as TransactionRecord),
       status: "RolledBack",
       updatedAt: now,
     };
@@ -65,7 +71,7 @@ export async function undoSteps(
     const progress = revertProgress(record.progress, { transaction, madeFor, undoData, mayCome });
     // That it ended with nothing but deviating locks is still so while another one stands.
     const { onChainState } = undoData.state.hadMismatch ? record.state : undoData.state;
-    const state = status === MISMATCH_STATUS ? { ...undoData.state, onChainState } : undoData.state;
+    const state = is_mismatch ? { ...undoData.state, onChainState } : undoData.state;
     changes.rewind(record, { state, output: null, progress });
     undone.push({ recordId: row.id, transaction });
   }
@@ -90,9 +96,10 @@ export function deleteFinalUndoData(sourceId: string, tip: Block): Statement[] {
 /** A row of `escrow`, and of its transaction that is undone. */
 interface UndoneStepRow extends EscrowRow {
   undo_data: string;
-  fields: string;
+  /** `TransactionRecord` as JSON. */
+  applied: string;
   made_for: string | null;
-  status: string;
+  is_mismatch: number;
 }
 
 /** Aborts the batch when one of them has ended meanwhile: nobody would tell its record. */

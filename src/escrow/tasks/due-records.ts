@@ -4,6 +4,7 @@ import type { Database } from "../../db/client.ts";
 import type { EscrowRecord } from "../model/escrow-record.ts";
 import { listTimedSteps } from "../model/step-rules.ts";
 import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
+import { escrow } from "../store/tables.ts";
 
 type DatabaseReader = Pick<Database, "all">;
 
@@ -29,7 +30,7 @@ export interface AutomaticSteps {
   refunds: boolean;
 }
 
-const DUE_FOR_WALLET_CONDITION = `network = ? AND wallet->>'vkey' = ? AND due_at IS NOT NULL AND due_at <= ?
+const DUE_FOR_WALLET_CONDITION = `network = ? AND wallet_vkey = ? AND due_at IS NOT NULL AND due_at <= ?
   AND source_id = ?`;
 
 /**
@@ -60,7 +61,7 @@ const DEADLINE_SQL = `CASE ${listTimedSteps()
   .map(
     ({ step, from, deadline }) =>
       `WHEN intent->>'step' = '${step}' AND on_chain_state = '${from}'
-         THEN CAST(terms->>'${deadline}' AS INTEGER)`,
+         THEN CAST(${escrow[deadline].name} AS INTEGER)`,
   )
   .join(" ")} END`;
 
@@ -113,7 +114,7 @@ export async function findNextDueTime(
 ): Promise<number | null> {
   const [row] = await database.all<{ next: number | null }>(
     `SELECT min(due_at) AS next FROM escrow
-     WHERE network = ? AND wallet->>'vkey' = ? AND due_at IS NOT NULL AND due_at > ?
+     WHERE network = ? AND wallet_vkey = ? AND due_at IS NOT NULL AND due_at > ?
        AND source_id = ? AND ${KIND_CONDITIONS[kind]}`,
     network,
     vkey,
@@ -132,7 +133,7 @@ export async function listUnassignedPurchases(
 ): Promise<EscrowRecord[]> {
   const rows = await database.all<EscrowRow>(
     `SELECT ${ESCROW_COLUMNS} FROM escrow
-     WHERE network = ? AND wallet->>'vkey' IS NULL AND due_at IS NOT NULL AND due_at <= ?
+     WHERE network = ? AND wallet_vkey IS NULL AND due_at IS NOT NULL AND due_at <= ?
        AND source_id = ? AND ${KIND_CONDITIONS.lock}
      ORDER BY due_at, id LIMIT ?`,
     network,
@@ -151,7 +152,7 @@ export async function listAssignedPurchases(
 ): Promise<EscrowRecord[]> {
   const rows = await database.all<EscrowRow>(
     `SELECT ${ESCROW_COLUMNS} FROM escrow
-     WHERE network = ? AND wallet->>'vkey' IN (SELECT value FROM json_each(?))
+     WHERE network = ? AND wallet_vkey IN (SELECT value FROM json_each(?))
        AND due_at IS NOT NULL AND ${KIND_CONDITIONS.lock}`,
     network,
     JSON.stringify(vkeys),
@@ -180,7 +181,7 @@ export async function findNextDueRecord(
 ): Promise<{ sourceId: string; dueAt: number } | undefined> {
   const [row] = await database.all<{ sourceId: string; dueAt: number }>(
     `SELECT source_id AS sourceId, due_at AS dueAt FROM escrow
-     WHERE network = ? AND wallet->>'vkey' = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT 1`,
+     WHERE network = ? AND wallet_vkey = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT 1`,
     network,
     vkey,
   );

@@ -65,7 +65,7 @@ function listStuckEscrows(
   return database.all(
     `SELECT vkey, min(sourceId) AS sourceId, count(*) AS waiting,
        ifnull(max(note), '${QUEUE_TIMEOUT_REASON}') AS reason
-     FROM (SELECT wallet->>'vkey' AS vkey, source_id AS sourceId, due_at, error->>'type' AS type,
+     FROM (SELECT wallet_vkey AS vkey, source_id AS sourceId, due_at, error->>'type' AS type,
              error->>'note' AS note, ifnull(intent->>'failures', 0) AS failures
            FROM escrow
            WHERE network = ?1 AND due_at IS NOT NULL AND due_at <= ?3 AND intent IS NOT NULL

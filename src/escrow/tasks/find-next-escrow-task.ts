@@ -46,7 +46,7 @@ export async function endEscrowsWithoutSource(
 ): Promise<void> {
   const rows = await database.all<{ id: string }>(
     `SELECT id FROM escrow WHERE network = ?1 AND source_id = ?3 AND due_at IS NOT NULL
-       AND (wallet->>'vkey' = ?2 OR wallet->>'vkey' IS NULL) LIMIT ${BATCH_SIZE}`,
+       AND (wallet_vkey = ?2 OR wallet_vkey IS NULL) LIMIT ${BATCH_SIZE}`,
     network,
     vkey,
     sourceId,

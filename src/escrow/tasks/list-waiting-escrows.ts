@@ -17,10 +17,10 @@ export const listWaitingEscrows: WaitingTaskLister = async (database, network, v
     dueAt: number;
   }>(
     `SELECT id, vkey, intent, funds, error, due_at AS dueAt FROM (
-       SELECT id, wallet->>'vkey' AS vkey, intent, terms->'funds' AS funds, error, due_at,
-         row_number() OVER (PARTITION BY wallet->>'vkey' ORDER BY due_at, id) AS place
+       SELECT id, wallet_vkey AS vkey, intent, funds, error, due_at,
+         row_number() OVER (PARTITION BY wallet_vkey ORDER BY due_at, id) AS place
        FROM escrow
-       WHERE network = ?1 AND wallet->>'vkey' IN (SELECT value FROM json_each(?2))
+       WHERE network = ?1 AND wallet_vkey IN (SELECT value FROM json_each(?2))
          AND due_at IS NOT NULL AND intent IS NOT NULL)
      WHERE place <= ?3 ORDER BY due_at, id`,
     network,

@@ -121,7 +121,7 @@ export function createStepFeature(ports: StepPorts): WalletFeature {
     async selectForeignSpent(tasks, outputs) {
       const rows = await database.all<{ output: string }>(
         `SELECT DISTINCT data->>'$.state.utxo' AS output FROM escrow_transaction AS made
-         JOIN escrow_undo AS undo ON source_id = ? AND block_height = fields->>'blockHeight'
+         JOIN escrow_undo AS undo ON source_id = ? AND undo.block_height = made.block_height
            AND undo.record_id = made.record_id AND undo.tx_hash = made.tx_hash
          WHERE made.record_id IN (SELECT value FROM json_each(?))
            AND status = 'Confirmed' AND intent IS NULL

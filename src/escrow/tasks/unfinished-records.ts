@@ -41,7 +41,7 @@ export async function findWalletsOfUnfinishedRecords(
     `SELECT v->>'sourceId' AS sourceId, v->>'vkey' AS vkey
      FROM (SELECT value AS v FROM json_each(?))
      WHERE EXISTS (SELECT 1 FROM escrow
-       WHERE source_id = v->>'sourceId' AND ${WALLET_VKEY_SQL} = v->>'vkey' AND ${OPEN_CONDITION})`,
+       WHERE source_id = v->>'sourceId' AND wallet_vkey = v->>'vkey' AND ${OPEN_CONDITION})`,
     JSON.stringify(wallets),
   );
 }
@@ -111,11 +111,9 @@ export function resumeRecords(
   return setWalletRemoved(database, of, removed, now, until);
 }
 
-/** The wallet that acts for a record. */
-const WALLET_VKEY_SQL = "wallet->>'vkey'";
 /** One that ended with nothing but deviating locks is finished, though its state is no last one. */
 const OPEN_CONDITION = `${UNFINISHED_CONDITION} AND (on_chain_state IS NULL OR expired_at IS NULL)`;
-const WALLETS_CONDITION = `source_id = ?1 AND (?2 IS NULL OR ${WALLET_VKEY_SQL} IN (SELECT value FROM json_each(?2)))`;
+const WALLETS_CONDITION = `source_id = ?1 AND (?2 IS NULL OR wallet_vkey IN (SELECT value FROM json_each(?2)))`;
 
 const paramsOf = ({ sourceId, vkeys }: WalletRecordsFilter) => [
   sourceId,

@@ -57,8 +57,8 @@ async function findWalletsDueBy(
 ): Promise<{ network: Network; vkey: string }[]> {
   // By the wallet, or by the source where none was chosen yet.
   const due = await database.all<{ network: Network; vkey: string | null; sourceId: string }>(
-    `SELECT DISTINCT network, wallet->>'vkey' AS vkey,
-       iif(wallet IS NULL, source_id, NULL) AS sourceId
+    `SELECT DISTINCT network, wallet_vkey AS vkey,
+       iif(wallet_vkey IS NULL, source_id, NULL) AS sourceId
      FROM escrow WHERE due_at IS NOT NULL AND due_at <= ?1 AND source_id = coalesce(?2, source_id)`,
     time,
     ofSource,

@@ -1,5 +1,6 @@
 import type { Network } from "../../chain/network.ts";
 import { type Statement, statement } from "../../db/client.ts";
+import { unpackHexSql } from "../../db/hex-column.ts";
 import type { StoredFunds } from "../../escrow/model/escrow-record.ts";
 import {
   BILLABLE_AT_SQL,
@@ -38,15 +39,15 @@ export interface BillablePaymentRecord extends BillablePayment {
 }
 
 /** The seller's revenue: the price, or in a dispute the share that the admins awarded. */
-const REVENUE_SQL = `iif(on_chain_state = 'DisputedWithdrawn', state->'withdrawnForSeller', terms->'funds')`;
+const REVENUE_SQL = `iif(on_chain_state = 'DisputedWithdrawn', withdrawn_for_seller, funds)`;
 
 /**
  * The columns of `BillableRow` but for `baseId`. An identifier of Web3ChainV1 does not name its
  * contract, so the identity does.
  */
-export const BILLABLE_COLUMNS = `escrow.id, terms->>'agentIdentifier' AS agentIdentifier,
-  terms->>'sellerVkey' AS sellerVkey, ${BILLABLE_AT_SQL} AS billableAt, ${REVENUE_SQL} AS funds,
-  CAST(terms->>'unlockTime' AS INTEGER) AS unlockTime, state->'transaction'->>'txHash' AS txHash,
+export const BILLABLE_COLUMNS = `escrow.id, ${unpackHexSql("agent_identifier")} AS agentIdentifier,
+  escrow.seller_vkey AS sellerVkey, ${BILLABLE_AT_SQL} AS billableAt, ${REVENUE_SQL} AS funds,
+  CAST(unlock_time AS INTEGER) AS unlockTime, transaction_hash AS txHash,
   escrow.contract_address || '#' || escrow.identifier_hash AS identity`;
 
 /** A row of `BILLABLE_COLUMNS`. */
@@ -114,17 +115,17 @@ export function selectBillablePayments(
   return statement(
     `SELECT ${BILLABLE_COLUMNS}, NULL AS baseId FROM escrow INDEXED BY escrow_billed
      WHERE ${UNINVOICED_CONDITION} AND ${BUYER_VKEY_SQL} = ?5
-       AND (?6 IS NULL OR terms->>'sellerVkey' = ?6)
-       AND (?8 IS NULL OR terms->>'sellerVkey' IN (SELECT value FROM json_each(?8)))
+       AND (?6 IS NULL OR seller_vkey = ?6)
+       AND (?8 IS NULL OR seller_vkey IN (SELECT value FROM json_each(?8)))
      UNION ALL
      SELECT ${BILLABLE_COLUMNS}, base_id FROM invoice_base
        JOIN invoiced_payment ON invoiced_payment.base_id = invoice_base.id
        JOIN escrow INDEXED BY escrow_identifier
          ON escrow.identifier_hash = invoiced_payment.identifier_hash
          AND escrow.contract_address = invoiced_payment.contract_address
-     WHERE ${BILLABLE_RECORD_CONDITION} AND invoice_base.network = ?1 AND buyer_vkey = ?5 AND month = ?7
-       AND (?6 IS NULL OR seller_vkey = ?6)
-       AND (?8 IS NULL OR seller_vkey IN (SELECT value FROM json_each(?8))) AND invoiced_payment.network = ?1
+     WHERE ${BILLABLE_RECORD_CONDITION} AND invoice_base.network = ?1 AND invoice_base.buyer_vkey = ?5 AND month = ?7
+       AND (?6 IS NULL OR invoice_base.seller_vkey = ?6)
+       AND (?8 IS NULL OR invoice_base.seller_vkey IN (SELECT value FROM json_each(?8))) AND invoiced_payment.network = ?1
      ORDER BY billableAt, identity LIMIT ${MAX_INVOICED_PAYMENTS + 1}`,
     ...toUninvoicedParams(network, month, removed, now),
     buyerVkey,

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
+import { unpackHexSql } from "../../db/hex-column.ts";
 import { buildScopeCondition } from "../../escrow/queries/scope-condition.ts";
 import { BUYER_VKEY_SQL } from "../../escrow/store/predicates.ts";
 import type { Caller } from "../../http/context.ts";
@@ -156,7 +157,7 @@ export async function listUninvoicedPayments(
       network: Network;
     }
   >(
-    `SELECT ${BILLABLE_COLUMNS}, NULL AS baseId, blockchain_identifier AS blockchainIdentifier,
+    `SELECT ${BILLABLE_COLUMNS}, NULL AS baseId, ${unpackHexSql("blockchain_identifier")} AS blockchainIdentifier,
        on_chain_state AS onChainState, escrow.created_at AS createdAt,
        ${BUYER_VKEY_SQL} AS buyerVkey
      FROM escrow ${query.buyerWalletVkey === undefined ? "" : "INDEXED BY escrow_billed"}

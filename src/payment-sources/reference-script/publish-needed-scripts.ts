@@ -76,9 +76,9 @@ function listOversizedEscrows(
   silent: boolean,
 ): Promise<OversizedEscrow[]> {
   return database.all<OversizedEscrow>(
-    `SELECT id AS recordId, source_id AS sourceId, wallet->>'vkey' AS vkey
+    `SELECT id AS recordId, source_id AS sourceId, wallet_vkey AS vkey
      FROM escrow
-     WHERE network = ?1 AND ${LARGE_OUTPUT_CONDITION} AND length(output) > ?2->>source_type AND NOT (${SOURCE_REMOVED_CONDITION})
+     WHERE network = ?1 AND ${LARGE_OUTPUT_CONDITION} AND output_length > ?2->>source_type AND NOT (${SOURCE_REMOVED_CONDITION})
        ${silent ? "AND error IS NULL" : ""} AND NOT EXISTS (
        SELECT 1 FROM reference_script AS script WHERE script.source_id = escrow.source_id
          AND (script.state NOT IN ('Withdrawn', 'Failed') OR script.updated_at > ?3))

@@ -10,7 +10,7 @@ import { DOC_VERSION, type EntryPageRow, renderEntry, renderPageEntry } from "./
 export const ENTRY_DOCUMENTS: DocumentTable = {
   table: "registry_entry",
   version: DOC_VERSION,
-  columns: ENTRY_COLUMNS,
+  row: jsonRowSql(ENTRY_COLUMNS),
   render: renderEntryRow,
 };
 

@@ -54,6 +54,7 @@ export const walletTransaction = sqliteTable(
     validTo: integer("valid_to").notNull(),
     /** Of its block. */
     blockHeight: integer("block_height"),
+    /** Null again once it is final. */
     blockHash: text("block_hash"),
     /** Unix seconds. */
     blockTime: integer("block_time"),
@@ -72,13 +73,9 @@ export const walletTransaction = sqliteTable(
     index("wallet_transaction_open")
       .on(table.network, table.walletVkey, table.dueAt)
       .where(sql`due_at IS NOT NULL`),
-    index("wallet_transaction_newest").on(table.network, table.createdAt, table.hash),
-    index("wallet_transaction_of_wallet").on(
-      table.network,
-      table.walletVkey,
-      table.createdAt,
-      table.hash,
-    ),
+    // Of the same time, those stored later have a greater rowid, with which each entry ends.
+    index("wallet_transaction_newest").on(table.network, table.createdAt),
+    index("wallet_transaction_of_wallet").on(table.network, table.walletVkey, table.createdAt),
   ],
 );
 

@@ -96,7 +96,7 @@ class Buyer {
   /** Ends a purchase as the sync does when nothing can be locked any more. */
   async expire(blockchainIdentifier: string): Promise<void> {
     await env.DB.prepare(
-      "UPDATE escrow SET intent = NULL, expired_at = ? WHERE blockchain_identifier = ? AND side = 'purchase'",
+      "UPDATE escrow SET intent = NULL, expired_at = ? WHERE blockchain_identifier = unhex(?) AND side = 'purchase'",
     )
       .bind(Date.now(), blockchainIdentifier)
       .run();
@@ -104,7 +104,8 @@ class Buyer {
   }
 
   async idOf(blockchainIdentifier: string): Promise<string> {
-    const sql = "SELECT id FROM escrow WHERE blockchain_identifier = ? AND side = 'purchase'";
+    const sql =
+      "SELECT id FROM escrow WHERE blockchain_identifier = unhex(?) AND side = 'purchase'";
     const id = await env.DB.prepare(sql).bind(blockchainIdentifier).first<string>("id");
     return id ?? "";
   }

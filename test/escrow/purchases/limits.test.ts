@@ -62,11 +62,15 @@ describe("a key with spendingLimits", () => {
       await fixture.purchase(await fixture.quote(), {}, headers),
     ];
     await service.ask("DELETE", "/payment-source-extended", { id: service.sourceId, force: true });
-    await env.DB.prepare("UPDATE escrow SET pending_transaction = ? WHERE id = ?")
-      .bind('{"transaction":{"txHash":"ab"},"spends":null}', sent.id)
-      .run();
+    await env.DB.batch([
+      env.DB.prepare("UPDATE escrow SET pending_hash = 'ab' WHERE id = ?").bind(sent.id),
+      env.DB.prepare("UPDATE escrow_open SET pending_transaction = ? WHERE id = ?").bind(
+        '{"transaction":{"txHash":"ab"},"spends":null}',
+        sent.id,
+      ),
+    ]);
     const spentAfter = async (minutes: number) => {
-      await env.DB.prepare("UPDATE escrow SET terms = json_set(terms, '$.payByTime', ?)")
+      await env.DB.prepare("UPDATE escrow SET pay_by_time = ?")
         .bind(String(Date.now() - minutes * 60_000))
         .run();
       await runSchedule(service.env());
@@ -123,10 +127,10 @@ describe("a key with walletLimit", () => {
     });
     const { status, data } = await fixture.purchase(quote, {}, owner);
     expect(status).toBe(200);
-    const terms = await env.DB.prepare("SELECT terms FROM escrow WHERE id = ?")
+    const permitted = await env.DB.prepare("SELECT wallet_ids AS ids FROM escrow WHERE id = ?")
       .bind(data.id)
-      .first<string>("terms");
-    expect(JSON.parse(terms ?? "{}").walletIds).toEqual([buyer]);
+      .first<string>("ids");
+    expect(JSON.parse(permitted ?? "null")).toEqual([buyer]);
   });
 
   it("sees the records, wallets and sources of its wallets, and is told of no others", async () => {

@@ -1,10 +1,15 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { openDb } from "../../../src/db/client.ts";
+import {
+  ESCROW_COLUMNS,
+  type EscrowRow,
+  toEscrowRecord,
+} from "../../../src/escrow/store/escrow-row.ts";
 import { emptyTables } from "../../support/app.ts";
 import { problemsOf } from "../../support/endpoints/document.ts";
 import { PurchaseFixture } from "../../support/escrow/purchase-fixture.ts";
-import { datumOf, FIXED, type Shown } from "../../support/escrow/quote-fixture.ts";
+import { datumOf, FIXED } from "../../support/escrow/quote-fixture.ts";
 import { insertKey } from "../../support/keys.ts";
 import { settle } from "../../support/sources/sync.ts";
 
@@ -99,13 +104,15 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
     const returns = type === V2 ? fixture.quotes.fixture.sellers[0].address : null;
     const quote = await fixture.quote(returns === null ? {} : { sellerReturnAddress: returns });
     const { data } = await fixture.purchase(quote, { buyerReturnAddress: fixture.buyer.address });
-    const [row] = await openDb(env).all<Record<string, Shown>>(
-      "SELECT terms, intent, wallet, due_at AS dueAt, created_at AS createdAt FROM escrow WHERE id = ?",
+    const [row] = await openDb(env).all<EscrowRow & { dueAt: number }>(
+      `SELECT ${ESCROW_COLUMNS}, due_at AS dueAt FROM escrow WHERE id = ?`,
       data.id,
     );
-    expect(row).toMatchObject({ wallet: null, dueAt: row?.createdAt });
-    expect(JSON.parse(row?.intent)).toMatchObject({ step: "FundsLocking", by: "env-admin" });
-    expect(JSON.parse(row?.terms)).toMatchObject({
+    const record = toEscrowRecord(row as EscrowRow);
+    expect(record.wallet).toBeNull();
+    expect(row?.dueAt).toBe(record.createdAt);
+    expect(record.progress.intent).toMatchObject({ step: "FundsLocking", by: "env-admin" });
+    expect(record.terms).toMatchObject({
       isRequested: true,
       seller: fixture.quotes.fixture.sellers[0].address,
       sellerVkey: quote.sellerVKey,

@@ -35,6 +35,7 @@ async function rows(): Promise<unknown> {
   const tables = [
     "escrow",
     "escrow_transaction",
+    "escrow_open",
     "escrow_undo",
     "escrow_action",
     "chain_tip",

@@ -20,10 +20,10 @@ const SELLERS_NODE = 1;
 /** Which escrow each of a wallet's transactions steps, by its hash. */
 async function steppedBy(): Promise<Map<string, string>> {
   const { results } = await env.DB.prepare(
-    `SELECT tx_hash, blockchain_identifier FROM escrow_transaction t JOIN escrow e ON e.id = record_id
+    `SELECT tx_hash, lower(hex(blockchain_identifier)) AS identifier FROM escrow_transaction t JOIN escrow e ON e.id = record_id
      WHERE t.intent IS NOT NULL`,
-  ).all<{ tx_hash: string; blockchain_identifier: string }>();
-  return new Map(results.map((row) => [row.tx_hash, row.blockchain_identifier]));
+  ).all<{ tx_hash: string; identifier: string }>();
+  return new Map(results.map((row) => [row.tx_hash, row.identifier]));
 }
 
 it("a hostile buyer who overtakes each third of 60 chained results near the deadline keeps none of them from landing in time", async () => {

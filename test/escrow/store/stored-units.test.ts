@@ -19,11 +19,8 @@ beforeEach(emptyTables);
 async function openDesk(): Promise<PaymentSourceFixture> {
   const fixture = await PaymentSourceFixture.open("Web3ChainV1");
   await fixture.buy({}, { funds: ODD });
-  await env.DB.prepare(
-    `UPDATE escrow SET doc_version = 0, terms = json_set(terms, '$.funds', json(?))`,
-  )
-    .bind(JSON.stringify(ODD))
-    .run();
+  await env.DB.prepare(`UPDATE escrow SET funds = json(?)`).bind(JSON.stringify(ODD)).run();
+  await env.DB.prepare("UPDATE escrow_open SET doc_version = 0").run();
   return fixture;
 }
 

@@ -6,7 +6,7 @@ import { IDLE_PROGRESS } from "../../../src/escrow/model/intent.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { loadRecords } from "../../../src/escrow/store/load-records.ts";
 import {
-  DOC_OR_OUTDATED_SQL,
+  DOC_OR_ROW_SQL,
   type StoredDocument,
 } from "../../../src/escrow/store/outdated-documents.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
@@ -36,7 +36,7 @@ describe("a lock", () => {
     await settleRegistry(chain, registry);
     await chain.act([{ ...lock("a"), agentIdentifier: minted?.unit }, lock("b")]);
     await settle(chain, source);
-    const rows = await openDb(env).all<StoredDocument>(`SELECT ${DOC_OR_OUTDATED_SQL} FROM escrow`);
+    const rows = await openDb(env).all<StoredDocument>(`SELECT ${DOC_OR_ROW_SQL} FROM escrow`);
     const priced = rows.map((row) => {
       const { agentIdentifier, pricingType } = parseDoc(row);
       return [agentIdentifier === minted?.unit, pricingType];
@@ -73,7 +73,7 @@ describe("a lock of what was asked for", () => {
     const [locked] = records;
     if (!locked) throw new Error("there is no record");
     await env.DB.batch(
-      ["escrow", "escrow_transaction", "escrow_undo", "event"].map((one) =>
+      ["escrow", "escrow_open", "escrow_transaction", "escrow_undo", "event"].map((one) =>
         env.DB.prepare(`DELETE FROM ${one}`),
       ),
     );
@@ -102,7 +102,7 @@ describe("a lock of what was asked for", () => {
     const ids = "SELECT id FROM escrow WHERE side = 'payment' AND ?2 = ?2";
     const [record] = (await loadRecords(openDb(env), [], ids, 1)).records;
     const [row] = await openDb(env).all<StoredDocument>(
-      `SELECT ${DOC_OR_OUTDATED_SQL} FROM escrow WHERE side = 'payment'`,
+      `SELECT ${DOC_OR_ROW_SQL} FROM escrow WHERE side = 'payment'`,
     );
     return { terms: record?.terms, doc: parseDoc(row) };
   }

@@ -5,7 +5,7 @@ import { encodeRedeemer, REDEEMERS } from "../../../src/chain/contracts/redeemer
 import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
 import { openDb } from "../../../src/db/client.ts";
 import {
-  DOC_OR_OUTDATED_SQL,
+  DOC_OR_ROW_SQL,
   type StoredDocument,
 } from "../../../src/escrow/store/outdated-documents.ts";
 import { moveCursor } from "../../../src/sources/cursor.ts";
@@ -31,7 +31,7 @@ interface Doc {
 /** Both records of the escrow that a step made or moved. */
 async function docsOf(step: StepResult | undefined): Promise<Doc[]> {
   const rows = await openDb(env).all<StoredDocument>(
-    `SELECT ${DOC_OR_OUTDATED_SQL} FROM escrow WHERE blockchain_identifier = ? ORDER BY side`,
+    `SELECT ${DOC_OR_ROW_SQL} FROM escrow WHERE blockchain_identifier = unhex(?) ORDER BY side`,
     step?.escrows[0]?.identifier ?? "",
   );
   return rows.map((row) => parseDoc(row) as unknown as Doc);

@@ -37,7 +37,7 @@ async function readBy(chain: TestChain, versions: readonly Version[]): Promise<v
 async function chargedFor(chain: TestChain, txHash: string | undefined) {
   const rows = await openDb(env).all<{ side: string; type: Version; charged: number }>(
     `SELECT side, source_type AS type,
-       state->>'$.buyerFees' + state->>'$.sellerFees' - coalesce(data->>'$.state.buyerFees', 0)
+       buyer_fees + seller_fees - coalesce(data->>'$.state.buyerFees', 0)
          - coalesce(data->>'$.state.sellerFees', 0) AS charged
      FROM escrow JOIN escrow_undo ON record_id = escrow.id AND tx_hash = ?
      ORDER BY side, source_type, charged DESC`,

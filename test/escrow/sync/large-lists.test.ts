@@ -29,7 +29,7 @@ interface Listed {
 
 async function statesOf(step: StepResult | undefined): Promise<(string | null)[]> {
   const rows = await openDb(env).all<{ state: string | null }>(
-    "SELECT on_chain_state AS state FROM escrow WHERE blockchain_identifier = ? ORDER BY side",
+    "SELECT on_chain_state AS state FROM escrow WHERE blockchain_identifier = unhex(?) ORDER BY side",
     step?.escrows[0]?.identifier ?? "",
   );
   return rows.map(({ state }) => state);

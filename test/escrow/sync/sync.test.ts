@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { openDb } from "../../../src/db/client.ts";
 import {
-  DOC_OR_OUTDATED_SQL,
+  DOC_OR_ROW_SQL,
   type StoredDocument,
 } from "../../../src/escrow/store/outdated-documents.ts";
 import { moveCursor, readSyncStatuses, startBackfill } from "../../../src/sources/cursor.ts";
@@ -39,7 +39,7 @@ interface Doc {
 /** The records of an identifier, by side. */
 async function docsOf(identifier: string | undefined): Promise<{ payment?: Doc; purchase?: Doc }> {
   const rows = await openDb(env).all<StoredDocument & { side: string }>(
-    `SELECT side, ${DOC_OR_OUTDATED_SQL} FROM escrow WHERE blockchain_identifier = ?`,
+    `SELECT side, ${DOC_OR_ROW_SQL} FROM escrow WHERE blockchain_identifier = unhex(?)`,
     identifier ?? "",
   );
   return Object.fromEntries(rows.map(({ side, ...row }) => [side, parseDoc(row)]));

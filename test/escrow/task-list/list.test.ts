@@ -150,13 +150,15 @@ describe("GET /task", () => {
     await write([lock, lock, lock]);
     const bind = (id: string, walletIds: string[]) =>
       env.DB.prepare(
-        "UPDATE escrow SET wallet = NULL, terms = json_set(terms, '$.walletIds', json(?)) WHERE id = ?",
+        "UPDATE escrow SET wallet_id = NULL, wallet_vkey = NULL, wallet_address = NULL, wallet_ids = json(?) WHERE id = ?",
       )
         .bind(JSON.stringify(walletIds), id)
         .run();
     await bind("record-0", ["wallet-1", "wallet-2"]);
     await bind("record-1", ["wallet-1", "wallet-3"]);
-    await env.DB.prepare("UPDATE escrow SET wallet = NULL WHERE id = 'record-2'").run();
+    await env.DB.prepare(
+      "UPDATE escrow SET wallet_id = NULL, wallet_vkey = NULL, wallet_address = NULL WHERE id = 'record-2'",
+    ).run();
     const token = await insertKey({ walletLimit: ["wallet-1", "wallet-2"] });
     expect(await tasks("", token)).toMatchObject([{ id: "record-0", walletId: null }]);
   });

@@ -324,9 +324,7 @@ describe("purchases of a source with several purchasing wallets", () => {
     const poor = await env.DB.prepare("SELECT id FROM managed_wallet WHERE vkey = ?")
       .bind(buying.buyers["buyer-0"]?.vkey)
       .first("id");
-    await env.DB.prepare(
-      "UPDATE escrow SET terms = json_set(terms, '$.walletIds', json_array(?)) WHERE id = ?",
-    )
+    await env.DB.prepare("UPDATE escrow SET wallet_ids = json_array(?) WHERE id = ?")
       .bind(poor, id)
       .run();
     await buying.work("buyer-1");

@@ -21,7 +21,7 @@ async function locked() {
 
 type Changes = Readonly<Record<string, string | number | null>>;
 
-/** Puts so many copies of a payment beside it, with some columns changed. */
+/** Puts so many copies of a payment of one coin beside it, with some columns changed. */
 async function copies(id: string, count: number, columns: Changes): Promise<void> {
   const { results } = await env.DB.prepare("SELECT name FROM pragma_table_info('escrow')").all<{
     name: string;
@@ -30,33 +30,35 @@ async function copies(id: string, count: number, columns: Changes): Promise<void
   for (let i = 0; i < count; i++) {
     const utxo = `copy#${i}`;
     const own: Changes = { id: `copy-${i}`, identifier_hash: `copy-${i}`, utxo };
-    const named = (column: string) => JSON.stringify({ ...JSON.parse(`${columns[column]}`), utxo });
-    const changed: Changes = { ...columns, ...own, state: named("state"), output: named("output") };
+    const changed: Changes = { ...columns, ...own };
     const values = names.map((name) => (name in changed ? "?" : name));
     await env.DB.prepare(
       `INSERT INTO escrow (${names.join()}) SELECT ${values.join()} FROM escrow WHERE id = ?`,
     )
       .bind(...names.flatMap((name) => (name in changed ? [changed[name] ?? null] : [])), id)
       .run();
+    const value = JSON.stringify([{ unit: "", amount: "1000000" }]);
+    await env.DB.prepare(
+      `INSERT INTO escrow_open (id, network, revision, doc_version, doc, output)
+       SELECT ?, network, revision, doc_version, doc,
+         json_set(output, '$.value', json(?), '$.utxo', ?) FROM escrow_open WHERE id = ?`,
+    )
+      .bind(own.id, value, utxo, id)
+      .run();
   }
 }
 
 /** Columns of a payment whose result is there and whose unlock time is over. */
-async function unlocked(id: string): Promise<Changes> {
-  const row = await env.DB.prepare(
-    `SELECT json_set(state, '$.onChainState', 'ResultSubmitted', '$.resultHash', 'ab') AS state,
-       json_set(terms, '$.unlockTime', '1000') AS terms,
-       json_set(output, '$.value', json('[{"unit": "", "amount": "1000000"}]')) AS output
-     FROM escrow WHERE id = ?`,
-  )
-    .bind(id)
-    .first<{ state: string; terms: string; output: string }>();
-  return { ...row, on_chain_state: "ResultSubmitted", due_at: 1_000 };
-}
+const UNLOCKED: Changes = {
+  on_chain_state: "ResultSubmitted",
+  result_hash: "ab",
+  unlock_time: "1000",
+  due_at: 1_000,
+};
 
 it(`${MOST} withdrawals that are not worth it keep no result from being submitted`, async () => {
   const { fixture, id } = await locked();
-  await copies(id, MOST, await unlocked(id));
+  await copies(id, MOST, UNLOCKED);
   await fixture.buying.fixture.work();
   expect((await fixture.ask("submit-result")).status).toBe(200);
   await fixture.buying.fixture.work();
@@ -85,11 +87,9 @@ describe("of more than are considered at once, a wallet considers", () => {
 
   async function withWithdrawals(intent: object | null, submitTime: number) {
     const { fixture, id } = await locked();
-    await copies(id, MOST, { ...(await unlocked(id)), intent: intent && JSON.stringify(intent) });
+    await copies(id, MOST, { ...UNLOCKED, intent: intent && JSON.stringify(intent) });
     await fixture.ask("submit-result");
-    await env.DB.prepare(
-      "UPDATE escrow SET terms = json_set(terms, '$.submitResultTime', ?) WHERE id = ?",
-    )
+    await env.DB.prepare("UPDATE escrow SET submit_result_time = ? WHERE id = ?")
       .bind(`${submitTime}`, id)
       .run();
     return { fixture, id };

@@ -21,8 +21,8 @@ export function timesOf(service: Service): number[] {
 export function lastTimeOf({ database }: Service): number {
   const [row] = database.all<{ last: number }>(
     `SELECT coalesce(max(at), 0) AS last FROM (
-       SELECT max(cast(terms->>'externalDisputeUnlockTime' AS INTEGER),
-         cast(state->>'buyerCooldown' AS INTEGER), cast(state->>'sellerCooldown' AS INTEGER)) AS at
+       SELECT max(cast(external_dispute_unlock_time AS INTEGER),
+         cast(buyer_cooldown AS INTEGER), cast(seller_cooldown AS INTEGER)) AS at
        FROM escrow
        UNION ALL SELECT coalesce(expires_at, opens_at) FROM dispute_proposal)`,
   );
@@ -35,7 +35,7 @@ export function pauseOf(service: Service): number {
   if (isUnderWay(service)) return BLOCK_MS;
   const [row] = database.all<{ escrows: number | null; settlements: number | null }>(
     `SELECT (SELECT min(at) FROM (SELECT due_at AS at FROM escrow WHERE due_at IS NOT NULL
-       UNION ALL SELECT terms->>'payByTime' + 1000 FROM escrow
+       UNION ALL SELECT pay_by_time + 1000 FROM escrow
          WHERE on_chain_state IS NULL AND expired_at IS NULL)) AS escrows,
        (SELECT min(due_at) FROM wallet_task) AS settlements`,
   );
@@ -49,8 +49,8 @@ export function pauseOf(service: Service): number {
 /** Whether nothing is left to be done, and nothing on its way. */
 export function isOver(service: Service): boolean {
   const rows = service.database.all<{ open: number }>(
-    `SELECT count(*) AS open FROM escrow WHERE due_at IS NOT NULL OR pending_transaction IS NOT NULL
-       OR (on_chain_state IS NULL AND expired_at IS NULL AND terms->>'isRequested')
+    `SELECT count(*) AS open FROM escrow WHERE due_at IS NOT NULL OR pending_hash IS NOT NULL
+       OR (on_chain_state IS NULL AND expired_at IS NULL AND is_requested IS NOT NULL)
      UNION ALL SELECT count(*) FROM wallet_task WHERE due_at IS NOT NULL`,
   );
   return rows.every(({ open }) => open === 0) && !isUnderWay(service);

@@ -45,7 +45,7 @@ export function findLostIntents(database: ModelDatabase): string[] {
      UNION ALL
      SELECT json_object('side', side, 'unwanted', event.sequence)
      FROM event JOIN escrow ON escrow.id = record_id
-     WHERE side = 'purchase' AND terms->>'isRequested'
+     WHERE side = 'purchase' AND is_requested IS NOT NULL
        AND data->'NextAction'->>'requestedAction' = 'WaitingForExternalAction'
        AND data->>'onChainState' IS NULL AND data->'NextAction'->>'errorType' IS NULL
        AND NOT EXISTS (

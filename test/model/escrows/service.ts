@@ -58,7 +58,14 @@ import {
 } from "./wallets.ts";
 
 const TABLES = [
-  ...["escrow", "escrow_transaction", "escrow_undo", "escrow_action", "escrow_request"],
+  ...[
+    "escrow",
+    "escrow_transaction",
+    "escrow_open",
+    "escrow_undo",
+    "escrow_action",
+    "escrow_request",
+  ],
   ...["event", "clock"],
   "dispute_proposal",
   "wallet_task",

@@ -87,8 +87,8 @@ export function wronglyMarked(database: ModelDatabase): string[] {
     .all<{ told: string }>(
       `SELECT json_object('side', side, 'state', on_chain_state, 'marked', wallet_removed) AS told
        FROM escrow LEFT JOIN managed_wallet AS own
-         ON own.vkey = wallet->>'vkey' AND own.deleted_at IS NULL
-       WHERE wallet IS NOT NULL AND NOT EXISTS (SELECT 1 FROM job)
+         ON own.vkey = wallet_vkey AND own.deleted_at IS NULL
+       WHERE wallet_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM job)
          AND iif(own.id IS NULL, wallet_removed IS NULL AND expired_at IS NULL AND coalesce(
            on_chain_state NOT IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn'), 1),
            wallet_removed IS NOT NULL)`,

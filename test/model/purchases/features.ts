@@ -183,8 +183,8 @@ function openTask(feature: string, id: string, now: number): Statement[] {
 }
 
 const SHOWN: Record<Feature, string> = {
-  lock: escrowShown("intent IS NULL OR pending_transaction IS NOT NULL"),
-  step: escrowShown("intent IS NULL OR pending_transaction IS NOT NULL"),
+  lock: escrowShown("intent IS NULL OR pending_hash IS NOT NULL"),
+  step: escrowShown("intent IS NULL OR pending_hash IS NOT NULL"),
   transfer: shownIn("transfer", "transfer", "Confirmed"),
   registration: shownIn("registration", "registration", "RegistrationConfirmed"),
   "reference-script": shownIn("reference-script", "reference_script", "Published"),
@@ -218,7 +218,7 @@ export function notSent(
 ) {
   return database.all<{ id: string }>(
     `SELECT id FROM transfer WHERE id IN (SELECT value FROM json_each(?1)) AND state = 'Pending'
-     UNION ALL SELECT id FROM escrow WHERE id = ?2 AND pending_transaction IS NULL`,
+     UNION ALL SELECT id FROM escrow WHERE id = ?2 AND pending_hash IS NULL`,
     JSON.stringify(transfers),
     purchase,
   );

@@ -33,7 +33,14 @@ const WALLETS = PAYERS.map(({ row }) => row);
 
 const database = new ModelDatabase(FOLLOWED, [
   ...["api_key", "key_spending", "audit", "event", "clock", "chain_tip", "followed"],
-  ...["escrow", "escrow_request", "escrow_transaction", "escrow_undo", "escrow_action"],
+  ...[
+    "escrow",
+    "escrow_request",
+    "escrow_transaction",
+    "escrow_undo",
+    "escrow_action",
+    "escrow_open",
+  ],
   ...["wallet_transaction", "wallet_transaction_content", "hot_wallet", "wallet_task"],
   ...["transfer", "registration", "reference_script", "dispute_proposal"],
 ]);
@@ -118,7 +125,7 @@ export class PurchaseModel {
     const { blockchainIdentifier } = (ALL_QUOTES[quote % ALL_QUOTES.length] as Quote).body;
     const [row] = database.all<{ by: string }>(
       `SELECT requested_by_id AS "by" FROM escrow
-       WHERE blockchain_identifier = ? AND terms->>'isRequested'`,
+       WHERE blockchain_identifier = unhex(?) AND is_requested IS NOT NULL`,
       blockchainIdentifier,
     );
     if (!row) return;

@@ -157,8 +157,8 @@ export class PurchaseStory {
 
   #bought(): Bought[] {
     return this.#model.database.all<Bought>(
-      `SELECT id, blockchain_identifier AS identifier, escrow.requested_by_id AS "by", charge, credits,
-         is_spent AS isSpent, terms->>'$.funds[0].amount' AS amount,
+      `SELECT id, lower(hex(blockchain_identifier)) AS identifier, escrow.requested_by_id AS "by", charge, credits,
+         is_spent AS isSpent, funds->>'$[0].amount' AS amount,
          on_chain_state IS NOT NULL AS isLocked, expired_at AS expiredAt, intent
        FROM escrow JOIN escrow_request ON record_id = id WHERE side = 'purchase'`,
     );

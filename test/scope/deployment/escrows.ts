@@ -140,7 +140,7 @@ async function fail(
   identifier: string,
   step: "SubmitResult" | "SetRefundRequested",
 ): Promise<void> {
-  const sql = "SELECT id FROM escrow WHERE side = ?2 AND blockchain_identifier = ?3";
+  const sql = "SELECT id FROM escrow WHERE side = ?2 AND blockchain_identifier = unhex(?3)";
   const { records } = await loadRecords(openDb(env), [], sql, side, identifier);
   const record = found(records, () => true);
   const resultHash = side === "payment" ? RESULT : null;

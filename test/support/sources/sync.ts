@@ -8,7 +8,13 @@ import { newId } from "../../../src/db/id.ts";
 import { seal } from "../../../src/db/sealed.ts";
 import type { Env } from "../../../src/env.ts";
 import {
-  DOC_OR_OUTDATED_SQL,
+  ESCROW_COLUMNS,
+  type EscrowRow,
+  TRANSACTION_SQL,
+  toEscrowRecord,
+} from "../../../src/escrow/store/escrow-row.ts";
+import {
+  DOC_OR_ROW_SQL,
   readDocument,
   type StoredDocument,
 } from "../../../src/escrow/store/outdated-documents.ts";
@@ -152,10 +158,8 @@ export async function settle(chain: TestChain, sourceId: string, overrides?: Ove
  */
 export async function leftBehind(sourceId: string) {
   const ledger = openDb(env);
-  const escrows = await ledger.all<
-    StoredDocument & { side: string; identifier_hash: string; state: string }
-  >(
-    `SELECT side, identifier_hash, ${DOC_OR_OUTDATED_SQL}, state FROM escrow
+  const escrows = await ledger.all<EscrowRow & StoredDocument>(
+    `SELECT ${ESCROW_COLUMNS}, ${DOC_OR_ROW_SQL} FROM escrow
      WHERE source_id = ? ORDER BY side, identifier_hash`,
     sourceId,
   );
@@ -165,14 +169,16 @@ export async function leftBehind(sourceId: string) {
     fields: string;
     undo_data: string | null;
   }>(
-    `SELECT side || identifier_hash AS key, status, fields, data AS undo_data
-     FROM escrow_transaction LEFT JOIN escrow_undo USING (record_id, tx_hash)
+    `SELECT side || identifier_hash AS key, made.status, fields, data AS undo_data
+     FROM (SELECT record_id, tx_hash, status, ${TRANSACTION_SQL} AS fields FROM escrow_transaction) AS made
+       LEFT JOIN escrow_undo USING (record_id, tx_hash)
        JOIN escrow ON escrow.id = record_id
      WHERE escrow.source_id = ? ORDER BY key, block_height, tx_index`,
     sourceId,
   );
-  const actions = await ledger.all<{ key: string; doc: string }>(
-    `SELECT identifier_hash AS key, escrow_action.doc FROM escrow_action
+  const actions = await ledger.all<Record<string, unknown>>(
+    `SELECT identifier_hash AS key, escrow_action.requested_action, escrow_action.error_type, error_note
+     FROM escrow_action
      JOIN escrow ON escrow.id = record_id WHERE source_id = ?
      ORDER BY identifier_hash, escrow_action.id`,
     sourceId,
@@ -192,7 +198,7 @@ export async function leftBehind(sourceId: string) {
     escrows: escrows.map((row) => ({
       side: row.side,
       doc: stable(parseDoc(row)),
-      state: stable(JSON.parse(row.state)),
+      state: stable(toEscrowRecord(row).state),
     })),
     steps: steps
       .filter(({ status }) => status === "Confirmed")
@@ -201,7 +207,7 @@ export async function leftBehind(sourceId: string) {
         fields: stable(JSON.parse(row.fields)),
         undoData: stable(JSON.parse(row.undo_data ?? "null")),
       })),
-    actions: actions.map((row) => ({ key: row.key, doc: stable(JSON.parse(row.doc)) })),
+    actions,
     events: events.map(({ key, kind, sequence, data }) => ({
       key,
       kind,
@@ -213,9 +219,7 @@ export async function leftBehind(sourceId: string) {
 }
 
 /** The document of a record, its placeholders filled with nothing in particular. */
-export function parseDoc(
-  row: StoredDocument = { doc: null, outdated: null },
-): Record<string, unknown> {
+export function parseDoc(row: StoredDocument = { document: "{}" }): Record<string, unknown> {
   const doc = readDocument(row);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are the placeholders
   return JSON.parse(withConfirmations(doc.replace(/\u0001\d+\u0001/g, "0"), 0)) as Record<

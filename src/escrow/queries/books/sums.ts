@@ -1,12 +1,9 @@
 /** Sums the amounts of escrows in the database, without reading single records. */
 import { type Network, ON_CHAIN_STATES, type PaymentSourceType } from "../../../chain/network.ts";
 import type { Database } from "../../../db/client.ts";
+import { packHexSql } from "../../../db/hex-column.ts";
 import type { Side } from "../../model/escrow-record.ts";
-import {
-  BLOCK_TIME_SQL,
-  ENDED_CONDITION,
-  SOURCE_REMOVED_CONDITION,
-} from "../../store/predicates.ts";
+import { ENDED_CONDITION, SOURCE_REMOVED_CONDITION } from "../../store/predicates.ts";
 
 /**
  * Seconds that a sum covers. Since the ledger exists, every offset of a time zone has been a
@@ -24,9 +21,9 @@ const OPEN_STATES_SQL = ON_CHAIN_STATES.filter(
   .join(", ");
 
 /** What a record says of itself, as the parts below take it. */
-const ESCROW_FIELDS_SQL = `on_chain_state AS reached, terms, state,
-  ${BLOCK_TIME_SQL} / ${QUARTER_HOUR_SECONDS} * ${QUARTER_HOUR_SECONDS} AS quarter,
-  CAST(iif(side = 'payment', state->>'sellerFees', state->>'buyerFees') AS INTEGER) AS fees`;
+const ESCROW_FIELDS_SQL = `on_chain_state AS reached, funds AS price, withdrawn_for_seller, withdrawn_for_buyer, settled,
+  block_time / ${QUARTER_HOUR_SECONDS} * ${QUARTER_HOUR_SECONDS} AS quarter,
+  CAST(iif(side = 'payment', seller_fees, buyer_fees) AS INTEGER) AS fees`;
 
 const AMOUNT_SQL = `CAST(value->>'amount' AS INTEGER)`;
 
@@ -37,27 +34,27 @@ const AMOUNT_SQL = `CAST(value->>'amount' AS INTEGER)`;
 const buildSumsSql = (ofAgent: boolean) => `WITH
   found AS MATERIALIZED (
     SELECT ${ESCROW_FIELDS_SQL} FROM escrow INDEXED BY ${ofAgent ? "escrow_agent_ended" : "escrow_ended"}
-    WHERE side = ?1 AND network = ?2 AND ${ENDED_CONDITION} AND ${BLOCK_TIME_SQL} >= ?3 AND ${BLOCK_TIME_SQL} < ?4
+    WHERE side = ?1 AND network = ?2 AND ${ENDED_CONDITION} AND block_time >= ?3 AND block_time < ?4
       ${buildFiltersSql(ofAgent)}
     UNION ALL
     SELECT ${ESCROW_FIELDS_SQL} FROM escrow INDEXED BY escrow_state_newest
     WHERE side = ?1 AND network = ?2 AND on_chain_state IN (${OPEN_STATES_SQL})
-      AND ${BLOCK_TIME_SQL} >= ?3 AND ${BLOCK_TIME_SQL} < ?4 ${buildFiltersSql(ofAgent)}),
+      AND block_time >= ?3 AND block_time < ?4 ${buildFiltersSql(ofAgent)}),
   parts AS (
-    SELECT quarter, 'gained' AS kind, terms->'funds' AS funds, fees, state->>'settled' AS settled
+    SELECT quarter, 'gained' AS kind, price AS funds, fees, settled
     FROM found WHERE reached = 'Withdrawn'
     UNION ALL
-    SELECT quarter, iif(reached = 'RefundWithdrawn', 'refunded', 'pending'), terms->'funds', fees,
+    SELECT quarter, iif(reached = 'RefundWithdrawn', 'refunded', 'pending'), price, fees,
       NULL
     FROM found WHERE reached NOT IN ('Withdrawn', 'DisputedWithdrawn')
     UNION ALL
-    SELECT quarter, 'gained', state->'withdrawnForSeller', fees, NULL
-    FROM found WHERE reached = 'DisputedWithdrawn' AND state->'withdrawnForSeller' <> '[]'
+    SELECT quarter, 'gained', withdrawn_for_seller, fees, NULL
+    FROM found WHERE reached = 'DisputedWithdrawn' AND withdrawn_for_seller <> '[]'
     UNION ALL
-    SELECT quarter, 'refunded', state->'withdrawnForBuyer',
-      iif(state->'withdrawnForSeller' = '[]', fees, 0), NULL
+    SELECT quarter, 'refunded', withdrawn_for_buyer,
+      iif(withdrawn_for_seller = '[]', fees, 0), NULL
     FROM found WHERE reached = 'DisputedWithdrawn'
-      AND (state->'withdrawnForBuyer' <> '[]' OR state->'withdrawnForSeller' = '[]')),
+      AND (withdrawn_for_buyer <> '[]' OR withdrawn_for_seller = '[]')),
   amounts AS (
     SELECT quarter, kind, value->>'unit' AS unit, ${AMOUNT_SQL} AS amount, 0 AS fee
     FROM parts, json_each(funds) WHERE ${AMOUNT_SQL} > 0
@@ -85,13 +82,13 @@ const SUPERSEDED_CONDITION = `EXISTS (SELECT 1 FROM escrow AS newer INDEXED BY e
       AND newer.network = ?2 AND newer.contract_address = escrow.contract_address
       AND newer.id > escrow.id
       AND (newer.${ENDED_CONDITION} OR NOT escrow.${ENDED_CONDITION})
-      AND (?6 IS NULL OR newer.wallet->>'id' IN (SELECT value FROM json_each(?6))))`;
+      AND (?6 IS NULL OR newer.wallet_id IN (SELECT value FROM json_each(?6))))`;
 
 const buildFiltersSql = (ofAgent: boolean) => `
   AND (?5 IS NULL OR source_type = ?5)
-  AND (?6 IS NULL OR wallet->>'id' IN (SELECT value FROM json_each(?6)))
+  AND (?6 IS NULL OR wallet_id IN (SELECT value FROM json_each(?6)))
   AND NOT (${SOURCE_REMOVED_CONDITION} AND ${SUPERSEDED_CONDITION})
-  ${ofAgent ? "AND terms->>'agentIdentifier' = ?7" : ""}`;
+  ${ofAgent ? `AND agent_identifier = ${packHexSql("?7")}` : ""}`;
 
 /** Which side of an account amounts belong to. */
 export const ACCOUNT_KINDS = ["gained", "refunded", "pending"] as const;

@@ -160,7 +160,8 @@ export function updateTransactions(
   });
   const update = statement(
     `UPDATE wallet_transaction SET phase = v->>'phase', block_height = v->>'blockHeight',
-       block_hash = v->>'blockHash', block_time = v->>'blockTime', over_height = v->>'overHeight',
+       block_hash = iif(v->>'dueAt' IS NULL, NULL, v->>'blockHash'), block_time = v->>'blockTime',
+       over_height = v->>'overHeight',
        error = v->>'error', due_at = v->>'dueAt', updated_at = v->>'movedAt'
      FROM (SELECT value AS v FROM json_each(?1))
      WHERE hash = v->>'hash'`,
