@@ -384,6 +384,7 @@ CREATE TABLE `registration` (
 	`profile` text NOT NULL,
 	`name` text NOT NULL,
 	`state` text NOT NULL,
+	`state_changed_at` integer NOT NULL,
 	`error` text,
 	`agent_identifier` text,
 	`wallet` text NOT NULL,
@@ -401,6 +402,7 @@ CREATE TABLE `registration` (
 );
 --> statement-breakpoint
 CREATE INDEX `registration_newest` ON `registration` (`kind`,`network`,`id`);--> statement-breakpoint
+CREATE INDEX `registration_changed` ON `registration` (`kind`,`network`,`state_changed_at`,`id`);--> statement-breakpoint
 CREATE INDEX `registration_identifier` ON `registration` (`agent_identifier`,`network`,`kind`,`id`);--> statement-breakpoint
 CREATE TABLE `registry_cursor` (
 	`source_id` text PRIMARY KEY NOT NULL,

@@ -1,8 +1,9 @@
+import { type SQL, sql } from "drizzle-orm";
 import type { Network } from "../chain/network.ts";
 import { type Statement, statement } from "./client.ts";
 
 /** A stream of changes that clients page through; each network has its own clock per feed. */
-export type ChangeFeed = "escrow" | "registry" | "inbox";
+export type ChangeFeed = "escrow" | "registry" | "inbox" | "registration";
 
 /** SQL and parameters, to be spliced into a larger statement of the same batch. */
 export interface SqlExpression {
@@ -51,6 +52,11 @@ export function stampSql(
     sql: `((SELECT t FROM clock WHERE feed = ?) - ? + 1 + ${index})`,
     params: [`${feed}:${network}`, count],
   };
+}
+
+/** The stamp reserved alone just before in the same batch, for a query of drizzle. Epoch milliseconds. */
+export function singleStampSql(feed: ChangeFeed, network: Network): SQL {
+  return sql`(SELECT t FROM clock WHERE feed = ${`${feed}:${network}`})`;
 }
 
 /** SQL that prints epoch milliseconds as `YYYY-MM-DDTHH:mm:ss.sssZ`, as `Date.toISOString` does. */

@@ -1,50 +1,101 @@
 import type * as z from "zod";
-import { openDb } from "../db/client.ts";
+import { type Database, openDb } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
-import { openReadSession } from "../http/session.ts";
+import { toEnvelope } from "../http/envelope.ts";
+import { createJsonResponse, openReadSession } from "../http/session.ts";
 import { readTip } from "../indexer/chain-tip.ts";
 import { listScopedVkeys } from "../wallets/managed/find-wallet.ts";
-import type { registrationListQuery } from "./schemas.ts";
+import type {
+  registrationCountQuery,
+  registrationCounts,
+  registrationDiffQuery,
+  registrationListQuery,
+} from "./schemas.ts";
 import { type RegistrationKind, STATUS_FILTERS } from "./states.ts";
-import { listRegistrations, type RegistrationFilters } from "./store.ts";
+import {
+  countRegistrations,
+  listChangedRegistrations,
+  listRegistrations,
+  type RegistrationFilters,
+} from "./store.ts";
 import type { RegistrationRow } from "./tables.ts";
 
 type RegistrationListQuery = z.output<typeof registrationListQuery>;
 
-/**
- * One page of registrations, newest first.
- *
- * @param show - given the height of the newest block seen, from which confirmations are counted
- */
+/** How a registration is shown, by the height of the newest block seen, from which confirmations are counted. */
+type ShowRegistration<ApiRecord> = (row: RegistrationRow, tip: number | null) => ApiRecord;
+
+/** One page of registrations, newest first. */
 export async function listRegistrationResponses<ApiRecord>(
   c: AppContext,
   kind: RegistrationKind,
   query: RegistrationListQuery,
-  show: (row: RegistrationRow, tip: number | null) => ApiRecord,
+  show: ShowRegistration<ApiRecord>,
 ): Promise<ApiRecord[]> {
   const session = openReadSession(c, query.network);
-  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
-  const walletVkeys = await listScopedVkeys(core, c.var.caller, query.network);
-  const rows = await listRegistrations(session, kind, { ...filtersOf(query), walletVkeys });
-  const tip = await readTip(session, query.network);
+  const filters = { ...(await toSourceFilters(c, query)), ...toListFilters(query) };
+  const { limit, cursorId } = query;
+  const rows = await listRegistrations(session, kind, { ...filters, limit, cursorId });
+  return showAll(session, rows, query, show);
+}
+
+/** Answers with one page of the registrations whose state changed, oldest first. */
+export async function diffRegistrations<ApiRecord>(
+  c: AppContext,
+  kind: RegistrationKind,
+  query: z.output<typeof registrationDiffQuery>,
+  show: ShowRegistration<ApiRecord>,
+): Promise<Response> {
+  const session = openReadSession(c, query.network);
+  const { limit, cursorId, lastUpdate } = query;
+  const page = { ...(await toSourceFilters(c, query)), limit, cursorId, lastUpdate };
+  const rows = await listChangedRegistrations(session, kind, page);
+  const Assets = await showAll(session, rows, query, show);
+  return createJsonResponse(c, JSON.stringify(toEnvelope({ Assets })), session);
+}
+
+/** Answers with the number of registrations, and of those in each state. */
+export async function countRegistrationsByState(
+  c: AppContext,
+  kind: RegistrationKind,
+  query: z.output<typeof registrationCountQuery>,
+): Promise<Response> {
+  const session = openReadSession(c, query.network);
+  const byState = await countRegistrations(session, kind, await toSourceFilters(c, query));
+  const total = byState.reduce((sum, { count }) => sum + count, 0);
+  const counts: z.input<typeof registrationCounts> = { total, byState };
+  return createJsonResponse(c, JSON.stringify(toEnvelope(counts)), session);
+}
+
+async function showAll<ApiRecord>(
+  session: Database,
+  rows: readonly RegistrationRow[],
+  { network }: Pick<RegistrationListQuery, "network">,
+  show: ShowRegistration<ApiRecord>,
+): Promise<ApiRecord[]> {
+  const tip = await readTip(session, network);
   return rows.map((row) => show(row, tip));
 }
 
+async function toSourceFilters(
+  c: AppContext,
+  query: z.output<typeof registrationCountQuery>,
+): Promise<RegistrationFilters> {
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
+  return {
+    network: query.network,
+    contractAddress: query.filterSmartContractAddress,
+    sourceType: query.filterPaymentSourceType,
+    walletVkeys: await listScopedVkeys(core, c.var.caller, query.network),
+  };
+}
+
 /** If both were sent, the state must also be in the group. */
-function filtersOf(query: RegistrationListQuery): Omit<RegistrationFilters, "walletVkeys"> {
+function toListFilters(query: RegistrationListQuery): Partial<RegistrationFilters> {
   const { filterState, filterStatus } = query;
   const group = filterStatus && STATUS_FILTERS[filterStatus];
   const states = filterState
     ? [filterState].filter((state) => !group || (group as readonly string[]).includes(state))
     : group;
-  return {
-    network: query.network,
-    limit: query.limit,
-    cursorId: query.cursorId,
-    states,
-    agentIdentifier: query.filterAgentIdentifier,
-    contractAddress: query.filterSmartContractAddress,
-    sourceType: query.filterPaymentSourceType,
-    search: query.searchQuery,
-  };
+  return { states, agentIdentifier: query.filterAgentIdentifier, search: query.searchQuery };
 }

@@ -11,6 +11,7 @@ function toCommonFields(row: RegistrationRow, tip: number | null) {
     id: row.id,
     error: row.error ?? task?.reason ?? null,
     state: row.state,
+    registrationStateLastChangedAt: toIsoTime(row.stateChangedAt),
     createdAt: toIsoTime(row.createdAt),
     updatedAt: toIsoTime(Math.max(row.updatedAt, task?.updatedAt ?? 0)),
     lastCheckedAt: row.lastCheckedAt === null ? null : toIsoTime(row.lastCheckedAt),

@@ -95,6 +95,7 @@ export async function requestRegistration<ApiRecord>(
       profile,
       name: profile.name,
       state: "RegistrationRequested",
+      stateChangedAt: now,
       error: null,
       agentIdentifier: null,
       wallet: toWalletReference(wallet),
@@ -192,7 +193,7 @@ export async function requestDeregistration<ApiRecord>(
     tx: null,
   } as const;
   const task = toRegistrationTask({ ...row, ...change }, "Deregistration", now);
-  const record = show({ ...row, ...change, task, updatedAt: now });
+  const record = show({ ...row, ...change, task, stateChangedAt: now, updatedAt: now });
   await commitChange(c, database, row, `${AUDIT_NAMES[kind]}.deregister`, now, [
     ...(await remember(record)),
     ...updateRegistration(database, row, change, now),

@@ -2,9 +2,14 @@ import * as z from "zod";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
+import { describeDiffPaging } from "../http/openapi/parameters.ts";
 import type { AgentProfile } from "../registry/entries/profile.ts";
 import type { SourceRow } from "../sources/source-row.ts";
-import { listRegistrationResponses } from "./list-registration-responses.ts";
+import {
+  countRegistrationsByState,
+  diffRegistrations,
+  listRegistrationResponses,
+} from "./list-registration-responses.ts";
 import { toAgentResponse } from "./registration-response.ts";
 import {
   removeRegistration,
@@ -20,6 +25,9 @@ import {
   REGISTRATION_GUARDS,
   type RegistrationBody,
   registrationBody,
+  registrationCountQuery,
+  registrationCounts,
+  registrationDiffQuery,
   registrationListQuery,
   registrationRemovalBody,
 } from "./schemas.ts";
@@ -27,6 +35,10 @@ import type { RegistrationRow } from "./tables.ts";
 
 const TAG = "Agents";
 const KIND = "Agent";
+
+const agentRegistrations = z.object({
+  Assets: described(z.array(agentRegistrationRecord), "The registrations."),
+});
 
 /** The part of `/registry` that registers and deregisters agents. */
 export function createRegistrationRoutes() {
@@ -44,13 +56,48 @@ export function createRegistrationRoutes() {
       tag: TAG,
       summary: "Lists the agents that this service registered, newest first",
       query: registrationListQuery,
-      data: z.object({
-        Assets: described(z.array(agentRegistrationRecord), "The registrations."),
-      }),
+      data: agentRegistrations,
     },
     async (c, { query }) => ({
       Assets: await listRegistrationResponses(c, KIND, query, toAgentResponse),
     }),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "diffAgents",
+      isConditional: true,
+      takesBookmark: true,
+      path: "/registry/diff",
+      access: "User",
+      scope: "wallets",
+      tag: TAG,
+      summary:
+        "Returns the agents that this service registered whose state changed since lastUpdate",
+      description: describeDiffPaging("registrationStateLastChangedAt", "lastUpdate", "at"),
+      query: registrationDiffQuery,
+      data: agentRegistrations,
+    },
+    (c, { query }) => diffRegistrations(c, KIND, query, toAgentResponse),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "countAgents",
+      takesBookmark: true,
+      path: "/registry/count",
+      access: "User",
+      scope: "wallets",
+      tag: TAG,
+      summary: "Counts the agents that this service registered",
+      query: registrationCountQuery,
+      data: registrationCounts,
+    },
+    (c, { query }) => countRegistrationsByState(c, KIND, query),
   );
 
   serve(

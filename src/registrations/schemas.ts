@@ -22,7 +22,13 @@ import {
   textField,
   timestampField,
 } from "../http/openapi/fields.ts";
-import { pageParameters, textParameter } from "../http/openapi/parameters.ts";
+import {
+  diffCursorParameter,
+  limitParameter,
+  pageParameters,
+  textParameter,
+  timeParameter,
+} from "../http/openapi/parameters.ts";
 import { metadataFields } from "../registry/entries/schemas.ts";
 import { REGISTRATION_STATES, STATUS_FILTERS } from "./states.ts";
 
@@ -245,9 +251,21 @@ const registrationState = named(
   z.enum(REGISTRATION_STATES),
 );
 
+const sourceFilters = {
+  network,
+  filterSmartContractAddress: described(
+    textParameter().optional(),
+    "Only registrations of the payment source with this contract.",
+    EXAMPLE_CONTRACT_ADDRESS,
+  ),
+  filterPaymentSourceType: described(
+    paymentSourceType.optional(),
+    "Only registrations of this contract generation.",
+  ),
+};
+
 export const registrationListQuery = z.object({
   ...pageParameters,
-  network,
   filterState: described(
     registrationState.optional(),
     "Only registrations in this state.",
@@ -267,19 +285,40 @@ export const registrationListQuery = z.object({
     "Only the agent with this identifier.",
     EXAMPLE_AGENT_IDENTIFIER,
   ),
-  filterSmartContractAddress: described(
-    textParameter().optional(),
-    "Only registrations of the payment source with this contract.",
-    EXAMPLE_CONTRACT_ADDRESS,
-  ),
-  filterPaymentSourceType: described(
-    paymentSourceType.optional(),
-    "Only registrations of this contract generation.",
-  ),
   searchQuery: described(
     textParameter(120).optional(),
     "A part of the name, or the whole id or agent identifier.",
     "translat",
+  ),
+  ...sourceFilters,
+});
+
+export const registrationDiffQuery = z.object({
+  limit: limitParameter(),
+  cursorId: diffCursorParameter("lastUpdate"),
+  lastUpdate: described(
+    timeParameter("1970-01-01T00:00:00.000Z"),
+    "Stamp from which to return changes. Omitted: all changes.",
+  ),
+  ...sourceFilters,
+});
+
+export const registrationCountQuery = z.object(sourceFilters);
+
+export const registrationCounts = z.object({
+  total: described(z.int().min(0), "Number of registrations.", 12),
+  byState: described(
+    z.array(
+      named(
+        "RegistrationStateCount",
+        "Number of registrations in a state.",
+        z.object({
+          state: described(registrationState, "The state.", "RegistrationConfirmed"),
+          count: described(z.int().min(1), "Number of registrations.", 3),
+        }),
+      ),
+    ),
+    "Number of registrations by state, without empty states.",
   ),
 });
 
@@ -292,6 +331,7 @@ export const commonRegistrationFields = {
     "The wallet has too little of the native coin",
   ),
   state: described(registrationState, "State of the registration.", "RegistrationConfirmed"),
+  registrationStateLastChangedAt: timestampField("Stamp of the last change of the state."),
   createdAt: timestampField("Time of the request."),
   updatedAt: timestampField("Time of the last change."),
   lastCheckedAt: described(

@@ -1,6 +1,19 @@
-import { and, desc, eq, getTableColumns, inArray, lt, or, sql } from "drizzle-orm";
+import {
+  and,
+  asc,
+  count,
+  desc,
+  eq,
+  getTableColumns,
+  inArray,
+  lt,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import type { Network, PaymentSourceType } from "../chain/network.ts";
 import { type Database, type Statement, statement } from "../db/client.ts";
+import { reserveStamps, singleStampSql, stampSql } from "../db/clock.ts";
 import { nextRevisionSql } from "../db/revision.ts";
 import { createQueuedState, taskJoinCondition, upsertTasks } from "../wallets/queue/store.ts";
 import { type WalletTask, walletTask } from "../wallets/queue/tables.ts";
@@ -15,9 +28,20 @@ import {
 } from "./states.ts";
 import { type RegistrationChange, type RegistrationRow, registration } from "./tables.ts";
 
+/** The change feed of states. */
+const FEED = "registration";
+
 /** Builds the statements that insert a registration and open its task. */
 export function insertRegistration(db: Database, { task, ...row }: RegistrationRow): Statement[] {
-  return [db.orm.insert(registration).values(row).toSQL(), ...upsertTasks(task ? [task] : [])];
+  const stateChangedAt = singleStampSql(FEED, row.network);
+  return [
+    reserveStamps(FEED, row.network, 1, row.createdAt),
+    db.orm
+      .insert(registration)
+      .values({ ...row, stateChangedAt })
+      .toSQL(),
+    ...upsertTasks(task ? [task] : []),
+  ];
 }
 
 /** The task of a requested registration or deregistration. @param now - epoch milliseconds */
@@ -43,16 +67,22 @@ export function updateRegistration(
   change: RegistrationChange,
   now: number,
 ): Statement[] {
+  const hasNewState = change.state !== undefined && change.state !== row.state;
   const update = db.orm
     .update(registration)
     .set({
       ...change,
+      ...(hasNewState && { stateChangedAt: singleStampSql(FEED, row.network) }),
       updatedAt: now,
       revision: nextRevisionSql(registration.revision, row.revision),
     })
     .where(eq(registration.id, row.id))
     .toSQL();
-  return [update, ...refundFunding(row, change)];
+  return [
+    ...(hasNewState ? [reserveStamps(FEED, row.network, 1, now)] : []),
+    update,
+    ...refundFunding(row, change),
+  ];
 }
 
 /**
@@ -77,6 +107,7 @@ export function reopenRegistrations(
     network,
     above,
   );
+  const at = stampSql(FEED, network, agentIdentifiers.length, "item.key");
   return [
     ...reopenTransactions({ ...undone, sql: `SELECT tx->>'hash' ${undone.sql}` }, now),
     statement(
@@ -88,12 +119,16 @@ export function reopenRegistrations(
       now,
       ...undone.params,
     ),
+    reserveStamps(FEED, network, agentIdentifiers.length, now),
     statement(
-      `UPDATE registration SET state = replace(state, 'Confirmed', 'Initiated'),
+      `UPDATE registration SET state = replace(state, 'Confirmed', 'Initiated'), state_changed_at = at,
          tx = json_set(tx, '$.status', 'Pending', '$.blockHeight', NULL, '$.blockTime', NULL),
          updated_at = ?, revision = revision + 1
-       WHERE id IN (SELECT id ${undone.sql})`,
+       FROM (SELECT item.value AS undone, ${at.sql} AS at FROM json_each(?) AS item)
+       WHERE agent_identifier = undone AND id IN (SELECT id ${undone.sql})`,
       now,
+      ...at.params,
+      JSON.stringify(agentIdentifiers),
       ...undone.params,
     ),
   ];
@@ -147,8 +182,6 @@ export async function readRegistrations(
 
 export interface RegistrationFilters {
   network: Network;
-  limit: number;
-  cursorId?: string | undefined;
   states?: readonly RegistrationState[] | undefined;
   agentIdentifier?: string | undefined;
   contractAddress?: string | undefined;
@@ -159,46 +192,96 @@ export interface RegistrationFilters {
   search?: string | undefined;
 }
 
+interface RegistrationPage extends RegistrationFilters {
+  limit: number;
+  cursorId?: string | undefined;
+}
+
 /** One page, newest first by id, after `cursorId`. */
 export function listRegistrations(
   db: Database,
   kind: RegistrationKind,
-  {
-    network,
-    limit,
-    cursorId,
-    states,
-    agentIdentifier,
-    contractAddress,
-    sourceType,
-    walletVkeys,
-    search,
-  }: RegistrationFilters,
+  { limit, cursorId, ...filters }: RegistrationPage,
 ): Promise<RegistrationRow[]> {
   return selectRegistrations(db)
     .where(
       and(
-        eq(registration.kind, kind),
-        eq(registration.network, network),
+        ...buildConditions(kind, filters),
         cursorId === undefined ? undefined : lt(registration.id, cursorId),
-        states && inArray(registration.state, [...states]),
-        agentIdentifier === undefined
-          ? undefined
-          : eq(registration.agentIdentifier, agentIdentifier.toLowerCase()),
-        contractAddress === undefined
-          ? undefined
-          : eq(registration.contractAddress, contractAddress.toLowerCase()),
-        walletVkeys ? inArray(registration.walletVkey, [...walletVkeys]) : undefined,
-        sourceType && eq(registration.sourceType, sourceType),
-        search === undefined
-          ? undefined
-          : or(
-              sql`instr(lower(${registration.name}), lower(${search})) > 0`,
-              eq(registration.id, search),
-              eq(registration.agentIdentifier, search.toLowerCase()),
-            ),
       ),
     )
     .orderBy(desc(registration.id))
     .limit(limit);
+}
+
+/**
+ * One page of the registrations whose state changed since a point, oldest first. Of those with the
+ * stamp `lastUpdate`, it has the ids from `cursorId` on.
+ *
+ * @param page - `lastUpdate` in epoch milliseconds
+ */
+export function listChangedRegistrations(
+  db: Database,
+  kind: RegistrationKind,
+  { limit, cursorId, lastUpdate, ...filters }: RegistrationPage & { lastUpdate: number },
+): Promise<RegistrationRow[]> {
+  return (
+    selectRegistrations(db)
+      .where(
+        and(
+          ...buildConditions(kind, filters),
+          sql`(${registration.stateChangedAt}, ${registration.id}) >= (${lastUpdate}, ${cursorId ?? ""})`,
+        ),
+      )
+      .orderBy(asc(registration.stateChangedAt), asc(registration.id))
+      // The cursor item is returned again: with limit 1 a client would not advance.
+      .limit(cursorId === undefined ? limit : Math.max(limit, 2))
+  );
+}
+
+/** The number of registrations in each state, without empty states. */
+export function countRegistrations(
+  db: Database,
+  kind: RegistrationKind,
+  filters: RegistrationFilters,
+): Promise<{ state: RegistrationState; count: number }[]> {
+  return db.orm
+    .select({ state: registration.state, count: count() })
+    .from(registration)
+    .where(and(...buildConditions(kind, filters)))
+    .groupBy(registration.state);
+}
+
+function buildConditions(
+  kind: RegistrationKind,
+  {
+    network,
+    states,
+    agentIdentifier,
+    contractAddress,
+    walletVkeys,
+    sourceType,
+    search,
+  }: RegistrationFilters,
+): (SQL | undefined)[] {
+  return [
+    eq(registration.kind, kind),
+    eq(registration.network, network),
+    states && inArray(registration.state, [...states]),
+    agentIdentifier === undefined
+      ? undefined
+      : eq(registration.agentIdentifier, agentIdentifier.toLowerCase()),
+    contractAddress === undefined
+      ? undefined
+      : eq(registration.contractAddress, contractAddress.toLowerCase()),
+    walletVkeys ? inArray(registration.walletVkey, [...walletVkeys]) : undefined,
+    sourceType && eq(registration.sourceType, sourceType),
+    search === undefined
+      ? undefined
+      : or(
+          sql`instr(lower(${registration.name}), lower(${search})) > 0`,
+          eq(registration.id, search),
+          eq(registration.agentIdentifier, search.toLowerCase()),
+        ),
+  ];
 }

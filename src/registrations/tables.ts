@@ -29,6 +29,8 @@ export const registration = sqliteTable(
     /** Copied from `profile` for searches. */
     name: text("name").notNull(),
     state: text("state", { enum: REGISTRATION_STATES }).notNull(),
+    /** Change stamp of `state`, from the `registration` clock of the network; see `db/clock.ts`. */
+    stateChangedAt: integer("state_changed_at").notNull(),
     /** Why it failed; null otherwise. What it waits for is on its task. */
     error: text("error"),
     /** Policy id and asset name, hex; null until the minting transaction is signed. */
@@ -59,6 +61,7 @@ export const registration = sqliteTable(
   },
   (table) => [
     index("registration_newest").on(table.kind, table.network, table.id),
+    index("registration_changed").on(table.kind, table.network, table.stateChangedAt, table.id),
     index("registration_identifier").on(table.agentIdentifier, table.network, table.kind, table.id),
   ],
 );

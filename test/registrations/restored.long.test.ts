@@ -1,5 +1,6 @@
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../support/app.ts";
 import { objectsLike } from "../support/objects.ts";
 import {
@@ -14,16 +15,15 @@ import { runPass } from "../support/sources/sync.ts";
 
 const LONGER_THAN_THE_HALT_MS = 9 * 60_000;
 
-beforeEach(async () => {
-  vi.useFakeTimers({ toFake: ["Date"] });
-  await emptyTables();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(emptyTables);
 
+/** Moves the end of the halt into the past: stamps follow the database's clock, which no test moves. */
 async function passTheHalt(): Promise<void> {
-  vi.setSystemTime(Date.now() + LONGER_THAN_THE_HALT_MS);
+  const { SPENDING_JOURNAL } = env;
+  const journal = SPENDING_JOURNAL.get(SPENDING_JOURNAL.idFromName("Preprod"));
+  await runInDurableObject(journal, (_, { storage: { sql } }) => {
+    sql.exec("UPDATE journal SET halted_until = halted_until - ?", LONGER_THAN_THE_HALT_MS);
+  });
 }
 
 /** What the network was sent since this was asked for the last time. */

@@ -40,9 +40,9 @@ export async function addRegistered(
   const one = () =>
     statement(
       `INSERT INTO registration (id, kind, network, source_id, source_type, contract_address,
-         policy_id, profile, name, state, wallet, wallet_vkey, created_by_id, created_at, updated_at,
-         revision)
-       VALUES (?, 'Agent', 'Preprod', ?, 'Web3ChainV1', '', '', '{}', '', 'RegistrationConfirmed',
+         policy_id, profile, name, state, state_changed_at, wallet, wallet_vkey, created_by_id,
+         created_at, updated_at, revision)
+       VALUES (?, 'Agent', 'Preprod', ?, 'Web3ChainV1', '', '', '{}', '', 'RegistrationConfirmed', 1,
          '{}', ?, 'key-a', 1, 1, 0)`,
       newId(Date.now()),
       sourceId,

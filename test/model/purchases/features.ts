@@ -152,8 +152,9 @@ const purchasesIn = ({ database }: PurchaseModel) =>
 function insertRegistration(now: number): Statement {
   return statement(
     `INSERT INTO registration (id, kind, network, source_id, source_type, contract_address, policy_id,
-       profile, name, state, wallet, wallet_vkey, created_by_id, created_at, updated_at, revision)
-     VALUES ('odd', 'Agent', 'Preprod', ?1, ?2, ?3, ?4, '{}', 'Odd', 'RegistrationRequested', ?5, ?6,
+       profile, name, state, state_changed_at, wallet, wallet_vkey, created_by_id, created_at, updated_at,
+       revision)
+     VALUES ('odd', 'Agent', 'Preprod', ?1, ?2, ?3, ?4, '{}', 'Odd', 'RegistrationRequested', ?7, ?5, ?6,
        'key-0', ?7, ?7, 0)`,
     ...[SOURCE.id, SOURCE.type, SOURCE.contractAddress, SOURCE.policyId],
     JSON.stringify({ id: WALLET.id, vkey: WALLET.vkey, address: WALLET.address }),

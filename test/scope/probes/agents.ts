@@ -11,6 +11,23 @@ function probeList(): Probe[] {
   );
 }
 
+/** Requests to the diff and the count of registrations. */
+const probeChanges = (path: string): Probes => ({
+  [`GET ${path}/diff`]: probeWith(
+    ({ network }) => ({ network, limit: 100 }),
+    ({ network, contractAddress }) => ({ network, filterSmartContractAddress: contractAddress }),
+  ),
+  [`GET ${path}/count`]: [
+    {
+      fields: ({ network }) => ({ network }),
+      reveals: {
+        audience: "wallets",
+        isRevealed: (body) => JSON.parse(body).data.total > 0,
+      },
+    },
+  ],
+});
+
 const probeDeregister = (name: "agentIdentifier" | "inboxIdentifier") =>
   probeWith((resources) => ({ network: resources.network, agentIdentifier: resources[name] }));
 
@@ -24,6 +41,7 @@ const probeInboxAgents = (path: string): Probes => ({
 /** Requests about agents, inbox agents, and the registries that list them. */
 export const AGENT_PROBES: Probes = {
   "GET /registry": probeList(),
+  ...probeChanges("/registry"),
   "POST /registry": probeWith(({ sellerVkey }) => agentBody(sellerVkey)),
   "DELETE /registry": [
     ...probeDeregister("agentIdentifier"),

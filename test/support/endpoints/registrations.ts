@@ -65,6 +65,37 @@ const deregistering = {
   fields: [network, identifier, contract],
 };
 
+const sourceFilters: Field[] = [
+  { name: "network", required: true, refused: ["", "preprod"] },
+  { name: "filterSmartContractAddress", refused: ["", long(250)] },
+  { name: "filterPaymentSourceType", refused: ["", "Web3ChainV3"] },
+];
+const pageFields: Field[] = [
+  { name: "limit", refused: ["0", "101", "1.5", "ten", ""] },
+  { name: "cursorId", refused: ["", long(250)] },
+];
+
+const changes = (path: string): EndpointCase[] => [
+  {
+    method: "GET",
+    path: `${path}/diff`,
+    access: "User",
+    valid: { network: "Preprod", limit: "100", lastUpdate: "2024-01-01" },
+    fields: [
+      ...sourceFilters,
+      ...pageFields,
+      { name: "lastUpdate", refused: ["", "yesterday", "2024-02-30", "1700000000000"] },
+    ],
+  },
+  {
+    method: "GET",
+    path: `${path}/count`,
+    access: "User",
+    valid: { network: "Preprod" },
+    fields: sourceFilters,
+  },
+];
+
 const list = (path: string): EndpointCase => ({
   method: "GET",
   path,
@@ -77,14 +108,11 @@ const list = (path: string): EndpointCase => ({
     searchQuery: "100%",
   },
   fields: [
-    { name: "network", required: true, refused: ["", "preprod"] },
-    { name: "limit", refused: ["0", "101", "1.5", "ten", ""] },
-    { name: "cursorId", refused: ["", long(250)] },
+    ...sourceFilters,
+    ...pageFields,
     { name: "filterState", refused: ["", "Registered"] },
     { name: "filterStatus", refused: ["", "registered"] },
     { name: "filterAgentIdentifier", refused: ["", long(250)] },
-    { name: "filterSmartContractAddress", refused: ["", long(250)] },
-    { name: "filterPaymentSourceType", refused: ["", "Web3ChainV3"] },
     { name: "searchQuery", refused: ["", long(120)] },
   ],
 });
@@ -125,6 +153,7 @@ const textFilter = (name: string, max: number): Field => ({
 /** Registering and deregistering agents and inbox agents, and the inbox registrations. */
 export const REGISTRATION_ENDPOINTS: readonly EndpointCase[] = [
   list("/registry"),
+  ...changes("/registry"),
   {
     method: "POST",
     path: "/registry",
