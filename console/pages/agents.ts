@@ -28,7 +28,9 @@ const sharedFields: readonly Field[] = [
 ];
 
 const isRegistered = (row: unknown) =>
-  /^(RegistrationConfirmed|UpdateConfirmed|DeregistrationFailed)$/.test(textAt(row, "state"));
+  /^(RegistrationConfirmed|UpdateConfirmed|UpdateFailed|DeregistrationFailed)$/.test(
+    textAt(row, "state"),
+  );
 const isRemovable = (row: unknown) =>
   /^(RegistrationFailed|DeregistrationConfirmed)$/.test(textAt(row, "state"));
 

@@ -1,7 +1,9 @@
 import {
+  computeNextAssetName,
   computeRegistryAssetName,
   encodeRegistryRedeemer,
   isPolicyScript,
+  isSameToken,
 } from "../chain/contracts/registry-token.ts";
 import type { ProtocolParameters, Provider } from "../chain/provider/provider.ts";
 import { computeMinimumCoin } from "../chain/transaction/select-inputs.ts";
@@ -35,9 +37,13 @@ export type RegistrationDetail = {
   purpose: RegistrationPurpose;
   /** Policy id and asset name, hex. */
   agentIdentifier: string;
+  /** Of an update: the identifier of the token that it burns. */
+  replaced: string | null;
   /** Of a mint; see `tables.ts`. */
   seed: string | null;
 };
+
+const ACTIONS = { Registration: "mint", Update: "update", Deregistration: "burn" } as const;
 
 /**
  * The part of a transaction that mints or burns a registration's token.
@@ -58,24 +64,30 @@ export async function buildRegistrationPart(
   const isMint = purpose === "Registration";
   const held = isMint ? null : await findTokenOutput(provider, row, keys, outputs);
   // A try that replaces another spends the same output of the line, and gives the same name.
-  const assetName = held ? held.assetName : computeRegistryAssetName(sourceType, line);
+  const name = held ? held.assetName : computeRegistryAssetName(sourceType, line);
+  const assetName = purpose === "Update" ? computeNextAssetName(name) : name;
   const agentIdentifier = policyId + assetName;
   const detail: RegistrationDetail = {
     purpose,
     agentIdentifier,
+    replaced: purpose === "Update" ? policyId + name : null,
     seed: isMint ? formatOutputReference(line) : null,
   };
+  const isKept = purpose !== "Deregistration";
   return {
     spends: held ? [held.output] : [],
     scriptInputs: [],
     mints: [
       {
         script: { from: "witness", hash: policyId, cbor: scriptCbor },
-        tokens: new Map([[assetName, isMint ? 1n : -1n]]),
-        redeemer: encodeRegistryRedeemer(sourceType, isMint ? "mint" : "burn"),
+        tokens: new Map([
+          ...(held ? ([[name, -1n]] as const) : []),
+          ...(isKept ? ([[assetName, 1n]] as const) : []),
+        ]),
+        redeemer: encodeRegistryRedeemer(sourceType, ACTIONS[purpose]),
       },
     ],
-    outputs: isMint ? [buildTokenOutput(row, keys, agentIdentifier, parameters)] : [],
+    outputs: isKept ? [buildTokenOutput(row, keys, agentIdentifier, parameters)] : [],
     metadata: buildRegistrationLabels(row, purpose, assetName),
     detail,
   };
@@ -105,24 +117,30 @@ async function findTokenOutput(
   outputs: readonly WalletOutput[],
 ): Promise<{ output: WalletOutput; assetName: string }> {
   const unit = row.agentIdentifier ?? "";
-  const output = outputs.find(({ value }) => value.has(unit));
-  if (!output && (await provider.assetMetadata(unit)) === null)
+  // After a rollback of an update, the wallet holds the former version.
+  for (const output of outputs)
+    for (const version of output.value.keys())
+      if (isSameToken(row.sourceType, version, unit))
+        return { output, assetName: version.slice(POLICY_ID_LENGTH) };
+  if ((await provider.assetMetadata(unit)) === null)
     throw new NotMintedError(
       `the chain does not show the token ${unit}: its registration was undone`,
     );
-  if (!output)
-    throw new NotOnChainError(
-      `the wallet ${keys.address} does not hold the token ${unit}: send the token there, or leave the agent registered`,
-    );
-  return { output, assetName: unit.slice(POLICY_ID_LENGTH) };
+  throw new NotOnChainError(
+    `the wallet ${keys.address} does not hold the token ${unit}: send the token there, or leave the agent registered`,
+  );
 }
 
-/** The name of a mint's token, which follows from the output that it spends; null: none was made. */
-export function computeAgentIdentifier({
-  policyId,
-  sourceType,
-  seed,
-}: Pick<RegistrationRow, "policyId" | "sourceType" | "seed">): string | null {
+/**
+ * The identifier of the token that the tries of a mint or an update make. That of a mint follows from
+ * the output that it spends; null: none was made.
+ */
+export function computeMintedIdentifier(
+  { policyId, sourceType, seed, agentIdentifier }: RegistrationRow,
+  purpose: RegistrationPurpose,
+): string | null {
+  if (purpose === "Update")
+    return policyId + computeNextAssetName((agentIdentifier ?? "").slice(POLICY_ID_LENGTH));
   const [txHash = "", index] = seed?.split("#") ?? [];
   if (index === undefined) return null;
   return policyId + computeRegistryAssetName(sourceType, { txHash, index: Number(index) });

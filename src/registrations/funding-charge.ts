@@ -17,7 +17,8 @@ export function computeSentFunds({
 
 /**
  * Charges what leaves the wallet with a token to the key's `spendingLimits`, and notes what was
- * charged. For the batch that inserts the registration, after it; beyond the limit the batch aborts.
+ * charged. For the batch that inserts or updates the registration, after it; beyond the limit the
+ * batch aborts.
  */
 export function chargeFunding(caller: Caller, row: RegistrationRow): Statement[] {
   const amount = computeSentFunds(row);
@@ -37,12 +38,14 @@ export function chargeFunding(caller: Caller, row: RegistrationRow): Statement[]
 }
 
 /**
- * Gives back what a registration charged, for the batch of the change that ends it without a token.
+ * Gives back what a registration or an update charged, for the batch of the change that ends it
+ * without a new token.
  * A transaction that may still land keeps the charge.
  */
 export function refundFunding(row: RegistrationRow, change: RegistrationChange): Statement[] {
   const { tx = row.tx, state } = change;
-  if (state !== "RegistrationFailed" || row.fundingCharged === null) return [];
+  const isWithoutToken = state === "RegistrationFailed" || state === "UpdateFailed";
+  if (!isWithoutToken || row.fundingCharged === null) return [];
   if (tx?.status === "Pending") return [];
   return [
     ...refundSpending(row.createdById, row.network, [

@@ -3,7 +3,7 @@ import type { Database } from "../db/client.ts";
 import type { ReasonCode } from "../reason-codes.ts";
 import { TaskError } from "../task-error.ts";
 import { progressOf } from "../wallets/model/phases.ts";
-import type { TaskUpdate } from "../wallets/model/wallet-transaction.ts";
+import type { StoredTask, TaskUpdate } from "../wallets/model/wallet-transaction.ts";
 import { RETRY_DELAY_MS } from "../wallets/queue/backoff.ts";
 import type { BuildContext, WalletFeature } from "../wallets/queue/feature.ts";
 import { countFailure, describeProviderFailure } from "../wallets/queue/outcome.ts";
@@ -17,7 +17,7 @@ import {
 import { VALID_AFTER_SLOTS } from "../wallets/spending/building/validity-window.ts";
 import {
   buildRegistrationPart,
-  computeAgentIdentifier,
+  computeMintedIdentifier,
   NotMintedError,
   type RegistrationDetail,
 } from "./build-registration-part.ts";
@@ -45,7 +45,7 @@ const LATE_INCLUSION_MARGIN_MS = 120_000;
 const REOPENING_MAX_AGE_MS = VALID_AFTER_SLOTS * 1000 + LATE_INCLUSION_MARGIN_MS;
 
 /**
- * Creates the feature that mints and burns the tokens of a payment source's registrations.
+ * Creates the feature that mints, updates and burns the tokens of a payment source's registrations.
  *
  * @param db - with `writes: "idempotent"`
  */
@@ -57,7 +57,7 @@ export function createRegistrationFeature(db: Database, wallet: SourceWallet): W
     async buildPart({ id }, context) {
       const row = feature.requireRow(id);
       const purpose = purposeOf(row);
-      if (purpose === "Registration") await rejectSecondMint(row, context);
+      if (purpose !== "Deregistration") await rejectSecondMint(row, purpose, context);
       return buildRegistrationPart(row, purpose, context);
     },
   };
@@ -102,14 +102,15 @@ function requestsSameTransaction(row: RegistrationRow, other: RegistrationRow): 
 }
 
 /**
- * Rejects a second mint. The token's name is the same in every try that spends the same output, so the
+ * Rejects a second mint. The token's name is the same in every try that spends the same outputs, so the
  * provider may show the token before its transaction.
  */
 async function rejectSecondMint(
   row: RegistrationRow,
+  purpose: RegistrationPurpose,
   { provider }: Pick<BuildContext, "provider">,
 ): Promise<void> {
-  const token = row.tx && computeAgentIdentifier(row);
+  const token = row.tx && computeMintedIdentifier(row, purpose);
   const minted = token && (await provider.assetMetadata(token));
   if (minted) throw new TokenExistsError(token);
 }
@@ -122,12 +123,13 @@ function decideRegistrationOutcome(
   { task, transaction }: TaskUpdate,
   now: number,
 ): RegistrationOutcome | null {
-  const { purpose, agentIdentifier, seed } = task.detail as RegistrationDetail;
+  const { purpose, agentIdentifier, replaced, seed } = task.detail as RegistrationDetail;
   const { hash, phase, validTo, fee, blockHeight, blockTime, error } = transaction;
   // It wants something else by now.
-  if (purposeOfState(row.state) !== purpose) return null;
+  if (!isOfLastRequest(row, task)) return null;
   const tx: RegistrationTransaction = {
     hash,
+    taskId: task.id,
     status: "Pending",
     validTo,
     fees: String(fee),
@@ -137,11 +139,14 @@ function decideRegistrationOutcome(
   const confirmed = { ...tx, status: "Confirmed" as const, blockHeight, blockTime };
   const isCurrent = row.tx?.hash === hash;
   const named = { agentIdentifier, ...(seed !== null && { seed }) };
+  // Until an update has landed, the chain shows the former token.
+  const former = replaced !== null && { agentIdentifier: replaced };
+  const before = { ...row, ...former };
   const attempts = row.task?.attempts ?? 0;
   switch (progressOf(phase)) {
     case "UnderWay":
       return {
-        change: { state: `${purpose}Initiated`, error: null, ...named, tx },
+        change: { state: `${purpose}Initiated`, error: null, ...named, ...former, tx },
         task: { ...PENDING_STATE, attempts },
       };
     case "Landed":
@@ -161,23 +166,30 @@ function decideRegistrationOutcome(
         const reason =
           "the policy's script refused the transaction, and the network took the collateral";
         return {
-          change: { ...toFailedChange(row, reason), tx: confirmed, lastCheckedAt: now },
+          change: { ...toFailedChange(before, reason), tx: confirmed, lastCheckedAt: now },
           task: null,
         };
       }
       // The transaction before it in the wallet's line ended, which is no failure of this one.
       if (phase === "Orphaned")
         return {
-          change: toRequestedChange(row, "FailedViaManualReset"),
+          change: toRequestedChange(before, "FailedViaManualReset"),
           task: { ...createQueuedState(now), attempts },
         };
       return retryRegistration(
-        row,
+        before,
         phase === "Expired" ? "FailedViaTimeout" : "FailedViaManualReset",
         error ?? "the network did not accept the transaction",
         now,
       );
   }
+}
+
+/** Whether the task of a transaction is what was requested last: one update may follow another. */
+function isOfLastRequest(row: RegistrationRow, { id, detail }: StoredTask): boolean {
+  const { purpose } = detail as RegistrationDetail;
+  if (purposeOfState(row.state) !== purpose) return false;
+  return purpose !== "Update" || (row.task?.id ?? row.tx?.taskId) === id;
 }
 
 function purposeOf(row: RegistrationRow): RegistrationPurpose {
@@ -234,7 +246,8 @@ function toFailedChange(row: RegistrationRow, reason: string): RegistrationChang
   return { state: `${purposeOf(row)}Failed`, error: reason, ...clearUnmintedToken(row) };
 }
 
-/** A token that was never minted has no name. */
+/** A token that was never minted has no name. Others keep theirs. */
 function clearUnmintedToken(row: RegistrationRow): RegistrationChange {
-  return purposeOf(row) === "Registration" ? { agentIdentifier: null } : {};
+  const { agentIdentifier } = row;
+  return { agentIdentifier: purposeOf(row) === "Registration" ? null : agentIdentifier };
 }

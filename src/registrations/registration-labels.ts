@@ -12,6 +12,11 @@ const TOKEN_LABEL_VERSION = "1";
 
 /** Keys that readers of the registry expect. */
 const REGISTRY_NAME = "Masumi";
+const MESSAGES = {
+  Registration: "RegisterAgent",
+  Update: "UpdateAgent",
+  Deregistration: "DeregisterAgent",
+} as const satisfies Record<RegistrationPurpose, string>;
 const INBOX_TYPES = { Web3ChainV1: "MasumiInboxV1", Web3ChainV2: "MasumiInboxV2" } as const;
 
 /** The labels of a transaction that mints or burns a registration's token. */
@@ -20,9 +25,8 @@ export function buildRegistrationLabels(
   purpose: RegistrationPurpose,
   assetName: string,
 ): Map<bigint, Metadatum> {
-  const message = purpose === "Registration" ? "RegisterAgent" : "DeregisterAgent";
   const labels = new Map<bigint, Metadatum>();
-  if (purpose === "Registration")
+  if (purpose !== "Deregistration")
     labels.set(
       TOKEN_LABEL,
       toMetadatumMap({
@@ -30,7 +34,7 @@ export function buildRegistrationLabels(
         version: TOKEN_LABEL_VERSION,
       }),
     );
-  labels.set(MESSAGE_LABEL, toMetadatumMap({ msg: [REGISTRY_NAME, message] }));
+  labels.set(MESSAGE_LABEL, toMetadatumMap({ msg: [REGISTRY_NAME, MESSAGES[purpose]] }));
   return labels;
 }
 

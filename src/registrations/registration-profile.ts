@@ -21,10 +21,12 @@ export interface WalletReference {
   address: string;
 }
 
-/** A transaction that mints or burns a token. */
+/** A transaction that mints or burns a token, or both. */
 export interface RegistrationTransaction {
   /** Hex. */
   hash: string;
+  /** Of the task that it does. */
+  taskId: string;
   status: "Pending" | "Confirmed" | "FailedViaTimeout" | "FailedViaManualReset";
   /** The first slot in which it is no longer valid. */
   validTo: number;

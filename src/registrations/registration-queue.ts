@@ -2,7 +2,7 @@ import type { TaskFeature } from "../wallets/spending/task-queue.ts";
 import { MIN_FUNDING } from "./registration-profile.ts";
 import { REGISTRATION_FEATURE } from "./states.ts";
 
-/** Registrations and deregistrations in the queue of wallets. */
+/** Registrations, updates and deregistrations in the queue of wallets. */
 export const registrationQueue: TaskFeature = {
   feature: REGISTRATION_FEATURE,
   async readNeeds(db, ids) {

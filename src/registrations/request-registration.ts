@@ -171,14 +171,9 @@ export async function requestDeregistration<ApiRecord>(
   now: number,
   remember: StoreResponse = async () => [],
 ): Promise<ApiRecord> {
-  const { network, agentIdentifier, smartContractAddress } = body;
+  const { network, agentIdentifier } = body;
   const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
-  const row = await findRegistration(database, kind, network, agentIdentifier);
-  const source = row && (await findActiveSource(database, row.sourceId));
-  const isFound = source && isSameAddress(smartContractAddress, source.contractAddress);
-  if (!row || !isFound || !(await isInScope(c, database, row)))
-    throw new ApiError(404, "agentIdentifier: this service registered no such agent");
-  requireOwner(c, row);
+  const { row, source } = await findOwnRegistration(c, database, kind, body);
   if (!mayDeregister(kind, row.state))
     throw new ApiError(
       "wrong_state",
@@ -231,7 +226,7 @@ export async function removeRegistration(
 }
 
 /** A batch with its audit row; 409 when another write changed the registration first. */
-async function commitChange(
+export async function commitChange(
   c: AppContext,
   database: Database,
   row: RegistrationRow,
@@ -250,6 +245,22 @@ async function commitChange(
       );
     throw error;
   }
+}
+
+/** The registration of an agent's token, with its payment source. @throws ApiError 403, 404 */
+export async function findOwnRegistration(
+  c: AppContext,
+  database: Database,
+  kind: RegistrationKind,
+  { network, agentIdentifier, smartContractAddress }: DeregistrationRequest,
+): Promise<{ row: RegistrationRow; source: SourceRow }> {
+  const row = await findRegistration(database, kind, network, agentIdentifier);
+  const source = row && (await findActiveSource(database, row.sourceId));
+  const isFound = source && isSameAddress(smartContractAddress, source.contractAddress);
+  if (!row || !isFound || !(await isInScope(c, database, row)))
+    throw new ApiError(404, "agentIdentifier: this service registered no such agent");
+  requireOwner(c, row);
+  return { row, source };
 }
 
 /** @throws ApiError 403 */
@@ -271,7 +282,7 @@ async function isInScope(
 }
 
 /** The managed wallet of a source that holds a token. @throws ApiError 404, 409; ProviderError */
-async function findHoldingWallet(
+export async function findHoldingWallet(
   c: AppContext,
   database: Database,
   source: SourceRow,
@@ -298,7 +309,7 @@ async function findHoldingWallet(
 }
 
 /** @throws ApiError 400, 403 */
-function resolveRecipient(
+export function resolveRecipient(
   caller: Caller,
   wallet: ManagedWallet,
   text: string | null,
@@ -318,7 +329,7 @@ function resolveRecipient(
  *
  * @throws ApiError 403
  */
-function requireFundingPermission({ permission }: Caller, amount: string | null): void {
+export function requireFundingPermission({ permission }: Caller, amount: string | null): void {
   if (permission === "Admin" || BigInt(amount ?? 0) <= MIN_FUNDING) return;
   throw new ApiError(
     "permission_missing",
@@ -326,14 +337,14 @@ function requireFundingPermission({ permission }: Caller, amount: string | null)
   );
 }
 
-function createSpendingLimitError(row: RegistrationRow): ApiError {
+export function createSpendingLimitError(row: RegistrationRow): ApiError {
   return new ApiError(
     "spending_limit_exceeded",
     `recipientWalletAddress: the API key's spending limits do not cover the ${computeSentFunds(row)} minor units sent with the token`,
   );
 }
 
-const toWalletReference = ({ vkey, address }: WalletReference): WalletReference => ({
+export const toWalletReference = ({ vkey, address }: WalletReference): WalletReference => ({
   vkey,
   address,
 });

@@ -17,6 +17,7 @@ import {
   requestDeregistrationOnce,
   requestRegistration,
 } from "./request-registration.ts";
+import { requestUpdate } from "./request-update.ts";
 import {
   agentRegistrationRecord,
   DEREGISTRATION_ERRORS,
@@ -30,6 +31,9 @@ import {
   registrationDiffQuery,
   registrationListQuery,
   registrationRemovalBody,
+  UPDATE_ERRORS,
+  UPDATE_GUARDS,
+  updateBody,
 } from "./schemas.ts";
 import type { RegistrationRow } from "./tables.ts";
 
@@ -40,7 +44,7 @@ const agentRegistrations = z.object({
   Assets: described(z.array(agentRegistrationRecord), "The registrations."),
 });
 
-/** The part of `/registry` that registers and deregisters agents. */
+/** The part of `/registry` that registers, updates and deregisters agents. */
 export function createRegistrationRoutes() {
   const router = createRouter();
 
@@ -127,6 +131,30 @@ export function createRegistrationRoutes() {
     router,
     {
       method: "post",
+      operationId: "updateAgent",
+      path: "/registry/update",
+      access: "+PAY",
+      scope: "wallets",
+      names: UPDATE_GUARDS,
+      tag: TAG,
+      summary: "Updates an agent of Web3ChainV2",
+      description:
+        "One transaction then burns the token and mints its next version, which has another `agentIdentifier`. All fields are replaced. `GET` shows the progress.",
+      body: updateBody,
+      idempotent: true,
+      data: agentRegistrationRecord,
+      errors: UPDATE_ERRORS,
+    },
+    async (c, { body }) => {
+      const createProfile = (source: SourceRow) => toProfile(body, source);
+      return requestUpdate(c, body, createProfile, toPendingResponse, Date.now());
+    },
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
       operationId: "deregisterAgentByPost",
       aliasOf: "DELETE /registry",
       path: "/registry/deregister",
@@ -176,7 +204,10 @@ async function removeOrDeregister(c: AppContext, body: z.output<typeof registrat
 /** Nothing is in a block yet, so there are no confirmations. */
 const toPendingResponse = (row: RegistrationRow) => toAgentResponse(row, null);
 
-function toProfile(body: RegistrationBody, { type }: SourceRow): AgentProfile {
+function toProfile(
+  body: Omit<RegistrationBody, "sellingWalletVkey">,
+  { type }: SourceRow,
+): AgentProfile {
   const { AgentPricing: pricing } = body;
   return {
     name: body.name,

@@ -81,12 +81,13 @@ export const registrationFields = {
   ),
 };
 
-/** What guards the fields that registering names. */
-export const REGISTRATION_GUARDS = {
-  sellingWalletVkey: "scopedWallet",
+/** What guards the fields that updating names. */
+export const UPDATE_GUARDS = {
   recipientWalletAddress: "returnAddress",
   sendFundingMinorUnit: "spendingLimit",
 } as const;
+/** What guards the fields that registering names. */
+export const REGISTRATION_GUARDS = { sellingWalletVkey: "scopedWallet", ...UPDATE_GUARDS } as const;
 
 /** A text of the metadata that other readers do not join from pieces. */
 const boundedText = (max: number, bytes: number) =>
@@ -218,6 +219,11 @@ const deregistrationFields = {
 
 export const deregistrationBody = z.object(deregistrationFields);
 
+/** A registration without the selling wallet, which is the one that holds the token. */
+export const updateBody = registrationBody
+  .omit({ sellingWalletVkey: true })
+  .extend({ agentIdentifier: identifier, smartContractAddress: contractAddress });
+
 const registrationId = described(textParameter(), "Id of the registration.", EXAMPLE_ID);
 
 /** `DELETE /registry` means one of two things. */
@@ -340,7 +346,7 @@ export const commonRegistrationFields = {
     "2026-11-22T06:17:26.715Z",
   ),
   agentIdentifier: textField(
-    "Policy id and asset name, in hex. Empty: not minted yet.",
+    "Policy id and asset name, in hex. Empty: not minted yet. A confirmed update changes it.",
     EXAMPLE_AGENT_IDENTIFIER,
   ),
   sendFundingMinorUnit: described(
@@ -356,7 +362,7 @@ export const commonRegistrationFields = {
   CurrentTransaction: described(
     named(
       "RegistrationTransaction",
-      "A transaction that mints or burns a token.",
+      "A transaction that mints or burns a token, or both.",
       z.object({
         txHash: hexField(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
         status: described(
@@ -382,6 +388,9 @@ export const agentRegistrationRecord = named(
   z.object({ ...metadataFields, ...commonRegistrationFields }),
 );
 
+const SPENDING_LIMIT_TEXT =
+  "The API key's spending limits do not cover the funds sent with the token.";
+
 /** What deregistering and removing can answer beyond the usual. */
 export const DEREGISTRATION_ERRORS = {
   404: "There is no such registration, or no wallet holds its token.",
@@ -389,7 +398,13 @@ export const DEREGISTRATION_ERRORS = {
   502: "The chain provider failed.",
   504: "The chain provider did not answer in time.",
 };
+/** What updating can answer beyond the usual. */
+export const UPDATE_ERRORS = {
+  ...DEREGISTRATION_ERRORS,
+  402: SPENDING_LIMIT_TEXT,
+  409: "The state does not allow the update, or an unmanaged wallet holds the token.",
+};
 export const REGISTRATION_ERRORS = {
-  402: "The API key's spending limits do not cover the funds sent with the token.",
+  402: SPENDING_LIMIT_TEXT,
   404: "No payment source has this selling wallet.",
 };

@@ -22,7 +22,7 @@ export const REGISTRATION_KINDS = ["Agent", "InboxAgent"] as const;
 export type RegistrationKind = (typeof REGISTRATION_KINDS)[number];
 
 /** What a wallet does for a registration. */
-export type RegistrationPurpose = "Registration" | "Deregistration";
+export type RegistrationPurpose = "Registration" | "Deregistration" | "Update";
 
 /** The states selected by a list's `filterStatus`. */
 export const STATUS_FILTERS = {
@@ -43,6 +43,11 @@ const DEREGISTERABLE_STATES: Record<RegistrationKind, readonly RegistrationState
   Agent: ["RegistrationConfirmed", "UpdateConfirmed", "UpdateFailed", "DeregistrationFailed"],
   InboxAgent: ["RegistrationConfirmed", "DeregistrationFailed"],
 };
+const UPDATABLE_STATES: readonly RegistrationState[] = [
+  "RegistrationConfirmed",
+  "UpdateConfirmed",
+  "UpdateFailed",
+];
 const DELETABLE_STATES: readonly RegistrationState[] = [
   "RegistrationFailed",
   "DeregistrationConfirmed",
@@ -53,15 +58,20 @@ export function mayDeregister(kind: RegistrationKind, state: RegistrationState):
   return DEREGISTERABLE_STATES[kind].includes(state);
 }
 
+/** Whether an update of an agent may be requested. */
+export function mayUpdate(state: RegistrationState): boolean {
+  return UPDATABLE_STATES.includes(state);
+}
+
 /** Whether the record may be permanently removed. */
 export function mayDelete(state: RegistrationState): boolean {
   return DELETABLE_STATES.includes(state);
 }
 
-/** The operation of a state; null in the states of an update. */
-export function purposeOfState(state: RegistrationState): RegistrationPurpose | null {
+/** The operation of a state. */
+export function purposeOfState(state: RegistrationState): RegistrationPurpose {
   if (state.startsWith("Deregistration")) return "Deregistration";
-  return state.startsWith("Registration") ? "Registration" : null;
+  return state.startsWith("Registration") ? "Registration" : "Update";
 }
 
 /** The operation of a state that ends with `Requested` or `Initiated`; null in any other. */
@@ -74,6 +84,11 @@ export function isInitiated(state: RegistrationState): boolean {
   return state.endsWith("Initiated");
 }
 
-/** Names a wallet's task: minting and burning a registration's token are two. */
-export const taskIdOf = (rowId: string, purpose: RegistrationPurpose): string =>
-  `${rowId}:${purpose}`;
+/**
+ * Names a wallet's task: minting and burning a registration's token are two, and each update is
+ * another.
+ *
+ * @param now - time of the request, epoch milliseconds
+ */
+export const taskIdOf = (rowId: string, purpose: RegistrationPurpose, now: number): string =>
+  purpose === "Update" ? `${rowId}:${purpose}:${now}` : `${rowId}:${purpose}`;

@@ -44,7 +44,7 @@ export function insertRegistration(db: Database, { task, ...row }: RegistrationR
   ];
 }
 
-/** The task of a requested registration or deregistration. @param now - epoch milliseconds */
+/** The task of a requested registration, update or deregistration. @param now - epoch milliseconds */
 export function toRegistrationTask(
   { id, network, sourceId, walletVkey }: Omit<RegistrationRow, "task">,
   purpose: RegistrationPurpose,
@@ -52,7 +52,7 @@ export function toRegistrationTask(
 ): WalletTask {
   return {
     feature: REGISTRATION_FEATURE,
-    ...{ subjectId: id, id: taskIdOf(id, purpose), network, sourceId, walletVkey },
+    ...{ subjectId: id, id: taskIdOf(id, purpose, now), network, sourceId, walletVkey },
     ...{ requestedAt: now, ...createQueuedState(now), updatedAt: now },
   };
 }
@@ -101,7 +101,7 @@ export function reopenRegistrations(
 ): Statement[] {
   const undone = statement(
     `FROM registration WHERE agent_identifier IN (SELECT value FROM json_each(?)) AND network = ?
-       AND state IN ('RegistrationConfirmed', 'DeregistrationConfirmed')
+       AND state IN ('RegistrationConfirmed', 'UpdateConfirmed', 'DeregistrationConfirmed')
        AND tx->>'blockHeight' > ?`,
     JSON.stringify(agentIdentifiers),
     network,
@@ -113,8 +113,7 @@ export function reopenRegistrations(
     statement(
       `INSERT INTO wallet_task (feature, subject_id, id, network, wallet_vkey, source_id, requested_at,
          due_at, attempts, reason_code, reason, updated_at)
-       SELECT '${REGISTRATION_FEATURE}', id, id || ':' || replace(state, 'Confirmed', ''), network,
-         wallet_vkey, source_id, ?, NULL, 0, NULL, NULL, updated_at ${undone.sql}
+       SELECT '${REGISTRATION_FEATURE}', id, tx->>'taskId', network, wallet_vkey, source_id, ?, NULL, 0, NULL, NULL, updated_at ${undone.sql}
        ON CONFLICT (feature, subject_id) DO NOTHING`,
       now,
       ...undone.params,

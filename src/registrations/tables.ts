@@ -9,8 +9,8 @@ import type {
 import { REGISTRATION_KINDS, REGISTRATION_STATES } from "./states.ts";
 
 /**
- * Agents and inbox agents registered through the API, and the progress of their registration or
- * deregistration on the chain. Ledger.
+ * Agents and inbox agents registered through the API, and the progress of their registration, update
+ * or deregistration on the chain. Ledger.
  *
  * While its task is open, only the signing wallet's object writes the row. `revision` guards every write.
  */
@@ -24,7 +24,7 @@ export const registration = sqliteTable(
     sourceType: text("source_type", { enum: PAYMENT_SOURCE_TYPES }).notNull(),
     contractAddress: text("contract_address").notNull(),
     policyId: text("policy_id").notNull(),
-    /** The content of the token's metadata. */
+    /** The content of the metadata of the token, or of that which an update mints. */
     profile: text("profile", { mode: "json" }).$type<RegistrationProfile>().notNull(),
     /** Copied from `profile` for searches. */
     name: text("name").notNull(),
@@ -33,7 +33,10 @@ export const registration = sqliteTable(
     stateChangedAt: integer("state_changed_at").notNull(),
     /** Why it failed; null otherwise. What it waits for is on its task. */
     error: text("error"),
-    /** Policy id and asset name, hex; null until the minting transaction is signed. */
+    /**
+     * Policy id and asset name, hex; null until the minting transaction is signed. That of an update
+     * replaces it once the update is confirmed.
+     */
     agentIdentifier: text("agent_identifier"),
     /** The wallet that signs: it pays for the mint, or holds the token to be burned. */
     wallet: text("wallet", { mode: "json" }).$type<WalletReference>().notNull(),
@@ -75,8 +78,13 @@ export type RegistrationChange = Partial<
     | "state"
     | "error"
     | "agentIdentifier"
+    | "profile"
+    | "name"
     | "wallet"
     | "walletVkey"
+    | "recipient"
+    | "sendFunding"
+    | "fundingCharged"
     | "seed"
     | "tx"
     | "lastCheckedAt"

@@ -7,6 +7,8 @@ import {
   MINTED_ONCE,
   type RegistrationFixture,
   requested,
+  UPDATED_ONCE,
+  updating,
 } from "../support/registry/registration-fixture.ts";
 import { settleRegistry } from "../support/registry/registry-sync.ts";
 
@@ -52,6 +54,7 @@ describe("a submission whose answer is lost", () => {
   it.each([
     ["a registration", requested, "Registration", { ...MINTED_ONCE }],
     ["a deregistration", deregistering, "Deregistration", { ...BURNED_ONCE }],
+    ["an update", updating, "Update", { ...UPDATED_ONCE }],
   ] as const)(
     "goes back to requested once %s can no longer land, and is made anew",
     async (_, begin, name, tokens) => {
@@ -166,6 +169,7 @@ describe("a rollback beyond the confirmation", () => {
   it.each([
     ["a registration", requested, "Registration", MINTED_ONCE],
     ["a deregistration", deregistering, "Deregistration", BURNED_ONCE],
+    ["an update", updating, "Update", UPDATED_ONCE],
   ] as const)("has %s looked for again, and confirmed again", async (_, begin, name, tokens) => {
     const { fixture, id } = await begin();
     const source = await fixture.followPolicy();

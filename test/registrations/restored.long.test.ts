@@ -9,6 +9,8 @@ import {
   MINTED_ONCE,
   type RegistrationFixture,
   requested,
+  UPDATED_ONCE,
+  updating,
 } from "../support/registry/registration-fixture.ts";
 import { saveDatabase } from "../support/restore.ts";
 import { runPass } from "../support/sources/sync.ts";
@@ -36,6 +38,7 @@ describe("a database that was set back", () => {
   it.each([
     ["mints", requested, "Registration", MINTED_ONCE],
     ["burns", deregistering, "Deregistration", BURNED_ONCE],
+    ["updates", updating, "Update", UPDATED_ONCE],
   ] as const)(
     "%s nothing twice, once its sources have followed the chain",
     async (_, begin, name, tokens) => {

@@ -33,17 +33,22 @@ function crashAt(k: number, when: "before" | "after") {
 
 describe("a wallet's object stopped at any awaited step and started again", () => {
   it.each([
-    ["mints once (before the step)", false, "before"],
-    ["mints once (after the step)", false, "after"],
-    ["burns once (before the step)", true, "before"],
-    ["burns once (after the step)", true, "after"],
-  ] as const)("%s", async (_, burns, when) => {
-    const fixture = await RegistrationFixture.open();
+    ["mints once (before the step)", "Registration", "before"],
+    ["mints once (after the step)", "Registration", "after"],
+    ["burns once (before the step)", "Deregistration", "before"],
+    ["burns once (after the step)", "Deregistration", "after"],
+    ["updates once (before the step)", "Update", "before"],
+    ["updates once (after the step)", "Update", "after"],
+  ] as const)("%s", async (_, purpose, when) => {
+    const type = purpose === "Update" ? "Web3ChainV2" : "Web3ChainV1";
+    const fixture = await RegistrationFixture.open({ type });
     const begin = async (): Promise<string> => {
       const { id } = (await fixture.register()).data;
-      if (!burns) return id;
+      if (purpose === "Registration") return id;
       await fixture.settle();
-      await fixture.deregister((await fixture.shown(id)).agentIdentifier);
+      const { agentIdentifier } = await fixture.shown(id);
+      if (purpose === "Update") await fixture.update(agentIdentifier);
+      else await fixture.deregister(agentIdentifier);
       return id;
     };
     await begin();
@@ -63,10 +68,12 @@ describe("a wallet's object stopped at any awaited step and started again", () =
       vi.unstubAllGlobals();
       await fixture.settle();
       const { minted, burned } = await fixture.tokens();
-      const expected = { minted: begun, burned: burns ? begun : 0 };
+      const expected = {
+        minted: purpose === "Update" ? 2 * begun : begun,
+        burned: purpose === "Registration" ? 0 : begun,
+      };
       expect({ minted, burned }, `stopped at step ${k}`).toEqual(expected);
-      const state = burns ? "DeregistrationConfirmed" : "RegistrationConfirmed";
-      expect(await fixture.shown(id)).toMatchObject({ state, error: null });
+      expect(await fixture.shown(id)).toMatchObject({ state: `${purpose}Confirmed`, error: null });
     }
   });
 });

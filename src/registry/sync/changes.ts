@@ -1,3 +1,4 @@
+import { computeNextAssetName } from "../../chain/contracts/registry-token.ts";
 import { parseTokenMetadata, TOKEN_METADATA_LABEL } from "../../chain/token-metadata.ts";
 import { newId } from "../../db/id.ts";
 import { log } from "../../log.ts";
@@ -73,11 +74,14 @@ export class EntryChanges {
   /**
    * Applies a transaction to an entry; each makes at most one step of it, whatever its bytes repeat.
    * Steps of transactions after it, which was listed late, are undone: those come again after it.
+   *
+   * @param replaced - see `setState`
    */
   advance(
     entry: EntryRecord,
     at: Omit<EntryStep, "entryId" | "before">,
     next: (before: EntryState) => EntryState,
+    replaced?: EntryRecord,
   ): void {
     const done = this.#appliedStepsOf(entry);
     const later = done.filter(
@@ -89,20 +93,25 @@ export class EntryChanges {
     this.undoneSteps.push(...later);
     this.steps.push(step);
     this.#appliedSteps.set(entry.id, [...done.filter((one) => !later.includes(one)), step]);
-    this.setState(entry, next(before));
+    this.setState(entry, next(before), replaced);
   }
 
-  /** Puts an entry into another state; its health is reset if the agent's address changed. */
-  setState(entry: EntryRecord, state: EntryState): void {
-    const before = entry.state;
+  /**
+   * Puts an entry into another state; its health is reset if the agent's address changed.
+   *
+   * @param replaced - the entry that an update replaces by this one, which takes over its health
+   */
+  setState(entry: EntryRecord, state: EntryState, replaced?: EntryRecord): void {
+    const { state: before, health } = replaced ?? entry;
     const isSameAgent =
-      isCheckable(before) && before.profile?.apiBaseUrl === state.profile?.apiBaseUrl;
+      (replaced !== undefined || isCheckable(before)) &&
+      before.profile?.apiBaseUrl === state.profile?.apiBaseUrl;
     if (!isSameAgent) this.recheckIds.add(entry.id);
     this.textLength += JSON.stringify(state).length;
     this.entries.set(entry.agentIdentifier, {
       ...entry,
       state,
-      health: isSameAgent ? entry.health : "Offline",
+      health: isSameAgent ? health : "Offline",
     });
   }
 
@@ -133,12 +142,33 @@ export function applyMint(
     // An inbox agent's token: the inbox handles its registration.
     if (!isKnown && minted === null) continue;
     const { blockHeight, txIndex } = at;
-    changes.advance(entry, { blockHeight, txIndex, txHash: tx.hash }, (before) => ({
-      ...before,
-      ...minted,
-      supply: String(BigInt(before.supply) + quantity),
-    }));
+    changes.advance(
+      entry,
+      { blockHeight, txIndex, txHash: tx.hash },
+      (before) => ({
+        ...before,
+        ...minted,
+        supply: String(BigInt(before.supply) + quantity),
+      }),
+      quantity > 0n ? findReplacedEntry(changes, source, read, assetName) : undefined,
+    );
   }
+}
+
+/** The entry of the token whose next version a transaction mints, and which it burns. */
+function findReplacedEntry(
+  changes: EntryChanges,
+  source: FollowedSource,
+  { transaction: { mint } }: MintTransaction,
+  assetName: string,
+): EntryRecord | undefined {
+  const burned = mint.find(
+    (one) =>
+      one.policyId === source.policyId &&
+      one.quantity < 0n &&
+      computeNextAssetName(one.assetName) === assetName,
+  );
+  return burned && changes.entryOf(source, source.policyId + burned.assetName);
 }
 
 /**

@@ -58,6 +58,7 @@ it("every unit that a request names has the one pattern of a unit, or that of a 
   expect(found.map(([where]) => where)).toEqual(
     expect.arrayContaining([
       "post /registry.AgentPricing.Pricing.unit",
+      "post /registry/update.AgentPricing.Pricing.unit",
       "post /payment.RequestedFunds.unit",
       "post /purchase.Amounts.unit",
       "post /purchase/verify.Amounts.unit",

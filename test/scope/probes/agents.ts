@@ -47,6 +47,10 @@ export const AGENT_PROBES: Probes = {
     ...probeDeregister("agentIdentifier"),
     ...probeWith(({ failedRegistrationId }) => ({ id: failedRegistrationId })),
   ],
+  "POST /registry/update": probeWith(({ sellerVkey, agentIdentifier }) => ({
+    ...agentBody(sellerVkey),
+    agentIdentifier,
+  })),
   "POST /registry/deregister": probeDeregister("agentIdentifier"),
   ...probeInboxAgents("/inbox-agents"),
   ...probeInboxAgents("/registry-inbox"),

@@ -17,19 +17,20 @@ const identifier: Field = {
 const id: Field = { name: "id", required: true, refused: [long(250), ...BAD_TEXT] };
 const contract: Field = { name: "smartContractAddress", refused: [long(250), ...BAD_TEXT] };
 
-const registering: Field[] = [
+const sellingWallet: Field = {
+  name: "sellingWalletVkey",
+  required: true,
+  refused: ["ab".repeat(27), "xy".repeat(28), ...BAD_TEXT],
+};
+const minting: Field[] = [
   network,
-  {
-    name: "sellingWalletVkey",
-    required: true,
-    refused: ["ab".repeat(27), "xy".repeat(28), ...BAD_TEXT],
-  },
   { name: "recipientWalletAddress", refused: ["", long(250), ...NOT_TEXT] },
   {
     name: "sendFundingMinorUnit",
     refused: ["", "0", "-1", "1.5", "05", "9".repeat(20), ...NOT_TEXT],
   },
 ];
+const registering = [sellingWallet, ...minting];
 const registeringValid = {
   network: "Preprod",
   sellingWalletVkey: "ab".repeat(28),
@@ -55,6 +56,51 @@ export const VALID_AGENT = {
   Legal: { terms: null },
   AgentPricing: fixed([price]),
 };
+
+/** What an agent says of itself. */
+const describing: Field[] = [
+  { name: "name", required: true, refused: [long(250), ...BAD_TEXT] },
+  { name: "description", refused: [long(250), ...NOT_TEXT] },
+  {
+    name: "apiBaseUrl",
+    required: true,
+    refused: ["agent", "ftp://a.example", `https://a.example/${long(250)}`, ...BAD_TEXT],
+  },
+  { name: "image", refused: [long(250), ...BAD_TEXT] },
+  {
+    name: "Tags",
+    required: true,
+    refused: ["a", [], [""], [long(63)], [5], Array(16).fill("a"), null],
+  },
+  {
+    name: "ExampleOutputs",
+    refused: ["a", [{}], [{ ...example, name: long(60) }], Array(26).fill(example), null],
+  },
+  { name: "Capability", required: true, refused: ["a", {}, { name: "a", version: "" }, null] },
+  {
+    name: "Author",
+    required: true,
+    refused: ["a", {}, { name: "" }, { name: "a", contactEmail: long(250) }, null],
+  },
+  { name: "Legal", refused: ["a", { terms: "" }, { other: 5 }, null] },
+  {
+    name: "AgentPricing",
+    required: true,
+    refused: [
+      "Fixed",
+      {},
+      { pricingType: "fixed" },
+      fixed(undefined),
+      fixed([]),
+      fixed(Array(6).fill(price)),
+      fixed([{ ...price, amount: "0" }]),
+      fixed([{ ...price, amount: 5 }]),
+      fixed([{ amount: "1" }]),
+      fixed([{ ...price, unit: long(120) }]),
+      fixed([{ ...price, unit: "ADA" }]),
+    ],
+  },
+];
 
 const deregistering = {
   valid: {
@@ -159,50 +205,14 @@ export const REGISTRATION_ENDPOINTS: readonly EndpointCase[] = [
     path: "/registry",
     access: "+PAY",
     valid: VALID_AGENT,
-    fields: [
-      ...registering,
-      { name: "name", required: true, refused: [long(250), ...BAD_TEXT] },
-      { name: "description", refused: [long(250), ...NOT_TEXT] },
-      {
-        name: "apiBaseUrl",
-        required: true,
-        refused: ["agent", "ftp://a.example", `https://a.example/${long(250)}`, ...BAD_TEXT],
-      },
-      { name: "image", refused: [long(250), ...BAD_TEXT] },
-      {
-        name: "Tags",
-        required: true,
-        refused: ["a", [], [""], [long(63)], [5], Array(16).fill("a"), null],
-      },
-      {
-        name: "ExampleOutputs",
-        refused: ["a", [{}], [{ ...example, name: long(60) }], Array(26).fill(example), null],
-      },
-      { name: "Capability", required: true, refused: ["a", {}, { name: "a", version: "" }, null] },
-      {
-        name: "Author",
-        required: true,
-        refused: ["a", {}, { name: "" }, { name: "a", contactEmail: long(250) }, null],
-      },
-      { name: "Legal", refused: ["a", { terms: "" }, { other: 5 }, null] },
-      {
-        name: "AgentPricing",
-        required: true,
-        refused: [
-          "Fixed",
-          {},
-          { pricingType: "fixed" },
-          fixed(undefined),
-          fixed([]),
-          fixed(Array(6).fill(price)),
-          fixed([{ ...price, amount: "0" }]),
-          fixed([{ ...price, amount: 5 }]),
-          fixed([{ amount: "1" }]),
-          fixed([{ ...price, unit: long(120) }]),
-          fixed([{ ...price, unit: "ADA" }]),
-        ],
-      },
-    ],
+    fields: [...registering, ...describing],
+  },
+  {
+    method: "POST",
+    path: "/registry/update",
+    access: "+PAY",
+    valid: { ...VALID_AGENT, ...deregistering.valid },
+    fields: [identifier, contract, ...minting, ...describing],
   },
   { method: "POST", path: "/registry/deregister", access: "+PAY", ...deregistering },
   { method: "DELETE", path: "/registry", access: "+PAY", ...deregistering },

@@ -151,6 +151,15 @@ export class RegistrationFixture {
     return this.ask("POST", "/registry", this.agent(overrides), headers);
   }
 
+  update(
+    agentIdentifier: string | null,
+    overrides: object = {},
+    headers: Record<string, string> = {},
+  ) {
+    const body = { ...this.agent(overrides), agentIdentifier };
+    return this.ask("POST", "/registry/update", body, headers);
+  }
+
   /** A body of `POST /registry`. */
   agent(overrides: object = {}): object {
     return {
@@ -262,14 +271,23 @@ export function found<T>(items: T[], wanted: (item: T) => boolean): T {
   return item;
 }
 
-/** What `tokens` says of one registration, and of one that is over. */
+/** What `tokens` says of one registration, of one with an update, and of one that is over. */
 export const MINTED_ONCE = { minted: 1, burned: 0 };
+export const UPDATED_ONCE = { minted: 2, burned: 1 };
 export const BURNED_ONCE = { minted: 1, burned: 1, held: [] };
 
 /** A fixture with one registration requested. */
 export async function requested(options?: FixtureOptions) {
   const fixture = await RegistrationFixture.open(options);
   const { id } = (await fixture.register()).data;
+  return { fixture, id };
+}
+
+/** A fixture with one agent of Web3ChainV2 registered and its update requested. */
+export async function updating() {
+  const { fixture, id } = await requested({ type: "Web3ChainV2" });
+  await fixture.settle();
+  await fixture.update((await fixture.shown(id)).agentIdentifier, { name: "Another name" });
   return { fixture, id };
 }
 

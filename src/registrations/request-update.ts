@@ -1,0 +1,89 @@
+import { isSpendingLimitExceeded } from "../api-keys/spending-limits.ts";
+import { openDb } from "../db/client.ts";
+import type { AppContext } from "../http/context.ts";
+import { ApiError } from "../http/errors.ts";
+import { runIdempotently } from "../http/idempotency.ts";
+import type { AgentProfile } from "../registry/entries/profile.ts";
+import type { SourceRow } from "../sources/source-row.ts";
+import { upsertTasks } from "../wallets/queue/store.ts";
+import { wakeWallet } from "../wallets/queue/wake-wallet.ts";
+import { chargeFunding } from "./funding-charge.ts";
+import {
+  commitChange,
+  createSpendingLimitError,
+  type DeregistrationRequest,
+  findHoldingWallet,
+  findOwnRegistration,
+  type RegistrationRequest,
+  requireFundingPermission,
+  resolveRecipient,
+  toWalletReference,
+} from "./request-registration.ts";
+import { mayUpdate } from "./states.ts";
+import { toRegistrationTask, updateRegistration } from "./store.ts";
+import type { RegistrationRow } from "./tables.ts";
+
+/** A request to replace the token of an agent. */
+type UpdateRequest = DeregistrationRequest & Omit<RegistrationRequest, "sellingWalletVkey">;
+
+/**
+ * Accepts an update of an agent. The object of the wallet that holds the token burns it and mints the
+ * next version afterwards, in one transaction.
+ *
+ * @param profileOf - builds the token's metadata for the payment source
+ * @param now - epoch milliseconds
+ * @returns the record, once per Idempotency-Key
+ * @throws ApiError 400, 402, 403, 404, 409, 422; ProviderError when the holder cannot be determined
+ */
+export async function requestUpdate<ApiRecord>(
+  c: AppContext,
+  body: UpdateRequest,
+  profileOf: (source: SourceRow) => AgentProfile,
+  show: (row: RegistrationRow) => ApiRecord,
+  now: number,
+): Promise<ApiRecord> {
+  const { network, agentIdentifier } = body;
+  const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  return runIdempotently(c, database, now, async (remember) => {
+    const { caller } = c.var;
+    const { row, source } = await findOwnRegistration(c, database, "Agent", body);
+    if (source.type === "Web3ChainV1")
+      throw new ApiError(
+        400,
+        "agentIdentifier: the policy of Web3ChainV1 has no update; deregister the agent and register it again",
+      );
+    if (!mayUpdate(row.state))
+      throw new ApiError(
+        "wrong_state",
+        `agentIdentifier: the registration is in the state ${row.state}`,
+      );
+    const wallet = await findHoldingWallet(c, database, source, agentIdentifier);
+    requireFundingPermission(caller, body.sendFundingMinorUnit);
+    const profile = profileOf(source);
+    const change = {
+      state: "UpdateRequested",
+      error: null,
+      profile,
+      name: profile.name,
+      wallet: toWalletReference(wallet),
+      walletVkey: wallet.vkey,
+      recipient: resolveRecipient(caller, wallet, body.recipientWalletAddress),
+      sendFunding: body.sendFundingMinorUnit,
+      fundingCharged: null,
+      tx: null,
+    } as const;
+    const request = { ...row, ...change, stateChangedAt: now, updatedAt: now };
+    const updated = { ...request, task: toRegistrationTask(request, "Update", now) };
+    const record = show(updated);
+    await commitChange(c, database, row, "agent.update", now, [
+      ...(await remember(record)),
+      ...updateRegistration(database, row, change, now),
+      ...upsertTasks([updated.task]),
+      ...chargeFunding(caller, updated),
+    ]).catch((error: unknown) => {
+      throw isSpendingLimitExceeded(error) ? createSpendingLimitError(updated) : error;
+    });
+    await wakeWallet(c.env, network, wallet.vkey, c.var.requestId);
+    return record;
+  });
+}
