@@ -27,9 +27,26 @@ interface PageKind {
 const goalOf = ({ limit, includeHistory }: PageKind) =>
   includeHistory ? 1.5 : limit === 10 ? 0.25 : 0.8;
 
-/** Loads each of the two diffs with short and long pages, with and without histories. */
+/**
+ * Loads each of the two diffs with short and long pages, with and without histories, first of open records.
+ * Then the records lose what the end of an escrow deletes, and pages render each.
+ */
 export async function benchDiffs(service: BenchService, quick: boolean): Promise<Row[]> {
   const kinds = await pageKinds(service);
+  const open = await measureKinds(service, kinds, quick);
+  await service.host.d1.prepare("DELETE FROM escrow_open").run();
+  const ended = await measureKinds(service, kinds, quick);
+  return [
+    ...open.map((row) => ({ records: "open", ...row })),
+    ...ended.map((row) => ({ records: "ended", ...row, goal: row.limit === 100 ? 8 : "" })),
+  ];
+}
+
+async function measureKinds(
+  service: BenchService,
+  kinds: readonly PageKind[],
+  quick: boolean,
+): Promise<Row[]> {
   for (const kind of kinds) await checkPage(service, kind);
   const measured = await measureAboveFloor(
     service,
