@@ -4,6 +4,7 @@ import guide from "../../docs/polling.md?raw";
 import { app, call, emptyTables } from "../support/app.ts";
 import { EntryWriter, registered } from "../support/registry/entries.ts";
 import { openInbox } from "../support/registry/inbox.ts";
+import { RegistrationFixture } from "../support/registry/registration-fixture.ts";
 import { makeRecord, Writer } from "../support/sources/records.ts";
 
 beforeEach(emptyTables);
@@ -16,8 +17,8 @@ const DIFFS = Object.entries(paths).flatMap(([path, methods]) =>
 );
 
 describe("the OpenAPI document says of", () => {
-  it("eight diffs", () => {
-    expect(DIFFS).toHaveLength(8);
+  it("nine diffs", () => {
+    expect(DIFFS).toHaveLength(9);
   });
 
   it.each(DIFFS)("$path that paging needs cursorId, and what comes with limit 1", (diff) => {
@@ -61,6 +62,9 @@ async function fill(path: string): Promise<void> {
   if (path.includes("registry-diff")) {
     const writer = await EntryWriter.create();
     for (const name of ["a", "b", "c"]) await writer.write({ [name]: registered(name) });
+  } else if (path.includes("registry/diff")) {
+    const fixture = await RegistrationFixture.open();
+    for (const name of ["A", "B", "C"]) await fixture.register({ name });
   } else if (path.includes("inbox")) {
     const inbox = await openInbox();
     for (const name of ["A", "B", "C"])

@@ -18,18 +18,7 @@ import {
 import { escrow } from "./tables.ts";
 
 /** Columns that follow from others, or that statements of their own write and read. */
-type DerivedColumn =
-  | "outputLength"
-  | "pendingHash"
-  | "requestedAction"
-  | "errorType"
-  | "charge"
-  | "dueAt"
-  | "deadline"
-  | "transactionHash"
-  | "blockTime";
-
-const DERIVED_COLUMNS: ReadonlySet<string> = new Set<DerivedColumn>([
+const DERIVED_COLUMNS = [
   "outputLength",
   "pendingHash",
   "requestedAction",
@@ -39,10 +28,11 @@ const DERIVED_COLUMNS: ReadonlySet<string> = new Set<DerivedColumn>([
   "deadline",
   "transactionHash",
   "blockTime",
-]);
+] as const satisfies (keyof typeof escrow.$inferSelect)[];
 
 /** A row of `escrow` as `ESCROW_COLUMNS` reads it. */
-export interface EscrowRow extends Omit<typeof escrow.$inferSelect, DerivedColumn> {
+export interface EscrowRow
+  extends Omit<typeof escrow.$inferSelect, (typeof DERIVED_COLUMNS)[number]> {
   /** `LiveOutput` as JSON. */
   output: string | null;
   /** `PendingTransaction` as JSON. */
@@ -62,7 +52,7 @@ export const TRANSACTION_SQL = `json_object('id', escrow_transaction.id,
 /** The columns of `EscrowRow`, for SELECT from `escrow`. */
 export const ESCROW_COLUMNS = [
   ...Object.entries(getTableColumns(escrow))
-    .filter(([key]) => !DERIVED_COLUMNS.has(key))
+    .filter(([key]) => !DERIVED_COLUMNS.some((derived) => derived === key))
     .map(([key, column]) => {
       const sql = isPackedHex(column) ? unpackHexSql(column.name) : column.name;
       return key === sql ? sql : `${sql} AS ${key}`;
