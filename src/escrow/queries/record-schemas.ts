@@ -11,6 +11,7 @@ import {
   described,
   EXAMPLE_CONTRACT_ADDRESS,
   EXAMPLE_TX_HASH,
+  EXAMPLE_WALLET_ADDRESS,
   hexField,
   idField,
   minorUnitsField,
@@ -168,11 +169,11 @@ const commonFields = {
     "0",
   ),
   buyerReturnAddress: described(
-    walletAddressField("").nullable(),
+    textField("", EXAMPLE_WALLET_ADDRESS).nullable(),
     "Address that receives a refund, in bech32. Null: the buyer's wallet.",
   ),
   sellerReturnAddress: described(
-    walletAddressField("").nullable(),
+    textField("", EXAMPLE_WALLET_ADDRESS).nullable(),
     "Address that receives revenue, in bech32. Null: the seller's wallet.",
   ),
   cooldownTime: described(z.number(), "Unix milliseconds before which this side may not act.", 0),

@@ -170,6 +170,14 @@ describe("GET /api/v1/openapi.json", () => {
     expect(JSON.stringify(document)).not.toContain('"description":""');
   });
 
+  it("has no description in which a noun is missing", () => {
+    const descriptions = JSON.stringify(document).match(/"description":"(?:[^"\\]|\\.)*"/g) ?? [];
+    expect(descriptions.length).toBeGreaterThan(1000);
+    expect(descriptions.filter((one) => / ,|\b(?:of|to|by|from|for|in) [.,]/.test(one))).toEqual(
+      [],
+    );
+  });
+
   it("has null at properties only, never in a component that others refer to", () => {
     const nullable = Object.entries(components.schemas).filter(
       ([, { type, anyOf }]) =>
