@@ -43,7 +43,7 @@ const publicFields = {
   AdminWallets: described(z.array(adminWallet), "The contract's administrators, in their order."),
   feeRatePermille: described(
     z.int().min(0),
-    "Fee of the contract, in thousandths of the price.",
+    "Fee of the contract, in thousandths of each locked amount.",
     50,
   ),
   FeeReceiverNetworkWallet: described(

@@ -51,7 +51,7 @@ const walletId = z.object({
 
 const feeRatePermille = z.int().min(0).max(1000);
 const requiredAdminSignatures = z.int().min(1).max(50);
-const feeText = "Fee of the contract, in thousandths of the price.";
+const feeText = "Fee of the contract, in thousandths of each locked amount.";
 const receiverText = "Recipient of the fee. Null: no fee.";
 const signaturesText =
   "Number of administrators who must sign a settlement. Null: the contract's number.";

@@ -80,7 +80,10 @@ export const quoteRecord = named(
           minimumNativeLock: minorUnitsField(
             "Native coin that the buyer must lock, in minor units. The part beyond the price returns to the buyer.",
           ),
-          protocolFee: described(funds, "Fee of the contract, which the seller pays."),
+          protocolFee: described(
+            funds,
+            "Fee of the contract, which the seller pays: on Web3ChainV1 `feeRatePermille` of what must be locked, in the native coin at least 1435230.",
+          ),
           expectedNet: described(netFunds, "Funds that the seller keeps."),
         }),
       ),

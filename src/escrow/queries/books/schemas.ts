@@ -66,7 +66,10 @@ const unitTotal = named(
     ),
     amountText: amountField("Decimal text of the same figure", "30000000"),
     gross: amountField("Amount before all fees", "30000000"),
-    protocolFee: amountField("Fee of the contract's operator, which sellers pay", "4305690"),
+    protocolFee: amountField(
+      "Fee of the contract's operator, which sellers pay when the escrow has ended",
+      "4305690",
+    ),
     networkFee: amountField("Network fees of this side for its steps", "1456286"),
     net: amountField(
       "Net amount: what the seller keeps, what the buyer pays or gets back, or the negative cost of a seller's steps",
