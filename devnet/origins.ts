@@ -5,10 +5,11 @@ export const DEFAULT_PORT = "8787";
 /** Where `npm run example` looks for the service unless `SERVICE_URL` names another. */
 export const DEFAULT_URL = `http://127.0.0.1:${DEFAULT_PORT}`;
 
-/** Where the examples listen that the service calls. */
+/** Where the programs of the examples and guides listen that the service calls. */
 export const EXAMPLE_ORIGINS = {
   webhooks: "http://127.0.0.1:9000",
   agent: "http://127.0.0.1:9001",
+  guideAgent: "http://127.0.0.1:9004",
 };
 
 /**

@@ -4,7 +4,7 @@ import { buy, createClient, hashInput, matchesResult, unwrap } from "agent-payme
 
 const { SERVICE_URL = "", SERVICE_TOKEN = "", AGENT = "Steady translator" } = process.env;
 const network = "Preprod";
-const job = randomBytes(10).toString("hex"); // the buyer's identifier of the job
+const job = randomBytes(10).toString("hex"); // the buyer's identifier of the job: 7 to 13 bytes
 const input = { text: "Guten Tag" };
 const atMost = [{ unit: "", amount: "5000000" }]; // 5 ADA
 

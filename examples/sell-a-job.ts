@@ -8,15 +8,6 @@ const client = pay.createClient({ baseUrl: SERVICE_URL, token: SERVICE_TOKEN });
 const [network, apiBaseUrl] = ["Preprod", `http://127.0.0.1:${PORT}`] as const;
 const jobs = new Map<string, { job: string; text: string; result?: string }>(); // better: a table
 const at = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
-// Repeated under the same Idempotency-Key, the request finds the agent that it has registered.
-const { PaymentSources } = pay.unwrap(await client.GET("/api/v1/payment-source"));
-const sellingWalletVkey = PaymentSources.at(-1)?.SellingWallets[0]?.walletVkey ?? "";
-const card = { Tags: ["text"], Author: { name: "Me" }, Capability: { name: "caps", version: "1" } };
-const AgentPricing = { pricingType: "Fixed" as const, Pricing: [{ unit: "", amount: "5000000" }] };
-const agent = { ...card, name: "Shouter", network, sellingWalletVkey, apiBaseUrl, AgentPricing };
-const init = { body: agent, headers: { "Idempotency-Key": `agent at ${apiBaseUrl}` } };
-const { id: searchQuery } = pay.unwrap(await client.POST("/api/v1/registry", init));
-
 const app = new Hono();
 app.get("/availability", (c) => c.json({ status: "available", type: "masumi-agent" }));
 app.get("/status", (c) => c.json({ result: jobs.get(c.req.query("job_id") ?? "")?.result }));
@@ -31,7 +22,16 @@ app.post("/start_job", async (c) => {
   jobs.set(quote.id, { job, text: input.text });
   return c.json({ ...quote, job_id: quote.id });
 });
+app.onError((e, c) => c.text(e.message, "status" in e && e.status === 400 ? 400 : 500));
 serve({ fetch: app.fetch, port: Number(PORT), hostname: "127.0.0.1" });
+const { PaymentSources } = pay.unwrap(await client.GET("/api/v1/payment-source"));
+const source = PaymentSources.find((one) => one.paymentSourceType === "Web3ChainV1");
+const sellingWalletVkey = source?.SellingWallets[0]?.walletVkey ?? "";
+const card = { Tags: ["text"], Author: { name: "Me" }, Capability: { name: "caps", version: "1" } };
+const AgentPricing = { pricingType: "Fixed" as const, Pricing: [{ unit: "", amount: "5000000" }] };
+const body = { ...card, name: "Shouter", network, sellingWalletVkey, apiBaseUrl, AgentPricing };
+const headers = { "Idempotency-Key": `agent at ${apiBaseUrl}` }; // registers the agent once
+const { id: searchQuery } = pay.unwrap(await client.POST("/api/v1/registry", { headers, body }));
 const work = async ({ id }: { id: string }) => {
   const paid = jobs.get(id);
   if (paid) paid.result = paid.text.toUpperCase(); // the work

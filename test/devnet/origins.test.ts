@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { readOrigins } from "../../devnet/origins.ts";
+import { EXAMPLE_ORIGINS, readOrigins } from "../../devnet/origins.ts";
 
 describe("--origins", () => {
   it("takes loopback origins, comma separated", () => {
@@ -24,4 +25,13 @@ describe("--origins", () => {
       `--origins: ${bad} is no origin on this machine, such as http://127.0.0.1:9000`,
     );
   });
+});
+
+it("the agents of the guides listen at different ports, which the service may call", () => {
+  const ports = ["first-job.md", "escrow-for-sellers.md"].map((name) => {
+    const guide = readFileSync(new URL(`../../docs/${name}`, import.meta.url), "utf8");
+    return /PORT=(\d+)/.exec(guide)?.[1];
+  });
+  const { agent, guideAgent } = EXAMPLE_ORIGINS;
+  expect(ports).toEqual([agent, guideAgent].map((origin) => new URL(origin).port));
 });

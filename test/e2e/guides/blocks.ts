@@ -85,6 +85,13 @@ export function blocksLeft(guides: readonly Guide[]): string[] {
   return left.map(({ name, language }) => `${name}: ${language}`);
 }
 
+/** Orders a job from an agent under an identifier that no service takes. @returns the status of the answer */
+export async function orderWrongly(agentUrl: string): Promise<number> {
+  const order = { identifier_from_purchaser: "job-1", input_data: { text: "Guten Tag" } };
+  const init = { method: "POST", body: JSON.stringify(order) };
+  return (await fetch(`${agentUrl}/start_job`, init)).status;
+}
+
 /** How a block is run. */
 export interface Conditions {
   env?: Record<string, string>;

@@ -18,7 +18,16 @@ import {
 } from "../copies.ts";
 import { PackedClient } from "../packed-client.ts";
 import { X402Demo } from "../x402-demo.ts";
-import { type Block, Blocks, blocksLeft, blocksOf, commandOf, DEMO_GUIDES, has } from "./blocks.ts";
+import {
+  type Block,
+  Blocks,
+  blocksLeft,
+  blocksOf,
+  commandOf,
+  DEMO_GUIDES,
+  has,
+  orderWrongly,
+} from "./blocks.ts";
 
 const X402 = "x402-for-sellers.md";
 
@@ -76,6 +85,7 @@ it("docs/first-job.md leads to a job that was bought, and to one that was sold",
   const find = async () => (await search("Shouter")).length > 0;
   await until(find, { what: "the agent in the registry", limitMs: WAIT_MS });
   expect(await blocks.output(buyMine, { files })).toMatch(/^bought: GUTEN TAG\n/m);
+  expect(await orderWrongly(`http://127.0.0.1:${agentPort}`)).toBe(400);
   expect(shop.stderr).toBe("");
 
   const feed = blocks.start(commandOf("first-job.md", "follow-changes.mts"), {

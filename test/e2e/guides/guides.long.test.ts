@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { until } from "../../../devnet/client/wait.ts";
 import { type Address, freePort, killCopies, ready, start, stop, WAIT_MS } from "../copies.ts";
 import { PackedClient } from "../packed-client.ts";
-import { Blocks, blocksLeft, blocksOf, commandOf, GUIDES, has } from "./blocks.ts";
+import { Blocks, blocksLeft, blocksOf, commandOf, GUIDES, has, orderWrongly } from "./blocks.ts";
 
 const [SELLERS, BUYERS] = ["escrow-for-sellers.md", "escrow-for-buyers.md"] as const;
 
@@ -30,7 +30,10 @@ afterAll(() => {
 });
 
 it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buyers.md leads to a job", async () => {
-  const [install, variables, register, read, agent, sellersKey, income] = blocksOf(SELLERS, "sh");
+  const [install, variables, register, read, agent, sellersKey, newest, income] = blocksOf(
+    SELLERS,
+    "sh",
+  );
   await blocks.output(install, { folder: "." });
   for (const block of [variables, agent]) await blocks.output(block);
   const ID = (await blocks.output(register, { env: { PORT } })).trim();
@@ -48,6 +51,7 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   const AGENT_URL = `http://127.0.0.1:${PORT}`;
   const request = () => fetch(AGENT_URL).catch(() => null);
   await vi.waitUntil(request, { timeout: WAIT_MS, interval: 100 });
+  expect(await orderWrongly(AGENT_URL)).toBe(400);
 
   const [installAgain, names, list, buyersKey, refund, spending] = blocksOf(BUYERS, "sh");
   await blocks.output(installAgain, { folder: "." });
@@ -65,6 +69,7 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   // The second run continues the same purchase: the key's limit is enough for one.
   expect(await buy()).toBe(printed);
   expect(shop.stderr).toBe("");
+  expect(await buy("order-of-too-much")).toMatch(/limit/);
 
   const IDENTIFIER = printed.split("\n")[1] ?? "";
   const { data } = JSON.parse(await blocks.output(refund, { env: { ...buyer, IDENTIFIER } }));
@@ -77,6 +82,9 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   ] as const)
     expect(JSON.parse(await blocks.output(block, { env })).data).toMatchObject({ TotalPending });
 
+  const shown = await blocks.output(newest, { env: { ...seller, AGENT_IDENTIFIER } });
+  expect(JSON.parse(shown).data.Payments).toMatchObject([{ agentIdentifier: AGENT_IDENTIFIER }]);
+
   if (!has("python")) return;
   await stop(shop);
   const [pythonServer] = blocksOf(SELLERS, "python");
@@ -85,6 +93,7 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
     files: { "seller.py": pythonServer },
   });
   await vi.waitUntil(request, { timeout: WAIT_MS, interval: 100 });
+  expect(await orderWrongly(AGENT_URL)).toBe(400);
   buyer.SERVICE_TOKEN = tokenOf(await blocks.output(buyersKey));
   expect(await buy("order-2")).toMatch(/^GUTEN TAG\n/);
   expect(other.stderr).toBe("");
