@@ -23,7 +23,7 @@ export function isWorthWithdrawing(
   if (value.some(({ unit, amount }) => unit !== "" && BigInt(amount) > 0n)) return true;
   const coin = BigInt(value.find(({ unit }) => unit === "")?.amount ?? 0);
   const share = type === "Web3ChainV1" ? (coin * BigInt(feeRatePermille)) / 1000n : 0n;
-  // The output that carries the fee has the ledger's minimum.
+  // An output with a fee in native coins needs less than this to exist.
   const fee = share > 0n && share < MIN_COLLATERAL ? MIN_COLLATERAL : share;
   return coin - collateral - fee > NETWORK_FEE[type];
 }

@@ -32,6 +32,7 @@ export function estimateCosts(
   const rate = quote.version === "Web3ChainV1" ? BigInt(feePermille) : 0n;
   const share = (amount: bigint) => (amount * rate) / 1000n;
   const nativeShare = share(minimumNativeLock);
+  // The output with the fee needs 1,211,110 to exist; with tokens, it may need more than this minimum.
   const nativeFee = rate > 0n && nativeShare < MIN_COLLATERAL ? MIN_COLLATERAL : nativeShare;
   const fees = [
     { unit: "", amount: nativeFee },
