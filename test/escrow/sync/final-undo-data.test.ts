@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, expect, it } from "vitest";
 import { emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
+import { saveDatabase } from "../../support/restore.ts";
 import { createSource, leftBehind, settle } from "../../support/sources/sync.ts";
 
 const V1 = "Web3ChainV1";
@@ -27,6 +28,13 @@ async function recordsOf(source: string): Promise<unknown> {
   };
 }
 
+async function recordsOfFreshSync(chain: TestChain): Promise<unknown> {
+  await emptyTables();
+  const source = await createSource(chain, V1);
+  await settle(chain, source);
+  return recordsOf(source);
+}
+
 it.each([20, 2_000])(
   "Undo data of final blocks is deleted, and a rollback of %i blocks ends as without that",
   async (blocks) => {
@@ -49,10 +57,31 @@ it.each([20, 2_000])(
     await settle(chain, source);
     expect(await countUndoData()).toBe(0);
     const undone = await recordsOf(source);
-
-    await emptyTables();
-    const fresh = await createSource(chain, V1);
-    await settle(chain, fresh);
-    expect(undone).toEqual(await recordsOf(fresh));
+    expect(undone).toEqual(await recordsOfFreshSync(chain));
   },
 );
+
+it("A database that is restored to before or after the deletion ends as a sync from nothing", async () => {
+  const chain = await TestChain.create();
+  const source = await createSource(chain, V1);
+  await chain.act([lock("a"), lock("b"), act("a", "submitResult")]);
+  await settle(chain, source);
+  const restoreEarlier = await saveDatabase();
+  await chain.mine(FINAL_BLOCKS);
+  await settle(chain, source);
+  const restoreLater = await saveDatabase();
+  await chain.act([lock("c"), act("c", "submitResult"), act("b", "requestRefund")]);
+  await chain.mine(FINAL_BLOCKS);
+  await settle(chain, source);
+  await chain.rollback(20);
+  await chain.mine(21);
+  const restored: unknown[] = [];
+  for (const restore of [restoreLater, restoreEarlier]) {
+    await restore();
+    await settle(chain, source);
+    expect(await countUndoData()).toBe(0);
+    restored.push(await recordsOf(source));
+  }
+  const fresh = await recordsOfFreshSync(chain);
+  expect(restored).toEqual([fresh, fresh]);
+});
