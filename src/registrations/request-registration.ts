@@ -123,9 +123,7 @@ export async function requestRegistration<ApiRecord>(
         ...insertRegistration(database, row),
         ...chargeFunding(caller, row),
       ],
-    ).catch((error: unknown) => {
-      throw isSpendingLimitExceeded(error) ? createSpendingLimitError(row) : error;
-    });
+    ).catch(throwSpendingLimitError(row));
     await wakeWallet(c.env, network, wallet.vkey, c.var.requestId);
     return record;
   });
@@ -337,7 +335,12 @@ export function requireFundingPermission({ permission }: Caller, amount: string 
   );
 }
 
-export function createSpendingLimitError(row: RegistrationRow): ApiError {
+/** What a failed batch that charges the funding of a registration rejects with. */
+export const throwSpendingLimitError = (row: RegistrationRow) => (error: unknown) => {
+  throw isSpendingLimitExceeded(error) ? createSpendingLimitError(row) : error;
+};
+
+function createSpendingLimitError(row: RegistrationRow): ApiError {
   return new ApiError(
     "spending_limit_exceeded",
     `recipientWalletAddress: the API key's spending limits do not cover the ${computeSentFunds(row)} minor units sent with the token`,

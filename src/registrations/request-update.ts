@@ -1,4 +1,3 @@
-import { isSpendingLimitExceeded } from "../api-keys/spending-limits.ts";
 import { openDb } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
@@ -10,13 +9,13 @@ import { wakeWallet } from "../wallets/queue/wake-wallet.ts";
 import { chargeFunding } from "./funding-charge.ts";
 import {
   commitChange,
-  createSpendingLimitError,
   type DeregistrationRequest,
   findHoldingWallet,
   findOwnRegistration,
   type RegistrationRequest,
   requireFundingPermission,
   resolveRecipient,
+  throwSpendingLimitError,
   toWalletReference,
 } from "./request-registration.ts";
 import { mayUpdate } from "./states.ts";
@@ -27,10 +26,9 @@ import type { RegistrationRow } from "./tables.ts";
 type UpdateRequest = DeregistrationRequest & Omit<RegistrationRequest, "sellingWalletVkey">;
 
 /**
- * Accepts an update of an agent. The object of the wallet that holds the token burns it and mints the
- * next version afterwards, in one transaction.
+ * Accepts an update of an agent. Later, one transaction burns the token and mints its next version.
  *
- * @param profileOf - builds the token's metadata for the payment source
+ * @param profileOf - builds the token's metadata
  * @param now - epoch milliseconds
  * @returns the record, once per Idempotency-Key
  * @throws ApiError 400, 402, 403, 404, 409, 422; ProviderError when the holder cannot be determined
@@ -80,9 +78,7 @@ export async function requestUpdate<ApiRecord>(
       ...updateRegistration(database, row, change, now),
       ...upsertTasks([updated.task]),
       ...chargeFunding(caller, updated),
-    ]).catch((error: unknown) => {
-      throw isSpendingLimitExceeded(error) ? createSpendingLimitError(updated) : error;
-    });
+    ]).catch(throwSpendingLimitError(updated));
     await wakeWallet(c.env, network, wallet.vkey, c.var.requestId);
     return record;
   });

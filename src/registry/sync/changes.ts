@@ -99,7 +99,7 @@ export class EntryChanges {
   /**
    * Puts an entry into another state; its health is reset if the agent's address changed.
    *
-   * @param replaced - the entry that an update replaces by this one, which takes over its health
+   * @param replaced - its former version, whose health it takes over
    */
   setState(entry: EntryRecord, state: EntryState, replaced?: EntryRecord): void {
     const { state: before, health } = replaced ?? entry;
