@@ -31,20 +31,18 @@ const minting: Field[] = [
   },
 ];
 const registering = [sellingWallet, ...minting];
-const registeringValid = {
+const mintingValid = {
   network: "Preprod",
-  sellingWalletVkey: "ab".repeat(28),
   recipientWalletAddress: null,
   sendFundingMinorUnit: "5000000",
 };
+const registeringValid = { ...mintingValid, sellingWalletVkey: "ab".repeat(28) };
 
 const price = { amount: "1", unit: "" };
 const fixed = (Pricing: unknown) => ({ pricingType: "Fixed", Pricing });
 const example = { name: "n", mimeType: "text/plain", url: "https://example.com" };
 
-/** Body of `POST /registry`. */
-export const VALID_AGENT = {
-  ...registeringValid,
+const describingValid = {
   name: "An agent",
   description: "It answers",
   apiBaseUrl: "https://agent.example.com",
@@ -56,6 +54,9 @@ export const VALID_AGENT = {
   Legal: { terms: null },
   AgentPricing: fixed([price]),
 };
+
+/** Body of `POST /registry`. */
+export const VALID_AGENT = { ...registeringValid, ...describingValid };
 
 /** What an agent says of itself. */
 const describing: Field[] = [
@@ -211,7 +212,7 @@ export const REGISTRATION_ENDPOINTS: readonly EndpointCase[] = [
     method: "POST",
     path: "/registry/update",
     access: "+PAY",
-    valid: { ...VALID_AGENT, ...deregistering.valid },
+    valid: { ...mintingValid, ...describingValid, ...deregistering.valid },
     fields: [identifier, contract, ...minting, ...describing],
   },
   { method: "POST", path: "/registry/deregister", access: "+PAY", ...deregistering },
