@@ -22,7 +22,6 @@ const WITHOUT_ROWID = [
   "checkpoint",
   "clock",
   "escrow_action",
-  "escrow_open",
   "escrow_transaction",
   "escrow_undo",
   "hot_wallet",

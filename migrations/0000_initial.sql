@@ -211,7 +211,7 @@ CREATE TABLE `escrow_open` (
 	`doc` text NOT NULL,
 	`output` text,
 	`pending_transaction` text
-) WITHOUT ROWID;
+);
 --> statement-breakpoint
 CREATE TABLE `escrow_request` (
 	`record_id` text PRIMARY KEY NOT NULL,

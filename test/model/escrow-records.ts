@@ -269,7 +269,7 @@ export class EscrowRecords {
            AS statusEvents,
          (SELECT count(*) FROM event WHERE record_id = escrow.id AND kind LIKE '%ERROR')
            AS errorEvents
-       FROM escrow`,
+       FROM escrow AS page`,
     );
     return new Map(
       rows.map(({ id, document, ...numbers }) => {

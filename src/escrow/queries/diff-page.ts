@@ -1,26 +1,19 @@
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import { PAYMENT_SOURCE_TYPES } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
+import { isoTimeSql } from "../../db/clock.ts";
 import type { Caller } from "../../http/context.ts";
 import type { Side } from "../model/escrow-record.ts";
-import { MISMATCH_STATUS, type TransactionRecord } from "../model/transaction-record.ts";
+import { MISMATCH_STATUS } from "../model/transaction-record.ts";
 import {
   type AutomaticStepSettings,
   BLOCKERS_SQL,
   type Blockers,
   findDisabledSteps,
 } from "../store/blockers.ts";
-import { TRANSACTION_SQL } from "../store/escrow-row.ts";
 import { DOC_OR_ROW_SQL, readDocument, type StoredDocument } from "../store/outdated-documents.ts";
 import { SHOWN_HASH_SQL } from "../store/predicates.ts";
-import {
-  type PastAction,
-  renderPastAction,
-  renderTransaction,
-  withConfirmations,
-  withHistories,
-  withMetadata,
-} from "../store/render-record.ts";
+import { withConfirmations, withHistories, withMetadata } from "../store/render-record.ts";
 import { buildPageRowsSql, buildScopeCondition } from "./scope-condition.ts";
 
 /** The change stamp that a diff is ordered by. */
@@ -94,10 +87,10 @@ export function readDiffPage(
   );
 }
 
-/** Columns of a page. With histories, also the columns that the histories need. */
+/** Columns of a page, which orders rows without their texts. Histories need another column. */
 export function buildPageColumnsSql({ includeHistory }: Pick<DiffQuery, "includeHistory">): string {
   const shown = `${SHOWN_HASH_SQL} AS shown`;
-  return `id, ${DOC_OR_ROW_SQL}, due_at${includeHistory ? `, ${shown}` : ""}`;
+  return `id, due_at${includeHistory ? `, ${shown}` : ""}`;
 }
 
 /**
@@ -109,24 +102,36 @@ const MAX_HISTORY_ENTRIES = 1_000;
 /** Between the entries of a history as it is read. No entry contains a line break. */
 const ENTRY_SEPARATOR = ",\n";
 
-/** SQL of a record's histories, newest first, each with one entry more than are shown. */
+/** SQL of the height of the tip. */
+const TIP_SQL = "(SELECT height FROM chain_tip WHERE network = ?2)";
+
+/**
+ * SQL of a record's histories, newest first, each with one entry more than are shown. A transaction is
+ * shown as `renderRecord` shows the current one.
+ */
 const HISTORIES_SQL = `,
   (SELECT group_concat(entry, '${ENTRY_SEPARATOR}') FROM (
-     SELECT ${TRANSACTION_SQL} AS entry FROM escrow_transaction
-     WHERE record_id = page.id AND tx_hash IS NOT page.shown
-       AND status <> '${MISMATCH_STATUS}'
+     SELECT json_object('id', id, 'createdAt', ${isoTimeSql("created_at")},
+       'updatedAt', ${isoTimeSql("updated_at")}, 'txHash', tx_hash, 'status', status, 'fees', fees,
+       'blockHeight', block_height, 'blockTime', block_time,
+       'previousOnChainState', previous_on_chain_state, 'newOnChainState', new_on_chain_state,
+       'confirmations',
+       iif(status = 'Confirmed', max(ifnull(${TIP_SQL}, 0) - block_height + 1, 1), NULL)) AS entry
+     FROM escrow_transaction
+     WHERE record_id = page.id AND tx_hash IS NOT page.shown AND status <> '${MISMATCH_STATUS}'
      ORDER BY id DESC LIMIT ${MAX_HISTORY_ENTRIES + 1})) AS transactions,
   (SELECT group_concat(entry, '${ENTRY_SEPARATOR}') FROM (
-     SELECT json_object('id', id, 'createdAt', created_at, 'updatedAt', updated_at,
-       'requestedAction', requested_action, 'errorType', error_type, 'errorNote', error_note) AS entry
+     SELECT json_object('id', id, 'createdAt', ${isoTimeSql("created_at")},
+       'updatedAt', ${isoTimeSql("updated_at")}, 'requestedAction', requested_action,
+       'errorType', error_type, 'errorNote', error_note) AS entry
      FROM escrow_action WHERE record_id = page.id
      ORDER BY id DESC LIMIT ${MAX_HISTORY_ENTRIES + 1})) AS actions`;
 
 /** The entries that are shown, and whether there are more. */
-function truncateEntries(text: string | null = null): { shown: string[]; isTruncated: boolean } {
-  const entries = text === null ? [] : text.split(ENTRY_SEPARATOR);
+function truncateEntries(text: string | null = null): { shown: string; isTruncated: boolean } {
+  const entries = text?.split(ENTRY_SEPARATOR) ?? [];
   return {
-    shown: entries.slice(0, MAX_HISTORY_ENTRIES),
+    shown: entries.slice(0, MAX_HISTORY_ENTRIES).join(),
     isTruncated: entries.length > MAX_HISTORY_ENTRIES,
   };
 }
@@ -160,8 +165,8 @@ export async function readRecords(
       actions?: string | null;
     }
   >(
-    `SELECT page.id, page.document, ${buildMetadataSql(options.viewer, params.length + 1)},
-       (SELECT height FROM chain_tip WHERE network = ?2) AS tip, iif(page.due_at IS NULL, NULL, ${BLOCKERS_SQL}) AS holds${options.includeHistory ? HISTORIES_SQL : ""}
+    `SELECT page.id, ${DOC_OR_ROW_SQL}, ${buildMetadataSql(options.viewer, params.length + 1)},
+       ${TIP_SQL} AS tip, iif(page.due_at IS NULL, NULL, ${BLOCKERS_SQL}) AS holds${options.includeHistory ? HISTORIES_SQL : ""}
      FROM (${page}) AS page`,
     ...params,
     ...(options.viewer ? [options.viewer.id] : []),
@@ -172,14 +177,9 @@ export async function readRecords(
   return rows.map(({ metadata, tip, ...row }) => {
     const transactions = truncateEntries(row.transactions);
     const actions = truncateEntries(row.actions);
-    const shown = withMetadata(readDocument(row), metadata);
-    const text = withHistories(shown, side, {
-      transactions: transactions.shown
-        .map((entry) => renderTransaction(JSON.parse(entry) as TransactionRecord))
-        .join(),
-      actions: actions.shown
-        .map((entry) => renderPastAction(JSON.parse(entry) as PastAction))
-        .join(),
+    const text = withHistories(withMetadata(readDocument(row), metadata), side, {
+      transactions: transactions.shown,
+      actions: actions.shown,
       isTruncated: transactions.isTruncated || actions.isTruncated,
     });
     return withConfirmations(text, tip ?? 0, holds);

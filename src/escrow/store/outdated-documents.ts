@@ -12,13 +12,13 @@ export const ESCROW_DOCUMENTS: DocumentTable = {
 };
 
 /**
- * SQL of a record's text: the stored document, a JSON object, or else the array of all that it is rendered
- * from. The latter of an ended escrow, and of one that another version of `render-record.ts` wrote. Both
- * come from one read, so that a record is shown at the place that the page gives it.
+ * SQL of the text of the record `page.id`: the stored document, a JSON object, or else the array of all
+ * that it is rendered from. The latter of an ended escrow, and of one that another version of
+ * `render-record.ts` wrote. Both come from the page's read, so that a record is shown at its place.
  */
 export const DOC_OR_ROW_SQL = `coalesce(
-  (SELECT doc FROM escrow_open WHERE id = escrow.id AND doc_version = ${DOC_VERSION}),
-  ${jsonRowSql(ESCROW_COLUMNS)}) AS document`;
+  (SELECT doc FROM escrow_open WHERE id = page.id AND doc_version = ${DOC_VERSION}),
+  (SELECT ${jsonRowSql(ESCROW_COLUMNS)} FROM escrow WHERE id = page.id)) AS document`;
 
 /** A row of `DOC_OR_ROW_SQL`. */
 export interface StoredDocument {

@@ -120,7 +120,7 @@ export function withMetadata(doc: string, metadata: string | null): string {
 }
 
 /** A transaction record as the interface shows it, with the placeholder of its confirmations. */
-export function renderTransaction(transaction: TransactionRecord): string {
+function renderTransaction(transaction: TransactionRecord): string {
   return renderObject({
     id: toJson(transaction.id),
     createdAt: renderTime(transaction.createdAt),
@@ -144,18 +144,6 @@ export interface PastAction extends Omit<NextAction, "resultHash"> {
   id: string;
   createdAt: number;
   updatedAt: number;
-}
-
-/** An entry of a purchase's `ActionHistory`. */
-export function renderPastAction(action: PastAction): string {
-  return renderObject({
-    id: toJson(action.id),
-    createdAt: renderTime(action.createdAt),
-    updatedAt: renderTime(action.updatedAt),
-    requestedAction: toJson(action.requestedAction),
-    errorType: toJson(action.errorType),
-    errorNote: toJson(action.errorNote),
-  });
 }
 
 /** The shown part of a record's histories: the text between the brackets of each. */
@@ -193,10 +181,11 @@ export function withConfirmations(text: string, tipHeight: number, holds: Blocke
   return fillBlockers(confirmed, holds);
 }
 
+/** @param fields - JSON text of each; a page renders hundreds of objects, so this builds no lists */
 function renderObject(fields: Record<string, string>): string {
-  return `{${Object.entries(fields)
-    .map(([name, text]) => `"${name}":${text}`)
-    .join(",")}}`;
+  let text = "";
+  for (const name in fields) text += `${text && ","}"${name}":${fields[name]}`;
+  return `{${text}}`;
 }
 
 function toJson(value: unknown): string {

@@ -36,7 +36,9 @@ describe("a lock", () => {
     await settleRegistry(chain, registry);
     await chain.act([{ ...lock("a"), agentIdentifier: minted?.unit }, lock("b")]);
     await settle(chain, source);
-    const rows = await openDb(env).all<StoredDocument>(`SELECT ${DOC_OR_ROW_SQL} FROM escrow`);
+    const rows = await openDb(env).all<StoredDocument>(
+      `SELECT ${DOC_OR_ROW_SQL} FROM escrow AS page`,
+    );
     const priced = rows.map((row) => {
       const { agentIdentifier, pricingType } = parseDoc(row);
       return [agentIdentifier === minted?.unit, pricingType];
@@ -102,7 +104,7 @@ describe("a lock of what was asked for", () => {
     const ids = "SELECT id FROM escrow WHERE side = 'payment' AND ?2 = ?2";
     const [record] = (await loadRecords(openDb(env), [], ids, 1)).records;
     const [row] = await openDb(env).all<StoredDocument>(
-      `SELECT ${DOC_OR_ROW_SQL} FROM escrow WHERE side = 'payment'`,
+      `SELECT ${DOC_OR_ROW_SQL} FROM escrow AS page WHERE side = 'payment'`,
     );
     return { terms: record?.terms, doc: parseDoc(row) };
   }

@@ -31,7 +31,7 @@ interface Doc {
 /** Both records of the escrow that a step made or moved. */
 async function docsOf(step: StepResult | undefined): Promise<Doc[]> {
   const rows = await openDb(env).all<StoredDocument>(
-    `SELECT ${DOC_OR_ROW_SQL} FROM escrow WHERE blockchain_identifier = unhex(?) ORDER BY side`,
+    `SELECT ${DOC_OR_ROW_SQL} FROM escrow AS page WHERE blockchain_identifier = unhex(?) ORDER BY side`,
     step?.escrows[0]?.identifier ?? "",
   );
   return rows.map((row) => parseDoc(row) as unknown as Doc);

@@ -50,7 +50,7 @@ const RESULT = "ab".repeat(32);
 /** State and action of the payment and of the purchase. */
 async function actions(): Promise<unknown[][]> {
   const rows = await openDb(env).all<StoredDocument>(
-    `SELECT ${DOC_OR_ROW_SQL} FROM escrow ORDER BY side`,
+    `SELECT ${DOC_OR_ROW_SQL} FROM escrow AS page ORDER BY side`,
   );
   return rows.map((row) => {
     const { onChainState, NextAction } = parseDoc(row);
@@ -245,7 +245,7 @@ describe("a rollback", () => {
     await chain.mine(2);
     await settle(chain, source);
     const [without] = await openDb(env).all<StoredDocument & { id: string; stamp: number }>(
-      `SELECT id, chain_changed_at AS stamp, ${DOC_OR_ROW_SQL} FROM escrow ORDER BY id`,
+      `SELECT id, chain_changed_at AS stamp, ${DOC_OR_ROW_SQL} FROM escrow AS page ORDER BY id`,
     );
     expect(without?.id).toBe(before?.id);
     expect(without?.stamp).toBeGreaterThan(before?.stamp ?? Number.POSITIVE_INFINITY);
@@ -258,7 +258,7 @@ describe("a rollback", () => {
     await chain.replay(gone);
     await settle(chain, source);
     const [again] = await openDb(env).all<StoredDocument & { id: string }>(
-      `SELECT id, ${DOC_OR_ROW_SQL} FROM escrow ORDER BY id`,
+      `SELECT id, ${DOC_OR_ROW_SQL} FROM escrow AS page ORDER BY id`,
     );
     expect(again?.id).toBe(before?.id);
     expect(parseDoc(again)).toMatchObject({ onChainState: "FundsLocked" });

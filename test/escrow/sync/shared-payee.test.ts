@@ -18,7 +18,7 @@ beforeEach(emptyTables);
 /** What both records of an escrow say that each side received in the end. */
 async function settledOf(step: StepResult | undefined): Promise<unknown[]> {
   const rows = await openDb(env).all<StoredDocument>(
-    `SELECT ${DOC_OR_ROW_SQL} FROM escrow WHERE blockchain_identifier = unhex(?) ORDER BY side`,
+    `SELECT ${DOC_OR_ROW_SQL} FROM escrow AS page WHERE blockchain_identifier = unhex(?) ORDER BY side`,
     step?.escrows[0]?.identifier ?? "",
   );
   return rows.map((row) => parseDoc(row).Settled);

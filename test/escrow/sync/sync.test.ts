@@ -39,7 +39,7 @@ interface Doc {
 /** The records of an identifier, by side. */
 async function docsOf(identifier: string | undefined): Promise<{ payment?: Doc; purchase?: Doc }> {
   const rows = await openDb(env).all<StoredDocument & { side: string }>(
-    `SELECT side, ${DOC_OR_ROW_SQL} FROM escrow WHERE blockchain_identifier = unhex(?)`,
+    `SELECT side, ${DOC_OR_ROW_SQL} FROM escrow AS page WHERE blockchain_identifier = unhex(?)`,
     identifier ?? "",
   );
   return Object.fromEntries(rows.map(({ side, ...row }) => [side, parseDoc(row)]));

@@ -159,7 +159,8 @@ export async function settle(chain: TestChain, sourceId: string, overrides?: Ove
 export async function leftBehind(sourceId: string) {
   const ledger = openDb(env);
   const escrows = await ledger.all<EscrowRow & StoredDocument>(
-    `SELECT ${ESCROW_COLUMNS}, ${DOC_OR_ROW_SQL} FROM escrow
+    `SELECT ${ESCROW_COLUMNS}, document
+     FROM escrow JOIN (SELECT id, ${DOC_OR_ROW_SQL} FROM escrow AS page) USING (id)
      WHERE source_id = ? ORDER BY side, identifier_hash`,
     sourceId,
   );
