@@ -4,6 +4,7 @@ import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
 import { describeDiffPaging } from "../http/openapi/parameters.ts";
 import type { AgentProfile } from "../registry/entries/profile.ts";
+import { createListedSource } from "../registry/entries/supported-payment-sources.ts";
 import type { SourceRow } from "../sources/source-row.ts";
 import {
   countRegistrationsByState,
@@ -206,9 +207,11 @@ const toPendingResponse = (row: RegistrationRow) => toAgentResponse(row, null);
 
 function toProfile(
   body: Omit<RegistrationBody, "sellingWalletVkey">,
-  { type }: SourceRow,
+  source: SourceRow,
 ): AgentProfile {
-  const { AgentPricing: pricing } = body;
+  const { type } = source;
+  const { pricingType, Pricing } = { Pricing: [], ...body.AgentPricing };
+  const pricing = { type: pricingType, amounts: pricingType === "Fixed" ? Pricing : [] };
   return {
     name: body.name,
     description: body.description,
@@ -219,11 +222,9 @@ function toProfile(
     author: body.Author,
     legal: body.Legal,
     exampleOutputs: body.ExampleOutputs,
-    pricing: {
-      type: pricing.pricingType,
-      amounts: pricing.pricingType === "Fixed" ? pricing.Pricing : [],
-    },
-    paymentType: pricing.pricingType === "Free" ? "None" : type,
+    pricing,
+    paymentType: pricingType === "Free" ? "None" : type,
     metadataVersion: type === "Web3ChainV1" ? 1 : 2,
+    ...(type === "Web3ChainV2" && { paymentSources: [createListedSource(source, pricing)] }),
   };
 }

@@ -85,6 +85,62 @@ describe("AgentPricing of a registry entry", () => {
   });
 });
 
+describe("SupportedPaymentSources of a registry entry", () => {
+  it("lists the ways to pay an agent in the order of its token", async () => {
+    const chain = await TestChain.create();
+    const source = await createRegistrySource(chain, V2);
+    const { contracts } = await chain.wallets();
+    const { address = "" } = contracts.find(({ type }) => type === V2) ?? {};
+    const price = { pricingType: "Fixed", prices: [{ unit: "", amount: "5" }] };
+    const resource = "https://agent.example.com/run";
+    const metadata = agentMetadata(V2, address, price, [
+      { chain: "EVM", settlement: { scheme: "Exact" }, pricing: FREE },
+      { ...evm(FIXED), settlement: { scheme: "Exact", payTo: PAYEE, resource } },
+      evm(DYNAMIC),
+    ]);
+    await chain.act([{ do: "mint", as: "agent", version: V2, metadata }]);
+    await settleRegistry(chain, source);
+    const x402 = { chain: "EVM", network: "eip155:84532", address: PAYEE, payTo: PAYEE };
+    expect(await diff()).toMatchObject([
+      {
+        SupportedPaymentSources: [
+          {
+            chain: "Chain",
+            network: "Preprod",
+            sourceIndex: 0,
+            paymentSourceType: "Web3ChainV2",
+            address,
+            scheme: null,
+            pricing: { pricingType: "Fixed", fixed: [{ asset: "", amount: "5" }] },
+            payTo: null,
+            resource: null,
+          },
+          {
+            ...x402,
+            sourceIndex: 2,
+            paymentSourceType: null,
+            scheme: "Exact",
+            pricing: {
+              pricingType: "Fixed",
+              fixed: [{ asset: ASSET, amount: "10000", decimals: 6 }],
+            },
+            resource,
+          },
+          { ...x402, sourceIndex: 3, pricing: { pricingType: "Dynamic" }, resource: null },
+        ],
+      },
+    ]);
+  });
+
+  it("is empty for an agent of Web3ChainV1", async () => {
+    const chain = await TestChain.create();
+    const source = await createRegistrySource(chain, V1);
+    await chain.act([{ do: "mint", as: "agent", version: V1, metadata: v1(FREE) }]);
+    await settleRegistry(chain, source);
+    expect(await diff()).toMatchObject([{ SupportedPaymentSources: [] }]);
+  });
+});
+
 describe("an agent that is sold over x402 only", () => {
   it("is shown with its price, and neither quoted nor bought on the ledger", async () => {
     const fixture = await PurchaseFixture.open(V2);

@@ -29,6 +29,9 @@ export const EXTERNAL_VALUE_NAMES = {
   "chain.payments_enabled": "cardano.payments_enabled",
 } as const;
 
+/** Values that are common words: they are renamed as values, and never inside a text. */
+const EXTERNAL_WORDS = { Chain: "Cardano" } as const;
+
 /**
  * Whether this deployment says the names of the other services. Workers have their variables in
  * `process.env` as well, and what is rendered far from any request needs this one.
@@ -42,7 +45,9 @@ export function toWireFieldName(name: string): string {
 
 /** What this deployment calls a value that is not free text. */
 export function toWireValueName(name: string): string {
-  return USES_EXTERNAL_NAMES ? translateName(EXTERNAL_VALUE_NAMES, name) : name;
+  return USES_EXTERNAL_NAMES
+    ? translateName({ ...EXTERNAL_VALUE_NAMES, ...EXTERNAL_WORDS }, name)
+    : name;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { selectAdvertisedPricing } from "./pricing.ts";
 import type { AgentProfile } from "./profile.ts";
+import { toSourceResponses } from "./supported-payment-sources.ts";
 
 /** What an agent's metadata says, as the interface shows it. */
 export function toProfileResponse(profile: AgentProfile) {
@@ -21,6 +22,7 @@ export function toProfileResponse(profile: AgentProfile) {
     },
     Legal: { privacyPolicy: legal.privacyPolicy, terms: legal.terms, other: legal.other },
     AgentPricing: { pricingType: pricing.type, Pricing: pricing.amounts },
+    SupportedPaymentSources: toSourceResponses(profile),
     metadataVersion: profile.metadataVersion,
   };
 }

@@ -49,11 +49,19 @@ export interface AgentProfile {
 export interface ListedSource {
   /** Whether it is on our ledger. */
   isOnLedger: boolean;
+  /** Name of the chain in the metadata. */
+  chain: string;
   network: string | null;
   /** Generation of the escrow contract. */
   type: PaymentSourceType | null;
   contractAddress: string | null;
   pricing: AgentProfile["pricing"] | null;
+  /** On another chain: how and to whom a buyer pays. */
+  scheme: string | null;
+  payTo: string | null;
+  resource: string | null;
+  /** Decimals of the first price's token, where the metadata has them. */
+  decimals: number | null;
 }
 
 export type ProfileResult = { ok: true; profile: AgentProfile } | { ok: false; reason: string };
@@ -205,6 +213,22 @@ const paymentSourceSchema = recordField({
 const partialSettlementSchema = z.object({
   paymentSourceType: optionalTextField,
   address: optionalTextField,
+  scheme: optionalTextField,
+  payTo: optionalTextField,
+  resource: optionalTextField,
+});
+
+const decimalsField = z.union([
+  z.int(),
+  z
+    .string()
+    .regex(/^\d{1,3}$/)
+    .transform(Number),
+]);
+const firstPriceSchema = z.object({
+  fixed: z
+    .tuple([z.object({ decimals: decimalsField.pipe(z.int().min(0).max(255)) })])
+    .rest(z.unknown()),
 });
 
 function toListedSource(source: z.output<typeof paymentSourceSchema>): ListedSource {
@@ -217,10 +241,15 @@ function toListedSource(source: z.output<typeof paymentSourceSchema>): ListedSou
   );
   return {
     isOnLedger,
+    chain: source.chain,
     network: network.data ?? null,
     type: sourceTypeOf(settlement.data?.paymentSourceType),
     contractAddress: settlement.data?.address ?? null,
     pricing: price.data ?? null,
+    scheme: settlement.data?.scheme ?? null,
+    payTo: settlement.data?.payTo ?? null,
+    resource: settlement.data?.resource ?? null,
+    decimals: firstPriceSchema.safeParse(source.pricing).data?.fixed[0].decimals ?? null,
   };
 }
 

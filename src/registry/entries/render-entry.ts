@@ -1,11 +1,13 @@
 import type { Network } from "../../chain/network.ts";
+import { toWireNames } from "../../http/names/translate.ts";
 import { toDocumentVersion, toWireValueName } from "../../http/names/wire-names.ts";
 import type { EntryRecord } from "./entry.ts";
 import { selectAdvertisedPricing } from "./pricing.ts";
 import type { AgentProfile } from "./profile.ts";
+import { supportedPaymentSources, toSourceResponses } from "./supported-payment-sources.ts";
 
 /** Raised when `renderEntry` changes: rows of another version are rendered when they are read. */
-export const DOC_VERSION = toDocumentVersion(2);
+export const DOC_VERSION = toDocumentVersion(3);
 
 /** What an entry shows when its metadata cannot be read. */
 const UNREADABLE_PROFILE: Omit<AgentProfile, "name"> = {
@@ -57,6 +59,7 @@ export function renderEntry(entry: EntryRecord): string {
     Capability: profile.capability,
     AgentPricing: { pricingType: pricing.type, FixedPricing: { Amounts: pricing.amounts } },
     ExampleOutput: profile.exampleOutputs,
+    SupportedPaymentSources: toWireNames(supportedPaymentSources, toSourceResponses(profile)),
   });
 }
 

@@ -23,6 +23,7 @@ import {
 } from "../../http/openapi/parameters.ts";
 import { ENTRY_STATUSES } from "./entry.ts";
 import { PAYMENT_TYPES } from "./profile.ts";
+import { optionalText, pricingType, supportedPaymentSources } from "./supported-payment-sources.ts";
 
 const EXAMPLE_SOURCE_ID = "01m80ydyh764k620mzqgxwshp9";
 const EXAMPLE_URL = "https://agents.example.com/translator";
@@ -114,11 +115,6 @@ export const entrySearchBody = entryListBody.extend({
   ),
 });
 
-const pricingType = described(
-  named("PricingType", "A type of pricing.", z.enum(["Fixed", "Free", "Dynamic"])),
-  "Type of the pricing.",
-  "Fixed",
-);
 const amounts = described(
   z.array(z.object({ amount: minorUnitsField("Minor units of `unit`."), unit })),
   "Amounts of a fixed price, which a buyer pays together. Otherwise empty.",
@@ -148,11 +144,6 @@ const exampleOutput = named(
     url: textField("URL of the example.", `${EXAMPLE_URL}/example.txt`),
   }),
 );
-
-/** A text of an agent's metadata that it may leave out. */
-function optionalText(what: string, example: string) {
-  return described(z.string().nullable(), `${what}. Null: none.`, example);
-}
 
 export const metadataVersion = described(z.int().min(0), "Version of the metadata format.", 1);
 export const agentIdentifier = textField(
@@ -215,6 +206,7 @@ const entryFields = {
   Capability: described(capability.nullable(), "Capability of the agent. Null: none."),
   AgentPricing: described(pricing, "Pricing of the agent."),
   ExampleOutput: described(z.array(exampleOutput), "Examples of the agent's results."),
+  SupportedPaymentSources: supportedPaymentSources,
 };
 
 export const registryEntryRecord = named(
@@ -287,6 +279,7 @@ export const metadataFields = {
     ),
     "Pricing of the agent.",
   ),
+  SupportedPaymentSources: supportedPaymentSources,
   metadataVersion,
 };
 

@@ -80,6 +80,7 @@ describe("a minted token", () => {
         ExampleOutput: [
           { name: "sample", mimeType: "text/plain", url: "https://example.com/sample" },
         ],
+        SupportedPaymentSources: [],
       },
     ]);
   });
