@@ -1,7 +1,12 @@
 import * as z from "zod";
 import { createRouter, type Router, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
-import { listRegistrationResponses } from "../registrations/list-registration-responses.ts";
+import { describeDiffPaging } from "../http/openapi/parameters.ts";
+import {
+  countRegistrationsByState,
+  diffRegistrations,
+  listRegistrationResponses,
+} from "../registrations/list-registration-responses.ts";
 import type { InboxAgentProfile } from "../registrations/registration-profile.ts";
 import { toInboxAgentResponse } from "../registrations/registration-response.ts";
 import {
@@ -13,22 +18,38 @@ import {
   DEREGISTRATION_ERRORS,
   REGISTRATION_ERRORS,
   REGISTRATION_GUARDS,
+  registrationCountQuery,
+  registrationCounts,
+  registrationDiffQuery,
   registrationListQuery,
 } from "../registrations/schemas.ts";
 import type { RegistrationRow } from "../registrations/tables.ts";
+import { listTokens, loadToken } from "../registry/assets.ts";
+import {
+  agentQuery,
+  OUT_OF_CREDITS_ERROR,
+  PROVIDER_ERRORS,
+  walletQuery,
+} from "../registry/entries/schemas.ts";
 import {
   deregisterBody,
   type InboxRegistrationBody,
   inboxAgentRecord,
+  inboxAsset,
   inboxRegistrationBody,
   inboxRemovalBody,
 } from "./schemas.ts";
+import { readInboxMetadata } from "./write-inbox-mints.ts";
 
 const TAG = "Inbox agents";
 const KIND = "InboxAgent";
 const PATH = "/inbox-agents";
 /** Alias for clients of similar services. */
 const ALIAS_PATH = "/registry-inbox";
+
+const inboxAgentRegistrations = z.object({
+  Assets: described(z.array(inboxAgentRecord), "The registrations."),
+});
 
 /** `/inbox-agents` of the interface: registering and deregistering inbox agents on the chain. */
 export function createInboxAgentRoutes() {
@@ -54,11 +75,90 @@ function registerInboxAgentRoutes(router: Router, path: string): void {
       tag: TAG,
       summary: "Lists the inbox agents that this service registered, newest first",
       query: registrationListQuery,
-      data: z.object({ Assets: described(z.array(inboxAgentRecord), "The registrations.") }),
+      data: inboxAgentRegistrations,
     },
     async (c, { query }) => ({
       Assets: await listRegistrationResponses(c, KIND, query, toInboxAgentResponse),
     }),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      ...operationIdOf("diffInboxAgents", "GET /inbox-agents/diff"),
+      isConditional: true,
+      takesBookmark: true,
+      path: `${path}/diff`,
+      access: "User",
+      scope: "wallets",
+      tag: TAG,
+      summary:
+        "Returns the inbox agents that this service registered whose state changed since lastUpdate",
+      description: describeDiffPaging("registrationStateLastChangedAt", "lastUpdate", "at"),
+      query: registrationDiffQuery,
+      data: inboxAgentRegistrations,
+    },
+    (c, { query }) =>
+      diffRegistrations(c, KIND, query, inboxAgentRegistrations, toInboxAgentResponse),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      ...operationIdOf("countInboxAgents", "GET /inbox-agents/count"),
+      takesBookmark: true,
+      path: `${path}/count`,
+      access: "User",
+      scope: "wallets",
+      tag: TAG,
+      summary: "Counts the inbox agents that this service registered",
+      query: registrationCountQuery,
+      data: registrationCounts,
+    },
+    (c, { query }) => countRegistrationsByState(c, KIND, query),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      ...operationIdOf("listWalletInboxAgents", "GET /inbox-agents/wallet"),
+      path: `${path}/wallet`,
+      access: "User",
+      scope: "network",
+      names: { walletVKey: "ledgerData", walletVkey: "ledgerData" },
+      tag: TAG,
+      summary: "Returns the inbox agents whose tokens a managed wallet holds",
+      query: walletQuery,
+      data: z.object({ Assets: described(z.array(inboxAsset), "The inbox agents.") }),
+      errors: { ...PROVIDER_ERRORS, ...OUT_OF_CREDITS_ERROR, 404: "There is no such wallet." },
+    },
+    async (c, { query: { walletVKey, walletVkey, ...query } }) => {
+      const vkey = (walletVKey ?? walletVkey ?? "").toLowerCase();
+      return { Assets: await listTokens(c, { ...query, vkey }, readMetadata) };
+    },
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      ...operationIdOf("getInboxAgentMetadata", "GET /inbox-agents/agent-identifier"),
+      path: `${path}/agent-identifier`,
+      access: "User",
+      scope: "network",
+      tag: TAG,
+      summary: "Returns the metadata of an inbox agent's token",
+      query: agentQuery,
+      data: inboxAsset,
+      errors: {
+        ...PROVIDER_ERRORS,
+        404: "No payment source has the agent's policy, no wallet holds its token, or its metadata is unreadable.",
+      },
+    },
+    (c, { query }) => loadToken(c, query, readMetadata),
   );
 
   serve(
@@ -121,6 +221,13 @@ function registerInboxAgentRoutes(router: Router, path: string): void {
     },
     async (c, { body }) => toPendingRecord(await removeRegistration(c, KIND, body.id, Date.now())),
   );
+}
+
+function readMetadata(value: unknown) {
+  const found = readInboxMetadata(value);
+  if (found === null) return { ok: false, reason: "it is no inbox agent's" } as const;
+  const { providerUrl: _, ...metadata } = found;
+  return { ok: true, metadata } as const;
 }
 
 /** A new registration has no confirmations. */

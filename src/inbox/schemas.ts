@@ -21,7 +21,12 @@ import {
   deregistrationBody,
   registrationFields,
 } from "../registrations/schemas.ts";
-import { agentIdentifier, metadataVersion, policyIdText } from "../registry/entries/schemas.ts";
+import {
+  agentIdentifier,
+  metadataVersion,
+  policyIdText,
+  tokenFields,
+} from "../registry/entries/schemas.ts";
 import { findSlugProblem, SLUG_PATTERN } from "./slug.ts";
 import { INBOX_STATUSES } from "./tables.ts";
 
@@ -96,6 +101,23 @@ export const inboxAgentRecord = named(
     description,
     agentSlug: slugField,
     metadataVersion,
+  }),
+);
+
+/** An inbox agent on the chain, as its token describes it. */
+export const inboxAsset = named(
+  "WalletInboxAgent",
+  "An inbox agent whose token a wallet holds.",
+  z.object({
+    ...tokenFields,
+    Metadata: described(
+      named(
+        "InboxAgentMetadata",
+        "Metadata of an inbox agent, from its token.",
+        z.object({ name, description, agentSlug: slugField, metadataVersion }),
+      ),
+      "Metadata of the inbox agent.",
+    ),
   }),
 );
 

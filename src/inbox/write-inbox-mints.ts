@@ -220,7 +220,7 @@ const inboxMetadata = z.object({
  *
  * @param value - the token's metadata under label 721, as JSON
  */
-function readInboxMetadata(value: unknown): InboxMetadata | null {
+export function readInboxMetadata(value: unknown): InboxMetadata | null {
   const parsed = inboxMetadata.safeParse(value);
   if (!parsed.success) return null;
   const { name, description, agentslug, provider_url, metadata_version } = parsed.data;

@@ -2,6 +2,7 @@ import type * as z from "zod";
 import { type Database, openDb } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { toEnvelope } from "../http/envelope.ts";
+import { toWireNames } from "../http/names/translate.ts";
 import { createJsonResponse, openReadSession } from "../http/session.ts";
 import { readTip } from "../indexer/chain-tip.ts";
 import { listScopedVkeys } from "../wallets/managed/find-wallet.ts";
@@ -39,11 +40,16 @@ export async function listRegistrationResponses<ApiRecord>(
   return showAll(session, rows, query, show);
 }
 
-/** Answers with one page of the registrations whose state changed, oldest first. */
+/**
+ * Answers with one page of the registrations whose state changed, oldest first.
+ *
+ * @param data - schema of the answer's data, by which fields are named
+ */
 export async function diffRegistrations<ApiRecord>(
   c: AppContext,
   kind: RegistrationKind,
   query: z.output<typeof registrationDiffQuery>,
+  data: z.ZodType,
   show: ShowRegistration<ApiRecord>,
 ): Promise<Response> {
   const session = openReadSession(c, query.network);
@@ -51,7 +57,8 @@ export async function diffRegistrations<ApiRecord>(
   const page = { ...(await toSourceFilters(c, query)), limit, cursorId, lastUpdate };
   const rows = await listChangedRegistrations(session, kind, page);
   const Assets = await showAll(session, rows, query, show);
-  return createJsonResponse(c, JSON.stringify(toEnvelope({ Assets })), session);
+  const named = toWireNames(data, { Assets });
+  return createJsonResponse(c, JSON.stringify(toEnvelope(named)), session);
 }
 
 /** Answers with the number of registrations, and of those in each state. */

@@ -85,7 +85,7 @@ export function createRegistrationRoutes() {
       query: registrationDiffQuery,
       data: agentRegistrations,
     },
-    (c, { query }) => diffRegistrations(c, KIND, query, toAgentResponse),
+    (c, { query }) => diffRegistrations(c, KIND, query, agentRegistrations, toAgentResponse),
   );
 
   serve(

@@ -12,18 +12,36 @@ import { ApiError } from "../http/errors.ts";
 import { findReadProvider } from "../sources/find-read-provider.ts";
 import { createProvider } from "../sources/provider.ts";
 import { toProviderKeyEncryptionContext } from "../sources/source-row.ts";
-import { type AgentProfile, readProfile } from "./entries/profile.ts";
+import { readProfile } from "./entries/profile.ts";
 import { toProfileResponse } from "./entries/profile-response.ts";
 import { loadFreshProfile } from "./entries/read-entries.ts";
 import type { agentMetadata } from "./entries/schemas.ts";
 import { isInboxMetadata } from "./metadata/inbox.ts";
 
-interface Asset {
+interface Asset<Metadata> {
   policyId: string;
   assetName: string;
   agentIdentifier: string;
-  Metadata: z.input<typeof agentMetadata>;
+  Metadata: Metadata;
 }
+
+/** What a kind of agent shows of its token's metadata, the JSON under label 721. */
+export type MetadataReader<Metadata> = (
+  metadata: unknown,
+) => { ok: true; metadata: Metadata } | { ok: false; reason: string };
+
+type AgentMetadata = z.input<typeof agentMetadata>;
+
+const readAgentMetadata: MetadataReader<AgentMetadata> = (value) => {
+  const result = readProfile(value);
+  return result.ok ? { ok: true, metadata: toProfileResponse(result.profile) } : result;
+};
+
+/** The same without inbox agents, which a wallet holds besides. */
+const readListedMetadata: MetadataReader<AgentMetadata> = (value) =>
+  isInboxMetadata(value)
+    ? { ok: false, reason: "it is an inbox agent's" }
+    : readAgentMetadata(value);
 
 /** A managed wallet with the payment source it belongs to. */
 interface WalletRow {
@@ -37,22 +55,36 @@ const POLICY_ID_LENGTH = 56;
 /** Tokens that one call reads: each is a call to the provider. */
 const MAX_TOKENS = 100;
 
+/** A query for the tokens of a wallet. */
+interface WalletQuery {
+  network: Network;
+  /** Payment key hash, lower-case hex. */
+  vkey: string;
+  smartContractAddress?: string | undefined;
+}
+
+/** The agents whose tokens a managed wallet holds; see `listTokens`. */
+export function listWalletAssets(c: AppContext, query: WalletQuery) {
+  return listTokens(c, query, readListedMetadata);
+}
+
 /**
- * The agents whose tokens a managed wallet holds, read from the provider. Tokens whose metadata
+ * The tokens of a kind that a managed wallet holds, read from the provider. Tokens whose metadata
  * cannot be read are left out.
  *
  * @throws ApiError 404 when no payment source has such a wallet, 402; ProviderError
  */
-export async function listWalletAssets(
+export async function listTokens<Metadata>(
   c: AppContext,
-  query: { network: Network; vkey: string; smartContractAddress?: string | undefined },
-): Promise<Asset[]> {
+  query: WalletQuery,
+  readMetadata: MetadataReader<Metadata>,
+): Promise<Asset<Metadata>[]> {
   const wallets = await findWallets(c, query);
   if (wallets.length === 0)
     throw new ApiError(404, "walletVKey: no payment source of this network has such a wallet");
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   await requireCredits(core, c.var.caller, "registry-wallet");
-  const assets: Asset[] = [];
+  const assets: Asset<Metadata>[] = [];
   for (const wallet of wallets) {
     const key = await unseal(
       c.env,
@@ -60,7 +92,7 @@ export async function listWalletAssets(
       wallet.sealedKey,
     );
     const provider = await createProvider(c.env, query.network, key, { caller: c.var.caller.id });
-    assets.push(...(await loadAssets(provider, wallet)));
+    assets.push(...(await loadAssets(provider, wallet, readMetadata)));
   }
   await chargeCall(c, "registry-wallet");
   return assets;
@@ -78,20 +110,24 @@ export async function loadAgentAsset(
   c: AppContext,
   { network, agentIdentifier }: { network: Network; agentIdentifier: string },
   now: number,
-): Promise<Asset> {
+): Promise<Asset<AgentMetadata>> {
   const database = openDb(c.env, network, { deadline: c.var.deadline });
   const known = await loadFreshProfile(database, network, agentIdentifier, now);
-  return toAsset(
-    agentIdentifier,
-    known ?? (await loadProfileFromChain(c, network, agentIdentifier)),
-  );
+  return known
+    ? toAsset(agentIdentifier, toProfileResponse(known))
+    : loadToken(c, { network, agentIdentifier }, readAgentMetadata);
 }
 
-async function loadProfileFromChain(
+/**
+ * A token that somebody holds, from the provider of a payment source with its policy.
+ *
+ * @throws ApiError 404; ProviderError
+ */
+export async function loadToken<Metadata>(
   c: AppContext,
-  network: Network,
-  agentIdentifier: string,
-): Promise<AgentProfile> {
+  { network, agentIdentifier }: { network: Network; agentIdentifier: string },
+  readMetadata: MetadataReader<Metadata>,
+): Promise<Asset<Metadata>> {
   const toNotFoundError = (why: string) => new ApiError(404, `agentIdentifier: ${why}`);
   const policyId = agentIdentifier.slice(0, POLICY_ID_LENGTH);
   const provider = await findReadProvider(c, { network, policyId });
@@ -101,15 +137,14 @@ async function loadProfileFromChain(
   if (!holders.some(({ quantity }) => BigInt(quantity) > 0n))
     throw toNotFoundError("nobody holds this agent's token");
   const asset = await provider.assetMetadata(agentIdentifier);
-  const readAsset = readProfile(asset?.onchainMetadata ?? undefined);
-  if (!readAsset.ok)
-    throw toNotFoundError(`the token's metadata cannot be read: ${readAsset.reason}`);
-  return readAsset.profile;
+  const result = readMetadata(asset?.onchainMetadata ?? undefined);
+  if (!result.ok) throw toNotFoundError(`the token's metadata cannot be read: ${result.reason}`);
+  return toAsset(agentIdentifier, result.metadata);
 }
 
 async function findWallets(
   c: AppContext,
-  { network, vkey, smartContractAddress }: Parameters<typeof listWalletAssets>[1],
+  { network, vkey, smartContractAddress }: WalletQuery,
 ): Promise<WalletRow[]> {
   const rows = await openDb(c.env, undefined, { deadline: c.var.deadline }).all<
     WalletRow & { contractAddress: string }
@@ -126,25 +161,28 @@ async function findWallets(
   );
 }
 
-async function loadAssets(provider: Provider, wallet: WalletRow): Promise<Asset[]> {
+async function loadAssets<Metadata>(
+  provider: Provider,
+  wallet: WalletRow,
+  readMetadata: MetadataReader<Metadata>,
+): Promise<Asset<Metadata>[]> {
   const held = (await provider.addressFunds(wallet.address)) ?? [];
   const units = held
     .filter(({ unit, quantity }) => unit.startsWith(wallet.policyId) && BigInt(quantity) > 0n)
     .slice(0, MAX_TOKENS)
     .map(({ unit }) => unit);
   const read = async (unit: string) => {
-    const metadata = (await provider.assetMetadata(unit))?.onchainMetadata;
-    const result = readProfile(metadata ?? undefined);
-    return result.ok && !isInboxMetadata(metadata) ? toAsset(unit, result.profile) : pMapSkip;
+    const result = readMetadata((await provider.assetMetadata(unit))?.onchainMetadata ?? undefined);
+    return result.ok ? toAsset(unit, result.metadata) : pMapSkip;
   };
   return pMap(units, read, { concurrency: MAX_CONCURRENT_FETCHES });
 }
 
-function toAsset(unit: string, profile: AgentProfile): Asset {
+function toAsset<Metadata>(unit: string, metadata: Metadata): Asset<Metadata> {
   return {
     policyId: unit.slice(0, POLICY_ID_LENGTH),
     assetName: unit.slice(POLICY_ID_LENGTH),
     agentIdentifier: unit,
-    Metadata: toProfileResponse(profile),
+    Metadata: metadata,
   };
 }

@@ -15,7 +15,9 @@ import {
   entryDiffBody,
   entryListBody,
   entrySearchBody,
+  OUT_OF_CREDITS_ERROR,
   offeredCapability,
+  PROVIDER_ERRORS,
   paymentInformation as paymentInformationRecord,
   registryEntries,
   walletAsset,
@@ -28,12 +30,6 @@ import { openSearchDatabase } from "./search/index-changes.ts";
 import { searchPage } from "./search/search-page.ts";
 
 const TAG = "Registry";
-const PROVIDER_ERRORS = {
-  502: "The chain provider failed.",
-  503: "The chain provider accepts no calls; see Retry-After.",
-  504: "The chain provider did not answer in time.",
-};
-const OUT_OF_CREDITS_ERROR = { 402: "The API key has no usage credits left." };
 
 /** The registry of the interface, as consumers read it. */
 export function createRegistryRoutes() {

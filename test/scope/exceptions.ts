@@ -26,7 +26,13 @@ export const EXCEPTIONS: readonly Exception[] = [
     because: "health names each source, for monitors that have no key",
   },
   {
-    operations: ["GET /utxos", "GET /balance", "GET /registry/wallet"],
+    operations: [
+      "GET /utxos",
+      "GET /balance",
+      "GET /registry/wallet",
+      "GET /inbox-agents/wallet",
+      "GET /registry-inbox/wallet",
+    ],
     strangers: BOUND,
     differs: [200],
     because: "the chain shows it to everybody",

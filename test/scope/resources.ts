@@ -39,6 +39,7 @@ export const RESOURCES = {
   failedRegistrationId: "wallets",
   openRegistrationName: "wallets",
   inboxIdentifier: "network",
+  mintedInboxIdentifier: "network",
   hostileIdentifier: "network",
   inboxSlug: "network",
   inboxRegistrationId: "network",

@@ -328,18 +328,28 @@ export const walletQuery = z
   })
   .meta({ required: ["walletVKey", "network"] });
 
+/** What a call of the chain provider can answer beyond the usual. */
+export const PROVIDER_ERRORS = {
+  502: "The chain provider failed.",
+  503: "The chain provider accepts no calls; see Retry-After.",
+  504: "The chain provider did not answer in time.",
+};
+export const OUT_OF_CREDITS_ERROR = { 402: "The API key has no usage credits left." };
+
 export const agentQuery = z.object({
   agentIdentifier: requestAgentIdentifier,
   network,
 });
 
+/** What an answer says of a token besides its `Metadata`. */
+export const tokenFields = {
+  policyId: policyIdText,
+  assetName: textField("Name of the token, in hex.", EXAMPLE_AGENT_IDENTIFIER.slice(56)),
+  agentIdentifier,
+};
+
 export const walletAsset = named(
   "WalletAgent",
   "An agent whose token a wallet holds.",
-  z.object({
-    policyId: policyIdText,
-    assetName: textField("Name of the token, in hex.", EXAMPLE_AGENT_IDENTIFIER.slice(56)),
-    agentIdentifier,
-    Metadata: described(agentMetadata, "Metadata of the agent."),
-  }),
+  z.object({ ...tokenFields, Metadata: described(agentMetadata, "Metadata of the agent.") }),
 );

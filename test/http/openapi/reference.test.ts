@@ -156,6 +156,10 @@ describe("GET /api/v1/openapi.json", () => {
     expect(deprecated.map(({ title }) => title).sort()).toEqual([
       "DELETE /api/v1/registry-inbox",
       "GET /api/v1/registry-inbox",
+      "GET /api/v1/registry-inbox/agent-identifier",
+      "GET /api/v1/registry-inbox/count",
+      "GET /api/v1/registry-inbox/diff",
+      "GET /api/v1/registry-inbox/wallet",
       "POST /api/v1/registry-inbox",
       "POST /api/v1/registry-inbox/deregister",
       "POST /api/v1/registry/deregister",

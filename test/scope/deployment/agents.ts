@@ -19,6 +19,7 @@ const SERVER = "scope";
 export interface Agents {
   agentIdentifier: string;
   inboxIdentifier: string;
+  mintedInboxIdentifier: string;
   hostileIdentifier: string;
   registrySourceId: string;
   agentRegistrationId: string;
@@ -61,10 +62,12 @@ export async function addAgents(
     api_base_url: [`${env.AGENTS_URL}/${SERVER}`],
   };
   const mint = { do: "mint", version: contract.type, holder: seller.name };
-  const [agent, inbox, other] = await chain.act([
+  const inboxMetadata = { type: "MasumiInboxV1", agentslug: "minted-inbox", metadata_version: "1" };
+  const [agent, inbox, other, mintedInbox] = await chain.act([
     { ...mint, as: "agent", metadata },
     { ...mint, as: "inbox", metadata: { name: ["An inbox"] } },
     { ...mint, holder: "stranger", as: "hostile", metadata: hostileMetadata(contract) },
+    { ...mint, as: "minted inbox", metadata: { ...inboxMetadata, name: ["A minted inbox"] } },
   ]);
   const units = [agent?.unit, inbox?.unit, other?.unit];
   const [agentIdentifier = "", inboxIdentifier = "", hostileIdentifier = ""] = units;
@@ -113,6 +116,7 @@ export async function addAgents(
     agentIdentifier,
     hostileIdentifier,
     inboxIdentifier,
+    mintedInboxIdentifier: mintedInbox?.unit ?? "",
     registrySourceId,
     inboxRegistrationId,
     agentRegistrationId: await register("/registry", body, confirmed, agentIdentifier),

@@ -31,8 +31,21 @@ const probeChanges = (path: string): Probes => ({
 const probeDeregister = (name: "agentIdentifier" | "inboxIdentifier") =>
   probeWith((resources) => ({ network: resources.network, agentIdentifier: resources[name] }));
 
+const probeWallet = probeWith(({ network, sellerVkey }) => ({ network, walletVKey: sellerVkey }));
+
 const probeInboxAgents = (path: string): Probes => ({
   [`GET ${path}`]: probeList(),
+  ...probeChanges(path),
+  [`GET ${path}/wallet`]: probeWallet,
+  [`GET ${path}/agent-identifier`]: [
+    {
+      fields: ({ network, mintedInboxIdentifier }) => ({
+        network,
+        agentIdentifier: mintedInboxIdentifier,
+      }),
+      reveals: { audience: "network", isRevealed: (body) => body.includes("agentSlug") },
+    },
+  ],
   [`POST ${path}`]: probeWith(({ sellerVkey }) => inboxBody(sellerVkey)),
   [`POST ${path}/deregister`]: probeDeregister("inboxIdentifier"),
   [`DELETE ${path}`]: probeWith(({ failedInboxAgentId }) => ({ id: failedInboxAgentId })),
@@ -58,10 +71,7 @@ export const AGENT_PROBES: Probes = {
   "POST /registry-entry": probeWith(({ network }) => ({ network, limit: 50 })),
   "POST /registry-entry-search": probeWith(({ network }) => ({ network, query: "translat" })),
   "GET /payment-information": probeWith(({ agentIdentifier }) => ({ agentIdentifier })),
-  "GET /registry/wallet": probeWith(({ network, sellerVkey }) => ({
-    network,
-    walletVKey: sellerVkey,
-  })),
+  "GET /registry/wallet": probeWallet,
   "GET /registry/agent-identifier": [
     {
       fields: ({ network, agentIdentifier }) => ({ network, agentIdentifier }),

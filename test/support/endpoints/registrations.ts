@@ -164,8 +164,42 @@ const list = (path: string): EndpointCase => ({
   ],
 });
 
+/** The tokens of a wallet, and one token. */
+export const tokens = (path: string): EndpointCase[] => [
+  {
+    method: "GET",
+    path: `${path}/wallet`,
+    access: "User",
+    valid: { network: "Preprod", walletVKey: "ab".repeat(28), smartContractAddress: "address" },
+    fields: [
+      { name: "network", required: true, refused: ["", "preprod"] },
+      { name: "walletVKey", required: true, refused: ["", long(250)] },
+      { name: "walletVkey", refused: ["", long(250)] },
+      { name: "smartContractAddress", refused: ["", long(250)] },
+    ],
+    finds: 404,
+  },
+  {
+    method: "GET",
+    path: `${path}/agent-identifier`,
+    access: "User",
+    valid: { network: "Preprod", agentIdentifier: "AB".repeat(60) },
+    fields: [
+      { name: "network", required: true, refused: ["", "preprod"] },
+      {
+        name: "agentIdentifier",
+        required: true,
+        refused: ["", "ab".repeat(28), "ab".repeat(126), "xy".repeat(60), "a".repeat(61)],
+      },
+    ],
+    finds: 404,
+  },
+];
+
 const inboxAgents = (path: string): EndpointCase[] => [
   list(path),
+  ...changes(path),
+  ...tokens(path),
   {
     method: "POST",
     path,

@@ -1,4 +1,5 @@
 import type { EndpointCase, Field } from "./all.ts";
+import { tokens } from "./registrations.ts";
 
 const long = (length: number) => "x".repeat(length + 1);
 const NOT_TEXT = [5, true, null, {}, ["a"]];
@@ -67,34 +68,7 @@ export const REGISTRY_ENDPOINTS: readonly EndpointCase[] = [
     fields: [{ name: "agentIdentifier", required: true, refused: ["", long(55), long(250)] }],
     finds: 404,
   },
-  {
-    method: "GET",
-    path: "/registry/wallet",
-    access: "User",
-    valid: { network: "Preprod", walletVKey: "ab".repeat(28), smartContractAddress: "address" },
-    fields: [
-      { name: "network", required: true, refused: ["", "preprod"] },
-      { name: "walletVKey", required: true, refused: ["", long(250)] },
-      { name: "walletVkey", refused: ["", long(250)] },
-      { name: "smartContractAddress", refused: ["", long(250)] },
-    ],
-    finds: 404,
-  },
-  {
-    method: "GET",
-    path: "/registry/agent-identifier",
-    access: "User",
-    valid: { network: "Preprod", agentIdentifier: "AB".repeat(60) },
-    fields: [
-      { name: "network", required: true, refused: ["", "preprod"] },
-      {
-        name: "agentIdentifier",
-        required: true,
-        refused: ["", "ab".repeat(28), "ab".repeat(126), "xy".repeat(60), "a".repeat(61)],
-      },
-    ],
-    finds: 404,
-  },
+  ...tokens("/registry"),
   {
     method: "POST",
     path: "/registry-entry",
