@@ -870,6 +870,7 @@ CREATE TABLE `x402_budget` (
 	`remaining_amount` text NOT NULL,
 	`spent_amount` text NOT NULL,
 	`is_enabled` integer NOT NULL,
+	`created_by_id` text NOT NULL,
 	`revision` integer NOT NULL,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL
@@ -884,6 +885,7 @@ CREATE TABLE `x402_network` (
 	`is_testnet` integer NOT NULL,
 	`is_enabled` integer NOT NULL,
 	`default_asset` text,
+	`default_asset_decimals` integer,
 	`facilitator_wallet_id` text,
 	`eip6492_factories` text NOT NULL,
 	`created_by_id` text,

@@ -154,8 +154,8 @@ describe("GET /rail-readiness", () => {
     expect(missing((await rails())[1])).toEqual(["x402.budget"]);
     await sql(
       `INSERT INTO x402_budget (id, api_key_id, evm_wallet_id, asset, remaining_amount,
-         spent_amount, is_enabled, revision, created_at, updated_at)
-       VALUES ('a', 'key', 'Purchasing', '0x1', '5', '0', 1, 0, 1, 1)`,
+         spent_amount, is_enabled, created_by_id, revision, created_at, updated_at)
+       VALUES ('a', 'key', 'Purchasing', '0x1', '5', '0', 1, 'key', 0, 1, 1)`,
     );
     expect((await rails())[1]).toMatchObject({ isReady: true });
   });

@@ -116,6 +116,12 @@ export class X402Fixture {
     );
   }
 
+  /** The id of its network. */
+  async networkId(): Promise<string> {
+    const { data } = await api<{ Networks: { id: string; caip2Id: string }[] }>("/x402/networks");
+    return data.Networks.find(({ caip2Id }) => caip2Id === this.caip2)?.id ?? "";
+  }
+
   async rpc<T>(method: string, ...params: unknown[]): Promise<T> {
     const response = await fetch(this.url, {
       method: "POST",

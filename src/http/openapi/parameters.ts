@@ -103,6 +103,15 @@ export function booleanParameter(byDefault: boolean) {
     });
 }
 
+/** `true` or `false` in a query string, as a filter. */
+export function booleanFilter() {
+  return z
+    .enum(["true", "false"])
+    .transform((value) => value === "true")
+    .optional()
+    .meta({ wire: { type: "string", enum: ["true", "false"] }, examples: ["true"] });
+}
+
 /** A point in time in a query string or a body, as epoch milliseconds. */
 export function timeParameter(byDefault?: string) {
   const schema = z

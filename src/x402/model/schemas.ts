@@ -154,6 +154,12 @@ export function nullableText(what: string, example: string) {
   return described(z.string().nullable(), what, example);
 }
 
+export const defaultAssetDecimals = described(
+  z.int().min(0).max(255).nullable(),
+  "Decimals of the default token, as its contract says. Null: none, or unknown.",
+  6,
+);
+
 export const networkRecord = named(
   "X402Network",
   "An EVM chain on which the service settles payments.",
@@ -165,6 +171,7 @@ export const networkRecord = named(
     isTestnet: described(z.boolean(), "Whether the chain is a testnet.", false),
     isEnabled: described(z.boolean(), "Whether the network is enabled.", true),
     defaultAsset: nullableText("Default token of new resources. Null: none.", EXAMPLE_ASSET),
+    defaultAssetDecimals,
     facilitatorWalletId: nullableText(
       "Id of the facilitator wallet. Null: none.",
       EXAMPLE_WALLET_ID,
@@ -285,6 +292,7 @@ export const evmWalletType = described(
 
 export const walletFields = {
   id: idField("the wallet", EXAMPLE_WALLET_ID),
+  networkId: idField("the network", "01m80ydys10y2a8emavwntdfzj"),
   caip2Network: caip2,
   address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
   type: evmWalletType,

@@ -25,6 +25,8 @@ export const x402Network = sqliteTable(
     isEnabled: integer("is_enabled", { mode: "boolean" }).notNull(),
     /** Lower-case address, as all addresses here. */
     defaultAsset: text("default_asset"),
+    /** Of the default asset, as its contract says; null: no default asset, or none that says it. */
+    defaultAssetDecimals: integer("default_asset_decimals"),
     facilitatorWalletId: text("facilitator_wallet_id"),
     /** JSON array: ERC-6492 factories that may be called for a payer whose wallet is not deployed. */
     eip6492Factories: text("eip6492_factories").notNull(),
@@ -176,6 +178,8 @@ export const x402Budget = sqliteTable(
     remainingAmount: text("remaining_amount").notNull(),
     spentAmount: text("spent_amount").notNull(),
     isEnabled: integer("is_enabled", { mode: "boolean" }).notNull(),
+    /** The key that saved it first. */
+    createdById: text("created_by_id").notNull(),
     /** Amounts are text: they are added in code, and this detects concurrent writes. */
     revision: integer("revision").notNull(),
     createdAt: integer("created_at").notNull(),

@@ -1,9 +1,10 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { described, idField, named, textField } from "../../http/openapi/fields.ts";
-import { textParameter } from "../../http/openapi/parameters.ts";
+import { booleanFilter, textParameter } from "../../http/openapi/parameters.ts";
 import {
   caip2,
+  defaultAssetDecimals,
   EXAMPLE_ASSET,
   EXAMPLE_PAY_TO,
   EXAMPLE_WALLET_ID,
@@ -34,6 +35,11 @@ const saveNetworkBody = z.object({
     "Default token of new resources. Null: none.",
     EXAMPLE_ASSET,
   ),
+  defaultAssetDecimals: described(
+    z.int().min(0).max(255).nullable().optional(),
+    "Decimals of the default token, as a check. The service reads them from the contract.",
+    6,
+  ),
   facilitatorWalletId: described(
     textParameter().nullable().optional(),
     "Id of the facilitator wallet. Null: none.",
@@ -48,6 +54,10 @@ const saveNetworkBody = z.object({
   ),
 });
 
+const networkQuery = z.object({
+  isTestnet: described(booleanFilter(), "Only testnets (`true`), or only other chains (`false`)."),
+});
+
 const availableNetwork = named(
   "X402AvailableNetwork",
   "An EVM chain that the API key may use.",
@@ -57,6 +67,7 @@ const availableNetwork = named(
     displayName: textField("Display name.", "Base"),
     isTestnet: described(isTestnet, "Whether the chain is a testnet.", false),
     defaultAsset: nullableText("Default token of new resources. Null: none.", EXAMPLE_ASSET),
+    defaultAssetDecimals,
     canSettle: described(z.boolean(), "Whether the network has a facilitator wallet.", true),
   }),
 );
@@ -74,9 +85,10 @@ export function registerNetworkRoutes(router: Router): void {
       scope: "admin",
       tag: "x402",
       summary: "Lists the EVM chains configured for the x402 rail",
+      query: networkQuery,
       data: z.object({ Networks: described(z.array(networkRecord), "The networks.") }),
     },
-    async (c) => ({ Networks: await listNetworks(c.env, c.var.deadline) }),
+    async (c, { query }) => ({ Networks: await listNetworks(c.env, c.var.deadline, query) }),
   );
 
   serve(
@@ -114,20 +126,22 @@ export function registerNetworkRoutes(router: Router): void {
       scope: "network",
       tag: "x402",
       summary: "Lists the enabled EVM chains that the key may use",
+      query: networkQuery,
       data: z.object({ Networks: described(z.array(availableNetwork), "The networks.") }),
     },
-    async (c) => {
+    async (c, { query }) => {
       const limit = c.var.caller.networkLimit;
-      const networks = await listNetworks(c.env, c.var.deadline);
+      const networks = await listNetworks(c.env, c.var.deadline, query);
       return {
         Networks: networks
           .filter(({ isEnabled, caip2Id }) => isEnabled && (limit?.includes(caip2Id) ?? true))
-          .map(({ id, caip2Id, displayName, isTestnet, defaultAsset, ...network }) => ({
-            id,
-            caip2Id,
-            displayName,
-            isTestnet,
-            defaultAsset,
+          .map((network) => ({
+            id: network.id,
+            caip2Id: network.caip2Id,
+            displayName: network.displayName,
+            isTestnet: network.isTestnet,
+            defaultAsset: network.defaultAsset,
+            defaultAssetDecimals: network.defaultAssetDecimals,
             canSettle: network.facilitatorWalletAddress !== null,
           })),
       };

@@ -9,6 +9,7 @@ import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import { checkPublicUrl, PublicFetchError } from "../../http/outbound/fetch-public.ts";
+import { decodeDecimals, encodeDecimalsCall } from "../evm/balance.ts";
 import { createRpc, RpcRefusal, RpcUnavailableError } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import { parseChainId } from "../model/schemas.ts";
@@ -30,17 +31,24 @@ export interface NetworkChange {
   isTestnet?: boolean | undefined;
   isEnabled?: boolean | undefined;
   defaultAsset?: string | null | undefined;
+  /** What the caller takes for the decimals of the default asset. */
+  defaultAssetDecimals?: number | null | undefined;
   facilitatorWalletId?: string | null | undefined;
   eip6492AllowedFactories?: string[] | undefined;
 }
 
-/** Every network, by CAIP-2 id. */
-export async function listNetworks(env: Env, deadline: number) {
+/** Networks by CAIP-2 id: every one, or the testnets or the others alone. */
+export async function listNetworks(
+  env: Env,
+  deadline: number,
+  { isTestnet }: { isTestnet?: boolean | undefined } = {},
+) {
   const core = openDb(env, undefined, { deadline });
   const rows = await core.orm
     .select({ network: x402Network, facilitator: x402Wallet })
     .from(x402Network)
     .leftJoin(x402Wallet, eq(x402Wallet.id, x402Network.facilitatorWalletId))
+    .where(isTestnet === undefined ? undefined : eq(x402Network.isTestnet, isTestnet))
     .orderBy(asc(x402Network.caip2Id));
   return Promise.all(
     rows.map(async ({ network, facilitator }) =>
@@ -82,14 +90,15 @@ async function writeNetwork(
 
   const before = stored ?? createNetworkRow(c, caip2Id, now);
   const { id } = before;
-  const columns = await toChangedColumns(c, id, change, now);
+  const url = rpcUrl ?? (await unseal(c.env, toRpcUrlEncryptionContext(id), before.rpcUrl));
+  const defaultAssetDecimals = await readDecimals(c, url, before, change);
+  const columns = { ...(await toChangedColumns(c, id, change, now)), defaultAssetDecimals };
   const row = applyColumns(before, columns);
   const write = stored
     ? core.orm.update(x402Network).set(columns).where(eq(x402Network.id, id))
     : core.orm.insert(x402Network).values(row);
   const facilitator =
     row.facilitatorWalletId === null ? null : await findWallet(core, row.facilitatorWalletId);
-  const url = rpcUrl ?? (await unseal(c.env, toRpcUrlEncryptionContext(id), row.rpcUrl));
   const answer = toNetworkRecord(row, facilitator, url);
   const detail = { ...change, rpcUrl: rpcUrl !== undefined };
   try {
@@ -108,7 +117,13 @@ async function writeNetwork(
 
 /** The columns that a change sets: others may be changed concurrently. */
 async function toChangedColumns(c: AppContext, id: string, change: NetworkChange, now: number) {
-  const { caip2Id: _, rpcUrl, eip6492AllowedFactories: factories, ...plain } = change;
+  const {
+    caip2Id: _,
+    rpcUrl,
+    eip6492AllowedFactories: factories,
+    defaultAssetDecimals: __,
+    ...plain
+  } = change;
   return {
     ...plain,
     rpcUrl:
@@ -118,9 +133,10 @@ async function toChangedColumns(c: AppContext, id: string, change: NetworkChange
   };
 }
 
-type ChangedColumns = Awaited<ReturnType<typeof toChangedColumns>>;
-
-function applyColumns(row: NetworkRow, columns: ChangedColumns): NetworkRow {
+function applyColumns(
+  row: NetworkRow,
+  columns: { [Name in keyof NetworkRow]?: NetworkRow[Name] | undefined },
+): NetworkRow {
   const set = Object.entries(columns).filter(([, value]) => value !== undefined);
   return { ...row, ...Object.fromEntries(set) };
 }
@@ -135,6 +151,7 @@ function createNetworkRow(c: AppContext, caip2Id: string, now: number): NetworkR
     isTestnet: false,
     isEnabled: true,
     defaultAsset: null,
+    defaultAssetDecimals: null,
     facilitatorWalletId: null,
     eip6492Factories: "[]",
     createdById: c.var.caller.id,
@@ -158,6 +175,32 @@ async function checkRpcUrl(c: AppContext, rpcUrl: string, caip2Id: string): Prom
   }
   if (chainId !== parseChainId(caip2Id))
     throw new ApiError(400, `rpcUrl: the node is on chain ${chainId}, not ${caip2Id}`);
+}
+
+/**
+ * Reads the decimals of the default asset that a change sets or names. Undefined: the change does neither.
+ *
+ * @param url - of the network's RPC node
+ * @throws ApiError 400 when the caller takes them for another number; 502 or 504
+ */
+async function readDecimals(
+  c: AppContext,
+  url: string,
+  stored: NetworkRow,
+  { defaultAsset, defaultAssetDecimals: stated }: NetworkChange,
+): Promise<number | null | undefined> {
+  if (defaultAsset === undefined && stated === undefined) return undefined;
+  const asset = defaultAsset === undefined ? stored.defaultAsset : defaultAsset;
+  if (asset === null) return null;
+  const rpc = createRpc(url, await readRpcOptions(c.env, c.var.deadline));
+  const [answer] = await rpc.callBatch([encodeDecimalsCall(asset)]).catch((error: unknown) => {
+    throw toRpcApiError(error);
+  });
+  if (answer instanceof RpcRefusal && !answer.isRevert) throw toRpcApiError(answer);
+  const decimals = decodeDecimals(answer);
+  if (decimals !== null && typeof stated === "number" && stated !== decimals)
+    throw new ApiError(400, `defaultAssetDecimals: the token has ${decimals} decimals`);
+  return decimals ?? stated ?? null;
 }
 
 /** What is wrong with the URL, or with what its name resolves to; null for other errors. */

@@ -6,12 +6,14 @@ import type { AppContext } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
-import { x402Budget } from "../model/tables.ts";
-import { findWallet } from "../networks/settlement-network.ts";
+import { x402Budget, x402Wallet } from "../model/tables.ts";
+import { findWallet, type WalletRow } from "../networks/settlement-network.ts";
 
 export interface BudgetBody {
   apiKeyId: string;
   evmWalletId: string;
+  /** Chain that the caller takes for the wallet's. */
+  caip2Network?: string | undefined;
   asset: string;
   remainingAmount: string;
   isEnabled: boolean;
@@ -23,27 +25,37 @@ export interface BudgetBody {
  * @param now - epoch milliseconds
  * @throws ApiError 400, 404, 422
  */
-export async function saveBudget(c: AppContext, body: BudgetBody, now: number) {
+export async function saveBudget(
+  c: AppContext,
+  { caip2Network, ...body }: BudgetBody,
+  now: number,
+) {
   const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   const wallet = await findWallet(core, body.evmWalletId);
   if (!wallet) throw new ApiError(404, "evmWalletId: there is no such wallet");
   if (wallet.type !== "Purchasing")
     throw new ApiError(400, "evmWalletId: must be a wallet of the type Purchasing");
+  if (caip2Network !== undefined && caip2Network !== wallet.caip2Id)
+    throw new ApiError(400, `caip2Network: the wallet is on ${wallet.caip2Id}`);
   const keys = await core.all("SELECT 1 FROM api_key WHERE id = ?", body.apiKeyId);
   if (keys.length === 0) throw new ApiError(404, "apiKeyId: there is no such API key");
-  return runIdempotently(c, core, now, (remember) => writeBudget(c, core, body, now, remember));
+  return runIdempotently(c, core, now, (remember) =>
+    writeBudget(c, core, wallet, body, now, remember),
+  );
 }
 
 async function writeBudget(
   c: AppContext,
   core: Database,
-  body: BudgetBody,
+  wallet: WalletRow,
+  body: Omit<BudgetBody, "caip2Network">,
   now: number,
   remember: StoreResponse,
 ): Promise<ReturnType<typeof toBudgetRecord>> {
   const { apiKeyId, evmWalletId, asset, remainingAmount, isEnabled } = body;
   const stored = (await readBudgets(core, apiKeyId, evmWalletId)).get(asset);
-  const unspent = { id: newId(now), spentAmount: "0", revision: 0, createdAt: now };
+  const createdById = c.var.caller.id;
+  const unspent = { id: newId(now), spentAmount: "0", createdById, revision: 0, createdAt: now };
   const row: BudgetRow = { ...(stored ?? unspent), ...body, updatedAt: now };
   const write = stored
     ? statement(
@@ -57,32 +69,39 @@ async function writeBudget(
         stored.id,
       )
     : core.orm.insert(x402Budget).values(row).toSQL();
-  const answer = toBudgetRecord(row);
+  const answer = toBudgetRecord(row, wallet);
   const entry = { action: "x402-budget.save", target: evmWalletId, detail: body, now } as const;
   try {
     await commitWithAudit(c, core, entry, [...(await remember(answer)), write]);
   } catch (error) {
     // A payment, or another save, came in between: the answer must include what was spent by then.
     if (violates(error, "x402_budget.revision") || violates(error, "x402_budget.asset"))
-      return writeBudget(c, core, body, now, remember);
+      return writeBudget(c, core, wallet, body, now, remember);
     throw error;
   }
   return answer;
 }
 
-/** Budgets, newest first. */
+/** Budgets, newest first: of every key or of one. */
 export async function listBudgets(
   c: AppContext,
-  query: { limit: number; cursorId?: string | undefined },
+  query: { limit: number; cursorId?: string | undefined; apiKeyId?: string | undefined },
 ) {
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
+  const { apiKeyId, cursorId } = query;
   const rows = await core.orm
-    .select()
+    .select({ budget: x402Budget, wallet: x402Wallet })
     .from(x402Budget)
-    .where(query.cursorId === undefined ? undefined : lt(x402Budget.id, query.cursorId))
+    .innerJoin(x402Wallet, eq(x402Wallet.id, x402Budget.evmWalletId))
+    .where(
+      and(
+        apiKeyId === undefined ? undefined : eq(x402Budget.apiKeyId, apiKeyId),
+        cursorId === undefined ? undefined : lt(x402Budget.id, cursorId),
+      ),
+    )
     .orderBy(desc(x402Budget.id))
     .limit(query.limit);
-  return rows.map(toBudgetRecord);
+  return rows.map(({ budget, wallet }) => toBudgetRecord(budget, wallet));
 }
 
 export type BudgetRow = typeof x402Budget.$inferSelect;
@@ -151,6 +170,15 @@ function debitBudget(budget: BudgetRow, amount: bigint, now: number): Statement 
   );
 }
 
-function toBudgetRecord({ revision: _, createdAt, updatedAt, ...row }: BudgetRow) {
-  return { ...row, createdAt: toIsoTime(createdAt), updatedAt: toIsoTime(updatedAt) };
+function toBudgetRecord(
+  { revision: _, createdAt, updatedAt, ...row }: BudgetRow,
+  wallet: WalletRow,
+) {
+  return {
+    ...row,
+    evmWalletAddress: wallet.address,
+    caip2Network: wallet.caip2Id,
+    createdAt: toIsoTime(createdAt),
+    updatedAt: toIsoTime(updatedAt),
+  };
 }

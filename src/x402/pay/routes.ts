@@ -79,17 +79,20 @@ const signedPayment = z.object({
   ),
 });
 
-const budget = named(
+export const budgetRecord = named(
   "X402Budget",
   "Spending limit of a key for a wallet and a token.",
   z.object({
     id: idField("the budget", "01m80ydzqd49s9f4q60c6csmg1"),
     apiKeyId: idField("the API key", EXAMPLE_API_KEY_ID),
     evmWalletId: idField("the wallet", EXAMPLE_WALLET_ID),
+    evmWalletAddress: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
+    caip2Network: caip2,
     asset: textField("Address of the token.", EXAMPLE_ASSET),
     remainingAmount: amountResponse("Amount that may still be paid", "980000"),
     spentAmount: amountResponse("Amount paid", "20000"),
     isEnabled: described(z.boolean(), "Whether the budget is enabled.", true),
+    createdById: idField("the API key that saved the budget first", "env-admin"),
     createdAt: timestampField("Time of creation."),
     updatedAt: timestampField("Time of the last change."),
   }),
@@ -138,8 +141,15 @@ export function registerPayRoutes(router: Router): void {
       scope: "admin",
       tag: "x402",
       summary: "Lists budgets, newest first",
-      query: z.object(pageParameters),
-      data: z.object({ Budgets: described(z.array(budget), "The budgets.") }),
+      query: z.object({
+        ...pageParameters,
+        apiKeyId: described(
+          textParameter().optional(),
+          "Only budgets of the API key with this id.",
+          EXAMPLE_API_KEY_ID,
+        ),
+      }),
+      data: z.object({ Budgets: described(z.array(budgetRecord), "The budgets.") }),
     },
     async (c, { query }) => ({ Budgets: await listBudgets(c, query) }),
   );
@@ -158,6 +168,11 @@ export function registerPayRoutes(router: Router): void {
       body: z.strictObject({
         apiKeyId: described(textParameter(), "Id of the API key.", EXAMPLE_API_KEY_ID),
         evmWalletId: described(textParameter(), "Id of the wallet.", EXAMPLE_WALLET_ID),
+        caip2Network: described(
+          caip2.optional(),
+          "EVM chain of the wallet, as a check.",
+          "eip155:8453",
+        ),
         asset: described(evmAddress, "Address of the token.", EXAMPLE_ASSET),
         remainingAmount: described(
           tokenAmount(0n),
@@ -167,7 +182,7 @@ export function registerPayRoutes(router: Router): void {
         isEnabled: described(z.boolean().default(true), "Whether the budget is enabled.", true),
       }),
       idempotent: true,
-      data: budget,
+      data: budgetRecord,
       errors: {
         404: "There is no such key or wallet.",
       },

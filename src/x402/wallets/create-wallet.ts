@@ -10,7 +10,7 @@ import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently } from "../../http/idempotency.ts";
 import { loadViem } from "../../packages.ts";
-import { x402Wallet } from "../model/tables.ts";
+import { x402Network, x402Wallet } from "../model/tables.ts";
 import {
   findNetwork,
   toPrivateKeyEncryptionContext,
@@ -34,8 +34,8 @@ export interface NewWallet {
 export async function createWallet(c: AppContext, body: NewWallet, now: number) {
   requireNetwork(c.var.caller, body.caip2Network, "caip2Network");
   const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  if (!(await findNetwork(core, body.caip2Network)))
-    throw new ApiError(404, `caip2Network: there is no network ${body.caip2Network}`);
+  const network = await findNetwork(core, body.caip2Network);
+  if (!network) throw new ApiError(404, `caip2Network: there is no network ${body.caip2Network}`);
 
   return runIdempotently(c, core, now, async (remember) => {
     const { generatePrivateKey, privateKeyToAddress } = await loadViem();
@@ -60,7 +60,7 @@ export async function createWallet(c: AppContext, body: NewWallet, now: number) 
       deletedAt: null,
     };
     const answer = {
-      ...renderWallet(row),
+      ...renderWallet(row, network.id),
       privateKey: body.privateKey === undefined ? privateKey : null,
     };
     const detail = { caip2Network: row.caip2Id, address, type: row.type };
@@ -82,19 +82,31 @@ export interface WalletQuery {
   limit: number;
   cursorId?: string | undefined;
   caip2Network?: string | undefined;
+  networkId?: string | undefined;
+  type?: WalletRow["type"] | undefined;
   id?: string | undefined;
 }
 
 /** The caller's wallets, all of them for an Admin; newest first. */
 export async function listWallets(c: AppContext, query: WalletQuery) {
-  return (await readWallets(c, query)).map(renderWallet);
+  const wallets = await readWallets(c, query);
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
+  const { id, caip2Id } = x402Network;
+  const networks = await core.orm
+    .select({ id, caip2Id })
+    .from(x402Network)
+    .where(inArray(caip2Id, [...new Set(wallets.map((wallet) => wallet.caip2Id))]));
+  const ids = new Map(networks.map((network) => [network.caip2Id, network.id]));
+  return wallets.map((wallet) => renderWallet(wallet, ids.get(wallet.caip2Id) ?? ""));
 }
 
 /** The same, as they are stored. */
 export function readWallets(c: AppContext, query: WalletQuery): Promise<WalletRow[]> {
   const { caller } = c.var;
-  return openDb(c.env, undefined, { deadline: c.var.deadline })
-    .orm.select()
+  const { orm } = openDb(c.env, undefined, { deadline: c.var.deadline });
+  const { id, caip2Id } = x402Network;
+  return orm
+    .select()
     .from(x402Wallet)
     .where(
       and(
@@ -104,6 +116,13 @@ export function readWallets(c: AppContext, query: WalletQuery): Promise<WalletRo
           ? undefined
           : inArray(x402Wallet.caip2Id, [...caller.networkLimit]),
         query.caip2Network === undefined ? undefined : eq(x402Wallet.caip2Id, query.caip2Network),
+        query.networkId === undefined
+          ? undefined
+          : inArray(
+              x402Wallet.caip2Id,
+              orm.select({ caip2Id }).from(x402Network).where(eq(id, query.networkId)),
+            ),
+        query.type && eq(x402Wallet.type, query.type),
         query.id === undefined ? undefined : eq(x402Wallet.id, query.id),
         query.cursorId === undefined ? undefined : lt(x402Wallet.id, query.cursorId),
       ),
@@ -112,9 +131,13 @@ export function readWallets(c: AppContext, query: WalletQuery): Promise<WalletRo
     .limit(query.limit);
 }
 
-function renderWallet({ id, caip2Id, address, type, note, createdById, ...row }: WalletRow) {
+function renderWallet(
+  { id, caip2Id, address, type, note, createdById, ...row }: WalletRow,
+  networkId: string,
+) {
   return {
     id,
+    networkId,
     caip2Network: caip2Id,
     address,
     type,

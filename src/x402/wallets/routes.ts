@@ -1,7 +1,12 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { described, idField, named, textField, timestampField } from "../../http/openapi/fields.ts";
-import { limitParameter, pageParameters, textParameter } from "../../http/openapi/parameters.ts";
+import {
+  limitParameter,
+  pageParameters,
+  pageParametersWithTake,
+  textParameter,
+} from "../../http/openapi/parameters.ts";
 import {
   addressResponse,
   caip2,
@@ -21,7 +26,7 @@ import { listBalanceRules, saveBalanceRule } from "./low-balance.ts";
 
 const EXAMPLE_PRIVATE_KEY = `0x${"4f7a".repeat(16)}`;
 
-const createWalletBody = z.object({
+export const createWalletBody = z.object({
   caip2Network: caip2,
   type: evmWalletType,
   note: described(textParameter(250).nullable().default(null), "Note about the wallet.", "Buyer"),
@@ -36,7 +41,7 @@ const createWalletBody = z.object({
   ),
 });
 
-const createdWallet = named(
+export const createdWallet = named(
   "CreatedX402Wallet",
   "A new managed EVM wallet.",
   z.object({
@@ -152,10 +157,21 @@ export function registerWalletRoutes(router: Router): void {
       tag: "x402",
       summary: "Lists managed EVM wallets, newest first",
       description: "A key that is no Admin sees the wallets that it created.",
-      query: z.object({ ...pageParameters, caip2Network: caip2Filter }),
+      query: z.object({
+        ...pageParametersWithTake,
+        caip2Network: caip2Filter,
+        networkId: described(
+          textParameter().optional(),
+          "Only wallets of the network with this id.",
+          "01m80ydys10y2a8emavwntdfzj",
+        ),
+        type: described(evmWalletType.optional(), "Only wallets of this type.", "Purchasing"),
+      }),
       data: z.object({ Wallets: described(z.array(walletRecord), "The wallets.") }),
     },
-    async (c, { query }) => ({ Wallets: await listWallets(c, query) }),
+    async (c, { query: { take, ...query } }) => ({
+      Wallets: await listWallets(c, { ...query, limit: take ?? query.limit }),
+    }),
   );
 
   serve(

@@ -18,6 +18,8 @@ interface Network {
 const BASE = `${env.EVM_URL}/8453-networks`;
 const CELO = `${env.EVM_URL}/42220-networks`;
 const FACTORY = `0x${"ab".repeat(20)}`;
+/** Of a default asset that is no token. */
+const NO_DECIMALS = { defaultAssetDecimals: null };
 
 let x402: X402Fixture;
 
@@ -57,6 +59,7 @@ describe("POST /x402/networks", () => {
       isTestnet: false,
       isEnabled: true,
       defaultAsset: null,
+      defaultAssetDecimals: null,
       facilitatorWalletId: null,
       facilitatorWalletAddress: null,
       eip6492AllowedFactories: [],
@@ -118,7 +121,8 @@ describe("POST /x402/networks", () => {
   ])("changes %s to %o and keeps everything else", async (field, value) => {
     const before = await network();
     const answer = await expectOk(await change({ [field]: value }));
-    expect(answer).toEqual({ ...before, [field]: value, updatedAt: expect.any(String) });
+    const changed = { [field]: value, ...(field === "defaultAsset" && NO_DECIMALS) };
+    expect(answer).toEqual({ ...before, ...changed, updatedAt: expect.any(String) });
     expect(await network()).toEqual(answer);
     expect(answer[field]).not.toEqual(before?.[field]);
   });
@@ -223,6 +227,42 @@ describe("the default asset of a network", () => {
   });
 });
 
+describe("the decimals of the default asset", () => {
+  const decimals = async () => (await network())?.defaultAssetDecimals;
+
+  it("are read from the token when it is saved", async () => {
+    expect(await decimals()).toBe(6);
+    await expectOk(await change({ defaultAsset: null }));
+    expect(await decimals()).toBeNull();
+    await expectOk(await change({ defaultAsset: x402.contracts.token, defaultAssetDecimals: 6 }));
+    expect(await decimals()).toBe(6);
+  });
+
+  it("are refused where the token has others", async () => {
+    for (const body of [{}, { defaultAsset: x402.contracts.token }])
+      expect(await change({ ...body, defaultAssetDecimals: 18 })).toMatchObject({
+        status: 400,
+        message: "defaultAssetDecimals: the token has 6 decimals",
+      });
+    expect(await decimals()).toBe(6);
+  });
+});
+
+describe("GET /x402/networks", () => {
+  it.each(["/x402/networks", "/x402/networks/available"])(
+    "and its list for other keys are filtered by isTestnet: %s",
+    async (path) => {
+      await expectOk(await save({ caip2Id: "eip155:8453", displayName: "Base", rpcUrl: BASE }));
+      const list = async (isTestnet: boolean) => {
+        const answer = await api<{ Networks: Network[] }>(`${path}?isTestnet=${isTestnet}`);
+        return (await expectOk(answer)).Networks.map(({ caip2Id }) => caip2Id);
+      };
+      expect(await list(true)).toEqual([x402.caip2]);
+      expect(await list(false)).toEqual(["eip155:8453"]);
+    },
+  );
+});
+
 describe("GET /x402/networks/available", () => {
   it("lists the enabled networks of the key, without their nodes", async () => {
     await expectOk(await save({ caip2Id: "eip155:8453", displayName: "Base", rpcUrl: BASE }));
@@ -242,6 +282,7 @@ describe("GET /x402/networks/available", () => {
         displayName: "Base",
         isTestnet: false,
         defaultAsset: null,
+        defaultAssetDecimals: null,
         canSettle: false,
       },
       {
@@ -250,6 +291,7 @@ describe("GET /x402/networks/available", () => {
         displayName: "Local",
         isTestnet: true,
         defaultAsset: x402.contracts.token.toLowerCase(),
+        defaultAssetDecimals: 6,
         canSettle: true,
       },
     ]);

@@ -41,10 +41,13 @@ describe("POST /x402/budgets", () => {
       id: expect.any(String),
       apiKeyId: id,
       evmWalletId: wallet.id,
+      evmWalletAddress: wallet.address,
+      caip2Network: x402.caip2,
       asset: x402.contracts.token.toLowerCase(),
       remainingAmount: "150",
       spentAmount: "0",
       isEnabled: true,
+      createdById: "env-admin",
       createdAt: expect.any(String),
       updatedAt: expect.any(String),
     });
@@ -58,6 +61,15 @@ describe("POST /x402/budgets", () => {
       createdAt: first.createdAt,
     });
     expect(await budgetOf(id)).toEqual(again);
+  });
+
+  it("is refused for another chain than the wallet's", async () => {
+    const { id } = await newKey();
+    expect(await grant(x402, id, wallet, "1", { caip2Network: "eip155:1" })).toMatchObject({
+      status: 400,
+      message: `caip2Network: the wallet is on ${x402.caip2}`,
+    });
+    await expectOk(await grant(x402, id, wallet, "1", { caip2Network: x402.caip2 }));
   });
 
   it("refills nothing when it is sent again under its Idempotency-Key", async () => {
@@ -114,6 +126,13 @@ describe("GET /x402/budgets", () => {
     const [third, second] = await page("limit=2");
     expect([third?.remainingAmount, second?.remainingAmount]).toEqual(["3", "2"]);
     expect(await page(`limit=1&cursorId=${second?.id}`)).toMatchObject([{ remainingAmount: "1" }]);
+  });
+
+  it("lists the budgets of one key alone", async () => {
+    const [one, other] = [await newKey(), await newKey()];
+    for (const { id } of [one, other]) await expectOk(await grant(x402, id, wallet, "1"));
+    const { data } = await api<{ Budgets: Budget[] }>(`/x402/budgets?apiKeyId=${one.id}`);
+    expect(data.Budgets).toEqual([await budgetOf(one.id)]);
   });
 });
 

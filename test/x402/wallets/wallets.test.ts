@@ -51,6 +51,7 @@ describe("POST /x402/wallets", () => {
     const { privateKey, ...wallet } = await expectOk(await create({ note }));
     expect(wallet).toEqual({
       id: expect.any(String),
+      networkId: await x402.networkId(),
       caip2Network: x402.caip2,
       address: privateKeyToAddress(privateKey as Hex).toLowerCase(),
       type: "Purchasing",
@@ -148,8 +149,14 @@ describe("GET /x402/wallets", () => {
     expect(ids).toEqual([...ids].sort().reverse());
     const here = all.filter(({ caip2Network }) => caip2Network === x402.caip2);
     expect(await list(`caip2Network=${x402.caip2}`)).toEqual(here);
+    expect(await list(`networkId=${await x402.networkId()}`)).toEqual(here);
+    const selling = all.filter(({ type }) => type === "Selling");
+    expect(await list("type=Selling")).toEqual(selling);
+    expect(selling.length).toBeLessThan(all.length);
     expect(here.length).toBeLessThan(all.length);
     const rest = await api<{ Wallets: unknown[] }>(`/x402/wallets?limit=2&cursorId=${ids[0]}`);
     expect(rest.data.Wallets).toEqual(all.slice(1, 3));
+    const first = await api<{ Wallets: unknown[] }>("/x402/wallets?take=2");
+    expect(first.data.Wallets).toEqual(all.slice(0, 2));
   });
 });
