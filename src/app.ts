@@ -3,6 +3,7 @@ import { createAuditRoutes } from "./api-keys/audit-routes.ts";
 import { findCaller } from "./api-keys/find-key.ts";
 import { createApiKeyRoutes } from "./api-keys/routes.ts";
 import { createChainLookupRoutes } from "./chain-lookups/routes.ts";
+import { addCompatibility } from "./compatibility/add-compatibility.ts";
 import { createDisputeRoutes } from "./escrow/disputes/routes.ts";
 import { createPurchaseRoutes } from "./escrow/purchases/routes.ts";
 import { createBooksRoutes } from "./escrow/queries/books/routes.ts";
@@ -16,6 +17,7 @@ import type { MountedRouter } from "./http/document.ts";
 import { drainBody } from "./http/drain-body.ts";
 import { createErrorResponse } from "./http/errors.ts";
 import { allowAnyOrigin, assignRequestId, setSecurityHeaders } from "./http/headers.ts";
+import { USES_EXTERNAL_NAMES } from "./http/names/wire-names.ts";
 import { createNotFoundHandler } from "./http/not-found.ts";
 import { createReferenceRoutes } from "./http/reference.ts";
 import { createInboxAgentRoutes } from "./inbox/inbox-agent-routes.ts";
@@ -87,6 +89,7 @@ export function createApp(): Hono<AppEnv> {
     { prefix: API_PREFIX, router: createReadinessRoutes() },
     { prefix: API_PREFIX, router: createX402Routes() },
   ];
+  if (USES_EXTERNAL_NAMES) addCompatibility(mounted, API_PREFIX);
   for (const { prefix: at, router } of mounted) app.route(at, router);
   app.route("/", createReferenceRoutes(mounted));
   app.route(

@@ -32,6 +32,7 @@ const LAYERS = [
   ],
   ["src/wallet-features.ts"],
   ["src/mcp", "src/observability"],
+  ["src/compatibility"],
   ["durable-objects"],
   ["src/app.ts", "src/schedule.ts", "src/worker.ts"],
 ];
@@ -79,6 +80,14 @@ describe("the service", () => {
       targets.filter((to) => layerOf(to) > layerOf(file)).map((to) => `${file} -> ${to}`),
     );
     expect(upward).toEqual([]);
+  });
+
+  test("has no import of src/compatibility but that of src/app.ts", () => {
+    const importers = [...imports]
+      .filter(([file]) => areaOf(file) !== "src/compatibility")
+      .filter(([, targets]) => targets.some((to) => areaOf(to) === "src/compatibility"))
+      .map(([file]) => file);
+    expect(importers).toEqual(["src/app.ts"]);
   });
 
   test("has no circle of files", () => {

@@ -110,7 +110,8 @@ describe("the OpenAPI document of the other spelling", () => {
     expect(text).toMatch(OTHER_NAME);
     expect(JSON.stringify(openApi)).not.toMatch(OTHER_NAME);
     expect(document).not.toEqual(openApi);
-    expect(Object.keys(document.paths)).toEqual(Object.keys(openApi.paths));
+    const paths = Object.keys(document.paths);
+    expect(paths).toEqual(expect.arrayContaining(Object.keys(openApi.paths)));
   });
 });
 

@@ -1,0 +1,68 @@
+import * as z from "zod";
+import { createRouter, type Router } from "../http/endpoint.ts";
+import type { EndpointDeclaration } from "../http/router.ts";
+import { ANSWER_FIELDS, type JsonObject } from "./answer-table.ts";
+
+/** Routes that add the fields of `ANSWER_FIELDS` to what the routes after them answer. */
+export function createAnswerRoutes(): Router {
+  const router = createRouter();
+  for (const [operation, { at, fieldsOf }] of Object.entries(ANSWER_FIELDS)) {
+    const [method = "", path = ""] = operation.split(" ");
+    router.on([method], [path], async (c, next) => {
+      await next();
+      if (c.res.status !== 200) return;
+      const body = extendRecords(await c.res.json(), ["data", ...at], fieldsOf);
+      c.res = new Response(JSON.stringify(body), c.res);
+    });
+  }
+  return router;
+}
+
+/** The declaration of an operation with the fields that its answers get. */
+export function extendDeclaration(
+  operation: string,
+  declared: EndpointDeclaration,
+): EndpointDeclaration {
+  const added = ANSWER_FIELDS[operation];
+  if (!added) return declared;
+  const { at, schema } = added;
+  return {
+    ...declared,
+    responseBody: extendSchema(declared.responseBody, ["data", ...at], schema),
+  };
+}
+
+/** @param path - names of the members down to the records; a list stands for each of its items */
+function extendRecords(
+  value: unknown,
+  path: readonly string[],
+  fieldsOf: (record: JsonObject) => JsonObject,
+): unknown {
+  if (Array.isArray(value)) return value.map((item) => extendRecords(item, path, fieldsOf));
+  const [name, ...rest] = path;
+  const record = value as JsonObject;
+  if (name === undefined) return { ...record, ...fieldsOf(record) };
+  return { ...record, [name]: extendRecords(record[name], rest, fieldsOf) };
+}
+
+function extendSchema(
+  schema: z.ZodType,
+  path: readonly string[],
+  fields: z.ZodRawShape,
+): z.ZodType {
+  const [name, ...rest] = path;
+  const extended =
+    schema instanceof z.ZodArray
+      ? z.array(extendSchema(schema.element as z.ZodType, path, fields))
+      : toObject(schema).extend(
+          name === undefined
+            ? fields
+            : { [name]: extendSchema(toObject(schema).shape[name] as z.ZodType, rest, fields) },
+        );
+  return extended.meta(z.globalRegistry.get(schema) ?? {});
+}
+
+function toObject(schema: z.ZodType): z.ZodObject {
+  if (!(schema instanceof z.ZodObject)) throw new Error("fields are added to objects alone");
+  return schema;
+}

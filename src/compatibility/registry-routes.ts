@@ -1,0 +1,49 @@
+import * as z from "zod";
+import { NETWORKS } from "../chain/network.ts";
+import { openDb } from "../db/client.ts";
+import { type Router, serve } from "../http/endpoint.ts";
+import { network } from "../http/openapi/chain-fields.ts";
+import { described } from "../http/openapi/fields.ts";
+import { pageParameters } from "../http/openapi/parameters.ts";
+import { listCapabilities } from "../registry/entries/capability.ts";
+import { offeredCapability } from "../registry/entries/schemas.ts";
+
+/** The registry's operations whose `network` is optional elsewhere. */
+export function registerRegistryRoutes(router: Router): void {
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listCapabilities",
+      isConditional: true,
+      path: "/capability",
+      access: "User",
+      scope: "network",
+      tag: "Registry",
+      summary: "Lists the capabilities that agents offer now, in descending order of id",
+      query: z.object({
+        ...pageParameters,
+        network: described(network.optional(), "Only agents of this network.", "Preprod"),
+      }),
+      data: z.object({
+        capabilities: described(z.array(offeredCapability), "The capabilities."),
+      }),
+    },
+    async (c, { query }) => {
+      const { networkLimit } = c.var.caller;
+      const networks = NETWORKS.filter((one) =>
+        query.network === undefined ? (networkLimit?.includes(one) ?? true) : one === query.network,
+      );
+      const pages = await Promise.all(
+        networks.map((one) => {
+          const db = openDb(c.env, one, { deadline: c.var.deadline, reads: "replica" });
+          return listCapabilities(db, { ...query, network: one });
+        }),
+      );
+      // The same capability has the same id on both networks.
+      const byId = new Map(pages.flat().map((capability) => [capability.id, capability]));
+      const capabilities = [...byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1));
+      return { capabilities: capabilities.slice(0, query.limit) };
+    },
+  );
+}

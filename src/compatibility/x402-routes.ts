@@ -1,0 +1,167 @@
+import * as z from "zod";
+import type { AppContext } from "../http/context.ts";
+import { type Router, serve } from "../http/endpoint.ts";
+import { ApiError } from "../http/errors.ts";
+import { described, idField, named, textField } from "../http/openapi/fields.ts";
+import { cursorParameter, limitParameter, textParameter } from "../http/openapi/parameters.ts";
+import {
+  addressResponse,
+  amountResponse,
+  caip2,
+  caip2Filter,
+  EXAMPLE_ASSET,
+  EXAMPLE_PAYER,
+  EXAMPLE_WALLET_ID,
+  nullableText,
+} from "../x402/model/schemas.ts";
+import { listNetworks } from "../x402/networks/save-network.ts";
+import { listBudgets } from "../x402/pay/budgets.ts";
+import { budgetRecord } from "../x402/pay/routes.ts";
+import { createWallet, listWallets } from "../x402/wallets/create-wallet.ts";
+import { listBalances } from "../x402/wallets/list-balances.ts";
+import { createdWallet, createWalletBody } from "../x402/wallets/routes.ts";
+import { toExternalBalance } from "./wallet-balance.ts";
+
+const TAG = "x402";
+const EXAMPLE_NETWORK_ID = "01m80ydys10y2a8emavwntdfzj";
+
+const decimals = described(z.int().min(0).max(255), "Decimals of the asset.", 18);
+
+const chainBalance = named(
+  "X402ChainBalance",
+  "What a managed EVM wallet holds on its chain.",
+  z.object({
+    caip2Network: caip2,
+    displayName: textField("Display name of the network.", "Base"),
+    native: described(
+      z
+        .object({
+          symbol: textField("Symbol of the native coin.", "ETH"),
+          decimals,
+          amount: amountResponse("Balance"),
+        })
+        .nullable(),
+      "The native coin. Null: the reading failed.",
+    ),
+    asset: described(
+      z
+        .object({
+          asset: addressResponse("Address of the token.", EXAMPLE_ASSET),
+          symbol: described(z.null(), "Always null: the service reads no symbols.", null),
+          decimals,
+          amount: amountResponse("Balance"),
+        })
+        .nullable(),
+      "The network's default token. Null: none, or the reading failed.",
+    ),
+    error: nullableText("Reason of a failed reading. Null: no failure.", "No answer"),
+  }),
+);
+
+/** Operations of x402 that clients of other services call in another form. */
+export function registerX402Routes(router: Router): void {
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "getX402WalletBalance",
+      path: "/x402/wallets/balance",
+      access: "+PAY",
+      scope: "owner",
+      tag: TAG,
+      summary: "Returns what a managed EVM wallet holds on its chain",
+      description: "A disabled chain, or another chain than the wallet's, has no balances.",
+      query: z.object({
+        id: described(textParameter(), "Id of the wallet.", EXAMPLE_WALLET_ID),
+        caip2Network: caip2Filter,
+      }),
+      data: z.object({
+        evmWalletId: idField("the wallet", EXAMPLE_WALLET_ID),
+        address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
+        Balances: described(z.array(chainBalance), "The balances on the wallet's chain."),
+      }),
+      errors: { 404: "There is no such wallet." },
+    },
+    (c, { query }) => readWalletBalance(c, query.id, query.caip2Network),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "createX402Wallet",
+      path: "/x402/wallets",
+      access: "+PAY",
+      scope: "owner",
+      tag: TAG,
+      summary: "Creates or imports a managed EVM wallet",
+      description: "Only this response contains the key of a new wallet.",
+      body: createWalletBody.extend({
+        caip2Network: described(caip2.optional(), "EVM chain. Required without `networkId`."),
+        networkId: described(
+          textParameter().optional(),
+          "Id of the network. Required without `caip2Network`.",
+          EXAMPLE_NETWORK_ID,
+        ),
+      }),
+      idempotent: true,
+      data: createdWallet,
+      errors: { 404: "There is no such network.", 409: "The wallet already exists." },
+    },
+    async (c, { body: { networkId, ...body } }) => {
+      const caip2Network = body.caip2Network ?? (await findChain(c, networkId));
+      return createWallet(c, { ...body, caip2Network }, Date.now());
+    },
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listX402Budgets",
+      isConditional: true,
+      path: "/x402/budgets",
+      access: "Admin",
+      scope: "admin",
+      tag: TAG,
+      summary: "Lists budgets, newest first",
+      query: z.object({
+        limit: limitParameter(1_000, 1_000),
+        cursorId: cursorParameter(),
+        apiKeyId: described(
+          textParameter().optional(),
+          "Only budgets of the API key with this id.",
+          "01m80ydzq23ssn602zk7bexfp7",
+        ),
+      }),
+      data: z.object({ Budgets: described(z.array(budgetRecord), "The budgets.") }),
+    },
+    async (c, { query }) => ({ Budgets: await listBudgets(c, query) }),
+  );
+}
+
+/** @throws ApiError 400, 404 */
+async function findChain(c: AppContext, networkId: string | undefined): Promise<string> {
+  if (networkId === undefined) throw new ApiError(400, "networkId: is required");
+  const networks = await listNetworks(c.env, c.var.deadline);
+  const found = networks.find(({ id }) => id === networkId);
+  if (!found) throw new ApiError(404, "networkId: there is no such network");
+  return found.caip2Id;
+}
+
+/** @throws ApiError 404 */
+async function readWalletBalance(c: AppContext, id: string, caip2Network: string | undefined) {
+  const [wallet] = await listWallets(c, { limit: 1, id });
+  if (!wallet) throw new ApiError(404, "id: there is no such wallet");
+  const networks = await listNetworks(c.env, c.var.deadline);
+  const network = networks.find(
+    ({ caip2Id, isEnabled }) =>
+      isEnabled && caip2Id === wallet.caip2Network && caip2Id === (caip2Network ?? caip2Id),
+  );
+  const balances = network ? await listBalances(c, { limit: 1, id }, Date.now()) : [];
+  return {
+    evmWalletId: id,
+    address: wallet.address,
+    Balances: network ? balances.map((one) => toExternalBalance(one, network)) : [],
+  };
+}

@@ -1,0 +1,46 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import guide from "../../docs/coming-from-another-service.md?raw";
+import { startApp } from "./external-app.ts";
+
+/** The OpenAPI documents of a deployment without these names and of one with them, as text. */
+let own: string;
+let external: string;
+
+beforeAll(async () => {
+  const read = async (wireNames: "cardano" | undefined) =>
+    (await (await startApp(wireNames)).request("GET", "/api/v1/openapi.json")).text;
+  own = await read(undefined);
+  external = await read("cardano");
+});
+
+function operationsOf(document: string): string[] {
+  const { paths } = JSON.parse(document) as { paths: Record<string, object> };
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method} ${path}`),
+  );
+}
+
+it("docs/coming-from-another-service.md names operations that there are", () => {
+  const known = operationsOf(external);
+  const named = [...guide.matchAll(/`(GET|POST|PATCH|DELETE) (\/api\/v1\/[^`]+)`/g)];
+  expect(named.length).toBeGreaterThan(20);
+  for (const [, method = "", path] of named)
+    expect(known).toContain(`${method.toLowerCase()} ${path}`);
+});
+
+describe("the OpenAPI document", () => {
+  it("has the operations of other services only with their names", () => {
+    const known = new Set(operationsOf(own));
+    const added = operationsOf(external).filter((operation) => !known.has(operation));
+    expect(added).toEqual(["get /api/v1/x402/wallets/balance"]);
+    expect(operationsOf(external)).toEqual(expect.arrayContaining([...known]));
+  });
+
+  it.each(["supportedPaymentSources", "verifications", "facilitatorUrl"])(
+    "shows the field %s only with their names",
+    (field) => {
+      expect(external).toContain(`"${field}":`);
+      expect(own).not.toContain(`"${field}":`);
+    },
+  );
+});
