@@ -3,7 +3,10 @@ import { createRouter, type Router } from "../http/endpoint.ts";
 import type { EndpointDeclaration } from "../http/router.ts";
 import { ANSWER_FIELDS, type JsonObject } from "./answer-table.ts";
 
-/** Routes that add the fields of `ANSWER_FIELDS` to what the routes after them answer. */
+/**
+ * Routes that add the fields of `ANSWER_FIELDS` to what the routes after them answer. Those answers have no
+ * number of more than 53 bits, which would lose digits here.
+ */
 export function createAnswerRoutes(): Router {
   const router = createRouter();
   for (const [operation, { at, fieldsOf }] of Object.entries(ANSWER_FIELDS)) {

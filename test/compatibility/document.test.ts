@@ -7,10 +7,8 @@ let own: string;
 let external: string;
 
 beforeAll(async () => {
-  const read = async (wireNames: "cardano" | undefined) =>
-    (await (await startApp(wireNames)).request("GET", "/api/v1/openapi.json")).text;
-  own = await read(undefined);
-  external = await read("cardano");
+  own = (await startApp(undefined)).document;
+  external = (await startApp("cardano")).document;
 });
 
 function operationsOf(document: string): string[] {

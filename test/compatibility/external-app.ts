@@ -1,16 +1,20 @@
 import { env } from "cloudflare:workers";
-import { vi } from "vitest";
+import { expect, vi } from "vitest";
 import type { createApp } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
+import { checkerOf, type Document } from "../support/endpoints/document.ts";
 
-/** Requests to a service of its own, with the variable `WIRE_NAMES` of its deployment. */
+/** A service of its own, with the variable `WIRE_NAMES` of its deployment. */
 export interface ExternalApp {
+  /** The text of its OpenAPI document. */
+  document: string;
+  /** Sends a request. A successful answer must be as the document describes it. */
   request(
     method: string,
     path: string,
     options?: { body?: object; token?: string; env?: Env },
     // biome-ignore lint/suspicious/noExplicitAny: the assertions are what checks the answer's shape
-  ): Promise<{ status: number; data: any; error: any; text: string }>;
+  ): Promise<{ status: number; data: any; error: any }>;
 }
 
 /** Starts a service anew: the spelling of names is read when it starts. */
@@ -19,14 +23,19 @@ export async function startApp(wireNames: "cardano" | undefined): Promise<Extern
   else vi.stubEnv("WIRE_NAMES", wireNames);
   vi.resetModules();
   const app: ReturnType<typeof createApp> = (await import("../../src/app.ts")).createApp();
+  const document = await (await app.request("/api/v1/openapi.json", {}, env)).text();
+  const problemsOf = checkerOf(JSON.parse(document) as Document);
   return {
+    document,
     async request(method, path, options = {}) {
       const { body, token = env.ADMIN_KEY ?? "", env: bindings = env } = options;
       const init = { method, headers: { token }, ...(body && { body: JSON.stringify(body) }) };
       const response = await app.request(path, init, bindings);
-      const text = await response.text();
-      const { data, error } = JSON.parse(text);
-      return { status: response.status, data, error, text };
+      const { status } = response;
+      const answer = (await response.json()) as { data: unknown; error: unknown };
+      const [pathname = ""] = path.split("?");
+      if (status === 200) expect(problemsOf(method, pathname, status, answer)).toEqual([]);
+      return { status, data: answer.data, error: answer.error };
     },
   };
 }

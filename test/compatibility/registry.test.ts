@@ -1,4 +1,5 @@
 /** What the marketplace and the SaaS client read of agents, literally. */
+import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { version } from "../../package.json";
 import { openDb, statement } from "../../src/db/client.ts";
@@ -178,8 +179,7 @@ describe("GET /capability", () => {
     const writer = await EntryWriter.create();
     const offering = (name: string) => registered(name, { capability: { name, version: "1" } });
     await writer.write({ a: offering("x"), b: offering("y") });
-    const db = openDb((await import("cloudflare:workers")).env);
-    await db.batch([statement("UPDATE registry_entry SET status = 'Online'")]);
+    await openDb(env).batch([statement("UPDATE registry_entry SET status = 'Online'")]);
     const namesOf = async (query: string) => {
       const { data } = await external.request("GET", `/api/v1/capability?${query}`);
       return data.capabilities.map(({ name }: { name: string }) => name).sort();
