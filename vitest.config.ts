@@ -119,7 +119,7 @@ const inWorkerd = () =>
 const LONG_ONLY = EFFORT.isLong ? [] : ["**/*.long.test.ts"];
 
 /** Loads the service anew, which ends the objects of whatever else runs there. */
-const ALONE = "test/http/names/*.test.ts";
+const ALONE = ["test/compatibility/*.test.ts", "test/http/names/*.test.ts"];
 
 /** What the projects in workerd have in common. */
 const IN_WORKERD = {
@@ -148,14 +148,14 @@ export default defineConfig({
         test: {
           name: "workers",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/{console,devnet,e2e,long,model,structure}/**", ALONE, ...LONG_ONLY],
+          exclude: ["test/{console,devnet,e2e,long,model,structure}/**", ...ALONE, ...LONG_ONLY],
           isolate: false,
           ...IN_WORKERD,
         },
       },
       {
         plugins: [loadAtOnce(), inWorkerd()],
-        test: { name: "alone", include: [ALONE], isolate: true, ...IN_WORKERD },
+        test: { name: "alone", include: ALONE, isolate: true, ...IN_WORKERD },
       },
       {
         test: {
