@@ -2,5 +2,7 @@
 declare module "cloudflare:workers" {
   import type { CloudflareWorkersModule } from "@cloudflare/workers-types";
 
+  /** The bindings of the Worker. */
+  export const env: import("../src/env.ts").Env;
   export const DurableObject: typeof CloudflareWorkersModule.DurableObject;
 }

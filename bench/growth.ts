@@ -14,7 +14,7 @@ import { EvmUnavailable } from "../devnet/evm/node.ts";
 import { developmentSecrets } from "../devnet/secrets.ts";
 import { type Service, startService } from "../devnet/service.ts";
 import { ENDPOINTS, type EndpointCase } from "../test/support/endpoints/all.ts";
-import { countedBundle, fetchPatiently, takeRows } from "./support/counted.ts";
+import { fetchPatiently, meteredBundle, takeRows } from "./platform/metered-bundle.ts";
 import { GROWING, type Growing, ManyRows } from "./support/many-rows.ts";
 import type { BenchContext } from "./support/service.ts";
 import type { Row } from "./support/table.ts";
@@ -56,7 +56,7 @@ export async function benchGrowth(context: BenchContext): Promise<GrowthFigures>
   const keep = mkdtempSync(join(context.folder, "kept-"));
   const options = {
     variables: developmentSecrets(join(context.folder, ".dev.vars")),
-    bundle: countedBundle(context.bundle, context.folder),
+    bundle: meteredBundle(context),
     hasActors: true,
     begins: Date.now() - HISTORY_MS,
     log: () => {},

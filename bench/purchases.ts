@@ -2,7 +2,7 @@
 import { until } from "../devnet/client/wait.ts";
 import type { DevnetNode } from "../devnet/server/node.ts";
 import type { PaymentSourceType } from "../src/chain/network.ts";
-import { countedBundle, takeRows } from "./support/counted.ts";
+import { meteredBundle, onPlatform, takeRows } from "./platform/metered-bundle.ts";
 import { countIn, mineUntil, quoteJobs, withAgent } from "./support/escrows.ts";
 import { type BenchContext, type BenchService, call } from "./support/service.ts";
 import { percentile } from "./support/statistics.ts";
@@ -42,17 +42,14 @@ interface Asked {
  */
 export async function benchPurchases(context: BenchContext): Promise<Row[]> {
   const { quick } = context;
-  const counted = {
-    ...context,
-    bundle: countedBundle(context.bundle, context.folder),
-  };
+  const counted = { ...context, bundle: meteredBundle(context, context.platform) };
   const rows: Row[] = [];
   for (const type of ["Web3ChainV1", "Web3ChainV2"] as const) {
     const rounds: Round[] = [
       { type, count: quick ? 3 : 30, isTogether: false },
       { type, count: quick ? 20 : 100, isTogether: true },
     ];
-    const timed = await withAgent(context, type, (service, node) =>
+    const timed = await withAgent(onPlatform(context), type, (service, node) =>
       inTurn(rounds, (round) => measure(service, node, round)),
     );
     const costs = await withAgent(counted, type, (service, node) =>

@@ -2,11 +2,14 @@
  * Builds the Worker and measures it in workerd; see docs/benchmarks.md.
  *
  *     npm run bench -- [startup] [deploy] [console] [diff] [paging] [lists] [rows] [growth]
- *         [storage] [sync] [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [--quick] [--json <path>]
+ *         [storage] [sync] [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [platform]
+ *
+ *     npm run bench -- platform [--quick] [--json PATH] [--d1-ms N] [--connections N]
  *
  * `npm run bench` without a name runs all parts. An answer other than 2xx or a failed connection
  * ends the run with exit code 1. A figure beyond its limit has the same exit code once all parts
- * have run.
+ * have run. Two options concern the parts purchases, webhooks, x402 and platform. With `--d1-ms`, each
+ * database call takes so much longer. With `--connections`, an invocation has so many connections.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
@@ -20,6 +23,7 @@ import { benchGrowth } from "./growth.ts";
 import { benchInvoices } from "./invoices.ts";
 import { benchLists } from "./lists.ts";
 import { benchPaging } from "./paging.ts";
+import { benchPlatform } from "./platform/platform.ts";
 import { benchPurchases } from "./purchases.ts";
 import { benchRegistration } from "./registration.ts";
 import { benchRegistry } from "./registry.ts";
@@ -58,6 +62,7 @@ const PARTS = [
   "steps",
   "webhooks",
   "x402",
+  "platform",
 ] as const;
 type Part = (typeof PARTS)[number];
 
@@ -91,13 +96,21 @@ const TITLES = {
   webhookWrites: "D1 rows written for events that come one by one, purge included",
   x402: "x402 settlements by one wallet; CPU, calls and requests per payment",
   x402Writes: "D1 rows written for settlements that come one by one, purge included",
+  platform: "Each kind of invocation, medians",
+  platformUnits: "What a unit of work takes in all its invocations",
+  platformPrices: "Dollars a month",
   invoices: "Making one invoice",
 };
 type Table = keyof typeof TITLES;
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
-  options: { quick: { type: "boolean" }, json: { type: "string" } },
+  options: {
+    quick: { type: "boolean" },
+    json: { type: "string" },
+    "d1-ms": { type: "string", default: "0" },
+    connections: { type: "string" },
+  },
 });
 const unknown = positionals.filter((name) => !PARTS.some((part) => part === name));
 if (unknown.length > 0) throw new Error(`no such part: ${unknown.join(", ")}`);
@@ -195,6 +208,13 @@ async function run(context: BenchContext): Promise<void> {
     report("x402", rows);
     report("x402Writes", writes);
   });
+  await part(context, ["platform"], async () => {
+    const { invocations, units, prices, excesses } = await benchPlatform(context);
+    report("platform", invocations);
+    report("platformUnits", units);
+    report("platformPrices", prices);
+    for (const excess of excesses) limits.counted(excess);
+  });
   await part(context, ["worker-bots"], async () =>
     report("workerBots", await benchWorkerBots(context)),
   );
@@ -226,9 +246,22 @@ try {
   const quick = flags.quick ?? false;
   console.log(`${machine}, load average ${load}${quick ? ", quick: the figures say nothing" : ""}`);
   const limits = new Limits();
-  await run({ bundle, folder, quick, limits });
+  const { connections } = flags;
+  const platform = {
+    d1Ms: Number(flags["d1-ms"]),
+    connections: connections === undefined ? null : Number(connections),
+  };
+  await run({ bundle, folder, quick, limits, platform });
   if (flags.json !== undefined) {
-    const measured = { at: new Date().toISOString(), machine, load, loads, quick, results };
+    const measured = {
+      at: new Date().toISOString(),
+      machine,
+      load,
+      loads,
+      quick,
+      platform,
+      results,
+    };
     writeFileSync(flags.json, `${JSON.stringify(measured, null, 2)}\n`);
   }
   limits.end();

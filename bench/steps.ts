@@ -2,7 +2,7 @@
 import { until } from "../devnet/client/wait.ts";
 import type { DevnetNode } from "../devnet/server/node.ts";
 import type { PaymentSourceType } from "../src/chain/network.ts";
-import { countedBundle, takeRows } from "./support/counted.ts";
+import { meteredBundle, takeRows } from "./platform/metered-bundle.ts";
 import {
   countIn,
   mineUntil,
@@ -52,7 +52,7 @@ interface StepCosts {
  * output carries. A service that counts D1 rows repeats everything.
  */
 export async function benchSteps(context: BenchContext): Promise<StepCosts> {
-  const counted = { ...context, bundle: countedBundle(context.bundle, context.folder) };
+  const counted = { ...context, bundle: meteredBundle(context) };
   const rows: Row[] = [];
   const calls: Row[] = [];
   for (const type of ["Web3ChainV1", "Web3ChainV2"] as const) {

@@ -10,7 +10,8 @@ import { deliverEvents } from "../src/webhooks/delivery/deliver-events.ts";
 import { dispatchEvents } from "../src/webhooks/delivery/dispatch-events.ts";
 import { purgeDeliveries } from "../src/webhooks/delivery/sweep-deliveries.ts";
 import { countingWrites } from "../test/support/d1.ts";
-import { connectedBundle } from "./support/connections.ts";
+import { MAX_CONNECTIONS } from "./platform/invocation.ts";
+import { meteredBundle, onPlatform } from "./platform/metered-bundle.ts";
 import { startFloor } from "./support/floor.ts";
 import {
   type BenchContext,
@@ -57,7 +58,7 @@ export async function benchWebhooks(context: BenchContext): Promise<WebhookFigur
   const writes: Row[] = [];
   for (const [endpoints, events] of plan) {
     const receiver = await startReceiver();
-    const service = await startBenchService(context, {
+    const service = await startBenchService(onPlatform(context), {
       LOOPBACK_ORIGINS: receiver.url,
       WEBHOOK_ENDPOINTS_PER_KEY: String(endpoints),
     });
@@ -119,7 +120,7 @@ const NEIGHBOURS = [
 /** Measures the lag of one endpoint's events while another endpoint's receiver is slow. */
 async function benchNeighbours(context: BenchContext): Promise<Row[]> {
   const rows: Row[] = [];
-  const bundle = connectedBundle(context.bundle, context.folder);
+  const bundle = meteredBundle(context, { ...context.platform, connections: MAX_CONNECTIONS });
   const connected = { ...context, bundle };
   for (const { neighbour, query, events } of NEIGHBOURS) {
     const receiver = await startReceiver();
@@ -159,12 +160,17 @@ async function createEndpoints(
   for (let i = 0; i < count; i++) await createEndpoint(service, `${receiver.url}/${i}`, KIND);
 }
 
-async function createEndpoint(service: BenchService, url: string, kind: string): Promise<void> {
+/** Subscribes a URL to one kind of event. */
+export async function createEndpoint(
+  service: BenchService,
+  url: string,
+  kind: string,
+): Promise<void> {
   await call(service, "/api/v1/webhooks", { method: "POST", body: { url, Events: [kind] } });
 }
 
 /** Commits events as a change would, in one batch, and says when that was. */
-async function commit(d1: D1Database, count: number, kind: string = KIND): Promise<number> {
+export async function commit(d1: D1Database, count: number, kind: string = KIND): Promise<number> {
   const rows = Array.from({ length: count }, () => ({ id: newId(Date.now()) }));
   await d1
     .prepare(

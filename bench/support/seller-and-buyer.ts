@@ -9,7 +9,7 @@ import { startDevnet } from "../../devnet/server/server.ts";
 import type { OnChainState, PaymentSourceType } from "../../src/chain/network.ts";
 import { countIn, openAgent, quoteJobs } from "./escrows.ts";
 import { createSource } from "./selling.ts";
-import { type BenchContext, call } from "./service.ts";
+import { type BenchContext, type BenchService, call } from "./service.ts";
 import type { StoredBytes } from "./stored-bytes.ts";
 import { type StoredService, startStoredService } from "./stored-service.ts";
 
@@ -36,6 +36,8 @@ interface Sale {
 export type StoredSides = Record<"payment" | "purchase", StoredBytes>;
 
 export interface SellerAndBuyer {
+  /** The service of each side; other ones after `read`. */
+  readonly services: Record<"payment" | "purchase", BenchService>;
   /** Has so many escrows locked, each in a separate block. */
   lock(count: number): Promise<Sale[]>;
   /** Submits each result and has each withdrawn, each in a separate block. Then no rollback reaches them. */
@@ -159,5 +161,12 @@ function createSellerAndBuyer(
     return { payment: await seller.read(height), purchase: await buyer.read(height) };
   };
 
-  return { lock, end, read };
+  return {
+    get services() {
+      return { payment: seller.service, purchase: buyer.service };
+    },
+    lock,
+    end,
+    read,
+  };
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { askPlainly } from "../../devnet/client/api.ts";
 import { type Host, startHost } from "../../devnet/host.ts";
 import { developmentSecrets } from "../../devnet/secrets.ts";
+import type { PlatformLimits } from "../platform/invocation.ts";
 import type { Limits } from "./limits.ts";
 import { cpuMs, workerdPid } from "./process-cpu.ts";
 
@@ -15,6 +16,8 @@ export interface BenchContext {
   /** Smaller and shorter, to see that it works. */
   quick: boolean;
   limits: Limits;
+  /** What the command asks of the simulated platform. */
+  platform: PlatformLimits;
 }
 
 export interface BenchService {

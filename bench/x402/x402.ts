@@ -1,4 +1,5 @@
 /** Settlements a second by one facilitator wallet: ours next to the x402 SDK's, on one node. */
+import { onPlatform } from "../platform/metered-bundle.ts";
 import { type BenchContext, startBenchService } from "../support/service.ts";
 import { median, percentile } from "../support/statistics.ts";
 import type { Row } from "../support/table.ts";
@@ -40,7 +41,7 @@ export async function benchX402(context: BenchContext): Promise<X402Figures> {
   const chain = await startPaymentChain();
   try {
     const proxy = await startCountingProxy(chain.node.url);
-    const service = await startBenchService(context, { LOOPBACK_ORIGINS: proxy.url });
+    const service = await startBenchService(onPlatform(context), { LOOPBACK_ORIGINS: proxy.url });
     const sdk = await startSdkFacilitator(chain);
     try {
       const writes = [await rowsWritten(service, context, chain)];

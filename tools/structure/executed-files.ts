@@ -9,7 +9,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { wrappedBundle } from "../../bench/support/counted.ts";
+import { UNLIMITED } from "../../bench/platform/invocation.ts";
 import { quoteJobs, withAgent } from "../../bench/support/escrows.ts";
 import { Limits } from "../../bench/support/limits.ts";
 import {
@@ -18,6 +18,7 @@ import {
   call,
   startBenchService,
 } from "../../bench/support/service.ts";
+import { wrappedBundle } from "../../bench/support/wrapped-bundle.ts";
 import { startPaymentChain } from "../../bench/x402/chain.ts";
 import { ourFacilitators } from "../../bench/x402/facilitators.ts";
 import { startCountingProxy } from "../../bench/x402/proxy.ts";
@@ -56,7 +57,8 @@ try {
     join(copy, "service.mjs"),
     markFunctions(readFileSync(path, "utf8"), map, dirname(path)),
   );
-  const context: BenchContext = { bundle, folder, quick: true, limits: new Limits() };
+  const limits = new Limits();
+  const context: BenchContext = { bundle, folder, quick: true, limits, platform: UNLIMITED };
   const names = process.argv.slice(2);
   const requests = { purchase: executePurchase, settle: executeSettlement };
   for (const [name, execute] of Object.entries(requests)) {
