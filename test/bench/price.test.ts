@@ -42,8 +42,8 @@ test("a unit adds up its invocations, and leaves out crons and queues", () => {
 });
 
 test("the price of a month is what exceeds the included volume", () => {
-  const units = { ...NO_WORK, poll: { ...FREE, requests: 1, "log events": 2 } };
-  const prices = pricesOf(units, { name: "polls", units: { poll: 110e6 } }, 0);
+  const units = { ...NO_WORK, "pass of a source": { ...FREE, requests: 1, "log events": 2 } };
+  const prices = pricesOf(units, { name: "passes", units: { "pass of a source": 110e6 } }, 0);
   // 100 million requests and 200 million lines are not included.
   expect(prices).toMatchObject({ requests: 30, "log events": 120, "rows read": 0, total: 155 });
 });
