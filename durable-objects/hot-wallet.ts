@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Network } from "../src/chain/network.ts";
 import { ProviderError } from "../src/chain/provider/provider.ts";
+import { batchReads } from "../src/db/batch-reads.ts";
 import { type Database, openDb } from "../src/db/client.ts";
 import { newId } from "../src/db/id.ts";
 import { unseal } from "../src/db/sealed.ts";
@@ -14,17 +15,19 @@ import { wakeDispatcher } from "../src/events/outbox.ts";
 import { log } from "../src/log.ts";
 import { createChainTimeReader, resolveChainClock } from "../src/sources/chain-clock.ts";
 import { areSourcesSynced } from "../src/sources/cursor.ts";
-import {
-  findActiveSource,
-  findSourceWithKey,
-  listActiveSourceIds,
-} from "../src/sources/find-source.ts";
+import { findSourceWithKey, listActiveSourceIds } from "../src/sources/find-source.ts";
 import { createWalletProvider } from "../src/sources/provider.ts";
 import { type SourceRow, toProviderKeyEncryptionContext } from "../src/sources/source-row.ts";
 import { wakeSource } from "../src/sources/wake-source.ts";
 import { WALLET_FEATURES } from "../src/wallet-features.ts";
+import {
+  findSourceOfWallet,
+  findSourceWithWallets,
+  type SourceWithWallets,
+} from "../src/wallets/managed/find-source-of-wallet.ts";
 import { listActiveWallets } from "../src/wallets/managed/find-wallet.ts";
 import { openKeys } from "../src/wallets/managed/open-keys.ts";
+import type { WalletRow } from "../src/wallets/managed/tables.ts";
 import { StaleWalletError, WalletRemovedError } from "../src/wallets/queue/errors.ts";
 import { type WalletObject, wakeWallet } from "../src/wallets/queue/wake-wallet.ts";
 import { listPublishedScripts } from "../src/wallets/reference-scripts/store.ts";
@@ -85,27 +88,29 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
 
   async #runOnce({ network, vkey, requestId }: WakeRequest): Promise<number | null> {
     const { env } = this;
-    const database = openDb(env, network, {
-      writes: "idempotent",
-      deadline: Date.now() + RUN_TIMEOUT_MS,
-    });
-    const next = await this.#findNextTask(database, network, vkey);
-    const source = next
-      ? await findActiveSource(openDb(env), next.sourceId)
-      : await this.#findPendingSource(database, network, vkey);
-    if (next && source === null) {
+    const deadline = Date.now() + RUN_TIMEOUT_MS;
+    const database = batchReads(openDb(env, network, { writes: "idempotent", deadline }));
+    const [next, openSourceIds, own, clock] = await Promise.all([
+      this.#findNextTask(database, network, vkey),
+      listOpenSources(database, network, vkey),
+      findSourceOfWallet(openDb(env), network, vkey),
+      resolveChainClock(env, deadline),
+    ]);
+    const found = next
+      ? await this.#findSource(own, next.sourceId)
+      : await this.#findPendingSource(own, openSourceIds);
+    if (next && found === null) {
       await next.endWithoutSource();
       return Date.now();
     }
-    if (source === null) return null;
+    if (found === null) return null;
+    const { source, wallets } = found;
     // The transaction library is loaded here, not at start-up.
     const { runWallet } = await import("../src/wallets/spending/run-wallet.ts");
     const { OutputView } = await import("../src/wallets/spending/context/output-view.ts");
     this.#view ??= new OutputView();
     const providers = await this.#createProviders(source);
-    const clock = await resolveChainClock(env, Date.now() + RUN_TIMEOUT_MS);
     const chainTime = createChainTimeReader(clock, providers.provider);
-    const wallets = await listActiveWallets(openDb(env), [source.id]);
     const context: FeatureContext = {
       database,
       source,
@@ -133,7 +138,7 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
       listPublishedScripts: () => listPublishedScripts(database, source.id),
       onMissingScripts: (outputs) =>
         markSpentScriptWithdrawn(database, providers.provider, source.id, outputs),
-      openKeys: () => this.#openKeys(source, vkey),
+      openKeys: () => this.#openKeys(wallets, vkey),
       onConfirmed: async (sourceIds, tip) => {
         for (const id of sourceIds)
           await wakeSource(env, id, requestId, id === source.id ? tip : null);
@@ -169,15 +174,21 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
     return first ?? null;
   }
 
+  /** @param own - the source that manages the wallet */
+  async #findSource(own: SourceWithWallets | null, id: string): Promise<SourceWithWallets | null> {
+    return own?.source.id === id ? own : findSourceWithWallets(openDb(this.env), id);
+  }
+
   /** A source through which transactions were sent that are not final; any that is left will do. */
   async #findPendingSource(
-    database: Database,
-    network: Network,
-    vkey: string,
-  ): Promise<SourceRow | null> {
-    for (const id of await listOpenSources(database, network, vkey)) {
-      const source = await findSourceWithKey(openDb(this.env), id);
-      if (source !== null) return source;
+    own: SourceWithWallets | null,
+    ids: readonly string[],
+  ): Promise<SourceWithWallets | null> {
+    const core = openDb(this.env);
+    for (const id of ids) {
+      if (own?.source.id === id) return own;
+      const source = await findSourceWithKey(core, id);
+      if (source !== null) return { source, wallets: await listActiveWallets(core, [id]) };
     }
     return null;
   }
@@ -200,8 +211,7 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
     };
   }
 
-  async #openKeys({ id }: SourceRow, vkey: string) {
-    const wallets = await listActiveWallets(openDb(this.env), [id]);
+  async #openKeys(wallets: readonly WalletRow[], vkey: string) {
     const found = wallets.find((one) => one.vkey === vkey);
     if (!found)
       throw new WalletRemovedError(

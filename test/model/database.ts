@@ -99,16 +99,16 @@ export class ModelDatabase {
     for (const { name } of indexes) this.#file.exec(`DROP INDEX ${name}`);
   }
 
-  #batch(statements: readonly Statement[]): never[] {
+  #batch(statements: readonly Statement[]): D1Result[] {
     this.#file.exec("BEGIN");
     try {
-      for (const { sql, params } of statements) this.run(sql, ...params);
+      const results = statements.map(({ sql, params }) => ({ results: this.all(sql, ...params) }));
       this.#file.exec("COMMIT");
+      return results as D1Result[];
     } catch (error) {
       this.#file.exec("ROLLBACK");
       throw new Error(`D1_ERROR: ${error instanceof Error ? error.message : error}`);
     }
-    return [];
   }
 
   #prepare(sql: string): StatementSync {

@@ -5,7 +5,11 @@ import type { WalletPorts, WalletRun } from "../../src/wallets/spending/context/
 import { toJournalEntry } from "../../src/wallets/spending/model/serialize-transaction.ts";
 import { restoreFromJournal } from "../../src/wallets/spending/restore-from-journal.ts";
 import { readOpenTransactions } from "../../src/wallets/spending/store/transactions.ts";
-import { readWallet, type WalletDatabase } from "../../src/wallets/spending/store/wallet.ts";
+import {
+  countStoredTransactions,
+  readWallet,
+  type WalletDatabase,
+} from "../../src/wallets/spending/store/wallet.ts";
 import { transaction } from "../wallets/spending/transactions.ts";
 import { ModelDatabase } from "./database.ts";
 import { newJournal } from "./journal.ts";
@@ -48,12 +52,15 @@ function forgetful() {
     now: () => NOW,
     newId: () => `op${++ids}`,
   } satisfies Partial<WalletPorts>;
-  const run = async (through: WalletDatabase): Promise<WalletRun | number> =>
-    restoreFromJournal({ ...ports, db: through } as unknown as WalletPorts, {
+  const run = async (through: WalletDatabase): Promise<WalletRun | number> => {
+    const before = {
       wallet: await readWallet(db, NETWORK, VKEY),
       openTransactions: await readOpenTransactions(db, NETWORK, VKEY),
       unsettledTransactions: [],
-    });
+    };
+    const stored = await countStoredTransactions(db, NETWORK);
+    return restoreFromJournal({ ...ports, db: through } as unknown as WalletPorts, before, stored);
+  };
   return { run };
 }
 

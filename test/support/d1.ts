@@ -77,6 +77,22 @@ export function failingD1(
   return { d1, calls: () => calls };
 }
 
+/** How long a call takes at least, so that calls which begin together overlap. */
+const SHORT_CALL_MS = 10;
+
+/** A D1 that counts its calls in series: calls that overlap count once. */
+export function serialD1(inner: D1Database): { d1: D1Database; callsInSeries: () => number } {
+  let ended = 0;
+  const d1 = wrapD1(inner, async (_, run) => {
+    const turn = ended + 1;
+    await new Promise((done) => setTimeout(done, SHORT_CALL_MS));
+    const result = await run();
+    ended = Math.max(ended, turn);
+    return result;
+  });
+  return { d1, callsInSeries: () => ended };
+}
+
 /** A D1 that adds up the rows it read. */
 export function countingD1(inner: D1Database): { d1: D1Database; rowsRead: () => number } {
   let rows = 0;

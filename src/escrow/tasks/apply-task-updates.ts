@@ -7,8 +7,9 @@ import type { EscrowRecord, WalletReference } from "../model/escrow-record.ts";
 import { type Intent, isPaused } from "../model/intent.ts";
 import type { TransactionStatus } from "../model/transaction-record.ts";
 import { ChangeSet } from "../store/change-set.ts";
-import { loadRecords } from "../store/load-records.ts";
+import { type LoadedRecords, loadRecords } from "../store/load-records.ts";
 import { writeChanges } from "../store/write-changes.ts";
+import type { ReadRecords } from "./feature-ports.ts";
 import { retryIntent } from "./retry-intent.ts";
 import { parseTaskId } from "./task-id.ts";
 
@@ -38,6 +39,7 @@ interface RecordUpdate {
  *
  * @param wallet - the owner of the transactions. Null: its payment source no longer has it.
  * @param now - epoch milliseconds
+ * @param read - records as new transactions were built for them. Without these all records are read again.
  */
 export async function applyTaskUpdates(
   db: Pick<Database, "all">,
@@ -45,16 +47,15 @@ export async function applyTaskUpdates(
   wallet: WalletReference | null,
   all: readonly TaskUpdate[],
   now: number,
+  read?: ReadRecords,
 ): Promise<Statement[]> {
   const updates = all.filter(({ transaction }) => progressOf(transaction.phase) !== "Landed");
   if (updates.length === 0) return [];
-  const { records, storedTransactions: stored } = await loadRecords(
-    db,
-    updates.map(({ transaction }) => transaction.hash),
-    "SELECT value FROM json_each(?2)",
-    JSON.stringify(updates.map(({ task }) => parseTaskId(task.id).recordId)),
-  );
-  const tipHeight = (await readTip(db, network)) ?? 0;
+  const {
+    records,
+    storedTransactions: stored,
+    tipHeight,
+  } = (read && findReadRecords(read, updates)) ?? (await loadUpdatedRecords(db, network, updates));
   const bySource = Map.groupBy(records, ({ sourceId }) => sourceId);
   return [...bySource].flatMap(([sourceId, found]) => {
     const changes = new ChangeSet(found, now, tipHeight, { stored });
@@ -72,6 +73,44 @@ export async function applyTaskUpdates(
     });
     return isWanted ? writeChanges(changes, { sourceId, network }) : [buildAbortStatement(found)];
   });
+}
+
+interface UpdatedRecords extends LoadedRecords {
+  tipHeight: number;
+}
+
+async function loadUpdatedRecords(
+  db: Pick<Database, "all">,
+  network: Network,
+  updates: readonly TaskUpdate[],
+): Promise<UpdatedRecords> {
+  const [loaded, tip] = await Promise.all([
+    loadRecords(
+      db,
+      updates.map(({ transaction }) => transaction.hash),
+      "SELECT value FROM json_each(?2)",
+      JSON.stringify(updates.map(({ task }) => parseTaskId(task.id).recordId)),
+    ),
+    readTip(db, network),
+  ]);
+  return { ...loaded, tipHeight: tip ?? 0 };
+}
+
+/** The records of new transactions, of which nothing is stored yet; null: some must be read. */
+function findReadRecords(
+  { byId, tipHeight }: ReadRecords,
+  updates: readonly TaskUpdate[],
+): UpdatedRecords | null {
+  const ids = new Set(updates.map(({ task }) => parseTaskId(task.id).recordId));
+  // Copies: what fails is stored again from the same records.
+  const records = [...ids].flatMap((id) => {
+    const record = byId.get(id);
+    return record ? [{ ...record }] : [];
+  });
+  const isKnown =
+    records.length === ids.size &&
+    updates.every(({ transaction }) => transaction.phase === "Stored");
+  return isKnown ? { records, storedTransactions: [], tipHeight } : null;
 }
 
 /** @returns whether the batch may be written */

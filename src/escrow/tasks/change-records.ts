@@ -16,8 +16,15 @@ export interface TaskChange {
   isWalletRemoved?: boolean;
 }
 
+interface LoadedRecordsOfNetwork {
+  network: Network;
+  records: EscrowRecord[];
+  /** Of the chain, as far as it was followed. */
+  tipHeight: number;
+}
+
 /**
- * Changes the intents or wallets of records.
+ * Reads records and changes their intents or wallets.
  *
  * @param decide - null: nothing changes
  * @param now - epoch milliseconds
@@ -31,8 +38,24 @@ export async function changeRecords(
   now: number,
   decide: (record: EscrowRecord) => TaskChange | null,
 ): Promise<{ records: EscrowRecord[]; hasEvents: boolean }> {
-  const records = await loadRecordsById(database, ids);
-  const tipHeight = (await readTip(database, network)) ?? 0;
+  if (ids.length === 0) return { records: [], hasEvents: false };
+  const [records, tip] = await Promise.all([
+    loadRecordsById(database, ids),
+    readTip(database, network),
+  ]);
+  return changeLoadedRecords(database, { network, records, tipHeight: tip ?? 0 }, now, decide);
+}
+
+/**
+ * Changes records as `changeRecords` does, without reading them again. A record whose action changes must be
+ * read again, since only the database knows its new stamps.
+ */
+export async function changeLoadedRecords(
+  database: Pick<Database, "batch">,
+  { network, records, tipHeight }: LoadedRecordsOfNetwork,
+  now: number,
+  decide: (record: EscrowRecord) => TaskChange | null,
+): Promise<{ records: EscrowRecord[]; hasEvents: boolean }> {
   let hasEvents = false;
   for (const [sourceId, found] of Map.groupBy(records, (record) => record.sourceId)) {
     const changes = new ChangeSet(found, now, tipHeight);

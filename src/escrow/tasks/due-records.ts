@@ -124,6 +124,24 @@ export async function findNextDueTime(
   return row?.next ?? null;
 }
 
+/** SQL condition of the purchases that shall be locked, and for which no wallet was chosen yet. */
+const UNASSIGNED_CONDITION = `network = ? AND wallet_vkey IS NULL AND due_at IS NOT NULL AND due_at <= ?
+  AND ${KIND_CONDITIONS.lock}`;
+
+/** The sources with purchases for which no wallet was chosen yet. */
+export async function listUnassignedSources(
+  database: DatabaseReader,
+  network: Network,
+  now: number,
+): Promise<string[]> {
+  const rows = await database.all<{ sourceId: string }>(
+    `SELECT DISTINCT source_id AS sourceId FROM escrow WHERE ${UNASSIGNED_CONDITION}`,
+    network,
+    now,
+  );
+  return rows.map(({ sourceId }) => sourceId);
+}
+
 /** Purchases of a source that shall be locked, and for which no wallet was chosen yet. */
 export async function listUnassignedPurchases(
   database: DatabaseReader,
@@ -132,9 +150,7 @@ export async function listUnassignedPurchases(
   limit: number,
 ): Promise<EscrowRecord[]> {
   const rows = await database.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM escrow
-     WHERE network = ? AND wallet_vkey IS NULL AND due_at IS NOT NULL AND due_at <= ?
-       AND source_id = ? AND ${KIND_CONDITIONS.lock}
+    `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE ${UNASSIGNED_CONDITION} AND source_id = ?
      ORDER BY due_at, id LIMIT ?`,
     network,
     now,

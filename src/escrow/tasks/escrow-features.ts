@@ -27,6 +27,7 @@ export function createEscrowFeatures(context: FeatureContext): WalletFeature[] {
     source,
     wallet: toWalletReference(row),
     drives: selectAutomationMode(source, row),
+    read: { byId: new Map(), tipHeight: 0 },
   };
   const { collectionAddress } = row;
   const steps = createStepFeature({

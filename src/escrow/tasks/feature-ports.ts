@@ -3,8 +3,15 @@ import type { WalletOutput } from "../../chain/transaction/transaction-plan.ts";
 import type { Database } from "../../db/client.ts";
 import type { AutomationMode } from "../../sources/automation-mode.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
-import type { WalletReference } from "../model/escrow-record.ts";
+import type { EscrowRecord, WalletReference } from "../model/escrow-record.ts";
 import type { AutomaticSteps } from "./due-records.ts";
+
+/** Records as a wallet's features last read them. The features share one, since they write records together. */
+export interface ReadRecords {
+  readonly byId: Map<string, EscrowRecord>;
+  /** Of the chain, as far as it was followed then. */
+  tipHeight: number;
+}
 
 /** A wallet as it works for the escrows of a payment source. */
 export interface EscrowPorts {
@@ -22,6 +29,7 @@ export interface EscrowPorts {
   >;
   wallet: WalletReference;
   drives: AutomationMode;
+  read: ReadRecords;
 }
 
 export interface StepPorts extends EscrowPorts {

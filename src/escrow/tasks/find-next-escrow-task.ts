@@ -2,7 +2,7 @@ import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import { findWallet } from "../../wallets/managed/find-wallet.ts";
 import { changeRecords } from "./change-records.ts";
-import { findNextDueRecord, listUnassignedPurchases, type SourceWallet } from "./due-records.ts";
+import { findNextDueRecord, listUnassignedSources, type SourceWallet } from "./due-records.ts";
 
 /** What a wallet has to do for escrows next. */
 export interface NextEscrowTask {
@@ -18,15 +18,15 @@ export async function findNextEscrowTask(
   network: Network,
   vkey: string,
 ): Promise<NextEscrowTask | null> {
-  const [own, buyer] = await Promise.all([
+  const now = Date.now();
+  const [own, unassigned, buyer] = await Promise.all([
     findNextDueRecord(database, network, vkey),
+    listUnassignedSources(database, network, now),
     findWallet(core, network, vkey, "Purchasing"),
   ]);
-  if (!buyer) return own ?? null;
-  const { sourceId } = buyer;
-  const [undealt] = await listUnassignedPurchases(database, { network, sourceId }, Date.now(), 1);
-  if (undealt && !(own && own.dueAt <= Date.now())) return { sourceId, dueAt: Date.now() };
-  return own ?? null;
+  if (own && own.dueAt <= now) return own;
+  const sourceId = unassigned.find((id) => id === buyer?.sourceId);
+  return sourceId === undefined ? (own ?? null) : { sourceId, dueAt: now };
 }
 
 /** Records that are told together. */

@@ -1,11 +1,13 @@
 import { type ProtocolParameters, ProviderError } from "../../chain/provider/provider.ts";
 import { addValue, type Value } from "../../chain/transaction/value.ts";
+import { readTip } from "../../indexer/chain-tip.ts";
 import type { TaskFailure, WalletFeature } from "../../wallets/queue/feature.ts";
 import {
   forEachIsolated,
   type ItemError,
   mapIsolated,
 } from "../../wallets/queue/isolate-failures.ts";
+import { computeDueAt } from "../model/compute-due-at.ts";
 import type { EscrowRecord, WalletReference } from "../model/escrow-record.ts";
 import { StepImpossibleError } from "../model/read-escrow.ts";
 import { buildLockPart, computeLockedFunds } from "../terms/build-lock-part.ts";
@@ -17,7 +19,7 @@ import {
   type WalletAssignment,
   type WalletFunds,
 } from "./assign-wallets.ts";
-import { changeRecords, loadRecordsById } from "./change-records.ts";
+import { changeLoadedRecords, changeRecords, loadRecordsById } from "./change-records.ts";
 import {
   filterAttemptedRecords,
   findNextDueTime,
@@ -48,12 +50,10 @@ const FUNDS_RECHECK_INTERVAL_MS = 30_000;
  * wallet of the source comes first deals those for which none was chosen yet.
  */
 export function createLockFeature(ports: LockPorts): WalletFeature {
-  const { database, source, wallet, drives } = ports;
+  const { database, source, wallet, drives, read } = ports;
   const { network } = source;
   const mine = { network, vkey: wallet.vkey, sourceId: source.id };
-  /** As they were last read. */
-  const records = new Map<string, EscrowRecord>();
-  const { onEvents, ...recordUpdates } = createRecordUpdates(ports, records);
+  const { onEvents, ...recordUpdates } = createRecordUpdates(ports);
 
   return {
     ...recordUpdates,
@@ -63,12 +63,19 @@ export function createLockFeature(ports: LockPorts): WalletFeature {
 
     async listDue(now, limit) {
       if (drives !== "all") return { tasks: [], nextDueAt: null };
-      const { hasEvents, failures } = await assignPurchases(ports, now);
+      const [unassigned, ready, nextDueAt, tip] = await Promise.all([
+        listUnassignedPurchases(database, mine, now, MAX_ASSIGNED_PURCHASES),
+        listDueLocks(database, mine, now, limit),
+        findNextDueTime(database, mine, "lock", now),
+        readTip(database, network),
+      ]);
+      read.tipHeight = tip ?? 0;
+      const { assigned, hasEvents, failures } = await assignPurchases(ports, unassigned, now);
       if (hasEvents) onEvents();
-      const due = await listDueLocks(database, mine, now, limit);
+      const due = [...ready, ...assigned].toSorted(compareByDueTime).slice(0, limit);
       const quietUntil = computeBatchStart(due, limit);
       if (quietUntil > now) return { tasks: [], nextDueAt: quietUntil, failures };
-      for (const record of due) records.set(record.id, record);
+      for (const record of due) read.byId.set(record.id, record);
       return {
         tasks: due.flatMap((record) => {
           const { intent } = record.progress;
@@ -78,13 +85,13 @@ export function createLockFeature(ports: LockPorts): WalletFeature {
           const lastStart = deadline - MIN_LEAD_TIME_MS;
           return [{ id: taskIdOf(record, intent), deadline, lastStart, isAlone }];
         }),
-        nextDueAt: await findNextDueTime(database, mine, "lock", now),
+        nextDueAt,
         failures,
       };
     },
 
     async buildPart({ id }, { parameters }) {
-      const record = records.get(parseTaskId(id).recordId);
+      const record = read.byId.get(parseTaskId(id).recordId);
       if (record === undefined) throw new Error(`purchase ${id} was not read`);
       return buildLockPart(record, wallet, parameters);
     },
@@ -108,34 +115,47 @@ function computeBatchStart(due: readonly EscrowRecord[], limit: number): number 
   return Math.min(Math.max(...asked) + BATCH_DELAY_MS, Math.min(...asked) + MAX_BATCH_DELAY_MS);
 }
 
-/** @returns whether there are events to be sent, and the purchases for which it throws */
+/** In the order of `listDueLocks`. */
+function compareByDueTime(a: EscrowRecord, b: EscrowRecord): number {
+  return (computeDueAt(a) ?? 0) - (computeDueAt(b) ?? 0) || (a.id < b.id ? -1 : 1);
+}
+
+interface Assigned {
+  /** The purchases that this wallet is to lock, as they are stored. */
+  assigned: EscrowRecord[];
+  /** Whether there are events to be sent. */
+  hasEvents: boolean;
+  /** The purchases for which it throws. */
+  failures: TaskFailure[];
+}
+
 async function assignPurchases(
   ports: LockPorts,
+  waiting: readonly EscrowRecord[],
   now: number,
-): Promise<{ hasEvents: boolean; failures: TaskFailure[] }> {
-  const { database, source, buyers } = ports;
+): Promise<Assigned> {
+  const { database, source, buyers, read } = ports;
   const { network } = source;
-  const waiting = await listUnassignedPurchases(
-    database,
-    { network, sourceId: source.id },
-    now,
-    MAX_ASSIGNED_PURCHASES,
-  );
-  if (waiting.length === 0 || buyers.length === 0) return { hasEvents: false, failures: [] };
+  const assigned: EscrowRecord[] = [];
+  if (waiting.length === 0 || buyers.length === 0)
+    return { assigned, hasEvents: false, failures: [] };
   const { assignments: all, errors } = await decideAssignments(ports, waiting);
   const dealt = new Map(all.map((one) => [one.record.id, one]));
   let hasEvents = false;
   const unwritten = await forEachIsolated([...dealt.keys()], async (ids) => {
-    const changed = await changeRecords(database, network, ids, now, (record) => {
+    const records = waiting.filter(({ id }) => ids.includes(id)).map((record) => ({ ...record }));
+    const loaded = { network, records, tipHeight: read.tipHeight };
+    const changed = await changeLoadedRecords(database, loaded, now, (record) => {
       const one = dealt.get(record.id);
       const { progress } = record;
-      if (!one || record.wallet !== null || progress.intent === null) return null;
+      if (!one || progress.intent === null) return null;
       if ("wallet" in one) return { progress, wallet: one.wallet };
       if ("error" in one)
         return { progress: computeProgressAfterFailure(record, ports.wallet, one.error, now) };
       return { progress: delayForFunds(record, one.short, now) };
     });
     hasEvents ||= changed.hasEvents;
+    assigned.push(...records.filter(({ wallet }) => wallet?.vkey === ports.wallet.vkey));
   });
   const others = new Set(
     [...dealt.values()].flatMap((one) => ("wallet" in one ? one.wallet.vkey : [])),
@@ -151,7 +171,7 @@ async function assignPurchases(
     const intent = record?.progress.intent;
     return record && intent ? [{ task: { id: taskIdOf(record, intent) }, error }] : [];
   });
-  return { hasEvents, failures };
+  return { assigned, hasEvents, failures };
 }
 
 /** The provider did not say what the wallets hold. */

@@ -45,28 +45,27 @@ export function createRemovedWalletFeature(
   };
 }
 
-/**
- * How records are told what becomes of their tasks.
- *
- * @param read - records by their ids, as the parts were made of them
- */
-export function createRecordUpdates(
-  { database, source, wallet }: EscrowPorts,
-  read: ReadonlyMap<string, EscrowRecord>,
-): RecordUpdates & { onEvents(): void } {
+/** How records are told what becomes of their tasks. */
+export function createRecordUpdates({
+  database,
+  source,
+  wallet,
+  read,
+}: EscrowPorts): RecordUpdates & { onEvents(): void } {
   const { network } = source;
   let hasWrittenEvents = false;
-  const isTaskCurrent = (task: Task, now: readonly EscrowRecord[]) => {
+  /** The record of a task as it is now; null: it asks for something else than it was read to ask for. */
+  const findCurrentRecord = (task: Task, now: readonly EscrowRecord[]): EscrowRecord | null => {
     const { recordId, intentId: wantId } = parseTaskId(task.id);
     const record = now.find(({ id }) => id === recordId);
-    if (record === undefined) return false;
+    if (record === undefined) return null;
     const { intent, pendingTransaction } = record.progress;
-    return (
+    const isCurrent =
       intent?.id === wantId &&
       pendingTransaction === null &&
       !isPaused(record) &&
-      record.state.utxo === read.get(recordId)?.state.utxo
-    );
+      record.state.utxo === read.byId.get(recordId)?.state.utxo;
+    return isCurrent ? record : null;
   };
   return {
     revision: "escrow.revision",
@@ -76,12 +75,16 @@ export function createRecordUpdates(
         database,
         tasks.map(({ id }) => parseTaskId(id).recordId),
       );
-      return tasks.filter((task) => isTaskCurrent(task, now));
+      return tasks.filter((task) => {
+        const record = findCurrentRecord(task, now);
+        if (record) read.byId.set(record.id, record);
+        return record !== null;
+      });
     },
 
     async onTransaction(updates: readonly TaskUpdate[], now) {
       hasWrittenEvents ||= updates.length > 0;
-      return applyTaskUpdates(database, network, wallet, updates, now);
+      return applyTaskUpdates(database, network, wallet, updates, now, read);
     },
 
     async onFailure(tasks, error, now) {

@@ -3,11 +3,13 @@ import { timeOfSlot } from "../../chain/slots.ts";
 import { outputAt } from "../../chain/transaction/decode-transaction.ts";
 import type { ScriptSource } from "../../chain/transaction/transaction-plan.ts";
 import { newId } from "../../db/id.ts";
+import { readTip } from "../../indexer/chain-tip.ts";
 import { decodeWithFallback } from "../../indexer/decode-provider-transaction.ts";
+import { findEarliestTime } from "../../wallets/queue/backoff.ts";
 import { PriorTransactionPendingError } from "../../wallets/queue/errors.ts";
 import type { BuildContext, Task, WalletFeature } from "../../wallets/queue/feature.ts";
 import { forEachIsolated, mapIsolated } from "../../wallets/queue/isolate-failures.ts";
-import { computeIntentExpiry, findAutomaticStep } from "../model/compute-due-at.ts";
+import { computeDueAt, computeIntentExpiry, findAutomaticStep } from "../model/compute-due-at.ts";
 import type { EscrowRecord, LiveOutput } from "../model/escrow-record.ts";
 import { AUTOMATIC_REQUESTER, type Intent, isPaused } from "../model/intent.ts";
 import { isWorthWithdrawing, NOT_WORTH_WITHDRAWING_NOTE } from "../model/is-worth-withdrawing.ts";
@@ -20,7 +22,7 @@ import {
 import { ruleOf } from "../model/step-rules.ts";
 import { canBeSpentByOthers, isStepPossible, windowOf } from "../model/windows.ts";
 import { buildStepPart } from "../steps/build-step-part.ts";
-import { changeRecords, loadRecordsById } from "./change-records.ts";
+import { changeLoadedRecords, loadRecordsById } from "./change-records.ts";
 import { findNextDueTime, listDueSteps } from "./due-records.ts";
 import type { StepPorts } from "./feature-ports.ts";
 import { createRecordUpdates } from "./record-updates.ts";
@@ -42,12 +44,10 @@ const DEFAULT_DEADLINE_MS = 10 * 60_000;
  * Creates the feature that takes requested and automatic steps of a payment source's locked escrows.
  */
 export function createStepFeature(ports: StepPorts): WalletFeature {
-  const { database, source, wallet, drives } = ports;
+  const { database, source, wallet, drives, read } = ports;
   const { network } = source;
   const mine = { network, vkey: wallet.vkey, sourceId: source.id };
-  /** As they were last read. */
-  const records = new Map<string, EscrowRecord>();
-  const { onEvents, ...recordUpdates } = createRecordUpdates(ports, records);
+  const { onEvents, ...recordUpdates } = createRecordUpdates(ports);
   let script: ScriptSource | null = null;
 
   return {
@@ -62,36 +62,40 @@ export function createStepFeature(ports: StepPorts): WalletFeature {
       // What is due by the chain, and what was put off by the wall clock.
       const latest = Math.max(now, chain);
       const times = { now, latest, urgentBefore: chain + DEFAULT_DEADLINE_MS };
-      const due = await listDueSteps(database, mine, times, MAX_DUE_RECORDS, ports.automaticSteps);
+      const [due, next, tip] = await Promise.all([
+        listDueSteps(database, mine, times, MAX_DUE_RECORDS, ports.automaticSteps),
+        findNextDueTime(database, mine, "step", latest),
+        readTip(database, network),
+      ]);
+      read.tipHeight = tip ?? 0;
       const toReadyTasks = (some: readonly EscrowRecord[]) =>
         mapIsolated(some, (record) => (canBegin(record) ? toTask(record, chain) : null));
       const first = toReadyTasks(due);
       const undecided = first.results.flatMap(({ item, result }) => (result ? [] : [item]));
-      const ids = undecided.map(({ id }) => id);
-      const unwritten = await forEachIsolated(ids, async (some) => {
-        const { hasEvents } = await changeRecords(database, network, some, now, (record) =>
+      const unwritten = await forEachIsolated(undecided, async (some) => {
+        const loaded = { network, records: some.map(copy), tipHeight: read.tipHeight };
+        const { hasEvents } = await changeLoadedRecords(database, loaded, now, (record) =>
           decideChange(record, ports, chain),
         );
         if (hasEvents) onEvents();
       });
+      const ids = undecided.map(({ id }) => id);
       const second = toReadyTasks(await loadRecordsById(database, ids));
       const ready = [...first.results, ...second.results];
-      for (const { item, result } of ready) if (result) records.set(item.id, item);
+      for (const { item, result } of ready) if (result) read.byId.set(item.id, item);
       const tasks = ready.flatMap(({ result }) => result ?? []);
-      const errors = [
-        ...[...first.errors, ...second.errors],
-        ...unwritten.flatMap(({ item, error }) =>
-          undecided.filter(({ id }) => id === item).map((record) => ({ item: record, error })),
-        ),
-      ];
-      const next = await findNextDueTime(database, mine, "step", latest);
+      const errors = [...[...first.errors, ...second.errors], ...unwritten];
+      const later = second.results
+        .map(({ item }) => computeDueAt(item))
+        .filter((at) => at !== null && at > latest);
+      const nextDueAt = findEarliestTime([next, ...later]);
       return {
         tasks: tasks
           .toSorted((a, b) => a.urgency - b.urgency || a.since - b.since)
           .slice(0, limit)
           .map(({ urgency: _, since: __, ...task }) => task),
         // A chain that is ahead gets there as much earlier.
-        nextDueAt: next && next - (latest - now),
+        nextDueAt: nextDueAt && nextDueAt - (latest - now),
         failures: errors.map(({ item, error }) => ({
           task: { id: taskIdOf(item, item.progress.intent ?? NO_INTENT) },
           error,
@@ -100,7 +104,7 @@ export function createStepFeature(ports: StepPorts): WalletFeature {
     },
 
     async buildPart({ id }, context) {
-      const record = records.get(parseTaskId(id).recordId);
+      const record = read.byId.get(parseTaskId(id).recordId);
       const intent = record?.progress.intent;
       if (!record || !intent) throw new Error(`the record of ${id} was not read`);
       script ??= await readContractScript(source.contractAddress, context.provider);
@@ -134,6 +138,9 @@ export function createStepFeature(ports: StepPorts): WalletFeature {
     },
   };
 }
+
+/** A change that fails leaves the record as it was read. */
+const copy = (record: EscrowRecord): EscrowRecord => ({ ...record });
 
 /** Whether what is wanted of a record can be put into a transaction. */
 function canBegin(record: EscrowRecord): boolean {

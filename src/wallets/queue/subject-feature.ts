@@ -119,12 +119,15 @@ export function createSubjectFeature<Row extends Subject, Change>(
     }),
 
     async onTransaction(updates, now) {
-      const found = await port.read(updates.map(({ task }) => subjectIdOf(task.id)));
+      // A subject that has changed since its part was built must not be paid for: its revision aborts the batch.
+      const findBuilt = ({ task, transaction }: TaskUpdate) =>
+        transaction.phase === "Stored" ? rows.get(subjectIdOf(task.id)) : undefined;
+      const others = updates.filter((update) => !findBuilt(update));
+      const ids = others.map(({ task }) => subjectIdOf(task.id));
+      const found = ids.length > 0 ? await port.read(ids) : [];
       const changed = updates.flatMap((update) => {
         const id = subjectIdOf(update.task.id);
-        // A subject that has changed since its part was built must not be paid for: its revision aborts the batch.
-        const built = update.transaction.phase === "Stored" ? rows.get(id) : undefined;
-        const row = built ?? found.find((one) => one.id === id);
+        const row = findBuilt(update) ?? found.find((one) => one.id === id);
         const outcome = row && port.decideAfterUpdate(row, update, now);
         if (!row || !outcome) return [];
         const isFinal = update.transaction.phase === "Final";

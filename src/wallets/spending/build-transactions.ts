@@ -4,7 +4,7 @@ import { truncateMessage } from "../../chain/provider/request.ts";
 import { isPending } from "../model/phases.ts";
 import { findEarliestTime } from "../queue/backoff.ts";
 import { MissingInputError, RetryLaterError } from "../queue/errors.ts";
-import type { Task, TaskFailure, WalletFeature } from "../queue/feature.ts";
+import type { DueTasks, Task, TaskFailure, WalletFeature } from "../queue/feature.ts";
 import { isProviderDown, isTransientError } from "../queue/isolate-failures.ts";
 import { type Blocker, findBlocker, findTaskBlocker } from "./blocker.ts";
 import {
@@ -12,6 +12,7 @@ import {
   buildSignedTransaction,
   type ChainContext,
   readChainContext,
+  type StoredContext,
 } from "./building/build-transaction.ts";
 import { type TransactionMember, toTransientError } from "./building/exclude-bad-members.ts";
 import type { BlockSpace } from "./context/output-view.ts";
@@ -43,24 +44,34 @@ interface BuildOutcome {
   blocker: Blocker;
 }
 
+/** What a run has read of the database. */
+interface StoredWork {
+  /** Of each feature. */
+  due: readonly Required<DueTasks>[];
+  storedContext: StoredContext;
+}
+
 /** Builds, stores and sends transactions until nothing is due, or enough waits for a block. */
 export async function buildTransactions(
   ports: WalletPorts,
   run: WalletRun,
   tip: Block,
+  { due: read, storedContext }: StoredWork,
 ): Promise<BuildOutcome> {
   const began = ports.now();
   const accepted: TransactionEvent[] = [];
   const nexts: (number | null)[] = [];
   let chainContext: ChainContext | null = null;
   let current = run;
+  let unbuilt = read;
   let stored = 0;
   let hold: Blocker;
-  for (const feature of ports.features) {
+  for (const [i, feature] of ports.features.entries()) {
     let conflicts = 0;
-    for (;;) {
+    for (let due = unbuilt[i]; ; due = undefined) {
       const now = ports.now();
-      const { tasks, nextDueAt: next, failures: unread } = await readDueTasks(ports, feature, now);
+      due ??= await readDueTasks(ports, feature, now);
+      const { tasks, nextDueAt: next, failures: unread } = due;
       await reportFailures(ports, feature, unread, now);
       if (await pauseAutomaticTasks(ports, current, feature, tasks, now)) continue;
       // What has begun is judged by the tip, as a node does.
@@ -84,7 +95,7 @@ export async function buildTransactions(
         if (chainContext === null) {
           const before = ports.view.lastOutputs;
           try {
-            chainContext = await readChainContext(hurried, tip);
+            chainContext = await readChainContext(hurried, tip, storedContext);
             if (chainContext.providerOutputs !== before)
               current = await findForeignSpends(
                 hurried,
@@ -145,13 +156,21 @@ export async function buildTransactions(
       conflicts = 0;
       current = storing.run;
       stored++;
-      const verdict = await sendNewTransaction(hurried, current, transaction, cbor);
+      const verdict = await sendNewTransaction(
+        hurried,
+        current,
+        transaction,
+        cbor,
+        storing.storedCounts,
+      );
       // That one was accepted need not be stored before the end: it is looked for all the same.
       if (verdict.some(({ event }) => event !== "Accepted")) {
         ports.view.invalidate();
         ports.view.measurements.clear();
         chainContext = null;
         current = await storeEvents(ports, current, verdict);
+        // What it ends makes tasks due again.
+        unbuilt = [];
         await reportFailures(ports, feature, findMissingInputs(members, verdict), ports.now());
       } else for (const { hash } of verdict) chainContext.acceptedHashes.add(hash);
       accepted.push(...verdict);

@@ -65,10 +65,8 @@ export async function findForeignSpends(
   const now = ports.now();
   const spentElsewhere = selectRecentSpends([...run.wallet.spentElsewhere, ...foreign], now);
   const op = ports.newId(now);
-  const wallet = await commitWallet(ports.db, run.wallet, { spentElsewhere }, [], {
-    op,
-    revisions: [],
-  });
+  const context = { op, revisions: [] };
+  const { wallet } = await commitWallet(ports.db, run.wallet, { spentElsewhere }, [], context);
   for (const { output, txHash } of foreign)
     log("warn", "wallet.spent_elsewhere", { wallet: ports.vkey, output, txHash });
   return { ...run, wallet };

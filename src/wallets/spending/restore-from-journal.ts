@@ -21,21 +21,23 @@ const HALT_CHECK_INTERVAL_MS = 30_000;
  * forgotten transactions have expired and the records have followed the chain. Then each wallet restores its
  * own from the journal.
  *
+ * @param stored - as read with the wallet
  * @returns the wallet, or the time of the next try, epoch milliseconds
  */
 export async function restoreFromJournal(
   ports: WalletPorts,
   run: WalletRun,
+  stored: StoredCounts,
 ): Promise<WalletRun | number> {
   const { db, network, journal } = ports;
   const now = ports.now();
-  const enterJournal = () =>
-    queryJournal<EnterResult>(ports, ({ total, each }, after) =>
+  const enterJournal = (known: StoredCounts | null) =>
+    queryJournal<EnterResult>(ports, known, ({ total, each }, after) =>
       journal.enter(total, now, after, each),
     );
-  let entry = await enterJournal();
+  let entry = await enterJournal(stored);
   // Each portion is stored separately, so an interrupted run keeps its progress.
-  for (let known = run; entry.haltedUntil === null; entry = await enterJournal()) {
+  for (let known = run; entry.haltedUntil === null; entry = await enterJournal(null)) {
     if (entry.forgotten.length === 0) return known;
     known = await restoreEntries(ports, known, entry.forgotten);
   }
@@ -51,15 +53,21 @@ export async function restoreFromJournal(
 /**
  * Asks the journal whether the database, as it was read, has all that was handed over. Another wallet may have
  * stored and handed over more since it was read: then it is read once more, and judged by that.
+ *
+ * @param known - how many transactions are stored, as read just now; null: it is read first
  */
 export async function queryJournal<Answer>(
   { db, network }: Pick<WalletPorts, "db" | "network">,
+  known: StoredCounts | null,
   ask: (stored: StoredCounts, after: HighestCounts | null) => Promise<Answer | StaleReadResult>,
 ): Promise<Answer> {
+  let stored = known;
   for (let after: HighestCounts | null = null; ; ) {
-    const answer = await ask(await countStoredTransactions(db, network), after);
+    stored ??= await countStoredTransactions(db, network);
+    const answer = await ask(stored, after);
     if (!isStaleRead(answer)) return answer;
     after = answer.highest;
+    stored = null;
   }
 }
 

@@ -1,19 +1,20 @@
 import { type Block, ProviderError } from "../../chain/provider/provider.ts";
-import { isOpen, isPending } from "../model/phases.ts";
+import { isActive, isOpen, isPending } from "../model/phases.ts";
 import type { WalletTransaction } from "../model/wallet-transaction.ts";
 import { computeProviderRetryAt, findEarliestTime } from "../queue/backoff.ts";
 import { describeProviderFailure } from "../queue/outcome.ts";
 import { type Blocker, storeBlocker } from "./blocker.ts";
 import { buildTransactions, hasDeadline, POLL_INTERVAL_MS } from "./build-transactions.ts";
+import { readStoredContext } from "./building/build-transaction.ts";
 import { toTransientError } from "./building/exclude-bad-members.ts";
 import type { WalletPorts, WalletRun } from "./context/wallet-ports.ts";
-import { readDueTasks } from "./isolation/read-due-tasks.ts";
+import { readAllDueTasks } from "./isolation/read-due-tasks.ts";
 import { reportFailures } from "./isolation/report-failures.ts";
 import { findReplacedTransactions, pollChain } from "./poll-chain.ts";
 import { restoreFromJournal } from "./restore-from-journal.ts";
 import { resendPendingTransactions } from "./send-transactions.ts";
 import { readUnsettledTransactions } from "./store/transactions.ts";
-import { readWallet } from "./store/wallet.ts";
+import { countStoredTransactions, readWallet } from "./store/wallet.ts";
 import { retryFailedUpdates, storeEvents } from "./store-updates.ts";
 
 /** How often stored transactions are sent again without a look at the chain. */
@@ -48,6 +49,9 @@ async function notifyConfirmed(
 
 const isConfirmed = ({ phase }: WalletTransaction) => phase === "Confirmed";
 
+const listActiveHashes = ({ openTransactions }: WalletRun) =>
+  openTransactions.flatMap(({ hash, phase }) => (isActive(phase) ? [hash] : [])).join();
+
 /**
  * Runs a wallet once. The run polls the chain, resends pending transactions, and builds, stores and sends new
  * ones without waiting for blocks. It may stop at any point, since the next run needs stored data only.
@@ -57,17 +61,21 @@ const isConfirmed = ({ phase }: WalletTransaction) => phase === "Confirmed";
  */
 export async function runWallet(ports: WalletPorts): Promise<number | null> {
   const { db, network, vkey, features } = ports;
-  const wallet = await readWallet(db, network, vkey);
-  const unsettled = await readUnsettledTransactions(db, network, vkey);
-  const open = unsettled.filter(({ phase }) => isOpen(phase));
-  const late = unsettled.filter(({ phase }) => !isOpen(phase));
-  const repeated = await retryFailedUpdates(ports, {
+  // All at once: the database answers reads that begin together in one call.
+  const [wallet, unsettled, storedCounts, firstDue, storedContext] = await Promise.all([
+    readWallet(db, network, vkey),
+    readUnsettledTransactions(db, network, vkey),
+    countStoredTransactions(db, network),
+    readAllDueTasks(ports),
+    readStoredContext(ports),
+  ]);
+  const first: WalletRun = {
     wallet,
-    openTransactions: open,
-    unsettledTransactions: late,
-  });
-  const now = ports.now();
-  const due = await Promise.all(features.map((feature) => readDueTasks(ports, feature, now)));
+    openTransactions: unsettled.filter(({ phase }) => isOpen(phase)),
+    unsettledTransactions: unsettled.filter(({ phase }) => !isOpen(phase)),
+  };
+  const repeated = await retryFailedUpdates(ports, first);
+  const due = repeated.run === first ? firstDue : await readAllDueTasks(ports);
   const hasTasks = due.some(({ tasks, failures }) => tasks.length + failures.length > 0);
   const storeRunBlocker = (hold: Blocker) =>
     storeBlocker(db, repeated.run.wallet, hold, ports.now());
@@ -76,7 +84,7 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
     await storeRunBlocker(later === null ? null : undefined);
     return findEarliestTime([later, repeated.next]);
   }
-  const run = await restoreFromJournal(ports, repeated.run);
+  const run = await restoreFromJournal(ports, repeated.run, storedCounts);
   if (typeof run === "number") {
     await storeRunBlocker({ code: "chain", reason: HALTED_REASON });
     return run;
@@ -119,7 +127,16 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
   await notifyConfirmed(ports, run, looked, tip);
   if (!isTipPolled(ports, tip)) ports.view.lastPoll = { tip: tip.hash, at: ports.now() };
   const sent = await resendPendingTransactions(ports, looked, tip);
-  const { run: built, nextDueAt: next, blocker: hold } = await buildTransactions(ports, sent, tip);
+  // What is due changes when a transaction ends or comes back.
+  const hasChanged = listActiveHashes(sent) !== listActiveHashes(repeated.run);
+  const {
+    run: built,
+    nextDueAt: next,
+    blocker: hold,
+  } = await buildTransactions(ports, sent, tip, {
+    due: hasChanged ? await readAllDueTasks(ports) : due,
+    storedContext,
+  });
   await storeRunBlocker(hold);
   const isUnderWay = built.openTransactions.some(
     ({ phase }) => isPending(phase) || phase === "InBlock",

@@ -5,9 +5,11 @@ import { isInChain, isPending } from "../model/phases.ts";
 import { txHashOf, type WalletTransaction } from "../model/wallet-transaction.ts";
 import type { WalletPorts, WalletRun } from "./context/wallet-ports.ts";
 import type { TransactionEvent } from "./model/apply-events.ts";
+import type { StoredCounts } from "./model/journal.ts";
 import { toJournalEntry } from "./model/serialize-transaction.ts";
 import { queryJournal } from "./restore-from-journal.ts";
 import { readSignedBytes } from "./store/transactions.ts";
+import { countStoredTransactions } from "./store/wallet.ts";
 import { storeEvents } from "./store-updates.ts";
 
 /** A transaction that a node has accepted, and no block has after this, may have left its mempool. */
@@ -24,19 +26,20 @@ export async function resendPendingTransactions(
   tip: Block | null,
 ): Promise<WalletRun> {
   const waiting = run.openTransactions.filter(({ phase }) => isPending(phase));
-  const hashes = new Set(waiting.map(({ hash }) => hash));
+  const waitingHashes = new Set(waiting.map(({ hash }) => hash));
   const dependsOn = ({ inputs }: WalletTransaction, some: ReadonlySet<string>) =>
     inputs.some((input) => some.has(txHashOf(input)));
   const mayBeEvicted = (one: WalletTransaction) =>
     one.phase === "Sent" &&
-    !dependsOn(one, hashes) &&
+    !dependsOn(one, waitingHashes) &&
     ports.now() - one.movedAt >= EVICTION_TIMEOUT_MS;
   const valid = waiting.filter(({ validTo }) => tip === null || tip.slot < validTo);
   if (!valid.some((one) => one.phase !== "Sent" || mayBeEvicted(one))) return run;
-  const bytes = await readSignedBytes(
-    ports.db,
-    valid.map(({ hash }) => hash),
-  );
+  const hashes = valid.map(({ hash }) => hash);
+  const [bytes, stored] = await Promise.all([
+    readSignedBytes(ports.db, hashes),
+    countStoredTransactions(ports.db, ports.network),
+  ]);
   const events: TransactionEvent[] = [];
   /** Those that a node did not have any more, so that it has none of those behind them. */
   const lost = new Set<string>();
@@ -51,7 +54,7 @@ export async function resendPendingTransactions(
       const isDue = isFirst && (one.phase !== "Sent" || mayBeEvicted(one));
       const isWanted = isDue || missed.has(one.hash) || dependsOn(one, lost);
       if (cbor === undefined || !isWanted) continue;
-      const answer = await submitTransaction(ports, one, cbor);
+      const answer = await submitTransaction(ports, one, cbor, stored);
       if (answer === "unknown") return storeEvents(ports, run, events);
       events.push(...toTransactionEvents(one, answer, false));
       if (answer === null && one.phase !== "Stored") lost.add(one.hash);
@@ -77,6 +80,7 @@ function findMissingParents(
 /**
  * Sends a transaction that was stored just now, so that nobody else has its bytes yet.
  *
+ * @param stored - see `queryJournal`
  * @returns what the node says of it
  */
 export async function sendNewTransaction(
@@ -84,8 +88,9 @@ export async function sendNewTransaction(
   { openTransactions: open }: WalletRun,
   transaction: WalletTransaction,
   cbor: Uint8Array,
+  stored: StoredCounts | null,
 ): Promise<TransactionEvent[]> {
-  const answer = await submitTransaction(ports, transaction, cbor);
+  const answer = await submitTransaction(ports, transaction, cbor, stored);
   if (answer === "unknown") return [];
   const makers = new Set(transaction.inputs.map(txHashOf));
   const parents = open.filter(({ hash }) => makers.has(hash));
@@ -103,11 +108,12 @@ async function submitTransaction(
   ports: WalletPorts,
   transaction: WalletTransaction,
   cbor: Uint8Array,
+  stored: StoredCounts | null,
 ): Promise<SubmitResult> {
   const { provider, journal, vkey, requestId } = ports;
   const { hash } = transaction;
   const entry = toJournalEntry(transaction);
-  const isKept = await queryJournal(ports, ({ total, each }, after) =>
+  const isKept = await queryJournal(ports, stored, ({ total, each }, after) =>
     journal.append(entry, total, ports.now(), after, each),
   );
   if (!isKept) return "unknown";

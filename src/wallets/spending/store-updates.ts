@@ -11,9 +11,10 @@ import type { SignedTransaction } from "./building/build-transaction.ts";
 import type { WalletPorts, WalletRun } from "./context/wallet-ports.ts";
 import { collectUpdates, writeUpdates } from "./isolation/write-updates.ts";
 import { applyEvents, collectTaskUpdates, type TransactionEvent } from "./model/apply-events.ts";
+import type { StoredCounts } from "./model/journal.ts";
 import { advanceChainRoot } from "./model/outward-chain.ts";
 import { insertTransaction, updateTransactions } from "./store/transactions.ts";
-import { commitWallet } from "./store/wallet.ts";
+import { commitWallet, selectStoredCounts } from "./store/wallet.ts";
 
 /** Stores transactions again that the database has forgotten, and tells their tasks. */
 export async function restoreTransactions(
@@ -27,7 +28,7 @@ export async function restoreTransactions(
   return writeUpdates(ports, updates, async (statements, keepFailed) => {
     const now = ports.now();
     const found = lost.map(keepFailed);
-    const next = await commitWallet(
+    const { wallet: next } = await commitWallet(
       ports.db,
       wallet,
       {
@@ -59,23 +60,19 @@ export async function storeEvents(
   } = applyEvents(open, events, ports.now());
   if (changed.length === 0) return run;
   const lineRoot = wallet.lineRoot && advanceChainRoot(wallet.lineRoot, transactions);
-  const { moved, all } = await writeUpdates(ports, updates, async (statements, keepFailed) => {
-    const now = ports.now();
-    const all = transactions.map(keepFailed);
-    const written = all.filter((one, i) => one !== transactions[i] || changed.includes(one));
-    const final = deleteFinalTasks(changed.map(keepFailed));
-    const batch = [...updateTransactions(written, now), ...final, ...statements];
-    return {
-      all,
-      moved: await commitWallet(
-        ports.db,
-        wallet,
-        { lineRoot },
-        batch,
-        createWriteContext(ports, now),
-      ),
-    };
-  });
+  const { wallet: moved, all } = await writeUpdates(
+    ports,
+    updates,
+    async (statements, keepFailed) => {
+      const now = ports.now();
+      const all = transactions.map(keepFailed);
+      const written = all.filter((one, i) => one !== transactions[i] || changed.includes(one));
+      const final = deleteFinalTasks(changed.map(keepFailed));
+      const batch = [...updateTransactions(written, now), ...final, ...statements];
+      const context = createWriteContext(ports, now);
+      return { all, ...(await commitWallet(ports.db, wallet, { lineRoot }, batch, context)) };
+    },
+  );
   // What they spent is told by them no more, only by a provider that has followed the chain.
   if (changed.some(({ phase }) => !isOpen(phase))) ports.view.invalidate();
   const before = new Map(open.map((one) => [one.hash, one.phase]));
@@ -90,7 +87,8 @@ export async function storeEvents(
 /**
  * Repeats the record updates that failed, one by one.
  *
- * @returns the wallet after it, and when the next is repeated, epoch milliseconds
+ * @returns the wallet after it, the same if nothing was repeated, and when the next is repeated, epoch
+ *   milliseconds
  */
 export async function retryFailedUpdates(
   ports: WalletPorts,
@@ -108,10 +106,8 @@ export async function retryFailedUpdates(
       [wallet, transaction] = await writeUpdates(ports, updates, async (statements, keepFailed) => {
         const kept = keepFailed(before);
         const batch = [...updateTransactions([kept], now), ...statements];
-        return [
-          await commitWallet(ports.db, wallet, {}, batch, createWriteContext(ports, now)),
-          kept,
-        ];
+        const context = createWriteContext(ports, now);
+        return [(await commitWallet(ports.db, wallet, {}, batch, context)).wallet, kept];
       });
     }
     after.set(transaction.hash, transaction);
@@ -121,8 +117,9 @@ export async function retryFailedUpdates(
   const open = refresh(run.openTransactions);
   const late = refresh(run.unsettledTransactions).filter(hasUnrecordedOutcome);
   const failed = [...open, ...late].flatMap(({ failedUpdates = [] }) => failedUpdates);
+  const isUnchanged = wallet === run.wallet;
   return {
-    run: { wallet, openTransactions: open, unsettledTransactions: late },
+    run: isUnchanged ? run : { wallet, openTransactions: open, unsettledTransactions: late },
     next: findEarliestTime(failed.map(({ tryAt }) => tryAt)),
   };
 }
@@ -133,7 +130,7 @@ const hasUnrecordedOutcome = ({ phase, failedUpdates = [] }: WalletTransaction) 
 
 /** What came of storing a transaction. */
 export type StoreResult =
-  | { is: "stored"; run: WalletRun }
+  | { is: "stored"; run: WalletRun /** See `queryJournal`. */; storedCounts: StoredCounts | null }
   /** Records of its tasks ask for something else by now. */
   | { is: "changed" }
   /** These tasks cannot be written. */
@@ -160,17 +157,18 @@ async function storeNewTransaction(
   const change = { ...place, sequence: transaction.sequence };
   const inserted = insertTransaction(wallet, transaction, cbor, { ...ports, now });
   try {
-    const next = await commitWallet(
+    const { wallet: next, results } = await commitWallet(
       ports.db,
       wallet,
       change,
-      [...inserted, ...statements],
+      [...inserted, ...statements, selectStoredCounts(wallet.network)],
       createWriteContext(ports, now),
     );
     logPhase(ports, transaction);
     return {
       is: "stored",
       run: { wallet: next, openTransactions: [...open, transaction], unsettledTransactions: late },
+      storedCounts: (results.at(-1)?.results[0] ?? null) as StoredCounts | null,
     };
   } catch (error) {
     if (isTransientError(error)) throw error;

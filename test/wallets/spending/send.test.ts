@@ -28,6 +28,7 @@ it.each([
       { openTransactions: open } as unknown as WalletRun,
       one,
       new Uint8Array(),
+      null,
     );
     expect(verdict.map(({ event }) => event)).toEqual(events);
     expect(missed).toEqual([[SCRIPT]]);

@@ -48,42 +48,57 @@ import { computeValidityWindow } from "./validity-window.ts";
  */
 export const MAX_FEE = 5_000_000n;
 
-/** What a run needs to know of the chain to build transactions, read once. */
-export interface ChainContext {
-  keys: WalletKeys;
-  providerOutputs: readonly WalletOutput[];
-  parameters: ProtocolParameters;
-  time: ChainTime;
-  /** Hashes of transactions that a node has accepted since. */
-  acceptedHashes: Set<string>;
+/** What the database knows of outputs of the chain, read once per run. */
+export interface StoredContext {
   /** Scripts that transactions can read instead of holding them, by hash. */
   publishedScripts: ReadonlyMap<string, ScriptSource>;
   /** Names of outputs of which nothing is built. */
   reservedOutputs: ReadonlySet<string>;
 }
 
-export async function readChainContext(ports: WalletPorts, tip: Block): Promise<ChainContext> {
+export async function readStoredContext({
+  features,
+  listPublishedScripts,
+}: Pick<WalletPorts, "features" | "listPublishedScripts">): Promise<StoredContext> {
+  const [publishedScripts, ...reserved] = await Promise.all([
+    listPublishedScripts(),
+    ...features.map((feature) => feature.listReservedOutputs?.() ?? []),
+  ]);
+  return { publishedScripts, reservedOutputs: new Set(reserved.flat()) };
+}
+
+/** What a run needs to know of the chain to build transactions, read once. */
+export interface ChainContext extends StoredContext {
+  keys: WalletKeys;
+  providerOutputs: readonly WalletOutput[];
+  parameters: ProtocolParameters;
+  time: ChainTime;
+  /** Hashes of transactions that a node has accepted since. */
+  acceptedHashes: Set<string>;
+}
+
+export async function readChainContext(
+  ports: WalletPorts,
+  tip: Block,
+  storedContext: StoredContext,
+): Promise<ChainContext> {
   const keys = await ports.openKeys();
-  const [shown, parameters, published, kept] = await Promise.all([
+  const [shown, parameters] = await Promise.all([
     ports.view.read(ports.provider, keys.address, ports.now()),
     ports.view.loadParameters(
       ports.provider,
       computeNextEpochStart(ports.network, tip.slot),
       ports.now(),
     ),
-    ports.listPublishedScripts(),
-    Promise.all(ports.features.map((feature) => feature.listReservedOutputs?.() ?? [])),
   ]);
   const time = computeChainTime(ports.clock, tip.time, ports.now());
-  const reserved = new Set(kept.flat());
   return {
+    ...storedContext,
     keys,
     providerOutputs: shown,
     parameters,
     time,
     acceptedHashes: new Set(),
-    publishedScripts: published,
-    reservedOutputs: reserved,
   };
 }
 

@@ -7,6 +7,12 @@ import type { WalletPorts } from "../context/wallet-ports.ts";
 /** Tasks of a feature that are considered for one transaction, unless it says another number. */
 const MAX_TASKS = 20;
 
+/** What all features have for the next transactions, read together. @throws transient errors */
+export function readAllDueTasks(ports: WalletPorts): Promise<Required<DueTasks>[]> {
+  const now = ports.now();
+  return Promise.all(ports.features.map((feature) => readDueTasks(ports, feature, now)));
+}
+
 /**
  * What a feature has for the next transaction. A feature that throws has nothing for a while, and holds up
  * no other one.

@@ -39,6 +39,7 @@ export async function collectUpdates(
     sharing.map((group) => {
       const names = group.map(({ name }) => name);
       const theirs = updates.filter(({ task }) => names.includes(task.feature));
+      if (theirs.length === 0) return { result: [], errors: [] };
       return isolateFailures(
         theirs,
         async (some) => (await group[0]?.onTransaction(some, now)) ?? [],

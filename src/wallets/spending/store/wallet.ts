@@ -52,17 +52,22 @@ export async function readWallet(
   return { ...row, spentElsewhere: JSON.parse(row.spentElsewhere ?? "[]") };
 }
 
-/** How many transactions the wallets of a network have stored, ever. */
+/** The statement that counts the transactions which the wallets of a network have stored, ever. */
+export function selectStoredCounts(network: Network): Statement {
+  return statement(
+    `SELECT ifnull(sum(sequence), 0) AS total, json_group_object(vkey, sequence) AS each
+     FROM hot_wallet WHERE network = ?`,
+    network,
+  );
+}
+
 export async function countStoredTransactions(
   db: WalletDatabase,
   network: Network,
 ): Promise<StoredCounts> {
-  const [row] = await db.all<{ total: number | null; each: string }>(
-    `SELECT sum(sequence) AS total, json_group_object(vkey, sequence) AS each FROM hot_wallet
-     WHERE network = ?`,
-    network,
-  );
-  return { total: row?.total ?? 0, each: row?.each ?? "{}" };
+  const { sql, params } = selectStoredCounts(network);
+  const [counts = { total: 0, each: "{}" }] = await db.all<StoredCounts>(sql, ...params);
+  return counts;
 }
 
 /**
@@ -70,7 +75,7 @@ export async function countStoredTransactions(
  *
  * @param op - identifies the write, which may be applied although its answer was lost.
  * @param revisions - columns that guard the records of the other statements.
- * @returns the present wallet.
+ * @returns the present wallet, and the results of the statements; none if the answer was lost.
  * @throws StaleWalletError, RecordChangedError.
  */
 export async function commitWallet(
@@ -79,11 +84,11 @@ export async function commitWallet(
   change: Partial<Pick<WalletState, "lineRoot" | "collateral" | "sequence" | "spentElsewhere">>,
   statements: readonly Statement[],
   { op, revisions }: { op: string; revisions: readonly `${string}.${string}`[] },
-): Promise<WalletState> {
+): Promise<{ wallet: WalletState; results: D1Result[] }> {
   const { network, vkey } = wallet;
   const next = { ...wallet, ...change, version: (wallet.version ?? 0) + 1 };
   try {
-    await db.batch([
+    const [, ...results] = await db.batch([
       statement(
         `INSERT INTO hot_wallet (network, vkey, version, last_op, line_root, collateral, sequence,
            spent_elsewhere)
@@ -102,6 +107,7 @@ export async function commitWallet(
       ),
       ...statements,
     ]);
+    return { wallet: next, results };
   } catch (error) {
     if (revisions.some((column) => violates(error, column)))
       throw new RecordChangedError("a record of the wallet was changed meanwhile");
@@ -112,8 +118,8 @@ export async function commitWallet(
       vkey,
     );
     if (row?.lastOp !== op) throw new StaleWalletError("the wallet was moved meanwhile");
+    return { wallet: next, results: [] };
   }
-  return next;
 }
 
 /**
