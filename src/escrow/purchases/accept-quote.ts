@@ -18,11 +18,11 @@ import { mayUseWallet } from "../../http/authenticate.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { AgentProfile } from "../../registry/entries/profile.ts";
+import { loadFreshProfile } from "../../registry/entries/read-entries.ts";
 import type { SellerWallet } from "../../registry/token-holder.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { createProvider } from "../../sources/provider.ts";
 import { type SourceRow, toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
-import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
 import { requirePermittedAddress } from "../../wallets/managed/require-permitted-address.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { fundsOf, type StoredFunds, sumFunds } from "../model/escrow-record.ts";
@@ -32,7 +32,12 @@ import {
   type EscrowTimes,
   readLatestLiveTime,
 } from "../terms/escrow-times.ts";
-import { findAgentProfile, findTokenHolder, listSourcesOfPolicy } from "../terms/find-agent.ts";
+import {
+  findTokenHolder,
+  listSourcesOfPolicy,
+  listWalletsOfPolicy,
+  loadTokenProfile,
+} from "../terms/find-agent.ts";
 import { formatFunds, listOffers, type Price, resolvePrice, selectOffer } from "../terms/offer.ts";
 import { requirePayableAddress } from "../terms/return-address.ts";
 import type { PurchaseBody } from "./schemas.ts";
@@ -67,13 +72,10 @@ export async function acceptQuote(
 ): Promise<AcceptedQuote> {
   const { network, agentIdentifier, supportedPaymentSourceIndex: index } = body;
   const identifier = readIdentifier(body);
-  const payers = await loadPayingSource(
-    database,
-    c.var.caller,
-    network,
-    agentIdentifier,
-    identifier,
-  );
+  const [payers, knownProfile] = await Promise.all([
+    loadPayingSource(database, c.var.caller, network, agentIdentifier, identifier),
+    loadFreshProfile(database, network, agentIdentifier, now),
+  ]);
   const { source } = payers;
   const key = await unseal(
     c.env,
@@ -88,7 +90,7 @@ export async function acceptQuote(
   const holder = await findTokenHolder(provider, source, agentIdentifier);
   if (holder.vkey !== body.sellerVkey)
     throw new ApiError(400, "sellerVkey: another wallet holds the agent's token");
-  const profile = await findAgentProfile(database, provider, source, agentIdentifier, now);
+  const profile = knownProfile ?? (await loadTokenProfile(provider, agentIdentifier));
   const signed = { ...payers, body, identifier, holder, times };
   const signedIndex = index ?? findSignedIndex(profile, signed);
   // Sellers of older versions sign no position: theirs is the first on this ledger.
@@ -308,7 +310,10 @@ async function loadPayingSource(
   agentIdentifier: string,
   { type, contractAddress }: QuotedIdentifier,
 ): Promise<PayingSource> {
-  const all = await listSourcesOfPolicy(database, network, agentIdentifier);
+  const [all, activeWallets] = await Promise.all([
+    listSourcesOfPolicy(database, network, agentIdentifier),
+    listWalletsOfPolicy(database, network, agentIdentifier),
+  ]);
   const sources = all.filter(
     (source) =>
       source.type === type &&
@@ -319,8 +324,7 @@ async function loadPayingSource(
       404,
       `agentIdentifier: no payment source of ${type} has this agent's policy${contractAddress === null ? "" : " and the contract of blockchainIdentifier"}`,
     );
-  const ids = sources.map(({ id }) => id);
-  const buyers = (await listActiveWallets(database, ids)).filter(
+  const buyers = activeWallets.filter(
     ({ id, role }) => role === "Purchasing" && mayUseWallet(scope, id),
   );
   const payers = sources

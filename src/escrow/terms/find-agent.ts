@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull } from "drizzle-orm";
+import { and, asc, eq, inArray, isNull } from "drizzle-orm";
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import type { Provider } from "../../chain/provider/provider.ts";
 import type { Database } from "../../db/client.ts";
@@ -8,6 +8,7 @@ import { loadFreshProfile } from "../../registry/entries/read-entries.ts";
 import { findSellerWallet, type SellerWallet } from "../../registry/token-holder.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
 import { paymentSource } from "../../sources/tables.ts";
+import { managedWallet, type WalletRow } from "../../wallets/managed/tables.ts";
 
 /** What a quote has to know of an agent. */
 interface Agent {
@@ -60,7 +61,14 @@ export async function findAgentProfile(
   now: number,
 ): Promise<AgentProfile> {
   const known = await loadFreshProfile(database, network, agentIdentifier, now);
-  if (known !== null) return known;
+  return known ?? loadTokenProfile(provider, agentIdentifier);
+}
+
+/** The same, as the provider shows the token. @throws ApiError 404; ProviderError */
+export async function loadTokenProfile(
+  provider: Pick<Provider, "assetMetadata">,
+  agentIdentifier: string,
+): Promise<AgentProfile> {
   const asset = await provider.assetMetadata(agentIdentifier);
   const read = readProfile(asset?.onchainMetadata ?? undefined);
   if (!read.ok)
@@ -80,14 +88,32 @@ export function listSourcesOfPolicy(
   return core.orm
     .select()
     .from(paymentSource)
-    .where(
-      and(
-        eq(paymentSource.network, network),
-        eq(paymentSource.policyId, agentIdentifier.slice(0, POLICY_ID_LENGTH)),
-        isNull(paymentSource.deletedAt),
-      ),
-    )
+    .where(policyCondition(network, agentIdentifier))
     .orderBy(asc(paymentSource.createdAt), asc(paymentSource.id));
+}
+
+const policyCondition = (network: Network, agentIdentifier: string) =>
+  and(
+    eq(paymentSource.network, network),
+    eq(paymentSource.policyId, agentIdentifier.slice(0, POLICY_ID_LENGTH)),
+    isNull(paymentSource.deletedAt),
+  );
+
+/** The wallets in use of these sources, in the order in which they were added. */
+export function listWalletsOfPolicy(
+  core: Database,
+  network: Network,
+  agentIdentifier: string,
+): Promise<WalletRow[]> {
+  const sourceIds = core.orm
+    .select({ id: paymentSource.id })
+    .from(paymentSource)
+    .where(policyCondition(network, agentIdentifier));
+  return core.orm
+    .select()
+    .from(managedWallet)
+    .where(and(inArray(managedWallet.sourceId, sourceIds), isNull(managedWallet.deletedAt)))
+    .orderBy(asc(managedWallet.createdAt), asc(managedWallet.id));
 }
 
 /**
