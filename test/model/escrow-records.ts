@@ -265,9 +265,9 @@ export class EscrowRecords {
     const rows = this.#model.all<StoredDocument & { id: string; [column: string]: unknown }>(
       `SELECT id, ${DOC_OR_ROW_SQL}, chain_changed_at AS chainAt, action_changed_at AS actionAt,
          changed_at AS at, sequence,
-         (SELECT count(*) FROM event WHERE record_id = escrow.id AND kind LIKE '%STATUS_CHANGED')
+         (SELECT count(*) FROM event WHERE record_id = page.id AND kind LIKE '%STATUS_CHANGED')
            AS statusEvents,
-         (SELECT count(*) FROM event WHERE record_id = escrow.id AND kind LIKE '%ERROR')
+         (SELECT count(*) FROM event WHERE record_id = page.id AND kind LIKE '%ERROR')
            AS errorEvents
        FROM escrow AS page`,
     );
