@@ -17,6 +17,7 @@ import type { MountedRouter } from "./http/document.ts";
 import { drainBody } from "./http/drain-body.ts";
 import { createErrorResponse } from "./http/errors.ts";
 import { allowAnyOrigin, assignRequestId, setSecurityHeaders } from "./http/headers.ts";
+import { logRequests } from "./http/log-requests.ts";
 import { USES_EXTERNAL_NAMES } from "./http/names/wire-names.ts";
 import { createNotFoundHandler } from "./http/not-found.ts";
 import { createReferenceRoutes } from "./http/reference.ts";
@@ -47,7 +48,7 @@ const ADMIN_API_PREFIX = "/v1";
 export function createApp(): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ strict: false });
 
-  app.use(assignRequestId, drainBody, setSecurityHeaders, allowAnyOrigin);
+  app.use(assignRequestId, logRequests, drainBody, setSecurityHeaders, allowAnyOrigin);
   app.use(async (c, next) => {
     c.set("findCaller", findCaller);
     await next();

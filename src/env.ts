@@ -94,6 +94,8 @@ export interface Env {
   EVENT_RETENTION_DAYS?: string;
   /** Seconds between two checks of an agent that answers as before, decimal text; default 1800. */
   HEALTH_CHECK_INTERVAL_S?: string;
+  /** Which requests that only read are logged: `all`, a share such as `0.01` (default), or `off`. */
+  LOG_POLLS?: string;
   /** DNS over HTTPS (JSON form) used to check user-supplied host names; default Cloudflare's. */
   DNS_OVER_HTTPS_URL?: string;
   /** Base URL of Preprod's default inbox provider, for tokens that name none; none when empty. */
@@ -154,6 +156,16 @@ export function readSyncIntervalMs({ SYNC_EVERY_SECONDS: seconds = "" }: Env): n
  */
 export function readDeadlineWarningMs({ DEADLINE_WARNING_MINUTES: minutes }: Env): number {
   return (Number(minutes) > 0 ? Number(minutes) : 30) * 60_000;
+}
+
+const DEFAULT_POLL_LOG_RATE = 0.01;
+
+/** The share of the requests that only read which is logged, from 0 to 1: a hundredth by default. */
+export function readPollLogRate({ LOG_POLLS: setting = "" }: Pick<Env, "LOG_POLLS">): number {
+  if (setting === "all") return 1;
+  if (setting === "off") return 0;
+  const rate = Number(setting);
+  return setting.trim() !== "" && rate >= 0 && rate <= 1 ? rate : DEFAULT_POLL_LOG_RATE;
 }
 
 /**

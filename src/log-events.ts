@@ -142,6 +142,8 @@ export const LOG_EVENTS = {
     "put the key with the named id back; if it is lost, enter what it encrypted again",
 
   // Requests.
+  "request.answered":
+    "nothing: a write, a failed or slow request, or a share of the others (`LOG_POLLS`). `ms` is how long it took; `apiKey` is the id of the caller's key",
   "request.failed": "a 5xx: `message` and `stack` say why; the caller sees neither",
   "rate_limit.unavailable":
     "the platform's rate limits did not answer; the service allowed the calls",

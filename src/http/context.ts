@@ -52,6 +52,8 @@ export interface AppEnv {
     /** Epoch milliseconds at which the request is answered with 503, whatever is still running. */
     deadline: number;
     findCaller: FindCaller;
+    /** Of the endpoint that answers; left out: the path is none of the API. */
+    operationId?: string;
     /** Set on every endpoint whose access is not `none`. */
     caller: Caller;
     /** The request's body as parsed by its schema; set on every endpoint that declares one. */

@@ -89,9 +89,10 @@ export function serve<
       : c.json(plain as object);
   };
 
-  router.on([endpoint.method.toUpperCase()], [endpoint.path], (c) =>
-    runWithDeadline(c, endpoint.deadlineMs, () => respond(c)),
-  );
+  router.on([endpoint.method.toUpperCase()], [endpoint.path], (c) => {
+    c.set("operationId", endpoint.operationId);
+    return runWithDeadline(c, endpoint.deadlineMs, () => respond(c));
+  });
 }
 
 /**
