@@ -1,23 +1,20 @@
 /**
  * `npm run migrate:remote [-- --env=NAME]`: brings both databases of a deployment to the tables of this
- * checkout. It prints first where the ledger stands, so that there is a way back.
+ * checkout. It prints first where the ledger stands, so that there is a way back. It can be stopped and run
+ * again: it continues where it was.
  */
-import { spawnSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { applyMigrations, readMigrations } from "./apply-migrations.ts";
+import { openWranglerDatabase, runWrangler } from "./wrangler-database.ts";
 
-const wrangler = fileURLToPath(
-  new URL("bin/wrangler.js", import.meta.resolve("wrangler/package.json")),
-);
-const environment = process.argv.slice(2);
+const flags = process.argv.slice(2);
+const environment = flags.length > 0 ? flags : ["--env="];
 
-/** Runs wrangler, which may ask; ends with its code when it fails. */
-function d1(...args: string[]): void {
-  const command = [wrangler, "d1", ...args, ...(environment.length > 0 ? environment : ["--env="])];
-  const { status, error } = spawnSync(process.execPath, command, { stdio: "inherit" });
-  if (error) throw error;
-  if (status !== 0) process.exit(status ?? 1);
+runWrangler(["d1", "time-travel", "info", "DB", ...environment]);
+for (const [binding, folder] of [
+  ["DB", "migrations/"],
+  ["SEARCH_DB", "migrations-search/"],
+] as const) {
+  const database = openWranglerDatabase(binding, ["--remote", ...environment]);
+  const migrations = readMigrations(new URL(`../../${folder}`, import.meta.url));
+  await applyMigrations(database, migrations, (line) => console.log(`${binding}: ${line}`));
 }
-
-d1("time-travel", "info", "DB");
-d1("migrations", "apply", "DB", "--remote");
-d1("migrations", "apply", "SEARCH_DB", "--remote");
