@@ -557,7 +557,8 @@ CREATE TABLE `managed_wallet` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `managed_wallet_vkey` ON `managed_wallet` (`network`,`vkey`) WHERE deleted_at IS NULL;--> statement-breakpoint
-CREATE INDEX `managed_wallet_source` ON `managed_wallet` (`source_id`);--> statement-breakpoint
+CREATE INDEX `managed_wallet_source` ON `managed_wallet` (`source_id`,`role`);--> statement-breakpoint
+CREATE INDEX `managed_wallet_retained` ON `managed_wallet` (`network`) WHERE deleted_at IS NOT NULL AND mnemonic <> '';--> statement-breakpoint
 CREATE TABLE `hot_wallet` (
 	`network` text NOT NULL,
 	`vkey` text NOT NULL,
@@ -573,6 +574,7 @@ CREATE TABLE `hot_wallet` (
 	PRIMARY KEY(`network`, `vkey`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `hot_wallet_blocked` ON `hot_wallet` (`network`,`blocked_since`) WHERE blocked_since IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `wallet_transaction` (
 	`hash` text PRIMARY KEY NOT NULL,
 	`network` text NOT NULL,
@@ -647,6 +649,7 @@ CREATE TABLE `low_balance_rule` (
 	`enabled` integer NOT NULL,
 	`balance` text,
 	`checked_at` integer,
+	`due_at` integer NOT NULL,
 	`version` integer NOT NULL,
 	`created_by_id` text NOT NULL,
 	`created_at` integer NOT NULL,
@@ -657,6 +660,7 @@ CREATE TABLE `low_balance_rule` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `low_balance_rule_unit` ON `low_balance_rule` (`wallet_id`,`unit`);--> statement-breakpoint
+CREATE INDEX `low_balance_rule_due` ON `low_balance_rule` (`due_at`) WHERE enabled = 1;--> statement-breakpoint
 CREATE TABLE `top_up_rule` (
 	`id` text PRIMARY KEY NOT NULL,
 	`wallet_id` text NOT NULL,
@@ -664,6 +668,7 @@ CREATE TABLE `top_up_rule` (
 	`enabled` integer NOT NULL,
 	`balance` text,
 	`checked_at` integer,
+	`due_at` integer NOT NULL,
 	`version` integer NOT NULL,
 	`created_by_id` text NOT NULL,
 	`created_at` integer NOT NULL,
@@ -675,6 +680,7 @@ CREATE TABLE `top_up_rule` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `top_up_rule_unit` ON `top_up_rule` (`wallet_id`,`unit`);--> statement-breakpoint
+CREATE INDEX `top_up_rule_due` ON `top_up_rule` (`due_at`) WHERE enabled = 1;--> statement-breakpoint
 CREATE TABLE `transfer` (
 	`id` text PRIMARY KEY NOT NULL,
 	`network` text NOT NULL,
@@ -702,6 +708,7 @@ CREATE INDEX `transfer_newest` ON `transfer` (`network`,`id`);--> statement-brea
 CREATE INDEX `transfer_wallet` ON `transfer` (`wallet_id`,`id`);--> statement-breakpoint
 CREATE INDEX `transfer_address` ON `transfer` (`wallet_address`,`id`);--> statement-breakpoint
 CREATE INDEX `transfer_top_up` ON `transfer` (`top_up_wallet_id`,`updated_at`) WHERE top_up_wallet_id IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `transfer_top_up_open` ON `transfer` (`top_up_wallet_id`) WHERE top_up_wallet_id IS NOT NULL AND state IN ('Pending', 'Sent');--> statement-breakpoint
 CREATE TABLE `webhook_delivery` (
 	`endpoint_id` text NOT NULL,
 	`event_id` text NOT NULL,
@@ -756,6 +763,7 @@ CREATE TABLE `webhook_endpoint` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `webhook_endpoint_target` ON `webhook_endpoint` (`target_hash`) WHERE deleted_at IS NULL;--> statement-breakpoint
+CREATE INDEX `webhook_endpoint_disabled` ON `webhook_endpoint` (`disabled_at`) WHERE disabled_at IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `webhook_subscription` (
 	`kind` text NOT NULL,
 	`endpoint_id` text NOT NULL,
@@ -852,6 +860,7 @@ CREATE TABLE `x402_balance_rule` (
 	`enabled` integer NOT NULL,
 	`balance` text,
 	`checked_at` integer,
+	`due_at` integer NOT NULL,
 	`version` integer NOT NULL,
 	`created_by_id` text NOT NULL,
 	`created_at` integer NOT NULL,
@@ -862,6 +871,7 @@ CREATE TABLE `x402_balance_rule` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `x402_balance_rule_unit` ON `x402_balance_rule` (`wallet_id`,`unit`);--> statement-breakpoint
+CREATE INDEX `x402_balance_rule_due` ON `x402_balance_rule` (`due_at`) WHERE enabled = 1;--> statement-breakpoint
 CREATE TABLE `x402_budget` (
 	`id` text PRIMARY KEY NOT NULL,
 	`api_key_id` text NOT NULL,

@@ -1,4 +1,6 @@
+import pMap from "p-map";
 import { NETWORKS } from "./chain/network.ts";
+import { MAX_CONCURRENT_JOBS } from "./connections.ts";
 import { openDb } from "./db/client.ts";
 import { newId } from "./db/id.ts";
 import { renderOutdatedDocuments } from "./db/render-outdated.ts";
@@ -19,6 +21,7 @@ import { resolveChainClock } from "./sources/chain-clock.ts";
 import { wakeSourceSync } from "./sources/cursor.ts";
 import { listActiveSourceIds, listRemovedSources } from "./sources/find-source.ts";
 import { withTimeout } from "./timeout.ts";
+import { wakeObjects } from "./wake-objects.ts";
 import { WALLET_FEATURES } from "./wallet-features.ts";
 import { wakeDueWallets } from "./wallets/queue/wake-wallet.ts";
 import { checkLowBalances } from "./wallets/rules/low-balance.ts";
@@ -56,7 +59,17 @@ interface ScheduledJob {
  */
 export async function runSchedule(env: Env): Promise<void> {
   const requestId = newId(Date.now());
-  const wakes: ScheduledJob[] = [
+  await Promise.all([
+    pMap(listConnectingJobs(env, requestId), (job) => runJob(job, requestId), { concurrency: 1 }),
+    pMap(listDatabaseJobs(env, requestId), (job) => runJob(job, requestId), {
+      concurrency: MAX_CONCURRENT_JOBS,
+    }),
+  ]);
+}
+
+/** The jobs that call objects, providers and nodes. They take turns, since each may use four connections. */
+function listConnectingJobs(env: Env, requestId: string): ScheduledJob[] {
+  return [
     { name: "sources.wake", run: () => wakeSourceSyncs(env, requestId) },
     { name: "registry.wake", run: () => wakeRegistry(env, requestId) },
     {
@@ -67,28 +80,7 @@ export async function runSchedule(env: Env): Promise<void> {
         await wakeDueWallets(env, features, requestId);
       },
     },
-    { name: "purchases.return", run: () => returnAllCharges(env) },
-    {
-      name: "wallets.changed",
-      run: () => applyAllWalletChanges(env, Date.now() + RECORD_UPDATE_TIMEOUT_MS),
-    },
-    { name: "wallets.keys", run: () => destroyUnneededKeys(env, Date.now() + JOB_TIMEOUT_MS) },
     { name: "x402.wake", run: () => wakeSettlements(env, requestId, Date.now()) },
-    { name: "service.check", run: () => checkService(env, requestId, Date.now()) },
-    { name: "webhooks.sweep", run: () => sweepDeliveries(env, requestId) },
-    { name: "webhooks.purge", run: () => purgeDeliveries(env, Date.now()) },
-    {
-      name: "secrets.reseal",
-      run: () => resealAll(env, Date.now(), Date.now() + RESEAL_TIMEOUT_MS),
-    },
-    {
-      name: "records.render",
-      run: () =>
-        renderOutdatedDocuments(env, DOCUMENT_TABLES, Date.now(), Date.now() + RENDER_TIMEOUT_MS),
-    },
-  ];
-  // An invocation has six connections: the jobs that call providers and nodes take turns.
-  const questions: ScheduledJob[] = [
     {
       name: "wallets.low_balance",
       run: () =>
@@ -109,24 +101,39 @@ export async function runSchedule(env: Env): Promise<void> {
     },
     { name: "inbox.verify", run: () => verifyDueInboxes(env, requestId) },
   ];
-  await Promise.all([
-    ...wakes.map((job) => runJob(job, requestId)),
-    runSequentially(questions, requestId),
-  ]);
 }
 
-async function runSequentially(jobs: ScheduledJob[], requestId: string): Promise<void> {
-  for (const job of jobs) await runJob(job, requestId);
+/** The jobs that need little but D1, in the order of their urgency. */
+function listDatabaseJobs(env: Env, requestId: string): ScheduledJob[] {
+  return [
+    { name: "webhooks.sweep", run: () => sweepDeliveries(env, requestId) },
+    { name: "service.check", run: () => checkService(env, requestId, Date.now()) },
+    { name: "purchases.return", run: () => returnAllCharges(env) },
+    {
+      name: "wallets.changed",
+      run: () => applyAllWalletChanges(env, Date.now() + RECORD_UPDATE_TIMEOUT_MS),
+    },
+    { name: "wallets.keys", run: () => destroyUnneededKeys(env, Date.now() + JOB_TIMEOUT_MS) },
+    { name: "webhooks.purge", run: () => purgeDeliveries(env, Date.now()) },
+    {
+      name: "secrets.reseal",
+      run: () => resealAll(env, Date.now(), Date.now() + RESEAL_TIMEOUT_MS),
+    },
+    {
+      name: "records.render",
+      run: () =>
+        renderOutdatedDocuments(env, DOCUMENT_TABLES, Date.now(), Date.now() + RENDER_TIMEOUT_MS),
+    },
+  ];
 }
 
 async function wakeSourceSyncs(env: Env, requestId: string): Promise<void> {
-  const sources = await listActiveSourceIds(openDb(env));
-  await Promise.all(
-    sources.map((id) =>
-      wakeSourceSync(env, id, requestId).catch((error: unknown) => {
-        log("error", "schedule.wake_failed", { source: id, requestId, error: String(error) });
-      }),
-    ),
+  await wakeObjects(
+    await listActiveSourceIds(openDb(env)),
+    (id) => wakeSourceSync(env, id, requestId),
+    (source, error) => {
+      log("error", "schedule.wake_failed", { source, requestId, error: String(error) });
+    },
   );
 }
 

@@ -33,8 +33,8 @@ export async function destroyUnneededKeys(env: Pick<Env, "DB">, deadline: number
     destroyMnemonics(ids),
     statement(
       `UPDATE payment_source SET rpc_provider_api_key = ''
-       WHERE deleted_at IS NOT NULL AND rpc_provider_api_key <> '' AND id NOT IN (
-         SELECT source_id FROM managed_wallet WHERE mnemonic <> '')`,
+       WHERE deleted_at IS NOT NULL AND rpc_provider_api_key <> '' AND NOT EXISTS (
+         SELECT 1 FROM managed_wallet WHERE source_id = payment_source.id AND mnemonic <> '')`,
     ),
   ]);
   if (ids.length > 0) log("info", "wallet.keys_destroyed", { wallets: ids });

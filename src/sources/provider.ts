@@ -18,15 +18,19 @@ export type ProviderUse = "deadline" | "sync" | "wallet" | "idle" | { caller: st
  * The provider of a network, with every call leased from the budget that all users of the same
  * base URL and key share. When no calls are left for the use, calls throw a ProviderError with
  * `retryAt`.
+ *
+ * @param signal - ends calls that nobody waits for any more; left out: none does
  */
 export async function createProvider(
   env: BudgetEnv,
   network: Network,
   apiKey: string,
   use: ProviderUse,
+  signal?: AbortSignal,
 ): Promise<Provider> {
   const budget = createLeasedBudget(await findBudgetObject(env, network, apiKey), use);
-  const options = { baseUrl: selectBaseUrl(env, network), projectId: apiKey, budget };
+  const baseUrl = selectBaseUrl(env, network);
+  const options = { baseUrl, projectId: apiKey, budget, ...(signal && { signal }) };
   return createBlockfrostProvider(options, { clock: selectClock(env, network) });
 }
 

@@ -11,6 +11,8 @@ export interface RequesterOptions {
   budget?: CallBudget;
   /** For one call, including its body. Default 8 s. */
   timeoutMs?: number;
+  /** Ends calls and their retries when nobody waits for answers any more. */
+  signal?: AbortSignal;
   fetch?: typeof globalThis.fetch;
   /** Resolves after some milliseconds: the pause before a retry. */
   wait?: (ms: number) => Promise<void>;
@@ -69,7 +71,8 @@ export function createRequester(options: RequesterOptions): Requester {
       const outcome = await callOnce(options, path);
       if (outcome.ok)
         return outcome.text === null ? null : parseResponse(path, outcome.text, shape);
-      if (attempt === MAX_ATTEMPTS || now() - started > RETRY_BUDGET_MS) throw outcome.error;
+      const isOver = now() - started > RETRY_BUDGET_MS || options.signal?.aborted === true;
+      if (attempt === MAX_ATTEMPTS || isOver) throw outcome.error;
       const longest = INITIAL_RETRY_DELAY_MS * 2 ** attempt;
       await wait(longest / 2 + (Math.random() * longest) / 2);
     }
@@ -129,7 +132,8 @@ async function callOnce(
   let response: Response;
   let text: string | null;
   try {
-    [response, text] = await abortAfter(timeoutMs, async (signal) => {
+    [response, text] = await abortAfter(timeoutMs, async (late) => {
+      const signal = options.signal ? AbortSignal.any([late, options.signal]) : late;
       const answer = await fetch(url, { ...init, signal });
       return [answer, await readText(answer)] as const;
     });

@@ -2,6 +2,7 @@ import { NETWORKS, type Network } from "../../chain/network.ts";
 import { type Database, openDb } from "../../db/client.ts";
 import { type Env, getDurableObject } from "../../env.ts";
 import { log } from "../../log.ts";
+import { wakeObjects } from "../../wake-objects.ts";
 
 /** The job of an object of the registry; each job has a separate object. */
 export type RegistryJob =
@@ -15,12 +16,12 @@ export async function wakeRegistry(env: Env, requestId: string): Promise<void> {
       jobsOf(network, await listKnownSources(openDb(env, network), network)),
     ),
   );
-  await Promise.all(
-    jobs.flat().map((job) =>
-      wakeRegistryJob(env, job, requestId).catch((error: unknown) => {
-        log("error", "registry.wake_failed", { job, requestId, error: String(error) });
-      }),
-    ),
+  await wakeObjects(
+    jobs.flat(),
+    (job) => wakeRegistryJob(env, job, requestId),
+    (job, error) => {
+      log("error", "registry.wake_failed", { job, requestId, error: String(error) });
+    },
   );
 }
 

@@ -1,4 +1,4 @@
-import { and, inArray, isNull } from "drizzle-orm";
+import { and, isNull, sql } from "drizzle-orm";
 import pMap from "p-map";
 import { type Provider, ProviderError, type ProviderUtxo } from "../../chain/provider/provider.ts";
 import { MAX_UTXOS } from "../../chain/provider/transactions.ts";
@@ -26,65 +26,106 @@ export interface Holdings {
 
 type QueriedWallet = Pick<WalletRow, "id" | "sourceId" | "address">;
 
-/**
- * Reads the wallets' balances from their sources' providers.
- *
- * @param deadline - time limit, epoch milliseconds.
- * @returns balances by wallet id, without the wallets whose provider did not answer in time. The log has the
- *   reason.
- */
-export function readBalances(
-  env: Env,
-  wallets: QueriedWallet[],
-  deadline: number,
-  use: ProviderUse,
-): Promise<Map<string, Balance>> {
-  return queryWallets(env, wallets, deadline, use, readBalance);
+/** Reads wallets, by their ids. */
+type WalletReader<Answer> = (
+  wallets: readonly QueriedWallet[],
+) => Promise<ReadonlyMap<string, Answer>>;
+
+/** What readers of wallets have in common. */
+interface ReaderOptions {
+  env: Env;
+  /** Epoch milliseconds. */
+  deadline: number;
+  use: ProviderUse;
+  /** For one wallet; a source whose provider takes longer is not asked again. */
+  maxQuestionMs: number;
 }
 
-/** The same, with their outputs. */
+/** Beyond this, a provider counts as hanging. */
+const MAX_QUESTION_MS = 8_000;
+
+/**
+ * Creates a function that reads wallets' balances from their sources' providers. Each wallet is read once,
+ * however often the function is called. A source whose provider fails is not asked again. A provider that has not
+ * answered yet has one connection: the other sources use the rest.
+ *
+ * The function returns the balances read so far by wallet id, without the wallets whose provider did not
+ * answer in time. The log has the reason.
+ *
+ * @param deadline - epoch milliseconds
+ */
+export function createBalanceReader(
+  env: Env,
+  deadline: number,
+  use: ProviderUse,
+): WalletReader<Balance> {
+  return createReader({ env, deadline, use, maxQuestionMs: MAX_QUESTION_MS }, readBalance);
+}
+
+/** Reads the balances of some wallets with their outputs, in the same way. @param deadline - epoch milliseconds */
 export function readHoldings(
   env: Env,
   wallets: QueriedWallet[],
   deadline: number,
   use: ProviderUse,
-): Promise<Map<string, Holdings>> {
-  return queryWallets(env, wallets, deadline, use, async (provider, address) => {
+): Promise<ReadonlyMap<string, Holdings>> {
+  const options = { env, deadline, use, maxQuestionMs: Number.POSITIVE_INFINITY };
+  const read = createReader(options, async (provider, address) => {
     const utxos = await provider.addressUtxos(address);
     const isAll = utxos.length < MAX_UTXOS;
     return { utxos, balance: isAll ? sumUtxos(utxos) : await readBalance(provider, address) };
   });
+  return read(wallets);
 }
 
-async function queryWallets<Answer>(
-  env: Env,
-  wallets: QueriedWallet[],
-  deadline: number,
-  use: ProviderUse,
+function createReader<Answer>(
+  { env, deadline, use, maxQuestionMs }: ReaderOptions,
   ask: (provider: Provider, address: string) => Promise<Answer>,
-): Promise<Map<string, Answer>> {
-  const providers = await createProviders(
-    env,
-    [...new Set(wallets.map((one) => one.sourceId))],
-    use,
-  );
+): WalletReader<Answer> {
   const answers = new Map<string, Answer>();
+  const readIds = new Set<string>();
+  const sources = new Map<string, SourceAccess>();
+
   const read = async ({ id, sourceId, address }: QueriedWallet) => {
-    const provider = providers.get(sourceId);
-    const ms = deadline - Date.now();
-    if (!provider || ms <= 0) return;
+    const source = sources.get(sourceId);
+    const ms = Math.min(maxQuestionMs, deadline - Date.now());
+    if (!source?.provider || ms <= 0) return;
+    readIds.add(id);
     try {
-      answers.set(id, await withTimeout(ms, ask(provider, address), throwTimeout));
+      answers.set(id, await withTimeout(ms, ask(source.provider, address), throwTimeout));
+      source.hasAnswered = true;
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       log("warn", "balance.unavailable", { wallet: id, error: error.message });
-      // The provider is backing us off: its other wallets would only get the same error.
-      if (error.retryAt !== null) providers.delete(sourceId);
+      source.hasAnswered = !isProviderFailing(error);
+      if (source.hasAnswered) return;
+      // Its other wallets would only get the same error, or hang as well.
+      source.provider = null;
+      source.stop.abort();
     }
   };
-  const distinct = new Map(wallets.map((wallet) => [wallet.id, wallet]));
-  await pMap(distinct.values(), read, { concurrency: MAX_CONCURRENT_FETCHES });
-  return answers;
+
+  return async (wallets) => {
+    const unknown = wallets.map(({ sourceId }) => sourceId).filter((id) => !sources.has(id));
+    if (unknown.length > 0)
+      for (const [id, access] of await openSources(env, unknown, use)) sources.set(id, access);
+    const distinct = new Map(wallets.map((wallet) => [wallet.id, wallet]));
+    const open = [...distinct.values()].filter(({ id }) => !readIds.has(id));
+    const first = new Map(
+      open
+        .filter(({ sourceId }) => sources.get(sourceId)?.hasAnswered === false)
+        .map((wallet) => [wallet.sourceId, wallet]),
+    );
+    await pMap(first.values(), read, { concurrency: MAX_CONCURRENT_FETCHES });
+    const others = open.filter(({ id }) => !readIds.has(id));
+    await pMap(others, read, { concurrency: MAX_CONCURRENT_FETCHES });
+    return answers;
+  };
+}
+
+/** Whether an error says that the provider refuses calls or does not work, whatever it is asked. */
+function isProviderFailing({ status, retryAt }: ProviderError): boolean {
+  return retryAt !== null || status === null || status >= 500;
 }
 
 function throwTimeout(): never {
@@ -109,22 +150,41 @@ function sumAmounts(amounts: readonly { unit: string; quantity: string }[]): Bal
   return balance;
 }
 
-/**
- * A client per source, with the source's own key. Sources that were removed, or whose key does not
- * open, have none.
- */
-async function createProviders(
+/** How a source's provider is asked. */
+interface SourceAccess {
+  /** Null: the source was removed, its key does not open, or the provider fails. */
+  provider: Provider | null;
+  hasAnswered: boolean;
+  /** Ends the calls of the provider. */
+  stop: AbortController;
+}
+
+/** A client per source, with the source's own key. */
+async function openSources(
   env: Env,
   sourceIds: string[],
   use: ProviderUse,
-): Promise<Map<string, Provider>> {
+): Promise<Map<string, SourceAccess>> {
+  const access = new Map(sourceIds.map((id) => [id, createAccess()]));
+  const ids = JSON.stringify(sourceIds);
   const sources = await openDb(env)
     .orm.select()
     .from(paymentSource)
-    .where(and(inArray(paymentSource.id, sourceIds), isNull(paymentSource.deletedAt)));
-  const providers = sources.map(async ({ id, network, rpcProviderApiKey }) => {
+    .where(
+      and(
+        sql`${paymentSource.id} IN (SELECT value FROM json_each(${ids}))`,
+        isNull(paymentSource.deletedAt),
+      ),
+    );
+  for (const { id, network, rpcProviderApiKey } of sources) {
     const apiKey = await unsealOrEmpty(env, toProviderKeyEncryptionContext(id), rpcProviderApiKey);
-    return apiKey === "" ? [] : [[id, await createProvider(env, network, apiKey, use)] as const];
-  });
-  return new Map((await Promise.all(providers)).flat());
+    const source = access.get(id);
+    if (!source || apiKey === "") continue;
+    source.provider = await createProvider(env, network, apiKey, use, source.stop.signal);
+  }
+  return access;
+}
+
+function createAccess(): SourceAccess {
+  return { provider: null, hasAnswered: false, stop: new AbortController() };
 }

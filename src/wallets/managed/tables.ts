@@ -30,7 +30,11 @@ export const managedWallet = sqliteTable(
   },
   (table) => [
     uniqueIndex("managed_wallet_vkey").on(table.network, table.vkey).where(sql`deleted_at IS NULL`),
-    index("managed_wallet_source").on(table.sourceId),
+    index("managed_wallet_source").on(table.sourceId, table.role),
+    // What the cron looks for: removed wallets whose keys may still be needed.
+    index("managed_wallet_retained")
+      .on(table.network)
+      .where(sql`deleted_at IS NOT NULL AND mnemonic <> ''`),
   ],
 );
 

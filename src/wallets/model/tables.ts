@@ -32,7 +32,12 @@ export const hotWallet = sqliteTable(
     /** Since when, epoch milliseconds. */
     blockedSince: integer("blocked_since"),
   },
-  (table) => [primaryKey({ columns: [table.network, table.vkey] })],
+  (table) => [
+    primaryKey({ columns: [table.network, table.vkey] }),
+    index("hot_wallet_blocked")
+      .on(table.network, table.blockedSince)
+      .where(sql`blocked_since IS NOT NULL`),
+  ],
 );
 
 /** The transactions of managed wallets, from the moment they are stored. Ledger. */

@@ -2,6 +2,7 @@ import type { Network } from "../../chain/network.ts";
 import { type Database, openDb } from "../../db/client.ts";
 import { type Env, getDurableObject } from "../../env.ts";
 import { log } from "../../log.ts";
+import { wakeObjects } from "../../wake-objects.ts";
 import { createDueWalletFinder, type DueWalletFinder } from "./due-wallets.ts";
 
 type WalletEnv = Pick<Env, "HOT_WALLET">;
@@ -27,8 +28,12 @@ export async function wakeWallet(
     const object = getDurableObject<WalletObject>(env.HOT_WALLET, `${network}:${vkey}`);
     await object.wake(network, vkey, requestId);
   } catch (error) {
-    log("warn", "wallet.wake_failed", { wallet: vkey, requestId, error: String(error) });
+    logFailedWake(vkey, requestId, error);
   }
+}
+
+function logFailedWake(vkey: string, requestId: string, error: unknown): void {
+  log("warn", "wallet.wake_failed", { wallet: vkey, requestId, error: String(error) });
 }
 
 /** Those with a transaction that has to be looked at. */
@@ -53,7 +58,9 @@ export async function wakeWalletsOfFeatures(
   const now = Date.now();
   const due = await Promise.all(features.map((walletsOf) => walletsOf(database, now)));
   const wallets = new Map(due.flat().map((one) => [`${one.network}:${one.vkey}`, one]));
-  await Promise.all(
-    [...wallets.values()].map(({ network, vkey }) => wakeWallet(env, network, vkey, requestId)),
+  await wakeObjects(
+    wallets.values(),
+    ({ network, vkey }) => wakeWallet(env, network, vkey, requestId),
+    ({ vkey }, error) => logFailedWake(vkey, requestId, error),
   );
 }

@@ -2,11 +2,13 @@ import { desc, sql } from "drizzle-orm";
 import { type Database, openDb } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { toIsoTime } from "../../http/envelope.ts";
-import { readBalances } from "../managed/read-balances.ts";
+import { createBalanceReader } from "../managed/read-balances.ts";
 import { managedWallet, type WalletRow } from "../managed/tables.ts";
 import {
   type BalanceReporter,
   findDueRules,
+  postponeRules,
+  splitIntoPortions,
   WRITE_TIMEOUT_MS,
   writeBalances,
 } from "./check-rules.ts";
@@ -65,6 +67,7 @@ export async function readRulesByWallet(
 const BALANCE_REPORTER: BalanceReporter<WalletRow> = {
   rules: lowBalanceRule,
   countsChanges: false,
+  intervalMs: CHECK_INTERVAL_MS,
   toEvent: (rule, wallet, balance) => ({
     kind: "WALLET_LOW_BALANCE",
     network: wallet.network,
@@ -107,14 +110,18 @@ export async function checkLowBalances(
     lowBalanceRule,
     managedWallet,
     managedWallet.sourceId,
-    sql`ifnull(${lowBalanceRule.checkedAt}, 0) <= ${now - CHECK_INTERVAL_MS}`,
+    now,
   );
-  if (due.length === 0) return;
-  const wallets = due.map(({ wallet }) => wallet);
-  const balances = await readBalances(env, wallets, deadline, "wallet");
-  const found = due.flatMap((one) => {
-    const balance = balances.get(one.wallet.id);
-    return balance ? [{ ...one, balance: balance.get(one.rule.unit) ?? 0n }] : [];
-  });
-  await writeBalances(env, database, BALANCE_REPORTER, found, { requestId, now });
+  const readBalances = createBalanceReader(env, deadline, "wallet");
+  for (const portion of splitIntoPortions(due)) {
+    if (Date.now() >= deadline) return;
+    const balances = await readBalances(portion.map(({ wallet }) => wallet));
+    const found = portion.flatMap((one) => {
+      const balance = balances.get(one.wallet.id);
+      return balance ? [{ ...one, balance: balance.get(one.rule.unit) ?? 0n }] : [];
+    });
+    const unread = portion.filter(({ wallet }) => !balances.has(wallet.id));
+    await writeBalances(env, database, BALANCE_REPORTER, found, { requestId, now });
+    await postponeRules(database, lowBalanceRule, unread, now);
+  }
 }

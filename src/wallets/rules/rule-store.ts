@@ -30,6 +30,7 @@ export function createRuleRow(
     enabled,
     balance: null,
     checkedAt: null,
+    dueAt: 0,
     version: 0,
     createdById: c.var.caller.id,
     createdAt: now,
@@ -141,6 +142,7 @@ export function createRuleStore<
         ...kind.toChanges(body, row),
         balance: null,
         checkedAt: null,
+        dueAt: 0,
         updatedAt: now,
         version: sql`iif(${isCurrent}, ${table.version} + 1, NULL)`,
       };

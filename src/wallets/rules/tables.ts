@@ -1,4 +1,6 @@
+import { sql } from "drizzle-orm";
 import {
+  index,
   integer,
   type SQLiteColumnBuilderBase,
   sqliteTable,
@@ -15,6 +17,8 @@ const createRuleColumns = () => ({
   /** At the last check; null before it. */
   balance: text("balance"),
   checkedAt: integer("checked_at"),
+  /** When the next check is due, epoch milliseconds; 0: at once. */
+  dueAt: integer("due_at").notNull(),
   version: integer("version").notNull(),
   createdById: text("created_by_id").notNull(),
   createdAt: integer("created_at").notNull(),
@@ -34,6 +38,7 @@ function createRuleTable<
 >(name: Name, columns: Columns) {
   return sqliteTable(name, { ...createRuleColumns(), ...columns }, (table) => [
     uniqueIndex(`${name}_unit`).on(table.walletId, table.unit),
+    index(`${name}_due`).on(table.dueAt).where(sql`enabled = 1`),
   ]);
 }
 

@@ -1,24 +1,29 @@
-import { and, eq, gt, inArray, or, sql } from "drizzle-orm";
-import { type Database, openDb } from "../../db/client.ts";
+import { and, asc, eq, getTableColumns, gt, isNull, type SQL, sql } from "drizzle-orm";
+import pMap from "p-map";
+import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
+import { type Database, openDb, statement } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { toIsoTime } from "../../http/envelope.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
-import { findActiveSource } from "../../sources/find-source.ts";
-import { listActiveWallets, type ManagedWallet } from "../managed/find-wallet.ts";
-import { type Balance, readBalances } from "../managed/read-balances.ts";
+import { paymentSource } from "../../sources/tables.ts";
+import type { ManagedWallet } from "../managed/find-wallet.ts";
+import { type Balance, createBalanceReader } from "../managed/read-balances.ts";
 import { managedWallet } from "../managed/tables.ts";
 import { describeError } from "../queue/errors.ts";
-import { forEachIsolated, toTaskError } from "../queue/isolate-failures.ts";
+import { mapIsolated, toTaskError } from "../queue/isolate-failures.ts";
 import { wakeWallet } from "../queue/wake-wallet.ts";
 import {
   type DueRule,
   findDueRules,
+  postponeRules,
+  type RuleOutcome,
+  splitIntoPortions,
   WRITE_TIMEOUT_MS,
-  writeRuleOutcome,
+  writeRuleOutcomes,
 } from "../rules/check-rules.ts";
 import { type TopUpRuleRow, topUpRule } from "../rules/tables.ts";
 import { createTransfer, insertTransfer } from "../transfers/store.ts";
-import { type TransferRow, transfer } from "../transfers/tables.ts";
+import { OPEN_TOP_UP_CONDITION, type TransferRow, transfer } from "../transfers/tables.ts";
 import { boundsOf, DAY_MS, decideTopUp, type PastTopUp, type TopUpDecision } from "./decide.ts";
 
 /** Rules are checked once in each window, together, so that wallets share a transaction. */
@@ -28,6 +33,8 @@ type DueTopUp = DueRule<TopUpRuleRow, ManagedWallet>;
 
 /** What a check found: a top-up to make, or why there is none although the balance is low. */
 interface TopUpOutcome {
+  /** Minor units. */
+  held: bigint;
   send: { amount: bigint; from: ManagedWallet } | null;
   waitsFor: string | null;
 }
@@ -49,39 +56,101 @@ export async function checkTopUps(
     writes: "idempotent",
     deadline: deadline + WRITE_TIMEOUT_MS,
   });
-  const due = await findDueRules(
-    database,
-    topUpRule,
-    managedWallet,
-    managedWallet.sourceId,
-    sql`ifnull(${topUpRule.checkedAt}, 0) < ${now - (now % CHECK_WINDOW_MS)}`,
-  );
+  const due = await findDueRules(database, topUpRule, managedWallet, managedWallet.sourceId, now);
   if (due.length === 0) return;
-  const wallets = due.map(({ wallet }) => wallet);
-  const funds = await readFunds(env, database, wallets, deadline);
-  const balances = await readBalances(env, wallets, deadline, "wallet");
-  const past = await readPastTopUps(database, wallets, now - DAY_MS);
+  const payers = await listPayers(database, due);
+  const readBalances = createBalanceReader(env, deadline, "wallet");
+  const balances = await readBalances(payers);
+  const funds = payers.map((wallet) => ({
+    wallet,
+    remainingBalance: balances.get(wallet.id) ?? null,
+  }));
+  const paying = new Map<string, ManagedWallet>();
+  for (const portion of splitIntoPortions(due)) {
+    if (Date.now() >= deadline) break;
+    for (const from of await checkPortion(portion)) paying.set(from.id, from);
+  }
+  const wake = ({ network, vkey }: ManagedWallet) => wakeWallet(env, network, vkey, requestId);
+  await pMap(paying.values(), wake, { concurrency: MAX_CONCURRENT_FETCHES });
 
-  const payers = new Map<string, ManagedWallet>();
-  const check = async (one: DueTopUp): Promise<void> => {
-    const balance = balances.get(one.wallet.id);
-    if (balance === undefined) return;
-    const held = balance.get(one.rule.unit) ?? 0n;
-    const outcome = decideOutcome(one, held, past, funds, now);
-    if (outcome === null) return;
-    const { send, waitsFor } = outcome;
-    const changes = { balance: held.toString(), checkedAt: now, waitsFor };
-    const transfers = send ? insertTransfer(database, toTransferRow(one, send, now)) : [];
-    const isWritten = await writeRuleOutcome(database, topUpRule, one.rule, changes, transfers);
-    if (isWritten && send) payers.set(send.from.id, send.from);
-  };
-  for (const one of due)
-    for (const { error } of await forEachIsolated([one], () => check(one)))
-      await writeFailure(database, one, error, { requestId, now });
-  for (const { network, vkey } of payers.values()) await wakeWallet(env, network, vkey, requestId);
+  /** @returns the Funding wallets that pay for top-ups */
+  async function checkPortion(portion: readonly DueTopUp[]): Promise<ManagedWallet[]> {
+    const wallets = portion.map(({ wallet }) => wallet);
+    const balances = await readBalances(wallets);
+    const past = await readPastTopUps(database, wallets, now - DAY_MS);
+    const decide = (one: DueTopUp) => {
+      const balance = balances.get(one.wallet.id);
+      return balance
+        ? decideOutcome(one, balance.get(one.rule.unit) ?? 0n, past, funds, now)
+        : null;
+    };
+    const { results, errors } = mapIsolated(portion, decide);
+    const outcomes = results.flatMap(({ item, result }) =>
+      result ? [toRuleOutcome(database, item, result, now)] : [],
+    );
+    const sending = outcomes.filter(({ from }) => from !== null);
+    const { writtenOutcomes, errors: refused } = await writeRuleOutcomes(
+      database,
+      topUpRule,
+      sending,
+    );
+    const waiting = outcomes.filter(({ from }) => from === null);
+    await writeWaiting(database, waiting);
+    const unread = results.filter(({ result }) => result === null).map(({ item }) => item);
+    await postponeRules(database, topUpRule, unread, now);
+    for (const { item, error } of errors) await writeFailure(database, item, error, requestId, now);
+    for (const { item, error } of refused)
+      await writeFailure(database, item.due, error, requestId, now);
+    return writtenOutcomes.flatMap(({ from }) => from ?? []);
+  }
 }
 
-/** Null: it is not known. */
+/** The beginning of the next window, epoch milliseconds as `now`. */
+function computeNextWindow(now: number): number {
+  return now - (now % CHECK_WINDOW_MS) + CHECK_WINDOW_MS;
+}
+
+/** What is written of a rule that was checked. */
+interface TopUpRuleOutcome extends RuleOutcome<typeof topUpRule> {
+  due: DueTopUp;
+  /** The Funding wallet that pays; null: none does. */
+  from: ManagedWallet | null;
+}
+
+function toRuleOutcome(
+  database: Database,
+  due: DueTopUp,
+  { held, send, waitsFor }: TopUpOutcome,
+  now: number,
+): TopUpRuleOutcome {
+  const dueAt = computeNextWindow(now);
+  return {
+    due,
+    rule: due.rule,
+    changes: { balance: held.toString(), checkedAt: now, dueAt, waitsFor },
+    others: send ? insertTransfer(database, toTransferRow(due, send, now)) : [],
+    from: send?.from ?? null,
+  };
+}
+
+/** Writes the outcomes of rules that send nothing, in one statement. A rule that has changed since stays. */
+async function writeWaiting(
+  database: Database,
+  waiting: readonly TopUpRuleOutcome[],
+): Promise<void> {
+  const rows = waiting.map(({ rule: { id, version }, changes }) => ({ id, version, ...changes }));
+  if (rows.length === 0) return;
+  await database.batch([
+    statement(
+      `UPDATE top_up_rule SET balance = value->>'balance', checked_at = value->>'checkedAt',
+         due_at = value->>'dueAt', waits_for = value->>'waitsFor'
+       FROM json_each(?) WHERE top_up_rule.id = value->>'id' AND version = value->>'version'`,
+      JSON.stringify(rows),
+    ),
+  ]);
+}
+
+/** Null: nobody knows. */
 function decideOutcome(
   { rule, wallet }: DueTopUp,
   held: bigint,
@@ -91,9 +160,10 @@ function decideOutcome(
 ): TopUpOutcome | null {
   const own = past.filter(({ walletId, unit }) => walletId === wallet.id && unit === rule.unit);
   const decision = decideTopUp(boundsOf(rule), held, own, now);
-  if (!("send" in decision)) return { send: null, waitsFor: describeWait(decision) };
+  if (!("send" in decision)) return { held, send: null, waitsFor: describeWait(decision) };
   const ofSource = funds.filter((fund) => fund.wallet.sourceId === wallet.sourceId);
-  return takeFunds(ofSource, rule.unit, decision.send);
+  const outcome = takeFunds(ofSource, rule.unit, decision.send);
+  return outcome && { held, ...outcome };
 }
 
 /** For people. */
@@ -116,11 +186,13 @@ async function writeFailure(
   database: Database,
   { rule, wallet }: DueTopUp,
   error: unknown,
-  { requestId, now }: { requestId: string; now: number },
+  requestId: string,
+  now: number,
 ): Promise<void> {
   const place = { wallet: wallet.id, requestId, feature: "top-up", tasks: [rule.id] };
   const waitsFor = describeError(toTaskError(error, place));
-  const failure = database.orm.update(topUpRule).set({ checkedAt: now, waitsFor });
+  const changes = { checkedAt: now, dueAt: computeNextWindow(now), waitsFor };
+  const failure = database.orm.update(topUpRule).set(changes);
   await database.batch([failure.where(eq(topUpRule.id, rule.id)).toSQL()]);
 }
 
@@ -152,23 +224,25 @@ interface FundingBalance {
   remainingBalance: Balance | null;
 }
 
-/** Reads the Funding wallets of the payment sources of some wallets. */
-async function readFunds(
-  env: Env,
-  database: Database,
-  wallets: readonly ManagedWallet[],
-  deadline: number,
-): Promise<FundingBalance[]> {
-  const sourceIds = [...new Set(wallets.map(({ sourceId }) => sourceId))];
-  const sources = await Promise.all(sourceIds.map((id) => findActiveSource(database, id)));
-  const payers = (await listActiveWallets(database, sourceIds)).filter((wallet) => {
-    const source = sources.find((one) => one?.id === wallet.sourceId);
-    return (
-      wallet.role === "Funding" && source && selectAutomationMode(source, wallet) !== "nothing"
-    );
-  });
-  const balances = await readBalances(env, payers, deadline, "wallet");
-  return payers.map((wallet) => ({ wallet, remainingBalance: balances.get(wallet.id) ?? null }));
+/** Lists the Funding wallets that may pay for some rules: those of their sources that may be driven. */
+async function listPayers(database: Database, due: readonly DueTopUp[]): Promise<ManagedWallet[]> {
+  const sourceIds = JSON.stringify([...new Set(due.map(({ wallet }) => wallet.sourceId))]);
+  const rows = await database.orm
+    .select({ wallet: getTableColumns(managedWallet), source: getTableColumns(paymentSource) })
+    .from(paymentSource)
+    .innerJoin(managedWallet, eq(managedWallet.sourceId, paymentSource.id))
+    .where(
+      and(
+        sql`${paymentSource.id} IN (SELECT value FROM json_each(${sourceIds}))`,
+        isNull(paymentSource.deletedAt),
+        eq(managedWallet.role, "Funding"),
+        isNull(managedWallet.deletedAt),
+      ),
+    )
+    .orderBy(asc(managedWallet.createdAt), asc(managedWallet.id));
+  return rows.flatMap(({ source, wallet }) =>
+    selectAutomationMode(source, wallet) === "nothing" ? [] : [wallet],
+  );
 }
 
 /**
@@ -182,7 +256,7 @@ function takeFunds(
   funds: readonly FundingBalance[],
   unit: string,
   amount: bigint,
-): TopUpOutcome | null {
+): Omit<TopUpOutcome, "held"> | null {
   const wait = (waitsFor: string) => ({ send: null, waitsFor });
   if (funds.length === 0)
     return wait("a Funding wallet: the payment source has none that may be driven");
@@ -213,24 +287,25 @@ async function readPastTopUps(
   since: number,
 ): Promise<PastTransfer[]> {
   const walletIds = JSON.stringify(wallets.map(({ id }) => id));
-  const rows = await database.orm
-    .select()
-    .from(transfer)
-    .where(
-      and(
-        sql`${transfer.topUpWalletId} IN (SELECT value FROM json_each(${walletIds}))`,
-        or(gt(transfer.updatedAt, since), inArray(transfer.state, ["Pending", "Sent"])),
-      ),
-    );
-  return rows.map(({ topUpWalletId, coin, assets, tx, state, createdAt, updatedAt }) => {
-    const [token] = assets;
-    return {
-      walletId: topUpWalletId ?? "",
-      unit: token?.unit ?? "",
-      amount: BigInt(token?.quantity ?? tx?.coin ?? coin),
-      createdAt,
-      endedAt: state === "Confirmed" || state === "Failed" ? updatedAt : null,
-      hasFailed: state === "Failed",
-    };
-  });
+  const ofWallets = sql`${transfer.topUpWalletId} IN (SELECT value FROM json_each(${walletIds}))`;
+  const select = (condition: SQL) =>
+    database.orm.select().from(transfer).where(and(ofWallets, condition));
+  // Each of the two has an index: one condition for both would read all top-ups of the wallets. A top-up
+  // that changes in between is in both.
+  const open = await select(OPEN_TOP_UP_CONDITION);
+  const changed = await select(gt(transfer.updatedAt, since));
+  const rows = new Map([...open, ...changed].map((row) => [row.id, row]));
+  return [...rows.values()].map(
+    ({ topUpWalletId, coin, assets, tx, state, createdAt, updatedAt }) => {
+      const [token] = assets;
+      return {
+        walletId: topUpWalletId ?? "",
+        unit: token?.unit ?? "",
+        amount: BigInt(token?.quantity ?? tx?.coin ?? coin),
+        createdAt,
+        endedAt: state === "Confirmed" || state === "Failed" ? updatedAt : null,
+        hasFailed: state === "Failed",
+      };
+    },
+  );
 }

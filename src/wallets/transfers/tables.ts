@@ -30,6 +30,9 @@ export interface TransferTransaction {
   blockTime: number | null;
 }
 
+/** That a top-up is under way. */
+export const OPEN_TOP_UP_CONDITION = sql`top_up_wallet_id IS NOT NULL AND state IN ('Pending', 'Sent')`;
+
 /**
  * Payments out of managed wallets to any address. Ledger. Only the wallet's object changes the
  * row; `revision` guards every write.
@@ -71,6 +74,7 @@ export const transfer = sqliteTable(
     index("transfer_top_up")
       .on(table.topUpWalletId, table.updatedAt)
       .where(sql`top_up_wallet_id IS NOT NULL`),
+    index("transfer_top_up_open").on(table.topUpWalletId).where(OPEN_TOP_UP_CONDITION),
   ],
 );
 

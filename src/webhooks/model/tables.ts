@@ -68,6 +68,7 @@ export const webhookEndpoint = sqliteTable(
   },
   (table) => [
     uniqueIndex("webhook_endpoint_target").on(table.targetHash).where(sql`deleted_at IS NULL`),
+    index("webhook_endpoint_disabled").on(table.disabledAt).where(sql`disabled_at IS NOT NULL`),
   ],
 );
 

@@ -1,3 +1,5 @@
+import pMap from "p-map";
+import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Database, openDb, type Statement, statement, violates } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
@@ -53,13 +55,11 @@ export async function watchPayments(
        JOIN x402_network AS network ON network.caip2_id = attempt.caip2_id
      WHERE watched_until IS NOT NULL AND network.is_enabled = 1`,
   );
-  await Promise.all(
-    networks.map(({ caip2Id }) =>
-      watchNetwork(env, core, caip2Id, now, deadline).catch((error: unknown) => {
-        log("warn", "x402.payments_unwatched", { caip2Id, requestId, error: String(error) });
-      }),
-    ),
-  );
+  const watch = ({ caip2Id }: { caip2Id: string }) =>
+    watchNetwork(env, core, caip2Id, now, deadline).catch((error: unknown) => {
+      log("warn", "x402.payments_unwatched", { caip2Id, requestId, error: String(error) });
+    });
+  await pMap(networks, watch, { concurrency: MAX_CONCURRENT_FETCHES });
 }
 
 async function watchNetwork(

@@ -1,6 +1,7 @@
 import { type Database, openDb } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
+import { wakeObjects } from "../../wake-objects.ts";
 import { getFacilitatorWalletStub, getPaymentStub } from "../model/messages.ts";
 
 const MINUTE_MS = 60_000;
@@ -33,15 +34,17 @@ export async function wakeSettlements(env: Env, requestId: string, now: number):
       address === null ? [] : [[`${caip2Id}:${address}`, { caip2Id, address }] as const],
     ),
   );
-  const calls = [
-    ...overdue.map(({ claim }) => getPaymentStub(env, claim).wake()),
+  const stubs = [
+    ...overdue.map(({ claim }) => getPaymentStub(env, claim)),
     ...[...wallets.values()].map(({ caip2Id, address }) =>
-      getFacilitatorWalletStub(env, caip2Id, address).wake(),
+      getFacilitatorWalletStub(env, caip2Id, address),
     ),
   ];
-  for (const result of await Promise.allSettled(calls))
-    if (result.status === "rejected")
-      log("warn", "x402.wake_failed", { requestId, error: String(result.reason) });
+  await wakeObjects(
+    stubs,
+    async (stub) => stub.wake(),
+    (_, error) => log("warn", "x402.wake_failed", { requestId, error: String(error) }),
+  );
 }
 
 interface OverdueAttempt {

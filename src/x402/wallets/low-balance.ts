@@ -1,4 +1,6 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
+import pMap from "p-map";
+import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Database, openDb, violates } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { commitWithAudit } from "../../http/audit.ts";
@@ -9,13 +11,16 @@ import { runIdempotently } from "../../http/idempotency.ts";
 import { log } from "../../log.ts";
 import {
   type BalanceReporter,
+  type DueRule,
   findDueRules,
+  splitIntoPortions,
+  WRITE_TIMEOUT_MS,
   writeBalances,
 } from "../../wallets/rules/check-rules.ts";
 import { createRuleRow, listRules, openRuleDatabase } from "../../wallets/rules/rule-store.ts";
 import type { BalanceRuleRow } from "../../wallets/rules/tables.ts";
 import { decodeBalance, encodeBalanceCall, toRpcUnavailableError } from "../evm/balance.ts";
-import { RpcRefusal } from "../evm/rpc.ts";
+import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
 import { x402BalanceRule, x402Network, x402Wallet } from "../model/tables.ts";
 import {
   findWallet,
@@ -24,8 +29,10 @@ import {
   type WalletRow,
 } from "../networks/settlement-network.ts";
 
-/** Time of a check, of which a silent node takes eight seconds. */
-const CHECK_TIMEOUT_MS = 30_000;
+/** Time of a check for reading balances, of which a silent node takes eight seconds. */
+const CHECK_TIMEOUT_MS = 20_000;
+/** Calls in one request to a node. */
+const MAX_CALLS_PER_REQUEST = 50;
 
 /**
  * Creates the rule for a wallet and an asset, or changes its threshold.
@@ -89,6 +96,8 @@ function toBalanceRuleRecord({ id, walletId, unit, threshold, status, checkedAt 
 const BALANCE_REPORTER: BalanceReporter<WalletRow> = {
   rules: x402BalanceRule,
   countsChanges: true,
+  // Each run of the cron checks all of them, those first that were checked longest ago.
+  intervalMs: 0,
   toEvent: ({ unit: asset, threshold }, { id, caip2Id, address, createdById }, balance) => ({
     kind: "X402_WALLET_LOW_BALANCE",
     network: caip2Id,
@@ -103,33 +112,47 @@ const BALANCE_REPORTER: BalanceReporter<WalletRow> = {
  * failing node leaves only its own network's rules as they are; a refused call, only its rule.
  */
 export async function checkBalances(env: Env, requestId: string): Promise<void> {
+  const deadline = Date.now() + CHECK_TIMEOUT_MS;
   const core = openDb(env, undefined, {
     writes: "idempotent",
-    deadline: Date.now() + CHECK_TIMEOUT_MS,
+    deadline: deadline + WRITE_TIMEOUT_MS,
   });
-  const networks = await core.orm.select().from(x402Network).where(eq(x402Network.isEnabled, true));
-  await Promise.all(
-    networks.map((network) =>
-      checkNetworkBalances(env, core, network, requestId).catch((error: unknown) => {
-        const { caip2Id } = network;
-        log("warn", "x402.balances_unchecked", { caip2Id, requestId, error: String(error) });
-      }),
-    ),
+  const { caip2Id } = x402Wallet;
+  const isNetworkEnabled = sql`${caip2Id} IN (
+    SELECT ${x402Network.caip2Id} FROM ${x402Network} WHERE ${x402Network.isEnabled})`;
+  const due = await findDueRules(
+    core,
+    x402BalanceRule,
+    x402Wallet,
+    caip2Id,
+    Date.now(),
+    isNetworkEnabled,
   );
+  if (due.length === 0) return;
+  const networks = await core.orm.select().from(x402Network).where(eq(x402Network.isEnabled, true));
+  const check = async (network: NetworkRow) => {
+    const ofNetwork = due.filter(({ wallet }) => wallet.caip2Id === network.caip2Id);
+    if (ofNetwork.length === 0) return;
+    try {
+      const rpc = await openRpc(env, network, deadline);
+      for (const portion of splitIntoPortions(ofNetwork, MAX_CALLS_PER_REQUEST))
+        if (Date.now() < deadline) await checkBalancesAtOnce(env, core, rpc, portion, requestId);
+    } catch (error) {
+      const about = { caip2Id: network.caip2Id, requestId, error: String(error) };
+      log("warn", "x402.balances_unchecked", about);
+    }
+  };
+  await pMap(networks, check, { concurrency: MAX_CONCURRENT_FETCHES });
 }
 
-/** One request to the node for all rules of its network. */
-async function checkNetworkBalances(
+/** One request to the node of a network for some of its rules. */
+async function checkBalancesAtOnce(
   env: Env,
   core: Database,
-  network: NetworkRow,
+  rpc: Rpc,
+  due: readonly DueRule<BalanceRuleRow, WalletRow>[],
   requestId: string,
 ): Promise<void> {
-  const { caip2Id } = x402Wallet;
-  const ofNetwork = eq(caip2Id, network.caip2Id);
-  const due = await findDueRules(core, x402BalanceRule, x402Wallet, caip2Id, ofNetwork);
-  if (due.length === 0) return;
-  const rpc = await openRpc(env, network, Date.now() + CHECK_TIMEOUT_MS);
   const answers = await rpc.callBatch(
     due.map(({ rule, wallet }) => encodeBalanceCall(wallet.address, rule.unit)),
   );
@@ -143,7 +166,8 @@ async function checkNetworkBalances(
     if (found.length === 0) throw toRpcUnavailableError(refusal);
     // A node with a rate limit refuses some calls of a batch: their rules come first next time.
     const refused = due.length - found.length;
-    const about = { caip2Id: network.caip2Id, requestId, refused, error: String(refusal) };
+    const caip2Id = due[0]?.wallet.caip2Id;
+    const about = { caip2Id, requestId, refused, error: String(refusal) };
     log("warn", "x402.calls_refused", about);
   }
   await writeBalances(env, core, BALANCE_REPORTER, found, { requestId, now: Date.now() });
