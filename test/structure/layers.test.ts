@@ -14,6 +14,7 @@ const LAYERS = [
     "src/reason-codes.ts",
     "src/task-error.ts",
     "src/timeout.ts",
+    "src/wake-objects.ts",
   ],
   ["src/chain", "src/db", "src/http"],
   ["src/api-keys", "src/events", "src/indexer", "src/sources", "src/tokens", "src/wallets"],
