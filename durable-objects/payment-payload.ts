@@ -27,19 +27,24 @@ const ABANDON_TIMEOUT_MS = 60_000;
 /** How often a decided payment is compared with the chain until no re-org can affect it. */
 const WATCH_INTERVAL_MS = 60_000;
 const RUN_RETRY_DELAY_MS = 200;
+/** How long a settled payment that is final waits for a caller who learns of its success. */
+const UNREPORTED_RETENTION_MS = 24 * 60 * 60_000;
 
-/** How long a phase is left alone; null: forever. */
-const ALARM_DELAYS_MS: Record<PaymentPhase, number | null> = {
+/**
+ * How long a phase is left alone at most. The alarm may come earlier: each alarm that is set is a row
+ * written, and an early one does no harm.
+ */
+const MAX_ALARM_DELAYS_MS: Record<PaymentPhase, number> = {
   claimed: ABANDON_TIMEOUT_MS,
   writing: ABANDON_TIMEOUT_MS,
   withdrawing: RETRY_DELAY_MS,
-  verified: MAX_RUN_MS + RETRY_DELAY_MS,
+  verified: ABANDON_TIMEOUT_MS,
   refused: RETRY_DELAY_MS,
   settled: RETRY_DELAY_MS,
   failed: RETRY_DELAY_MS,
   settledRecorded: WATCH_INTERVAL_MS,
   failedRecorded: WATCH_INTERVAL_MS,
-  closed: null,
+  closed: UNREPORTED_RETENTION_MS,
 };
 
 const STORAGE_KEY = "payment";
@@ -47,12 +52,31 @@ const STORAGE_KEY = "payment";
 /**
  * One on-chain authorization, and so at most one transfer. The table of
  * `src/x402/settle/payment-state.ts` defines the transitions. This object stores the payment's state
- * before any external call, sets the alarm, and performs what the table says.
+ * before anything is sent that must not be forgotten, sets the alarm, and performs what the table says.
+ *
+ * Storage is empty before D1 may have an open row, and again once the payment is final and reported.
+ * An empty object asks D1 and the chain before it stores anything.
  */
 export class PaymentPayload extends DurableObject<Env> implements PaymentObject {
   #activeRun: Promise<SettleResponse | null> | null = null;
+  /** The payment now. Undefined: not read yet. */
+  #payment: Payment | null | undefined;
+  /** The payment in storage. */
+  #stored: Payment | null = null;
+  /** Epoch milliseconds; null: no alarm is set. Undefined: not read yet. */
+  #alarmAt: number | null | undefined;
+  readonly #waitingOrders = new Set<SettleOrder>();
 
   async settle(order: SettleOrder): Promise<SettleResponse> {
+    this.#waitingOrders.add(order);
+    try {
+      return await this.#settle(order);
+    } finally {
+      this.#waitingOrders.delete(order);
+    }
+  }
+
+  async #settle(order: SettleOrder): Promise<SettleResponse> {
     const deadline = Date.now() + order.waitMs;
     let hasWaited = false;
     let isWatched = false;
@@ -68,11 +92,14 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
       if (hasWaited && Date.now() >= deadline) return this.#createPendingResponse(order);
 
       if (payment !== before) this.#write(payment);
-      const answer = await this.#runUntil({ order, deadline, response: null }, reaction.effect);
+      const run = { order, deadline, isStored: this.#stored !== null, response: null };
+      const answer = await this.#runUntil(run, reaction.effect);
       hasWaited = true;
       isWatched ||= reaction.effect === "watch";
-      if (answer?.kind === "settled")
-        return this.#respondWithOutcome(this.#read() ?? payment, order);
+      const now = this.#read();
+      if (answer?.kind === "settled" && now?.outcome) return this.#respondWithOutcome(now, order);
+      // D1 has the settlement, and this object has forgotten it.
+      if (answer?.kind === "settled" && answer.replay) return answer;
       if (answer && "replay" in answer) return { ...answer, replay: !isOwnRequest(payment, order) };
       // The reason why another key's attempt was not begun does not apply to this key's.
       const isOthers = isBusy && reaction.relation === "rival" && answer?.kind === "refused";
@@ -82,44 +109,75 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
 
   /** Resumes unfinished work. */
   async wake(): Promise<void> {
-    if (this.#read()) await this.ctx.storage.setAlarm(Date.now());
+    if (!this.#read()) return;
+    this.#alarmAt = Date.now();
+    await this.ctx.storage.setAlarm(this.#alarmAt);
   }
 
   /** Never throws: after six failures the platform drops an alarm. */
   override async alarm(): Promise<void> {
+    this.#alarmAt = null;
     try {
-      const run = { order: null, deadline: Date.now() + MAX_RUN_MS, response: null };
-      await this.#runExclusively(async () =>
-        this.#runEffects(run, await this.#apply({ kind: "alarm" })),
-      );
+      const deadline = Date.now() + MAX_RUN_MS;
+      const run = { order: null, deadline, isStored: true, response: null };
+      await this.#runExclusively(async () => {
+        // Nobody came who could learn of the success.
+        if (this.#read()?.phase === "closed") this.#write(null);
+        return this.#runEffects(run, await this.#apply({ kind: "alarm" }));
+      });
     } catch (error) {
       log("error", "x402.payment_alarm_failed", { error: String(error) });
     }
-    if (this.#read()) await this.#setAlarm();
+    await this.#scheduleAlarm();
   }
 
   #read(): Payment | null {
-    return this.ctx.storage.kv.get<Payment>(STORAGE_KEY) ?? null;
+    if (this.#payment === undefined) {
+      this.#stored = this.ctx.storage.kv.get<Payment>(STORAGE_KEY) ?? null;
+      this.#payment = this.#stored;
+    }
+    return this.#payment;
   }
 
+  /** What is forgotten stays in storage until `#emptyStorage`: doing its work again does no harm. */
   #write(payment: Payment | null): void {
-    if (payment) this.ctx.storage.kv.put(STORAGE_KEY, payment);
-    else this.ctx.storage.kv.delete(STORAGE_KEY);
+    this.#payment = payment;
+    if (payment && !isMemoryOnly(payment, this.#stored)) this.#store(payment);
   }
 
-  async #setAlarm(): Promise<void> {
-    const payment = this.#read();
-    const ms = payment && ALARM_DELAYS_MS[payment.phase];
-    if (ms === null) await this.ctx.storage.deleteAlarm();
-    else await this.ctx.storage.setAlarm(Date.now() + ms);
+  #store(payment: Payment): void {
+    this.ctx.storage.kv.put(STORAGE_KEY, payment);
+    this.#stored = payment;
+  }
+
+  /** Empties the storage, with its alarm, once nothing of the payment has to be remembered. */
+  async #emptyStorage(): Promise<void> {
+    if (this.#stored === null || !isDisposable(this.#read())) return;
+    this.#payment = null;
+    this.#stored = null;
+    this.#alarmAt = null;
+    await this.ctx.storage.deleteAll();
+  }
+
+  async #scheduleAlarm(): Promise<void> {
+    if (this.#stored === null) return;
+    if (this.#alarmAt === undefined) this.#alarmAt = await this.ctx.storage.getAlarm();
+    const latest = Date.now() + MAX_ALARM_DELAYS_MS[this.#stored.phase];
+    if (this.#alarmAt !== null && this.#alarmAt <= latest) return;
+    this.#alarmAt = latest;
+    await this.ctx.storage.setAlarm(latest);
   }
 
   /** The answer for a decided payment. Only one caller gets its success as new. */
-  #respondWithOutcome(payment: Payment, order: SettleOrder): SettleResponse {
+  async #respondWithOutcome(payment: Payment, order: SettleOrder): Promise<SettleResponse> {
     const own = isOwnRequest(payment, order);
     const first = own || !payment.successReported;
-    if (payment.outcome?.success && !payment.successReported)
-      this.#write({ ...payment, successReported: true });
+    if (payment.outcome?.success && !payment.successReported) {
+      const reported = { ...payment, successReported: true };
+      if (isDisposable(reported)) this.#payment = reported;
+      else this.#write(reported);
+      await this.#emptyStorage();
+    }
     return toSettleResponse(payment, { replay: !own, first });
   }
 
@@ -140,7 +198,7 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
     try {
       const ms = Math.max(run.deadline - Date.now(), 0);
       const work = this.#runExclusively(async () => {
-        await this.#setAlarm();
+        await this.#scheduleAlarm();
         return this.#runEffects(run, effect);
       });
       return await withTimeout(ms, work, () => null);
@@ -154,10 +212,16 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
 
   /** Several callers share one run. */
   #runExclusively(work: () => Promise<SettleResponse | null>): Promise<SettleResponse | null> {
-    this.#activeRun ??= work().finally(() => {
+    this.#activeRun ??= this.#runAndTidy(work).finally(() => {
       this.#activeRun = null;
     });
     return this.#activeRun;
+  }
+
+  async #runAndTidy(work: () => Promise<SettleResponse | null>): Promise<SettleResponse | null> {
+    const answer = await work();
+    await this.#emptyStorage();
+    return answer;
   }
 
   async #runEffects(
@@ -183,14 +247,31 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
       const { payment: next, effect } = advancePayment(payment, event);
       payment = next;
       nextEffect = effect ?? nextEffect;
+      // D1 does not have the refusal: the alarm writes it.
+      if (event.kind === "broken" && payment?.phase === "refused") this.#store(payment);
     }
-    if (payment !== before) {
-      this.#write(payment);
-      await this.#setAlarm();
-    }
+    if (payment !== before) this.#write(payment && this.#markReported(payment));
+    await this.#scheduleAlarm();
     // A later event may have done it.
     return payment && nextEffect === PHASE_EFFECTS[payment.phase] ? nextEffect : null;
   }
+
+  /** The request whose answer is not a replay reports the success, if it still waits. */
+  #markReported(payment: Payment): Payment {
+    const isAwaited = [...this.#waitingOrders].some((order) => isOwnRequest(payment, order));
+    return payment.outcome?.success && isAwaited ? { ...payment, successReported: true } : payment;
+  }
+}
+
+/** Whether losing the payment loses nothing: D1 has no open row of it, and the wallet no job. */
+function isMemoryOnly({ phase, order }: Payment, stored: Payment | null): boolean {
+  const isStored = stored?.order.attemptId === order.attemptId;
+  return phase === "claimed" || (phase === "refused" && !isStored);
+}
+
+/** Whether D1 and the chain say all that there is to remember of a payment. */
+function isDisposable(payment: Payment | null): boolean {
+  return payment === null || (payment.phase === "closed" && payment.successReported);
 }
 
 /** Whether the order is of the request whose answer is not a replay. */

@@ -5,7 +5,7 @@ import { sweep } from "../support/effort.ts";
 import type { SettlementFixture } from "./settlement-fixture.ts";
 
 export type Step = <T>(run: () => Promise<T>) => Promise<T>;
-type Alarms = Pick<DurableObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">;
+type Waited = Pick<DurableObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm" | "deleteAll">;
 
 /** Halts at the k-th step that the objects await, before or after it took effect. */
 export class Halt {
@@ -56,12 +56,13 @@ export async function follow(fixture: SettlementFixture, step: Step): Promise<vo
   };
   for (const object of Object.values(fixture.objects()))
     await runInDurableObject(object, (instance, { storage }) => {
-      const alarms: Alarms = {
+      const waited: Waited = {
         getAlarm: () => step(() => storage.getAlarm()),
         setAlarm: (at) => step(() => storage.setAlarm(at)),
         deleteAlarm: () => step(() => storage.deleteAlarm()),
+        deleteAll: () => step(() => storage.deleteAll()),
       };
-      const ctx = { storage: { kv: storage.kv, sql: storage.sql, ...alarms } };
+      const ctx = { storage: { kv: storage.kv, sql: storage.sql, ...waited } };
       Object.defineProperty(instance, "env", { value: followed, configurable: true });
       Object.defineProperty(instance, "ctx", { value: ctx, configurable: true });
     });

@@ -83,23 +83,42 @@ export function toAttemptRow(
   };
 }
 
-/** Id of the attempt that holds the order's payment, settled or pending; null when there is none. */
+/** A settled or pending attempt, as far as it answers for its payment. */
+export interface ClaimingAttempt
+  extends Pick<AttemptOrder, "payloadHash" | "paymentSourceId" | "requirements"> {
+  id: string;
+  status: "Verified" | "Settled";
+  claim: string | null;
+  payer: string | null;
+  /** Hash of the settling transaction; null while there is none. */
+  txHash: string | null;
+}
+
+/** The attempt that holds the order's payment, settled or pending; null when there is none. */
 export async function findClaimingAttempt(
   core: Database,
   order: AttemptOrder,
-): Promise<string | null> {
-  const holding = `SELECT id FROM x402_payment_attempt
+): Promise<ClaimingAttempt | null> {
+  const holding = `SELECT attempt.id, attempt.status, claim, payment_payload_hash AS payloadHash,
+      supported_payment_source_id AS paymentSourceId, caip2_id AS network, asset,
+      attempt.amount, pay_to AS payTo, attempt.payer, tx_hash AS txHash
+    FROM x402_payment_attempt AS attempt
+      LEFT JOIN x402_settlement AS settlement ON settlement.attempt_id = attempt.id
     WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`;
-  const [row] = await core.all<{ id: string }>(
+  const [row] = await core.all<
+    Omit<ClaimingAttempt, "requirements"> & AttemptOrder["requirements"]
+  >(
     // With OR, none of the indexes would be used.
     `${holding} AND claim = ? UNION ${holding} AND payment_payload_hash = ?
-     UNION ${holding} AND api_key_id = ? AND payment_identifier = ?`,
+     UNION ${holding} AND attempt.api_key_id = ? AND payment_identifier = ?`,
     order.claim,
     order.payloadHash,
     order.caller.id,
     order.paymentIdentifier,
   );
-  return row?.id ?? null;
+  if (!row) return null;
+  const { network, asset, amount, payTo, ...rest } = row;
+  return { ...rest, requirements: { network, asset, amount, payTo } };
 }
 
 /** The state of an attempt's row; null when there is none. */

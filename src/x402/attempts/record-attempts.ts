@@ -58,7 +58,7 @@ export async function recordVerifiedAttempt(
     const holder = await findClaimingAttempt(core, order);
     // The other attempt has failed in the meantime.
     if (holder === null) throw error;
-    throw new AlreadyClaimedError(holder);
+    throw new AlreadyClaimedError(holder.id);
   }
 }
 

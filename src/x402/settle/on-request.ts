@@ -115,8 +115,10 @@ function relationOf(payment: Payment, order: SettleOrder): RequestRelation {
   return payment.order.caller.id === order.caller.id ? "repeat" : "rival";
 }
 
+type PaymentTerms = Pick<AttemptOrder, "payloadHash" | "paymentSourceId" | "requirements">;
+
 /** The same payload, for the same source and the same terms. */
-function isSamePayment(a: AttemptOrder, b: AttemptOrder): boolean {
+export function isSamePayment(a: PaymentTerms, b: PaymentTerms): boolean {
   const [one, other] = [a.requirements, b.requirements];
   return (
     a.payloadHash === b.payloadHash &&

@@ -3,6 +3,7 @@ import { DatabaseUnavailableError, openDb } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
+import { findClaimingAttempt } from "../attempts/attempt-row.ts";
 import {
   AlreadyClaimedError,
   cancelAttempt,
@@ -11,13 +12,14 @@ import {
 } from "../attempts/record-attempts.ts";
 import { recordOutcome } from "../attempts/record-outcomes.ts";
 import {
+  type AttemptOrder,
   getFacilitatorWalletStub,
   type JobStatus,
   type SettleOrder,
   type SettleResponse,
 } from "../model/messages.ts";
 import { findSettlementNetwork } from "../networks/settlement-network.ts";
-import { toRefusal, toSettleResponse } from "./payment-response.ts";
+import { toHeldResponse, toRefusal, toSettleResponse } from "./payment-response.ts";
 import {
   advancePayment,
   listWatchedAttempts,
@@ -39,6 +41,8 @@ export interface SettlementRun {
   order: SettleOrder | null;
   /** Epoch milliseconds. */
   deadline: number;
+  /** Whether the object had stored a payment. Otherwise D1 may have what the object has forgotten. */
+  isStored: boolean;
   /** Null: not decided yet. */
   response: SettleResponse | null;
 }
@@ -77,32 +81,45 @@ async function verifyPayload(
   run: SettlementRun,
 ): Promise<PaymentEvent> {
   if (!run.order) throw new Error("the payload of a payment comes with a request");
-  const { payload, requirements } = run.order;
   try {
-    const settlementNetwork = await findSettlementNetwork(
-      env,
-      order.requirements.network,
-      run.deadline,
-    );
-    const { prepareJob } = await import("../verify/verify-payment.ts");
-    const request = { attemptId: order.attemptId, payload, requirements };
-    const verdict = await prepareJob(
-      settlementNetwork,
-      request,
-      Date.now(),
-      run.deadline - SIGN_MARGIN_MS,
-    );
-    if (!verdict.isValid) {
-      const { payer, invalidReason: reason, invalidMessage: message = null } = verdict;
-      return { kind: "invalid", payer, reason, message };
-    }
-    const { id, caip2Id, address } = settlementNetwork.facilitator;
-    const { payer, job } = verdict;
-    return { kind: "valid", payer, wallet: { id, caip2Id, address }, job };
+    const verdict = judgePayload(env, order, run.order, run.deadline);
+    // A payment that D1 has needs no verdict.
+    verdict.catch(() => {});
+    const core = openDb(env, undefined, { deadline: run.deadline });
+    const holder = run.isStored ? null : await findClaimingAttempt(core, order);
+    if (!holder) return await verdict;
+    run.response = toHeldResponse(order, holder);
+    if (holder.status === "Verified" && holder.claim === order.claim)
+      log("error", "x402.claim_lost", { holder: holder.id, attempt: order.attemptId });
+    return { kind: "broken" };
   } catch (error) {
     run.response = toRefusal(error);
     return { kind: "broken" };
   }
+}
+
+/** The chain's verdict on a payment. @throws what `toRefusal` converts */
+async function judgePayload(
+  env: Env,
+  { attemptId, requirements: { network } }: AttemptOrder,
+  { payload, requirements }: SettleOrder,
+  deadline: number,
+): Promise<PaymentEvent> {
+  const settlementNetwork = await findSettlementNetwork(env, network, deadline);
+  const { prepareJob } = await import("../verify/verify-payment.ts");
+  const verdict = await prepareJob(
+    settlementNetwork,
+    { attemptId, payload, requirements },
+    Date.now(),
+    deadline - SIGN_MARGIN_MS,
+  );
+  if (!verdict.isValid) {
+    const { payer, invalidReason: reason, invalidMessage: message = null } = verdict;
+    return { kind: "invalid", payer, reason, message };
+  }
+  const { id, caip2Id, address } = settlementNetwork.facilitator;
+  const { payer, job } = verdict;
+  return { kind: "valid", payer, wallet: { id, caip2Id, address }, job };
 }
 
 /** Nothing is sent before this write succeeds. */

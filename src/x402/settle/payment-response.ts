@@ -1,9 +1,11 @@
 import { DatabaseFullError, DatabaseUnavailableError } from "../../db/client.ts";
 import { ApiError } from "../../http/errors.ts";
 import { log } from "../../log.ts";
+import type { ClaimingAttempt } from "../attempts/attempt-row.ts";
 import { RpcUnavailableError } from "../evm/rpc.ts";
-import type { SettleResponse } from "../model/messages.ts";
+import type { AttemptOrder, SettleResponse } from "../model/messages.ts";
 import { NoSettlementNetworkError } from "../networks/settlement-network.ts";
+import { isSamePayment } from "./on-request.ts";
 import type { PaymentAttempt } from "./payment-state.ts";
 
 /** The answer for a decided payment: what was settled, whatever the caller asked for. */
@@ -24,6 +26,21 @@ export function toSettleResponse(
     errorReason,
     errorMessage,
   };
+}
+
+/** The answer for a payment that an attempt in D1 holds, and whose object has forgotten it. */
+export function toHeldResponse(order: AttemptOrder, holder: ClaimingAttempt): SettleResponse {
+  const { id, status, claim, payer, txHash, requirements } = holder;
+  if (status !== "Settled" || claim !== order.claim || !isSamePayment(holder, order))
+    return { kind: "conflict", attemptId: id };
+  const outcome = { success: true, transaction: txHash ?? "", payer, errorReason: null };
+  return toSettleResponse(
+    {
+      order: { ...order, attemptId: id, requirements },
+      outcome: { ...outcome, errorMessage: null },
+    },
+    { replay: true, first: false },
+  );
 }
 
 /** @param transaction - hash of what was sent; empty when nothing was yet */

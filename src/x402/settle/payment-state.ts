@@ -145,7 +145,8 @@ export function advancePayment(payment: Payment, event: PaymentEvent): PaymentTr
     | "gone";
   if (cell === "=") return { payment, effect: null };
   if (cell === "gone") return { payment: dropLatestAttempt(payment), effect: null };
-  const next = { ...payment, ...applyEvent(payment, event), phase: cell };
+  const isSame = event.kind === "alarm" && cell === payment.phase;
+  const next = isSame ? payment : { ...payment, ...applyEvent(payment, event), phase: cell };
   if (event.kind === "recorded") {
     const { isFinal, order } = next;
     if (!isFinal) return { payment: next, effect: null };
