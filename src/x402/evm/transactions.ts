@@ -41,51 +41,77 @@ const DEFAULT_TIP_WEI = 1_000_000_000n;
 const RECEIPTS_PER_REQUEST = 8;
 
 /**
+ * Reads the chain and the receipts of transactions. Beyond the first few, it reads those of nonces that
+ * the node counts as used: no other transaction is in a block.
+ *
+ * @param transactions - by nonce
  * @param takesOnlyLegacy - whether the chain refuses EIP-1559 transactions although its blocks have
  *   a base fee
+ * @param others - calls for the same request, whose answers are returned in order
  * @throws RpcUnavailable when any of it cannot be read
  */
 export async function readChainSnapshot(
   rpc: Rpc,
   wallet: string,
-  hashes: readonly string[],
+  transactions: readonly { hash: string; nonce: number }[],
   takesOnlyLegacy: boolean,
-): Promise<ChainSnapshot> {
-  const [first = [], ...others] = splitIntoChunks(hashes, RECEIPTS_PER_REQUEST);
-  const [answers, ...rest] = await Promise.all([
-    rpc.callBatch([
-      { method: "eth_chainId", params: [] },
-      { method: "eth_getBlockByNumber", params: ["latest", false] },
-      { method: "eth_getTransactionCount", params: [wallet, "latest"] },
-      { method: "eth_getTransactionCount", params: [wallet, "pending"] },
-      { method: "eth_getBalance", params: [wallet, "latest"] },
-      { method: "eth_gasPrice", params: [] },
-      { method: "eth_maxPriorityFeePerGas", params: [] },
-      ...first.map(encodeReceiptCall),
-    ]),
-    ...others.map((some) => rpc.callBatch(some.map(encodeReceiptCall))),
+  others: readonly RpcCall[],
+): Promise<{ chain: ChainSnapshot; answers: (unknown | RpcRefusal)[] }> {
+  const first = transactions.slice(0, RECEIPTS_PER_REQUEST);
+  const answers = await rpc.callBatch([
+    { method: "eth_chainId", params: [] },
+    { method: "eth_getBlockByNumber", params: ["latest", false] },
+    { method: "eth_getTransactionCount", params: [wallet, "latest"] },
+    { method: "eth_getTransactionCount", params: [wallet, "pending"] },
+    { method: "eth_getBalance", params: [wallet, "latest"] },
+    { method: "eth_gasPrice", params: [] },
+    { method: "eth_maxPriorityFeePerGas", params: [] },
+    ...first.map(encodeReceiptCall),
+    ...others,
   ]);
-  const [chainId, block, nonce, pendingNonce, balance, gasPrice, tip, ...receipts] = answers;
+  const [chainId, block, count, pendingNonce, balance, gasPrice, tip, ...rest] = answers;
   const { number, hash, timestamp, baseFeePerGas } = readResult(results.block, block);
-  return {
+  const nonce = readResult(results.smallQuantity, count);
+  const mined = transactions.slice(RECEIPTS_PER_REQUEST).filter((one) => one.nonce < nonce);
+  const receipts = [...rest.slice(0, first.length), ...(await readReceipts(rpc, mined))];
+  const chain = {
     chainId: readResult(results.smallQuantity, chainId),
     blockNumber: number,
     blockHash: hash,
     blockTimestamp: timestamp,
-    nonce: readResult(results.smallQuantity, nonce),
+    nonce,
     pendingNonce: readResult(results.smallQuantity, pendingNonce),
     balance: readResult(results.quantity, balance),
     fees: toFees(takesOnlyLegacy ? null : (baseFeePerGas ?? null), tip, gasPrice),
     receipts: new Map(
-      [...receipts, ...rest.flat()]
+      receipts
         .map(decodeReceipt)
         .filter((receipt) => receipt !== null)
         .map((receipt) => [receipt.hash, receipt]),
     ),
   };
+  return { chain, answers: rest.slice(first.length) };
 }
 
-function encodeReceiptCall(hash: string): RpcCall {
+/** A few requests at once: a Worker has six connections. */
+const PARALLEL_REQUESTS = 4;
+
+async function readReceipts(
+  rpc: Rpc,
+  transactions: readonly { hash: string }[],
+): Promise<(unknown | RpcRefusal)[]> {
+  const chunks = splitIntoChunks(transactions, RECEIPTS_PER_REQUEST);
+  const answers: (unknown | RpcRefusal)[] = [];
+  for (const some of splitIntoChunks(chunks, PARALLEL_REQUESTS)) {
+    const parts = await Promise.all(
+      some.map((chunk) => rpc.callBatch(chunk.map(encodeReceiptCall))),
+    );
+    answers.push(...parts.flat());
+  }
+  return answers;
+}
+
+function encodeReceiptCall({ hash }: { hash: string }): RpcCall {
   return { method: "eth_getTransactionReceipt", params: [hash] };
 }
 
@@ -143,7 +169,7 @@ function decodeReceipt(answer: unknown): Receipt | null {
 
 /** Reads one receipt; null when the transaction is in no block. */
 export async function fetchReceipt(rpc: Rpc, hash: string): Promise<Receipt | null> {
-  const [answer] = await rpc.callBatch([encodeReceiptCall(hash)]);
+  const [answer] = await rpc.callBatch([encodeReceiptCall({ hash })]);
   if (answer instanceof RpcRefusal) throw answer;
   return decodeReceipt(answer);
 }

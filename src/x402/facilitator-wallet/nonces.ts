@@ -4,7 +4,7 @@ import type { SignedTransaction } from "./stored-job.ts";
 import type { WalletStore } from "./wallet-store.ts";
 
 /** Nodes limit an account's pending transactions. */
-export const MAX_PENDING_TRANSACTIONS = 16;
+export const MAX_PENDING_TRANSACTIONS = 64;
 /** A transaction left out of blocks this long is stuck: in blocks and in seconds of chain time. */
 const STUCK_BLOCKS = 3;
 const STUCK_SECONDS = 12;

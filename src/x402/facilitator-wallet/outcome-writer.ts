@@ -61,7 +61,8 @@ export class OutcomeWriter {
         const status = statuses.get(order.attemptId);
         if (status) this.#writtenOutcomes.set(order.attemptId, toOutcomeKey(status));
       }
-      await wakeDispatcher(env, first.order.requestId);
+      // No payer waits for the dispatcher.
+      void wakeDispatcher(env, first.order.requestId);
     } catch (error) {
       log("warn", "x402.outcomes_unwritten", { outcomes: ended.length, error: String(error) });
     }

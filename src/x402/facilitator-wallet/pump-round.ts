@@ -5,7 +5,9 @@ import { acceptNodeNonce, isStuck, limitToKnownNonces } from "./nonces.ts";
 import { expireJobs, reconcileMinedTransactions, watchDecidedJobs } from "./reconcile-jobs.ts";
 import {
   bumpFee,
+  encodeGasEstimate,
   fillNonceGaps,
+  listSignableJobs,
   type SigningWallet,
   signLegacyReplacements,
   signWaitingJobs,
@@ -33,9 +35,16 @@ export async function runPumpRound(
   resend: boolean,
 ): Promise<PumpState> {
   if (getPumpState(store) === "idle") return "idle";
-  const hashes = store.listUnminedTransactions().map(({ hash }) => hash);
   const isLegacyOnly = store.getValue("only_legacy") !== null;
-  const reported = await readChainSnapshot(wallet.rpc, wallet.address, hashes, isLegacyOnly);
+  const signable = listSignableJobs(store);
+  const { chain: reported, answers } = await readChainSnapshot(
+    wallet.rpc,
+    wallet.address,
+    store.listUnminedTransactions(),
+    isLegacyOnly,
+    signable.map(({ job }) => encodeGasEstimate(wallet, job)),
+  );
+  const estimates = new Map(signable.map(({ job }, i) => [job.id, answers[i]]));
   if (reported.chainId !== wallet.chainId)
     throw new WrongChainError(
       `the RPC node is on chain ${reported.chainId}, not ${wallet.chainId}`,
@@ -47,7 +56,7 @@ export async function runPumpRound(
   await expireJobs(store, wallet.rpc, chain);
   await signLegacyReplacements(store, wallet, chain);
   await bumpFee(store, wallet, chain);
-  await signWaitingJobs(store, wallet, chain);
+  await signWaitingJobs(store, wallet, chain, estimates);
   await fillNonceGaps(store, wallet, chain);
   const isStale = await broadcastTransactions(store, wallet.rpc, chain, resend || reappeared);
   const [head] = store.listPendingTransactions();

@@ -3,7 +3,7 @@ import type { PrivateKeyAccount } from "viem";
 import { log } from "../../log.ts";
 import { isInsufficientFunds } from "../evm/classify-broadcast.ts";
 import { findX402Reason, toRevertReason } from "../evm/contracts.ts";
-import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
+import { type Rpc, type RpcCall, RpcRefusal } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import {
   type ChainSnapshot,
@@ -88,30 +88,50 @@ function createSelfTransfer({ address }: SigningWallet) {
   return { to: address, data: "0x", gas: TRANSFER_GAS, jobId: null };
 }
 
-/** Signs as many waiting jobs as may be in flight, each simulated before it gets a nonce. */
+/** The waiting jobs that may get a nonce now, oldest first. */
+export function listSignableJobs(store: WalletStore): StoredJob[] {
+  const free =
+    MAX_PENDING_TRANSACTIONS -
+    new Set(store.listPendingTransactions().map(({ nonce }) => nonce)).size;
+  return store.listWaitingJobs(Math.max(free, 0));
+}
+
+/** Asks a node to run a job's call, and for its gas. */
+export function encodeGasEstimate(
+  { address }: SigningWallet,
+  { to, data }: StoredJob["job"],
+): RpcCall {
+  return { method: "eth_estimateGas", params: [{ from: address, to, data }] };
+}
+
+/**
+ * Signs as many waiting jobs as may be in flight, each simulated before it gets a nonce.
+ *
+ * @param known - the node's answers about jobs that waited when the chain was read
+ */
 export async function signWaitingJobs(
   store: WalletStore,
   wallet: SigningWallet,
   chain: ChainSnapshot,
+  known: ReadonlyMap<string, unknown | RpcRefusal>,
 ): Promise<void> {
-  const free =
-    MAX_PENDING_TRANSACTIONS -
-    new Set(store.listPendingTransactions().map(({ nonce }) => nonce)).size;
-  const waiting = store.listWaitingJobs(Math.max(free, 0));
+  const waiting = listSignableJobs(store);
   if (waiting.length === 0) return;
 
-  const estimates = await wallet.rpc.callBatch(
-    waiting.map(({ job }) => ({
-      method: "eth_estimateGas",
-      params: [{ from: wallet.address, to: job.to, data: job.data }],
-    })),
+  const others = waiting.filter(({ job }) => !known.has(job.id));
+  const answers = await wallet.rpc.callBatch(
+    others.map(({ job }) => encodeGasEstimate(wallet, job)),
   );
+  const estimates = new Map([
+    ...known,
+    ...others.map(({ job }, i) => [job.id, answers[i]] as const),
+  ]);
   let funds = store
     .listPendingTransactions()
     .reduce((left, { gas, maxFee }) => left - gas * maxFee, chain.balance);
-  for (const [i, stored] of waiting.entries()) {
+  for (const stored of waiting) {
     const { job } = stored;
-    const estimate = estimates[i];
+    const estimate = estimates.get(job.id);
     const gas = (results.quantity.catch(0n).parse(estimate) * 12n) / 10n;
     const failure =
       gas === 0n

@@ -36,8 +36,11 @@ export async function findWallet(core: Database, id: string): Promise<WalletRow 
 
 /** Opens the RPC client of a network. */
 export async function openRpc(env: Env, network: NetworkRow, deadline: number): Promise<Rpc> {
-  const url = await unseal(env, toRpcUrlEncryptionContext(network.id), network.rpcUrl);
-  return createRpc(url, await readRpcOptions(env, deadline));
+  const [url, options] = await Promise.all([
+    unseal(env, toRpcUrlEncryptionContext(network.id), network.rpcUrl),
+    readRpcOptions(env, deadline),
+  ]);
+  return createRpc(url, options);
 }
 
 /** Options of calls to RPC nodes. */
@@ -70,16 +73,24 @@ export async function findSettlementNetwork(
   deadline: number,
 ): Promise<SettlementNetwork> {
   const core = openDb(env, undefined, { deadline });
-  const network = await findNetwork(core, caip2Id);
-  if (!network?.isEnabled)
+  const [[row], options] = await Promise.all([
+    core.orm
+      .select({ network: x402Network, facilitator: x402Wallet })
+      .from(x402Network)
+      .leftJoin(
+        x402Wallet,
+        and(eq(x402Wallet.id, x402Network.facilitatorWalletId), isNull(x402Wallet.deletedAt)),
+      )
+      .where(eq(x402Network.caip2Id, caip2Id)),
+    readRpcOptions(env, deadline),
+  ]);
+  if (!row?.network.isEnabled)
     throw new NoSettlementNetworkError(`There is no enabled network ${caip2Id}`);
-  const facilitator =
-    network.facilitatorWalletId === null
-      ? null
-      : await findWallet(core, network.facilitatorWalletId);
+  const { network, facilitator } = row;
   if (!facilitator)
     throw new NoSettlementNetworkError(`The network ${caip2Id} has no facilitator wallet`);
-  return { network, facilitator, rpc: await openRpc(env, network, deadline) };
+  const url = await unseal(env, toRpcUrlEncryptionContext(network.id), network.rpcUrl);
+  return { network, facilitator, rpc: createRpc(url, options) };
 }
 
 /** Readiness of an enabled EVM chain. */
