@@ -134,6 +134,13 @@ export const ERROR_CODES = {
     meaning: "Too many calls with this API key, or from this address without one.",
     remedy: "Wait for the seconds in `Retry-After`.",
   },
+  settlement_backlog: {
+    status: 429,
+    meaning:
+      "The network's facilitator wallets have as many x402 settlements open as they can settle soon.",
+    remedy:
+      "Wait for the seconds in `Retry-After`, then verify the payment again. Nothing was claimed.",
+  },
   internal_error: {
     status: 500,
     meaning: "The service has a fault. Only the log has details.",

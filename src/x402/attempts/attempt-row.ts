@@ -1,6 +1,7 @@
 /** An order as stored in D1. */
 
 import type { Database } from "../../db/client.ts";
+import { firstIdAt } from "../../db/id.ts";
 import type { AttemptOrder, JobStatus } from "../model/messages.ts";
 import type { x402Attempt } from "../model/tables.ts";
 
@@ -119,6 +120,42 @@ export async function findClaimingAttempt(
   if (!row) return null;
   const { network, asset, amount, payTo, ...rest } = row;
   return { ...rest, requirements: { network, asset, amount, payTo } };
+}
+
+/** How many settlements of a chain have no outcome. */
+export async function countOpenAttempts(core: Database, caip2Id: string): Promise<number> {
+  const [row] = await core.all<{ open: number }>(
+    `SELECT count(*) AS open FROM x402_payment_attempt
+     WHERE direction = 'InboundSettle' AND status = 'Verified' AND caip2_id = ?`,
+    caip2Id,
+  );
+  return row?.open ?? 0;
+}
+
+/** How long a verified payment may take until it is settled. */
+const VERIFICATION_VALIDITY_MS = 60_000;
+
+/**
+ * Whether the order's key verified the same payload here within the last minute. The newest attempts
+ * come first, since most payments are settled right after.
+ *
+ * @param now - epoch milliseconds
+ */
+export async function wasVerified(
+  core: Database,
+  { caller, payloadHash }: AttemptOrder,
+  now: number,
+): Promise<boolean> {
+  const rows = await core.all(
+    `SELECT 1 FROM x402_payment_attempt
+     WHERE api_key_id = ? AND id >= ? AND direction = 'InboundVerify' AND status = 'Verified'
+       AND payment_payload_hash = ?
+     ORDER BY id DESC LIMIT 1`,
+    caller.id,
+    firstIdAt(now - VERIFICATION_VALIDITY_MS),
+    payloadHash,
+  );
+  return rows.length > 0;
 }
 
 /** The state of an attempt's row; null when there is none. */

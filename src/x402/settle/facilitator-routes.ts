@@ -158,7 +158,7 @@ export function registerFacilitatorRoutes(router: Router): void {
       isUnwrapped: true,
       body: facilitatorBody,
       data: facilitatorVerifyResponse,
-      errors: ERRORS,
+      errors: { ...ERRORS, 429: "Too many calls, or too many open settlements; see Retry-After." },
     },
     async (c, { body }) => {
       const now = Date.now();

@@ -3,7 +3,7 @@ import { DatabaseUnavailableError, openDb } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
-import { findClaimingAttempt } from "../attempts/attempt-row.ts";
+import { findClaimingAttempt, wasVerified } from "../attempts/attempt-row.ts";
 import {
   AlreadyClaimedError,
   cancelAttempt,
@@ -86,8 +86,11 @@ async function verifyPayload(
     // A payment that D1 has needs no verdict.
     verdict.catch(() => {});
     const core = openDb(env, undefined, { deadline: run.deadline });
-    const holder = run.isStored ? null : await findClaimingAttempt(core, order);
-    if (!holder) return await verdict;
+    const [holder, isVerified] = await Promise.all([
+      run.isStored ? null : findClaimingAttempt(core, order),
+      wasVerified(core, order, Date.now()),
+    ]);
+    if (!holder) return withTimeToSign(await verdict, isVerified);
     run.response = toHeldResponse(order, holder);
     if (holder.status === "Verified" && holder.claim === order.claim)
       log("error", "x402.claim_lost", { holder: holder.id, attempt: order.attemptId });
@@ -96,6 +99,13 @@ async function verifyPayload(
     run.response = toRefusal(error);
     return { kind: "broken" };
   }
+}
+
+/** A payment that was verified here is never refused for load: the wallet may sign it while it is valid. */
+function withTimeToSign(verdict: PaymentEvent, isVerified: boolean): PaymentEvent {
+  if (verdict.kind !== "valid" || !isVerified) return verdict;
+  const signBefore = Number(verdict.job.validBefore) * 1000;
+  return { ...verdict, job: { ...verdict.job, signBefore } };
 }
 
 /** The chain's verdict on a payment. @throws what `toRefusal` converts */
@@ -125,10 +135,10 @@ async function judgePayload(
 /** Nothing is sent before this write succeeds. */
 async function writeAttemptRow(
   env: Env,
-  { order, payer }: Payment,
+  { order, payer, job }: Payment,
   run: SettlementRun,
 ): Promise<PaymentEvent> {
-  if (payer === null) throw new Error("a payment that was judged has a payer");
+  if (payer === null || !job) throw new Error("a payment that was judged has a payer and a job");
   const { deadline } = run;
   try {
     const core = openDb(env, undefined, { writes: "idempotent", deadline });
@@ -136,7 +146,7 @@ async function writeAttemptRow(
       throwIfOutOfCredits,
     );
     if (row === "ended") return { kind: "ended" };
-    if (Date.now() < deadline - SIGN_MARGIN_MS) return { kind: "written" };
+    if (Date.now() < job.signBefore) return { kind: "written" };
     const message = "The chain did not answer in time. Send the payment again.";
     run.response = { kind: "refused", status: 504, message };
     return { kind: "late" };

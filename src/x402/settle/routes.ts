@@ -213,7 +213,7 @@ export function registerPaymentRoutes(router: Router): void {
       summary: "Verifies a buyer's payment without settling it",
       body: settleBody,
       data: verifyResult,
-      errors: ERRORS,
+      errors: { ...ERRORS, 429: "Too many calls, or too many open settlements; see Retry-After." },
     },
     async (c, { body }) => {
       const now = Date.now();

@@ -1,10 +1,20 @@
 import { openDb } from "../../db/client.ts";
 import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { countOpenAttempts } from "../attempts/attempt-row.ts";
 import { recordVerification } from "../attempts/record-attempts.ts";
+import { MAX_PENDING_TRANSACTIONS } from "../facilitator-wallet/nonces.ts";
 import type { SettleOrder } from "../model/messages.ts";
 import { toRpcApiError } from "../networks/save-network.ts";
 import { findSettlementNetwork } from "../networks/settlement-network.ts";
 import type { JobVerdict } from "./verify-payment.ts";
+
+/**
+ * Settlements that may be open when another payment is verified: what a wallet sends in eight blocks.
+ * Load is refused here and never later, since a verified payment may have released its resource.
+ */
+const MAX_OPEN_ATTEMPTS = 8 * MAX_PENDING_TRANSACTIONS;
+const RETRY_AFTER_SECONDS = 5;
 
 /** The answer of POST /x402/verify. */
 export interface Verification {
@@ -18,7 +28,8 @@ export interface Verification {
  * Verifies a payment without settling it, and records the order's attempt, an `InboundVerify`.
  *
  * @param now - epoch milliseconds
- * @throws NoSettlementNetworkError when the network cannot settle; ApiError 502 and 504 when its node fails
+ * @throws NoSettlementNetworkError when the network cannot settle; ApiError 429 when too many settlements
+ *   are open, and records nothing; ApiError 502 and 504 when its node fails
  */
 export async function verifyOrder(
   c: AppContext,
@@ -39,11 +50,18 @@ export async function verifyOrder(
 }
 
 async function verifyOnChain(c: AppContext, order: SettleOrder, now: number): Promise<JobVerdict> {
-  const settlementNetwork = await findSettlementNetwork(
-    c.env,
-    order.requirements.network,
-    c.var.deadline,
-  );
+  const { network } = order.requirements;
+  const { deadline } = c.var;
+  const [settlementNetwork, open] = await Promise.all([
+    findSettlementNetwork(c.env, network, deadline),
+    countOpenAttempts(openDb(c.env, undefined, { deadline }), network),
+  ]);
+  if (open >= MAX_OPEN_ATTEMPTS)
+    throw new ApiError(
+      "settlement_backlog",
+      `${network} has ${open} settlements open. Verify the payment again later.`,
+      { retryAfter: RETRY_AFTER_SECONDS },
+    );
   const { prepareJob } = await import("./verify-payment.ts");
   return prepareJob(settlementNetwork, order, now, now);
 }
