@@ -897,6 +897,7 @@ CREATE TABLE `x402_network` (
 	`default_asset` text,
 	`default_asset_decimals` integer,
 	`facilitator_wallet_id` text,
+	`other_facilitator_wallet_ids` text DEFAULT '[]' NOT NULL,
 	`eip6492_factories` text NOT NULL,
 	`created_by_id` text,
 	`created_at` integer NOT NULL,

@@ -173,11 +173,15 @@ export const networkRecord = named(
     defaultAsset: nullableText("Default token of new resources. Null: none.", EXAMPLE_ASSET),
     defaultAssetDecimals,
     facilitatorWalletId: nullableText(
-      "Id of the facilitator wallet. Null: none.",
+      "Id of the first facilitator wallet. Null: none.",
       EXAMPLE_WALLET_ID,
     ),
+    facilitatorWalletIds: described(
+      z.array(textField("Id of a wallet.", EXAMPLE_WALLET_ID)),
+      "Ids of all wallets that settle on the network; the first is `facilitatorWalletId`.",
+    ),
     facilitatorWalletAddress: nullableText(
-      "Address of the facilitator wallet. Null: none.",
+      "Address of the first facilitator wallet. Null: none.",
       EXAMPLE_PAYER,
     ),
     eip6492AllowedFactories: described(

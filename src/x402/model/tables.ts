@@ -27,7 +27,10 @@ export const x402Network = sqliteTable(
     defaultAsset: text("default_asset"),
     /** Of the default asset, as its contract says; null: no default asset, or none that says it. */
     defaultAssetDecimals: integer("default_asset_decimals"),
+    /** Null: the network settles nothing. */
     facilitatorWalletId: text("facilitator_wallet_id"),
+    /** JSON array: ids of the wallets that settle beside it. */
+    otherFacilitatorWalletIds: text("other_facilitator_wallet_ids").notNull().default("[]"),
     /** JSON array: ERC-6492 factories that may be called for a payer whose wallet is not deployed. */
     eip6492Factories: text("eip6492_factories").notNull(),
     createdById: text("created_by_id"),

@@ -42,8 +42,15 @@ const saveNetworkBody = z.object({
   ),
   facilitatorWalletId: described(
     textParameter().nullable().optional(),
-    "Id of the facilitator wallet. Null: none.",
+    "Id of the first facilitator wallet. Null: none, so nothing settles. Alone, it keeps the other wallets.",
     EXAMPLE_WALLET_ID,
+  ),
+  facilitatorWalletIds: described(
+    z
+      .array(described(textParameter(), "Id of a wallet.", EXAMPLE_WALLET_ID))
+      .max(32)
+      .optional(),
+    "Ids of all wallets that settle, the first facilitator wallet first. A wallet that is left out settles what it has begun, and nothing new.",
   ),
   eip6492AllowedFactories: described(
     z

@@ -17,6 +17,7 @@ import { x402Network, x402Wallet } from "../model/tables.ts";
 import {
   findNetwork,
   findWallet,
+  listFacilitatorIds,
   type NetworkRow,
   readRpcOptions,
   toRpcUrlEncryptionContext,
@@ -34,6 +35,7 @@ export interface NetworkChange {
   /** What the caller takes for the decimals of the default asset. */
   defaultAssetDecimals?: number | null | undefined;
   facilitatorWalletId?: string | null | undefined;
+  facilitatorWalletIds?: string[] | undefined;
   eip6492AllowedFactories?: string[] | undefined;
 }
 
@@ -80,13 +82,12 @@ async function writeNetwork(
   now: number,
   remember: StoreResponse,
 ): Promise<ReturnType<typeof toNetworkRecord>> {
-  const { caip2Id, displayName, rpcUrl, facilitatorWalletId } = change;
+  const { caip2Id, displayName, rpcUrl } = change;
   const stored = await findNetwork(core, caip2Id);
   if (!stored && displayName === undefined) throw new ApiError(400, "displayName: is required");
   if (!stored && rpcUrl === undefined) throw new ApiError(400, "rpcUrl: is required");
   if (rpcUrl !== undefined) await checkRpcUrl(c, rpcUrl, caip2Id);
-  if (typeof facilitatorWalletId === "string")
-    requireFacilitatorWallet(await findWallet(core, facilitatorWalletId), caip2Id);
+  await requireFacilitatorWallets(core, change);
 
   const before = stored ?? createNetworkRow(c, caip2Id, now);
   const { id } = before;
@@ -122,15 +123,21 @@ async function toChangedColumns(c: AppContext, id: string, change: NetworkChange
     rpcUrl,
     eip6492AllowedFactories: factories,
     defaultAssetDecimals: __,
+    facilitatorWalletIds,
     ...plain
   } = change;
   return {
     ...plain,
+    ...(facilitatorWalletIds && toWalletColumns(facilitatorWalletIds)),
     rpcUrl:
       rpcUrl === undefined ? undefined : await seal(c.env, toRpcUrlEncryptionContext(id), rpcUrl),
     eip6492Factories: factories && JSON.stringify(factories),
     updatedAt: now,
   };
+}
+
+function toWalletColumns([first, ...others]: string[]) {
+  return { facilitatorWalletId: first ?? null, otherFacilitatorWalletIds: JSON.stringify(others) };
 }
 
 function applyColumns(
@@ -153,6 +160,7 @@ function createNetworkRow(c: AppContext, caip2Id: string, now: number): NetworkR
     defaultAsset: null,
     defaultAssetDecimals: null,
     facilitatorWalletId: null,
+    otherFacilitatorWalletIds: "[]",
     eip6492Factories: "[]",
     createdById: c.var.caller.id,
     createdAt: now,
@@ -225,19 +233,33 @@ export function toRpcApiError(error: unknown): unknown {
   return error;
 }
 
-function requireFacilitatorWallet(wallet: WalletRow | null, caip2Id: string): void {
-  if (!wallet) throw new ApiError(404, "facilitatorWalletId: there is no such wallet");
+/** @throws ApiError 400, 404 naming the field whose wallet cannot settle on the network */
+async function requireFacilitatorWallets(core: Database, change: NetworkChange): Promise<void> {
+  const { caip2Id, facilitatorWalletId: first, facilitatorWalletIds: ids } = change;
+  if (ids && first !== undefined && first !== (ids[0] ?? null))
+    throw new ApiError(400, "facilitatorWalletIds: must begin with facilitatorWalletId");
+  if (ids && new Set(ids).size < ids.length)
+    throw new ApiError(400, "facilitatorWalletIds: must not repeat a wallet");
+  if (typeof first === "string")
+    requireFacilitatorWallet("facilitatorWalletId", await findWallet(core, first), caip2Id);
+  for (const id of ids ?? [])
+    requireFacilitatorWallet("facilitatorWalletIds", await findWallet(core, id), caip2Id);
+}
+
+function requireFacilitatorWallet(field: string, wallet: WalletRow | null, caip2Id: string): void {
+  if (!wallet) throw new ApiError(404, `${field}: there is no such wallet`);
   if (wallet.caip2Id !== caip2Id)
-    throw new ApiError(400, `facilitatorWalletId: the wallet is on ${wallet.caip2Id}`);
+    throw new ApiError(400, `${field}: the wallet is on ${wallet.caip2Id}`);
   if (wallet.type !== "Selling")
-    throw new ApiError(400, "facilitatorWalletId: must be a wallet of the type Selling");
+    throw new ApiError(400, `${field}: must be a wallet of the type Selling`);
 }
 
 function toNetworkRecord(network: NetworkRow, facilitator: WalletRow | null, rpcUrl: string) {
-  const { eip6492Factories, createdAt, updatedAt, ...rest } = network;
+  const { eip6492Factories, otherFacilitatorWalletIds: _, createdAt, updatedAt, ...rest } = network;
   return {
     ...rest,
     rpcUrl,
+    facilitatorWalletIds: listFacilitatorIds(network),
     facilitatorWalletAddress: facilitator?.address ?? null,
     eip6492AllowedFactories: JSON.parse(eip6492Factories) as string[],
     createdAt: toIsoTime(createdAt),

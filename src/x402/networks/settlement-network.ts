@@ -51,10 +51,42 @@ export async function readRpcOptions(env: Env, deadline: number): Promise<RpcOpt
   };
 }
 
-/** An enabled network with its facilitator wallet and RPC client. */
+/** Ids of the wallets that settle, the first one first. */
+export function listFacilitatorIds({
+  facilitatorWalletId: first,
+  otherFacilitatorWalletIds: others,
+}: Pick<NetworkRow, "facilitatorWalletId" | "otherFacilitatorWalletIds">): string[] {
+  return first === null ? [] : [...new Set([first, ...(JSON.parse(others) as string[])])];
+}
+
+/** A wallet that settles on a chain. */
+export interface Facilitator {
+  id: string;
+  caip2Id: string;
+  address: string;
+}
+
+/** Reads the wallets that settle, the first of each chain first. @param caip2Id - null: of all chains */
+export async function listFacilitators(
+  core: Database,
+  caip2Id: string | null,
+): Promise<Facilitator[]> {
+  return core.all<Facilitator>(
+    `SELECT DISTINCT wallet.id, wallet.caip2_id AS caip2Id, wallet.address
+     FROM x402_network AS network,
+       json_each(json_insert(network.other_facilitator_wallet_ids, '$[#]', network.facilitator_wallet_id)) AS listed
+       JOIN x402_wallet AS wallet ON wallet.id = listed.value
+     WHERE network.facilitator_wallet_id IS NOT NULL AND wallet.deleted_at IS NULL
+       AND network.caip2_id = ifnull(?, network.caip2_id)
+     ORDER BY network.caip2_id, wallet.id <> network.facilitator_wallet_id, listed.key`,
+    caip2Id,
+  );
+}
+
+/** An enabled network with its facilitator wallets and RPC client. */
 export interface SettlementNetwork {
   network: NetworkRow;
-  facilitator: WalletRow;
+  facilitators: readonly [Facilitator, ...Facilitator[]];
   rpc: Rpc;
 }
 
@@ -73,24 +105,17 @@ export async function findSettlementNetwork(
   deadline: number,
 ): Promise<SettlementNetwork> {
   const core = openDb(env, undefined, { deadline });
-  const [[row], options] = await Promise.all([
-    core.orm
-      .select({ network: x402Network, facilitator: x402Wallet })
-      .from(x402Network)
-      .leftJoin(
-        x402Wallet,
-        and(eq(x402Wallet.id, x402Network.facilitatorWalletId), isNull(x402Wallet.deletedAt)),
-      )
-      .where(eq(x402Network.caip2Id, caip2Id)),
+  const [network, [first, ...others], options] = await Promise.all([
+    findNetwork(core, caip2Id),
+    listFacilitators(core, caip2Id),
     readRpcOptions(env, deadline),
   ]);
-  if (!row?.network.isEnabled)
+  if (!network?.isEnabled)
     throw new NoSettlementNetworkError(`There is no enabled network ${caip2Id}`);
-  const { network, facilitator } = row;
-  if (!facilitator)
+  if (!first)
     throw new NoSettlementNetworkError(`The network ${caip2Id} has no facilitator wallet`);
   const url = await unseal(env, toRpcUrlEncryptionContext(network.id), network.rpcUrl);
-  return { network, facilitator, rpc: createRpc(url, options) };
+  return { network, facilitators: [first, ...others], rpc: createRpc(url, options) };
 }
 
 /** Readiness of an enabled EVM chain. */

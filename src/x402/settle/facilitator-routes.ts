@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { openDb } from "../../db/client.ts";
 import { requireNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { type Router, serve } from "../../http/endpoint.ts";
@@ -15,7 +16,7 @@ import {
   tokenAmount,
 } from "../model/schemas.ts";
 import { listNetworks } from "../networks/save-network.ts";
-import { NoSettlementNetworkError } from "../networks/settlement-network.ts";
+import { listFacilitators, NoSettlementNetworkError } from "../networks/settlement-network.ts";
 import { verifyOrder } from "../verify/verify-order.ts";
 import { createOrder, settleOrder } from "./settle-order.ts";
 import {
@@ -127,9 +128,11 @@ export function registerFacilitatorRoutes(router: Router): void {
           facilitatorWalletAddress !== null &&
           (networkLimit?.includes(caip2Id) ?? true),
       );
-      const signers = networks.map(
-        ({ facilitatorWalletAddress }) => facilitatorWalletAddress ?? "",
-      );
+      const core = openDb(c.env, undefined, { deadline: c.var.deadline });
+      const chains = new Set(networks.map(({ caip2Id }) => caip2Id));
+      const signers = (await listFacilitators(core, null))
+        .filter(({ caip2Id }) => chains.has(caip2Id))
+        .map(({ address }) => address);
       return {
         kinds: networks.map(({ caip2Id }) => ({
           x402Version: 2,

@@ -12,12 +12,12 @@ import {
 } from "../attempts/record-attempts.ts";
 import { recordOutcome } from "../attempts/record-outcomes.ts";
 import {
-  type AttemptOrder,
   getFacilitatorWalletStub,
   type JobStatus,
   type SettleOrder,
   type SettleResponse,
 } from "../model/messages.ts";
+import { pickFacilitator } from "../networks/pick-facilitator.ts";
 import { findSettlementNetwork } from "../networks/settlement-network.ts";
 import { toHeldResponse, toRefusal, toSettleResponse } from "./payment-response.ts";
 import {
@@ -77,12 +77,13 @@ export async function runEffect(
 
 async function verifyPayload(
   env: Env,
-  { order }: Payment,
+  payment: Payment,
   run: SettlementRun,
 ): Promise<PaymentEvent> {
+  const { order } = payment;
   if (!run.order) throw new Error("the payload of a payment comes with a request");
   try {
-    const verdict = judgePayload(env, order, run.order, run.deadline);
+    const verdict = judgePayload(env, payment, run.order, run.deadline);
     // A payment that D1 has needs no verdict.
     verdict.catch(() => {});
     const core = openDb(env, undefined, { deadline: run.deadline });
@@ -111,15 +112,18 @@ function withTimeToSign(verdict: PaymentEvent, isVerified: boolean): PaymentEven
 /** The chain's verdict on a payment. @throws what `toRefusal` converts */
 async function judgePayload(
   env: Env,
-  { attemptId, requirements: { network } }: AttemptOrder,
+  { order: { attemptId, claim }, wallet: known, earlier }: Payment,
   { payload, requirements }: SettleOrder,
   deadline: number,
 ): Promise<PaymentEvent> {
-  const settlementNetwork = await findSettlementNetwork(env, network, deadline);
+  const settlementNetwork = await findSettlementNetwork(env, requirements.network, deadline);
+  const { facilitators } = settlementNetwork;
+  // An authorization keeps its first wallet, even one that the network does not use any more.
+  const wallet = known ?? earlier.at(-1)?.wallet ?? pickFacilitator(facilitators, claim);
   const { prepareJob } = await import("../verify/verify-payment.ts");
   const verdict = await prepareJob(
     settlementNetwork,
-    { attemptId, payload, requirements },
+    { attemptId, payload, requirements, sender: wallet.address },
     Date.now(),
     deadline - SIGN_MARGIN_MS,
   );
@@ -127,9 +131,8 @@ async function judgePayload(
     const { payer, invalidReason: reason, invalidMessage: message = null } = verdict;
     return { kind: "invalid", payer, reason, message };
   }
-  const { id, caip2Id, address } = settlementNetwork.facilitator;
   const { payer, job } = verdict;
-  return { kind: "valid", payer, wallet: { id, caip2Id, address }, job };
+  return { kind: "valid", payer, wallet, job };
 }
 
 /** Nothing is sent before this write succeeds. */

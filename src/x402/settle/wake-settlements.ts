@@ -3,6 +3,7 @@ import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
 import { wakeObjects } from "../../wake-objects.ts";
 import { getFacilitatorWalletStub, getPaymentStub } from "../model/messages.ts";
+import { listFacilitators } from "../networks/settlement-network.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -29,16 +30,14 @@ export async function wakeSettlements(env: Env, requestId: string, now: number):
   const overdue = (
     await Promise.all(AGE_CLASSES.map((ages) => listOverdueAttempts(core, ages, now)))
   ).flat();
-  const wallets = new Map(
-    overdue.flatMap(({ caip2Id, address }) =>
-      address === null ? [] : [[`${caip2Id}:${address}`, { caip2Id, address }] as const],
-    ),
-  );
+  const chains = new Set(overdue.map(({ caip2Id }) => caip2Id));
+  // A wallet that its network does not use any more is woken by its payments.
+  const wallets = chains.size === 0 ? [] : await listFacilitators(core, null);
   const stubs = [
     ...overdue.map(({ claim }) => getPaymentStub(env, claim)),
-    ...[...wallets.values()].map(({ caip2Id, address }) =>
-      getFacilitatorWalletStub(env, caip2Id, address),
-    ),
+    ...wallets
+      .filter(({ caip2Id }) => chains.has(caip2Id))
+      .map(({ caip2Id, address }) => getFacilitatorWalletStub(env, caip2Id, address)),
   ];
   await wakeObjects(
     stubs,
@@ -50,7 +49,6 @@ export async function wakeSettlements(env: Env, requestId: string, now: number):
 interface OverdueAttempt {
   claim: string;
   caip2Id: string;
-  address: string | null;
 }
 
 const OVERDUE_CONDITION = `direction = 'InboundSettle' AND status = 'Verified' AND claim IS NOT NULL
@@ -70,10 +68,7 @@ async function listOverdueAttempts(
   const turns = Math.max(Math.ceil(count / places), 1);
   const turn = Math.floor(now / MINUTE_MS) % turns;
   return core.all<OverdueAttempt>(
-    `SELECT attempt.claim, attempt.caip2_id AS caip2Id, wallet.address
-     FROM x402_payment_attempt AS attempt
-       LEFT JOIN x402_network AS network ON network.caip2_id = attempt.caip2_id
-       LEFT JOIN x402_wallet AS wallet ON wallet.id = network.facilitator_wallet_id
+    `SELECT attempt.claim, attempt.caip2_id AS caip2Id FROM x402_payment_attempt AS attempt
      WHERE ${OVERDUE_CONDITION} ORDER BY attempt.id LIMIT ? OFFSET ?`,
     ...ages,
     places,

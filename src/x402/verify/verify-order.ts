@@ -5,12 +5,13 @@ import { countOpenAttempts } from "../attempts/attempt-row.ts";
 import { recordVerification } from "../attempts/record-attempts.ts";
 import { MAX_PENDING_TRANSACTIONS } from "../facilitator-wallet/nonces.ts";
 import type { SettleOrder } from "../model/messages.ts";
+import { pickFacilitator } from "../networks/pick-facilitator.ts";
 import { toRpcApiError } from "../networks/save-network.ts";
 import { findSettlementNetwork } from "../networks/settlement-network.ts";
 import type { JobVerdict } from "./verify-payment.ts";
 
 /**
- * Settlements that may be open when another payment is verified: what a wallet sends in eight blocks.
+ * Settlements that may be open per wallet when another payment is verified: what a wallet sends in eight blocks.
  * Load is refused here and never later, since a verified payment may have released its resource.
  */
 const MAX_OPEN_ATTEMPTS = 8 * MAX_PENDING_TRANSACTIONS;
@@ -56,12 +57,14 @@ async function verifyOnChain(c: AppContext, order: SettleOrder, now: number): Pr
     findSettlementNetwork(c.env, network, deadline),
     countOpenAttempts(openDb(c.env, undefined, { deadline }), network),
   ]);
-  if (open >= MAX_OPEN_ATTEMPTS)
+  const { facilitators } = settlementNetwork;
+  if (open >= facilitators.length * MAX_OPEN_ATTEMPTS)
     throw new ApiError(
       "settlement_backlog",
       `${network} has ${open} settlements open. Verify the payment again later.`,
       { retryAfter: RETRY_AFTER_SECONDS },
     );
   const { prepareJob } = await import("./verify-payment.ts");
-  return prepareJob(settlementNetwork, order, now, now);
+  const sender = pickFacilitator(facilitators, order.claim).address;
+  return prepareJob(settlementNetwork, { ...order, sender }, now, now);
 }

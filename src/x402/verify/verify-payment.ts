@@ -279,20 +279,19 @@ export type JobVerdict =
 /**
  * Verifies a payment on the chain it names.
  *
+ * @param order - the payment, and the address that would send it
  * @param now - epoch milliseconds
  * @param signBefore - epoch milliseconds; see `Job`
  * @throws RpcUnavailable, also when the node is on another chain
  */
 export async function prepareJob(
-  settlementNetwork: SettlementNetwork,
-  order: Pick<SettleOrder, "attemptId" | "payload" | "requirements">,
+  { network, rpc }: SettlementNetwork,
+  order: Pick<SettleOrder, "attemptId" | "payload" | "requirements"> & { sender: string },
   now: number,
   signBefore: number,
 ): Promise<JobVerdict> {
-  const { network, facilitator, rpc } = settlementNetwork;
-  const { payload, requirements } = order;
+  const { payload, requirements, sender } = order;
   const factories = JSON.parse(network.eip6492Factories) as string[];
-  const sender = facilitator.address;
   const verdict = await verifyPayment(
     rpc,
     { payload, requirements, allowedFactories: factories, sender },

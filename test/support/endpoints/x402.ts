@@ -129,6 +129,7 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
       { name: "defaultAsset", refused: NOT_ADDRESS },
       { name: "defaultAssetDecimals", refused: [-1, 256, 1.5, "6", {}] },
       { name: "facilitatorWalletId", refused: ["", long(250), 5, {}] },
+      { name: "facilitatorWalletIds", refused: ["x", {}, null, [""], [5], Array(33).fill("x")] },
       { name: "eip6492AllowedFactories", refused: ["x", {}, null, ["x"], Array(21).fill(ADDRESS)] },
     ],
   },

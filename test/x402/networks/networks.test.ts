@@ -61,6 +61,7 @@ describe("POST /x402/networks", () => {
       defaultAsset: null,
       defaultAssetDecimals: null,
       facilitatorWalletId: null,
+      facilitatorWalletIds: [],
       facilitatorWalletAddress: null,
       eip6492AllowedFactories: [],
       createdById: "env-admin",
