@@ -83,12 +83,12 @@ async function broadcastTransactions(
   chain: ChainSnapshot,
   resend: boolean,
 ): Promise<boolean> {
-  const isNewBlock = store.getValue("offered") !== chain.blockHash;
+  const isNewBlock = store.offeredAtBlock !== chain.blockHash;
   const due = store
     .listPendingTransactions()
     .filter(({ state }) => resend || state === "signed" || (state === "refused" && isNewBlock));
   if (due.length === 0) return false;
-  store.setValue("offered", chain.blockHash);
+  store.offeredAtBlock = chain.blockHash;
   for (const { hash, state } of due)
     if (state === "signed") store.setTransactionState(hash, "sent");
   const answers = await rpc.callBatch(
@@ -98,8 +98,9 @@ async function broadcastTransactions(
   for (const [i, { hash, rawTransaction: raw, state }] of due.entries()) {
     const outcome = classifyBroadcast(answers[i]);
     const isRefused = outcome === "refused" || outcome === "unsupported";
-    // A transaction that was sent before may be in another mempool.
-    if (state !== "sent") store.setTransactionState(hash, isRefused ? "refused" : "sent");
+    // A transaction that was sent before may be in another mempool. A new one is stored as sent already.
+    if (state === "signed" && isRefused) store.setTransactionState(hash, "refused");
+    if (state === "refused" && !isRefused) store.setTransactionState(hash, "sent");
     if (outcome === "unsupported" && !isLegacyTransaction(raw)) store.setValue("only_legacy", "1");
     isStale ||= state === "signed" && outcome === "stale";
   }

@@ -190,7 +190,7 @@ export async function watchDecidedJobs(
 ): Promise<boolean> {
   const watched = store.listOpenJobs("decided");
   if (watched.length === 0) return false;
-  const isNewBlock = store.getValue("watched") !== chain.blockHash;
+  const isNewBlock = store.watchedAtBlock !== chain.blockHash;
   const heights = [...new Set(watched.flatMap(({ block }) => block ?? []))];
   const hashes = isNewBlock ? await readBlockHashes(rpc, heights) : null;
   let reappeared = false;
@@ -216,7 +216,7 @@ export async function watchDecidedJobs(
     }
     if (isDue) store.finalizeJob(job.id, Date.now());
   }
-  store.setValue("watched", chain.blockHash);
+  store.watchedAtBlock = chain.blockHash;
   return reappeared;
 }
 

@@ -227,7 +227,7 @@ async function signAndStore(
   await scheduler.wait(0);
   const { raw, hash } = await signTransaction(signer, { chainId, nonce, to, data, gas, fees });
   // The job may have expired during signing.
-  if (jobId !== null && store.findJob(jobId)?.state === "failed") return;
+  if (jobId !== null && store.getJobStatus(jobId).state === "failed") return;
   store.storeTransaction(
     {
       hash,

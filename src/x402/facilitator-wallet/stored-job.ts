@@ -1,5 +1,5 @@
 /** Jobs and transactions of a wallet, as stored and as read. */
-import type { SettlementJob } from "../model/messages.ts";
+import type { JobStatus, SettlementJob } from "../model/messages.ts";
 
 /** A signed transaction of the wallet. Amounts are wei. */
 export interface SignedTransaction {
@@ -22,7 +22,7 @@ export interface SignedTransaction {
   signedAtSeconds: number;
 }
 
-/** A job with its state. */
+/** A job that is not final, with its state. */
 export interface StoredJob {
   job: SettlementJob;
   state: "waiting" | "signed" | "settled" | "failed";
@@ -34,7 +34,6 @@ export interface StoredJob {
   blockHash: string | null;
   reason: string | null;
   message: string | null;
-  isFinal: boolean;
   /** Epoch milliseconds of the last change. */
   changedAt: number;
 }
@@ -49,12 +48,6 @@ export interface BlockInclusion {
 /** Whether the job is decided, which a re-org may undo while it is not final. */
 export function isDecided({ state }: StoredJob): boolean {
   return state === "settled" || state === "failed";
-}
-
-/** Columns of the deciding transaction. */
-export function toInclusionColumns(place: BlockInclusion | null) {
-  const { transaction: tx = "", block = null, blockHash: block_hash = null } = place ?? {};
-  return { tx, block, block_hash };
 }
 
 /** A row of the object's own database. */
@@ -75,18 +68,31 @@ export function toSignedTransaction(row: SqlRow): SignedTransaction {
   };
 }
 
-/** @param job - the row's body */
-export function toStoredJob(row: SqlRow, job: SettlementJob): StoredJob {
+export function toStoredJob(row: SqlRow): StoredJob {
   return {
-    job,
+    job: JSON.parse(String(row.body)) as SettlementJob,
     state: row.state as StoredJob["state"],
     signBefore: Number(row.sign_before),
     transaction: String(row.tx),
     block: row.block === null ? null : Number(row.block),
-    blockHash: row.block_hash === null ? null : String(row.block_hash),
-    reason: row.reason === null ? null : String(row.reason),
-    message: row.message === null ? null : String(row.message),
-    isFinal: row.final === 1,
+    blockHash: toNullableText(row.block_hash),
+    reason: toNullableText(row.reason),
+    message: toNullableText(row.message),
     changedAt: Number(row.changed_at),
   };
+}
+
+/** The status of a job that no re-org is expected to change. */
+export function toFinalStatus(row: SqlRow): JobStatus {
+  return {
+    state: row.state as "settled" | "failed",
+    transaction: String(row.tx),
+    reason: toNullableText(row.reason),
+    message: toNullableText(row.message),
+    isFinal: true,
+  };
+}
+
+function toNullableText(value: SqlStorageValue | undefined): string | null {
+  return value === null || value === undefined ? null : String(value);
 }

@@ -1,25 +1,22 @@
+import { firstIdAt } from "../../db/id.ts";
 import type { JobStatus, SettlementJob } from "../model/messages.ts";
 import {
   type BlockInclusion,
+  isDecided,
   type SignedTransaction,
-  type SqlRow,
   type StoredJob,
-  toInclusionColumns,
+  toFinalStatus,
   toSignedTransaction,
   toStoredJob,
 } from "./stored-job.ts";
 
-/**
- * `watched`: hash of the latest block when decided jobs were last compared with the chain. `offered`:
- * the same when refused transactions were last sent again. `only_legacy`: the chain has refused
- * EIP-1559 transactions.
- */
-type StoredValueName = "wallet_id" | "nonce_floor" | "watched" | "offered" | "only_legacy";
+/** `only_legacy`: the chain has refused EIP-1559 transactions. */
+type StoredValueName = "wallet_id" | "nonce_floor" | "only_legacy";
 
-/** Conditions on jobs that are not final. */
+/** Whether a job that is not final has an outcome. */
 const OPEN_JOB_CONDITIONS = {
-  undecided: "final = 0 AND state IN ('waiting', 'signed')",
-  decided: "final = 0 AND state IN ('settled', 'failed')",
+  undecided: (stored: StoredJob) => !isDecided(stored),
+  decided: isDecided,
 };
 
 const RETENTION_MS = 7 * 24 * 60 * 60_000;
@@ -35,25 +32,43 @@ const RETENTION_MS = 7 * 24 * 60 * 60_000;
  * - A job is signed again only after its transactions have lost their nonces.
  */
 export class WalletStore {
+  /**
+   * Hash of the latest block when decided jobs were last compared with the chain. In memory, since doing it
+   * again does no harm.
+   */
+  watchedAtBlock: string | null = null;
+  /** The same when refused transactions were last sent again. */
+  offeredAtBlock: string | null = null;
   readonly #sql: SqlStorage;
-  readonly #parsedJobs = new Map<string, SettlementJob>();
+  /** The rows of `open_job` by id, oldest first. Each index of the table would write rows for each job. */
+  readonly #openJobs = new Map<string, { seq: number; stored: StoredJob }>();
+  /** The rows of `signed` by hash, oldest first. */
+  readonly #signed = new Map<string, { seq: number; signed: SignedTransaction }>();
   #changedJobs = new Set<string>();
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
     sql.exec(`
-      CREATE TABLE IF NOT EXISTS job (
-        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL, state TEXT NOT NULL,
+      CREATE TABLE IF NOT EXISTS open_job (
+        seq INTEGER PRIMARY KEY, body TEXT NOT NULL, state TEXT NOT NULL,
         sign_before INTEGER NOT NULL, tx TEXT NOT NULL DEFAULT '', block INTEGER, block_hash TEXT,
-        reason TEXT, message TEXT, final INTEGER NOT NULL DEFAULT 0, changed_at INTEGER NOT NULL);
-      CREATE INDEX IF NOT EXISTS job_open ON job (seq) WHERE final = 0;
-      CREATE INDEX IF NOT EXISTS job_final ON job (changed_at) WHERE final = 1;
+        reason TEXT, message TEXT, changed_at INTEGER NOT NULL);
+      CREATE TABLE IF NOT EXISTS final_job (
+        id TEXT PRIMARY KEY, state TEXT NOT NULL, tx TEXT NOT NULL, reason TEXT, message TEXT,
+        changed_at INTEGER NOT NULL) WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS signed (
-        hash TEXT PRIMARY KEY, nonce INTEGER NOT NULL, job_id TEXT, raw TEXT NOT NULL,
-        gas TEXT NOT NULL, max_fee TEXT NOT NULL, tip TEXT NOT NULL, state TEXT NOT NULL,
-        since_block INTEGER NOT NULL, since_time INTEGER NOT NULL);
-      CREATE INDEX IF NOT EXISTS signed_job ON signed (job_id);
+        hash TEXT NOT NULL, nonce INTEGER NOT NULL, job_id TEXT, raw TEXT NOT NULL, gas TEXT NOT NULL,
+        max_fee TEXT NOT NULL, tip TEXT NOT NULL, state TEXT NOT NULL, since_block INTEGER NOT NULL, since_time INTEGER NOT NULL);
       CREATE TABLE IF NOT EXISTS value (name TEXT PRIMARY KEY, value TEXT NOT NULL);`);
+    for (const row of sql.exec("SELECT * FROM open_job ORDER BY seq").toArray()) {
+      const stored = toStoredJob(row);
+      this.#openJobs.set(stored.job.id, { seq: Number(row.seq), stored });
+    }
+    for (const row of sql.exec("SELECT rowid AS seq, * FROM signed ORDER BY rowid").toArray())
+      this.#signed.set(String(row.hash), {
+        seq: Number(row.seq),
+        signed: toSignedTransaction(row),
+      });
   }
 
   /** A value stored by name; null when there is none. */
@@ -73,93 +88,100 @@ export class WalletStore {
 
   /** Adds a job; a known one stays as it is. */
   addJob(job: SettlementJob, now: number): void {
-    this.#sql.exec(
-      `INSERT INTO job (id, body, state, sign_before, changed_at) VALUES (?, ?, 'waiting', ?, ?)
-       ON CONFLICT (id) DO NOTHING`,
-      job.id,
-      JSON.stringify(job),
-      job.signBefore,
-      now,
-    );
+    if (this.#openJobs.has(job.id) || this.#findFinalJob(job.id)) return;
+    const { seq } = this.#sql
+      .exec(
+        `INSERT INTO open_job (body, state, sign_before, changed_at) VALUES (?, 'waiting', ?, ?)
+         RETURNING seq`,
+        JSON.stringify(job),
+        job.signBefore,
+        now,
+      )
+      .one();
+    const undecided = {
+      transaction: "",
+      block: null,
+      blockHash: null,
+      reason: null,
+      message: null,
+    };
+    const { signBefore } = job;
+    const stored: StoredJob = { job, state: "waiting", signBefore, ...undecided, changedAt: now };
+    this.#openJobs.set(job.id, { seq: Number(seq), stored });
   }
 
+  /** A job that is not final. */
   findJob(id: string): StoredJob | null {
-    const [row] = this.#sql.exec("SELECT * FROM job WHERE id = ?", id).toArray();
-    return row ? toStoredJob(row, this.#parseJob(row)) : null;
+    return this.#openJobs.get(id)?.stored ?? null;
   }
 
   getJobStatus(id: string): JobStatus {
     const found = this.findJob(id);
-    if (!found)
-      return { state: "unknown", transaction: "", reason: null, message: null, isFinal: false };
-    const { state, transaction, reason, message, isFinal } = found;
+    if (!found) return this.#findFinalJob(id) ?? UNKNOWN_JOB;
+    const { state, transaction, reason, message } = found;
     if (state === "settled" || state === "failed")
-      return { state, transaction, reason, message, isFinal };
+      return { state, transaction, reason, message, isFinal: false };
     // Of several replacements with rising fees for one nonce, the newest is the likeliest.
     const signed = this.listJobTransactions(id);
     const newest = signed.findLast((one) => one.state !== "lost") ?? signed.at(-1);
-    return { state: "pending", transaction: newest?.hash ?? "", reason, message, isFinal };
+    return { state: "pending", transaction: newest?.hash ?? "", reason, message, isFinal: false };
+  }
+
+  #findFinalJob(id: string): JobStatus | null {
+    const [row] = this.#sql.exec("SELECT * FROM final_job WHERE id = ?", id).toArray();
+    return row ? toFinalStatus(row) : null;
   }
 
   /** Jobs that are not final, oldest first: those that wait for an outcome, or have a recent one. */
   listOpenJobs(which: keyof typeof OPEN_JOB_CONDITIONS): StoredJob[] {
-    return this.#listJobs(`${OPEN_JOB_CONDITIONS[which]} ORDER BY seq`);
+    return this.#listJobs(OPEN_JOB_CONDITIONS[which]);
   }
 
   /** Whether such jobs exist. */
   hasOpenJobs(which: keyof typeof OPEN_JOB_CONDITIONS): boolean {
-    return (
-      this.#sql.exec(`SELECT 1 FROM job WHERE ${OPEN_JOB_CONDITIONS[which]} LIMIT 1`).toArray()
-        .length > 0
-    );
+    return this.listOpenJobs(which).length > 0;
   }
 
   /** Jobs to be signed, oldest first. */
   listWaitingJobs(limit: number): StoredJob[] {
-    return this.#listJobs("final = 0 AND state = 'waiting' ORDER BY seq LIMIT ?", limit);
+    return this.#listJobs(({ state }) => state === "waiting").slice(0, limit);
   }
 
   /** Jobs that were not signed in time. */
   listOverdueJobs(now: number): StoredJob[] {
-    return this.#listJobs("final = 0 AND state = 'waiting' AND sign_before <= ?", now);
+    return this.#listJobs(({ state, signBefore }) => state === "waiting" && signBefore <= now);
   }
 
-  #listJobs(where: string, ...params: number[]): StoredJob[] {
-    return this.#sql
-      .exec(`SELECT * FROM job WHERE ${where}`, ...params)
-      .toArray()
-      .map((row) => toStoredJob(row, this.#parseJob(row)));
+  #listJobs(isListed: (stored: StoredJob) => boolean): StoredJob[] {
+    return [...this.#openJobs.values()].map(({ stored }) => stored).filter(isListed);
   }
 
   /** A text that differs whenever a job's or a transaction's state does. */
   takeSnapshot(): string {
-    const [row] = this.#sql
-      .exec(
-        `SELECT (SELECT group_concat(id || state) FROM job WHERE final = 0) AS jobs,
-           (SELECT group_concat(hash || state) FROM signed) AS signed`,
-      )
-      .toArray();
-    return `${row?.jobs} ${row?.signed}`;
+    const jobs = this.#listJobs(() => true).map(({ job, state }) => job.id + state);
+    const signed = this.#listTransactions(() => true).map(({ hash, state }) => hash + state);
+    return `${jobs.join()} ${signed.join()}`;
   }
 
   /** Nonces of stored transactions that have not lost them. */
   listUsedNonces(): Set<number> {
-    const rows = this.#sql.exec("SELECT nonce FROM signed WHERE state <> 'lost'").toArray();
-    return new Set(rows.map(({ nonce }) => Number(nonce)));
+    return new Set(
+      this.#listTransactions(({ state }) => state !== "lost").map(({ nonce }) => nonce),
+    );
   }
 
   /** Transactions that hold a nonce until mined, by nonce, and oldest first within one nonce. */
   listPendingTransactions(): SignedTransaction[] {
-    return this.#listTransactions("state IN ('signed', 'sent', 'refused')");
+    return this.#listTransactions(({ state }) => state !== "mined" && state !== "lost");
   }
 
   /** Transactions that are not known to be mined. */
   listUnminedTransactions(): SignedTransaction[] {
-    return this.#listTransactions("state <> 'mined'");
+    return this.#listTransactions(({ state }) => state !== "mined");
   }
 
   listJobTransactions(jobId: string): SignedTransaction[] {
-    return this.#listTransactions("job_id = ?", jobId);
+    return this.#listTransactions((signed) => signed.jobId === jobId);
   }
 
   /** Whether a transaction of the job was sent to a node: then only the chain can end it. */
@@ -167,67 +189,74 @@ export class WalletStore {
     return this.listJobTransactions(jobId).some(({ state }) => state !== "signed");
   }
 
-  #listTransactions(where: string, ...params: string[]): SignedTransaction[] {
-    return this.#sql
-      .exec(`SELECT * FROM signed WHERE ${where} ORDER BY nonce, rowid`, ...params)
-      .toArray()
-      .map(toSignedTransaction);
+  /** By nonce, and oldest first within one nonce. */
+  #listTransactions(isListed: (signed: SignedTransaction) => boolean): SignedTransaction[] {
+    return [...this.#signed.values()]
+      .map(({ signed }) => signed)
+      .filter(isListed)
+      .sort((a, b) => a.nonce - b.nonce);
   }
 
   /** Stores a transaction before it is sent anywhere. */
   storeTransaction(signed: SignedTransaction, now: number): void {
-    this.#sql.exec(
-      `INSERT INTO signed
+    if (this.#signed.has(signed.hash)) throw new Error(`${signed.hash} is stored already`);
+    const { seq } = this.#sql
+      .exec(
+        `INSERT INTO signed
          (hash, nonce, job_id, raw, gas, max_fee, tip, state, since_block, since_time)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      signed.hash,
-      signed.nonce,
-      signed.jobId,
-      signed.rawTransaction,
-      String(signed.gas),
-      String(signed.maxFee),
-      String(signed.tip),
-      signed.state,
-      signed.signedAtBlock,
-      signed.signedAtSeconds,
-    );
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING rowid AS seq`,
+        signed.hash,
+        signed.nonce,
+        signed.jobId,
+        signed.rawTransaction,
+        String(signed.gas),
+        String(signed.maxFee),
+        String(signed.tip),
+        signed.state,
+        signed.signedAtBlock,
+        signed.signedAtSeconds,
+      )
+      .one();
+    this.#signed.set(signed.hash, { seq: Number(seq), signed });
     if (signed.jobId !== null) this.#updateJob(signed.jobId, { state: "signed" }, now);
   }
 
   setTransactionState(hash: string, state: SignedTransaction["state"]): void {
-    this.#sql.exec("UPDATE signed SET state = ? WHERE hash = ?", state, hash);
+    const stored = this.#signed.get(hash);
+    if (!stored || stored.signed.state === state) return;
+    this.#signed.set(hash, { ...stored, signed: { ...stored.signed, state } });
+    this.#sql.exec("UPDATE signed SET state = ? WHERE rowid = ?", state, stored.seq);
   }
 
   /** Deletes a transaction that was never sent, or that settles nothing. */
   deleteTransaction(hash: string): void {
-    this.#sql.exec("DELETE FROM signed WHERE hash = ?", hash);
+    const stored = this.#signed.get(hash);
+    if (!stored) return;
+    this.#signed.delete(hash);
+    this.#sql.exec("DELETE FROM signed WHERE rowid = ?", stored.seq);
   }
 
   /** Records that this transaction used the nonce, so others with the nonce are lost. */
   recordMinedTransaction(hash: string, nonce: number): void {
     this.setTransactionState(hash, "mined");
-    this.#markLost("nonce = ? AND hash <> ?", nonce, hash);
+    this.#markLost((signed) => signed.nonce === nonce && signed.hash !== hash);
     const floor = Math.max(Number(this.getValue("nonce_floor") ?? 0), nonce + 1);
     this.setValue("nonce_floor", String(floor));
   }
 
   /** Marks a nonce as used by a foreign transaction, or as beyond the gap limit. */
   markNonceLost(nonce: number): void {
-    this.#markLost("nonce = ? AND state <> 'mined'", nonce);
+    this.#markLost((signed) => signed.nonce === nonce && signed.state !== "mined");
   }
 
-  #markLost(where: string, ...params: (string | number)[]): void {
-    const isVoid = "(job_id IS NULL OR state = 'signed')";
-    this.#sql.exec(`DELETE FROM signed WHERE ${where} AND ${isVoid}`, ...params);
-    this.#sql.exec(`UPDATE signed SET state = 'lost' WHERE ${where}`, ...params);
+  #markLost(isLost: (signed: SignedTransaction) => boolean): void {
+    for (const { hash, jobId, state } of this.#listTransactions(isLost))
+      if (jobId === null || state === "signed") this.deleteTransaction(hash);
+      else this.setTransactionState(hash, "lost");
   }
 
   recordSettledJob(id: string, place: BlockInclusion, now: number): void {
-    this.#updateJob(
-      id,
-      { state: "settled", ...toInclusionColumns(place), reason: null, message: null },
-      now,
-    );
+    this.#updateJob(id, { state: "settled", ...place, reason: null, message: null }, now);
   }
 
   /** @param place - what decided it on the chain, which may change; null when nothing was sent */
@@ -238,38 +267,47 @@ export class WalletStore {
     place: BlockInclusion | null,
     now: number,
   ): void {
-    const final = place === null ? 1 : 0;
-    this.#updateJob(
-      id,
-      { state: "failed", ...toInclusionColumns(place), reason, message, final },
-      now,
-    );
+    this.#updateJob(id, { state: "failed", ...(place ?? NO_INCLUSION), reason, message }, now);
+    if (place === null) this.finalizeJob(id, now);
   }
 
   /** Queues a job for another signature while its authorization is valid. */
   requeueJob(id: string, now: number): void {
     const found = this.findJob(id);
     if (!found) return;
-    const expires = Number(found.job.validBefore) * 1000;
-    this.#updateJob(
-      id,
-      { state: "waiting", ...toInclusionColumns(null), sign_before: expires },
-      now,
-    );
+    const signBefore = Number(found.job.validBefore) * 1000;
+    this.#updateJob(id, { state: "waiting", ...NO_INCLUSION, signBefore }, now);
   }
 
   /** The transaction's block was orphaned: it is pending again. */
   reopenJob(id: string, now: number): void {
-    const undecided = { ...toInclusionColumns(null), reason: null, message: null };
-    this.#updateJob(id, { state: "signed", ...undecided }, now);
+    this.#updateJob(id, { state: "signed", ...NO_INCLUSION, reason: null, message: null }, now);
   }
 
-  /** Deletes the transactions of a final job. */
+  /** Deletes the transactions of a decided job, and keeps its outcome for a while. */
   finalizeJob(id: string, now: number): void {
-    this.#updateJob(id, { final: 1 }, now);
-    this.#parsedJobs.delete(id);
-    this.#sql.exec("DELETE FROM signed WHERE job_id = ?", id);
-    this.#sql.exec("DELETE FROM job WHERE final = 1 AND changed_at < ?", now - RETENTION_MS);
+    const open = this.#openJobs.get(id);
+    if (!open) return;
+    const { state, transaction, reason, message } = open.stored;
+    this.#openJobs.delete(id);
+    this.#sql.exec("DELETE FROM open_job WHERE seq = ?", open.seq);
+    this.#sql.exec(
+      `INSERT INTO final_job (id, state, tx, reason, message, changed_at) VALUES (?, ?, ?, ?, ?, ?)`,
+      id,
+      state,
+      transaction,
+      reason,
+      message,
+      now,
+    );
+    this.#changedJobs.add(id);
+    for (const { hash } of this.listJobTransactions(id)) this.deleteTransaction(hash);
+    // Ids sort by the time of their request.
+    this.#sql.exec(
+      "DELETE FROM final_job WHERE id < ? AND changed_at < ?",
+      firstIdAt(now - RETENTION_MS),
+      now - RETENTION_MS,
+    );
   }
 
   /** Ids of the jobs that changed since the last call. */
@@ -279,23 +317,34 @@ export class WalletStore {
     return changed;
   }
 
-  #updateJob(id: string, changes: Record<string, string | number | null>, now: number): void {
-    const names = [...Object.keys(changes), "changed_at"];
+  #updateJob(id: string, changes: Partial<StoredJob>, now: number): void {
+    const open = this.#openJobs.get(id);
+    if (!open) return;
+    const stored = { ...open.stored, ...changes, changedAt: now };
+    this.#openJobs.set(id, { ...open, stored });
     this.#sql.exec(
-      `UPDATE job SET ${names.map((name) => `${name} = ?`).join(", ")} WHERE id = ?`,
-      ...Object.values(changes),
+      `UPDATE open_job SET state = ?, sign_before = ?, tx = ?, block = ?, block_hash = ?,
+         reason = ?, message = ?, changed_at = ? WHERE seq = ?`,
+      stored.state,
+      stored.signBefore,
+      stored.transaction,
+      stored.block,
+      stored.blockHash,
+      stored.reason,
+      stored.message,
       now,
-      id,
+      open.seq,
     );
     this.#changedJobs.add(id);
   }
-
-  /** Caches parsed jobs, which never change and are read in each round. */
-  #parseJob({ id, body }: SqlRow): SettlementJob {
-    const known = this.#parsedJobs.get(String(id));
-    if (known) return known;
-    const job = JSON.parse(String(body)) as SettlementJob;
-    this.#parsedJobs.set(job.id, job);
-    return job;
-  }
 }
+
+const NO_INCLUSION = { transaction: "", block: null, blockHash: null };
+
+const UNKNOWN_JOB: JobStatus = {
+  state: "unknown",
+  transaction: "",
+  reason: null,
+  message: null,
+  isFinal: false,
+};
