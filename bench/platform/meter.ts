@@ -200,7 +200,7 @@ function meterDatabase(): void {
   const session = env.DB.withSession();
   const always = Object.getPrototypeOf(session);
   const meter = (self: object, statements: Statements, call: () => unknown) => {
-    // The session of a database without `withSession` is of a class of its own.
+    // A database without `withSession` has a session of another class.
     const { bookmarkOrConstraint } = self as { bookmarkOrConstraint: string | null };
     const isReplica =
       Object.getPrototypeOf(self) === always &&

@@ -35,8 +35,8 @@ interface Contender {
 
 /**
  * Sends different payments to each facilitator and counts on the chain what arrives at a separate
- * payee. Each gets them one by one, and all at once, where the SDK's fails. A client sends a payment of ours
- * that has no success once more.
+ * payee. Each facilitator settles one payment after another, and then all at once, where the SDK's fails. A
+ * client repeats a payment of ours that has no success.
  *
  * @throws Error when an expected settlement fails, or a payee's balance is wrong
  */

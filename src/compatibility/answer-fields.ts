@@ -35,7 +35,7 @@ export function extendDeclaration(
   };
 }
 
-/** @param path - names of the members down to the records; a list stands for each of its items */
+/** @param path - from the value to the records. A list passes the path on to each of its items. */
 function extendRecords(
   value: unknown,
   path: readonly string[],

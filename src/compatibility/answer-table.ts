@@ -7,7 +7,7 @@ export type JsonObject = Record<string, unknown>;
 
 /** Fields of an operation's answers that clients of other services read. */
 interface AnswerFields {
-  /** Names of the members of `data` down to the records; a list stands for each of its items. */
+  /** Path from `data` to the records. A list passes the path on to each of its items. */
   at: readonly string[];
   schema: z.ZodRawShape;
   /** Builds the fields from a record, which has the names of this deployment. */

@@ -4,7 +4,7 @@ import type { createApp } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
 import { checkerOf, type Document } from "../support/endpoints/document.ts";
 
-/** A service of its own, with the variable `WIRE_NAMES` of its deployment. */
+/** A separate service, with the variable `WIRE_NAMES` of its deployment. */
 export interface ExternalApp {
   /** The text of its OpenAPI document. */
   document: string;

@@ -46,9 +46,9 @@ const SETUP = [
 /**
  * Splits a migration at its breakpoints. A line `-- portions: escrow by id` above a statement has it run in
  * portions of the table `escrow`, in the order of its column `id`. Such a statement ends with `WHERE TRUE` or
- * `AND TRUE`: the range of the portion takes the place of `TRUE`.
+ * `AND TRUE`. The range of the portion replaces `TRUE`.
  *
- * @throws Error for a statement in portions that does not end so
+ * @throws Error for a statement in portions with another ending
  */
 export function readStatements({ name, sql }: Migration): MigrationStatement[] {
   return sql.split(BREAKPOINT).flatMap((part): MigrationStatement[] => {

@@ -52,7 +52,7 @@ export async function restoreFromJournal(
 
 /**
  * Asks the journal whether the database, as it was read, has all that was handed over. Another wallet may have
- * stored and handed over more since it was read: then it is read once more, and judged by that.
+ * stored and handed over more since. Then the database is read once more.
  *
  * @param known - how many transactions are stored, as read just now; null: it is read first
  */

@@ -41,8 +41,8 @@ const DEFAULT_TIP_WEI = 1_000_000_000n;
 const RECEIPTS_PER_REQUEST = 8;
 
 /**
- * Reads the chain and the receipts of transactions. Beyond the first few, it reads those of nonces that
- * the node counts as used: no other transaction is in a block.
+ * Reads the chain and the receipts of transactions. Beyond the first few, it reads the receipts of
+ * nonces that the node counts as used. No other transaction is in a block.
  *
  * @param transactions - by nonce
  * @param takesOnlyLegacy - whether the chain refuses EIP-1559 transactions although its blocks have

@@ -2,8 +2,8 @@ const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
 /**
- * The wallet that settles an authorization (rendezvous hashing). The wallets get equal shares. A wallet that
- * is added or removed changes the choice of its own share only.
+ * The wallet that settles an authorization (rendezvous hashing). Each wallet settles an equal share.
+ * A wallet that is added or removed changes the choice for its own share alone.
  *
  * @param claim - see `toAuthorizationKey`
  */
