@@ -17,6 +17,7 @@ import { x402Network, x402Wallet } from "../model/tables.ts";
 import {
   findNetwork,
   findWallet,
+  findWallets,
   listFacilitatorIds,
   type NetworkRow,
   readRpcOptions,
@@ -240,10 +241,17 @@ async function requireFacilitatorWallets(core: Database, change: NetworkChange):
     throw new ApiError(400, "facilitatorWalletIds: must begin with facilitatorWalletId");
   if (ids && new Set(ids).size < ids.length)
     throw new ApiError(400, "facilitatorWalletIds: must not repeat a wallet");
-  if (typeof first === "string")
-    requireFacilitatorWallet("facilitatorWalletId", await findWallet(core, first), caip2Id);
-  for (const id of ids ?? [])
-    requireFacilitatorWallet("facilitatorWalletIds", await findWallet(core, id), caip2Id);
+  const named = [
+    ...(typeof first === "string" ? [{ field: "facilitatorWalletId", id: first }] : []),
+    ...(ids ?? []).map((id) => ({ field: "facilitatorWalletIds", id })),
+  ];
+  if (named.length === 0) return;
+  const wallets = await findWallets(
+    core,
+    named.map(({ id }) => id),
+  );
+  for (const { field, id } of named)
+    requireFacilitatorWallet(field, wallets.find((one) => one.id === id) ?? null, caip2Id);
 }
 
 function requireFacilitatorWallet(field: string, wallet: WalletRow | null, caip2Id: string): void {

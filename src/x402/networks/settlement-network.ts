@@ -1,4 +1,4 @@
-import { and, eq, isNull } from "drizzle-orm";
+import { and, eq, inArray, isNull } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import { type Database, openDb } from "../../db/client.ts";
 import { unseal } from "../../db/sealed.ts";
@@ -32,6 +32,14 @@ export async function findWallet(core: Database, id: string): Promise<WalletRow 
     .from(x402Wallet)
     .where(and(eq(x402Wallet.id, id), isNull(x402Wallet.deletedAt)));
   return row ?? null;
+}
+
+/** The wallets of these ids that were not removed. */
+export function findWallets(core: Database, ids: readonly string[]): Promise<WalletRow[]> {
+  return core.orm
+    .select()
+    .from(x402Wallet)
+    .where(and(inArray(x402Wallet.id, ids), isNull(x402Wallet.deletedAt)));
 }
 
 /** Opens the RPC client of a network. */
