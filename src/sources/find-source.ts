@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, isNull, ne } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, ne, type SQL } from "drizzle-orm";
 import type { Network } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
 import type { SourceRow } from "./source-row.ts";
@@ -34,8 +34,15 @@ export async function findSourceWithKey(core: Database, id: string): Promise<Sou
   return source ?? null;
 }
 
-/** A followed source, its provider key still sealed; null when it was removed, or never was. */
-export async function findActiveSource(core: Database, id: string): Promise<SourceRow | null> {
+/**
+ * A followed source, its provider key still sealed; null when it was removed, or never was.
+ *
+ * @param id - its id, or SQL of the id
+ */
+export async function findActiveSource(
+  core: Database,
+  id: string | SQL,
+): Promise<SourceRow | null> {
   const [source] = await core.orm
     .select()
     .from(paymentSource)

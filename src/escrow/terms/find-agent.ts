@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, isNull } from "drizzle-orm";
+import { and, asc, eq, isNull } from "drizzle-orm";
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import type { Provider } from "../../chain/provider/provider.ts";
 import type { Database } from "../../db/client.ts";
@@ -8,7 +8,8 @@ import { loadFreshProfile } from "../../registry/entries/read-entries.ts";
 import { findSellerWallet, type SellerWallet } from "../../registry/token-holder.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
 import { paymentSource } from "../../sources/tables.ts";
-import { managedWallet, type WalletRow } from "../../wallets/managed/tables.ts";
+import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
+import type { WalletRow } from "../../wallets/managed/tables.ts";
 
 /** What a quote has to know of an agent. */
 interface Agent {
@@ -109,11 +110,7 @@ export function listWalletsOfPolicy(
     .select({ id: paymentSource.id })
     .from(paymentSource)
     .where(policyCondition(network, agentIdentifier));
-  return core.orm
-    .select()
-    .from(managedWallet)
-    .where(and(inArray(managedWallet.sourceId, sourceIds), isNull(managedWallet.deletedAt)))
-    .orderBy(asc(managedWallet.createdAt), asc(managedWallet.id));
+  return listActiveWallets(core, sourceIds);
 }
 
 /**

@@ -1,9 +1,10 @@
-import { and, asc, eq, isNull, type SQL, sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
+import { findActiveSource } from "../../sources/find-source.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
-import { paymentSource } from "../../sources/tables.ts";
-import { managedWallet, type WalletRow } from "./tables.ts";
+import { listActiveWallets } from "./find-wallet.ts";
+import type { WalletRow } from "./tables.ts";
 
 /** A followed payment source, and its wallets in use in the order in which they were added. */
 export interface SourceWithWallets {
@@ -29,16 +30,9 @@ export async function findSourceWithWallets(
   core: Database,
   id: string | SQL,
 ): Promise<SourceWithWallets | null> {
-  const [[source], wallets] = await Promise.all([
-    core.orm
-      .select()
-      .from(paymentSource)
-      .where(and(eq(paymentSource.id, id), isNull(paymentSource.deletedAt))),
-    core.orm
-      .select()
-      .from(managedWallet)
-      .where(and(eq(managedWallet.sourceId, id), isNull(managedWallet.deletedAt)))
-      .orderBy(asc(managedWallet.createdAt), asc(managedWallet.id)),
+  const [source, wallets] = await Promise.all([
+    findActiveSource(core, id),
+    listActiveWallets(core, sql`(${id})`),
   ]);
-  return source ? { source, wallets } : null;
+  return source && { source, wallets };
 }

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, isNull } from "drizzle-orm";
+import { and, asc, eq, inArray, isNull, type SQLWrapper } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import { mayUseWallet } from "../../http/authenticate.ts";
@@ -80,15 +80,19 @@ export async function isSourceInScope(
   return (await listActiveWallets(core, [sourceId])).some(({ id }) => mayUseWallet(scope, id));
 }
 
-/** The wallets in use of some sources, in the order in which they were added. */
+/**
+ * The wallets in use of some sources, in the order in which they were added.
+ *
+ * @param sourceIds - the ids, or SQL that selects the ids
+ */
 export function listActiveWallets(
   core: Database,
-  sourceIds: readonly string[],
+  sourceIds: readonly string[] | SQLWrapper,
 ): Promise<WalletRow[]> {
   return core.orm
     .select()
     .from(managedWallet)
-    .where(and(inArray(managedWallet.sourceId, [...sourceIds]), isNull(managedWallet.deletedAt)))
+    .where(and(inArray(managedWallet.sourceId, sourceIds), isNull(managedWallet.deletedAt)))
     .orderBy(asc(managedWallet.createdAt), asc(managedWallet.id));
 }
 
