@@ -31,16 +31,17 @@ const PROVIDER_TIMEOUT_MS = 8_000;
 const PROVIDER_PAUSES_MS = { from: 250, to: 1_000 };
 
 /**
- * Has calls of the chain provider that get no answer end after 300 ms already, and calls that failed be
- * made again without a pause.
+ * Has calls of the chain provider that get no answer end sooner, and calls that failed be made again
+ * without a pause.
  *
+ * @param timeoutMs - of a call
  * @returns ends it, as above
  */
-export function shortenProviderTimeouts(): () => void {
+export function shortenProviderTimeouts(timeoutMs = 300): () => void {
   const { from, to } = PROVIDER_PAUSES_MS;
   vi.stubGlobal("setTimeout", (callback: () => void, ms = 0) => {
     const isPause = ms >= from && ms <= to;
-    return realSetTimeout(callback, isPause ? 0 : ms === PROVIDER_TIMEOUT_MS ? 300 : ms);
+    return realSetTimeout(callback, isPause ? 0 : ms === PROVIDER_TIMEOUT_MS ? timeoutMs : ms);
   });
   return () => vi.stubGlobal("setTimeout", realSetTimeout);
 }

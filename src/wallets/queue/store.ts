@@ -75,7 +75,10 @@ export function upsertTasks(tasks: readonly WalletTask[]): Statement[] {
   ];
 }
 
-/** Builds the statement that changes the states of tasks that are still open. */
+/**
+ * Builds the statement that changes the states of tasks that are still open. A task to which another run has
+ * meanwhile given a transaction stays as it is.
+ */
 export function updateTaskStates(tasks: readonly WalletTask[]): Statement[] {
   if (tasks.length === 0) return [];
   return [
@@ -83,7 +86,8 @@ export function updateTaskStates(tasks: readonly WalletTask[]): Statement[] {
       `UPDATE wallet_task SET due_at = v->>'dueAt', attempts = v->>'attempts',
          reason_code = v->>'reasonCode', reason = v->>'reason', updated_at = v->>'updatedAt'
        FROM (SELECT value AS v FROM json_each(?))
-       WHERE feature = v->>'feature' AND subject_id = v->>'subjectId' AND id = v->>'id'`,
+       WHERE feature = v->>'feature' AND subject_id = v->>'subjectId' AND id = v->>'id'
+         AND wallet_task.due_at IS NOT NULL`,
       JSON.stringify(tasks),
     ),
   ];
