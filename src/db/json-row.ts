@@ -17,15 +17,19 @@ export function jsonRowSql(columns: string): string {
 
 /** The row from `jsonRowSql` of the same columns, by their aliases or by their names without table aliases. */
 export function parseJsonRow<Row>(columns: string, json: string): Row {
-  const values = (JSON.parse(json) as unknown[][]).flat();
+  const arrays = JSON.parse(json) as unknown[][];
   const row: Record<string, unknown> = {};
-  for (const [i, { name }] of splitColumns(columns).entries()) row[name] = values[i];
+  for (const { name, array, position } of splitColumns(columns))
+    row[name] = arrays[array]?.[position];
   return row as Row;
 }
 
 interface Column {
   sql: string;
   name: string;
+  /** Which of the arrays has its value, and where. */
+  array: number;
+  position: number;
 }
 
 /** Pages parse hundreds of rows of the same columns. */
@@ -34,9 +38,14 @@ const splitBefore = new Map<string, readonly Column[]>();
 function splitColumns(columns: string): readonly Column[] {
   const known = splitBefore.get(columns);
   if (known) return known;
-  const split = splitOutsideParentheses(columns).map((column) => {
+  const split = splitOutsideParentheses(columns).map((column, i) => {
     const [, sql = "", alias] = /^(.*?)(?: AS (\w+))?$/is.exec(column.trim()) ?? [];
-    return { sql, name: alias ?? sql.replace(/^\w+\./, "") };
+    return {
+      sql,
+      name: alias ?? sql.replace(/^\w+\./, ""),
+      array: Math.floor(i / MAX_ARGUMENTS),
+      position: i % MAX_ARGUMENTS,
+    };
   });
   splitBefore.set(columns, split);
   return split;

@@ -192,8 +192,13 @@ function toJson(value: unknown): string {
   return JSON.stringify(value);
 }
 
+/** The last time that was rendered: most stamps of a record are the same. */
+let lastTime = { milliseconds: Number.NaN, text: "" };
+
 function renderTime(milliseconds: number): string {
-  return `"${new Date(milliseconds).toISOString()}"`;
+  if (milliseconds !== lastTime.milliseconds)
+    lastTime = { milliseconds, text: `"${new Date(milliseconds).toISOString()}"` };
+  return lastTime.text;
 }
 
 /** Minor units as an exact decimal number of whole coins (10^6 minor units): `168317` → `0.168317`. */
