@@ -35,8 +35,7 @@ interface Contender {
 
 /**
  * Sends different payments to each facilitator and counts on the chain what arrives at a separate
- * payee. Each facilitator settles one payment after another, and then all at once, where the SDK's fails. A
- * client repeats a payment of ours that has no success.
+ * payee. Each facilitator settles one payment after another, and then all at once, where the SDK's fails. Its client repeats this service's payments until each succeeds.
  *
  * @throws Error when an expected settlement fails, or a payee's balance is wrong
  */

@@ -31,8 +31,7 @@ const PROVIDER_TIMEOUT_MS = 8_000;
 const PROVIDER_PAUSES_MS = { from: 250, to: 1_000 };
 
 /**
- * Has calls of the chain provider that get no answer end sooner, and calls that failed be made again
- * without a pause.
+ * Ends unanswered calls of the chain provider sooner, and repeats failed calls without a pause.
  *
  * @param timeoutMs - of a call
  * @returns ends it, as above
