@@ -40,6 +40,9 @@ const CPU_MS: Partial<Record<Unit, number>> = {
   "event of many endpoints": 0.77,
 };
 
+/** The default of `LOG_POLLS`. The lines of a hundred metered polls are a matter of chance. */
+const LOG_LINES_PER_POLL = 0.01;
+
 const MONTH_S = 30 * 24 * 60 * 60;
 const MONTH_MINUTES = MONTH_S / 60;
 const PASSES_A_MINUTE = 3;
@@ -106,6 +109,7 @@ export function pricesOf(
       const replaced = {
         "CPU ms": CPU_MS[unit],
         "rows read": unit === "run of the cron" ? cronRowsRead : undefined,
+        "log events": unit === "poll" ? LOG_LINES_PER_POLL : undefined,
       }[item as string];
       return sum + (replaced ?? units[unit][item]) * amountOf(unit);
     }, 0);

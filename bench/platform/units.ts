@@ -68,8 +68,8 @@ const SOURCES: Record<Unit, Source> = {
 };
 
 /**
- * Adds up what each unit takes. The CPU of a stage is divided among its invocations, and each invocation and
- * each line is an event of the log.
+ * Adds up what each unit takes. The CPU of a stage is divided among its invocations. Each line is an event of
+ * the log; `wrangler.toml` turns the platform's own line for an invocation off.
  */
 export function unitsOf(stages: readonly Stage[]): Record<Unit, Billed> {
   const units = UNITS.map((unit) => {
@@ -96,6 +96,6 @@ function billedOf({ count, cpuMs, invocations }: Stage, isOf: Source["isOf"]): B
     "object rows read": sum("object rows read"),
     "object rows written": sum("object rows written"),
     "queue ops": sum("queue ops"),
-    "log events": all.length / count + sum("log lines"),
+    "log events": sum("log lines"),
   };
 }

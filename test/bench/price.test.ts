@@ -37,7 +37,7 @@ test("a unit adds up its invocations, and leaves out crons and queues", () => {
     "rows written": 5,
     "object requests": 0.5,
     "object GB-s": 0.128,
-    "log events": 2,
+    "log events": 1,
   });
 });
 
