@@ -38,7 +38,7 @@ const recoveryBody = stepBody.extend({
 
 /** What it means to cancel a refund request where that cannot be taken back. */
 export const FINAL_CANCEL_WARNING =
-  "cancel-refund-request: on Web3ChainV2, this authorizes the withdrawal: the seller gets the funds at once, which is final";
+  "cancel-refund-request: on Web3ChainV2, this authorizes the withdrawal: the seller gets the funds after its cooldown, which is final";
 
 const warningListField = (what: string, example: string) =>
   described(z.array(z.string()), what, [example]);
