@@ -25,14 +25,25 @@ export async function saveDatabase(d1: D1Database): Promise<() => Promise<void>>
   };
 }
 
-/** Numbers and texts keep their kinds in JSON, and the tables have no others. */
+/** Numbers and texts keep their kinds in JSON. A blob becomes an object with its bytes in hex. */
 function inserts(d1: D1Database, table: string, rows: readonly Row[]) {
   const columns = Object.keys(rows[0] ?? {});
   const names = columns.map((column) => `"${column}"`).join(", ");
-  const values = columns.map((_, i) => `value->>${i}`).join(", ");
-  const insert = d1.prepare(`INSERT INTO "${table}" (${names}) SELECT ${values} FROM json_each(?)`);
-  const lists = rows.map((row) => columns.map((column) => row[column]));
+  const values = columns.map(
+    (_, i) =>
+      `iif(json_type(value, '$[${i}]') = 'object', unhex(value->>'$[${i}].hex'), value->>${i})`,
+  );
+  const insert = d1.prepare(
+    `INSERT INTO "${table}" (${names}) SELECT ${values.join(", ")} FROM json_each(?)`,
+  );
+  const lists = rows.map((row) => columns.map((column) => toJsonValue(row[column])));
   return Array.from({ length: Math.ceil(rows.length / ROWS_AT_ONCE) }, (_, i) =>
     insert.bind(JSON.stringify(lists.slice(i * ROWS_AT_ONCE, (i + 1) * ROWS_AT_ONCE))),
   );
+}
+
+/** D1 returns a blob as a list of its bytes. */
+function toJsonValue(value: unknown): unknown {
+  if (!Array.isArray(value) && !(value instanceof ArrayBuffer)) return value;
+  return { hex: Buffer.from(value as number[]).toString("hex") };
 }

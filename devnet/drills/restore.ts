@@ -34,12 +34,13 @@ const TRADE_EVERY_MS = 60_000;
 const RECOVERED_MS = 15 * MINUTE_MS;
 const CALM_MS = 3 * MINUTE_MS;
 
-/** Intents and pending transactions; later automatic refunds do not count. */
-const OPEN = `SELECT
-  (SELECT count(*) FROM escrow WHERE intent IS NOT NULL)
-  + (SELECT count(*) FROM transfer WHERE state IN ('Pending', 'Sent'))
-  + (SELECT count(*) FROM registration WHERE state GLOB '*Requested' OR state GLOB '*Initiated')
-  AS open`;
+/** Intents and pending transactions, with the reason of their tasks; later automatic refunds do not count. */
+const OPEN = `SELECT open.*, task.reason FROM (
+    SELECT id, side || ' ' || on_chain_state AS what FROM escrow WHERE intent IS NOT NULL
+    UNION ALL SELECT id, 'transfer ' || state FROM transfer WHERE state IN ('Pending', 'Sent')
+    UNION ALL SELECT id, 'registration ' || state FROM registration
+      WHERE state GLOB '*Requested' OR state GLOB '*Initiated') AS open
+  LEFT JOIN wallet_task AS task ON task.subject_id = open.id`;
 
 const { values } = parseArgs({ options: { minutes: { type: "string", default: "60" } } });
 const minutes = Number(values.minutes);
@@ -198,15 +199,22 @@ async function askAgain(admin: ApiAccess, books: Books): Promise<void> {
  * Waits until no intent can be fulfilled now. A connection that is closed for its age ends nothing.
  */
 async function calm({ host }: Service, limitMs = CALM_MS): Promise<void> {
+  let open: object[] = [];
   const look = async () => {
     try {
-      return (await host.d1.prepare(OPEN).first<{ open: number }>())?.open === 0;
+      open = (await host.d1.prepare(OPEN).all<object>()).results;
+      return open.length === 0;
     } catch (error) {
       say(`the database did not answer: ${error}`);
       return false;
     }
   };
-  await until(look, { what: "nothing is open any more", everyMs: 2_000, limitMs });
+  await until(look, { what: "nothing is open any more", everyMs: 2_000, limitMs }).catch(
+    (error: unknown) => {
+      for (const one of open) say(`open: ${JSON.stringify(one)}`);
+      throw error;
+    },
+  );
 }
 
 /** Checks that the chain has every requested change once. */
