@@ -194,7 +194,7 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
   }
 
   #openJournal(network: Network, vkey: string): WalletJournal {
-    const journal = getDurableObject<SpendingJournal>(this.env.SPENDING_JOURNAL, network);
+    const journal = getDurableObject<SpendingJournal>(this.env, this.env.SPENDING_JOURNAL, network);
     return {
       enter: (...asked) => journal.enter(vkey, ...asked),
       append: (...asked) => journal.append(vkey, ...asked),

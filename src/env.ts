@@ -84,6 +84,8 @@ export interface Env {
    * `false`: the record reports the need instead.
    */
   AUTO_REFERENCE_SCRIPT?: string;
+  /** Region in which objects are made, one of `OBJECT_LOCATIONS`; empty: where their first caller is. */
+  OBJECT_LOCATION?: string;
   /** Bytes that the database may have, decimal text; default 10,000,000,000. */
   DATABASE_MAX_BYTES?: string;
   /** Milliseconds a webhook receiver has to answer, decimal text; default 15000, at most 25000. */
@@ -196,15 +198,39 @@ export interface DeliveryMessage {
   endpointId: string;
 }
 
+/** The setting of where objects are made, for those who call objects. */
+export type ObjectLocationEnv = Pick<Env, "OBJECT_LOCATION">;
+
+/** Cloudflare's location hints: https://developers.cloudflare.com/durable-objects/reference/data-location/ */
+const OBJECT_LOCATIONS = [
+  "wnam",
+  "enam",
+  "sam",
+  "weur",
+  "eeur",
+  "apac",
+  "oc",
+  "afr",
+  "me",
+] as const satisfies readonly DurableObjectLocationHint[];
+
+/** The region in which objects are made; undefined where the setting names none. */
+export function readObjectLocation({ OBJECT_LOCATION: location }: ObjectLocationEnv) {
+  return OBJECT_LOCATIONS.find((one) => one === location);
+}
+
 /**
  * The calls of the object with a name. The caller names the interface that the object's class implements, so
  * that no code below the objects depends on their classes.
  */
 export function getDurableObject<Calls extends object>(
+  env: ObjectLocationEnv,
   namespace: DurableObjectNamespace,
   name: string,
 ): Calls & { readonly id: { toString(): string } } {
-  return namespace.get(namespace.idFromName(name)) as unknown as Calls & {
+  const locationHint = readObjectLocation(env);
+  const options = locationHint === undefined ? {} : { locationHint };
+  return namespace.get(namespace.idFromName(name), options) as unknown as Calls & {
     id: { toString(): string };
   };
 }

@@ -172,7 +172,7 @@ async function reportFull(env: MonitoredDatabase): Promise<void> {
   if (!DATABASE_MONITOR || now - (reportedAt.get(env) ?? 0) < REPORT_INTERVAL_MS) return;
   reportedAt.set(env, now);
   try {
-    const report = findMonitor({ DATABASE_MONITOR }).reportFull(now);
+    const report = findMonitor({ ...env, DATABASE_MONITOR }).reportFull(now);
     await withTimeout(REPORT_TIMEOUT_MS, report, () => {
       throw new Error(`no answer in ${REPORT_TIMEOUT_MS} ms`);
     });

@@ -41,9 +41,10 @@ export interface MonitorObject {
 export interface MonitoredDatabase {
   DB: D1Database;
   DATABASE_MONITOR?: Env["DATABASE_MONITOR"];
+  OBJECT_LOCATION?: string;
 }
 
 /** The object of the database `DB`. */
-export function findMonitor(env: Pick<Env, "DATABASE_MONITOR">): MonitorObject {
-  return getDurableObject<MonitorObject>(env.DATABASE_MONITOR, "DB");
+export function findMonitor(env: Pick<Env, "DATABASE_MONITOR" | "OBJECT_LOCATION">): MonitorObject {
+  return getDurableObject<MonitorObject>(env, env.DATABASE_MONITOR, "DB");
 }

@@ -178,12 +178,12 @@ export interface SourceObject {
  * @param tip - of its provider, if that was asked just now
  */
 export async function wakeSourceSync(
-  env: Pick<Env, "SOURCE_CURSOR">,
+  env: Pick<Env, "SOURCE_CURSOR" | "OBJECT_LOCATION">,
   sourceId: string,
   requestId: string,
   tip: Block | null = null,
 ): Promise<void> {
-  const object = getDurableObject<SourceObject>(env.SOURCE_CURSOR, sourceId);
+  const object = getDurableObject<SourceObject>(env, env.SOURCE_CURSOR, sourceId);
   await object.tick(sourceId, requestId, tip);
 }
 

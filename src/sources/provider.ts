@@ -47,6 +47,7 @@ function selectClock(env: BudgetEnv, network: Network): ChainClock {
 type BudgetEnv = Pick<
   Env,
   | "PROVIDER_BUDGET"
+  | "OBJECT_LOCATION"
   | "BLOCKFROST_URL_PREPROD"
   | "BLOCKFROST_URL_MAINNET"
   | "CHAIN_CLOCK"
@@ -64,7 +65,7 @@ export async function findBudgetObject(
   apiKey: string,
 ): Promise<BudgetObject & { readonly id: { toString(): string } }> {
   const name = await hashBudgetName(selectBaseUrl(env, network), apiKey);
-  return getDurableObject<BudgetObject>(env.PROVIDER_BUDGET, name);
+  return getDurableObject<BudgetObject>(env, env.PROVIDER_BUDGET, name);
 }
 
 /** The calls of a budget's object. */

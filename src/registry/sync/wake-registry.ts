@@ -32,12 +32,12 @@ export interface RegistryObject {
 
 /** Asks the job's object for a run and returns before it runs. */
 export async function wakeRegistryJob(
-  env: Pick<Env, "REGISTRY_CURSOR">,
+  env: Pick<Env, "REGISTRY_CURSOR" | "OBJECT_LOCATION">,
   job: RegistryJob,
   requestId: string,
 ): Promise<void> {
   const name = job.kind === "search" ? `search:${job.network}` : `${job.kind}:${job.sourceId}`;
-  await getDurableObject<RegistryObject>(env.REGISTRY_CURSOR, name).tick(job, requestId);
+  await getDurableObject<RegistryObject>(env, env.REGISTRY_CURSOR, name).tick(job, requestId);
 }
 
 function jobsOf(network: Network, known: KnownSource[]): RegistryJob[] {

@@ -5,7 +5,7 @@ import { log } from "../../log.ts";
 import { wakeObjects } from "../../wake-objects.ts";
 import { createDueWalletFinder, type DueWalletFinder } from "./due-wallets.ts";
 
-type WalletEnv = Pick<Env, "HOT_WALLET">;
+type WalletEnv = Pick<Env, "HOT_WALLET" | "OBJECT_LOCATION">;
 
 /** The calls of a wallet's object. */
 export interface WalletObject {
@@ -25,7 +25,7 @@ export async function wakeWallet(
   requestId: string,
 ): Promise<void> {
   try {
-    const object = getDurableObject<WalletObject>(env.HOT_WALLET, `${network}:${vkey}`);
+    const object = getDurableObject<WalletObject>(env, env.HOT_WALLET, `${network}:${vkey}`);
     await object.wake(network, vkey, requestId);
   } catch (error) {
     logFailedWake(vkey, requestId, error);

@@ -100,8 +100,11 @@ export interface JobSubmission {
 }
 
 /** The object of an on-chain authorization. */
-export function getPaymentStub(env: Pick<Env, "PAYMENT_PAYLOAD">, claim: string): PaymentObject {
-  return getDurableObject(env.PAYMENT_PAYLOAD, claim);
+export function getPaymentStub(
+  env: Pick<Env, "PAYMENT_PAYLOAD" | "OBJECT_LOCATION">,
+  claim: string,
+): PaymentObject {
+  return getDurableObject(env, env.PAYMENT_PAYLOAD, claim);
 }
 
 /** The calls of an authorization's object. */
@@ -119,9 +122,9 @@ export interface FacilitatorWalletObject {
 
 /** The object of a facilitator wallet on a chain. */
 export function getFacilitatorWalletStub(
-  env: Pick<Env, "FACILITATOR_WALLET">,
+  env: Pick<Env, "FACILITATOR_WALLET" | "OBJECT_LOCATION">,
   caip2Id: string,
   address: string,
 ): FacilitatorWalletObject {
-  return getDurableObject(env.FACILITATOR_WALLET, `${caip2Id}:${address}`);
+  return getDurableObject(env, env.FACILITATOR_WALLET, `${caip2Id}:${address}`);
 }
