@@ -21,6 +21,7 @@ import { logRequests } from "./http/log-requests.ts";
 import { USES_EXTERNAL_NAMES } from "./http/names/wire-names.ts";
 import { createNotFoundHandler } from "./http/not-found.ts";
 import { createReferenceRoutes } from "./http/reference.ts";
+import { returnBookmark } from "./http/session.ts";
 import { createInboxAgentRoutes } from "./inbox/inbox-agent-routes.ts";
 import { createInboxRoutes } from "./inbox/routes.ts";
 import { createInvoiceRoutes } from "./invoices/routes.ts";
@@ -49,6 +50,7 @@ export function createApp(): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ strict: false });
 
   app.use(assignRequestId, logRequests, drainBody, setSecurityHeaders, allowAnyOrigin);
+  app.use(returnBookmark);
   app.use(async (c, next) => {
     c.set("findCaller", findCaller);
     await next();

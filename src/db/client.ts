@@ -3,6 +3,7 @@ import type { Network } from "../chain/network.ts";
 import { log } from "../log.ts";
 import { withTimeout } from "../timeout.ts";
 import { findMonitor, type MonitoredDatabase } from "./database-monitor.ts";
+import { addPrimaryBookmark } from "./primary-bookmark.ts";
 
 /** D1 did not answer, or its answer does not say whether our statement applied. Becomes a 503. */
 export class DatabaseUnavailableError extends Error {
@@ -73,14 +74,14 @@ export function openDb(
   const reads = options.reads ?? "primary";
   const session =
     reads === "primary"
-      ? env.DB
+      ? null
       : env.DB.withSession(reads === "replica" ? "first-unconstrained" : reads.bookmark);
   const guard = new RetryPolicy(
     options.writes === "idempotent",
     options.deadline ?? Date.now() + DEFAULT_DEADLINE_MS,
     () => reportFull(env),
   );
-  const d1 = new RetryingD1(session, guard);
+  const d1 = new RetryingD1((call) => (session ? call(session) : askPrimary(env.DB, call)), guard);
   return {
     orm: drizzle(d1 as unknown as D1Database),
     all: async (sql, ...params) =>
@@ -92,8 +93,21 @@ export function openDb(
       ).results as never[],
     batch: (statements) =>
       d1.batch(statements.map(({ sql, params }) => d1.prepare(sql).bind(...params))),
-    bookmark: () => ("getBookmark" in session ? session.getBookmark() : null),
+    bookmark: () => session?.getBookmark() ?? null,
   };
+}
+
+/** Only the first call of a session goes to the primary, so each call has a session of its own. */
+async function askPrimary<T>(
+  d1: D1Database,
+  call: (session: D1DatabaseSession) => Promise<T>,
+): Promise<T> {
+  const session = d1.withSession("first-primary");
+  try {
+    return await call(session);
+  } finally {
+    addPrimaryBookmark(session.getBookmark());
+  }
 }
 
 /**
@@ -223,58 +237,69 @@ class RetryPolicy {
   }
 }
 
+/** Runs a call in the session that it belongs to. */
+type RunInSession = <T>(call: (session: D1DatabaseSession) => Promise<T>) => Promise<T>;
+
 /** The part of `D1Database` that drizzle and we use, with every call guarded. */
 class RetryingD1 {
-  readonly #inner: Pick<D1Database, "prepare" | "batch">;
+  readonly #runInSession: RunInSession;
   readonly #retryPolicy: RetryPolicy;
 
-  constructor(inner: Pick<D1Database, "prepare" | "batch">, guard: RetryPolicy) {
-    this.#inner = inner;
+  constructor(runInSession: RunInSession, guard: RetryPolicy) {
+    this.#runInSession = runInSession;
     this.#retryPolicy = guard;
   }
 
   prepare(sql: string): RetryingStatement {
-    return new RetryingStatement(this.#inner.prepare(sql), sql, this.#retryPolicy);
+    return new RetryingStatement(this, sql, []);
   }
 
   batch(statements: RetryingStatement[]): Promise<D1Result[]> {
-    const readsOnly = statements.every((one) => one.isReadOnly);
-    return this.#retryPolicy.run(readsOnly, () =>
-      this.#inner.batch(statements.map((one) => one.inner)),
+    return this.run(
+      statements.every((one) => one.isReadOnly),
+      (session) => session.batch(statements.map((one) => one.prepareIn(session))),
     );
+  }
+
+  run<T>(readsOnly: boolean, call: (session: D1DatabaseSession) => Promise<T>): Promise<T> {
+    return this.#retryPolicy.run(readsOnly, () => this.#runInSession(call));
   }
 }
 
 class RetryingStatement {
-  readonly inner: D1PreparedStatement;
   readonly isReadOnly: boolean;
+  readonly #d1: RetryingD1;
   readonly #sql: string;
-  readonly #retryPolicy: RetryPolicy;
+  readonly #params: unknown[];
 
-  constructor(inner: D1PreparedStatement, sql: string, guard: RetryPolicy) {
-    this.inner = inner;
+  constructor(d1: RetryingD1, sql: string, params: unknown[]) {
+    this.#d1 = d1;
     this.#sql = sql;
+    this.#params = params;
     this.isReadOnly = /^\s*(select|with)\b/i.test(sql) && !/\b(insert|update|delete)\b/i.test(sql);
-    this.#retryPolicy = guard;
   }
 
   bind(...params: unknown[]): RetryingStatement {
-    return new RetryingStatement(this.inner.bind(...params), this.#sql, this.#retryPolicy);
+    return new RetryingStatement(this.#d1, this.#sql, params);
+  }
+
+  prepareIn(session: D1DatabaseSession): D1PreparedStatement {
+    return session.prepare(this.#sql).bind(...this.#params);
   }
 
   all(): Promise<D1Result<unknown>> {
-    return this.#retryPolicy.run(this.isReadOnly, () => this.inner.all());
+    return this.#d1.run(this.isReadOnly, (session) => this.prepareIn(session).all());
   }
 
   run(): Promise<D1Result<unknown>> {
-    return this.#retryPolicy.run(this.isReadOnly, () => this.inner.run());
+    return this.#d1.run(this.isReadOnly, (session) => this.prepareIn(session).run());
   }
 
   raw(): Promise<unknown[][]> {
-    return this.#retryPolicy.run(this.isReadOnly, () => this.inner.raw());
+    return this.#d1.run(this.isReadOnly, (session) => this.prepareIn(session).raw());
   }
 
   first(): Promise<unknown> {
-    return this.#retryPolicy.run(this.isReadOnly, () => this.inner.first());
+    return this.#d1.run(this.isReadOnly, (session) => this.prepareIn(session).first());
   }
 }

@@ -175,7 +175,7 @@ function renderOperation(declared: EndpointDeclaration, renderer: Renderer): Jso
         description: "Success.",
         headers: toResponseHeaderReferences(
           ...COMMON_HEADERS,
-          ...(declared.takesBookmark ? (["X-D1-Bookmark"] as const) : []),
+          ...(answersBookmark(declared) ? (["X-D1-Bookmark"] as const) : []),
           ...(declared.isConditional ? (["ETag"] as const) : []),
           ...(declared.mayBePaged ? (["Link"] as const) : []),
           ...(declared.mayAskToRetry ? (["Retry-After"] as const) : []),
@@ -193,6 +193,11 @@ function renderOperation(declared: EndpointDeclaration, renderer: Renderer): Jso
       ...renderErrorResponses(declared, renderer),
     },
   };
+}
+
+/** Whether an operation reads near its caller or may write; `returnBookmark` answers for the latter. */
+function answersBookmark({ method, takesBookmark, isConditional }: EndpointDeclaration): boolean {
+  return takesBookmark || (method !== "get" && !isConditional);
 }
 
 const COMMON_HEADERS = ["X-Request-Id", "RateLimit-Policy", "X-Ignored-Fields"] as const;

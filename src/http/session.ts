@@ -1,6 +1,8 @@
+import type { MiddlewareHandler } from "hono";
 import type { Network } from "../chain/network.ts";
 import { type Database, openDb } from "../db/client.ts";
-import type { AppContext } from "./context.ts";
+import { trackPrimaryBookmark } from "../db/primary-bookmark.ts";
+import type { AppContext, AppEnv } from "./context.ts";
 import { ApiError } from "./errors.ts";
 
 const BOOKMARK_PATTERN = /^[0-9a-f]{1,16}(-[0-9a-f]{1,64}){1,5}$/i;
@@ -29,6 +31,24 @@ export function createJsonResponse(
 ): Promise<Response> {
   const bookmark = session.bookmark();
   return createConditionalResponse(c, body, bookmark === null ? {} : { "x-d1-bookmark": bookmark });
+}
+
+/**
+ * Answers a write with the bookmark of the database after it: a read with that bookmark sees the write.
+ * A read answers with the bookmark of its own session.
+ */
+export const returnBookmark: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const seen = await trackPrimaryBookmark(next);
+  if (c.req.method === "GET" || !c.res.ok || c.res.headers.has("x-d1-bookmark")) return;
+  const bookmark = seen ?? (await readPrimaryBookmark(c));
+  if (bookmark !== null) c.res.headers.set("x-d1-bookmark", bookmark);
+};
+
+/** The bookmark after a write that an object made alone, as x402 settlements are. */
+function readPrimaryBookmark(c: AppContext): Promise<string | null> {
+  return trackPrimaryBookmark(async () => {
+    await openDb(c.env).all("SELECT 1");
+  });
 }
 
 /**

@@ -1,23 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { openDeployment } from "./deployment/open-deployment.ts";
 import { EXCEPTIONS } from "./exceptions.ts";
-import { ADMINISTRATION_PROBES } from "./probes/administration.ts";
-import { AGENT_PROBES } from "./probes/agents.ts";
-import { ESCROW_PROBES } from "./probes/escrows.ts";
-import type { Probes } from "./probes/probe.ts";
-import { WEBHOOK_PROBES } from "./probes/webhooks.ts";
-import { X402_PROBES } from "./probes/x402.ts";
+import { PROBES } from "./probes/all.ts";
 import { OPERATIONS, scopeOf } from "./scopes.ts";
 import { STRANGERS } from "./strangers.ts";
 import { type Ask, findFailures, findLeaks, startWalk, type Walked } from "./walk.ts";
-
-const PROBES: Probes = {
-  ...ADMINISTRATION_PROBES,
-  ...AGENT_PROBES,
-  ...ESCROW_PROBES,
-  ...WEBHOOK_PROBES,
-  ...X402_PROBES,
-};
 
 let walked: Walked;
 

@@ -48,7 +48,7 @@ export const RESPONSE_HEADERS = {
   },
   "X-D1-Bookmark": {
     description:
-      "Age of the response's data. A later request with this bookmark gets data at least as new.",
+      "Age of the response's data. A later request with this bookmark gets data at least as new, and what this request wrote.",
     schema: { type: "string" },
     example: EXAMPLE_BOOKMARK,
   },

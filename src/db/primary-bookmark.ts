@@ -1,0 +1,24 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
+interface TrackedRequest {
+  bookmark: string | null;
+}
+
+const requests = new AsyncLocalStorage<TrackedRequest>();
+
+/**
+ * Runs a request, and returns the newest bookmark that the primary answered it with; null: it was not
+ * asked. A request inside another one adds to the bookmark of both.
+ */
+export async function trackPrimaryBookmark(work: () => Promise<void>): Promise<string | null> {
+  const request = requests.getStore() ?? { bookmark: null };
+  await requests.run(request, work);
+  return request.bookmark;
+}
+
+/** Adds a bookmark of the primary to the request that asked it. Newer bookmarks sort last, as D1 documents. */
+export function addPrimaryBookmark(bookmark: string | null): void {
+  const request = requests.getStore();
+  if (request && bookmark !== null && bookmark > (request.bookmark ?? ""))
+    request.bookmark = bookmark;
+}
