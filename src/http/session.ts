@@ -51,10 +51,43 @@ function readPrimaryBookmark(c: AppContext): Promise<string | null> {
   });
 }
 
+/** A page that tells its version without its texts. */
+export interface VersionedPage {
+  readVersion: () => Promise<string>;
+  read: () => Promise<{ body: string; version: string }>;
+}
+
+/**
+ * Answers with a page. Its ETag is that of its version, the request and what the caller may see. With
+ * `If-None-Match` the version is read first, so that a 304 reads no text.
+ */
+export async function createPageResponse(
+  c: AppContext,
+  session: Database,
+  page: VersionedPage,
+): Promise<Response> {
+  const { id, permission, scope } = c.var.caller;
+  const toTag = (version: string) =>
+    computeTag(JSON.stringify([c.req.url, id, permission, scope, version]));
+  const respond = (etag: string, body: string | null) => {
+    const bookmark = session.bookmark();
+    const headers = { etag, ...(bookmark !== null && { "x-d1-bookmark": bookmark }) };
+    return body === null
+      ? c.body(null, 304, headers)
+      : c.body(body, 200, { "content-type": "application/json", ...headers });
+  };
+  if (c.req.header("if-none-match") !== undefined) {
+    const etag = await toTag(await page.readVersion());
+    if (isKnownTag(c, etag)) return respond(etag, null);
+  }
+  const { body, version } = await page.read();
+  return respond(await toTag(version), body);
+}
+
 /**
  * A JSON answer with its ETag, or 304 when the caller has it already (RFC 9110 §13.1.2). The tag is
  * that of the whole text, so everything in it counts, confirmations too, and nothing is read for it.
- * It is weak, since the platform may compress the body. POST queries answer 304 as well.
+ * POST queries answer 304 as well.
  */
 export async function createConditionalResponse(
   c: AppContext,
@@ -62,16 +95,23 @@ export async function createConditionalResponse(
   headers: Record<string, string> = {},
 ): Promise<Response> {
   const bytes = Buffer.from(body);
-  const digest = await crypto.subtle.digest("SHA-256", bytes);
-  const etag = `W/"${Buffer.from(digest, 0, ETAG_BYTES).toString("hex")}"`;
-  const known =
-    c.req
-      .header("if-none-match")
-      ?.split(",")
-      .map((tag) => tag.trim()) ?? [];
-  const isKnown = known.some((tag) => tag === "*" || tag.replace(/^W\//, "") === etag.slice(2));
-  if (isKnown) return c.body(null, 304, { ...headers, etag });
+  const etag = await computeTag(bytes);
+  if (isKnownTag(c, etag)) return c.body(null, 304, { ...headers, etag });
   return c.body(bytes, 200, { "content-type": "application/json", ...headers, etag });
 }
 
 const ETAG_BYTES = 16;
+
+/** The weak tag of what an answer shows: the platform may compress the body. */
+async function computeTag(shown: string | Uint8Array): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", Buffer.from(shown));
+  return `W/"${Buffer.from(digest, 0, ETAG_BYTES).toString("hex")}"`;
+}
+
+/** Whether the caller has an answer with the tag already (RFC 9110 §13.1.2). */
+function isKnownTag(c: AppContext, etag: string): boolean {
+  const known = c.req.header("if-none-match")?.split(",") ?? [];
+  return known.some(
+    (tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag.slice(2),
+  );
+}

@@ -1,8 +1,10 @@
 import { env } from "cloudflare:workers";
+import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { hashIdentifier } from "../../src/escrow/model/escrow-record.ts";
 import { app, emptyTables } from "../support/app.ts";
-import { wrapD1 } from "../support/d1.ts";
+import { countingD1, wrapD1 } from "../support/d1.ts";
+import { runs } from "../support/effort.ts";
 import { ENDPOINTS, type EndpointCase } from "../support/endpoints/all.ts";
 import { insertKey } from "../support/keys.ts";
 import { makeRecord, Writer } from "../support/sources/records.ts";
@@ -19,12 +21,32 @@ const CONDITIONAL = ENDPOINTS.filter(
 ).map((endpoint) => ({ title: `${endpoint.method} ${endpoint.path}`, endpoint }));
 
 const RECORD = makeRecord("payment");
+let writer: Writer;
+
+/** What changes a page. */
+const CHANGES: Record<string, () => Promise<unknown>> = {
+  record: () => writer.change([RECORD]),
+  tip: () => growTip(),
+  blocker: () =>
+    env.DB.prepare(
+      `INSERT INTO hot_wallet (network, vkey, version, sequence, blocker, blocker_code)
+       VALUES ('Preprod', 'a', 1, 1, 'waits', 'provider')
+       ON CONFLICT DO UPDATE SET blocker = blocker || '!'`,
+    ).run(),
+};
+
+function growTip() {
+  return env.DB.prepare(
+    `INSERT INTO chain_tip (network, height) VALUES ('Preprod', 1000000)
+     ON CONFLICT (network) DO UPDATE SET height = height + 1`,
+  ).run();
+}
 
 beforeAll(async () => {
   await emptyTables();
-  const writer = await Writer.create(env.DB);
-  const identifierHash = hashIdentifier(RECORD.blockchainIdentifier);
-  await writer.change([{ ...RECORD, identifierHash }]);
+  writer = await Writer.create(env.DB);
+  RECORD.identifierHash = hashIdentifier(RECORD.blockchainIdentifier);
+  await writer.change([RECORD]);
 });
 
 /** What a request asks for: of one record, the one that is there. */
@@ -81,30 +103,72 @@ describe.each(ANSWERED)("$title", ({ endpoint }) => {
 describe("GET /payment/diff/onchain-state-or-result", () => {
   it("has another tag when the tip has grown, and with it the confirmations", async () => {
     const before = await ask(DIFF);
-    await env.DB.prepare(
-      `INSERT INTO chain_tip (network, height) VALUES ('Preprod', 1000000)
-       ON CONFLICT (network) DO UPDATE SET height = height + 1`,
-    ).run();
+    await growTip();
     const after = await ask(DIFF, {}, before.etag ?? "");
     expect(after.status).toBe(200);
     expect(after.body).not.toBe(before.body);
     expect(after.etag).not.toBe(before.etag);
   });
 
-  it("asks the database as often for a 304 as for the page", async () => {
-    let calls = 0;
-    const DB = wrapD1(env.DB, (_, run) => {
-      calls++;
+  it("asks the database once for a page and for a 304, and reads no text for a 304", async () => {
+    const asked: string[] = [];
+    const DB = wrapD1(env.DB, ({ sql }, run) => {
+      asked.push(...sql);
       return run();
     });
-    const counted = async (tag?: string) => {
-      calls = 0;
+    const listen = async (tag?: string) => {
+      asked.length = 0;
       const { status, etag } = await ask(DIFF, {}, tag, { ...env, DB });
-      return { status, etag, calls };
+      const texts = asked.filter((sql) => /\b(doc|metadata|funds)\b/.test(sql)).length;
+      return { status, etag, calls: asked.length, texts };
     };
-    const page = await counted();
-    expect(page).toMatchObject({ status: 200, calls: 1 });
-    expect(await counted(page.etag ?? "")).toEqual({ ...page, status: 304 });
+    const page = await listen();
+    expect(page).toMatchObject({ status: 200, calls: 1, texts: 1 });
+    expect(await listen(page.etag ?? "")).toEqual({ ...page, status: 304, texts: 0 });
+    // Only who sends an old tag waits for both.
+    expect(await listen('"old"')).toEqual({ ...page, calls: 2 });
+  });
+
+  it("reads at most four rows for a client that has caught up", async () => {
+    await writer.change([makeRecord("payment"), makeRecord("payment")]);
+    const { body } = await ask(DIFF);
+    const [last] = (
+      JSON.parse(body) as { data: { Payments: Record<string, string>[] } }
+    ).data.Payments.slice(-1);
+    const since = new URLSearchParams({
+      lastUpdate: last?.onChainStateOrResultLastChangedAt ?? "",
+      cursorId: last?.id ?? "",
+    });
+    const { etag, ...first } = await ask(`${DIFF}&${since}`);
+    expect(JSON.parse(first.body).data.Payments).toHaveLength(1);
+    const { d1: DB, rowsRead } = countingD1(env.DB);
+    const again = await ask(`${DIFF}&${since}`, {}, etag ?? "", { ...env, DB });
+    expect(again.status).toBe(304);
+    expect(rowsRead()).toBeLessThanOrEqual(4);
+  });
+
+  it("answers 304 only while the page is the same, to each key", async () => {
+    const tokens = [ADMIN, await insertKey({}), await insertKey({ walletLimit: ["wallet-a"] })];
+    const change = fc.constantFrom("record", "tip", "blocker", "none");
+    const property = fc.asyncProperty(fc.array(change, { maxLength: 6 }), async (changes) => {
+      const known = new Map<string, { etag: string; body: string }>();
+      for (const one of ["none", ...changes]) {
+        await CHANGES[one]?.();
+        for (const token of tokens) {
+          const url = `${DIFF}&includeHistory=true`;
+          const fresh = await app.request(url, { headers: { token } }, env);
+          const body = await fresh.text();
+          for (const [owner, before] of known) {
+            const headers = { token, "if-none-match": before.etag };
+            const { status } = await app.request(url, { headers }, env);
+            if (status === 304)
+              expect({ owner, body: before.body }).toEqual({ owner: token, body });
+          }
+          known.set(token, { etag: fresh.headers.get("etag") ?? "", body });
+        }
+      }
+    });
+    await fc.assert(property, runs(5, 50));
   });
 
   it("answers 401 and 403 to a tag that it would know", async () => {

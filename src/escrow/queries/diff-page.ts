@@ -1,7 +1,7 @@
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import { PAYMENT_SOURCE_TYPES } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
-import { isoTimeSql } from "../../db/clock.ts";
+import { isoTimeSql, type SqlExpression } from "../../db/clock.ts";
 import type { Caller } from "../../http/context.ts";
 import type { Side } from "../model/escrow-record.ts";
 import { MISMATCH_STATUS } from "../model/transaction-record.ts";
@@ -13,7 +13,12 @@ import {
 } from "../store/blockers.ts";
 import { DOC_OR_ROW_SQL, readDocument, type StoredDocument } from "../store/outdated-documents.ts";
 import { SHOWN_HASH_SQL } from "../store/predicates.ts";
-import { withConfirmations, withHistories, withMetadata } from "../store/render-record.ts";
+import {
+  DOC_VERSION,
+  withConfirmations,
+  withHistories,
+  withMetadata,
+} from "../store/render-record.ts";
 import { buildPageRowsSql, buildScopeCondition } from "./scope-condition.ts";
 
 /** The change stamp that a diff is ordered by. */
@@ -36,20 +41,69 @@ export interface DiffQuery {
 /** The caller, as far as what it may see of records depends on it. */
 export type Viewer = Pick<Caller, "id" | "permission" | "scope">;
 
+/** A page of a diff. */
+export interface DiffPage {
+  /** JSON text of the records, comma separated. */
+  records: string;
+  /** What the page shows: another page for the same query and viewer has another version. */
+  version: string;
+}
+
 /**
  * Reads one page of the records that changed since a point, in ascending order of stamp and id.
  * The page has the records with a later stamp. Of the records with the same stamp it has those
  * from `cursorId` on. Without a cursor, a purchase page begins at `lastUpdate` and a payment page
  * after it. A client that sends the last item's stamp and id therefore sees every change.
- *
- * @returns JSON text of the records, comma separated
  */
-export function readDiffPage(
+export async function readDiffPage(
+  db: Database,
+  side: Side,
+  stamp: StampColumn,
+  query: DiffQuery,
+): Promise<DiffPage> {
+  const { sql, params } = buildDiffSql(side, stamp, query);
+  const rows = await readRows<RecordRow & VersionRow>(
+    db,
+    query,
+    sql,
+    params,
+    "page.stamp, page.revision, ",
+  );
+  return {
+    records: renderRows(rows, side, query.env).join(","),
+    version: toVersion(rows, query.env),
+  };
+}
+
+/** Reads the version of a page, and none of its texts. */
+export async function readDiffVersion(
   db: Database,
   side: Side,
   stamp: StampColumn,
   query: DiffQuery,
 ): Promise<string> {
+  const { sql, params } = buildDiffSql(side, stamp, query);
+  const rows = await db.all<VersionRow>(
+    `SELECT page.id, page.stamp, page.revision, ${CONTEXT_SQL} FROM (${sql}) AS page`,
+    ...params,
+  );
+  return toVersion(rows, query.env);
+}
+
+/** A row of a page as far as the version goes. Each write of a record raises its revision. */
+interface VersionRow extends ContextRow {
+  id: string;
+  stamp: number;
+  revision: number;
+}
+
+function toVersion(rows: readonly VersionRow[], env: AutomaticStepSettings): string {
+  const records = rows.map(({ id, stamp, revision }) => [id, stamp, revision]);
+  return JSON.stringify([DOC_VERSION, records, rows[0]?.tip, mergeBlockers(rows, env)]);
+}
+
+/** SQL of the rows of a page, with ?1 for the side and ?2 for the network. */
+function buildDiffSql(side: Side, stamp: StampColumn, query: DiffQuery): SqlExpression {
   const from =
     query.cursorId === undefined && side === "payment" ? query.lastUpdate + 1 : query.lastUpdate;
   const types = query.filterPaymentSourceType
@@ -76,15 +130,9 @@ export function readDiffPage(
     const where = `side = ?1 AND network = ?2 AND source_type = ${parameter(type)}
       ${conditions.join(" ")} AND (${stamp}, id) >= (?3, ?4)`;
     const rows = buildPageRowsSql(scope, parameter, { where, orderBy: stamp, limit: "?5" });
-    return `SELECT ${buildPageColumnsSql(query)}, ${stamp} AS stamp FROM ${rows}`;
+    return `SELECT ${buildPageColumnsSql(query)}, revision, ${stamp} AS stamp FROM ${rows}`;
   });
-  return readPageJson(
-    db,
-    side,
-    query,
-    `${arms.join(" UNION ALL ")} ORDER BY stamp, id LIMIT ?5`,
-    params,
-  );
+  return { sql: `${arms.join(" UNION ALL ")} ORDER BY stamp, id LIMIT ?5`, params };
 }
 
 /** Columns of a page, which orders rows without their texts. Histories need another column. */
@@ -104,6 +152,21 @@ const ENTRY_SEPARATOR = ",\n";
 
 /** SQL of the height of the tip. */
 const TIP_SQL = "(SELECT height FROM chain_tip WHERE network = ?2)";
+
+/** SQL of what the texts of a page have placeholders for: the tip, and what holds up records that are due. */
+const CONTEXT_SQL = `${TIP_SQL} AS tip, iif(page.due_at IS NULL, NULL, ${BLOCKERS_SQL}) AS holds`;
+
+interface ContextRow {
+  tip: number | null;
+  /** Null: nothing is due, so no text has a placeholder for it. */
+  holds: string | null;
+}
+
+/** What holds up the records of a page: the same in every row that waits. */
+function mergeBlockers(rows: readonly ContextRow[], env: AutomaticStepSettings): Blockers {
+  const found = JSON.parse(rows.find((row) => row.holds !== null)?.holds ?? "{}") as Blockers;
+  return { ...found, ...findDisabledSteps(env) };
+}
 
 /**
  * SQL of a record's histories, newest first, each with one entry more than are shown. A transaction is
@@ -154,26 +217,35 @@ export async function readRecords(
   page: string,
   params: unknown[],
 ): Promise<string[]> {
-  const rows = await db.all<
-    StoredDocument & {
-      id: string;
-      metadata: string | null;
-      tip: number | null;
-      /** Null: nothing is due, so no text has a placeholder for it. */
-      holds: string | null;
-      transactions?: string | null;
-      actions?: string | null;
-    }
-  >(
-    `SELECT page.id, ${DOC_OR_ROW_SQL}, ${buildMetadataSql(options.viewer, params.length + 1)},
-       ${TIP_SQL} AS tip, iif(page.due_at IS NULL, NULL, ${BLOCKERS_SQL}) AS holds${options.includeHistory ? HISTORIES_SQL : ""}
+  return renderRows(await readRows(db, options, page, params), side, options.env);
+}
+
+interface RecordRow extends StoredDocument, ContextRow {
+  id: string;
+  metadata: string | null;
+  transactions?: string | null;
+  actions?: string | null;
+}
+
+/** @param more - SQL of further columns */
+function readRows<Row extends RecordRow>(
+  db: Database,
+  { viewer, includeHistory }: Pick<DiffQuery, "includeHistory" | "viewer">,
+  page: string,
+  params: unknown[],
+  more = "",
+): Promise<Row[]> {
+  return db.all<Row>(
+    `SELECT page.id, ${more}${DOC_OR_ROW_SQL}, ${buildMetadataSql(viewer, params.length + 1)},
+       ${CONTEXT_SQL}${includeHistory ? HISTORIES_SQL : ""}
      FROM (${page}) AS page`,
     ...params,
-    ...(options.viewer ? [options.viewer.id] : []),
+    ...(viewer ? [viewer.id] : []),
   );
-  // The same in every row that waits.
-  const found = JSON.parse(rows.find((row) => row.holds !== null)?.holds ?? "{}") as Blockers;
-  const holds = { ...found, ...findDisabledSteps(options.env) };
+}
+
+function renderRows(rows: readonly RecordRow[], side: Side, env: AutomaticStepSettings): string[] {
+  const holds = mergeBlockers(rows, env);
   return rows.map(({ metadata, tip, ...row }) => {
     const transactions = truncateEntries(row.transactions);
     const actions = truncateEntries(row.actions);

@@ -3,10 +3,10 @@ import { createRouter, serve } from "../../http/endpoint.ts";
 import type { SuccessStatus } from "../../http/envelope.ts";
 import { described } from "../../http/openapi/fields.ts";
 import { describeDiffPaging } from "../../http/openapi/parameters.ts";
-import { createJsonResponse, openReadSession } from "../../http/session.ts";
+import { createJsonResponse, createPageResponse, openReadSession } from "../../http/session.ts";
 import type { Side } from "../model/escrow-record.ts";
 import { countByDay, countRecords } from "./count-records.ts";
-import { readDiffPage, type StampColumn } from "./diff-page.ts";
+import { readDiffPage, readDiffVersion, type StampColumn } from "./diff-page.ts";
 import { readListPage } from "./list-page.ts";
 import {
   countQuery,
@@ -129,16 +129,15 @@ export function createEscrowRoutes() {
         },
         async (c, { query }) => {
           const session = openReadSession(c, query.network);
-          const records = await readDiffPage(session, side, stamp, {
-            ...query,
-            viewer: c.var.caller,
-            env: c.env,
+          const asked = { ...query, viewer: c.var.caller, env: c.env };
+          return createPageResponse(c, session, {
+            readVersion: () => readDiffVersion(session, side, stamp, asked),
+            read: async () => {
+              const { records, version } = await readDiffPage(session, side, stamp, asked);
+              const body = `{"status":"${status[side]}","data":{"${list}":[${records}]}}`;
+              return { body, version };
+            },
           });
-          return createJsonResponse(
-            c,
-            `{"status":"${status[side]}","data":{"${list}":[${records}]}}`,
-            session,
-          );
         },
       );
     }

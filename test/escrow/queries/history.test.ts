@@ -21,7 +21,7 @@ async function readRecord() {
     includeHistory: true,
     env,
   });
-  return JSON.parse(page) as { CurrentTransaction: object; TransactionHistory: object[] };
+  return JSON.parse(page.records) as { CurrentTransaction: object; TransactionHistory: object[] };
 }
 
 it("A history shows a transaction as the record showed it while it was the current one", async () => {

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { openDb } from "../../../src/db/client.ts";
 import type { EscrowRecord } from "../../../src/escrow/model/escrow-record.ts";
 import {
+  type DiffPage,
   readDiffPage,
   type StampColumn,
   type Viewer,
@@ -99,9 +100,10 @@ describe("a key that is bound to wallets", () => {
     const viewer: Viewer = { id: "key-a", permission: "User", scope };
     const readings = async () => {
       const read: number[] = [];
-      const of = async (page: (d1: D1Database) => Promise<string>, isEmpty = false) => {
+      const of = async (page: (d1: D1Database) => Promise<string | DiffPage>, isEmpty = false) => {
         const { d1, rowsRead } = countingD1(env.DB);
-        expect((await page(d1)) === "").toBe(isEmpty);
+        const text = await page(d1);
+        expect((typeof text === "string" ? text : text.records) === "").toBe(isEmpty);
         read.push(rowsRead());
       };
       const query = { network: "Preprod", limit: 10, includeHistory: false, viewer, env } as const;
