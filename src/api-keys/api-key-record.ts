@@ -10,9 +10,28 @@ import { maskToken } from "./token.ts";
 
 export type ApiKeyRow = typeof apiKey.$inferSelect;
 
+/** The bounds of a key as they were set. They do not bind an Admin. */
+export type KeySettings = Pick<
+  ApiKeyRecord,
+  "permission" | "canPay" | "usageLimited" | "networkLimit" | "walletLimit" | "spendingLimits"
+>;
+
+export function toKeySettings(row: ApiKeyRow): KeySettings {
+  const { permission, canPay, usageLimited } = row;
+  return {
+    permission,
+    canPay,
+    usageLimited,
+    networkLimit: JSON.parse(row.networkLimit),
+    walletLimit: row.walletLimit === null ? null : JSON.parse(row.walletLimit),
+    spendingLimits: row.spendingLimits === null ? null : JSON.parse(row.spendingLimits),
+  };
+}
+
 /** Renders a key. An Admin's rights follow from its permission alone. */
 export function toApiKeyRecord(row: ApiKeyRow): ApiKeyRecord {
   const isAdmin = row.permission === "Admin";
+  const settings = toKeySettings(row);
   return {
     id: row.id,
     status: row.status,
@@ -23,9 +42,9 @@ export function toApiKeyRecord(row: ApiKeyRow): ApiKeyRecord {
     maxUsageCredits: row.maxUsageCredits,
     accumulatedUsageCredits: row.accumulatedUsageCredits,
     canPay: isAdmin || row.canPay,
-    networkLimit: isAdmin ? [...NETWORKS] : JSON.parse(row.networkLimit),
-    walletLimit: row.walletLimit === null ? null : JSON.parse(row.walletLimit),
-    spendingLimits: row.spendingLimits === null ? null : JSON.parse(row.spendingLimits),
+    networkLimit: isAdmin ? [...NETWORKS] : settings.networkLimit,
+    walletLimit: settings.walletLimit,
+    spendingLimits: settings.spendingLimits,
     returnAddresses: JSON.parse(row.returnAddresses),
     lastUsedAt: row.lastUsedAt === null ? null : toIsoTime(row.lastUsedAt),
   };

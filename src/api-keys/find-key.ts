@@ -1,6 +1,7 @@
 import { openDb, statement } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import type { Caller, FindCaller } from "../http/context.ts";
+import { ApiError } from "../http/errors.ts";
 import { log } from "../log.ts";
 import { hashToken } from "./token.ts";
 
@@ -39,6 +40,22 @@ export const findCaller: FindCaller = async (env, token, deadline, beforeLookUp)
   }
   return caller;
 };
+
+/**
+ * Finds the id of a key by its token, whatever the key's status.
+ *
+ * @throws ApiError 404
+ */
+export async function findKeyId(env: Env, token: string, deadline: number): Promise<string> {
+  const hash = await hashToken(env, token);
+  if (await isAdminKey(env, hash)) return ENV_ADMIN_ID;
+  const [row] = await openDb(env, undefined, { deadline }).all<{ id: string }>(
+    "SELECT id FROM api_key WHERE token_hash = ? AND deleted_at IS NULL",
+    hash,
+  );
+  if (!row) throw new ApiError(404, "token: there is no such API key");
+  return row.id;
+}
 
 const ENV_ADMIN: Caller = {
   id: ENV_ADMIN_ID,

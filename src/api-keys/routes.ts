@@ -1,37 +1,24 @@
 import * as z from "zod";
-import { NETWORKS } from "../chain/network.ts";
 import { type Database, openDb } from "../db/client.ts";
-import { newId } from "../db/id.ts";
-import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { ApiError } from "../http/errors.ts";
-import { runIdempotently } from "../http/idempotency.ts";
 import { described } from "../http/openapi/fields.ts";
 import { pageParameters } from "../http/openapi/parameters.ts";
-import {
-  type ApiKeyRow,
-  findEnvAdmin,
-  listKeys,
-  readKeyRow,
-  requireWallets,
-  toApiKeyRecord,
-} from "./api-key-record.ts";
+import { findEnvAdmin, listKeys, readKeyRow, toApiKeyRecord } from "./api-key-record.ts";
+import { createKey } from "./create-key.ts";
 import { ENV_ADMIN_ID } from "./find-key.ts";
 import {
   type ApiKeyRecord,
   type ApiKeyStatus,
   apiKeyRecord,
   apiKeyStatus,
-  type CreateApiKeyBody,
   createApiKeyBody,
   createdApiKey,
   deleteApiKeyBody,
   updateApiKeyBody,
 } from "./schemas.ts";
 import { readSpending } from "./spending-limits.ts";
-import { apiKey } from "./tables.ts";
-import { createToken, hashToken, maskToken } from "./token.ts";
 import { deleteKey, updateKey } from "./update-key.ts";
 
 const UNKNOWN_KEY_MESSAGE = "There is no such API key.";
@@ -137,53 +124,6 @@ export function createApiKeyRoutes() {
 /** Credits are always read from the primary. */
 function openPrimaryDb(c: AppContext): Database {
   return openDb(c.env, undefined, { deadline: c.var.deadline });
-}
-
-/**
- * Creates a key.
- *
- * @param now - epoch milliseconds
- * @returns the key with its token, which is shown only here
- * @throws ApiError 404 for an unknown wallet; 422
- */
-async function createKey(
-  c: AppContext,
-  body: CreateApiKeyBody,
-  now: number,
-): Promise<ApiKeyRecord> {
-  const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  return runIdempotently(c, database, now, async (remember) => {
-    await requireWallets(database, body.walletLimit);
-    const token = createToken(body.permission);
-    const row: ApiKeyRow = {
-      id: newId(now),
-      tokenHash: await hashToken(c.env, token),
-      maskedToken: maskToken(token),
-      name: body.name,
-      permission: body.permission,
-      status: "Active",
-      canPay: body.canPay ?? false,
-      networkLimit: JSON.stringify(body.networkLimit ?? NETWORKS),
-      usageLimited: body.usageLimited,
-      maxUsageCredits: body.maxUsageCredits,
-      accumulatedUsageCredits: 0,
-      walletLimit: body.walletLimit ? JSON.stringify(body.walletLimit) : null,
-      spendingLimits: body.spendingLimits ? JSON.stringify(body.spendingLimits) : null,
-      returnAddresses: JSON.stringify(body.returnAddresses ?? []),
-      lastUsedAt: null,
-      createdById: c.var.caller.id,
-      createdAt: now,
-      updatedAt: now,
-      deletedAt: null,
-    };
-    const { token: _, ...detail } = toApiKeyRecord(row);
-    const record = { ...toApiKeyRecord(row), token };
-    await commitWithAudit(c, database, { action: "api-key.create", target: row.id, detail, now }, [
-      ...(await remember(record)),
-      database.orm.insert(apiKey).values(row).toSQL(),
-    ]);
-    return record;
-  });
 }
 
 type RemainingCredits = ApiKeyStatus["RemainingUsageCredits"];

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { parseAddress } from "../chain/address.ts";
+import { MAX_TOKEN_LENGTH } from "../http/authenticate.ts";
 import {
   bech32AddressParameter,
   network,
@@ -16,6 +17,7 @@ import {
   walletAddressField,
 } from "../http/openapi/fields.ts";
 import { textParameter } from "../http/openapi/parameters.ts";
+import { MASK } from "./token.ts";
 
 const MAX_CREDITS = 1_000_000;
 
@@ -71,6 +73,19 @@ const newSpendingLimit = named(
   z.strictObject(spendingLimitFields),
 );
 
+const spendingLimitChange = named(
+  "SpendingLimitChange",
+  "An amount to add to a limit of a key, or to take from it.",
+  z.strictObject({
+    ...spendingLimitFields,
+    amount: described(
+      z.string().regex(/^-?\d{1,18}$/, "must be a whole number between -10^18 and 10^18"),
+      "Minor units of `unit`. Negative: to take.",
+      "-5000000",
+    ),
+  }),
+);
+
 const address = bech32AddressParameter().refine(
   (text) => parseAddress(text) !== null,
   "must be an address in bech32",
@@ -90,6 +105,28 @@ const returnAddresses = described(
 );
 
 const name = described(textParameter(100, 0), "Display name.", "Marketplace");
+
+const spendingLimitChanges = described(
+  z.array(spendingLimitChange).max(50).optional(),
+  "Amounts to add to `spendingLimits`. A unit without a limit begins at what the key has spent of it.",
+);
+
+const MIN_TOKEN_LENGTH = 15;
+/** Tokens that everybody knows: that of another service's setup. */
+const PUBLIC_TOKENS = ["DefaultUnsecureAdminKey"];
+
+/** A token that an Admin chooses, such as the one that a client has from another service. */
+export const newToken = described(
+  z
+    .string()
+    .min(MIN_TOKEN_LENGTH)
+    .max(MAX_TOKEN_LENGTH)
+    .regex(/^[!-~]*$/, "must have printable ASCII characters only, and no space")
+    .refine((token) => !PUBLIC_TOKENS.includes(token), "must be a secret")
+    .refine((token) => !token.startsWith(MASK), "must be a token, not its masked form"),
+  "The token that the key gets instead of its present one.",
+  "apk_4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
+);
 
 export const createApiKeyBody = z.strictObject({
   name: name.default(""),
@@ -124,10 +161,15 @@ export const updateApiKeyBody = z.strictObject({
   networkLimit,
   walletLimit,
   spendingLimits,
+  spendingLimitChanges,
   returnAddresses,
+  newToken: newToken.optional(),
 });
 
 export type UpdateApiKeyBody = z.output<typeof updateApiKeyBody>;
+/** What a request changes of a key. */
+export type KeyChanges = Omit<UpdateApiKeyBody, "id">;
+export type SpendingLimit = z.output<typeof spendingLimit>;
 
 export const deleteApiKeyBody = z.strictObject({ id });
 

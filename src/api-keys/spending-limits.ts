@@ -2,6 +2,7 @@ import type { Funds, Network } from "../chain/network.ts";
 import { type Database, type Statement, statement, violates } from "../db/client.ts";
 import type { Caller } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
+import type { SpendingLimit } from "./schemas.ts";
 
 /** SQL of the amount of a unit that `api_key` may spend on a network; 0: none. */
 const SPENDING_LIMIT_SQL = `coalesce((SELECT CAST(value->>'amount' AS INTEGER) FROM json_each(spending_limits)
@@ -85,17 +86,96 @@ export async function requireSpending(
   }
 }
 
-/** Reads the amounts that a key has spent, in minor units. */
-export async function readSpending(
-  core: Database,
-  keyId: string,
-): Promise<{ network: string; unit: string; spent: bigint }[]> {
+/** The amount that a key has spent of a unit, in minor units. */
+export interface Spending {
+  network: string;
+  unit: string;
+  spent: bigint;
+}
+
+/** Reads the amounts that a key has spent. */
+export async function readSpending(core: Database, keyId: string): Promise<Spending[]> {
   // As text, since a JavaScript number cannot represent every integer of the database.
   const rows = await core.all<{ network: string; unit: string; spent: string }>(
     `SELECT network, unit, CAST(spent AS TEXT) AS spent FROM key_spending WHERE api_key_id = ?`,
     keyId,
   );
   return rows.map((row) => ({ ...row, spent: BigInt(row.spent) }));
+}
+
+/** Reads the amounts that keys have spent, by the key's id. */
+export async function readSpendingByKey(
+  core: Database,
+  keyIds: readonly string[],
+): Promise<Map<string, Spending[]>> {
+  const rows = await core.all<{ id: string; network: string; unit: string; spent: string }>(
+    `SELECT api_key_id AS id, network, unit, CAST(spent AS TEXT) AS spent FROM key_spending
+     WHERE api_key_id IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(keyIds),
+  );
+  const byKey = new Map<string, Spending[]>();
+  for (const { id, spent, ...row } of rows)
+    byKey.set(id, [...(byKey.get(id) ?? []), { ...row, spent: BigInt(spent) }]);
+  return byKey;
+}
+
+const MAX_LIMIT = 10n ** 18n - 1n;
+
+/**
+ * Adds amounts to limits. A limit of zero is removed.
+ *
+ * @param limits - the first of duplicates counts
+ * @param changes - signed amounts. A unit without a limit begins at what the key has spent of it.
+ * @returns all limits, and those of the changes for `requireLimitsAboveSpending`, zero too
+ * @throws ApiError 400 for a limit that is below the spent amount, or too large
+ */
+export function addToSpendingLimits(
+  limits: readonly SpendingLimit[],
+  changes: readonly SpendingLimit[],
+  spending: readonly Spending[],
+): { limits: SpendingLimit[]; changed: SpendingLimit[] } {
+  const nameOf = ({ network, unit }: { network: string; unit: string }) => `${network} ${unit}`;
+  const spent = new Map(spending.map((one) => [nameOf(one), one.spent]));
+  const amounts = new Map(limits.toReversed().map((one) => [nameOf(one), BigInt(one.amount)]));
+  for (const change of changes) {
+    const name = nameOf(change);
+    const before = amounts.get(name) ?? spent.get(name) ?? 0n;
+    amounts.set(name, before + BigInt(change.amount));
+  }
+  const byName = new Map([...limits, ...changes].map((one) => [nameOf(one), one]));
+  const summed = [...byName].map(([name, one]) => ({
+    ...one,
+    amount: String(amounts.get(name) ?? 0n),
+  }));
+  const changedNames = new Set(changes.map(nameOf));
+  const changed = summed.filter((one) => changedNames.has(nameOf(one)));
+  for (const one of changed) {
+    const amount = BigInt(one.amount);
+    if (amount < (spent.get(nameOf(one)) ?? 0n)) throw createOverspentError();
+    if (amount > MAX_LIMIT) throw new ApiError(400, "amount: the limit must stay below 10^18");
+  }
+  return { limits: summed.filter(({ amount }) => amount !== "0"), changed };
+}
+
+/** Aborts a batch with limits below what the key has spent; see `isSpendingLimitExceeded`. */
+export function requireLimitsAboveSpending(
+  keyId: string,
+  limits: readonly SpendingLimit[],
+): Statement[] {
+  return limits.map(({ network, unit, amount }) =>
+    statement(
+      `UPDATE key_spending SET spending_limit = CAST(? AS INTEGER)
+       WHERE api_key_id = ? AND network = ? AND unit = ?`,
+      amount,
+      keyId,
+      network,
+      unit,
+    ),
+  );
+}
+
+export function createOverspentError(): ApiError {
+  return new ApiError(400, "amount: the limit must be at least what the key has spent");
 }
 
 /** Whether a price is beyond a key's limits: `requireSpending` says so, or `chargeSpending` aborted its batch. */

@@ -14,9 +14,12 @@ export function createToken(permission: "Admin" | "User"): string {
   return `${permission === "Admin" ? "apk_admin_" : "apk_"}${random}`;
 }
 
+/** How the display form of each token begins. */
+export const MASK = "*****";
+
 /** The display form of an issued token: `*****` and its last four characters. */
 export function maskToken(token: string): string {
-  return `*****${token.slice(-4)}`;
+  return `${MASK}${token.slice(-4)}`;
 }
 
 /**

@@ -5,12 +5,22 @@ import { ApiError } from "../http/errors.ts";
 import {
   type ApiKeyRow,
   findEnvAdmin,
+  type KeySettings,
   readKeyRow,
   requireWallets,
   toApiKeyRecord,
+  toKeySettings,
 } from "./api-key-record.ts";
 import { ENV_ADMIN_ID } from "./find-key.ts";
-import type { ApiKeyRecord, UpdateApiKeyBody } from "./schemas.ts";
+import type { ApiKeyRecord, KeyChanges, SpendingLimit, UpdateApiKeyBody } from "./schemas.ts";
+import {
+  addToSpendingLimits,
+  createOverspentError,
+  isSpendingLimitExceeded,
+  readSpending,
+  requireLimitsAboveSpending,
+} from "./spending-limits.ts";
+import { hashToken, maskToken } from "./token.ts";
 
 /**
  * Changes the fields sent. The change takes effect everywhere within ten seconds, since isolates
@@ -18,29 +28,70 @@ import type { ApiKeyRecord, UpdateApiKeyBody } from "./schemas.ts";
  *
  * @param now - epoch milliseconds
  * @throws ApiError 404 for an unknown key or wallet. 409 when no active Admin would be left, or
- *   when the   key has used more credits than the new limit.
+ *   when the key has used more credits than the new limit. 400 for a token that another key has, or
+ *   a limit below what the key has spent.
  */
 export async function updateKey(
   c: AppContext,
   { id, ...changes }: UpdateApiKeyBody,
   now: number,
 ): Promise<ApiKeyRecord> {
+  return changeKey(c, id, () => changes, now);
+}
+
+/** Other changes of the same key, in the time of one request. */
+const MAX_CHANGE_ATTEMPTS = 10;
+
+/**
+ * The same for changes that follow from the bounds that the key has. They are found again when another
+ * request changes these bounds meanwhile.
+ */
+export async function changeKey(
+  c: AppContext,
+  id: string,
+  toChanges: (key: KeySettings) => KeyChanges,
+  now: number,
+): Promise<ApiKeyRecord> {
   const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  await readChangeableKey(c, database, id);
+  for (let attempt = 1; ; attempt++) {
+    const row = await readChangeableKey(c, database, id);
+    const changes = toChanges(toKeySettings(row));
+    try {
+      await writeKeyChanges(c, database, row, changes, now);
+      return toApiKeyRecord(await requireKeyRow(database, id));
+    } catch (error) {
+      const isOutdated = violates(error, "api_key.permission");
+      if (!isOutdated || attempt === MAX_CHANGE_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function writeKeyChanges(
+  c: AppContext,
+  database: Database,
+  row: ApiKeyRow,
+  changes: KeyChanges,
+  now: number,
+): Promise<void> {
   const { status, permission, usageLimited, maxUsageCredits, canPay, networkLimit } = changes;
-  const { name, walletLimit, spendingLimits, returnAddresses } = changes;
+  const { name, walletLimit, returnAddresses, newToken } = changes;
+  if (newToken !== undefined && newToken === c.env.ADMIN_KEY) throw createTokenTakenError();
   await requireWallets(database, walletLimit);
+  const { spendingLimits, changed } = await findSpendingLimits(database, row, changes);
   const update = statement(
     `UPDATE api_key SET
        updated_at = iif(deleted_at IS NULL, ?2, NULL),
-       status = ifnull(?3, status), permission = ifnull(?4, permission),
+       status = ifnull(?3, status),
+       permission = iif((permission, can_pay, usage_limited, network_limit) = (?15, ?16, ?17, ?18)
+         AND wallet_limit IS ?19 AND spending_limits IS ?20, ifnull(?4, permission), NULL),
        usage_limited = ifnull(?5, usage_limited), max_usage_credits = ifnull(?6, max_usage_credits),
        can_pay = ifnull(?7, can_pay), network_limit = ifnull(?8, network_limit),
        wallet_limit = iif(?9, ?10, wallet_limit),
        spending_limits = iif(?11, ?12, spending_limits),
-       return_addresses = ifnull(?13, return_addresses), name = ifnull(?14, name)
+       return_addresses = ifnull(?13, return_addresses), name = ifnull(?14, name),
+       token_hash = ifnull(?21, token_hash), masked_token = ifnull(?22, masked_token)
      WHERE id = ?1`,
-    id,
+    row.id,
     now,
     status ?? null,
     permission ?? null,
@@ -54,14 +105,40 @@ export async function updateKey(
     spendingLimits ? JSON.stringify(spendingLimits) : null,
     returnAddresses ? JSON.stringify(returnAddresses) : null,
     name ?? null,
+    row.permission,
+    toSqlBoolean(row.canPay),
+    toSqlBoolean(row.usageLimited),
+    row.networkLimit,
+    row.walletLimit,
+    row.spendingLimits,
+    newToken === undefined ? null : await hashToken(c.env, newToken),
+    newToken === undefined ? null : maskToken(newToken),
   );
-  await commitKeyChange(
-    c,
-    database,
-    { action: "api-key.update", target: id, detail: changes, now },
+  const detail = newToken === undefined ? changes : { ...changes, newToken: maskToken(newToken) };
+  await commitKeyChange(c, database, { action: "api-key.update", target: row.id, detail, now }, [
     update,
-  );
-  return toApiKeyRecord(await requireKeyRow(database, id));
+    ...requireLimitsAboveSpending(row.id, changed),
+  ]);
+}
+
+/**
+ * The limits that a change sets, and those of them that it adds to.
+ *
+ * @throws ApiError 400
+ */
+async function findSpendingLimits(
+  database: Database,
+  row: ApiKeyRow,
+  { spendingLimits, spendingLimitChanges = [] }: KeyChanges,
+): Promise<{ spendingLimits?: SpendingLimit[] | null; changed: SpendingLimit[] }> {
+  if (spendingLimitChanges.length === 0)
+    return { ...(spendingLimits !== undefined && { spendingLimits }), changed: [] };
+  const present = spendingLimits === undefined ? toKeySettings(row).spendingLimits : spendingLimits;
+  if (present === null)
+    throw new ApiError(400, "spendingLimitChanges: the key has no `spendingLimits` to change");
+  const spending = await readSpending(database, row.id);
+  const { limits, changed } = addToSpendingLimits(present, spendingLimitChanges, spending);
+  return { spendingLimits: limits, changed };
 }
 
 /**
@@ -81,7 +158,7 @@ export async function deleteKey(c: AppContext, id: string, now: number): Promise
     id,
     now,
   );
-  await commitKeyChange(c, database, { action: "api-key.delete", target: id, now }, update);
+  await commitKeyChange(c, database, { action: "api-key.delete", target: id, now }, [update]);
   return { ...toApiKeyRecord(row), status: "Revoked" };
 }
 
@@ -101,6 +178,10 @@ async function requireKeyRow(database: Database, id: string): Promise<ApiKeyRow>
   return row;
 }
 
+function createTokenTakenError(): ApiError {
+  return new ApiError(400, "The new token belongs to another API key. Choose another one.");
+}
+
 function createUnknownKeyError(): ApiError {
   return new ApiError(404, "id: there is no such API key");
 }
@@ -109,11 +190,16 @@ async function commitKeyChange(
   c: AppContext,
   database: Database,
   entry: Parameters<typeof commitWithAudit>[2],
-  update: Statement,
+  updates: Statement[],
 ): Promise<void> {
   try {
-    await commitWithAudit(c, database, entry, [update, ...requireActiveAdmin(c.env, entry.target)]);
+    await commitWithAudit(c, database, entry, [
+      ...updates,
+      ...requireActiveAdmin(c.env, entry.target),
+    ]);
   } catch (error) {
+    if (violates(error, "api_key.token_hash")) throw createTokenTakenError();
+    if (isSpendingLimitExceeded(error)) throw createOverspentError();
     if (violates(error, "api_key.updated_at")) throw createUnknownKeyError();
     if (violates(error, "api_key.status"))
       throw new ApiError(409, "id: is the last active Admin key. Create another Admin key first.");

@@ -6,8 +6,8 @@ import { enforceAddressRateLimit } from "./rate-limit.ts";
 /** What an endpoint requires of a key; `none`: it needs no key. */
 export type AccessLevel = "none" | "User" | "+PAY" | "Admin";
 
-/** No token we issue is longer; a longer header is not worth a look-up. */
-const MAX_TOKEN_LENGTH = 256;
+/** No token is longer; a longer header is not worth a look-up. */
+export const MAX_TOKEN_LENGTH = 256;
 
 /**
  * Finds the caller by the header `token`, or by `Authorization: Bearer <API key>` (RFC 6750 §2.1).

@@ -1,0 +1,116 @@
+import * as z from "zod";
+import {
+  createApiKeyBody,
+  deleteApiKeyBody,
+  newToken,
+  updateApiKeyBody,
+} from "../api-keys/schemas.ts";
+import { network, requestUnit } from "../http/openapi/chain-fields.ts";
+import { described } from "../http/openapi/fields.ts";
+import { textParameter } from "../http/openapi/parameters.ts";
+
+/** `true` and `false`, also as texts in any letter case. */
+const flag = z.union([
+  z.boolean(),
+  z
+    .string()
+    .regex(/^(true|false)$/i, "must be true or false")
+    .transform((text) => text.toLowerCase() === "true"),
+]);
+
+/** An amount of a unit; negative in a change. */
+const creditsOf = (amount: RegExp) =>
+  z.array(
+    z.strictObject({
+      unit: requestUnit,
+      amount: described(
+        z.string().regex(amount, "must be a whole number below 10^18"),
+        "Minor units of `unit`.",
+        "50000000",
+      ),
+    }),
+  );
+
+const settings = {
+  name: updateApiKeyBody.shape.name,
+  returnAddresses: updateApiKeyBody.shape.returnAddresses,
+  permission: described(
+    z.enum(["Admin", "ReadAndPay", "Read"]).optional(),
+    "`ReadAndPay` is a User with +PAY access, and `Read` a User without.",
+    "ReadAndPay",
+  ),
+  canRead: described(z.boolean().optional(), "Every key may read.", true),
+  canPay: described(z.boolean().optional(), "Whether the key has +PAY access.", true),
+  canAdmin: described(z.boolean().optional(), "Whether the key is an Admin.", false),
+  usageLimited: described(flag.optional(), "Whether the key has `spendingLimits`.", "true"),
+  NetworkLimit: described(
+    z.array(network).max(3).optional(),
+    "The ledger's networks in `networkLimit`.",
+  ),
+  ChainIdLimit: described(
+    z
+      .array(z.string().regex(/^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$/, "must be a CAIP-2 id"))
+      .max(50)
+      .optional(),
+    "The other networks in `networkLimit`. The service ignores ids of the ledger's networks.",
+  ),
+  walletScopeEnabled: described(flag.optional(), "Whether the key has a `walletLimit`.", "false"),
+  WalletScopeHotWalletIds: described(
+    z.array(textParameter()).max(100).optional(),
+    "The wallets of `walletLimit`.",
+  ),
+};
+
+const externalCreateBody = z.strictObject({
+  ...settings,
+  UsageCredits: described(
+    creditsOf(/^\d{1,18}$/).max(25),
+    "`spendingLimits` on each of the ledger's networks that the key may use.",
+  ),
+});
+
+const externalUpdateBody = z.strictObject({
+  id: updateApiKeyBody.shape.id,
+  token: newToken.optional(),
+  status: updateApiKeyBody.shape.status,
+  ...settings,
+  UsageCreditsToAddOrRemove: described(
+    creditsOf(/^-?\d{1,18}$/)
+      .max(25)
+      .optional(),
+    "Amounts to add to `spendingLimits` on each of the ledger's networks that the key may use.",
+  ),
+});
+
+const token = described(
+  textParameter(550),
+  "The present token of the API key.",
+  "apk_4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
+);
+
+const { id: _, newToken: __, ...changeFields } = updateApiKeyBody.shape;
+
+/** A new key as this service, or the registry service, has it; else as the payment service has it. */
+export const createKeyBody = z.union([
+  createApiKeyBody.transform((body) => ({ form: "own" as const, body })),
+  externalCreateBody.transform((body) => ({ form: "external" as const, body })),
+]);
+
+/** Changes of a key: this service's form, the registry service's, which has no `id`, or the payment service's. */
+export const updateKeyBody = z.union([
+  updateApiKeyBody.transform((body) => ({ form: "own" as const, body })),
+  z
+    .strictObject({ token, ...changeFields })
+    .transform(({ token, ...body }) => ({ form: "registry" as const, token, body })),
+  externalUpdateBody.transform(({ token, ...body }) => ({
+    form: "external" as const,
+    body: { ...body, newToken: token },
+  })),
+]);
+
+export const deleteKeyBody = z.union([deleteApiKeyBody, z.strictObject({ token })]);
+
+/** What the payment service's clients send of a new key or a changed one. */
+export type ExternalSettings = Partial<z.output<typeof externalCreateBody>> & {
+  UsageCreditsToAddOrRemove?: z.output<typeof externalCreateBody>["UsageCredits"] | undefined;
+};

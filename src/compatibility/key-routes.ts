@@ -1,0 +1,165 @@
+import * as z from "zod";
+import { findEnvAdmin, listKeys, readKeyRow, toApiKeyRecord } from "../api-keys/api-key-record.ts";
+import { createKey } from "../api-keys/create-key.ts";
+import { ENV_ADMIN_ID, findKeyId } from "../api-keys/find-key.ts";
+import { type ApiKeyRecord, apiKeyRecord } from "../api-keys/schemas.ts";
+import { readSpendingByKey } from "../api-keys/spending-limits.ts";
+import { changeKey, deleteKey, updateKey } from "../api-keys/update-key.ts";
+import { type Database, openDb } from "../db/client.ts";
+import type { AppContext } from "../http/context.ts";
+import { type Router, serve } from "../http/endpoint.ts";
+import { ApiError } from "../http/errors.ts";
+import { described } from "../http/openapi/fields.ts";
+import { pageParametersWithTake } from "../http/openapi/parameters.ts";
+import { createKeyBody, deleteKeyBody, updateKeyBody } from "./key-bodies.ts";
+import { createdExternalKey, externalKey, toExternalKey, toRegistryKey } from "./key-record.ts";
+import { toKeyChanges, toNewKey } from "./to-key-changes.ts";
+
+const RULES = { access: "Admin", scope: "admin", tag: "API keys" } as const;
+const UNKNOWN_KEY_MESSAGE = "There is no such API key.";
+const UNCHANGEABLE_KEY_MESSAGE =
+  "The key is the last active Admin key, or the key of the secret ADMIN_KEY.";
+
+/** Keys as clients of the payment service and of the registry service know them, beside our form. */
+export function registerKeyRoutes(router: Router): void {
+  serve(
+    router,
+    {
+      ...RULES,
+      method: "post",
+      operationId: "createApiKey",
+      path: "/api-key",
+      summary: "Creates a new API key",
+      description: "Fields of two forms in one request are refused.",
+      body: createKeyBody,
+      idempotent: true,
+      data: createdExternalKey,
+      errors: { 404: "There is no such wallet." },
+    },
+    async (c, { body: { form, body } }) => {
+      if (form === "own") return toRegistryKey(await createKey(c, body, Date.now()), []);
+      return toExternalKey(await createKey(c, toNewKey(body), Date.now()), []);
+    },
+  );
+
+  serve(
+    router,
+    {
+      ...RULES,
+      method: "get",
+      operationId: "listApiKeys",
+      isConditional: true,
+      path: "/api-key",
+      summary: "Lists API keys, newest first",
+      query: z.object(pageParametersWithTake),
+      data: z.object({
+        ApiKeys: described(z.array(externalKey), "The API keys."),
+        apiKeys: described(z.array(apiKeyRecord), "The API keys, with our names of their rights."),
+      }),
+    },
+    async (c, { query: { take, ...query } }) => {
+      const database = openPrimaryDb(c);
+      const apiKeys = await listKeys(c.env, database, { ...query, limit: take ?? query.limit });
+      const ids = apiKeys.filter(isSpendingLimited).map(({ id }) => id);
+      const spending = ids.length > 0 ? await readSpendingByKey(database, ids) : new Map();
+      return {
+        ApiKeys: apiKeys.map((one) => toExternalKey(one, spending.get(one.id) ?? [])),
+        apiKeys,
+      };
+    },
+  );
+
+  serve(
+    router,
+    {
+      ...RULES,
+      method: "patch",
+      operationId: "updateApiKey",
+      path: "/api-key",
+      summary: "Changes an API key",
+      description:
+        "The change keeps omitted fields and takes effect everywhere within ten seconds. With `id`, `token` is the new token. Without `id`, `token` names the key.",
+      body: updateKeyBody,
+      data: externalKey,
+      errors: {
+        404: `${UNKNOWN_KEY_MESSAGE} Or there is no such wallet.`,
+        409: `${UNCHANGEABLE_KEY_MESSAGE} Or the key has used more than the new \`maxUsageCredits\`.`,
+      },
+    },
+    async (c, { body: sent }) => {
+      const now = Date.now();
+      if (sent.form === "own") return render(c, await updateKey(c, sent.body, now), toExternalKey);
+      if (sent.form === "registry") {
+        const id = await findKeyId(c.env, sent.token, c.var.deadline);
+        return render(c, await updateKey(c, { id, ...sent.body }, now), toRegistryKey);
+      }
+      const { id, status, name, returnAddresses, newToken, ...settings } = sent.body;
+      const kept = { status, name, returnAddresses, newToken };
+      const key = await changeKey(
+        c,
+        id,
+        (present) => ({ ...kept, ...toKeyChanges(settings, present) }),
+        now,
+      );
+      return render(c, key, toExternalKey);
+    },
+  );
+
+  serve(
+    router,
+    {
+      ...RULES,
+      method: "delete",
+      operationId: "deleteApiKey",
+      path: "/api-key",
+      summary: "Revokes an API key permanently and hides it",
+      body: deleteKeyBody,
+      data: externalKey,
+      errors: { 404: UNKNOWN_KEY_MESSAGE, 409: UNCHANGEABLE_KEY_MESSAGE },
+    },
+    async (c, { body }) => {
+      if ("id" in body) return render(c, await deleteKey(c, body.id, Date.now()), toExternalKey);
+      const id = await findKeyId(c.env, body.token, c.var.deadline);
+      return render(c, await deleteKey(c, id, Date.now()), toRegistryKey);
+    },
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "getApiKeyStatus",
+      path: "/api-key-status",
+      access: "User",
+      scope: "owner",
+      tag: "API keys",
+      summary: "Shows the API key of the request and its used credits",
+      data: externalKey,
+    },
+    async (c) => render(c, await readOwnKey(c), toExternalKey),
+  );
+}
+
+/** Credits are always read from the primary. */
+function openPrimaryDb(c: AppContext): Database {
+  return openDb(c.env, undefined, { deadline: c.var.deadline });
+}
+
+const isSpendingLimited = ({ permission, spendingLimits }: ApiKeyRecord) =>
+  permission !== "Admin" && spendingLimits !== null;
+
+async function render(c: AppContext, key: ApiKeyRecord, toAnswer: typeof toExternalKey) {
+  if (!isSpendingLimited(key)) return toAnswer(key, []);
+  const spending = await readSpendingByKey(openPrimaryDb(c), [key.id]);
+  return toAnswer(key, spending.get(key.id) ?? []);
+}
+
+/** @throws ApiError 401 when this isolate had cached a key that was deleted since */
+async function readOwnKey(c: AppContext): Promise<ApiKeyRecord> {
+  const { id } = c.var.caller;
+  const envAdmin = id === ENV_ADMIN_ID ? findEnvAdmin(c.env) : null;
+  if (envAdmin) return envAdmin;
+  const row = await readKeyRow(openPrimaryDb(c), id);
+  if (!row) throw new ApiError("unknown_key", "token: the API key is unknown or revoked");
+  return toApiKeyRecord(row);
+}
