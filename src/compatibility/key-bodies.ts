@@ -6,7 +6,7 @@ import {
   updateApiKeyBody,
 } from "../api-keys/schemas.ts";
 import { network, requestUnit } from "../http/openapi/chain-fields.ts";
-import { described } from "../http/openapi/fields.ts";
+import { described, setDocumentSchema } from "../http/openapi/fields.ts";
 import { textParameter } from "../http/openapi/parameters.ts";
 
 /** `true` and `false`, also as texts in any letter case. */
@@ -90,25 +90,76 @@ const token = described(
 
 const { id: _, newToken: __, ...changeFields } = updateApiKeyBody.shape;
 
-/** A new key as this service, or the registry service, has it; else as the payment service has it. */
-export const createKeyBody = z.union([
-  createApiKeyBody.transform((body) => ({ form: "own" as const, body })),
-  externalCreateBody.transform((body) => ({ form: "external" as const, body })),
-]);
+/** Fields that the payment service's form alone has. */
+const EXTERNAL_NAMES = [
+  "canRead",
+  "canAdmin",
+  "NetworkLimit",
+  "ChainIdLimit",
+  "walletScopeEnabled",
+  "WalletScopeHotWalletIds",
+  "UsageCredits",
+  "UsageCreditsToAddOrRemove",
+];
 
-/** Changes of a key: this service's form, the registry service's, which has no `id`, or the payment service's. */
-export const updateKeyBody = z.union([
-  updateApiKeyBody.transform((body) => ({ form: "own" as const, body })),
-  z
-    .strictObject({ token, ...changeFields })
-    .transform(({ token, ...body }) => ({ form: "registry" as const, token, body })),
-  externalUpdateBody.transform(({ token, ...body }) => ({
-    form: "external" as const,
-    body: { ...body, newToken: token },
-  })),
-]);
+type JsonObject = Record<string, unknown>;
 
-export const deleteKeyBody = z.union([deleteApiKeyBody, z.strictObject({ token })]);
+function isExternal(body: JsonObject): boolean {
+  return (
+    EXTERNAL_NAMES.some((name) => Object.hasOwn(body, name)) ||
+    body.permission === "Read" ||
+    body.permission === "ReadAndPay" ||
+    typeof body.usageLimited === "string"
+  );
+}
+
+/** A body that is read by one of several forms. A field of another form is refused as an unknown one. */
+function formedBody<Forms extends readonly [z.ZodType, ...z.ZodType[]]>(
+  forms: Forms,
+  choose: (body: JsonObject) => number,
+) {
+  const schema = z.looseObject({}).transform((body, context): z.output<Forms[number]> => {
+    const result = z.safeParse(forms[choose(body)] ?? forms[0], body);
+    if (result.success) return result.data as z.output<Forms[number]>;
+    for (const issue of result.error.issues)
+      context.issues.push({ ...issue, input: body } as z.core.$ZodRawIssue);
+    return z.NEVER;
+  });
+  return setDocumentSchema(schema, z.union(forms));
+}
+
+/** A new key as this service and the registry service have it, or as the payment service has it. */
+export const createKeyBody = formedBody(
+  [
+    createApiKeyBody.transform((body) => ({ form: "own" as const, body })),
+    externalCreateBody.transform((body) => ({ form: "external" as const, body })),
+  ],
+  (body) => Number(isExternal(body)),
+);
+
+/** Changes of a key in this service's form, in the registry service's without `id`, or in the payment service's. */
+export const updateKeyBody = formedBody(
+  [
+    updateApiKeyBody.transform((body) => ({ form: "own" as const, body })),
+    externalUpdateBody.transform(({ token, ...body }) => ({
+      form: "external" as const,
+      body: { ...body, newToken: token },
+    })),
+    z
+      .strictObject({ token, ...changeFields })
+      .transform(({ token, ...body }) => ({ form: "registry" as const, token, body })),
+  ],
+  (body) => {
+    const hasToken = Object.hasOwn(body, "token");
+    if (hasToken && !Object.hasOwn(body, "id")) return 2;
+    return Number(hasToken || isExternal(body));
+  },
+);
+
+/** The key to delete: by its id, or by its token as the registry service has it. */
+export const deleteKeyBody = formedBody([deleteApiKeyBody, z.strictObject({ token })], (body) =>
+  Number(Object.hasOwn(body, "token") && !Object.hasOwn(body, "id")),
+);
 
 /** What the payment service's clients send of a new key or a changed one. */
 export type ExternalSettings = Partial<z.output<typeof externalCreateBody>> & {

@@ -137,6 +137,7 @@ describe("a body that limits", () => {
   it.each([
     { title: "POST /api-key", name: "spendingLimits", entry: limit, unknown: "perDay" },
     { title: "PATCH /api-key", name: "spendingLimits", entry: limit, unknown: "perDay" },
+    { title: "PATCH /api-key", name: "spendingLimitChanges", entry: limit, unknown: "perDay" },
     ...WALLETS.flatMap((name) => [
       { title: "POST /payment-source-extended", name, entry: wallet, unknown: "drive" },
       {

@@ -68,6 +68,7 @@ it("every unit that a request names has the one pattern of a unit, or that of a 
       "post /wallet/top-up.unit",
       "post /api-key.spendingLimits.unit",
       "patch /api-key.spendingLimits.unit",
+      "patch /api-key.spendingLimitChanges.unit",
       "post /dispute/proposal.BuyerFunds.unit",
       "post /units.unit",
       "post /invoice/monthly.CurrencyConversion{}",

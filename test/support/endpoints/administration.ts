@@ -78,7 +78,16 @@ export const ADMINISTRATION_ENDPOINTS: readonly EndpointCase[] = [
     path: "/api-key",
     access: "Admin",
     valid: { id: "key", status: "Active" },
-    fields: [id, { name: "status", refused: ["", "Deleted", ...NOT_TEXT] }, ...keyFields],
+    fields: [
+      id,
+      { name: "status", refused: ["", "Deleted", ...NOT_TEXT] },
+      { name: "newToken", refused: ["x".repeat(14), "x".repeat(257), ...NOT_TEXT] },
+      {
+        name: "spendingLimitChanges",
+        refused: ["1", null, {}, [5], [{}], [{ network: "Preprod", unit: "", amount: "1.5" }]],
+      },
+      ...keyFields,
+    ],
   },
   { method: "DELETE", path: "/api-key", access: "Admin", valid: { id: "key" }, fields: [id] },
   { method: "GET", path: "/api-key-status", access: "User", valid: {}, fields: [] },
