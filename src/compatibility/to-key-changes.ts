@@ -34,7 +34,7 @@ export function toNewKey(sent: ExternalSettings): CreateApiKeyBody {
       permission: hasFlags ? "Read" : permission,
       usageLimited: sent.usageLimited ?? true,
       NetworkLimit: sent.NetworkLimit ?? [...NETWORKS],
-      UsageCreditsToAddOrRemove: sent.UsageCredits,
+      UsageCreditsToAddOrRemove: sent.usageLimited === false ? [] : sent.UsageCredits,
     },
     BLANK,
   );
@@ -130,10 +130,10 @@ function toSpendingLimits(
   key: KeySettings,
   networkLimit: readonly string[],
 ): Pick<KeyChanges, "spendingLimits" | "spendingLimitChanges" | "usageLimited"> {
-  if (usageLimited === false) return { spendingLimits: null, usageLimited: false };
-  if (key.spendingLimits === null && !usageLimited) {
-    if (credits.length === 0) return {};
-    throw new ApiError(400, "UsageCreditsToAddOrRemove: needs `usageLimited`");
+  if (!(usageLimited ?? key.spendingLimits !== null)) {
+    if (credits.length > 0)
+      throw new ApiError(400, "UsageCreditsToAddOrRemove: needs `usageLimited`");
+    return usageLimited === false ? { spendingLimits: null, usageLimited } : {};
   }
   const present = key.spendingLimits ?? [];
   const spendingLimits = present.filter(

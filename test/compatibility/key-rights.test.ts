@@ -159,6 +159,23 @@ async function spend(token: string, network: Network, unit: string, amount: numb
     );
 }
 
+it("a key buys as far as its credits go", async () => {
+  const credits = (amount: number) => [{ unit: "lovelace", amount: String(amount) }];
+  const body = { permission: "ReadAndPay", UsageCredits: credits(PRICE) };
+  const { data: key } = await request("POST", "/api-key", undefined, body);
+  const verify = async (token: string) =>
+    (await request("POST", "/purchase/verify", token, purchase)).status;
+  expect(await verify(key.token)).toBe(200);
+  for (const [amount, status] of [
+    [-1, 402],
+    [1, 200],
+  ] as const) {
+    const change = { id: key.id, UsageCreditsToAddOrRemove: credits(amount) };
+    expect((await request("PATCH", "/api-key", undefined, change)).status).toBe(200);
+    expect(await verify(key.token)).toBe(status);
+  }
+});
+
 it("a key never may do more than the bodies that made it allow there", async () => {
   let made = 0;
   await fc.assert(

@@ -37,8 +37,8 @@ const insertWallets = (...ids: string[]) =>
   openDb(env).batch(
     ids.map((id) =>
       statement(
-        `INSERT INTO managed_wallet (id, source_id, network, role, vkey, address, note, mnemonic, created_at)
-         VALUES (?1, 'source', 'Preprod', 'Selling', ?1, ?1, '', '', 0)`,
+        `INSERT INTO managed_wallet (id, source_id, network, role, vkey, address, note, mnemonic, created_by_id, created_at)
+         VALUES (?1, 'source', 'Preprod', 'Selling', ?1, ?1, '', '', 'admin', 0)`,
         id,
       ),
     ),

@@ -71,6 +71,7 @@ export function changedKey(key: PeerKey, body: PeerBody): PeerKey | null {
     ? body.walletScopeEnabled === "true"
     : key.wallets !== null;
   const changed = key.with({
+    // Our answers say that every key reads, so that the next change begins there.
     canRead: body.canRead ?? true,
     canPay: body.canPay ?? base.canPay,
     canAdmin,
