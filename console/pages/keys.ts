@@ -78,6 +78,7 @@ export const keysPage: PageDefinition = {
         "Who may call the API, and how much. A key itself is shown once, when it is created.",
       path: "/api-key",
       rowsMember: "ApiKeys",
+      ownRowsMember: "apiKeys",
       emptyText: "There is no API key but the one of the deployment.",
       columns: [
         { heading: "Key", path: "token" },

@@ -155,6 +155,8 @@ export interface Resource {
   path: string;
   /** The member of the answer that holds the rows. */
   rowsMember: string;
+  /** The member that holds them with this service's names, where an answer has those of another service too. */
+  ownRowsMember?: string;
   /** What identifies a row, the cursor's member first; `id` when left out. */
   key?: string | readonly string[];
   /** Parameters that say, beside `cursorId`, where the next page begins: each with its path in a row. */

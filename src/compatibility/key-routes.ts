@@ -94,11 +94,11 @@ export function registerKeyRoutes(router: Router): void {
         return render(c, await updateKey(c, { id, ...sent.body }, now), toRegistryKey);
       }
       const { id, status, name, returnAddresses, newToken, ...settings } = sent.body;
-      const kept = { status, name, returnAddresses, newToken };
+      const shared = { status, name, returnAddresses, newToken };
       const key = await changeKey(
         c,
         id,
-        (present) => ({ ...kept, ...toKeyChanges(settings, present) }),
+        (present) => ({ ...shared, ...toKeyChanges(settings, present) }),
         now,
       );
       return render(c, key, toExternalKey);

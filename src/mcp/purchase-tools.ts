@@ -62,8 +62,7 @@ export const requestRefundTool = defineTool({
 
 interface KeyStatus {
   canPay: boolean;
-  NetworkLimit: string[];
-  usageLimited: boolean;
+  networkLimit: string[];
   maxUsageCredits: number;
   accumulatedUsageCredits: number;
   spendingLimits: (Funds[number] & { network: string })[] | null;
@@ -110,17 +109,17 @@ export const showSpendingTool = defineTool({
         locked: toAmounts(TotalPending),
       };
     };
-    const cardanoNetworks = key.NetworkLimit.filter((name) => network.safeParse(name).success);
+    const cardanoNetworks = key.networkLimit.filter((name) => network.safeParse(name).success);
     return {
       mayBuy: key.canPay,
-      networks: key.NetworkLimit.map((name) => trustFormatted("network", name)),
+      networks: key.networkLimit.map((name) => trustFormatted("network", name)),
       purchases: await Promise.all(cardanoNetworks.map(readTotals)),
       spending: isLimited
         ? { limits: trustFunds(spendingLimits), left: trustFunds(RemainingUsageCredits) }
         : trustLiteral("The key has no spending limit."),
       calls: {
         used: key.accumulatedUsageCredits,
-        atMost: key.usageLimited ? key.maxUsageCredits : null,
+        atMost: caller.isUsageLimited ? key.maxUsageCredits : null,
       },
     };
   },

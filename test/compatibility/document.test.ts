@@ -34,11 +34,15 @@ describe("the OpenAPI document", () => {
     expect(operationsOf(external)).toEqual(expect.arrayContaining([...known]));
   });
 
-  it.each(["supportedPaymentSources", "verifications", "facilitatorUrl"])(
-    "shows the field %s only with their names",
-    (field) => {
-      expect(external).toContain(`"${field}":`);
-      expect(own).not.toContain(`"${field}":`);
-    },
-  );
+  it.each([
+    "supportedPaymentSources",
+    "verifications",
+    "facilitatorUrl",
+    "ChainIdLimit",
+    "UsageCreditsToAddOrRemove",
+    "WalletScopeHotWalletIds",
+  ])("shows the field %s only with their names", (field) => {
+    expect(external).toContain(`"${field}":`);
+    expect(own).not.toContain(`"${field}":`);
+  });
 });

@@ -219,7 +219,7 @@ it("a key never may do more than the bodies that made it allow there", async () 
         }
       },
     ),
-    runs(10, 150),
+    runs(10, 400),
   );
   // Else the property would say little.
   expect(made).toBeGreaterThan(2);

@@ -65,11 +65,12 @@ export function ResourceList({ resource }: { resource: Resource }) {
   );
   const asked = createListRequest(resource, query);
   const name = missing ? "" : `${urlOf(asked)} ${JSON.stringify(asked.body ?? "")}`;
-  const live = useLiveData(name, async (signal) =>
-    missing
-      ? []
-      : ((await callApi<Record<string, unknown[]>>(asked, signal))[resource.rowsMember] ?? []),
-  );
+  const live = useLiveData(name, async (signal) => {
+    if (missing) return [];
+    const answer = await callApi<Record<string, unknown[]>>(asked, signal);
+    const { rowsMember, ownRowsMember = rowsMember } = resource;
+    return answer[ownRowsMember] ?? answer[rowsMember] ?? [];
+  });
   const rows = live.data ?? [];
   const selected = rows.find((row) => rowKeyOf(resource, row) === query.on) ?? null;
   const actions = [
