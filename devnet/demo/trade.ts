@@ -21,14 +21,24 @@ export interface Bought {
 /** How a request is sent. */
 type Post = <Data>(access: ApiAccess, method: "POST", path: string, body: object) => Promise<Data>;
 
-/** Has a job quoted and buys it. The result is due in 16 minutes, and paid out in 31: the earliest that may be. */
-export async function buyJob(service: ApiAccess, shop: Shop, post: Post = ask): Promise<Bought> {
+/**
+ * Has a job quoted and buys it. The result is due in 16 minutes, and paid out in 31: the earliest that may be.
+ *
+ * @param delayMinutes - by which all times are later
+ */
+export async function buyJob(
+  service: ApiAccess,
+  shop: Shop,
+  post: Post = ask,
+  delayMinutes = 0,
+): Promise<Bought> {
   const { agentIdentifier, paymentSourceType } = shop;
   const onV2 = paymentSourceType === "Web3ChainV2" && { supportedPaymentSourceIndex: 0 };
   const identifierFromPurchaser = randomBytes(10).toString("hex");
   const inputHash = randomBytes(32).toString("hex");
   const now = Date.now();
-  const at = (minutes: number) => new Date(now + minutes * MINUTE_MS).toISOString();
+  const at = (minutes: number) =>
+    new Date(now + (delayMinutes + minutes) * MINUTE_MS).toISOString();
   const quote = await post<Record<string, string>>(service, "POST", "/payment", {
     network: NETWORK,
     agentIdentifier,

@@ -32,6 +32,8 @@ const MINUTE_MS = 60_000;
 const TRADE_EVERY_MS = 60_000;
 /** The halt of docs/upgrading.md, and time to catch up. */
 const RECOVERED_MS = 15 * MINUTE_MS;
+/** Wallets that are halted lock a purchase only after the halt. */
+const HALT_MINUTES = 10;
 const CALM_MS = 3 * MINUTE_MS;
 
 /** Intents and pending transactions, with the reason of their tasks; later automatic refunds do not count. */
@@ -135,7 +137,7 @@ async function drill(service: Service, admin: ApiAccess, folder: string): Promis
     say(`the database knows ${Settlements.length} settlements of it`);
   }
   await askAgain(admin, books);
-  await trade(admin, stalls, books);
+  await trade(admin, stalls, books, HALT_MINUTES);
 
   await calm(service, RECOVERED_MS);
   await deliverJobs(admin, books);
@@ -148,9 +150,14 @@ async function drill(service: Service, admin: ApiAccess, folder: string): Promis
 }
 
 /** Each stall buys a job, pays somebody and delivers every second of its jobs. */
-async function trade(admin: ApiAccess, stalls: readonly Stall[], books: Books): Promise<void> {
+async function trade(
+  admin: ApiAccess,
+  stalls: readonly Stall[],
+  books: Books,
+  delayMinutes = 0,
+): Promise<void> {
   for (const stall of stalls) {
-    books.bought.push(await buyJob(admin, stall));
+    books.bought.push(await buyJob(admin, stall, ask, delayMinutes));
     books.transferred.push(await transfer(admin, stall));
   }
   await deliverJobs(admin, books);
