@@ -34,16 +34,19 @@ export function insertAuditRow(c: AppContext, entry: AuditEntry): Statement {
  * made here for this batch, which writes the audit row first. When the batch is sent again after a lost
  * answer, the violated key shows that the batch is already applied. So `database` may have `writes:
  * "idempotent"` whatever the statements are.
+ *
+ * @returns the results of the statements; null: the batch was already applied
  */
 export async function commitWithAudit(
   c: AppContext,
   database: Database,
   entry: AuditEntry,
   statements: Statement[],
-): Promise<void> {
+): Promise<D1Result[] | null> {
   try {
-    await database.batch([insertAuditRow(c, entry), ...statements]);
+    return (await database.batch([insertAuditRow(c, entry), ...statements])).slice(1);
   } catch (error) {
     if (!violates(error, "audit.id")) throw error;
+    return null;
   }
 }

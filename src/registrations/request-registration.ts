@@ -253,9 +253,11 @@ export async function findOwnRegistration(
   { network, agentIdentifier, smartContractAddress }: DeregistrationRequest,
 ): Promise<{ row: RegistrationRow; source: SourceRow }> {
   const row = await findRegistration(database, kind, network, agentIdentifier);
-  const source = row && (await findActiveSource(database, row.sourceId));
+  const [source, isPermitted] = row
+    ? await Promise.all([findActiveSource(database, row.sourceId), isInScope(c, database, row)])
+    : [null, false];
   const isFound = source && isSameAddress(smartContractAddress, source.contractAddress);
-  if (!row || !isFound || !(await isInScope(c, database, row)))
+  if (!row || !isFound || !isPermitted)
     throw new ApiError(404, "agentIdentifier: this service registered no such agent");
   requireOwner(c, row);
   return { row, source };

@@ -20,6 +20,8 @@ export type Fields = Record<string, unknown>;
 export class Service {
   readonly webhooks: WebhookService;
   readonly chain: TestChain;
+  /** What requests are given as the database. */
+  database = env.DB;
 
   constructor(chain: TestChain) {
     const { DEVNET_URL, EVM_URL, RECEIVER_URL, AGENTS_URL, INBOX_URL } = env;
@@ -81,7 +83,7 @@ export class Service {
   }
 
   async send(path: string, init: RequestInit): Promise<Answered> {
-    const answer = await app.request(path, init, this.env);
+    const answer = await app.request(path, init, { ...this.env, DB: this.database });
     return { status: answer.status, body: await answer.text(), headers: answer.headers };
   }
 

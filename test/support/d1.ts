@@ -80,10 +80,18 @@ export function failingD1(
 /** How long a call takes at least, so that calls which begin together overlap. */
 const SHORT_CALL_MS = 10;
 
-/** A D1 that counts its calls in series: calls that overlap count once. */
-export function serialD1(inner: D1Database): { d1: D1Database; callsInSeries: () => number } {
+/**
+ * A D1 that counts its calls in series: calls that overlap count once.
+ *
+ * @param isCounted - of a call's statements; default: all calls count
+ */
+export function serialD1(
+  inner: D1Database,
+  isCounted: (sql: readonly string[]) => boolean = () => true,
+): { d1: D1Database; callsInSeries: () => number } {
   let ended = 0;
-  const d1 = wrapD1(inner, async (_, run) => {
+  const d1 = wrapD1(inner, async ({ sql }, run) => {
+    if (!isCounted(sql)) return run();
     const turn = ended + 1;
     await new Promise((done) => setTimeout(done, SHORT_CALL_MS));
     const result = await run();

@@ -10,12 +10,9 @@ import type { SellerWallet } from "../../registry/token-holder.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { createProvider } from "../../sources/provider.ts";
 import { type SourceRow, toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
-import {
-  findScopedWallet,
-  type ManagedWallet,
-  requireActiveWallet,
-} from "../../wallets/managed/find-wallet.ts";
+import { findScopedWalletRow, type ManagedWallet } from "../../wallets/managed/find-wallet.ts";
 import { openKeys } from "../../wallets/managed/open-keys.ts";
+import type { WalletRow } from "../../wallets/managed/tables.ts";
 import type { EscrowRecord } from "../model/escrow-record.ts";
 import { IDLE_PROGRESS } from "../model/intent.ts";
 import {
@@ -31,7 +28,7 @@ import {
   toStoredTimes,
   withDefaultTimes,
 } from "../terms/escrow-times.ts";
-import { findAgent, listSourcesOfAgent } from "../terms/find-agent.ts";
+import { findAgentProfile, findTokenHolder, listSourcesOfAgent } from "../terms/find-agent.ts";
 import { findOnlyIndex, resolvePrice, selectOffer } from "../terms/offer.ts";
 import { resolveReturnAddress } from "../terms/return-address.ts";
 import type { QuoteBody, quoteRecord } from "./schemas.ts";
@@ -83,21 +80,18 @@ async function prepareQuote(
   checkTimes(times, await readLatestTime(c, provider, now));
   await requireCredits(database, c.var.caller, "payment");
 
-  const agent = await findAgent(database, provider, anySource, agentIdentifier, now);
+  const holder = await findTokenHolder(provider, anySource, agentIdentifier);
+  const [profile, seller] = await Promise.all([
+    findAgentProfile(database, provider, anySource, agentIdentifier, now),
+    findScopedWalletRow(database, c.var.caller, network, holder.vkey, "Selling"),
+  ]);
   const { type } = anySource;
-  const seller = await findScopedWallet(
-    database,
-    c.var.caller,
-    network,
-    agent.holder.vkey,
-    "Selling",
-  );
   const index =
     body.supportedPaymentSourceIndex ??
     (type === "Web3ChainV2"
-      ? findOnlyIndex(agent.profile, requireSellingWallet(seller, sources).source)
+      ? findOnlyIndex(profile, requireSellingWallet(seller, sources).source)
       : undefined);
-  const offer = selectOffer(agent.profile, {
+  const offer = selectOffer(profile, {
     type,
     network,
     ...(index !== undefined && { index }),
@@ -119,14 +113,13 @@ async function prepareQuote(
   });
   requireAutomatedWallet(source, wallet);
 
-  const row = await requireActiveWallet(database, wallet.id, "agentIdentifier");
   const quote = signQuote(
     {
       source,
       wallet,
-      holder: agent.holder,
+      holder,
       agentIdentifier,
-      agentName: agent.profile.name,
+      agentName: profile.name,
       inputHash: body.inputHash,
       buyerNonce: body.identifierFromPurchaser,
       times,
@@ -134,11 +127,11 @@ async function prepareQuote(
       sellerReturnAddress,
       ...(index !== undefined && { supportedPaymentSourceIndex: index }),
     },
-    await openKeys(c.env, row),
+    await openKeys(c.env, wallet),
   );
   return {
     quote,
-    warnings: [...collectAddressWarnings(agent.holder, wallet), ...collectTimeWarnings(times)],
+    warnings: [...collectAddressWarnings(holder, wallet), ...collectTimeWarnings(times)],
   };
 }
 
@@ -148,9 +141,9 @@ async function prepareQuote(
  * @throws ApiError 404
  */
 function requireSellingWallet(
-  wallet: ManagedWallet | undefined,
+  wallet: WalletRow | undefined,
   sources: readonly SourceRow[],
-): { wallet: ManagedWallet; source: SourceRow } {
+): { wallet: WalletRow; source: SourceRow } {
   const source = sources.find(({ id }) => id === wallet?.sourceId);
   if (!wallet || !source)
     throw new ApiError(

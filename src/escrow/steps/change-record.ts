@@ -1,14 +1,13 @@
 /** How a record is changed by a request: decided on, written once, and told to whoever has to act. */
 
 import type { Network } from "../../chain/network.ts";
-import { type Database, openDb, violates } from "../../db/client.ts";
+import { type Database, openDb, statement, violates } from "../../db/client.ts";
 import { unseal } from "../../db/sealed.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { type AuditEntry, commitWithAudit } from "../../http/audit.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { StoreResponse } from "../../http/idempotency.ts";
-import { readTip } from "../../indexer/chain-tip.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
 import { createProvider } from "../../sources/provider.ts";
@@ -30,6 +29,7 @@ import {
 } from "../store/render-record.ts";
 import { writeChanges } from "../store/write-changes.ts";
 import { readLiveChainTime } from "../terms/escrow-times.ts";
+import type { FoundEscrow } from "./find-own-record.ts";
 import { isFinalStep, validateTiming } from "./validate-step.ts";
 
 /** Decisions in a row while other writers change the record. */
@@ -98,22 +98,23 @@ export async function storeNoChange(
 export async function changeProgress(
   c: AppContext,
   database: Database,
-  record: EscrowRecord,
+  { record, tipHeight }: Pick<FoundEscrow, "record" | "tipHeight">,
   progress: Progress,
   audited: Omit<AuditEntry, "target">,
   remember: StoreResponse,
   warnings: readonly string[] = [],
 ): Promise<ChangeResult> {
   const { id, network, sourceId } = record;
-  const tipHeight = (await readTip(database, network)) ?? 0;
   const changes = new ChangeSet([record], audited.now, tipHeight);
   changes.setProgress(record, progress);
   const changed = { ...createChangeResult(changes, record, tipHeight), warnings };
-  await commitWithAudit(c, database, { ...audited, target: id }, [
+  const results = await commitWithAudit(c, database, { ...audited, target: id }, [
     ...(await remember(changed)),
     ...writeChanges(changes, { sourceId, network }),
+    statement(CHANGED_ROW_SQL, id),
   ]);
-  return changed;
+  const [row] = (results?.at(-1)?.results ?? []) as ChangedRow[];
+  return { ...changed, ...(row && { row }) };
 }
 
 /**
@@ -150,11 +151,13 @@ async function loadAutomatedSource(
   step: Step,
 ): Promise<SourceRow> {
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
-  const source = await findActiveSource(core, sourceId);
+  const [source, wallets] = await Promise.all([
+    findActiveSource(core, sourceId),
+    // A purchase that is not begun has none yet.
+    wallet === null ? [] : listActiveWallets(core, [sourceId]),
+  ]);
   if (source === null)
     throw createWrongStateError("the payment source was removed, so the service takes no step");
-  // A purchase that is not begun has none yet.
-  const wallets = wallet === null ? [] : await listActiveWallets(core, [source.id]);
   const own = wallets.find(({ vkey }) => vkey === wallet?.vkey);
   if (wallet !== null && own === undefined)
     throw createWrongStateError("the wallet was removed. Add the wallet again first.");
@@ -187,7 +190,20 @@ interface ChangeResult {
   } | null;
   /** What is said of it beside the record; left out: nothing. */
   warnings?: readonly string[];
+  /** The record as the change left it; left out, as for repeats: it is read. */
+  row?: ChangedRow;
 }
+
+/** What the answer to a change shows of the stored record. */
+interface ChangedRow {
+  stamp: number;
+  sequence: number;
+  metadata: string | null;
+}
+
+const CHANGED_ROW_SQL = `SELECT action_changed_at AS stamp, sequence,
+    (SELECT metadata FROM escrow_request WHERE record_id = escrow.id) AS metadata
+  FROM escrow WHERE id = ?`;
 
 /** A record that was left as it is. */
 function createNoChangeResult({ id, side, network, wallet }: EscrowRecord): ChangeResult {
@@ -216,18 +232,13 @@ function createChangeResult(
 async function loadChangeResponse<ApiRecord>(
   database: Database,
   reading: { viewer: Caller } & Pick<DiffQuery, "env">,
-  { id, side, network, made }: ChangeResult,
+  { id, side, network, made, row: written }: ChangeResult,
 ): Promise<ApiRecord> {
   if (made === null) {
     const query = { network, id, limit: 1, includeHistory: false, ...reading };
     return JSON.parse(await readListPage(database, side, query)) as ApiRecord;
   }
-  const [row] = await database.all<{ stamp: number; sequence: number; metadata: string | null }>(
-    `SELECT action_changed_at AS stamp, sequence,
-       (SELECT metadata FROM escrow_request WHERE record_id = escrow.id) AS metadata
-     FROM escrow WHERE id = ?`,
-    id,
-  );
+  const [row] = written ? [written] : await database.all<ChangedRow>(CHANGED_ROW_SQL, id);
   const stamp = row?.sequence === made.sequence ? row.stamp : made.at;
   const doc = withHistories(withMetadata(made.doc, row?.metadata ?? null), side);
   return JSON.parse(doc.replaceAll(STAMP_MARK, new Date(stamp).toISOString())) as ApiRecord;

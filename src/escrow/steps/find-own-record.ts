@@ -19,6 +19,8 @@ export interface FoundEscrow {
   record: EscrowRecord;
   /** What its newest transaction on the chain was made for; null: it is not ours, or there is none. */
   newestStep: Step | null;
+  /** Height of the newest block seen; 0: none was. */
+  tipHeight: number;
 }
 
 /**
@@ -31,9 +33,10 @@ export async function findOwnRecord(
   caller: Caller,
   { side, network, blockchainIdentifier }: EscrowReference,
 ): Promise<FoundEscrow> {
-  const [row] = await database.all<EscrowRow & { newest: Step | null }>(
+  const [row] = await database.all<EscrowRow & { newest: Step | null; tip: number | null }>(
     `SELECT ${ESCROW_COLUMNS}, (SELECT intent->>'step' FROM escrow_transaction
-       WHERE record_id = escrow.id AND tx_hash = escrow.transaction_hash) AS newest
+       WHERE record_id = escrow.id AND tx_hash = escrow.transaction_hash) AS newest,
+       (SELECT height FROM chain_tip WHERE network = ?3) AS tip
      FROM escrow INDEXED BY escrow_identifier
      WHERE identifier_hash = ?1 AND side = ?2 AND network = ?3
      ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
@@ -41,13 +44,13 @@ export async function findOwnRecord(
     side,
     network,
   );
-  const { newest = null, ...stored } = row ?? {};
+  const { newest = null, tip, ...stored } = row ?? {};
   const record = row && toEscrowRecord(stored as EscrowRow);
   if (!record || !isInScope(record, caller))
     throw new ApiError(404, `blockchainIdentifier: there is no such ${side}`);
   if (caller.permission !== "Admin" && caller.id !== record.requestedById)
     throw new ApiError("not_owner", `blockchainIdentifier: the ${side} belongs to another API key`);
-  return { record, newestStep: newest };
+  return { record, newestStep: newest, tipHeight: tip ?? 0 };
 }
 
 function isInScope({ wallet, requestedById }: EscrowRecord, { id, scope }: Caller): boolean {

@@ -41,7 +41,7 @@ export async function recoverRecord<ApiRecord>(
   const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const changed = await runIdempotently(c, database, now, (remember) =>
     retryOnConflict(async () => {
-      const { record } = await findOwnRecord(database, c.var.caller, named);
+      const { record, tipHeight } = await findOwnRecord(database, c.var.caller, named);
       if (updatedAt !== null && record.updatedAt !== updatedAt)
         throw new ApiError(
           "changed_concurrently",
@@ -55,7 +55,7 @@ export async function recoverRecord<ApiRecord>(
         await requirePossibleStep(c, record, step, step, now);
       const action = isRetried ? ("retry" as const) : ("clear" as const);
       const audited = { action: `${side}.${action}`, detail: { network, step }, now } as const;
-      return changeProgress(c, database, record, progress, audited, remember);
+      return changeProgress(c, database, { record, tipHeight }, progress, audited, remember);
     }, side),
   );
   return respondWithChange(c, database, changed);

@@ -38,7 +38,11 @@ export async function requestStep<ApiRecord>(
   const named = { side: API_STEPS[request.name].side, network, blockchainIdentifier };
   const changed = await runIdempotently(c, database, now, (remember) =>
     retryOnConflict(async () => {
-      const { record, newestStep: newest } = await findOwnRecord(database, c.var.caller, named);
+      const {
+        record,
+        newestStep: newest,
+        tipHeight,
+      } = await findOwnRecord(database, c.var.caller, named);
       const verdict = validateStep(record, request, newest);
       const warnings = await collectSizeWarnings(c.env, database, record, request.name);
       if (verdict.is === "done") return storeNoChange(database, record, remember, warnings);
@@ -49,7 +53,15 @@ export async function requestStep<ApiRecord>(
       const intent: Intent = { id: newId(now), step, resultHash, by: c.var.caller.id, since: now };
       const progress = { ...record.progress, intent, pendingTransaction: null, error: null };
       const audited = { action: `${record.side}.step`, detail: { network, step }, now } as const;
-      return changeProgress(c, database, record, progress, audited, remember, warnings);
+      return changeProgress(
+        c,
+        database,
+        { record, tipHeight },
+        progress,
+        audited,
+        remember,
+        warnings,
+      );
     }, named.side),
   );
   const shown = await respondWithChange<ApiRecord>(c, database, changed);

@@ -39,7 +39,11 @@ export interface CreatedRecord {
   doc: string;
   /** The rest of the answer. */
   more: object;
+  /** When it was made, epoch milliseconds; left out, as for repeats: it is read. */
+  at?: number;
 }
+
+const MADE_AT_SQL = "SELECT made_at AS at FROM escrow_request WHERE record_id = ?";
 
 /** A record of which the chain has nothing yet. */
 export function buildRecord(
@@ -95,15 +99,22 @@ export async function createRecord(
   // No transaction of it is in a block.
   const doc = withConfirmations(rendered, 0);
   const created: CreatedRecord = { id, doc, more: { metadata, ...more } };
-  await commitWithAudit(c, database, { action: `${side}.create`, target: id, detail, now }, [
-    ...(await remember(created)),
-    ...chargeOperation(c.var.caller, operation),
-    ...writeChanges(changes, { sourceId, network }),
-    insertRequest(record, metadata),
-    ...statements,
-  ]);
+  const results = await commitWithAudit(
+    c,
+    database,
+    { action: `${side}.create`, target: id, detail, now },
+    [
+      ...(await remember(created)),
+      ...chargeOperation(c.var.caller, operation),
+      ...writeChanges(changes, { sourceId, network }),
+      insertRequest(record, metadata),
+      ...statements,
+      statement(MADE_AT_SQL, id),
+    ],
+  );
   await wakeDispatcher(c.env, c.var.requestId);
-  return created;
+  const [row] = (results?.at(-1)?.results ?? []) as { at: number }[];
+  return { ...created, ...row };
 }
 
 function insertRequest(
@@ -125,12 +136,9 @@ function insertRequest(
 /** The answer to a request: the same each time, whatever has become of the record. */
 export async function loadCreatedRecordResponse<ApiRecord>(
   database: Database,
-  { id, doc, more }: CreatedRecord,
+  { id, doc, more, at }: CreatedRecord,
 ): Promise<ApiRecord> {
-  const [row] = await database.all<{ at: number }>(
-    "SELECT made_at AS at FROM escrow_request WHERE record_id = ?",
-    id,
-  );
+  const [row] = at === undefined ? await database.all<{ at: number }>(MADE_AT_SQL, id) : [{ at }];
   if (!row) throw new Error("a request's record was not written");
   const text = doc.replaceAll(STAMP_MARK, new Date(row.at).toISOString());
   return { ...JSON.parse(text), ...more };

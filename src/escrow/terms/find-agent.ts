@@ -11,35 +11,7 @@ import { paymentSource } from "../../sources/tables.ts";
 import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 
-/** What a quote has to know of an agent. */
-interface Agent {
-  /** The wallet that holds its token, and is paid. */
-  holder: SellerWallet;
-  profile: AgentProfile;
-}
-
 type AgentSource = Pick<SourceRow, "id" | "network">;
-
-/**
- * Finds an agent with one provider call, and a second if no registry source knows its token.
- *
- * @param source - any payment source of its policy
- * @param now - epoch milliseconds
- * @throws ApiError 404; ProviderError
- */
-export async function findAgent(
-  database: Database,
-  provider: Pick<Provider, "assetHolders" | "assetMetadata">,
-  source: AgentSource,
-  agentIdentifier: string,
-  now: number,
-): Promise<Agent> {
-  const holder = await findTokenHolder(provider, source, agentIdentifier);
-  return {
-    holder,
-    profile: await findAgentProfile(database, provider, source, agentIdentifier, now),
-  };
-}
 
 /** The wallet that holds an agent's token. @throws ApiError 404; ProviderError */
 export async function findTokenHolder(

@@ -16,6 +16,18 @@ export async function findWallet(
   vkey: string,
   role?: WalletRole,
 ): Promise<ManagedWallet | undefined> {
+  const row = await findWalletRow(core, network, vkey, role);
+  if (!row) return undefined;
+  const { mnemonic: _, ...wallet } = row;
+  return wallet;
+}
+
+async function findWalletRow(
+  core: Database,
+  network: Network,
+  vkey: string,
+  role?: WalletRole,
+): Promise<WalletRow | undefined> {
   const [row] = await core.orm
     .select()
     .from(managedWallet)
@@ -27,9 +39,19 @@ export async function findWallet(
         role && eq(managedWallet.role, role),
       ),
     );
-  if (!row) return undefined;
-  const { mnemonic: _, ...wallet } = row;
-  return wallet;
+  return row;
+}
+
+/** As `findScopedWallet`, with its sealed secret. */
+export async function findScopedWalletRow(
+  core: Database,
+  { scope }: Pick<Caller, "scope">,
+  network: Network,
+  vkey: string,
+  role?: WalletRole,
+): Promise<WalletRow | undefined> {
+  const row = await findWalletRow(core, network, vkey, role);
+  return row && mayUseWallet(scope, row.id) ? row : undefined;
 }
 
 /**

@@ -246,7 +246,7 @@ export async function sealToken(
 }
 
 /** @throws ApiError 409 for a violation of the target index */
-export async function rejectDuplicates(commit: Promise<void>): Promise<void> {
+export async function rejectDuplicates(commit: Promise<unknown>): Promise<void> {
   try {
     await commit;
   } catch (error) {

@@ -123,13 +123,13 @@ async function payOnce(
   const detail = { evmWalletId: wallet.id, caip2Network, asset, amount, payTo };
   const entry = { action: "x402.pay", target: attemptId, detail, now } as const;
   try {
-    await spendBudget(core, budget, BigInt(amount), now, async (debit) =>
-      commitWithAudit(c, core, entry, [
+    await spendBudget(core, budget, BigInt(amount), now, async (debit) => {
+      await commitWithAudit(c, core, entry, [
         ...(await remember(answer)),
         core.orm.insert(x402Attempt).values(attempt).toSQL(),
         ...debit,
-      ]),
-    );
+      ]);
+    });
   } catch (error) {
     if (violates(error, "x402_payment_attempt.payment_identifier"))
       throw new ApiError(
