@@ -3,8 +3,10 @@ import type * as Workers from "@cloudflare/workers-types";
 
 declare global {
   type D1Database = Workers.D1Database;
+  type D1DatabaseSession = Workers.D1DatabaseSession;
   type D1PreparedStatement = Workers.D1PreparedStatement;
   type D1Result<T = unknown> = Workers.D1Result<T>;
+  type DurableObjectLocationHint = Workers.DurableObjectLocationHint;
   type DurableObjectNamespace<Object extends Rpc.DurableObjectBranded | undefined = undefined> =
     Workers.DurableObjectNamespace<Object>;
   type DurableObjectState = Workers.DurableObjectState;
