@@ -1,7 +1,7 @@
 /**
  * A model of keys of the payment service: what each body makes of a key, and what the key may do. What a
- * change omits is kept, also where that service resets it. That service counts a unit once, and the model
- * counts it on each network: an amount on one network does not lessen what is left on the other.
+ * change omits is kept, also where that service resets it. That service counts a unit once. The model counts
+ * it on each network, so an amount on one network does not lessen what is left on the other.
  */
 import { NETWORKS, type Network } from "../../src/chain/network.ts";
 
