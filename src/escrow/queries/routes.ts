@@ -129,11 +129,11 @@ export function createEscrowRoutes() {
         },
         async (c, { query }) => {
           const session = openReadSession(c, query.network);
-          const asked = { ...query, viewer: c.var.caller, env: c.env };
+          const options = { ...query, viewer: c.var.caller, env: c.env };
           return createPageResponse(c, session, {
-            readVersion: () => readDiffVersion(session, side, stamp, asked),
+            readVersion: () => readDiffVersion(session, side, stamp, options),
             read: async () => {
-              const { records, version } = await readDiffPage(session, side, stamp, asked);
+              const { records, version } = await readDiffPage(session, side, stamp, options);
               const body = `{"status":"${status[side]}","data":{"${list}":[${records}]}}`;
               return { body, version };
             },
