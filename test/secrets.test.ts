@@ -120,7 +120,12 @@ async function failWithSecrets(api: SourceApi): Promise<void> {
   });
   const unknown = keep("unknown token", "apk_0123456789abcdefghijklmnopqrstuv");
   await api.ask("GET", "/api/v1/api-key", null, { headers: { token: unknown } });
-  const broken = { prepare: () => fail(), batch: () => fail(), withSession: () => broken };
+  const broken = {
+    prepare: () => fail(),
+    batch: () => fail(),
+    getBookmark: () => null,
+    withSession: () => broken,
+  };
   await api.create(api.selling(), { env: { DB: broken } });
 }
 

@@ -19,8 +19,10 @@ export function d1Of(database: ModelDatabase, step: Step): D1Database {
     };
   };
   const { batch } = database.seenBy(step, false);
-  return {
+  const session = {
     prepare: (sql: string) => prepare(sql),
     batch: (statements: Prepared[]) => batch(statements),
-  } as unknown as D1Database;
+    getBookmark: () => null,
+  };
+  return { ...session, withSession: () => session } as unknown as D1Database;
 }

@@ -20,7 +20,7 @@ describe("the queue handler", () => {
   it("asks for the batch again when the database fails", async () => {
     const broken = new WebhookService({
       DB: {
-        prepare: () => {
+        withSession: () => {
           throw new Error("down");
         },
       } as unknown as D1Database,
