@@ -262,9 +262,11 @@ CREATE TABLE `event` (
 	`record_id` text NOT NULL,
 	`sequence` integer NOT NULL,
 	`data` text NOT NULL,
-	`created_at` integer NOT NULL
+	`created_at` integer NOT NULL,
+	`dispatch_error` text
 );
 --> statement-breakpoint
+CREATE INDEX `event_set_aside` ON `event` (`seq`) WHERE dispatch_error IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `event_cursor` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`seq` integer NOT NULL
@@ -766,10 +768,13 @@ CREATE UNIQUE INDEX `webhook_endpoint_target` ON `webhook_endpoint` (`target_has
 CREATE INDEX `webhook_endpoint_disabled` ON `webhook_endpoint` (`disabled_at`) WHERE disabled_at IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `webhook_subscription` (
 	`kind` text NOT NULL,
+	`source_id` text NOT NULL,
+	`audience` text NOT NULL,
 	`endpoint_id` text NOT NULL,
-	PRIMARY KEY(`kind`, `endpoint_id`)
-);
+	PRIMARY KEY(`kind`, `source_id`, `audience`, `endpoint_id`)
+) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `webhook_subscription_endpoint` ON `webhook_subscription` (`endpoint_id`);--> statement-breakpoint
 CREATE TABLE `worker_bot` (
 	`id` text PRIMARY KEY NOT NULL,
 	`name` text NOT NULL,
@@ -949,4 +954,38 @@ CREATE TABLE `x402_wallet` (
 	`deleted_at` integer
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX `x402_wallet_address` ON `x402_wallet` (`caip2_id`,`address`) WHERE deleted_at IS NULL;
+CREATE UNIQUE INDEX `x402_wallet_address` ON `x402_wallet` (`caip2_id`,`address`) WHERE deleted_at IS NULL;--> statement-breakpoint
+CREATE TRIGGER webhook_subscription_insert AFTER INSERT ON webhook_endpoint BEGIN
+   INSERT OR IGNORE INTO webhook_subscription (kind, source_id, audience, endpoint_id)
+   SELECT subscribed.value, ifnull(e.source_id, ''), audience.value, e.id
+   FROM webhook_endpoint e LEFT JOIN api_key k ON k.id = e.created_by_id, json_each(e.events) AS subscribed, json_each(CASE WHEN e.created_by_id = 'env-admin' OR k.permission = 'Admin' THEN json_array('admin')
+    ELSE json_insert((SELECT json_group_array(iif(k.wallet_limit IS NULL, 'network:', 'wallet:') || scope.value)
+      FROM json_each(ifnull(k.wallet_limit, k.network_limit)) AS scope), '$[#]', 'key:' || k.id) END) AS audience
+   WHERE e.is_active AND e.deleted_at IS NULL AND e.id = new.id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER webhook_subscription_update AFTER UPDATE OF events, source_id, is_active, created_by_id, deleted_at ON webhook_endpoint
+WHEN old.events IS NOT new.events OR old.source_id IS NOT new.source_id OR old.is_active IS NOT new.is_active OR old.created_by_id IS NOT new.created_by_id OR old.deleted_at IS NOT new.deleted_at BEGIN
+   DELETE FROM webhook_subscription WHERE endpoint_id = old.id;
+   INSERT OR IGNORE INTO webhook_subscription (kind, source_id, audience, endpoint_id)
+   SELECT subscribed.value, ifnull(e.source_id, ''), audience.value, e.id
+   FROM webhook_endpoint e LEFT JOIN api_key k ON k.id = e.created_by_id, json_each(e.events) AS subscribed, json_each(CASE WHEN e.created_by_id = 'env-admin' OR k.permission = 'Admin' THEN json_array('admin')
+    ELSE json_insert((SELECT json_group_array(iif(k.wallet_limit IS NULL, 'network:', 'wallet:') || scope.value)
+      FROM json_each(ifnull(k.wallet_limit, k.network_limit)) AS scope), '$[#]', 'key:' || k.id) END) AS audience
+   WHERE e.is_active AND e.deleted_at IS NULL AND e.id = new.id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER webhook_subscription_delete AFTER DELETE ON webhook_endpoint BEGIN
+   DELETE FROM webhook_subscription WHERE endpoint_id = old.id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER webhook_subscription_key AFTER UPDATE OF permission, network_limit, wallet_limit ON api_key
+WHEN old.permission IS NOT new.permission OR old.network_limit IS NOT new.network_limit OR old.wallet_limit IS NOT new.wallet_limit BEGIN
+   DELETE FROM webhook_subscription WHERE endpoint_id IN (SELECT id FROM webhook_endpoint WHERE created_by_id = new.id);
+   INSERT OR IGNORE INTO webhook_subscription (kind, source_id, audience, endpoint_id)
+   SELECT subscribed.value, ifnull(e.source_id, ''), audience.value, e.id
+   FROM webhook_endpoint e LEFT JOIN api_key k ON k.id = e.created_by_id, json_each(e.events) AS subscribed, json_each(CASE WHEN e.created_by_id = 'env-admin' OR k.permission = 'Admin' THEN json_array('admin')
+    ELSE json_insert((SELECT json_group_array(iif(k.wallet_limit IS NULL, 'network:', 'wallet:') || scope.value)
+      FROM json_each(ifnull(k.wallet_limit, k.network_limit)) AS scope), '$[#]', 'key:' || k.id) END) AS audience
+   WHERE e.is_active AND e.deleted_at IS NULL AND e.created_by_id = new.id;
+END;

@@ -27,7 +27,7 @@ export interface RecordEvent {
   stampIndex: number;
 }
 
-/** SQL condition: an endpoint that is not deleted subscribes to the kind. @param kind - SQL of the kind */
+/** SQL condition: an active endpoint subscribes to the kind. @param kind - SQL of the kind */
 export const isSubscribedSql = (kind: string) =>
   `EXISTS (SELECT 1 FROM webhook_subscription WHERE webhook_subscription.kind = ${kind})`;
 

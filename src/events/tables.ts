@@ -9,28 +9,34 @@ import { SERVICE_EVENT_KINDS } from "./event-kinds.ts";
  * `seq` is assigned in commit order, so the dispatcher needs one cursor and no index. The newest
  * row is never purged, since the next `seq` is one above the largest.
  */
-export const event = sqliteTable("event", {
-  seq: integer("seq").primaryKey(),
-  /** Made once, in the batch that writes the event; never derived from the transaction. */
-  id: text("id").notNull(),
-  kind: text("kind").notNull(),
-  /** A network's name, a CAIP-2 id, or `service` for what is about the service itself. */
-  network: text("network").notNull(),
-  sourceId: text("source_id"),
-  /** The API key it is for, besides Admins; null: all that may use the network. */
-  ownerId: text("owner_id"),
-  /**
-   * JSON array of the wallets that the event concerns; null: none. A key bound to wallets receives only
-   * events about its wallets.
-   */
-  walletIds: text("wallet_ids"),
-  recordId: text("record_id").notNull(),
-  /** 1, 2, 3 … per record. */
-  sequence: integer("sequence").notNull(),
-  /** JSON text of the record as GET showed it at that moment. */
-  data: text("data").notNull(),
-  createdAt: integer("created_at").notNull(),
-});
+export const event = sqliteTable(
+  "event",
+  {
+    seq: integer("seq").primaryKey(),
+    /** Made once, in the batch that writes the event; never derived from the transaction. */
+    id: text("id").notNull(),
+    kind: text("kind").notNull(),
+    /** A network's name, a CAIP-2 id, or `service` for what is about the service itself. */
+    network: text("network").notNull(),
+    sourceId: text("source_id"),
+    /** The API key it is for, besides Admins; null: all that may use the network. */
+    ownerId: text("owner_id"),
+    /**
+     * JSON array of the wallets that the event concerns; null: none. A key bound to wallets receives only
+     * events about its wallets.
+     */
+    walletIds: text("wallet_ids"),
+    recordId: text("record_id").notNull(),
+    /** 1, 2, 3 … per record. */
+    sequence: integer("sequence").notNull(),
+    /** JSON text of the record as GET showed it at that moment. */
+    data: text("data").notNull(),
+    createdAt: integer("created_at").notNull(),
+    /** Why it could not be fanned out; null: nothing failed. Such an event is set aside. */
+    dispatchError: text("dispatch_error"),
+  },
+  (table) => [index("event_set_aside").on(table.seq).where(sql`dispatch_error IS NOT NULL`)],
+);
 
 /**
  * Something of the service itself that an operator has to look at. A row stays when it is over: should

@@ -24,10 +24,6 @@ export async function emptyTables(): Promise<void> {
   const answer = await env.DB.prepare(`SELECT ${isFilled.join(", ")}`).first();
   const filled = tables.filter(({ name }) => answer?.[name] === 1);
   const deletions = filled.map(({ name }) => env.DB.prepare(`DELETE FROM "${name}"`));
-  if (filled.some(({ name }) => name === "webhook_endpoint"))
-    deletions.push(
-      env.DB.prepare("DELETE FROM webhook_subscription WHERE endpoint_id <> 'observer'"),
-    );
   await Promise.all([deletions.length > 0 && env.DB.batch(deletions), emptyJournals()]);
 }
 

@@ -22,7 +22,6 @@ import {
   requirePermittedKinds,
   sealToken,
   toEventsJson,
-  writeSubscriptions,
 } from "./update-endpoint.ts";
 
 const DEFAULT_ENDPOINTS_PER_KEY = 20;
@@ -89,7 +88,6 @@ export async function createEndpoint(
             .insert(webhookEndpoint)
             .values({ ...row, createdById })
             .toSQL(),
-          ...writeSubscriptions(id, body.Events),
         ]),
       );
     } catch (error) {

@@ -1,8 +1,8 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
-import { type Database, openDb, type Statement, statement, violates } from "../../db/client.ts";
+import { type Database, openDb, type Statement, violates } from "../../db/client.ts";
 import { seal } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
-import { EVENT_KINDS, type EventKind, SERVICE_EVENT_KINDS } from "../../events/event-kinds.ts";
+import { type EventKind, SERVICE_EVENT_KINDS } from "../../events/event-kinds.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
@@ -106,7 +106,6 @@ async function tryUpdateEndpoint(
   await rejectDuplicates(
     commitWithAudit(c, core, { action: "webhook.update", target: id, detail, now }, [
       updateEndpointRow(core, endpoint, changes),
-      ...(body.Events === undefined ? [] : writeSubscriptions(id, body.Events)),
       cancelDeliveries({ sql: "e.id = ?", params: [id] }),
     ]),
   );
@@ -136,7 +135,6 @@ export async function deleteEndpoint(c: AppContext, webhookId: string, now: numb
       })
       .where(and(eq(webhookEndpoint.id, webhookId), isNull(webhookEndpoint.deletedAt)))
       .toSQL(),
-    ...writeSubscriptions(webhookId, []),
     cancelDeliveries({ sql: "e.id = ?", params: [webhookId] }),
   ]);
   return { id: webhookId, url, name: endpoint.name, deletedAt: toIsoTime(now) };
@@ -215,23 +213,6 @@ function toConcurrentChangeError(): ApiError {
     "changed_concurrently",
     "webhookId: another request changed the webhook. Try again.",
   );
-}
-
-/** Statements that set the event kinds of an endpoint, so that these events are stored. */
-export function writeSubscriptions(endpointId: string, kinds: readonly EventKind[]): Statement[] {
-  return [
-    statement(
-      `DELETE FROM webhook_subscription
-       WHERE kind IN (SELECT value FROM json_each(?)) AND endpoint_id = ?`,
-      JSON.stringify(EVENT_KINDS),
-      endpointId,
-    ),
-    statement(
-      "INSERT OR IGNORE INTO webhook_subscription SELECT value, ? FROM json_each(?)",
-      endpointId,
-      JSON.stringify(kinds),
-    ),
-  ];
 }
 
 /** Each kind once, as JSON text. */

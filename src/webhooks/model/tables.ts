@@ -75,15 +75,23 @@ export const webhookEndpoint = sqliteTable(
 export type EndpointRow = typeof webhookEndpoint.$inferSelect;
 
 /**
- * The event kinds of the endpoints that are not deleted. The service stores no event of another kind. Core.
+ * The event kinds of each active endpoint, by whose events it may receive. Triggers write it; see
+ * `subscription-triggers.ts`. The service stores no event of another kind. Core.
  */
 export const webhookSubscription = sqliteTable(
   "webhook_subscription",
   {
     kind: text("kind", { enum: EVENT_KINDS }).notNull(),
+    /** The endpoint's payment source; empty: all. */
+    sourceId: text("source_id").notNull(),
+    /** `admin`, or with its value `key:`, `network:` or `wallet:`. */
+    audience: text("audience").notNull(),
     endpointId: text("endpoint_id").notNull(),
   },
-  (table) => [primaryKey({ columns: [table.kind, table.endpointId] })],
+  (table) => [
+    primaryKey({ columns: [table.kind, table.sourceId, table.audience, table.endpointId] }),
+    index("webhook_subscription_endpoint").on(table.endpointId),
+  ],
 );
 
 /**
