@@ -4,6 +4,7 @@ import { openDb } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { SERVICE_EVENT_KINDS, type ServiceEventKind } from "../events/event-kinds.ts";
 import { readOpenIncidents } from "../events/incidents.ts";
+import { readSetAsideEvents } from "../events/set-aside.ts";
 import { network } from "../http/openapi/chain-fields.ts";
 import { described, idField, named } from "../http/openapi/fields.ts";
 import { wholeNumberParameter } from "../http/openapi/parameters.ts";
@@ -15,6 +16,10 @@ import {
   SOURCE_MAX_LAG_MS,
   toPublicError,
 } from "./monitored-sources.ts";
+
+/** Events that could not be fanned out: they have no event of their own, since its fan-out may fail too. */
+const EVENTS_SET_ASIDE = "EVENTS_SET_ASIDE";
+const TROUBLES = [...SERVICE_EVENT_KINDS, EVENTS_SET_ASIDE] as const;
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -42,17 +47,13 @@ const reason = named(
   "A problem for an operator.",
   z.object({
     kind: described(
-      named(
-        "Trouble",
-        "A kind of problem. docs/operating.md says what to do.",
-        z.enum(SERVICE_EVENT_KINDS),
-      ),
+      named("Trouble", "A kind of problem. docs/operating.md says what to do.", z.enum(TROUBLES)),
       "Kind of the problem.",
       "SOURCE_STUCK",
     ),
     count: described(
       z.number(),
-      "Number of affected sources, wallets, webhooks, queues or databases.",
+      "Number of affected sources, wallets, webhooks, queues, databases or events.",
       1,
     ),
     text: described(
@@ -106,21 +107,25 @@ export async function checkHealth(
   now: number,
 ): Promise<HealthReport> {
   const followed = await listMonitoredSources(env, deadline, now);
-  const incidents = await readOpenIncidents(openDb(env, undefined, { deadline }));
+  const core = openDb(env, undefined, { deadline });
+  const incidents = await readOpenIncidents(core);
+  const setAside = await readSetAsideEvents(core);
   const database = await readDatabaseReport(env, deadline, now);
   // Looked at now: should the cron not run, nobody else tells of it.
-  const current: Partial<Record<ServiceEventKind, number>> = {
+  const current: Partial<Record<(typeof TROUBLES)[number], number>> = {
     SOURCE_STUCK: followed.filter((source) => isSourceStuck(source, now)).length,
     DATABASE_NEARLY_FULL: database.isNearlyFull ? 1 : 0,
     ...(database.full && { DATABASE_FULL: 1 }),
+    [EVENTS_SET_ASIDE]: setAside.count,
   };
   const payment = followed
     .filter(({ kind }) => kind === "payment")
     .sort((a, b) => (a.id < b.id ? -1 : 1));
-  const reasons = SERVICE_EVENT_KINDS.map((kind) => ({
+  const reasons = TROUBLES.map((kind) => ({
     kind,
-    count: current[kind] ?? incidents.get(kind)?.length ?? 0,
+    count: current[kind] ?? incidents.get(kind as ServiceEventKind)?.length ?? 0,
     ...(kind.startsWith("DATABASE_") && { text: describeSize(database) }),
+    ...(kind === EVENTS_SET_ASIDE && { text: `The newest: ${setAside.reason}` }),
   })).filter(({ count }) => count > 0);
   return {
     health: {

@@ -1,6 +1,7 @@
 import { type Database, openDb } from "../db/client.ts";
 import { firstIdAt } from "../db/id.ts";
 import type { Env } from "../env.ts";
+import { readSetAsideEvents } from "../events/set-aside.ts";
 import { MAX_COUNTED_ROWS } from "../wallets/spending/task-queue.ts";
 import type { MetricFamily } from "./open-metrics.ts";
 
@@ -18,8 +19,9 @@ export async function collectOutboxMetrics(
   now: number,
 ): Promise<MetricFamily[]> {
   const core = openDb(env, undefined, { deadline });
-  const [events, webhooks, open, ended, unsettled, settled] = await Promise.all([
+  const [events, setAside, webhooks, open, ended, unsettled, settled] = await Promise.all([
     countUndispatchedEvents(core),
+    readSetAsideEvents(core),
     countEndpoints(core, now),
     countOpenDeliveries(core, now),
     countEndedDeliveries(core, now),
@@ -34,6 +36,12 @@ export async function collectOutboxMetrics(
       type: "gauge",
       help: "Events that the service has not dispatched to webhooks yet.",
       samples: [{ labels: {}, value: events }],
+    },
+    {
+      name: "events_set_aside",
+      type: "gauge",
+      help: "Events that the service could not dispatch to webhooks.",
+      samples: [{ labels: {}, value: setAside.count }],
     },
     {
       name: "webhooks",

@@ -31,13 +31,16 @@ async function storedKinds(): Promise<string[]> {
 }
 
 describe("an event", () => {
-  it("is stored if an endpoint subscribes to its kind, even a disabled one", async () => {
+  it("is stored if an endpoint subscribes to its kind, and is active", async () => {
     await happen([SETTLED, FAILED]);
     expect(await storedKinds()).toEqual([]);
     const { id: webhookId } = await service.create(freshPath(), { Events: [SETTLED, SETTLED] });
     await happen([SETTLED, FAILED]);
     expect(await storedKinds()).toEqual([SETTLED]);
     await service.ask("PATCH", "", { webhookId, isActive: false });
+    await happen([SETTLED]);
+    expect(await storedKinds()).toEqual([SETTLED]);
+    await service.ask("PATCH", "", { webhookId, isActive: true });
     await happen([SETTLED]);
     expect(await storedKinds()).toEqual([SETTLED, SETTLED]);
   });
