@@ -104,6 +104,8 @@ export const LOG_EVENTS = {
 
   // Events and webhooks.
   "events.dispatch_failed": "the next run retries; investigate if it repeats",
+  "events.set_aside":
+    "investigate: the event with this `seq` reaches no webhook; see EVENTS_SET_ASIDE",
   "events.wake_failed": "nothing: the cron finds the events within a minute",
   "queue.batch_failed":
     "the database did not answer: the queue redelivers the messages, and the sweep does their work",

@@ -109,14 +109,14 @@ export async function checkHealth(
   const followed = await listMonitoredSources(env, deadline, now);
   const core = openDb(env, undefined, { deadline });
   const incidents = await readOpenIncidents(core);
-  const setAside = await readSetAsideEvents(core);
+  const failedEvents = await readSetAsideEvents(core);
   const database = await readDatabaseReport(env, deadline, now);
   // Looked at now: should the cron not run, nobody else tells of it.
   const current: Partial<Record<(typeof TROUBLES)[number], number>> = {
     SOURCE_STUCK: followed.filter((source) => isSourceStuck(source, now)).length,
     DATABASE_NEARLY_FULL: database.isNearlyFull ? 1 : 0,
     ...(database.full && { DATABASE_FULL: 1 }),
-    [EVENTS_SET_ASIDE]: setAside.count,
+    [EVENTS_SET_ASIDE]: failedEvents.count,
   };
   const payment = followed
     .filter(({ kind }) => kind === "payment")
@@ -125,7 +125,7 @@ export async function checkHealth(
     kind,
     count: current[kind] ?? incidents.get(kind as ServiceEventKind)?.length ?? 0,
     ...(kind.startsWith("DATABASE_") && { text: describeSize(database) }),
-    ...(kind === EVENTS_SET_ASIDE && { text: `The newest: ${setAside.reason}` }),
+    ...(kind === EVENTS_SET_ASIDE && { text: `The newest: ${failedEvents.reason}` }),
   })).filter(({ count }) => count > 0);
   return {
     health: {

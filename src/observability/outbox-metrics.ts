@@ -19,7 +19,7 @@ export async function collectOutboxMetrics(
   now: number,
 ): Promise<MetricFamily[]> {
   const core = openDb(env, undefined, { deadline });
-  const [events, setAside, webhooks, open, ended, unsettled, settled] = await Promise.all([
+  const [events, failedEvents, webhooks, open, ended, unsettled, settled] = await Promise.all([
     countUndispatchedEvents(core),
     readSetAsideEvents(core),
     countEndpoints(core, now),
@@ -41,7 +41,7 @@ export async function collectOutboxMetrics(
       name: "events_set_aside",
       type: "gauge",
       help: "Events that the service could not dispatch to webhooks.",
-      samples: [{ labels: {}, value: setAside.count }],
+      samples: [{ labels: {}, value: failedEvents.count }],
     },
     {
       name: "webhooks",

@@ -102,7 +102,7 @@ async function dispatchOne(env: Env, core: Database, requestId: string): Promise
     if (isDatabaseFault(error)) throw error;
     const reason = String(error).slice(0, MAX_REASON_LENGTH);
     log("error", "events.set_aside", { requestId, seq: next.seq, error: reason });
-    const { isLast } = await commitPortion(core, last, setAside(next.seq, reason));
+    const { isLast } = await commitPortion(core, last, markFailed(next.seq, reason));
     return { endpointIds: [], isLast };
   }
 }
@@ -155,7 +155,7 @@ function insertDeliveries(env: Env, last: SqlExpression, now: number): Statement
   );
 }
 
-function setAside(seq: number, reason: string): Statement {
+function markFailed(seq: number, reason: string): Statement {
   return statement(
     `UPDATE event SET dispatch_error = ? WHERE seq = ? AND seq > ${CURSOR_SQL}`,
     reason,

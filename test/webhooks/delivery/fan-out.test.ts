@@ -19,8 +19,8 @@ const KEYS = ["key-admin", "key-any", "key-bound", "key-preprod"];
 const WALLETS = ["wallet-a", "wallet-b", "wallet-c"];
 
 /**
- * As D1 counts them, of an event with one delivery: besides the tables' rows it counts those of JSON arrays,
- * of the condition's subqueries, and of what is returned.
+ * Of an event with one delivery. D1 counts rows of tables and indexes, of JSON arrays and subqueries, and those
+ * that a statement returns.
  */
 const MAX_ROWS_READ = 17;
 
