@@ -93,6 +93,7 @@ const TITLES = {
   workerBots: "Migration of worker bots",
   webhooks: "Events, from their commit to every receiver",
   webhookNeighbours: "Events of one endpoint beside a slow receiver of another",
+  webhookMatches: "Events that each match one of a thousand endpoints",
   webhookWrites: "D1 rows written for events that come one by one, purge included",
   x402: "x402 settlements by one wallet; CPU, calls and requests per payment",
   x402Writes: "D1 rows written for settlements that come one by one, purge included",
@@ -197,9 +198,10 @@ async function run(context: BenchContext): Promise<void> {
     report("stepCalls", calls);
   });
   await part(context, ["webhooks"], async () => {
-    const { rows, writes, neighbours, excesses } = await benchWebhooks(context);
+    const { rows, writes, neighbours, matches, excesses } = await benchWebhooks(context);
     report("webhooks", rows);
     report("webhookNeighbours", neighbours);
+    report("webhookMatches", matches);
     report("webhookWrites", writes);
     for (const excess of excesses) limits.counted(excess);
   });

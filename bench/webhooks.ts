@@ -38,6 +38,7 @@ export interface WebhookFigures {
   rows: Row[];
   writes: Row[];
   neighbours: Row[];
+  matches: Row[];
   excesses: string[];
 }
 
@@ -88,7 +89,48 @@ export async function benchWebhooks(context: BenchContext): Promise<WebhookFigur
       ? [`too many rows written: ${JSON.stringify(row)}`]
       : [],
   );
-  return { rows, writes, neighbours: await benchNeighbours(context), excesses };
+  return {
+    rows,
+    writes,
+    neighbours: await benchNeighbours(context),
+    matches: [await benchMatches(context)],
+    excesses,
+  };
+}
+
+/** Measures events that each match one of a thousand endpoints, by their sources. */
+async function benchMatches(context: BenchContext): Promise<Row> {
+  const endpoints = 1_000;
+  const receiver = await startReceiver();
+  const service = await startBenchService(onPlatform(context), {
+    LOOPBACK_ORIGINS: receiver.url,
+    WEBHOOK_ENDPOINTS_PER_KEY: String(endpoints),
+  });
+  try {
+    await createEndpoints(service, receiver, endpoints);
+    const { d1 } = service.host;
+    await d1.prepare("UPDATE webhook_endpoint SET source_id = 'source-' || rowid").run();
+    const begun = await commit(d1, endpoints);
+    await d1.prepare("UPDATE event SET source_id = 'source-' || seq").run();
+    await service.host.scheduled();
+    const fannedOut = async () => {
+      const sql = "SELECT count(*) = ? AS isDone FROM webhook_delivery";
+      return (await d1.prepare(sql).bind(endpoints).first<number>("isDone")) === 1;
+    };
+    const wait = { everyMs: POLL_MS, limitMs: STOPPED_AFTER_S * 1000 };
+    await until(fannedOut, { ...wait, what: "the last delivery" });
+    const fanOutS = (performance.now() - begun) / 1000;
+    await received(receiver, endpoints, 1);
+    return {
+      endpoints,
+      events: endpoints,
+      "fanned out/s": endpoints / fanOutS,
+      "events/s": endpoints / ((performance.now() - begun) / 1000),
+    };
+  } finally {
+    await service.host.close();
+    await receiver.close();
+  }
 }
 
 /**
@@ -271,7 +313,7 @@ async function rowsWritten(
   await purgeDeliveries(env, Date.now() + 40 * DAY_MS);
   return {
     endpoints,
-    "per event": counting.rowsWritten(/(INTO|UPDATE|FROM) event/) / events,
-    "per delivery": counting.rowsWritten(/(INTO|UPDATE|FROM) webhook_/) / (events * endpoints),
+    "per event": counting.rowsWritten(/^(INSERT INTO|UPDATE|DELETE FROM) event/) / events,
+    "per delivery": counting.rowsWritten(/^(INSERT INTO|UPDATE|DELETE FROM) webhook_/) / (events * endpoints),
   };
 }
