@@ -314,6 +314,7 @@ async function rowsWritten(
   return {
     endpoints,
     "per event": counting.rowsWritten(/^(INSERT INTO|UPDATE|DELETE FROM) event/) / events,
-    "per delivery": counting.rowsWritten(/^(INSERT INTO|UPDATE|DELETE FROM) webhook_/) / (events * endpoints),
+    "per delivery":
+      counting.rowsWritten(/^(INSERT INTO|UPDATE|DELETE FROM) webhook_/) / (events * endpoints),
   };
 }

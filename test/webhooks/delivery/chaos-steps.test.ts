@@ -65,7 +65,7 @@ describe("a dispatch and a delivery", () => {
         expect(await rowsIn("Pending", "Retrying"), `stopped at step ${k}`).toBe(0);
         duplicates += arrived.length - ids.length;
         if (!stopped) {
-          expect(k).toBeGreaterThan(10);
+          expect(k).toBeGreaterThan(7);
           break;
         }
       }
@@ -88,7 +88,7 @@ describe("a dispatch and a delivery", () => {
       const running = run(service);
       const ended = running.then(() => "ended" as const);
       if ((await Promise.race([suspension, ended])) === "ended") {
-        expect(k).toBeGreaterThan(10);
+        expect(k).toBeGreaterThan(7);
         break;
       }
       await others.pass(2 * MINUTE);

@@ -36,9 +36,9 @@ describe("rows written, which are the bill", () => {
       }
       vi.setSystemTime(Date.now() + 31 * DAY);
       await counted.minute();
-      const perEvent = counting.rowsWritten(/(INTO|UPDATE|FROM) event/) / events;
+      const perEvent = counting.rowsWritten(/^(INSERT INTO|UPDATE|DELETE FROM) event/) / events;
       const perDelivery =
-        counting.rowsWritten(/(INTO|UPDATE|FROM) webhook_(delivery|endpoint)/) /
+        counting.rowsWritten(/^(INSERT INTO|UPDATE|DELETE FROM) webhook_(delivery|endpoint)/) /
         (events * endpoints);
       console.info(`rows written: ${perEvent} per event, ${perDelivery} per delivery`);
       expect(perEvent).toBeGreaterThan(1);
