@@ -79,7 +79,7 @@ it("docs/first-job.md leads to a job that was bought, and to one that was sold",
   expect(printed).toMatch(/^Done by the demo: Guten Tag\n/);
 
   const shop = blocks.start(commandOf("first-job.md", "sell-a-job.mts"), {
-    env: { AGENT_PORT: agentPort },
+    env: { PORT: agentPort },
     files: { "sell-a-job.mts": seller },
   });
   const find = async () => (await search("Shouter")).length > 0;
