@@ -125,7 +125,7 @@ const MAX_LIMIT = 10n ** 18n - 1n;
  * Adds amounts to limits. A limit of zero is removed.
  *
  * @param limits - the first of duplicates counts
- * @param changes - signed amounts. A unit without a limit begins at what the key has spent of it.
+ * @param changes - signed amounts. A unit without a limit begins at the spent amount.
  * @returns all limits, and those of the changes for `requireLimitsAboveSpending`, zero too
  * @throws ApiError 400 for a limit that is below the spent amount, or too large
  */

@@ -97,7 +97,7 @@ export function openDb(
   };
 }
 
-/** Only the first call of a session goes to the primary, so each call has a session of its own. */
+/** Only the first call of a session goes to the primary, so each call has another session. */
 async function askPrimary<T>(
   d1: D1Database,
   call: (session: D1DatabaseSession) => Promise<T>,

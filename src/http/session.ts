@@ -35,7 +35,7 @@ export function createJsonResponse(
 
 /**
  * Answers a write with the bookmark of the database after it: a read with that bookmark sees the write.
- * A read answers with the bookmark of its own session.
+ * A read answers with the bookmark of the session that it read in.
  */
 export const returnBookmark: MiddlewareHandler<AppEnv> = async (c, next) => {
   const seen = await trackPrimaryBookmark(next);
