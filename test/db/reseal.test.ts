@@ -32,7 +32,8 @@ async function insertSealed(
     if (one.name === column) return value;
     const part = key.indexOf(one.name);
     if (part >= 0) return keys[part];
-    return one.type === "INTEGER" ? 1 : `${one.name} ${name}`;
+    // Also JSON, which triggers read of some columns.
+    return one.type === "INTEGER" ? 1 : `["${one.name} ${name}"]`;
   });
   await openDb(env).batch([
     statement(
