@@ -182,6 +182,14 @@ const FOUND: readonly (readonly [what: string, PaymentSourceType, readonly Story
       ),
     ],
   ],
+  [
+    "a result and a dispute that are final when all ends, of which the undo data is deleted",
+    "Web3ChainV1",
+    [
+      ...storyActions(["dispute", 0], ["shelf", 0], ["lockByHand", 0], ["round", 0]),
+      ...storyActions(["propose", 0], ["deadline", 0], ["rollback", 5], ["round", 0]),
+    ],
+  ],
 ];
 
 function play(

@@ -3,9 +3,20 @@ import { type Statement, statement } from "../../../src/db/client.ts";
 import { AUTOMATIC_REQUESTER, type Progress } from "../../../src/escrow/model/intent.ts";
 import type { ModelDatabase } from "../database.ts";
 
-/** The newest intent of each record that somebody asked for; it is set back with the rest of the database. */
-export const REQUESTED_INTENT_SCHEMA =
-  "CREATE TABLE asked (record_id TEXT PRIMARY KEY, intent TEXT NOT NULL, step TEXT NOT NULL, sequence INTEGER NOT NULL)";
+/**
+ * The newest intent of each record that somebody asked for, and the intents that transactions ended. The
+ * service deletes its own note of an end with the undo data of a final block.
+ */
+export const REQUESTED_INTENT_SCHEMA = `
+  CREATE TABLE asked (record_id TEXT PRIMARY KEY, intent TEXT NOT NULL, step TEXT NOT NULL, sequence INTEGER NOT NULL);
+  CREATE TABLE ended_intent (record_id TEXT, tx_hash TEXT, intent TEXT NOT NULL, PRIMARY KEY (record_id, tx_hash));
+  CREATE TRIGGER end_intent AFTER INSERT ON escrow_undo WHEN NEW.data->'undo'->>'endedIntent' IS NOT NULL BEGIN
+    INSERT OR REPLACE INTO ended_intent
+    VALUES (NEW.record_id, NEW.tx_hash, NEW.data->'undo'->'endedIntent'->>'id');
+  END`;
+
+/** The tables of it, which are set back with the rest of the database. */
+export const REQUESTED_INTENT_TABLES = ["asked", "ended_intent"] as const;
 
 /** Notes what is wanted of a record since somebody's request, for the batch that writes it. */
 export function recordRequestedIntent(
@@ -36,8 +47,9 @@ export function findLostIntents(database: ModelDatabase): string[] {
      WHERE coalesce(escrow.intent->>'id', '') <> asked.intent
        AND iif(on_chain_state IS NULL, expired_at IS NULL, step <> 'FundsLocking')
        AND NOT EXISTS (
-         SELECT 1 FROM escrow_undo AS done
-         WHERE done.record_id = asked.record_id AND data->'undo'->'endedIntent'->>'id' = asked.intent)
+         SELECT 1 FROM ended_intent AS done JOIN escrow_transaction USING (record_id, tx_hash)
+         WHERE done.record_id = asked.record_id AND done.intent = asked.intent
+           AND status = 'Confirmed')
        AND NOT EXISTS (
          SELECT 1 FROM event
          WHERE event.record_id = asked.record_id AND event.sequence > asked.sequence

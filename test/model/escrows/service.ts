@@ -44,7 +44,11 @@ import { refusedInputs } from "./contract.ts";
 import { databaseOf, type Reach, runProcess } from "./process.ts";
 import { ProviderFaults } from "./provider-faults.ts";
 import { QUOTES, type Quote } from "./quotes.ts";
-import { REQUESTED_INTENT_SCHEMA, recordRequestedIntent } from "./requested-intents.ts";
+import {
+  REQUESTED_INTENT_SCHEMA,
+  REQUESTED_INTENT_TABLES,
+  recordRequestedIntent,
+} from "./requested-intents.ts";
 import { newMemory, runParty } from "./run.ts";
 import { BEGINS, PARTIES, type Party, SOURCES } from "./terms.ts";
 import {
@@ -71,7 +75,7 @@ const TABLES = [
   "wallet_task",
   ...["source_cursor", "checkpoint", "chain_tip", "hot_wallet"],
   ...["wallet_transaction", "wallet_transaction_content"],
-  ...["asked", ...WALLET_TABLES],
+  ...[...REQUESTED_INTENT_TABLES, ...WALLET_TABLES],
 ];
 const database = new ModelDatabase(REQUESTED_INTENT_SCHEMA, TABLES);
 insertSource(database);
