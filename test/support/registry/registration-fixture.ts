@@ -221,9 +221,10 @@ export class RegistrationFixture {
   /** Lets every pause pass: what waits is due at once. */
   async skipPauses(): Promise<void> {
     await env.DB.prepare("UPDATE wallet_task SET due_at = 0 WHERE due_at IS NOT NULL").run();
-    // Automatic steps have their time on the chain.
+    // Automatic steps have their time on the chain. A lock waits a second at most for others.
     await env.DB.prepare(
-      `UPDATE escrow SET due_at = 0, intent = json_remove(intent, '$.tryAt')
+      `UPDATE escrow SET due_at = 0,
+         intent = json_set(json_remove(intent, '$.tryAt'), '$.since', intent->>'since' - 1000)
        WHERE due_at IS NOT NULL AND intent IS NOT NULL`,
     ).run();
   }
