@@ -66,12 +66,13 @@ export async function deliverEvents(
   );
   let claims = await claimDeliveries(env, endpointIds, Date.now());
   if (claims.length === 0) return;
-  const [options] = await Promise.all([
+  const [firstEvents, options] = await Promise.all([
+    readEventsOfClaims(env, claims),
     readSendOptions(env),
     enqueueEndpoints(env, claims.length < MAX_CLAIMS_PER_ENDPOINT ? [] : repeated, requestId),
   ]);
+  let events = firstEvents;
   for (let wave = 1; claims.length > 0; wave++) {
-    const events = await readEventsOfClaims(env, claims);
     const sending = sendConcurrently(claims, async (claim) => ({
       claim,
       attempt: await attemptDelivery(env, claim, events.get(claim), options),
@@ -88,6 +89,7 @@ export async function deliverEvents(
       return;
     }
     claims = next;
+    events = await readEventsOfClaims(env, claims);
   }
 }
 
