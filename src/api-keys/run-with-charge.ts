@@ -12,8 +12,8 @@ import {
  * Does the work of a metered call. The call is charged before the work begins, so that concurrent calls
  * do no more work than the key has credits for. Work that throws costs nothing.
  *
- * Neither the charge nor its refund is ever sent twice. If the answer to one of them is lost, the key
- * may have paid for a failed call, but never gains a credit.
+ * Neither the charge nor its refund is ever sent twice. If an answer is lost, the key may have paid for a
+ * failed call. It never gains a credit.
  *
  * @throws ApiError 402 before anything was done; what `work` throws
  */

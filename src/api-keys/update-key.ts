@@ -23,8 +23,8 @@ import {
 import { hashToken, maskToken } from "./token.ts";
 
 /**
- * Changes the fields sent. The change takes effect everywhere within ten seconds, since isolates
- * cache keys for eight.
+ * Changes the fields sent. Isolates cache keys for eight seconds. The change takes effect
+ * everywhere within ten.
  *
  * @param now - epoch milliseconds
  * @throws ApiError 404 for an unknown key or wallet. 409 when no active Admin would be left, or

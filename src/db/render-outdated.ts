@@ -37,7 +37,7 @@ interface RenderProgress {
  * stores its progress together with its documents. A run may therefore stop anywhere, overlap another
  * run, and continue with the next one. Only documents change: stamps stay, no event is sent, and a row
  * that another writer changed meanwhile keeps that writer's text. A document never returns to an older
- * version, so two versions that run side by side do not undo each other's work.
+ * version. Two versions that run side by side do not undo each other's work.
  *
  * @param now - epoch milliseconds
  * @param deadline - epoch milliseconds after which no further batch is begun

@@ -25,8 +25,8 @@ import {
 
 /**
  * Runs one pass. It undoes what was rolled back, then applies the new transactions in order, one batch
- * after another, until none are left or `deadline` passes. A pass may stop anywhere and run again: a
- * batch either moved the cursor with all it wrote, or did nothing.
+ * after another, until none are left or `deadline` passes. A pass may stop anywhere and run again. A
+ * batch moves the cursor with all it writes, or does nothing.
  *
  * @param deadline - epoch milliseconds after which no further batch is begun, and the one under way
  *   takes in no more

@@ -263,8 +263,8 @@ interface LzEntry {
 }
 
 /**
- * Decompresses what `compressToUint8Array` of lz-string compresses. The function of the library has
- * no bound, and a text can be hundreds of times as long as its compressed bytes.
+ * Decompresses what `compressToUint8Array` of lz-string compresses. The library's function has no
+ * bound. A text can be hundreds of times as long as its compressed bytes.
  *
  * @param maxLength - of the text, in UTF-16 code units; memory and time stay proportional to it
  * @returns null when the bytes are malformed, or the text is longer

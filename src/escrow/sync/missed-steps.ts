@@ -34,8 +34,8 @@ export function extractSpentOutputs({ tx }: EarlierTransaction): SpentOutput[] {
  * Anyone can lock a copy of a datum, and a party can spend its own copy. Therefore the output must
  * descend from the output that holds the funds.
  *
- * Each step back may take two provider calls. If the time is over, or the output descends from no
- * record's output, the service logs it and changes no record.
+ * Each step back may take two provider calls. If the time is over, the service logs it and changes
+ * no record. So it does for an output that descends from no record's output.
  *
  * @param outpoint - the spent output, `hash#index`
  * @throws LookbackTimeoutError when the time is over and the transaction may wait
