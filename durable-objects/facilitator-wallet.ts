@@ -26,7 +26,9 @@ import { scheduleAlarmBy } from "./alarm.ts";
 
 /** How long one run of the pump works before the alarm takes over. */
 const MAX_RUN_MS = 25_000;
-const POLL_INTERVAL_MS = 400;
+/** Pauses of the pump between rounds in which nothing changes: they double, since blocks may be instant. */
+const MIN_POLL_INTERVAL_MS = 25;
+const MAX_POLL_INTERVAL_MS = 400;
 const INITIAL_RETRY_DELAY_MS = 200;
 const MAX_RETRY_DELAY_MS = 5_000;
 /** When to check again: payments that wait for a block, and settled ones that a re-org may undo. */
@@ -154,7 +156,8 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
       "../src/x402/facilitator-wallet/pump-round.ts"
     );
     const until = Date.now() + MAX_RUN_MS;
-    let pause = INITIAL_RETRY_DELAY_MS;
+    let retryDelay = INITIAL_RETRY_DELAY_MS;
+    let pollInterval = MIN_POLL_INTERVAL_MS;
     let before = "";
     for (;;) {
       let state: PumpState = "busy";
@@ -164,13 +167,13 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
         this.#mustResend = false;
         this.#isRequested = false;
         state = await pumpRound(this.#store, await this.#loadWallet(), resend);
-        pause = INITIAL_RETRY_DELAY_MS;
+        retryDelay = INITIAL_RETRY_DELAY_MS;
       } catch (error) {
         // The node may not have the sent transactions, and the network may have another node by now.
         this.#mustResend = true;
         this.#settings = null;
         failed = true;
-        pause = Math.min(pause * 2, MAX_RETRY_DELAY_MS);
+        retryDelay = Math.min(retryDelay * 2, MAX_RETRY_DELAY_MS);
         log("warn", "x402.round_failed", { error: String(error) });
       }
       const after = this.#store.takeSnapshot();
@@ -178,7 +181,12 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
       before = after;
       this.#notify(this.#store.drainChangedJobs());
       if (state !== "busy" || Date.now() > until) return state;
-      if (!hasChanged || failed) await this.#pause(failed ? pause : POLL_INTERVAL_MS);
+      if (failed) await this.#pause(retryDelay);
+      else if (hasChanged) pollInterval = MIN_POLL_INTERVAL_MS;
+      else {
+        await this.#pause(pollInterval);
+        pollInterval = Math.min(pollInterval * 2, MAX_POLL_INTERVAL_MS);
+      }
     }
   }
 
