@@ -166,7 +166,8 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
         const resend = this.#mustResend;
         this.#mustResend = false;
         this.#isRequested = false;
-        state = await pumpRound(this.#store, await this.#loadWallet(), resend);
+        const wallet = await this.#loadWallet();
+        state = await pumpRound(this.#store, wallet, resend, () => this.#notify());
         retryDelay = INITIAL_RETRY_DELAY_MS;
       } catch (error) {
         // The node may not have the sent transactions, and the network may have another node by now.
@@ -179,7 +180,7 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
       const after = this.#store.takeSnapshot();
       const hasChanged = after !== before;
       before = after;
-      this.#notify(this.#store.drainChangedJobs());
+      this.#notify();
       if (state !== "busy" || Date.now() > until) return state;
       if (failed) await this.#pause(retryDelay);
       else if (hasChanged) pollInterval = MIN_POLL_INTERVAL_MS;
@@ -190,8 +191,10 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
     }
   }
 
-  /** Wakes the callers that wait for these jobs, after the outcomes are written. */
-  #notify(jobIds: ReadonlySet<string>): void {
+  /** Wakes the callers that wait for jobs that changed, after the outcomes are written. */
+  #notify(): void {
+    const jobIds = this.#store.drainChangedJobs();
+    if (jobIds.size === 0) return;
     const statuses = new Map([...jobIds].map((id) => [id, this.#store.getJobStatus(id)]));
     const wake = () => {
       for (const id of jobIds) for (const resolve of this.#waiters.get(id) ?? []) resolve();

@@ -27,12 +27,14 @@ export class WrongChainError extends Error {
  * The next round resumes from the stored state whatever fails half-way.
  *
  * @param resend - sends again what was sent, as after a failure of the node
+ * @param onReconciled - runs once new receipts are read, so that no caller waits for the rest of the round
  * @throws RpcUnavailable, WrongChainError
  */
 export async function runPumpRound(
   store: WalletStore,
   wallet: SigningWallet,
   resend: boolean,
+  onReconciled: () => void,
 ): Promise<PumpState> {
   if (getPumpState(store) === "idle") return "idle";
   const isLegacyOnly = store.getValue("only_legacy") !== null;
@@ -52,6 +54,7 @@ export async function runPumpRound(
   const chain = limitToKnownNonces(store, reported);
 
   await reconcileMinedTransactions(store, wallet.rpc, chain);
+  onReconciled();
   const reappeared = await watchDecidedJobs(store, wallet.rpc, chain);
   await expireJobs(store, wallet.rpc, chain);
   await signLegacyReplacements(store, wallet, chain);
