@@ -1,5 +1,5 @@
 import type { Client, Schemas } from "./client.ts";
-import { unwrap } from "./errors.ts";
+import { isTemporary, unwrap } from "./errors.ts";
 import { pause } from "./transport.ts";
 
 /** A time of a quote: Unix milliseconds, as text or as a number. */
@@ -44,6 +44,8 @@ export interface BuyOptions {
   everyMs?: number;
   /** Receives the purchase at each poll. */
   onLook?: (purchase: Schemas["Purchase"]) => void;
+  /** Receives failures of the service or of the connection while it waits. It polls again after them. */
+  onError?: (error: unknown) => void;
   /** Stops waiting, not the purchase. */
   signal?: AbortSignal;
 }
@@ -75,16 +77,17 @@ const ENDED: ReadonlySet<string> = new Set([
 
 /**
  * Accepts a quote and waits until its result is on the chain. Compare the `resultHash` with the
- * delivered result (`matchesResult`). A repeated call continues the purchase of the quote.
+ * delivered result (`matchesResult`). A repeated call continues the purchase of the quote. While it
+ * waits, failures of the service and of the connection do not end it.
  *
  * @throws RangeError when the quote costs more than `atMost`
- * @throws ServiceError when the quote is refused
+ * @throws ServiceError when the quote is refused: with status 400 it is refused for good
  * @throws PurchaseStopped
  */
 export async function buy(
   client: Client,
   order: Order,
-  { everyMs = EVERY_MS, onLook, signal }: BuyOptions = {},
+  { everyMs = EVERY_MS, onLook, onError, signal }: BuyOptions = {},
 ): Promise<Schemas["Purchase"]> {
   let purchase = await accept(client, order);
   for (;;) {
@@ -96,7 +99,12 @@ export async function buy(
       ["None", "WaitingForManualAction"].includes(NextAction.requestedAction);
     if (hasEnded) throw new PurchaseStopped(purchase);
     await pause(everyMs, signal);
-    purchase = await resolve(client, order);
+    try {
+      purchase = await resolve(client, order);
+    } catch (error) {
+      if (signal?.aborted || !isTemporary(error)) throw error;
+      onError?.(error);
+    }
   }
 }
 

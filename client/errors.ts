@@ -33,6 +33,11 @@ export class ServiceError extends Error {
   }
 }
 
+/** Whether a failure is temporary: of the service, of its limits or of the connection. */
+export function isTemporary(error: unknown): boolean {
+  return !(error instanceof ServiceError) || error.status === 429 || error.status >= 500;
+}
+
 /**
  * The data of an answer.
  *

@@ -1,4 +1,4 @@
-import { ServiceError } from "./errors.ts";
+import { isTemporary } from "./errors.ts";
 import type { Feed, Position } from "./feeds.ts";
 import { pause } from "./transport.ts";
 
@@ -54,7 +54,7 @@ export async function* follow<Item extends { id: string }>(
       // The last item is returned again, so that a page is never empty for another reason than the end.
       news = items.filter((one) => one.id !== position?.id || feed.stampOf(one) !== position.stamp);
     } catch (error) {
-      if (once || signal?.aborted || !mayPass(error)) throw error;
+      if (once || signal?.aborted || !isTemporary(error)) throw error;
       onError?.(error);
     }
     for (const item of news) {
@@ -72,9 +72,4 @@ function positionOf(text: string): Position {
   const [stamp = "", id = ""] = text.split("/", 2);
   if (Number.isNaN(Date.parse(stamp)) || id === "") throw new TypeError(`no position: ${text}`);
   return { stamp, id };
-}
-
-/** Whether a failure is temporary: of the service, of its limits or of the connection. */
-function mayPass(error: unknown): boolean {
-  return !(error instanceof ServiceError) || error.status === 429 || error.status >= 500;
 }

@@ -1,16 +1,36 @@
+import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { buy, hashInput, PurchaseStopped } from "../../client/index.ts";
-import { emptyTables } from "../support/app.ts";
+import { buy, createClient, hashInput, PurchaseStopped } from "../../client/index.ts";
+import { app, emptyTables } from "../support/app.ts";
 import { service } from "../support/client.ts";
 import { PurchaseFixture } from "../support/escrow/purchase-fixture.ts";
 import { FIXED } from "../support/escrow/quote-fixture.ts";
 
 beforeEach(emptyTables);
 
+const lost = new TypeError("connection lost");
+
+/** A client that loses some of its requests for a purchase, counted from 1, and repeats none. */
+function losing(send: (request: Request) => Promise<Response>, which: readonly number[]) {
+  let sent = 0;
+  const fetch = async (request: Request) => {
+    if (request.url.endsWith("/resolve-blockchain-identifier") && which.includes(++sent))
+      throw lost;
+    return send(request);
+  };
+  return createClient({
+    baseUrl: "http://service.test",
+    token: env.ADMIN_KEY ?? "",
+    attempts: 1,
+    fetch,
+  });
+}
+
 describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("buy at %s", (type) => {
   it("accepts a quote once, within its limit, and says why there is no result", async () => {
     const fixture = await PurchaseFixture.open(type);
-    const { client } = service(fixture.quotes.fixture.env());
+    const bindings = fixture.quotes.fixture.env();
+    const { client } = service(bindings);
     const identifierFromPurchaser = "0123456789abcdef0123";
     const inputHash = await hashInput(identifierFromPurchaser, { text: "hello" });
     const quote = await fixture.quote({ inputHash });
@@ -42,6 +62,21 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("buy at %s", (type) => {
     await expect(
       buy(client, { ...order, inputHash: "00".repeat(32), atMost: FIXED }),
     ).rejects.toThrow(PurchaseStopped);
+
+    const failures: unknown[] = [];
+    const ending = new AbortController();
+    const waiting = buy(
+      losing(async (request) => app.fetch(request, bindings), [2, 3]),
+      { ...order, atMost: FIXED },
+      {
+        everyMs: 1,
+        signal: ending.signal,
+        onError: (error) => failures.push(error),
+        onLook: () => failures.length === 2 && ending.abort(new Error("ended")),
+      },
+    );
+    await expect(waiting).rejects.toThrow("ended");
+    expect(failures).toEqual([lost, lost]);
 
     const { blockchainIdentifier } = quote;
     await fixture.ask("/purchase/cancel", { network: "Preprod", blockchainIdentifier });

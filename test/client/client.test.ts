@@ -61,6 +61,9 @@ describe("what is sent again", () => {
     const down = scripted(...Array.from({ length: 9 }, () => failure(503)));
     expect((await down.client.GET("/api/v1/purchase", QUERY)).response.status).toBe(503);
     expect(down.sent).toHaveLength(4);
+    const checking = scripted(lost());
+    await checking.client.POST("/api/v1/purchase/verify", {} as never);
+    expect(checking.sent).toHaveLength(2);
   });
 
   it("is a POST, under one Idempotency-Key that each call has for itself", async () => {

@@ -58,15 +58,18 @@ export function shapeOf(document: Json): string {
 
 /**
  * The operations that may be sent again when their outcome is unknown, as `POST /api/v1/purchase`. They
- * are the operations with an Idempotency-Key, and queries, which have a 304.
+ * are the operations with an Idempotency-Key, queries, which have a 304, and checks, which change nothing.
  */
 export function repeatable(document: Json): string[] {
   return Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
-    Object.entries<Json>(methods).flatMap(([method, { parameters = [], responses }]) => {
-      const hasKey = parameters.some(({ $ref = "" }) => $ref.endsWith("/IdempotencyKey"));
-      const isQuery = Object.hasOwn(responses, "304");
-      return method === "post" && (hasKey || isQuery) ? [`POST ${path}`] : [];
-    }),
+    Object.entries<Json>(methods).flatMap(
+      ([method, { operationId, parameters = [], responses }]) => {
+        const hasKey = parameters.some(({ $ref = "" }) => $ref.endsWith("/IdempotencyKey"));
+        const isQuery = Object.hasOwn(responses, "304");
+        const isCheck = operationId.startsWith("verify");
+        return method === "post" && (hasKey || isQuery || isCheck) ? [`POST ${path}`] : [];
+      },
+    ),
   );
 }
 
