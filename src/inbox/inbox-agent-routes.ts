@@ -7,6 +7,12 @@ import {
   diffRegistrations,
   listRegistrationResponses,
 } from "../registrations/list-registration-responses.ts";
+import {
+  registrationCountQuery,
+  registrationCounts,
+  registrationDiffQuery,
+  registrationListQuery,
+} from "../registrations/list-schemas.ts";
 import type { InboxAgentProfile } from "../registrations/registration-profile.ts";
 import { toInboxAgentResponse } from "../registrations/registration-response.ts";
 import {
@@ -18,11 +24,7 @@ import {
   DEREGISTRATION_ERRORS,
   REGISTRATION_ERRORS,
   REGISTRATION_GUARDS,
-  registrationCountQuery,
-  registrationCounts,
-  registrationDiffQuery,
-  registrationListQuery,
-} from "../registrations/schemas.ts";
+} from "../registrations/request-schemas.ts";
 import type { RegistrationRow } from "../registrations/tables.ts";
 import { listTokens, loadToken } from "../registry/assets.ts";
 import {

@@ -16,11 +16,8 @@ import {
   textParameter,
   timeParameter,
 } from "../http/openapi/parameters.ts";
-import {
-  commonRegistrationFields,
-  deregistrationBody,
-  registrationFields,
-} from "../registrations/schemas.ts";
+import { commonRegistrationFields } from "../registrations/record-schemas.ts";
+import { deregistrationBody, registrationFields } from "../registrations/request-schemas.ts";
 import {
   agentIdentifier,
   metadataVersion,

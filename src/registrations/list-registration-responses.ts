@@ -11,7 +11,7 @@ import type {
   registrationCounts,
   registrationDiffQuery,
   registrationListQuery,
-} from "./schemas.ts";
+} from "./list-schemas.ts";
 import { type RegistrationKind, STATUS_FILTERS } from "./states.ts";
 import {
   countRegistrations,

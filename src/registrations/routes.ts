@@ -11,6 +11,13 @@ import {
   diffRegistrations,
   listRegistrationResponses,
 } from "./list-registration-responses.ts";
+import {
+  registrationCountQuery,
+  registrationCounts,
+  registrationDiffQuery,
+  registrationListQuery,
+} from "./list-schemas.ts";
+import { agentRegistrationRecord } from "./record-schemas.ts";
 import { toAgentResponse } from "./registration-response.ts";
 import {
   removeRegistration,
@@ -18,24 +25,19 @@ import {
   requestDeregistrationOnce,
   requestRegistration,
 } from "./request-registration.ts";
-import { requestUpdate } from "./request-update.ts";
 import {
-  agentRegistrationRecord,
   DEREGISTRATION_ERRORS,
   deregistrationBody,
   REGISTRATION_ERRORS,
   REGISTRATION_GUARDS,
   type RegistrationBody,
   registrationBody,
-  registrationCountQuery,
-  registrationCounts,
-  registrationDiffQuery,
-  registrationListQuery,
   registrationRemovalBody,
   UPDATE_ERRORS,
   UPDATE_GUARDS,
   updateBody,
-} from "./schemas.ts";
+} from "./request-schemas.ts";
+import { requestUpdate } from "./request-update.ts";
 import type { RegistrationRow } from "./tables.ts";
 
 const TAG = "Agents";

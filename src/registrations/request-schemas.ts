@@ -1,38 +1,17 @@
 import * as z from "zod";
 import { CHUNK_BYTES, MAX_TEXT_BYTES } from "../chain/metadata.ts";
-import {
-  actingWallet,
-  bech32AddressParameter,
-  blockFields,
-  network,
-  paymentSourceType,
-  requestUnit,
-} from "../http/openapi/chain-fields.ts";
+import { bech32AddressParameter, network, requestUnit } from "../http/openapi/chain-fields.ts";
 import {
   described,
   EXAMPLE_AGENT_IDENTIFIER,
   EXAMPLE_CONTRACT_ADDRESS,
-  EXAMPLE_TX_HASH,
   EXAMPLE_WALLET_ADDRESS,
-  hexField,
-  idField,
-  minorUnitsField,
   named,
   setDocumentSchema,
-  textField,
-  timestampField,
 } from "../http/openapi/fields.ts";
-import {
-  diffCursorParameter,
-  limitParameter,
-  pageParameters,
-  textParameter,
-  timeParameter,
-} from "../http/openapi/parameters.ts";
-import { metadataFields } from "../registry/entries/schemas.ts";
-import { REGISTRATION_STATES, STATUS_FILTERS } from "./states.ts";
+import { textParameter } from "../http/openapi/parameters.ts";
+import { EXAMPLE_ID } from "./record-schemas.ts";
 
-const EXAMPLE_ID = "01m80ydzjz46b1xn813egtkkv2";
 const EXAMPLE_AGENT_URL = "https://agents.example.com/translator";
 
 const hexOf = (digits: number) =>
@@ -249,143 +228,6 @@ export const registrationRemovalBody = setDocumentSchema(
     "With `agentIdentifier` and `network`, deregisters the agent on the chain. With `id` alone, permanently removes the record.",
     z.xor([z.strictObject(deregistrationFields), z.strictObject({ id: registrationId })]),
   ),
-);
-
-const registrationState = named(
-  "RegistrationState",
-  "State of a registration.",
-  z.enum(REGISTRATION_STATES),
-);
-
-const sourceFilters = {
-  network,
-  filterSmartContractAddress: described(
-    textParameter().optional(),
-    "Only registrations of the payment source with this contract.",
-    EXAMPLE_CONTRACT_ADDRESS,
-  ),
-  filterPaymentSourceType: described(
-    paymentSourceType.optional(),
-    "Only registrations of this contract generation.",
-  ),
-};
-
-export const registrationListQuery = z.object({
-  ...pageParameters,
-  filterState: described(
-    registrationState.optional(),
-    "Only registrations in this state.",
-    "RegistrationConfirmed",
-  ),
-  filterStatus: described(
-    named(
-      "RegistrationGroup",
-      "A group of states of registrations.",
-      z.enum(Object.keys(STATUS_FILTERS) as [keyof typeof STATUS_FILTERS]),
-    ).optional(),
-    "Only registrations in this group of states.",
-    "Registered",
-  ),
-  filterAgentIdentifier: described(
-    textParameter().optional(),
-    "Only the agent with this identifier.",
-    EXAMPLE_AGENT_IDENTIFIER,
-  ),
-  searchQuery: described(
-    textParameter(120).optional(),
-    "A part of the name, or the whole id or agent identifier.",
-    "translat",
-  ),
-  ...sourceFilters,
-});
-
-export const registrationDiffQuery = z.object({
-  limit: limitParameter(),
-  cursorId: diffCursorParameter("lastUpdate"),
-  lastUpdate: described(
-    timeParameter("1970-01-01T00:00:00.000Z"),
-    "Stamp from which to return changes. Omitted: all changes.",
-  ),
-  ...sourceFilters,
-});
-
-export const registrationCountQuery = z.object(sourceFilters);
-
-export const registrationCounts = z.object({
-  total: described(z.int().min(0), "Number of registrations.", 12),
-  byState: described(
-    z.array(
-      named(
-        "RegistrationStateCount",
-        "Number of registrations in a state.",
-        z.object({
-          state: described(registrationState, "The state.", "RegistrationConfirmed"),
-          count: described(z.int().min(1), "Number of registrations.", 3),
-        }),
-      ),
-    ),
-    "Number of registrations by state, without empty states.",
-  ),
-});
-
-/** What the records of agents and of inbox agents have in common. */
-export const commonRegistrationFields = {
-  id: idField("the registration", EXAMPLE_ID),
-  error: described(
-    z.string().nullable(),
-    "Why the registration failed and how to fix it, or what it waits for. Null: neither.",
-    "The wallet has too little of the native coin",
-  ),
-  state: described(registrationState, "State of the registration.", "RegistrationConfirmed"),
-  registrationStateLastChangedAt: timestampField("Stamp of the last change of the state."),
-  createdAt: timestampField("Time of the request."),
-  updatedAt: timestampField("Time of the last change."),
-  lastCheckedAt: described(
-    timestampField("").nullable(),
-    "Time of the last check of the chain. Null: none yet.",
-    "2026-11-22T06:17:26.715Z",
-  ),
-  agentIdentifier: textField(
-    "Policy id and asset name, in hex. Empty: not minted yet. A confirmed update changes it.",
-    EXAMPLE_AGENT_IDENTIFIER,
-  ),
-  sendFundingMinorUnit: described(
-    minorUnitsField("").nullable(),
-    "Native coin sent with the token, in minor units. Null: the minimum.",
-    "5000000",
-  ),
-  SmartContractWallet: described(actingWallet, "Selling wallet that pays for the registration."),
-  RecipientWallet: described(
-    actingWallet.nullable(),
-    "Recipient of the token. Null: the selling wallet.",
-  ),
-  CurrentTransaction: described(
-    named(
-      "RegistrationTransaction",
-      "A transaction that mints or burns a token, or both.",
-      z.object({
-        txHash: hexField(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
-        status: described(
-          named(
-            "RegistrationTransactionStatus",
-            "Status of a transaction that mints or burns a token.",
-            z.enum(["Pending", "Confirmed", "FailedViaTimeout", "FailedViaManualReset"]),
-          ),
-          "Status of the transaction.",
-          "Confirmed",
-        ),
-        fees: minorUnitsField("Fee in minor units of the native coin.", "209167"),
-        ...blockFields,
-      }),
-    ).nullable(),
-    "Newest transaction. Null: none yet.",
-  ),
-};
-
-export const agentRegistrationRecord = named(
-  "AgentRegistration",
-  "An agent that this service registered.",
-  z.object({ ...metadataFields, ...commonRegistrationFields }),
 );
 
 const SPENDING_LIMIT_TEXT =
