@@ -912,7 +912,7 @@ CREATE TABLE `x402_network` (
 CREATE UNIQUE INDEX `x402_network_caip2` ON `x402_network` (`caip2_id`);--> statement-breakpoint
 CREATE TABLE `x402_payment_source` (
 	`id` text PRIMARY KEY NOT NULL,
-	`url` text NOT NULL,
+	`url` text,
 	`description` text,
 	`caip2_id` text NOT NULL,
 	`asset` text NOT NULL,

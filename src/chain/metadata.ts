@@ -58,6 +58,40 @@ export function encodeMetadatum(value: Metadatum): Uint8Array {
   );
 }
 
+/** A JSON value that the ledger's metadata cannot hold as it is. */
+export class MetadatumError extends Error {
+  override name = "MetadatumError";
+}
+
+/** Nesting of JSON in metadata. Readers of metadata nest less. */
+const MAX_JSON_DEPTH = 10;
+
+/**
+ * Metadata of a JSON value: texts of at most 64 bytes, whole numbers, lists and objects.
+ *
+ * @throws MetadatumError
+ */
+export function jsonToMetadatum(value: unknown, depth = 0): Metadatum {
+  if (depth > MAX_JSON_DEPTH)
+    throw new MetadatumError(`must be nested at most ${MAX_JSON_DEPTH} levels deep`);
+  if (typeof value === "string") return requireShortText(value);
+  if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);
+  if (Array.isArray(value)) return value.map((item) => jsonToMetadatum(item, depth + 1));
+  if (typeof value !== "object" || value === null)
+    throw new MetadatumError("must have texts, whole numbers, lists and objects alone");
+  return new Map(
+    Object.entries(value).map(([name, item]) => [
+      requireShortText(name),
+      jsonToMetadatum(item, depth + 1),
+    ]),
+  );
+}
+
+function requireShortText(text: string): string {
+  if (text.isWellFormed() && new TextEncoder().encode(text).length <= MAX_TEXT_BYTES) return text;
+  throw new MetadatumError(`must have texts of at most ${MAX_TEXT_BYTES} bytes in UTF-8`);
+}
+
 /** CBOR of a transaction's auxiliary data in its simplest form: a map of labels. */
 export function encodeLabels(labels: ReadonlyMap<bigint, Metadatum>): Uint8Array {
   return encodeMap(

@@ -19,6 +19,9 @@ export function addCompatibility(mounted: MountedRouter[], prefix: string): void
       .filter((declared) => !replaced.has(operationOf(declared)))
       .map((declared) => extendDeclaration(operationOf(declared), declared));
   }
+  router.declared = router.declared.map((declared) =>
+    extendDeclaration(operationOf(declared), declared),
+  );
   mounted.unshift({ prefix, router: createAnswerRoutes() }, { prefix, router });
 }
 

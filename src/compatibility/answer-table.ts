@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { version } from "../../package.json";
 import { described, textField } from "../http/openapi/fields.ts";
+import { verifications } from "../registry/entries/verification.ts";
+import { entryVerifications, toEntryVerifications } from "./entry-verifications.ts";
 import { externalPaymentSources, toExternalPaymentSources } from "./payment-sources.ts";
 
 export type JsonObject = Record<string, unknown>;
@@ -17,11 +19,22 @@ interface AnswerFields {
 const AGENT_FIELDS = {
   schema: {
     supportedPaymentSources: externalPaymentSources,
-    verifications: described(z.null(), "Always null: the service reads no verifications.", null),
+    verifications: described(
+      verifications.nullable(),
+      "Credentials about an agent of Web3ChainV2. Null: none.",
+    ),
   },
-  fieldsOf: ({ SupportedPaymentSources: sources }: JsonObject) => ({
+  fieldsOf: ({ SupportedPaymentSources: sources, Verifications: found }: JsonObject) => ({
     supportedPaymentSources: toExternalPaymentSources(sources),
-    verifications: null,
+    verifications: (found as unknown[]).length > 0 ? found : null,
+  }),
+};
+
+/** The registry service's entries list credentials without nested objects. */
+const ENTRY_FIELDS = {
+  schema: { Verifications: entryVerifications },
+  fieldsOf: ({ Verifications: found }: JsonObject) => ({
+    Verifications: toEntryVerifications(found),
   }),
 };
 
@@ -47,6 +60,10 @@ export const ANSWER_FIELDS: Readonly<Record<string, AnswerFields>> = {
   "POST /registry/update": { at: [], ...AGENT_FIELDS },
   "POST /registry/deregister": { at: [], ...AGENT_FIELDS },
   "DELETE /registry": { at: [], ...AGENT_FIELDS },
+  "POST /registry-diff": { at: ["entries"], ...ENTRY_FIELDS },
+  "POST /registry-entry": { at: ["entries"], ...ENTRY_FIELDS },
+  "POST /registry-entry-search": { at: ["entries"], ...ENTRY_FIELDS },
+  "GET /payment-information": { at: [], ...ENTRY_FIELDS },
   "GET /x402/networks": { at: ["Networks"], ...NETWORK_FIELDS },
   "POST /x402/networks": { at: [], ...NETWORK_FIELDS },
   "GET /x402/networks/available": {

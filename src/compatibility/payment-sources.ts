@@ -4,7 +4,8 @@ import { supportedPaymentSources } from "../registry/entries/supported-payment-s
 
 type Source = z.input<typeof supportedPaymentSources>[number];
 
-const { network, paymentSourceType, address, pricing } = supportedPaymentSources.element.shape;
+const { id, network, paymentSourceType, address, pricing, extra } =
+  supportedPaymentSources.element.shape;
 
 const ledgerSource = z.object({
   chain: described(z.literal("Cardano"), "The ledger.", "Cardano"),
@@ -20,6 +21,8 @@ const evmSource = z.object({
   scheme: textField("Scheme of x402.", "Exact"),
   payTo: textField("Address of the payee.", "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"),
   address,
+  id,
+  extra,
   resource: described(
     z.string().optional(),
     "URL of the resource that x402 pays for. Omitted: any.",
@@ -41,13 +44,15 @@ export const externalPaymentSources = described(
  */
 export function toExternalPaymentSources(sources: unknown): z.input<typeof externalPaymentSources> {
   const known = (sources as Source[]).flatMap((source) => {
-    const { chain, scheme, payTo, resource, sourceIndex: _, ...rest } = source;
+    const { chain, scheme, payTo, resource, sourceIndex: _, id, extra, ...rest } = source;
     const { paymentSourceType: type, ...shared } = rest;
     if (chain === "Cardano" && type !== null)
       return { ...shared, chain: "Cardano" as const, paymentSourceType: type };
     if (chain !== "EVM" || scheme === null || payTo === null) return [];
     return {
       ...shared,
+      ...(id !== undefined && { id }),
+      ...(extra !== undefined && { extra }),
       chain: "EVM" as const,
       scheme,
       payTo,

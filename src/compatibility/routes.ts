@@ -1,4 +1,5 @@
 import { createRouter, type Router } from "../http/endpoint.ts";
+import { registerAgentRoutes } from "./agent-routes.ts";
 import { registerKeyRoutes } from "./key-routes.ts";
 import { registerRegistryRoutes } from "./registry-routes.ts";
 import { registerX402Routes } from "./x402-routes.ts";
@@ -6,6 +7,7 @@ import { registerX402Routes } from "./x402-routes.ts";
 /** The operations that differ from ours in more than the fields of their answers. */
 export function createCompatibilityRoutes(): Router {
   const router = createRouter();
+  registerAgentRoutes(router);
   registerKeyRoutes(router);
   registerRegistryRoutes(router);
   registerX402Routes(router);

@@ -13,9 +13,9 @@ import {
   registrationDiffQuery,
   registrationListQuery,
 } from "../registrations/list-schemas.ts";
-import type { InboxAgentProfile } from "../registrations/registration-profile.ts";
 import { toInboxAgentResponse } from "../registrations/registration-response.ts";
 import {
+  type PreparedProfile,
   removeRegistration,
   requestDeregistrationOnce,
   requestRegistration,
@@ -181,7 +181,7 @@ function registerInboxAgentRoutes(router: Router, path: string): void {
       errors: REGISTRATION_ERRORS,
     },
     async (c, { body }) =>
-      requestRegistration(c, KIND, body, () => toProfile(body), toPendingRecord, Date.now()),
+      requestRegistration(c, KIND, body, () => prepareProfile(body), toPendingRecord, Date.now()),
   );
 
   serve(
@@ -235,6 +235,12 @@ function readMetadata(value: unknown) {
 /** A new registration has no confirmations. */
 const toPendingRecord = (row: RegistrationRow) => toInboxAgentResponse(row, null);
 
-function toProfile({ name, description, agentSlug }: InboxRegistrationBody): InboxAgentProfile {
-  return { name, description: description || null, agentSlug, metadataVersion: 1 };
+function prepareProfile({ name, description, agentSlug }: InboxRegistrationBody): PreparedProfile {
+  const profile = {
+    name,
+    description: description || null,
+    agentSlug,
+    metadataVersion: 1,
+  } as const;
+  return { profile, statements: [], warnings: [] };
 }

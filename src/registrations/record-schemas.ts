@@ -81,3 +81,16 @@ export const agentRegistrationRecord = named(
   "An agent that this service registered.",
   z.object({ ...metadataFields, ...commonRegistrationFields }),
 );
+
+/** What registering and updating an agent answer. */
+export const requestedAgent = named(
+  "RequestedAgentRegistration",
+  "An agent whose registration or update was requested.",
+  agentRegistrationRecord.extend({
+    Warnings: described(
+      z.array(textField("A warning.")),
+      "Warnings about settings that are allowed but not advisable.",
+      [],
+    ),
+  }),
+);

@@ -1,6 +1,14 @@
-import { CHUNK_BYTES, type Metadatum, splitIntoChunks } from "../chain/metadata.ts";
-import type { AgentProfile } from "../registry/entries/profile.ts";
-import { LEDGER_NAME, MINTED_SOURCE_TYPES } from "../registry/metadata/fields.ts";
+import {
+  CHUNK_BYTES,
+  encodeLabels,
+  jsonToMetadatum,
+  type Metadatum,
+  splitIntoChunks,
+} from "../chain/metadata.ts";
+import { ApiError } from "../http/errors.ts";
+import type { AgentProfile, ListedSource } from "../registry/entries/profile.ts";
+import type { AgentVerification } from "../registry/entries/verification.ts";
+import { MINTED_SOURCE_TYPES } from "../registry/metadata/fields.ts";
 import type { InboxAgentProfile, RegistrationProfile } from "./registration-profile.ts";
 import type { RegistrationPurpose } from "./states.ts";
 import type { RegistrationRow } from "./tables.ts";
@@ -36,6 +44,25 @@ export function buildRegistrationLabels(
     );
   labels.set(MESSAGE_LABEL, toMetadatumMap({ msg: [REGISTRY_NAME, MESSAGES[purpose]] }));
   return labels;
+}
+
+/** Bytes of a transaction, less what a mint needs besides its metadata. */
+const MAX_METADATA_BYTES = 16_384 - 1_024;
+/** Stands for the name of a token that is not minted yet; all have this length. */
+const ASSET_NAME_PLACEHOLDER = "0".repeat(64);
+
+/**
+ * Refuses metadata that no transaction has room for. A mint that is too large for another reason fails later.
+ *
+ * @throws ApiError 400
+ */
+export function requireMetadataSize(row: RegistrationRow, purpose: RegistrationPurpose): void {
+  const size = encodeLabels(buildRegistrationLabels(row, purpose, ASSET_NAME_PLACEHOLDER)).length;
+  if (size > MAX_METADATA_BYTES)
+    throw new ApiError(
+      400,
+      `The token's metadata would have ${size} bytes, and a transaction has room for ${MAX_METADATA_BYTES}. Shorten the texts or the lists.`,
+    );
 }
 
 function buildTokenMetadata(row: RegistrationRow): Metadatum {
@@ -99,38 +126,93 @@ function buildAgentMetadata(row: RegistrationRow, profile: AgentProfile): Metada
     tags: profile.tags,
     agentPricing:
       row.sourceType === "Web3ChainV1"
-        ? buildPricing(profile, "fixedPricing", (unit) => ({ unit: splitIntoChunks(unit) }))
+        ? buildPricing(profile.pricing, "fixedPricing", (unit) => ({ unit: splitIntoChunks(unit) }))
         : null,
     supported_payment_sources:
-      row.sourceType === "Web3ChainV2" ? [buildPaymentSource(row, profile)] : null,
+      row.sourceType === "Web3ChainV2"
+        ? (profile.paymentSources ?? []).map(buildPaymentSource)
+        : null,
+    verifications:
+      row.sourceType === "Web3ChainV2" && profile.verifications
+        ? profile.verifications.map(buildVerification)
+        : null,
     image: splitIntoChunks(profile.image),
     metadata_version: String(profile.metadataVersion),
   });
 }
 
-function buildPaymentSource(row: RegistrationRow, profile: AgentProfile): Metadatum {
-  return toMetadatumMap({
-    chain: LEDGER_NAME,
-    network: row.network,
-    settlement: toMetadatumMap({
-      paymentSourceType: MINTED_SOURCE_TYPES[row.sourceType],
-      address: splitIntoChunks(row.contractAddress),
+function buildPaymentSource(source: ListedSource): Metadatum {
+  const { decimals, dynamicAsset } = source;
+  const pricing = buildPricing(
+    source.pricing ?? { type: "Free", amounts: [] },
+    "fixed",
+    (asset) => ({
+      asset: toTextOrChunks(asset),
+      decimals: decimals === null ? null : String(decimals),
     }),
-    pricing: buildPricing(profile, "fixed", (unit) => ({ asset: toTextOrChunks(unit) })),
+  );
+  if (dynamicAsset !== undefined)
+    pricing.set("dynamic", [
+      toMetadatumMap({
+        asset: toTextOrChunks(dynamicAsset),
+        decimals: decimals === null ? null : String(decimals),
+      }),
+    ]);
+  return toMetadatumMap({
+    chain: source.chain,
+    network: source.network,
+    settlement: source.isOnLedger ? buildContract(source) : buildPayee(source),
+    pricing,
   });
 }
 
-/** @param unitField - the field of an amount that names its unit */
+function buildContract({ type, contractAddress }: ListedSource): Metadatum {
+  return toMetadatumMap({
+    paymentSourceType: type && MINTED_SOURCE_TYPES[type],
+    address: toOptionalChunks(contractAddress),
+  });
+}
+
+function buildPayee({ scheme, payTo, resource, extra }: ListedSource): Metadatum {
+  return toMetadatumMap({
+    scheme,
+    payTo: toOptionalChunks(payTo),
+    resource: toOptionalChunks(resource),
+    extra: extra === undefined ? null : jsonToMetadatum(extra),
+  });
+}
+
+function buildVerification(verification: AgentVerification): Metadatum {
+  const { method, schemaVersion, issuer, schema, credential, holder, baseUrl } = verification;
+  return toMetadatumMap({
+    method: splitIntoChunks(method),
+    schemaVersion: toOptionalChunks(schemaVersion),
+    issuer: buildReference(issuer),
+    schema: buildReference(schema),
+    credential: buildReference(credential),
+    holder: buildReference(holder),
+    baseUrl: toOptionalChunks(baseUrl),
+  });
+}
+
+const buildReference = (fields: Record<string, string | undefined>) =>
+  toMetadatumMap(
+    Object.fromEntries(
+      Object.entries(fields).map(([name, text]) => [name, toOptionalChunks(text)]),
+    ),
+  );
+
+/** @param fieldsOf - the fields of an amount that name its unit */
 function buildPricing(
-  { pricing: { type, amounts } }: AgentProfile,
+  { type, amounts }: AgentProfile["pricing"],
   list: string,
-  unitField: (unit: string) => Record<string, Metadatum>,
+  fieldsOf: (unit: string) => Record<string, Metadatum | null>,
 ) {
   return toMetadatumMap({
     pricingType: type,
     [list]:
       type === "Fixed"
-        ? amounts.map(({ amount, unit }) => toMetadatumMap({ amount, ...unitField(unit) }))
+        ? amounts.map(({ amount, unit }) => toMetadatumMap({ amount, ...fieldsOf(unit) }))
         : null,
   });
 }
@@ -140,11 +222,10 @@ function toTextOrChunks(text: string): Metadatum {
   return new TextEncoder().encode(text).length <= CHUNK_BYTES ? text : splitIntoChunks(text);
 }
 
-const toOptionalChunks = (text: string | null) =>
-  text === null || text === "" ? null : splitIntoChunks(text);
+const toOptionalChunks = (text: string | null | undefined) => (text ? splitIntoChunks(text) : null);
 
 /** A map with texts as keys, without the fields that are null. */
-function toMetadatumMap(values: Record<string, Metadatum | null>): Metadatum {
+function toMetadatumMap(values: Record<string, Metadatum | null>): Map<Metadatum, Metadatum> {
   return new Map(
     Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
   );

@@ -22,6 +22,7 @@ import { requirePermittedAddress } from "../wallets/managed/require-permitted-ad
 import { deleteTasks, upsertTasks } from "../wallets/queue/store.ts";
 import { wakeWallet } from "../wallets/queue/wake-wallet.ts";
 import { chargeFunding, computeSentFunds } from "./funding-charge.ts";
+import { requireMetadataSize } from "./registration-labels.ts";
 import {
   MIN_FUNDING,
   type RegistrationProfile,
@@ -48,10 +49,19 @@ export interface RegistrationRequest {
   sendFundingMinorUnit: string | null;
 }
 
+/** The content of a token's metadata, and what goes with it. */
+export interface PreparedProfile {
+  profile: RegistrationProfile;
+  /** For the batch that stores the registration. */
+  statements: Statement[];
+  /** Settings that are allowed but not advisable. */
+  warnings: string[];
+}
+
 /**
  * Accepts a registration. The wallet's object mints the token afterwards.
  *
- * @param profileOf - builds the token's metadata for the payment source
+ * @param prepareProfile - checks and builds the token's metadata for the payment source
  * @param now - epoch milliseconds
  * @returns the record, once per Idempotency-Key
  * @throws ApiError 400, 403, 404, 422
@@ -60,8 +70,11 @@ export async function requestRegistration<ApiRecord>(
   c: AppContext,
   kind: RegistrationKind,
   body: RegistrationRequest,
-  profileOf: (source: SourceRow) => RegistrationProfile,
-  show: (row: RegistrationRow) => ApiRecord,
+  prepareProfile: (
+    source: SourceRow,
+    row: Pick<RegistrationRow, "id" | "createdById">,
+  ) => PreparedProfile | Promise<PreparedProfile>,
+  show: (row: RegistrationRow, warnings: string[]) => ApiRecord,
   now: number,
 ): Promise<ApiRecord> {
   const { network } = body;
@@ -83,9 +96,10 @@ export async function requestRegistration<ApiRecord>(
       );
     const recipient = resolveRecipient(caller, wallet, body.recipientWalletAddress);
     requireFundingPermission(caller, body.sendFundingMinorUnit);
-    const profile = profileOf(source);
+    const identity = { id: newId(now), createdById: caller.id };
+    const { profile, statements, warnings } = await prepareProfile(source, identity);
     const request: Omit<RegistrationRow, "task"> = {
-      id: newId(now),
+      ...identity,
       kind,
       network,
       sourceId: source.id,
@@ -105,14 +119,14 @@ export async function requestRegistration<ApiRecord>(
       fundingCharged: null,
       seed: null,
       tx: null,
-      createdById: caller.id,
       createdAt: now,
       updatedAt: now,
       lastCheckedAt: null,
       revision: 0,
     };
     const row = { ...request, task: toRegistrationTask(request, "Registration", now) };
-    const record = show(row);
+    requireMetadataSize(row, "Registration");
+    const record = show(row, warnings);
     const detail = { network, name: profile.name, wallet: wallet.vkey };
     await commitWithAudit(
       c,
@@ -121,6 +135,7 @@ export async function requestRegistration<ApiRecord>(
       [
         ...(await remember(record)),
         ...insertRegistration(database, row),
+        ...statements,
         ...chargeFunding(caller, row),
       ],
     ).catch(throwSpendingLimitError(row));

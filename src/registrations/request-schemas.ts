@@ -10,6 +10,8 @@ import {
   setDocumentSchema,
 } from "../http/openapi/fields.ts";
 import { textParameter } from "../http/openapi/parameters.ts";
+import { agentVerification, MAX_VERIFICATIONS } from "../registry/entries/verification.ts";
+import { requestedSources } from "./payment-source-schemas.ts";
 import { EXAMPLE_ID } from "./record-schemas.ts";
 
 const EXAMPLE_AGENT_URL = "https://agents.example.com/translator";
@@ -166,19 +168,26 @@ export const registrationBody = z.object({
     "Legal texts of the agent.",
   ),
   AgentPricing: described(
-    z.discriminatedUnion("pricingType", [
-      z.object({
-        pricingType: described(z.literal("Fixed"), "Type of the pricing.", "Fixed"),
-        Pricing: described(
-          z.array(price).min(1).max(5),
-          "Amounts of the price, which a buyer pays together.",
-        ),
-      }),
-      z.object({
-        pricingType: described(otherPricingType, "Type of the pricing.", "Free"),
-      }),
-    ]),
-    "Pricing of the agent.",
+    z
+      .discriminatedUnion("pricingType", [
+        z.object({
+          pricingType: described(z.literal("Fixed"), "Type of the pricing.", "Fixed"),
+          Pricing: described(
+            z.array(price).min(1).max(5),
+            "Amounts of the price, which a buyer pays together.",
+          ),
+        }),
+        z.object({
+          pricingType: described(otherPricingType, "Type of the pricing.", "Free"),
+        }),
+      ])
+      .optional(),
+    "Price of the agent at the contract of its payment source. Required for an agent of Web3ChainV1, and without `SupportedPaymentSources`.",
+  ),
+  SupportedPaymentSources: requestedSources.optional(),
+  Verifications: described(
+    z.array(agentVerification).max(MAX_VERIFICATIONS).optional(),
+    "Credentials about the agent, which only a token of Web3ChainV2 lists.",
   ),
 });
 
@@ -199,9 +208,18 @@ const deregistrationFields = {
 export const deregistrationBody = z.object(deregistrationFields);
 
 /** A registration without the selling wallet, which is the one that holds the token. */
-export const updateBody = registrationBody
-  .omit({ sellingWalletVkey: true })
-  .extend({ agentIdentifier: identifier, smartContractAddress: contractAddress });
+export const updateBody = registrationBody.omit({ sellingWalletVkey: true }).extend({
+  agentIdentifier: identifier,
+  smartContractAddress: contractAddress,
+  SupportedPaymentSources: described(
+    requestedSources.optional(),
+    "The ways to pay the agent. Without these and `AgentPricing`, the agent keeps its own.",
+  ),
+  Verifications: described(
+    registrationBody.shape.Verifications,
+    "Credentials about the agent. Omitted: the agent keeps its own. An empty list removes them.",
+  ),
+});
 
 const registrationId = described(textParameter(), "Id of the registration.", EXAMPLE_ID);
 
@@ -249,4 +267,10 @@ export const UPDATE_ERRORS = {
 export const REGISTRATION_ERRORS = {
   402: SPENDING_LIMIT_TEXT,
   404: "No payment source has this selling wallet.",
+};
+/** The same of an agent, whose tokens are looked up. */
+export const AGENT_REGISTRATION_ERRORS = {
+  ...REGISTRATION_ERRORS,
+  502: "The chain provider or an RPC node failed.",
+  504: "The chain provider or an RPC node did not answer in time.",
 };

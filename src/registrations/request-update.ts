@@ -2,16 +2,17 @@ import { openDb } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { runIdempotently } from "../http/idempotency.ts";
-import type { AgentProfile } from "../registry/entries/profile.ts";
 import type { SourceRow } from "../sources/source-row.ts";
 import { upsertTasks } from "../wallets/queue/store.ts";
 import { wakeWallet } from "../wallets/queue/wake-wallet.ts";
 import { chargeFunding } from "./funding-charge.ts";
+import { requireMetadataSize } from "./registration-labels.ts";
 import {
   commitChange,
   type DeregistrationRequest,
   findHoldingWallet,
   findOwnRegistration,
+  type PreparedProfile,
   type RegistrationRequest,
   requireFundingPermission,
   resolveRecipient,
@@ -28,7 +29,7 @@ type UpdateRequest = DeregistrationRequest & Omit<RegistrationRequest, "sellingW
 /**
  * Accepts an update of an agent. Later, one transaction burns the token and mints its next version.
  *
- * @param profileOf - builds the token's metadata
+ * @param prepareProfile - checks and builds the token's metadata
  * @param now - epoch milliseconds
  * @returns the record, once per Idempotency-Key
  * @throws ApiError 400, 402, 403, 404, 409, 422; ProviderError when the holder cannot be determined
@@ -36,8 +37,8 @@ type UpdateRequest = DeregistrationRequest & Omit<RegistrationRequest, "sellingW
 export async function requestUpdate<ApiRecord>(
   c: AppContext,
   body: UpdateRequest,
-  profileOf: (source: SourceRow) => AgentProfile,
-  show: (row: RegistrationRow) => ApiRecord,
+  prepareProfile: (source: SourceRow, row: RegistrationRow) => Promise<PreparedProfile>,
+  show: (row: RegistrationRow, warnings: string[]) => ApiRecord,
   now: number,
 ): Promise<ApiRecord> {
   const { network, agentIdentifier } = body;
@@ -57,7 +58,7 @@ export async function requestUpdate<ApiRecord>(
       );
     const wallet = await findHoldingWallet(c, database, source, agentIdentifier);
     requireFundingPermission(caller, body.sendFundingMinorUnit);
-    const profile = profileOf(source);
+    const { profile, statements, warnings } = await prepareProfile(source, row);
     const change = {
       state: "UpdateRequested",
       error: null,
@@ -72,11 +73,13 @@ export async function requestUpdate<ApiRecord>(
     } as const;
     const request = { ...row, ...change, stateChangedAt: now, updatedAt: now };
     const updated = { ...request, task: toRegistrationTask(request, "Update", now) };
-    const record = show(updated);
+    requireMetadataSize(updated, "Update");
+    const record = show(updated, warnings);
     await commitChange(c, database, row, "agent.update", now, [
       ...(await remember(record)),
       ...updateRegistration(database, row, change, now),
       ...upsertTasks([updated.task]),
+      ...statements,
       ...chargeFunding(caller, updated),
     ]).catch(throwSpendingLimitError(updated));
     await wakeWallet(c.env, network, wallet.vkey, c.var.requestId);

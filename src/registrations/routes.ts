@@ -4,8 +4,6 @@ import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
 import { describeDiffPaging } from "../http/openapi/parameters.ts";
 import type { AgentProfile } from "../registry/entries/profile.ts";
-import { createListedSource } from "../registry/entries/supported-payment-sources.ts";
-import type { SourceRow } from "../sources/source-row.ts";
 import {
   countRegistrationsByState,
   diffRegistrations,
@@ -17,7 +15,8 @@ import {
   registrationDiffQuery,
   registrationListQuery,
 } from "./list-schemas.ts";
-import { agentRegistrationRecord } from "./record-schemas.ts";
+import { prepareAgentProfile } from "./prepare-agent-profile.ts";
+import { agentRegistrationRecord, requestedAgent } from "./record-schemas.ts";
 import { toAgentResponse } from "./registration-response.ts";
 import {
   removeRegistration,
@@ -26,9 +25,9 @@ import {
   requestRegistration,
 } from "./request-registration.ts";
 import {
+  AGENT_REGISTRATION_ERRORS,
   DEREGISTRATION_ERRORS,
   deregistrationBody,
-  REGISTRATION_ERRORS,
   REGISTRATION_GUARDS,
   type RegistrationBody,
   registrationBody,
@@ -121,13 +120,10 @@ export function createRegistrationRoutes() {
       description: "The service then mints the token on the chain. `GET` shows the progress.",
       body: registrationBody,
       idempotent: true,
-      data: agentRegistrationRecord,
-      errors: REGISTRATION_ERRORS,
+      data: requestedAgent,
+      errors: AGENT_REGISTRATION_ERRORS,
     },
-    async (c, { body }) => {
-      const createProfile = (source: SourceRow) => toProfile(body, source);
-      return requestRegistration(c, KIND, body, createProfile, toPendingResponse, Date.now());
-    },
+    (c, { body }) => registerAgent(c, body),
   );
 
   serve(
@@ -142,16 +138,13 @@ export function createRegistrationRoutes() {
       tag: TAG,
       summary: "Updates an agent of Web3ChainV2",
       description:
-        "One transaction then burns the token and mints its next version, which has another `agentIdentifier`. All fields are replaced. `GET` shows the progress.",
+        "One transaction then burns the token and mints its next version, which has another `agentIdentifier`. All fields are replaced but omitted prices and credentials. `GET` shows the progress.",
       body: updateBody,
       idempotent: true,
-      data: agentRegistrationRecord,
+      data: requestedAgent,
       errors: UPDATE_ERRORS,
     },
-    async (c, { body }) => {
-      const createProfile = (source: SourceRow) => toProfile(body, source);
-      return requestUpdate(c, body, createProfile, toPendingResponse, Date.now());
-    },
+    (c, { body }) => updateAgent(c, body),
   );
 
   serve(
@@ -204,29 +197,35 @@ async function removeOrDeregister(c: AppContext, body: z.output<typeof registrat
   return requestDeregistration(c, KIND, requested, toPendingResponse, Date.now());
 }
 
+/** Registers an agent. @throws ApiError 400, 402, 403, 404, 422, 502, 504; ProviderError */
+export function registerAgent(c: AppContext, body: RegistrationBody) {
+  const now = Date.now();
+  return requestRegistration(
+    c,
+    KIND,
+    body,
+    (source, row) => prepareAgentProfile(c, body, source, row, null, now),
+    toRequestedResponse,
+    now,
+  );
+}
+
+/** Updates an agent. @throws ApiError 400, 402, 403, 404, 409, 422, 502, 504; ProviderError */
+export function updateAgent(c: AppContext, body: z.output<typeof updateBody>) {
+  const now = Date.now();
+  return requestUpdate(
+    c,
+    body,
+    (source, row) => prepareAgentProfile(c, body, source, row, row.profile as AgentProfile, now),
+    toRequestedResponse,
+    now,
+  );
+}
+
+const toRequestedResponse = (row: RegistrationRow, warnings: string[]) => ({
+  ...toPendingResponse(row),
+  Warnings: warnings,
+});
+
 /** Nothing is in a block yet, so there are no confirmations. */
 const toPendingResponse = (row: RegistrationRow) => toAgentResponse(row, null);
-
-function toProfile(
-  body: Omit<RegistrationBody, "sellingWalletVkey">,
-  source: SourceRow,
-): AgentProfile {
-  const { type } = source;
-  const { pricingType, Pricing } = { Pricing: [], ...body.AgentPricing };
-  const pricing = { type: pricingType, amounts: pricingType === "Fixed" ? Pricing : [] };
-  return {
-    name: body.name,
-    description: body.description,
-    apiBaseUrl: body.apiBaseUrl,
-    image: body.image,
-    tags: body.Tags,
-    capability: body.Capability,
-    author: body.Author,
-    legal: body.Legal,
-    exampleOutputs: body.ExampleOutputs,
-    pricing,
-    paymentType: pricingType === "Free" ? "None" : type,
-    metadataVersion: type === "Web3ChainV1" ? 1 : 2,
-    ...(type === "Web3ChainV2" && { paymentSources: [createListedSource(source, pricing)] }),
-  };
-}

@@ -282,6 +282,7 @@ describe("GET /payment-information/, /registry/wallet and /registry/agent-identi
             Legal: { privacyPolicy: null, terms: "https://example.com/terms", other: null },
             AgentPricing: { pricingType: "Fixed", Pricing: [{ unit: "", amount: "5000000" }] },
             SupportedPaymentSources: [],
+            Verifications: [],
             metadataVersion: 1,
           },
         },

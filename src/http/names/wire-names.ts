@@ -82,7 +82,10 @@ function translateName(names: Readonly<Record<string, string>>, name: string): s
 }
 
 const INTERNAL_VALUE_NAMES = new Map<string, string>(
-  Object.entries(EXTERNAL_VALUE_NAMES).map(([own, other]) => [other, own]),
+  Object.entries({ ...EXTERNAL_VALUE_NAMES, ...EXTERNAL_WORDS }).map(([own, other]) => [
+    other,
+    own,
+  ]),
 );
 
 const NAMES_PATTERN = new RegExp(

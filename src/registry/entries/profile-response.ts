@@ -23,6 +23,7 @@ export function toProfileResponse(profile: AgentProfile) {
     Legal: { privacyPolicy: legal.privacyPolicy, terms: legal.terms, other: legal.other },
     AgentPricing: { pricingType: pricing.type, Pricing: pricing.amounts },
     SupportedPaymentSources: toSourceResponses(profile),
+    Verifications: profile.verifications ?? [],
     metadataVersion: profile.metadataVersion,
   };
 }

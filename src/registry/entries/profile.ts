@@ -12,6 +12,7 @@ import {
   unitField,
   versionField,
 } from "../metadata/fields.ts";
+import { type AgentVerification, readVerifications } from "./verification.ts";
 
 /** An amount of a price: decimal text of minor units; `unit` is `""` for the native coin. */
 export interface PriceAmount {
@@ -43,6 +44,8 @@ export interface AgentProfile {
   metadataVersion: 1 | 2;
   /** Metadata version 2: how it can be paid, in its order. Left out of version 1. */
   paymentSources?: ListedSource[];
+  /** Metadata version 2: credentials about it. Left out where there are none. */
+  verifications?: AgentVerification[];
 }
 
 /** One of the ways in which an agent can be paid; null is what cannot be read. */
@@ -62,12 +65,20 @@ export interface ListedSource {
   resource: string | null;
   /** Decimals of the first price's token, where the metadata has them. */
   decimals: number | null;
+  /** On another chain, of a dynamic price: the only token that it takes. Left out: any. */
+  dynamicAsset?: string;
+  /** On another chain: what the agent adds for its buyers. */
+  extra?: Record<string, unknown>;
+  /** On another chain, of an agent that was registered here: id of the paid resource that settles it. */
+  resourceId?: string;
 }
 
 export type ProfileResult = { ok: true; profile: AgentProfile } | { ok: false; reason: string };
 
 /** Amounts that a fixed price may have. */
 export const MAX_PRICES = 25;
+/** Ways to be paid that an agent may list. */
+export const MAX_PAYMENT_SOURCES = 25;
 /** Problems reported at most. */
 const MAX_LISTED_PROBLEMS = 5;
 
@@ -225,20 +236,29 @@ const decimalsField = z.union([
     .regex(/^\d{1,3}$/)
     .transform(Number),
 ]);
-const firstPriceSchema = z.object({
-  fixed: z
-    .tuple([z.object({ decimals: decimalsField.pipe(z.int().min(0).max(255)) })])
-    .rest(z.unknown()),
+const decimalsSchema = z.object({ decimals: decimalsField.pipe(z.int().min(0).max(255)) });
+const dynamicAssetSchema = z.object({ asset: textField });
+const pricingListsSchema = z.object({
+  fixed: z.array(z.unknown()).optional().catch(undefined),
+  dynamic: z.array(z.unknown()).optional().catch(undefined),
 });
+const extraSchema = z.object({ extra: z.record(z.string(), z.unknown()) });
 
 function toListedSource(source: z.output<typeof paymentSourceSchema>): ListedSource {
   const network = optionalTextField.safeParse(source.network);
   const settlement = partialSettlementSchema.safeParse(source.settlement);
+  const lists = pricingListsSchema.safeParse(source.pricing).data;
   const isOnLedger = source.chain === LEDGER_NAME;
   // Other chains have no unit that may be left out.
   const price = pricingField("fixed", "asset", isOnLedger ? unitField : textField).safeParse(
     source.pricing,
   );
+  const [token] = (price.data?.type === "Dynamic" ? lists?.dynamic : lists?.fixed) ?? [];
+  const dynamicAsset =
+    price.data?.type === "Dynamic" &&
+    !isOnLedger &&
+    dynamicAssetSchema.safeParse(token).data?.asset;
+  const extra = !isOnLedger && extraSchema.safeParse(source.settlement).data?.extra;
   return {
     isOnLedger,
     chain: source.chain,
@@ -249,24 +269,30 @@ function toListedSource(source: z.output<typeof paymentSourceSchema>): ListedSou
     scheme: settlement.data?.scheme ?? null,
     payTo: settlement.data?.payTo ?? null,
     resource: settlement.data?.resource ?? null,
-    decimals: firstPriceSchema.safeParse(source.pricing).data?.fixed[0].decimals ?? null,
+    decimals: decimalsSchema.safeParse(token).data?.decimals ?? null,
+    ...(dynamicAsset && { dynamicAsset }),
+    ...(extra && { extra }),
   };
 }
 
 /** The price is that of the first payment source on our ledger; without one the agent is free. */
 const metadataV2Schema = recordField({
   ...BASE_FIELDS,
-  supported_payment_sources: listField(paymentSourceSchema, 1, MAX_PRICES),
+  supported_payment_sources: listField(paymentSourceSchema, 1, MAX_PAYMENT_SOURCES),
+  verifications: z.unknown().optional().transform(readVerifications),
 }).transform((value, problems): AgentProfile => {
   const position = value.supported_payment_sources.findIndex(
     ({ chain, settlement }) =>
       chain === LEDGER_NAME && settlementSchema.safeParse(settlement).success,
   );
   const source = value.supported_payment_sources[position];
-  const paymentSources = value.supported_payment_sources.map(toListedSource);
-  if (!source) return { ...toProfile(value, { type: "Free", amounts: [] }, 2), paymentSources };
+  const listed = {
+    paymentSources: value.supported_payment_sources.map(toListedSource),
+    ...(value.verifications.length > 0 && { verifications: value.verifications }),
+  };
+  if (!source) return { ...toProfile(value, { type: "Free", amounts: [] }, 2), ...listed };
   const price = pricingField("fixed", "asset").safeParse(source.pricing);
-  if (price.success) return { ...toProfile(value, price.data, 2), paymentSources };
+  if (price.success) return { ...toProfile(value, price.data, 2), ...listed };
   for (const { path, message } of price.error.issues)
     problems.addIssue({
       code: "custom",

@@ -7,7 +7,7 @@ import type { AgentProfile } from "./profile.ts";
 import { supportedPaymentSources, toSourceResponses } from "./supported-payment-sources.ts";
 
 /** Raised when `renderEntry` changes: rows of another version are rendered when they are read. */
-export const DOC_VERSION = toDocumentVersion(3);
+export const DOC_VERSION = toDocumentVersion(4);
 
 /** What an entry shows when its metadata cannot be read. */
 const UNREADABLE_PROFILE: Omit<AgentProfile, "name"> = {
@@ -60,6 +60,7 @@ export function renderEntry(entry: EntryRecord): string {
     AgentPricing: { pricingType: pricing.type, FixedPricing: { Amounts: pricing.amounts } },
     ExampleOutput: profile.exampleOutputs,
     SupportedPaymentSources: toWireNames(supportedPaymentSources, toSourceResponses(profile)),
+    Verifications: profile.verifications ?? [],
   });
 }
 

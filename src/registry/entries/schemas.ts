@@ -24,6 +24,7 @@ import {
 import { ENTRY_STATUSES } from "./entry.ts";
 import { PAYMENT_TYPES } from "./profile.ts";
 import { optionalText, pricingType, supportedPaymentSources } from "./supported-payment-sources.ts";
+import { verifications } from "./verification.ts";
 
 const EXAMPLE_SOURCE_ID = "01m80ydyh764k620mzqgxwshp9";
 const EXAMPLE_URL = "https://agents.example.com/translator";
@@ -207,6 +208,7 @@ const entryFields = {
   AgentPricing: described(pricing, "Pricing of the agent."),
   ExampleOutput: described(z.array(exampleOutput), "Examples of the agent's results."),
   SupportedPaymentSources: supportedPaymentSources,
+  Verifications: verifications,
 };
 
 export const registryEntryRecord = named(
@@ -280,6 +282,7 @@ export const metadataFields = {
     "Pricing of the agent.",
   ),
   SupportedPaymentSources: supportedPaymentSources,
+  Verifications: verifications,
   metadataVersion,
 };
 

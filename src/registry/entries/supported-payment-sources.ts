@@ -7,6 +7,7 @@ import { LEDGER_NAME } from "../metadata/fields.ts";
 import type { AgentProfile, ListedSource } from "./profile.ts";
 
 const EXAMPLE_PAYEE = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
+const EXAMPLE_TOKEN = "0x5fbdb2315678afecb367f032d93f642f64180aa3";
 const EXAMPLE_RESOURCE = "https://agents.example.com/translator/run";
 
 /** A text of an agent's metadata that it may leave out. */
@@ -27,6 +28,11 @@ export const supportedPaymentSources = described(
       "SupportedPaymentSource",
       "A way to pay an agent, as its token lists it.",
       z.object({
+        id: described(
+          z.string().optional(),
+          "Id of the paid resource for `POST /x402/settle`. Omitted: none, or the agent was registered elsewhere.",
+          "01m80ydyvfm72p96eyrddq8dsz",
+        ),
         chain: textField(
           "Name of the chain, as the agent lists it; the ledger has the name of this API.",
           "EVM",
@@ -58,11 +64,31 @@ export const supportedPaymentSources = described(
                 .optional(),
               "Amounts of a fixed price. Omitted: the price is not fixed.",
             ),
+            dynamic: described(
+              z
+                .array(
+                  z.object({
+                    asset: textField("Address of the token.", EXAMPLE_TOKEN),
+                    decimals: described(
+                      z.int().min(0).max(255).optional(),
+                      "Decimals of the token. Omitted: not listed.",
+                      6,
+                    ),
+                  }),
+                )
+                .optional(),
+              "The only token of a dynamic price. Omitted: any, or the price is not dynamic.",
+            ),
           }),
           "The price.",
         ),
         payTo: optionalText("Address of the payee on another chain", EXAMPLE_PAYEE),
         resource: optionalText("URL of the resource that x402 pays for", EXAMPLE_RESOURCE),
+        extra: described(
+          z.record(z.string(), z.unknown()).optional(),
+          "What the agent adds for buyers over x402. Omitted: nothing.",
+          { name: "Test Dollar", version: "1" },
+        ),
       }),
     ),
   ),
@@ -93,14 +119,17 @@ export function createListedSource(
 export function toSourceResponses({ paymentSources = [] }: AgentProfile) {
   return paymentSources.flatMap((source, sourceIndex) => {
     const { network, pricing, scheme, payTo, resource, type } = source;
+    const { dynamicAsset, extra, resourceId } = source;
     const address = source.contractAddress ?? payTo;
     if (network === null || address === null || pricing === null) return [];
+    const decimals = source.decimals !== null && { decimals: source.decimals };
     const fixed = pricing.amounts.map(({ unit, amount }, i) => ({
       asset: unit,
       amount,
-      ...(i === 0 && source.decimals !== null && { decimals: source.decimals }),
+      ...(i === 0 && decimals),
     }));
     return {
+      ...(resourceId !== undefined && { id: resourceId }),
       // A word that is no value of an enumeration, so nothing renames it later.
       chain: toWireValueName(source.isOnLedger ? "Chain" : source.chain),
       network,
@@ -108,9 +137,14 @@ export function toSourceResponses({ paymentSources = [] }: AgentProfile) {
       paymentSourceType: type,
       address,
       scheme,
-      pricing: { pricingType: pricing.type, ...(pricing.type === "Fixed" && { fixed }) },
+      pricing: {
+        pricingType: pricing.type,
+        ...(pricing.type === "Fixed" && { fixed }),
+        ...(dynamicAsset !== undefined && { dynamic: [{ asset: dynamicAsset, ...decimals }] }),
+      },
       payTo,
       resource,
+      ...(extra !== undefined && { extra }),
     };
   });
 }

@@ -67,7 +67,8 @@ export const x402Wallet = sqliteTable(
 /** A resource paid for over x402, at one price in one token. */
 export const x402PaymentSource = sqliteTable("x402_payment_source", {
   id: text("id").primaryKey(),
-  url: text("url").notNull(),
+  /** Null: payments for any URL settle. */
+  url: text("url"),
   description: text("description"),
   caip2Id: text("caip2_id").notNull(),
   asset: text("asset").notNull(),

@@ -75,15 +75,21 @@ export async function createPaymentSource(c: AppContext, body: NewPaymentSource,
 }
 
 const DOMAIN_MISMATCH_WARNING =
-  "asset: its DOMAIN_SEPARATOR() is not that of extra.name, extra.version, the chain and the address, " +
+  "its DOMAIN_SEPARATOR() is not that of extra.name, extra.version, the chain and the address, " +
   "so EIP-3009 payments will fail. Correct extra, or offer Permit2.";
 
-/** The token's details, in which `terms` come before what the token says of itself. */
-async function resolveTokenDetails(
+/**
+ * The token's details, in which `terms` come before what the token says of itself.
+ *
+ * @param field - where the request names the token
+ * @throws ApiError 400, 502, 504
+ */
+export async function resolveTokenDetails(
   c: AppContext,
   network: NetworkRow,
   asset: string,
   terms: NewPaymentSource["extra"],
+  field = "asset",
 ) {
   const { computeDomainSeparator: computeSeparator, readTokenDetails } = await import(
     "../evm/read-token-details.ts"
@@ -91,7 +97,7 @@ async function resolveTokenDetails(
   try {
     const token = await readTokenDetails(await openRpc(c.env, network, c.var.deadline), asset);
     if (token === null)
-      throw new ApiError(400, "asset: is not the address of a token on this network");
+      throw new ApiError(400, `${field}: is not the address of a token on this network`);
     const { decimals, domainSeparator } = token;
     const name = terms?.name ?? token.name;
     const version = terms?.version ?? token.version;
@@ -100,7 +106,8 @@ async function resolveTokenDetails(
       name !== null &&
       version !== null &&
       computeSeparator(parseChainId(network.caip2Id), asset, { name, version }) !== domainSeparator;
-    return { name, version, decimals, warnings: isOtherDomain ? [DOMAIN_MISMATCH_WARNING] : [] };
+    const warnings = isOtherDomain ? [`${field}: ${DOMAIN_MISMATCH_WARNING}`] : [];
+    return { name, version, decimals, warnings };
   } catch (error) {
     throw toRpcApiError(error);
   }

@@ -97,7 +97,10 @@ const sourceRecord = named(
   z.object({
     id: idField("the resource", EXAMPLE_SOURCE_ID),
     supportedPaymentSourceId: textField("The same as `id`.", EXAMPLE_SOURCE_ID),
-    url: textField(urlText, EXAMPLE_RESOURCE_URL),
+    url: nullableText(
+      "URL of the resource. Null: an agent lists the resource without a URL, and any URL settles.",
+      EXAMPLE_RESOURCE_URL,
+    ),
     description: nullableText("Description of the resource. Null: none.", "Tomorrow's weather"),
     registryRequestId: nullableText(noteText, "agent-7"),
     requirements: described(paymentRequirements, "What a buyer must accept."),

@@ -62,7 +62,7 @@ function requireSourceRequirements(source: PaymentSourceRow, payload: PaymentPay
     throw new ApiError(400, `paymentPayload.${field}: must be ${expected}`);
   };
   if (x402Version !== 2) refuse("x402Version", 2);
-  if (resource?.url !== source.url) refuse("resource.url", source.url);
+  if (source.url !== null && resource?.url !== source.url) refuse("resource.url", source.url);
   if (accepted.scheme !== "exact") refuse("accepted.scheme", "exact");
   if (accepted.network !== source.caip2Id) refuse("accepted.network", source.caip2Id);
   if (accepted.asset.toLowerCase() !== source.asset) refuse("accepted.asset", source.asset);

@@ -81,6 +81,7 @@ describe("a minted token", () => {
           { name: "sample", mimeType: "text/plain", url: "https://example.com/sample" },
         ],
         SupportedPaymentSources: [],
+        Verifications: [],
       },
     ]);
   });

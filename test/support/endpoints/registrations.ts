@@ -42,6 +42,31 @@ const price = { amount: "1", unit: "" };
 const fixed = (Pricing: unknown) => ({ pricingType: "Fixed", Pricing });
 const example = { name: "n", mimeType: "text/plain", url: "https://example.com" };
 
+const ledgerPrice = { asset: "", amount: "1" };
+const evmPrice = { asset: `0x${"ab".repeat(20)}`, amount: "1", decimals: 6 };
+const fixedSource = (one: object) => ({ pricingType: "Fixed", fixed: [one] });
+const onLedger = (overrides: object = {}) => ({
+  ...{ chain: "Chain", network: "Preprod", pricing: fixedSource(ledgerPrice) },
+  ...overrides,
+});
+const onEvm = (overrides: object = {}) => ({
+  ...{ chain: "EVM", network: "eip155:1", payTo: `0x${"cd".repeat(20)}` },
+  ...{ pricing: fixedSource(evmPrice) },
+  ...overrides,
+});
+
+const OOBI = "https://witness.example.com/oobi";
+/** A credential about an agent. */
+export const CREDENTIAL = {
+  method: "KERI-ACDC",
+  schemaVersion: "1",
+  issuer: { aid: "issuer", oobi: OOBI },
+  schema: { said: "schema", oobi: OOBI },
+  credential: { said: "credential", oobi: OOBI, registry: "registry" },
+  holder: { aid: "holder", oobi: OOBI },
+  baseUrl: "https://witness.example.com",
+};
+
 const describingValid = {
   name: "An agent",
   description: "It answers",
@@ -86,7 +111,6 @@ const describing: Field[] = [
   { name: "Legal", refused: ["a", { terms: "" }, { other: 5 }, null] },
   {
     name: "AgentPricing",
-    required: true,
     refused: [
       "Fixed",
       {},
@@ -99,6 +123,48 @@ const describing: Field[] = [
       fixed([{ amount: "1" }]),
       fixed([{ ...price, unit: long(120) }]),
       fixed([{ ...price, unit: "ADA" }]),
+    ],
+  },
+  {
+    name: "SupportedPaymentSources",
+    refused: [
+      "a",
+      [],
+      Array(26).fill(onLedger()),
+      [onLedger({ chain: "Other" })],
+      [onLedger({ network: "Testnet" })],
+      [onLedger({ paymentSourceType: "Web3ChainV3" })],
+      [onLedger({ address: "" })],
+      [onLedger({ pricing: undefined })],
+      [onLedger({ pricing: { pricingType: "Fixed", fixed: [] } })],
+      [onLedger({ pricing: { pricingType: "Fixed", fixed: Array(6).fill(ledgerPrice) } })],
+      [onLedger({ pricing: fixedSource({ ...ledgerPrice, amount: "9223372036854775808" }) })],
+      [onLedger({ pricing: fixedSource({ ...ledgerPrice, asset: "ADA" }) })],
+      [onEvm({ network: "Preprod" })],
+      [onEvm({ scheme: "exact" })],
+      [onEvm({ payTo: `0x${"00".repeat(20)}` })],
+      [onEvm({ resource: "ftp://a.example" })],
+      [onEvm({ resource: `https://a.example/${long(500)}` })],
+      [onEvm({ extra: { a: true } })],
+      [onEvm({ extra: { a: 0.5 } })],
+      [onEvm({ extra: { a: "x".repeat(65) } })],
+      [onEvm({ pricing: { pricingType: "Fixed", fixed: [evmPrice, evmPrice] } })],
+      [onEvm({ pricing: fixedSource({ ...evmPrice, decimals: 256 }) })],
+      [onEvm({ pricing: fixedSource({ ...evmPrice, asset: `0x${"ee".repeat(20)}` }) })],
+      [onEvm({ pricing: { pricingType: "Dynamic", dynamic: [] } })],
+    ],
+  },
+  {
+    name: "Verifications",
+    refused: [
+      "a",
+      [{}],
+      Array(11).fill(CREDENTIAL),
+      [{ ...CREDENTIAL, method: "" }],
+      [{ ...CREDENTIAL, method: long(40) }],
+      [{ ...CREDENTIAL, issuer: { aid: "a" } }],
+      [{ ...CREDENTIAL, issuer: { aid: long(128), oobi: OOBI } }],
+      [{ ...CREDENTIAL, baseUrl: "ftp://a.example" }],
     ],
   },
 ];
