@@ -28,6 +28,12 @@ const amount = described(
   "Minor units of `asset`.",
   "5000000",
 );
+/** A type of pricing that has no amounts. */
+export const otherPricingType = named(
+  "OtherPricingType",
+  "A type of pricing without a fixed price.",
+  z.enum(["Free", "Dynamic"]),
+);
 const fixedType = described(z.literal("Fixed"), "Type of the pricing.", "Fixed");
 
 const ledgerPricing = z.discriminatedUnion("pricingType", [
@@ -42,7 +48,7 @@ const ledgerPricing = z.discriminatedUnion("pricingType", [
     ),
   }),
   z.object({
-    pricingType: described(z.enum(["Free", "Dynamic"]), "Type of the pricing.", "Free"),
+    pricingType: described(otherPricingType, "Type of the pricing.", "Free"),
   }),
 ]);
 

@@ -11,7 +11,7 @@ import {
 } from "../http/openapi/fields.ts";
 import { textParameter } from "../http/openapi/parameters.ts";
 import { agentVerification, MAX_VERIFICATIONS } from "../registry/entries/verification.ts";
-import { requestedSources } from "./payment-source-schemas.ts";
+import { otherPricingType, requestedSources } from "./payment-source-schemas.ts";
 import { EXAMPLE_ID } from "./record-schemas.ts";
 
 const EXAMPLE_AGENT_URL = "https://agents.example.com/translator";
@@ -84,12 +84,6 @@ const tag = described(
   boundedText(63, MAX_TEXT_BYTES),
   "A tag of the agent; at most 64 bytes in UTF-8.",
   "translation",
-);
-
-const otherPricingType = named(
-  "OtherPricingType",
-  "A type of pricing without a fixed price.",
-  z.enum(["Free", "Dynamic"]),
 );
 
 const price = z.object({

@@ -1,35 +1,13 @@
-import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Env } from "../../src/env.ts";
 import { emptyTables } from "../support/app.ts";
-import { shortTimer } from "../support/crash-at.ts";
-import { wrapD1 } from "../support/d1.ts";
 import { sweep } from "../support/effort.ts";
 import { RegistrationFixture } from "../support/registry/registration-fixture.ts";
+import { stopAt } from "../support/stop-at.ts";
 
 beforeEach(emptyTables);
 afterEach(() => {
   vi.unstubAllGlobals();
 });
-
-/** Where the process dies: at the k-th awaited step, before or after the step took effect. */
-function crashAt(k: number, when: "before" | "after") {
-  let steps = 0;
-  const die = (): never => {
-    vi.stubGlobal("setTimeout", shortTimer);
-    throw new Error("the process was stopped");
-  };
-  const step = async <T>(run: () => Promise<T>): Promise<T> => {
-    const n = ++steps;
-    if (n > k || (n === k && when === "before")) return die();
-    const result = await run();
-    return n === k ? die() : result;
-  };
-  const realFetch = globalThis.fetch;
-  vi.stubGlobal("fetch", (...args: Parameters<typeof realFetch>) => step(() => realFetch(...args)));
-  const overrides: Partial<Env> = { DB: wrapD1(env.DB, (_, run) => step(run)) };
-  return { overrides, count: () => steps };
-}
 
 describe("a wallet's object stopped at any awaited step and started again", () => {
   it.each([
@@ -52,7 +30,7 @@ describe("a wallet's object stopped at any awaited step and started again", () =
       return id;
     };
     await begin();
-    const counting = crashAt(Number.POSITIVE_INFINITY, when);
+    const counting = stopAt(Number.POSITIVE_INFINITY, when);
     await fixture.work(undefined, counting.overrides);
     await fixture.work(undefined, counting.overrides);
     vi.unstubAllGlobals();
@@ -62,7 +40,7 @@ describe("a wallet's object stopped at any awaited step and started again", () =
     for (const k of sweep(48, counting.count())) {
       const id = await begin();
       begun++;
-      const dying = crashAt(k, when);
+      const dying = stopAt(k, when);
       await fixture.work(undefined, dying.overrides);
       await fixture.work(undefined, dying.overrides);
       vi.unstubAllGlobals();

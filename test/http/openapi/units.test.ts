@@ -12,6 +12,8 @@ function schemaOf(reference: string): JsonSchema {
 /** The patterns of all units that a schema reads, by their path in it. */
 function unitsIn(schema: JsonSchema, path: string): [string, unknown][] {
   if (typeof schema.$ref === "string") return unitsIn(schemaOf(schema.$ref), path);
+  // The names in what an agent adds for buyers over x402 are its own.
+  if (path.endsWith(".extra")) return [];
   const { properties = {}, items, propertyNames, additionalProperties, anyOf, oneOf } = schema;
   const parts = [items, additionalProperties, ...[anyOf, oneOf].flat()].filter(isSchema);
   const named = Object.entries(properties as Record<string, JsonSchema>);

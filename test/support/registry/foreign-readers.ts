@@ -62,30 +62,58 @@ const asset = z
   .union([z.string().max(60), z.array(z.string().max(60)).min(1)])
   .transform((text) => [text].flat().join(""));
 
+const decimals = z.string().regex(/^\d{1,3}$/);
+const paidByEscrow = z.strictObject({
+  chain: z.literal("Cardano"),
+  network: z.enum(["Preprod", "Mainnet"]),
+  settlement: z.strictObject({ paymentSourceType: z.literal("Web3CardanoV2"), address: filled }),
+  pricing: z.union([
+    z.strictObject({
+      pricingType: z.literal("Fixed"),
+      fixed: z.array(z.strictObject({ asset, amount })).min(1).max(25),
+    }),
+    free,
+    dynamic,
+  ]),
+});
+const paidOverX402 = z.strictObject({
+  chain: z.literal("EVM"),
+  network: z.string().regex(/^eip155:\d+$/),
+  settlement: z.strictObject({
+    scheme: z.literal("Exact"),
+    payTo: filled,
+    resource: filled.optional(),
+    extra: z.record(z.string(), z.unknown()).optional(),
+  }),
+  pricing: z.union([
+    z.strictObject({
+      pricingType: z.literal("Fixed"),
+      fixed: z.array(z.strictObject({ asset, amount, decimals })).length(1),
+    }),
+    free,
+    dynamic.extend({ dynamic: z.array(z.strictObject({ asset, decimals })).length(1).optional() }),
+  ]),
+});
+const withAid = z.strictObject({ aid: filled, oobi: filled });
+const withSaid = z.strictObject({ said: filled, oobi: filled });
+const credential = z.strictObject({
+  method: filled,
+  schemaVersion: filled.optional(),
+  issuer: withAid,
+  schema: withSaid,
+  credential: withSaid.extend({ registry: filled.optional() }),
+  holder: withAid,
+  baseUrl: filled.optional(),
+});
+
 /** The metadata of an agent, version 2. */
 const agentOfVersion2 = z.strictObject({
   ...agent,
   supported_payment_sources: z
-    .array(
-      z.strictObject({
-        chain: z.literal("Cardano"),
-        network: z.enum(["Preprod", "Mainnet"]),
-        settlement: z.strictObject({
-          paymentSourceType: z.literal("Web3CardanoV2"),
-          address: filled,
-        }),
-        pricing: z.union([
-          z.strictObject({
-            pricingType: z.literal("Fixed"),
-            fixed: z.array(z.strictObject({ asset, amount })).min(1).max(25),
-          }),
-          free,
-          dynamic,
-        ]),
-      }),
-    )
+    .array(z.union([paidByEscrow, paidOverX402]))
     .min(1)
     .max(25),
+  verifications: z.array(credential).min(1).max(10).optional(),
   metadata_version: z.literal("2"),
 });
 
