@@ -1,4 +1,5 @@
 import { openDb } from "../db/client.ts";
+import { countOpenQuotes } from "../escrow/queries/count-open-quotes.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { runIdempotently } from "../http/idempotency.ts";
@@ -74,7 +75,8 @@ export async function requestUpdate<ApiRecord>(
     const request = { ...row, ...change, stateChangedAt: now, updatedAt: now };
     const updated = { ...request, task: toRegistrationTask(request, "Update", now) };
     requireMetadataSize(updated, "Update");
-    const record = show(updated, warnings);
+    const quotes = await countOpenQuotes(database, source.id, agentIdentifier, now);
+    const record = show(updated, [...warnings, ...describeOpenQuotes(quotes)]);
     await commitChange(c, database, row, "agent.update", now, [
       ...(await remember(record)),
       ...updateRegistration(database, row, change, now),
@@ -85,4 +87,11 @@ export async function requestUpdate<ApiRecord>(
     await wakeWallet(c.env, network, wallet.vkey, c.var.requestId);
     return record;
   });
+}
+
+function describeOpenQuotes(quotes: number): string[] {
+  if (quotes === 0) return [];
+  return [
+    `agentIdentifier: ${quotes} unpaid quotes name it, and nobody can buy them once the update is confirmed. Quote again then.`,
+  ];
 }

@@ -302,6 +302,22 @@ describe("POST /registry/update", () => {
     expect(listed.PaymentSources.map(({ id }) => id).sort()).toEqual([former.id, first.id].sort());
   });
 
+  it("says how many unpaid quotes nobody can buy after it", async () => {
+    const quotes = await QuoteFixture.open(V2, { published: true });
+    const { fixture } = quotes;
+    const { data } = await fixture.register();
+    await fixture.settle();
+    quotes.agentIdentifier = (await fixture.shown(data.id)).agentIdentifier ?? "";
+    for (const nonce of ["01", "02"])
+      expect(await quotes.quote({ identifierFromPurchaser: nonce.repeat(10) })).toMatchObject({
+        status: 200,
+      });
+    const answer = await fixture.update(quotes.agentIdentifier);
+    expect(answer.data.Warnings).toEqual([
+      expect.stringMatching(/^agentIdentifier: 2 unpaid quotes /),
+    ]);
+  });
+
   it("answers 400 when the service no longer settles on a chain that the agent keeps", async () => {
     const { fixture, shown } = await registered(selling([onLedger(), onEvm()]));
     await api("/x402/networks", { caip2Id: x402.caip2, isEnabled: false });
