@@ -21,8 +21,8 @@ import {
 import { readSpending } from "./spending-limits.ts";
 import { deleteKey, updateKey } from "./update-key.ts";
 
-const UNKNOWN_KEY_MESSAGE = "There is no such API key.";
-const UNCHANGEABLE_KEY_MESSAGE =
+export const UNKNOWN_KEY_MESSAGE = "There is no such API key.";
+export const UNCHANGEABLE_KEY_MESSAGE =
   "The key is the last active Admin key, or the key of the secret ADMIN_KEY.";
 
 /** `/api-key` of the interface, and `/api-key-status`. */
@@ -122,31 +122,37 @@ export function createApiKeyRoutes() {
 }
 
 /** Credits are always read from the primary. */
-function openPrimaryDb(c: AppContext): Database {
+export function openPrimaryDb(c: AppContext): Database {
   return openDb(c.env, undefined, { deadline: c.var.deadline });
 }
 
 type RemainingCredits = ApiKeyStatus["RemainingUsageCredits"];
 
 /**
- * The key of the request, with what marketplaces read of it. Read from the primary, as credits are.
+ * Reads the key of the request, from the primary, as credits are.
  *
  * @throws ApiError 401 when this isolate had cached a key that was deleted since
  */
-async function readKeyStatus(c: AppContext): Promise<ApiKeyStatus> {
+export async function readOwnKey(c: AppContext): Promise<ApiKeyRecord> {
   const { id } = c.var.caller;
   const envAdmin = id === ENV_ADMIN_ID ? findEnvAdmin(c.env) : null;
-  if (envAdmin) return toKeyStatus(envAdmin, []);
-  const database = openDb(c.env, undefined, { deadline: c.var.deadline });
-  const row = await readKeyRow(database, id);
+  if (envAdmin) return envAdmin;
+  const row = await readKeyRow(openPrimaryDb(c), id);
   if (!row) throw new ApiError("unknown_key", "token: the API key is unknown or revoked");
-  const record = toApiKeyRecord(row);
-  const isLimited = record.permission !== "Admin" && record.spendingLimits !== null;
-  return toKeyStatus(
-    record,
-    isLimited ? computeRemainingCredits(record, await readSpending(database, id)) : [],
-  );
+  return toApiKeyRecord(row);
 }
+
+/** The key of the request, with what marketplaces read of it. */
+async function readKeyStatus(c: AppContext): Promise<ApiKeyStatus> {
+  const record = await readOwnKey(c);
+  if (!isSpendingLimited(record)) return toKeyStatus(record, []);
+  const spent = await readSpending(openPrimaryDb(c), record.id);
+  return toKeyStatus(record, computeRemainingCredits(record, spent));
+}
+
+/** Whether `spendingLimits` bind a key. */
+export const isSpendingLimited = ({ permission, spendingLimits }: ApiKeyRecord) =>
+  permission !== "Admin" && spendingLimits !== null;
 
 /** An Admin has no wallet limit, whatever was set before the promotion. */
 function toKeyStatus(record: ApiKeyRecord, RemainingUsageCredits: RemainingCredits): ApiKeyStatus {

@@ -1,14 +1,19 @@
 import * as z from "zod";
-import { findEnvAdmin, listKeys, readKeyRow, toApiKeyRecord } from "../api-keys/api-key-record.ts";
+import { listKeys } from "../api-keys/api-key-record.ts";
 import { createKey } from "../api-keys/create-key.ts";
-import { ENV_ADMIN_ID, findKeyId } from "../api-keys/find-key.ts";
+import { findKeyId } from "../api-keys/find-key.ts";
+import {
+  isSpendingLimited,
+  openPrimaryDb,
+  readOwnKey,
+  UNCHANGEABLE_KEY_MESSAGE,
+  UNKNOWN_KEY_MESSAGE,
+} from "../api-keys/routes.ts";
 import { type ApiKeyRecord, apiKeyRecord } from "../api-keys/schemas.ts";
 import { readSpendingByKey } from "../api-keys/spending-limits.ts";
 import { changeKey, deleteKey, updateKey } from "../api-keys/update-key.ts";
-import { type Database, openDb } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { type Router, serve } from "../http/endpoint.ts";
-import { ApiError } from "../http/errors.ts";
 import { described } from "../http/openapi/fields.ts";
 import { pageParametersWithTake } from "../http/openapi/parameters.ts";
 import { createKeyBody, deleteKeyBody, updateKeyBody } from "./key-bodies.ts";
@@ -16,9 +21,6 @@ import { createdExternalKey, externalKey, toExternalKey, toRegistryKey } from ".
 import { toKeyChanges, toNewKey } from "./to-key-changes.ts";
 
 const RULES = { access: "Admin", scope: "admin", tag: "API keys" } as const;
-const UNKNOWN_KEY_MESSAGE = "There is no such API key.";
-const UNCHANGEABLE_KEY_MESSAGE =
-  "The key is the last active Admin key, or the key of the secret ADMIN_KEY.";
 
 /** Keys as clients of the payment service and of the registry service know them, beside our form. */
 export function registerKeyRoutes(router: Router): void {
@@ -140,26 +142,8 @@ export function registerKeyRoutes(router: Router): void {
   );
 }
 
-/** Credits are always read from the primary. */
-function openPrimaryDb(c: AppContext): Database {
-  return openDb(c.env, undefined, { deadline: c.var.deadline });
-}
-
-const isSpendingLimited = ({ permission, spendingLimits }: ApiKeyRecord) =>
-  permission !== "Admin" && spendingLimits !== null;
-
 async function render(c: AppContext, key: ApiKeyRecord, toAnswer: typeof toExternalKey) {
   if (!isSpendingLimited(key)) return toAnswer(key, []);
   const spending = await readSpendingByKey(openPrimaryDb(c), [key.id]);
   return toAnswer(key, spending.get(key.id) ?? []);
-}
-
-/** @throws ApiError 401 when this isolate had cached a key that was deleted since */
-async function readOwnKey(c: AppContext): Promise<ApiKeyRecord> {
-  const { id } = c.var.caller;
-  const envAdmin = id === ENV_ADMIN_ID ? findEnvAdmin(c.env) : null;
-  if (envAdmin) return envAdmin;
-  const row = await readKeyRow(openPrimaryDb(c), id);
-  if (!row) throw new ApiError("unknown_key", "token: the API key is unknown or revoked");
-  return toApiKeyRecord(row);
 }
