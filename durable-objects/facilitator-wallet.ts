@@ -103,6 +103,10 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
     }
   }
 
+  async hasOpenJobs(): Promise<boolean> {
+    return this.#store.hasOpenJobs("undecided") || this.#store.hasOpenJobs("decided");
+  }
+
   /** Resumes unfinished work. */
   async wake(): Promise<void> {
     await this.ctx.storage.setAlarm(Date.now());

@@ -916,7 +916,7 @@ CREATE TABLE `x402_payment_source` (
 	`description` text,
 	`caip2_id` text NOT NULL,
 	`asset` text NOT NULL,
-	`amount` text NOT NULL,
+	`amount` text,
 	`pay_to` text NOT NULL,
 	`max_timeout_seconds` integer NOT NULL,
 	`asset_name` text,

@@ -268,10 +268,10 @@ export const x402Page: PageDefinition = {
       columns: [
         { heading: "URL", path: "url" },
         { heading: "Description", path: "description" },
-        { heading: "Network", path: "requirements.network" },
-        { heading: "Amount", path: "requirements.amount" },
-        { heading: "Asset", path: "requirements.asset", as: "code" },
-        { heading: "Paid to", path: "requirements.payTo", as: "code" },
+        { heading: "Network", path: "terms.caip2Network" },
+        { heading: "Amount", path: "terms.amount" },
+        { heading: "Asset", path: "terms.asset", as: "code" },
+        { heading: "Paid to", path: "terms.payTo", as: "code" },
         { heading: "Made", path: "createdAt", as: "time" },
       ],
       creates: [

@@ -117,6 +117,8 @@ export interface PaymentObject {
 export interface FacilitatorWalletObject {
   submit(walletId: string, job: SettlementJob, submission: JobSubmission): Promise<JobStatus>;
   wait(jobId: string, waitMs: number): Promise<JobStatus>;
+  /** Whether the wallet has jobs that are undecided or not final. */
+  hasOpenJobs(): Promise<boolean>;
   wake(): Promise<void>;
 }
 

@@ -107,6 +107,16 @@ export const paymentRequirements = named(
   z.object(requirementFields),
 );
 
+/** Terms of a payment that the service can settle; addresses in lower case. */
+export const strictRequirements = z.object({
+  ...requirementFields,
+  network: caip2,
+  asset: described(tokenAddress, "Address of the token.", EXAMPLE_ASSET),
+  payTo: described(evmAddress, "Address of the payee.", EXAMPLE_PAY_TO),
+  amount: described(tokenAmount(), "Minor units of the token.", "10000"),
+  maxTimeoutSeconds: timeoutSeconds,
+});
+
 /**
  * A buyer's payment (x402 v2, specification §5). Unknown fields are dropped before hashing, except
  * inside `payload` and `extensions`.
@@ -329,6 +339,9 @@ export const settleResponse = named(
     ),
   }),
 );
+
+/** Answer of an operation that counts. */
+export const countRecord = z.object({ total: described(z.int(), "How many there are.", 3) });
 
 /** Chain number of a CAIP-2 id with the namespace `eip155`. */
 export function parseChainId(caip2Id: string): number {

@@ -64,16 +64,16 @@ export const x402Wallet = sqliteTable(
   ],
 );
 
-/** A resource paid for over x402, at one price in one token. */
+/** A resource paid for over x402, in one token. */
 export const x402PaymentSource = sqliteTable("x402_payment_source", {
   id: text("id").primaryKey(),
-  /** Null: payments for any URL settle. */
+  /** Null: any resource of the owner, so the URL of a payment is not compared. */
   url: text("url"),
   description: text("description"),
   caip2Id: text("caip2_id").notNull(),
   asset: text("asset").notNull(),
-  /** Decimal text, in the token's minor unit. */
-  amount: text("amount").notNull(),
+  /** Decimal text, in the token's minor unit. Null: the owner states the price of each payment. */
+  amount: text("amount"),
   payTo: text("pay_to").notNull(),
   maxTimeoutSeconds: integer("max_timeout_seconds").notNull(),
   /** EIP-712 domain of the token, for EIP-3009; null for a token that has none. */

@@ -8,12 +8,9 @@ import type { SettleOrder } from "../model/messages.ts";
 import {
   caip2,
   EXAMPLE_PAYER,
-  evmAddress,
   paymentPayload,
   paymentRequirements,
-  timeoutSeconds,
-  tokenAddress,
-  tokenAmount,
+  strictRequirements,
 } from "../model/schemas.ts";
 import { listNetworks } from "../networks/save-network.ts";
 import { listFacilitators, NoSettlementNetworkError } from "../networks/settlement-network.ts";
@@ -260,14 +257,6 @@ function toFacilitatorResponse(
     ...(errorMessage !== null && { errorMessage }),
   };
 }
-
-const strictRequirements = paymentRequirements.extend({
-  network: caip2,
-  asset: tokenAddress,
-  payTo: evmAddress,
-  amount: tokenAmount(),
-  maxTimeoutSeconds: timeoutSeconds,
-});
 
 /** Why the service cannot settle a body. Reason codes: x402 specification §9. */
 interface MalformedRequest {

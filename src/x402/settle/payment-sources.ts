@@ -1,4 +1,5 @@
 import { and, desc, eq, inArray, isNull, lt } from "drizzle-orm";
+import type * as z from "zod";
 import { openDb } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { commitWithAudit } from "../../http/audit.ts";
@@ -7,7 +8,11 @@ import type { AppContext } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently } from "../../http/idempotency.ts";
-import { type PaymentRequirements, parseChainId } from "../model/schemas.ts";
+import {
+  type PaymentRequirements,
+  parseChainId,
+  type strictRequirements,
+} from "../model/schemas.ts";
 import { x402PaymentSource } from "../model/tables.ts";
 import { toRpcApiError } from "../networks/save-network.ts";
 import { findNetwork, type NetworkRow, openRpc } from "../networks/settlement-network.ts";
@@ -15,11 +20,12 @@ import { findNetwork, type NetworkRow, openRpc } from "../networks/settlement-ne
 export type PaymentSourceRow = typeof x402PaymentSource.$inferSelect;
 
 export interface NewPaymentSource {
-  url: string;
+  url: string | null;
   description: string | null;
   caip2Network: string;
   asset?: string | undefined;
-  amount: string;
+  /** Null: the owner states the price of each payment. */
+  amount: string | null;
   payTo: string;
   maxTimeoutSeconds: number;
   extra?: { name?: string | undefined; version?: string | undefined } | undefined;
@@ -156,15 +162,46 @@ export async function requirePaymentSource(c: AppContext, id: string): Promise<P
   return row;
 }
 
-/** The requirements that a payment for the resource must meet. */
-export function toRequirements(source: PaymentSourceRow): PaymentRequirements {
+/** What `POST /x402/verify` and `POST /x402/settle` state of one payment. */
+export type StatedRequirements = z.output<typeof strictRequirements>;
+
+/**
+ * The requirements that a payment for the resource must meet. Those of a resource with a fixed price never
+ * depend on the request.
+ *
+ * @param stated - terms of the caller, who owns the resource
+ * @throws ApiError 400 when the resource has no price and the terms are missing, or are not its own
+ */
+export function toRequirements(
+  source: PaymentSourceRow,
+  stated: StatedRequirements | undefined,
+): PaymentRequirements {
+  if (source.amount !== null) return toTerms(source, source.amount, source.maxTimeoutSeconds);
+  if (!stated)
+    throw new ApiError(400, "paymentRequirements: is required, as the resource has no fixed price");
+  const requireSame = (field: "scheme" | "network" | "asset" | "payTo", expected: string) => {
+    if (stated[field] !== expected)
+      throw new ApiError(400, `paymentRequirements.${field}: must be ${expected}`);
+  };
+  requireSame("scheme", "exact");
+  requireSame("network", source.caip2Id);
+  requireSame("asset", source.asset);
+  requireSame("payTo", source.payTo);
+  return toTerms(source, stated.amount, stated.maxTimeoutSeconds);
+}
+
+function toTerms(
+  source: PaymentSourceRow,
+  amount: string,
+  maxTimeoutSeconds: number,
+): PaymentRequirements {
   return {
     scheme: "exact",
     network: source.caip2Id,
-    amount: source.amount,
+    amount,
     asset: source.asset,
     payTo: source.payTo,
-    maxTimeoutSeconds: source.maxTimeoutSeconds,
+    maxTimeoutSeconds,
     extra: {
       ...(source.assetName !== null && { name: source.assetName }),
       ...(source.assetVersion !== null && { version: source.assetVersion }),
@@ -174,13 +211,15 @@ export function toRequirements(source: PaymentSourceRow): PaymentRequirements {
 }
 
 function toPaymentSourceRecord(row: PaymentSourceRow) {
+  const { caip2Id: caip2Network, asset, payTo, amount } = row;
   return {
     id: row.id,
     supportedPaymentSourceId: row.id,
     url: row.url,
     description: row.description,
     registryRequestId: row.registryRequestId,
-    requirements: toRequirements(row),
+    requirements: amount === null ? null : toTerms(row, amount, row.maxTimeoutSeconds),
+    terms: { caip2Network, asset, payTo, amount },
     createdById: row.createdById,
     createdAt: toIsoTime(row.createdAt),
   };

@@ -11,6 +11,7 @@ import {
 } from "../../http/openapi/parameters.ts";
 import { listAttempts, listSettlements } from "../attempts/list-attempts.ts";
 import {
+  addressResponse,
   attemptDirection,
   attemptOutcome,
   attemptRecord,
@@ -30,6 +31,7 @@ import {
   paymentRequirements,
   settlementFields,
   settleResponse,
+  strictRequirements,
   timeoutSeconds,
   tokenAddress,
   tokenAmount,
@@ -49,6 +51,14 @@ const settleBody = z.object({
     EXAMPLE_SOURCE_ID,
   ),
   paymentPayload,
+  paymentRequirements: described(
+    named(
+      "X402StatedRequirements",
+      "Terms of one payment, for a resource without a fixed price.",
+      strictRequirements,
+    ).optional(),
+    "Terms of the payment. Required for a resource without a fixed price, and ignored for others.",
+  ),
 });
 
 const urlText = "URL of the resource.";
@@ -61,8 +71,9 @@ const sourceBody = z.object({
         (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
         "must be an http or https URL",
       )
-      .meta({ format: "uri", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://" }),
-    urlText,
+      .meta({ format: "uri", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://" })
+      .nullable(),
+    `${urlText} Null: any, so the URL of a payment is not compared.`,
     EXAMPLE_RESOURCE_URL,
   ),
   description: described(
@@ -76,7 +87,11 @@ const sourceBody = z.object({
     "Address of the token; default: that of the network.",
     EXAMPLE_ASSET,
   ),
-  amount: described(tokenAmount(), "Price of the resource, in minor units.", "10000"),
+  amount: described(
+    tokenAmount().nullable(),
+    "Price of the resource, in minor units. Null: `paymentRequirements` of verify and settle state the price.",
+    "10000",
+  ),
   payTo: described(evmAddress, "Address of the payee.", EXAMPLE_PAY_TO),
   maxTimeoutSeconds: timeoutSeconds.default(300),
   extra: described(
@@ -97,13 +112,22 @@ const sourceRecord = named(
   z.object({
     id: idField("the resource", EXAMPLE_SOURCE_ID),
     supportedPaymentSourceId: textField("The same as `id`.", EXAMPLE_SOURCE_ID),
-    url: nullableText(
-      "URL of the resource. Null: an agent lists the resource without a URL, and any URL settles.",
-      EXAMPLE_RESOURCE_URL,
-    ),
+    url: nullableText(`${urlText} Null: any.`, EXAMPLE_RESOURCE_URL),
     description: nullableText("Description of the resource. Null: none.", "Tomorrow's weather"),
     registryRequestId: nullableText(noteText, "agent-7"),
-    requirements: described(paymentRequirements, "What a buyer must accept."),
+    requirements: described(
+      paymentRequirements.nullable(),
+      "What a buyer must accept. Null: `paymentRequirements` of each payment.",
+    ),
+    terms: described(
+      z.object({
+        caip2Network: caip2,
+        asset: addressResponse("Address of the token.", EXAMPLE_ASSET),
+        payTo: addressResponse("Address of the payee.", EXAMPLE_PAY_TO),
+        amount: nullableText("Price, in minor units. Null: stated with each payment.", "10000"),
+      }),
+      "What is the same for all payments of the resource.",
+    ),
     createdById: idField("the API key that created it", "env-admin"),
     createdAt: timestampField("Time of creation."),
   }),
@@ -126,12 +150,14 @@ const attemptFields = {
   paymentPayloadHash: textField("SHA-256 of the payment in canonical form.", EXAMPLE_PAYLOAD_HASH),
 };
 
+const paymentIdentifier = nullableText(
+  "The payer's identifier of the payment. Null: none.",
+  "order_2026_11_22_0001",
+);
+
 const settleResult = z.object({
   ...attemptFields,
-  paymentIdentifier: nullableText(
-    "The payer's identifier of the payment. Null: none.",
-    "order_2026_11_22_0001",
-  ),
+  paymentIdentifier,
   replay: described(
     z.boolean(),
     "Whether another request settles or has settled the payment.",
@@ -142,6 +168,7 @@ const settleResult = z.object({
 
 const verifyResult = z.object({
   ...attemptFields,
+  paymentIdentifier,
   isValid: described(z.boolean(), "Whether the payment would settle.", true),
   payer: nullableText("Address of the payer. Null: the payment names none.", EXAMPLE_PAYER),
   invalidReason: nullableText(
@@ -185,7 +212,7 @@ export function registerPaymentRoutes(router: Router): void {
       path: "/x402/settle",
       access: "+PAY",
       scope: "owner",
-      names: { paymentPayload: "proved" },
+      names: { paymentPayload: "proved", paymentRequirements: "terms" },
       tag: "x402",
       summary: "Settles a buyer's payment on the chain for a registered resource",
       description:
@@ -211,7 +238,7 @@ export function registerPaymentRoutes(router: Router): void {
       path: "/x402/verify",
       access: "+PAY",
       scope: "owner",
-      names: { paymentPayload: "proved" },
+      names: { paymentPayload: "proved", paymentRequirements: "terms" },
       tag: "x402",
       summary: "Verifies a buyer's payment without settling it",
       body: settleBody,
@@ -224,8 +251,8 @@ export function registerPaymentRoutes(router: Router): void {
       const verification = await verifyOrder(c, order, now).catch((error: unknown) => {
         throw error instanceof NoSettlementNetworkError ? new ApiError(404, error.message) : error;
       });
-      const { attemptId, payloadHash: paymentPayloadHash } = order;
-      return { attemptId, paymentPayloadHash, ...verification };
+      const { attemptId, payloadHash: paymentPayloadHash, paymentIdentifier } = order;
+      return { attemptId, paymentPayloadHash, paymentIdentifier, ...verification };
     },
   );
 

@@ -19,12 +19,25 @@ import {
 import { getPaymentStub, type SettleOrder, type SettleResponse } from "../model/messages.ts";
 import type { PaymentPayload, PaymentRequirements } from "../model/schemas.ts";
 import { toSettleResponse } from "./payment-response.ts";
-import { type PaymentSourceRow, requirePaymentSource, toRequirements } from "./payment-sources.ts";
+import {
+  type PaymentSourceRow,
+  requirePaymentSource,
+  type StatedRequirements,
+  toRequirements,
+} from "./payment-sources.ts";
 import { type SettleResult, toSettleResult } from "./settle-response.ts";
 
 /** The settlement continues after the caller's wait. */
 const MAX_WAIT_MS = 25_000;
 const OBJECT_RETRY_DELAY_MS = 100;
+
+/** A payment for a registered resource. */
+interface SourcePayment {
+  supportedPaymentSourceId: string;
+  paymentPayload: PaymentPayload;
+  /** The price of a resource that has no fixed one. */
+  paymentRequirements?: StatedRequirements | undefined;
+}
 
 /**
  * Settles a payment for a registered resource, once.
@@ -34,7 +47,7 @@ const OBJECT_RETRY_DELAY_MS = 100;
  */
 export async function settleForSource(
   c: AppContext,
-  body: { supportedPaymentSourceId: string; paymentPayload: PaymentPayload },
+  body: SourcePayment,
   now: number,
 ): Promise<SettleResult> {
   const order = await createSourceOrder(c, body, now);
@@ -46,30 +59,34 @@ export async function settleForSource(
 /** The order for a payment of a registered resource, whose terms the payer must have accepted. */
 export async function createSourceOrder(
   c: AppContext,
-  body: { supportedPaymentSourceId: string; paymentPayload: PaymentPayload },
+  body: SourcePayment,
   now: number,
 ): Promise<SettleOrder> {
   const source = await requirePaymentSource(c, body.supportedPaymentSourceId);
   const { paymentPayload: payload } = body;
-  requireSourceRequirements(source, payload);
-  return createOrder(c, payload, toRequirements(source), source, now);
+  const requirements = toRequirements(source, body.paymentRequirements);
+  requireAcceptedRequirements(requirements, source.url, payload);
+  return createOrder(c, payload, requirements, source, now);
 }
 
 /** @throws ApiError 400 naming the first field that differs */
-function requireSourceRequirements(source: PaymentSourceRow, payload: PaymentPayload): void {
-  const { accepted, resource, x402Version } = payload;
+function requireAcceptedRequirements(
+  { network, asset, amount, payTo, maxTimeoutSeconds }: PaymentRequirements,
+  url: string | null,
+  { accepted, resource, x402Version }: PaymentPayload,
+): void {
   const refuse = (field: string, expected: string | number) => {
     throw new ApiError(400, `paymentPayload.${field}: must be ${expected}`);
   };
   if (x402Version !== 2) refuse("x402Version", 2);
-  if (source.url !== null && resource?.url !== source.url) refuse("resource.url", source.url);
+  if (url !== null && resource?.url !== url) refuse("resource.url", url);
   if (accepted.scheme !== "exact") refuse("accepted.scheme", "exact");
-  if (accepted.network !== source.caip2Id) refuse("accepted.network", source.caip2Id);
-  if (accepted.asset.toLowerCase() !== source.asset) refuse("accepted.asset", source.asset);
-  if (accepted.amount !== source.amount) refuse("accepted.amount", source.amount);
-  if (accepted.payTo.toLowerCase() !== source.payTo) refuse("accepted.payTo", source.payTo);
-  if (accepted.maxTimeoutSeconds !== source.maxTimeoutSeconds)
-    refuse("accepted.maxTimeoutSeconds", source.maxTimeoutSeconds);
+  if (accepted.network !== network) refuse("accepted.network", network);
+  if (accepted.asset.toLowerCase() !== asset) refuse("accepted.asset", asset);
+  if (accepted.amount !== amount) refuse("accepted.amount", amount);
+  if (accepted.payTo.toLowerCase() !== payTo) refuse("accepted.payTo", payTo);
+  if (accepted.maxTimeoutSeconds !== maxTimeoutSeconds)
+    refuse("accepted.maxTimeoutSeconds", maxTimeoutSeconds);
 }
 
 /**

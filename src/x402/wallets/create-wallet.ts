@@ -78,13 +78,16 @@ export async function createWallet(c: AppContext, body: NewWallet, now: number) 
   });
 }
 
-export interface WalletQuery {
-  limit: number;
+export interface WalletFilter {
   cursorId?: string | undefined;
   caip2Network?: string | undefined;
   networkId?: string | undefined;
   type?: WalletRow["type"] | undefined;
   id?: string | undefined;
+}
+
+export interface WalletQuery extends WalletFilter {
+  limit: number;
 }
 
 /** The caller's wallets, all of them for an Admin; newest first. */
@@ -102,33 +105,40 @@ export async function listWallets(c: AppContext, query: WalletQuery) {
 
 /** The same, as they are stored. */
 export function readWallets(c: AppContext, query: WalletQuery): Promise<WalletRow[]> {
-  const { caller } = c.var;
-  const { orm } = openDb(c.env, undefined, { deadline: c.var.deadline });
-  const { id, caip2Id } = x402Network;
-  return orm
-    .select()
+  return openDb(c.env, undefined, { deadline: c.var.deadline })
+    .orm.select()
     .from(x402Wallet)
-    .where(
-      and(
-        isNull(x402Wallet.deletedAt),
-        caller.permission === "Admin" ? undefined : eq(x402Wallet.createdById, caller.id),
-        caller.networkLimit === null
-          ? undefined
-          : inArray(x402Wallet.caip2Id, [...caller.networkLimit]),
-        query.caip2Network === undefined ? undefined : eq(x402Wallet.caip2Id, query.caip2Network),
-        query.networkId === undefined
-          ? undefined
-          : inArray(
-              x402Wallet.caip2Id,
-              orm.select({ caip2Id }).from(x402Network).where(eq(id, query.networkId)),
-            ),
-        query.type && eq(x402Wallet.type, query.type),
-        query.id === undefined ? undefined : eq(x402Wallet.id, query.id),
-        query.cursorId === undefined ? undefined : lt(x402Wallet.id, query.cursorId),
-      ),
-    )
+    .where(toWalletCondition(c, query))
     .orderBy(desc(x402Wallet.id))
     .limit(query.limit);
+}
+
+/** How many they are. */
+export function countWallets(c: AppContext, filter: WalletFilter): Promise<number> {
+  const { orm } = openDb(c.env, undefined, { deadline: c.var.deadline });
+  return orm.$count(x402Wallet, toWalletCondition(c, filter));
+}
+
+function toWalletCondition({ env, var: { caller, deadline } }: AppContext, query: WalletFilter) {
+  const { orm } = openDb(env, undefined, { deadline });
+  const { id, caip2Id } = x402Network;
+  return and(
+    isNull(x402Wallet.deletedAt),
+    caller.permission === "Admin" ? undefined : eq(x402Wallet.createdById, caller.id),
+    caller.networkLimit === null
+      ? undefined
+      : inArray(x402Wallet.caip2Id, [...caller.networkLimit]),
+    query.caip2Network === undefined ? undefined : eq(x402Wallet.caip2Id, query.caip2Network),
+    query.networkId === undefined
+      ? undefined
+      : inArray(
+          x402Wallet.caip2Id,
+          orm.select({ caip2Id }).from(x402Network).where(eq(id, query.networkId)),
+        ),
+    query.type && eq(x402Wallet.type, query.type),
+    query.id === undefined ? undefined : eq(x402Wallet.id, query.id),
+    query.cursorId === undefined ? undefined : lt(x402Wallet.id, query.cursorId),
+  );
 }
 
 function renderWallet(

@@ -11,6 +11,7 @@ import {
   addressResponse,
   caip2,
   caip2Filter,
+  countRecord,
   EXAMPLE_PAYER,
   EXAMPLE_WALLET_ID,
   evmAddress,
@@ -20,7 +21,8 @@ import {
   walletFields,
   walletRecord,
 } from "../model/schemas.ts";
-import { createWallet, listWallets } from "./create-wallet.ts";
+import { deleteWallet, updateWallet } from "./change-wallet.ts";
+import { countWallets, createWallet, listWallets } from "./create-wallet.ts";
 import { listBalances } from "./list-balances.ts";
 import { listBalanceRules, saveBalanceRule } from "./low-balance.ts";
 
@@ -138,6 +140,30 @@ const walletBalances = named(
   }),
 );
 
+const walletIdFilter = described(
+  textParameter().optional(),
+  "Only the wallet with this id.",
+  EXAMPLE_WALLET_ID,
+);
+
+const walletFilters = {
+  caip2Network: caip2Filter,
+  networkId: described(
+    textParameter().optional(),
+    "Only wallets of the network with this id.",
+    "01m80ydys10y2a8emavwntdfzj",
+  ),
+  type: described(evmWalletType.optional(), "Only wallets of this type.", "Purchasing"),
+};
+
+export const walletNote = described(
+  textParameter(250).nullable(),
+  "Note about the wallet. Null: none.",
+  "Buyer",
+);
+
+const walletId = described(textParameter(), "Id of the wallet.", EXAMPLE_WALLET_ID);
+
 /** `/x402/wallets` and the rules that watch their balances. */
 export function registerWalletRoutes(router: Router): void {
   router.events.push({
@@ -157,16 +183,7 @@ export function registerWalletRoutes(router: Router): void {
       tag: "x402",
       summary: "Lists managed EVM wallets, newest first",
       description: "A key that is no Admin sees the wallets that it created.",
-      query: z.object({
-        ...pageParametersWithTake,
-        caip2Network: caip2Filter,
-        networkId: described(
-          textParameter().optional(),
-          "Only wallets of the network with this id.",
-          "01m80ydys10y2a8emavwntdfzj",
-        ),
-        type: described(evmWalletType.optional(), "Only wallets of this type.", "Purchasing"),
-      }),
+      query: z.object({ ...pageParametersWithTake, ...walletFilters, id: walletIdFilter }),
       data: z.object({ Wallets: described(z.array(walletRecord), "The wallets.") }),
     },
     async (c, { query: { take, ...query } }) => ({
@@ -190,11 +207,7 @@ export function registerWalletRoutes(router: Router): void {
         ...pageParameters,
         limit: limitParameter(20),
         caip2Network: caip2Filter,
-        id: described(
-          textParameter().optional(),
-          "Only the wallet with this id.",
-          EXAMPLE_WALLET_ID,
-        ),
+        id: walletIdFilter,
       }),
       data: z.object({ Balances: described(z.array(walletBalances), "Balances of each wallet.") }),
     },
@@ -221,6 +234,62 @@ export function registerWalletRoutes(router: Router): void {
       },
     },
     (c, { body }) => createWallet(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "patch",
+      operationId: "updateX402Wallet",
+      path: "/x402/wallets",
+      access: "+PAY",
+      scope: "owner",
+      tag: "x402",
+      summary: "Changes the note of a managed EVM wallet",
+      body: z.object({ id: walletId, note: walletNote.optional() }),
+      data: walletRecord,
+      errors: { 404: "There is no such wallet." },
+    },
+    (c, { body }) => updateWallet(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "delete",
+      operationId: "deleteX402Wallet",
+      path: "/x402/wallets",
+      access: "+PAY",
+      scope: "owner",
+      tag: "x402",
+      summary: "Removes a managed EVM wallet, and returns it as it was",
+      description:
+        "The wallet leaves its network, and its budgets and rules are turned off. The service keeps the encrypted key.",
+      body: z.object({ id: walletId }),
+      data: walletRecord,
+      errors: {
+        404: "There is no such wallet.",
+        409: "The wallet has settlements that are not final yet.",
+      },
+    },
+    (c, { body }) => deleteWallet(c, body.id, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "countX402Wallets",
+      path: "/x402/wallets/count",
+      access: "+PAY",
+      scope: "owner",
+      tag: "x402",
+      summary: "Counts managed EVM wallets",
+      description: "Counts the wallets of `GET /x402/wallets`.",
+      query: z.object(walletFilters),
+      data: countRecord,
+    },
+    async (c, { query }) => ({ total: await countWallets(c, query) }),
   );
 
   serve(
