@@ -3,6 +3,7 @@ import { registerNetworkRoutes } from "./networks/routes.ts";
 import { registerPayRoutes } from "./pay/routes.ts";
 import { registerFacilitatorRoutes } from "./settle/facilitator-routes.ts";
 import { registerPaymentRoutes } from "./settle/routes.ts";
+import { registerBalanceRuleRoutes } from "./wallets/low-balance-routes.ts";
 import { registerWalletRoutes } from "./wallets/routes.ts";
 
 /** Everything under `/x402`: first the interface's paths, then ours beyond it. */
@@ -11,6 +12,7 @@ export function createX402Routes() {
   registerPaymentRoutes(router);
   registerNetworkRoutes(router);
   registerWalletRoutes(router);
+  registerBalanceRuleRoutes(router);
   registerPayRoutes(router);
   registerFacilitatorRoutes(router);
   return router;

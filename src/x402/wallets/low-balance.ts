@@ -1,4 +1,4 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
 import pMap from "p-map";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Database, openDb, violates } from "../../db/client.ts";
@@ -17,7 +17,7 @@ import {
   WRITE_TIMEOUT_MS,
   writeBalances,
 } from "../../wallets/rules/check-rules.ts";
-import { createRuleRow, listRules, openRuleDatabase } from "../../wallets/rules/rule-store.ts";
+import { createRuleRow, openRuleDatabase } from "../../wallets/rules/rule-store.ts";
 import type { BalanceRuleRow } from "../../wallets/rules/tables.ts";
 import { decodeBalance, encodeBalanceCall, toRpcUnavailableError } from "../evm/balance.ts";
 import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
@@ -34,62 +34,188 @@ const CHECK_TIMEOUT_MS = 20_000;
 /** Calls in one request to a node. */
 const MAX_CALLS_PER_REQUEST = 50;
 
+export interface BalanceRuleBody {
+  evmWalletId: string;
+  asset: string;
+  threshold: string;
+  /** Undefined: a new rule is enabled, and another one stays as it is. */
+  enabled?: boolean | undefined;
+  /** The chain for which the caller takes the wallet's. */
+  caip2Network?: string | undefined;
+}
+
 /**
- * Creates the rule for a wallet and an asset, or changes its threshold.
+ * Creates the rule for a wallet and an asset, or changes it.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 404, 422
+ * @throws ApiError 400, 404, 422
  */
 export async function saveBalanceRule(
   c: AppContext,
-  body: { evmWalletId: string; asset: string; threshold: string },
+  { caip2Network, ...body }: BalanceRuleBody,
   now: number,
 ) {
   const core = openRuleDatabase(c);
-  if (!(await findWallet(core, body.evmWalletId)))
-    throw new ApiError(404, "evmWalletId: there is no such wallet");
-  const { evmWalletId: walletId, asset: unit, threshold } = body;
+  const wallet = await findWallet(core, body.evmWalletId);
+  if (!wallet) throw new ApiError(404, "evmWalletId: there is no such wallet");
+  if (caip2Network !== undefined && caip2Network !== wallet.caip2Id)
+    throw new ApiError(400, `caip2Network: the wallet is on ${wallet.caip2Id}`);
+  const { evmWalletId: walletId, asset: unit, threshold, enabled } = body;
   return runIdempotently(c, core, now, async function save(remember) {
     const [stored] = await core.orm
       .select()
       .from(x402BalanceRule)
       .where(and(eq(x402BalanceRule.walletId, walletId), eq(x402BalanceRule.unit, unit)));
-    const rule = createRuleRow(c, { walletId, unit, enabled: true }, now);
+    const rule = createRuleRow(c, { walletId, unit, enabled: enabled ?? true }, now);
+    const changes = stored && toRuleChanges(stored, { threshold, enabled }, now);
     const row: BalanceRuleRow = stored
-      ? { ...stored, threshold, updatedAt: now }
+      ? { ...stored, ...changes }
       : { ...rule, threshold, status: "Unknown", sequence: 0 };
-    const write = stored
-      ? core.orm
-          .update(x402BalanceRule)
-          .set({ threshold, updatedAt: now })
-          .where(eq(x402BalanceRule.id, row.id))
-      : core.orm.insert(x402BalanceRule).values(row);
-    const answer = toBalanceRuleRecord(row);
+    const write = changes
+      ? updateRule(core, stored, changes)
+      : core.orm.insert(x402BalanceRule).values(row).toSQL();
+    const answer = toBalanceRuleRecord({ rule: row, wallet });
     const entry = { action: "x402-low-balance.save", target: walletId, detail: body, now } as const;
     try {
-      await commitWithAudit(c, core, entry, [...(await remember(answer)), write.toSQL()]);
+      await commitWithAudit(c, core, entry, [...(await remember(answer)), write]);
     } catch (error) {
-      // Another request created it concurrently, so this updates it.
-      if (violates(error, "x402_balance_rule.unit")) return save(remember);
+      // Another request created or changed it concurrently, or a check did, so this updates it.
+      if (violates(error, "x402_balance_rule.unit") || violates(error, "x402_balance_rule.version"))
+        return save(remember);
       throw error;
     }
     return answer;
   });
 }
 
-/** Rules, newest first. */
-export async function listBalanceRules(c: AppContext, query: Parameters<typeof listRules>[2]) {
-  return (await listRules(c, x402BalanceRule, query)).map(toBalanceRuleRecord);
+/** What a request changes of a rule; undefined: nothing. */
+interface RuleChange {
+  threshold?: string | undefined;
+  enabled?: boolean | undefined;
 }
 
-function toBalanceRuleRecord({ id, walletId, unit, threshold, status, checkedAt }: BalanceRuleRow) {
+/** What was found before a rule was disabled says nothing of now. */
+function toRuleChanges(
+  rule: BalanceRuleRow,
+  { threshold = rule.threshold, enabled = rule.enabled }: RuleChange,
+  now: number,
+): Partial<BalanceRuleRow> {
+  const isRestarted = enabled && !rule.enabled;
+  const unchecked = { status: "Unknown", balance: null, checkedAt: null } as const;
+  return { threshold, enabled, updatedAt: now, dueAt: 0, ...(isRestarted && unchecked) };
+}
+
+function updateRule(core: Database, rule: BalanceRuleRow, changes: Partial<BalanceRuleRow>) {
+  const { id, version } = x402BalanceRule;
+  return core.orm
+    .update(x402BalanceRule)
+    .set({ ...changes, version: sql`iif(${version} = ${rule.version}, ${version} + 1, NULL)` })
+    .where(eq(id, rule.id))
+    .toSQL();
+}
+
+/**
+ * Changes a rule. Its next check compares the balance with the new threshold.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 404
+ */
+export async function changeBalanceRule(
+  c: AppContext,
+  { id, ...change }: { id: string } & RuleChange,
+  now: number,
+): Promise<ReturnType<typeof toBalanceRuleRecord>> {
+  const core = openRuleDatabase(c);
+  const stored = await requireRule(core, id);
+  const changes = toRuleChanges(stored.rule, change, now);
+  const entry = { action: "x402-low-balance.update", target: id, detail: change, now } as const;
+  try {
+    await commitWithAudit(c, core, entry, [updateRule(core, stored.rule, changes)]);
+  } catch (error) {
+    if (violates(error, "x402_balance_rule.version"))
+      return changeBalanceRule(c, { id, ...change }, now);
+    throw error;
+  }
+  return toBalanceRuleRecord(await requireRule(core, id));
+}
+
+/**
+ * Deletes a rule.
+ *
+ * @param now - epoch milliseconds
+ * @returns the rule as it was
+ * @throws ApiError 404
+ */
+export async function deleteBalanceRule(c: AppContext, id: string, now: number) {
+  const core = openRuleDatabase(c);
+  const stored = await requireRule(core, id);
+  await commitWithAudit(c, core, { action: "x402-low-balance.delete", target: id, now }, [
+    core.orm.delete(x402BalanceRule).where(eq(x402BalanceRule.id, id)).toSQL(),
+  ]);
+  return toBalanceRuleRecord(stored);
+}
+
+/** @throws ApiError 404 */
+async function requireRule(core: Database, id: string): Promise<WatchedWallet> {
+  const [row] = await selectRules(core).where(eq(x402BalanceRule.id, id));
+  if (!row) throw new ApiError(404, "id: there is no such rule");
+  return row;
+}
+
+/** A rule and its wallet, which may be removed. */
+interface WatchedWallet {
+  rule: BalanceRuleRow;
+  wallet: Pick<WalletRow, "caip2Id" | "address">;
+}
+
+function selectRules(core: Database) {
+  const { caip2Id, address } = x402Wallet;
+  return core.orm
+    .select({ rule: getTableColumns(x402BalanceRule), wallet: { caip2Id, address } })
+    .from(x402BalanceRule)
+    .innerJoin(x402Wallet, eq(x402Wallet.id, x402BalanceRule.walletId));
+}
+
+export interface BalanceRuleQuery {
+  limit: number;
+  cursorId?: string | undefined;
+  evmWalletId?: string | undefined;
+  state?: BalanceRuleRow["status"] | undefined;
+  enabled?: boolean | undefined;
+}
+
+/** Rules, newest first. */
+export async function listBalanceRules(c: AppContext, query: BalanceRuleQuery) {
+  const { id, walletId, status, enabled } = x402BalanceRule;
+  const rows = await selectRules(openDb(c.env, undefined, { deadline: c.var.deadline }))
+    .where(
+      and(
+        query.cursorId === undefined ? undefined : lt(id, query.cursorId),
+        query.evmWalletId === undefined ? undefined : eq(walletId, query.evmWalletId),
+        query.state && eq(status, query.state),
+        query.enabled === undefined ? undefined : eq(enabled, query.enabled),
+      ),
+    )
+    .orderBy(desc(id))
+    .limit(query.limit);
+  return rows.map(toBalanceRuleRecord);
+}
+
+function toBalanceRuleRecord({ rule, wallet }: WatchedWallet) {
+  const { id, walletId, unit, threshold, status, checkedAt, balance, enabled } = rule;
   return {
     id,
     evmWalletId: walletId,
+    caip2Network: wallet.caip2Id,
+    address: wallet.address,
     asset: unit,
     threshold,
+    enabled,
     state: status,
+    balance,
     checkedAt: checkedAt === null ? null : toIsoTime(checkedAt),
+    createdAt: toIsoTime(rule.createdAt),
+    updatedAt: toIsoTime(rule.updatedAt),
   };
 }
 

@@ -14,17 +14,14 @@ import {
   countRecord,
   EXAMPLE_PAYER,
   EXAMPLE_WALLET_ID,
-  evmAddress,
   evmWalletType,
   nullableText,
-  tokenAmount,
   walletFields,
   walletRecord,
 } from "../model/schemas.ts";
 import { deleteWallet, updateWallet } from "./change-wallet.ts";
 import { countWallets, createWallet, listWallets } from "./create-wallet.ts";
 import { listBalances } from "./list-balances.ts";
-import { listBalanceRules, saveBalanceRule } from "./low-balance.ts";
 
 const EXAMPLE_PRIVATE_KEY = `0x${"4f7a".repeat(16)}`;
 
@@ -55,50 +52,7 @@ export const createdWallet = named(
   }),
 );
 
-const nativeOrToken = z.union([z.literal("native"), evmAddress], {
-  error: "must be native or a token's address",
-});
 const assetText = "`native`, or the address of the token.";
-const thresholdText = "Minor units; less than this is low.";
-
-const rule = named(
-  "X402BalanceRule",
-  "A rule that watches an EVM wallet's balance.",
-  z.object({
-    id: idField("the rule", "01m80ye3b5d7f9h1k3m6p8r0t2"),
-    evmWalletId: idField("the wallet", EXAMPLE_WALLET_ID),
-    asset: textField(assetText, "native"),
-    threshold: textField(thresholdText, "50000000"),
-    state: described(
-      named(
-        "X402BalanceState",
-        "What the last check of a wallet on an EVM chain found.",
-        z.enum(["Unknown", "Healthy", "Low"]),
-      ),
-      "What the last check found.",
-      "Healthy",
-    ),
-    checkedAt: described(
-      timestampField("").nullable(),
-      "When it was last checked; null before.",
-      "2026-11-22T06:17:26.922Z",
-    ),
-  }),
-);
-
-/** `data` of X402_WALLET_LOW_BALANCE. */
-const lowBalance = named(
-  "X402WalletLowBalance",
-  "A balance that fell below its threshold.",
-  z.object({
-    evmWalletId: idField("the wallet", EXAMPLE_WALLET_ID),
-    caip2Network: caip2,
-    address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
-    asset: textField(assetText, "native"),
-    threshold: textField("The threshold, in minor units.", "50000000"),
-    balance: textField("What it holds, in minor units.", "49000000"),
-  }),
-);
 
 const walletBalances = named(
   "X402WalletBalances",
@@ -164,13 +118,8 @@ export const walletNote = described(
 
 const walletId = described(textParameter(), "Id of the wallet.", EXAMPLE_WALLET_ID);
 
-/** `/x402/wallets` and the rules that watch their balances. */
+/** `/x402/wallets`. */
 export function registerWalletRoutes(router: Router): void {
-  router.events.push({
-    kind: "X402_WALLET_LOW_BALANCE",
-    summary: "The balance of an EVM wallet fell below its threshold",
-    data: lowBalance,
-  });
   serve(
     router,
     {
@@ -290,48 +239,5 @@ export function registerWalletRoutes(router: Router): void {
       data: countRecord,
     },
     async (c, { query }) => ({ total: await countWallets(c, query) }),
-  );
-
-  serve(
-    router,
-    {
-      method: "get",
-      operationId: "listX402BalanceRules",
-      isConditional: true,
-      path: "/x402/low-balance",
-      access: "Admin",
-      scope: "admin",
-      tag: "x402",
-      summary: "Lists the rules that watch wallet balances, newest first",
-      query: z.object(pageParameters),
-      data: z.object({ Rules: described(z.array(rule), "The rules.") }),
-    },
-    async (c, { query }) => ({ Rules: await listBalanceRules(c, query) }),
-  );
-
-  serve(
-    router,
-    {
-      method: "post",
-      operationId: "saveX402BalanceRule",
-      path: "/x402/low-balance",
-      access: "Admin",
-      scope: "admin",
-      tag: "x402",
-      summary: "Creates or changes the rule for a wallet and an asset",
-      description:
-        "A balance that falls below the threshold causes one X402_WALLET_LOW_BALANCE event.",
-      body: z.strictObject({
-        evmWalletId: described(textParameter(), "Id of the wallet.", EXAMPLE_WALLET_ID),
-        asset: described(nativeOrToken.default("native"), assetText, "native"),
-        threshold: described(tokenAmount(), thresholdText, "50000000"),
-      }),
-      idempotent: true,
-      data: rule,
-      errors: {
-        404: "There is no such wallet.",
-      },
-    },
-    (c, { body }) => saveBalanceRule(c, body, Date.now()),
   );
 }

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { openDb } from "../../../src/db/client.ts";
 import worker from "../../../src/worker.ts";
-import { emptyTables } from "../../support/app.ts";
+import { call, emptyTables } from "../../support/app.ts";
 import { insertKey } from "../../support/keys.ts";
 import { holdEventsToTheDocument } from "../../support/webhooks/declared.ts";
 import { api, expectOk, settle, X402Fixture } from "../x402-fixture.ts";
@@ -93,10 +93,16 @@ describe("a low-balance rule", () => {
       expect(rule).toEqual({
         id: expect.any(String),
         evmWalletId: wallet.id,
+        caip2Network: x402.caip2,
+        address: wallet.address,
         asset,
         threshold: `${threshold}`,
+        enabled: true,
         state: "Unknown",
+        balance: null,
         checkedAt: null,
+        createdAt: expect.any(String),
+        updatedAt: expect.any(String),
       });
       const told: [string | undefined, number][] = [];
       for (const amount of [threshold, threshold - 1n, 1n, threshold - 1n, threshold, 0n, 0n]) {
@@ -367,5 +373,59 @@ describe("a facilitator wallet with too little for gas", () => {
     expect(sent.join()).toContain("eth_estimateGas");
     expect(sent.join()).not.toContain("eth_sendRawTransaction");
     expect(await x402.balance(source.payTo)).toBe(0n);
+  });
+});
+
+describe("PATCH and DELETE /x402/low-balance", () => {
+  const send = async (method: "PATCH" | "DELETE", body: object) => {
+    const response = await call("/api/v1/x402/low-balance", { method, body: JSON.stringify(body) });
+    const { data, error } = (await response.json()) as { data: Rule; error?: { field?: string } };
+    return { status: response.status, data, field: error?.field };
+  };
+
+  it("turns a rule off and on again: a check of a disabled one tells nothing", async () => {
+    const { id } = await expectOk(await watch({ evmWalletId: wallet.id, threshold: "5" }));
+    expect((await send("PATCH", { id, enabled: false })).data).toMatchObject({ enabled: false });
+    await cron();
+    expect(await rules("enabled=false")).toMatchObject([{ id, state: "Unknown", checkedAt: null }]);
+    expect([await rules("enabled=true"), await events()]).toEqual([[], []]);
+    expect((await send("PATCH", { id, enabled: true })).data).toMatchObject({ state: "Unknown" });
+    await cron();
+    expect(await rules(`state=Low&evmWalletId=${wallet.id}`)).toMatchObject([{ id, balance: "0" }]);
+    expect(await events()).toHaveLength(1);
+    await send("PATCH", { id, enabled: false });
+    await send("PATCH", { id, enabled: true });
+    await cron();
+    expect((await events()).map(({ sequence }) => sequence)).toEqual([1, 2]);
+  });
+
+  it("keeps what is omitted, and what POST does not name", async () => {
+    const { id } = await expectOk(
+      await watch({ evmWalletId: wallet.id, threshold: "5", enabled: false }),
+    );
+    expect((await send("PATCH", { id, threshold: "7" })).data).toMatchObject({
+      threshold: "7",
+      enabled: false,
+    });
+    const again = await expectOk(await watch({ evmWalletId: wallet.id, threshold: "9" }));
+    expect(again).toMatchObject({ id, threshold: "9", enabled: false });
+  });
+
+  it("checks the chain that the caller takes for the wallet's", async () => {
+    const body = { evmWalletId: wallet.id, threshold: "5" };
+    expect((await watch({ ...body, caip2Network: other.caip2 })).status).toBe(400);
+    expect((await watch({ ...body, caip2Network: x402.caip2 })).status).toBe(200);
+  });
+
+  it("deletes a rule, and is 404 for one that is not there", async () => {
+    const { id } = await expectOk(await watch({ evmWalletId: wallet.id, threshold: "5" }));
+    expect((await send("DELETE", { id })).data).toMatchObject({ id, threshold: "5" });
+    expect(await rules()).toEqual([]);
+    for (const method of ["PATCH", "DELETE"] as const)
+      expect((await send(method, { id, ...(method === "PATCH" && { enabled: true }) })).status).toBe(
+        404,
+      );
+    expect((await send("PATCH", { id, treshold: "7" })).status).toBe(400);
+    expect((await send("PATCH", { id, threshold: "0" })).status).toBe(400);
   });
 });
