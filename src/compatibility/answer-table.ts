@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { version } from "../../package.json";
-import { described, textField } from "../http/openapi/fields.ts";
+import { described, textField, timestampField } from "../http/openapi/fields.ts";
 import { verifications } from "../registry/entries/verification.ts";
+import { EXAMPLE_ATTEMPT_ID, EXAMPLE_PAYER } from "../x402/model/schemas.ts";
 import { entryVerifications, toEntryVerifications } from "./entry-verifications.ts";
 import { externalPaymentSources, toExternalPaymentSources } from "./payment-sources.ts";
 
@@ -49,6 +50,40 @@ const NETWORK_FIELDS = {
   fieldsOf: () => ({ facilitatorUrl: null }),
 };
 
+const SETTLEMENT_FIELDS = {
+  schema: {
+    paymentAttemptId: textField("Another name of `attemptId`.", EXAMPLE_ATTEMPT_ID),
+    updatedAt: timestampField("The same as `createdAt`."),
+  },
+  fieldsOf: ({ attemptId, createdAt }: JsonObject) => ({
+    paymentAttemptId: attemptId,
+    updatedAt: createdAt,
+  }),
+};
+
+const optionalText = (what: string, example: string) =>
+  described(z.string().optional(), `${what} Omitted: none.`, example);
+
+/** The SDK's answer: it leaves out what there is not. */
+const VERIFY_FIELDS = {
+  schema: {
+    verifyResponse: described(
+      z.object({
+        isValid: described(z.boolean(), "Whether the payment would settle.", true),
+        payer: optionalText("Address of the payer.", EXAMPLE_PAYER),
+        invalidReason: optionalText("Reason code of x402.", "insufficient_funds"),
+        invalidMessage: optionalText("Explanation.", "The payer holds too little"),
+      }),
+      "The same as the fields beside it, as x402 has them.",
+    ),
+  },
+  fieldsOf: ({ isValid, payer, invalidReason, invalidMessage }: JsonObject) => {
+    const named = Object.entries({ payer, invalidReason, invalidMessage });
+    const known = named.filter(([, value]) => value !== null);
+    return { verifyResponse: { isValid, ...Object.fromEntries(known) } };
+  },
+};
+
 const SERVICE_TYPE = "masumi-registry";
 
 export const ANSWER_FIELDS: Readonly<Record<string, AnswerFields>> = {
@@ -71,6 +106,8 @@ export const ANSWER_FIELDS: Readonly<Record<string, AnswerFields>> = {
     schema: { isEnabled: described(z.literal(true), "The list has enabled networks alone.", true) },
     fieldsOf: () => ({ isEnabled: true }),
   },
+  "GET /x402/settlements": { at: ["Settlements"], ...SETTLEMENT_FIELDS },
+  "POST /x402/verify": { at: [], ...VERIFY_FIELDS },
   "GET /health": {
     at: [],
     schema: {

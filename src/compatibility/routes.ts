@@ -2,6 +2,8 @@ import { createRouter, type Router } from "../http/endpoint.ts";
 import { registerAgentRoutes } from "./agent-routes.ts";
 import { registerKeyRoutes } from "./key-routes.ts";
 import { registerRegistryRoutes } from "./registry-routes.ts";
+import { registerX402BalanceRuleRoutes } from "./x402-balance-rules.ts";
+import { registerX402RecordRoutes } from "./x402-record-routes.ts";
 import { registerX402Routes } from "./x402-routes.ts";
 
 /** The operations that differ from ours in more than the fields of their answers. */
@@ -11,5 +13,7 @@ export function createCompatibilityRoutes(): Router {
   registerKeyRoutes(router);
   registerRegistryRoutes(router);
   registerX402Routes(router);
+  registerX402BalanceRuleRoutes(router);
+  registerX402RecordRoutes(router);
   return router;
 }

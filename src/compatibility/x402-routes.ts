@@ -13,13 +13,15 @@ import {
   EXAMPLE_PAYER,
   EXAMPLE_WALLET_ID,
   nullableText,
+  walletRecord,
 } from "../x402/model/schemas.ts";
 import { listNetworks } from "../x402/networks/save-network.ts";
 import { listBudgets } from "../x402/pay/budgets.ts";
 import { budgetRecord } from "../x402/pay/routes.ts";
-import { createWallet, listWallets } from "../x402/wallets/create-wallet.ts";
+import { deleteWallet, findOwnWallet, updateWallet } from "../x402/wallets/change-wallet.ts";
+import { createWallet } from "../x402/wallets/create-wallet.ts";
 import { listBalances } from "../x402/wallets/list-balances.ts";
-import { createdWallet, createWalletBody } from "../x402/wallets/routes.ts";
+import { createdWallet, createWalletBody, walletNote } from "../x402/wallets/routes.ts";
 import { toExternalBalance } from "./wallet-balance.ts";
 
 const TAG = "x402";
@@ -114,6 +116,52 @@ export function registerX402Routes(router: Router): void {
     },
   );
 
+  const shared = { access: "+PAY", scope: "owner", tag: TAG } as const;
+  const id = described(textParameter(), "Id of the wallet.", EXAMPLE_WALLET_ID);
+  const errors = { 404: "There is no such wallet." };
+  serve(
+    router,
+    {
+      ...shared,
+      method: "get",
+      operationId: "getX402Wallet",
+      path: "/x402/wallets/detail",
+      summary: "Shows a managed EVM wallet",
+      query: z.object({ id }),
+      data: walletRecord,
+      errors,
+    },
+    (c, { query }) => findOwnWallet(c, query.id),
+  );
+  serve(
+    router,
+    {
+      ...shared,
+      method: "post",
+      operationId: "postX402WalletUpdate",
+      path: "/x402/wallets/update",
+      summary: "Changes the note of a managed EVM wallet, as `PATCH /x402/wallets` does",
+      body: z.object({ id, note: walletNote }),
+      data: walletRecord,
+      errors,
+    },
+    (c, { body }) => updateWallet(c, body, Date.now()),
+  );
+  serve(
+    router,
+    {
+      ...shared,
+      method: "post",
+      operationId: "postX402WalletDelete",
+      path: "/x402/wallets/delete",
+      summary: "Removes a managed EVM wallet, as `DELETE /x402/wallets` does",
+      body: z.object({ id }),
+      data: z.object({ id: idField("the wallet", EXAMPLE_WALLET_ID) }),
+      errors: { ...errors, 409: "The wallet has settlements that are not final yet." },
+    },
+    async (c, { body }) => ({ id: (await deleteWallet(c, body.id, Date.now())).id }),
+  );
+
   serve(
     router,
     {
@@ -151,8 +199,7 @@ async function findChain(c: AppContext, networkId: string | undefined): Promise<
 
 /** @throws ApiError 404 */
 async function readWalletBalance(c: AppContext, id: string, caip2Network: string | undefined) {
-  const [wallet] = await listWallets(c, { limit: 1, id });
-  if (!wallet) throw new ApiError(404, "id: there is no such wallet");
+  const wallet = await findOwnWallet(c, id);
   const networks = await listNetworks(c.env, c.var.deadline);
   const network = networks.find(
     ({ caip2Id, isEnabled }) =>

@@ -1,4 +1,5 @@
 import { createRouter } from "../http/endpoint.ts";
+import { registerAttemptRoutes } from "./attempts/routes.ts";
 import { registerNetworkRoutes } from "./networks/routes.ts";
 import { registerPayRoutes } from "./pay/routes.ts";
 import { registerFacilitatorRoutes } from "./settle/facilitator-routes.ts";
@@ -10,6 +11,7 @@ import { registerWalletRoutes } from "./wallets/routes.ts";
 export function createX402Routes() {
   const router = createRouter();
   registerPaymentRoutes(router);
+  registerAttemptRoutes(router);
   registerNetworkRoutes(router);
   registerWalletRoutes(router);
   registerBalanceRuleRoutes(router);

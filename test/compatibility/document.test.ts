@@ -30,7 +30,13 @@ describe("the OpenAPI document", () => {
   it("has the operations of other services only with their names", () => {
     const known = new Set(operationsOf(own));
     const added = operationsOf(external).filter((operation) => !known.has(operation));
-    expect(added).toEqual(["get /api/v1/x402/wallets/balance"]);
+    expect(added).toEqual([
+      "get /api/v1/x402/wallets/balance",
+      "get /api/v1/x402/wallets/detail",
+      "post /api/v1/x402/wallets/update",
+      "post /api/v1/x402/wallets/delete",
+      "post /api/v1/x402/analytics",
+    ]);
     expect(operationsOf(external)).toEqual(expect.arrayContaining([...known]));
   });
 
@@ -41,6 +47,8 @@ describe("the OpenAPI document", () => {
     "ChainIdLimit",
     "UsageCreditsToAddOrRemove",
     "WalletScopeHotWalletIds",
+    "verifyResponse",
+    "paymentAttemptId",
   ])("shows the field %s only with their names", (field) => {
     expect(external).toContain(`"${field}":`);
     expect(own).not.toContain(`"${field}":`);

@@ -1,4 +1,4 @@
-/** What the marketplace reads before it buys over x402, literally. */
+/** What clients of other services send and read over x402, literally. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
@@ -145,6 +145,115 @@ describe("GET /x402/wallets/balance", () => {
     expect(await own.request("GET", path)).toMatchObject({
       status: 404,
       error: { code: "unknown_path" },
+    });
+  });
+});
+
+const send = async (method: string, path: string, body?: object) => {
+  const answer = await external.request(method, `/api/v1/x402${path}`, body ? { body } : {});
+  return answer.status === 200 ? answer.data : answer.status;
+};
+
+describe("wallets of x402", () => {
+  it("are shown, changed, counted and removed by POST", async () => {
+    const { id } = await purse(x402);
+    const wallet = await get(`/wallets/detail?id=${id}`);
+    expect(wallet).toMatchObject({ id, networkId: await x402.networkId(), note: null });
+    expect(await send("POST", "/wallets/update", { id, note: "Buyer" })).toEqual({
+      ...wallet,
+      note: "Buyer",
+      updatedAt: expect.any(String),
+    });
+    expect(await send("POST", "/wallets/update", { id })).toBe(400);
+    expect(await get("/wallets/count?type=Purchasing")).toEqual({ total: 1 });
+    expect(await send("POST", "/wallets/delete", { id })).toEqual({ id });
+    expect(await get("/wallets/count?type=Purchasing")).toEqual({ total: 0 });
+    expect(await get(`/wallets/detail?id=${id}`)).toBe(404);
+    for (const [method, path] of [
+      ["GET", `/wallets/detail?id=${id}`],
+      ["POST", "/wallets/update"],
+      ["POST", "/wallets/delete"],
+      ["POST", "/analytics"],
+    ] as const) {
+      const options = method === "POST" ? { body: { id } } : {};
+      expect(await own.request(method, `/api/v1/x402${path}`, options)).toMatchObject({
+        status: 404,
+        error: { code: "unknown_path" },
+      });
+    }
+  });
+});
+
+describe("/x402/low-balance", () => {
+  it("has rules with thresholdAmount, changed and deleted by ruleId", async () => {
+    const { id: evmWalletId, address } = await purse(x402);
+    const body = { evmWalletId, caip2Network: x402.caip2, asset: "native", thresholdAmount: "70" };
+    const rule = await send("POST", "/low-balance", body);
+    expect(rule).toMatchObject({
+      ...body,
+      evmWalletAddress: address,
+      enabled: true,
+      status: "Unknown",
+      lastKnownAmount: null,
+      lastCheckedAt: null,
+      lastAlertedAt: null,
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+    });
+    const ruleId = rule.id;
+    const change = { ruleId, thresholdAmount: "80", enabled: false };
+    expect(await send("PATCH", "/low-balance", change)).toMatchObject({
+      id: ruleId,
+      thresholdAmount: "80",
+      enabled: false,
+    });
+    expect(await get("/low-balance")).toEqual({ Rules: [] });
+    expect(
+      (await get(`/low-balance?includeDisabled=true&evmWalletId=${evmWalletId}`)).Rules,
+    ).toHaveLength(1);
+    expect((await get("/low-balance?includeDisabled=true&onlyLow=true")).Rules).toEqual([]);
+    expect(await send("POST", "/low-balance", { ...body, caip2Network: "eip155:1" })).toBe(400);
+    expect(await send("POST", "/low-balance", { evmWalletId })).toBe(400);
+    expect(await send("DELETE", "/low-balance", { ruleId })).toEqual({
+      ruleId,
+      deletedAt: expect.any(String),
+    });
+    expect(await send("DELETE", "/low-balance", { ruleId })).toBe(404);
+  });
+});
+
+describe("payments of x402", () => {
+  it("are verified, listed, counted and summed", async () => {
+    const source = await x402.source();
+    const payment = await x402.payment(await x402.buyer(), source);
+    const body = { supportedPaymentSourceId: source.id, paymentPayload: payment };
+    expect(await send("POST", "/verify", body)).toMatchObject({
+      paymentIdentifier: null,
+      verifyResponse: { isValid: true, payer: expect.any(String) },
+    });
+    const { attemptId } = await send("POST", "/settle", body);
+    const { Settlements } = await get("/settlements?take=5&caip2Network=eip155:84532");
+    expect(Settlements).toMatchObject([
+      { paymentAttemptId: attemptId, updatedAt: expect.any(String) },
+    ]);
+    expect(await get("/settlements/count?success=true")).toEqual({ total: 1 });
+    expect(await get("/payments/count?side=sell")).toEqual({ total: 2 });
+    expect(await get("/payments/count?filterNeedsManualAction=true")).toEqual({ total: 0 });
+    expect((await get("/payments?side=sell&status=Settled")).PaymentAttempts).toMatchObject([
+      { id: attemptId },
+    ]);
+    const sum = [{ caip2Network: x402.caip2, asset, amount: "10000" }];
+    const [day] = new Date().toISOString().split("T");
+    const [year, month] = (day ?? "").split("-").map(Number);
+    expect(await send("POST", "/analytics", { timeZone: "nowhere" })).toEqual({
+      periodStart: expect.any(String),
+      periodEnd: expect.any(String),
+      incomeCount: 1,
+      spendCount: 0,
+      TotalIncome: sum,
+      TotalSpend: [],
+      Daily: [{ year, month, day: Number(day?.split("-")[2]), Income: sum, Spend: [] }],
+      Monthly: [{ year, month, Income: sum, Spend: [] }],
     });
   });
 });

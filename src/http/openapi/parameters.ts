@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { createCalendar } from "../local-date.ts";
 import { described } from "./fields.ts";
 
 /** A string of bounded length; the interface's ids and names are at most 250 characters. */
@@ -153,3 +154,13 @@ export function parseTime(text: string): number | null {
   if (Number.isNaN(at) || Number.isNaN(rightDay)) return null;
   return new Date(rightDay).toISOString().startsWith(day) ? at : null;
 }
+
+/** The IANA time zone in whose days and months a request counts. */
+export const timeZoneParameter = textParameter()
+  .default("Etc/UTC")
+  .refine((name) => createCalendar(name) !== null, "must be the name of an IANA time zone")
+  .meta({
+    format: "time-zone",
+    description: "IANA time zone of the days and months.",
+    examples: ["Europe/Berlin"],
+  });

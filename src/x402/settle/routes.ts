@@ -2,22 +2,11 @@ import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { ApiError } from "../../http/errors.ts";
 import { described, idField, named, textField, timestampField } from "../../http/openapi/fields.ts";
-import {
-  cursorParameter,
-  pageParameters,
-  textParameter,
-  timeParameter,
-  wholeNumberParameter,
-} from "../../http/openapi/parameters.ts";
-import { listAttempts, listSettlements } from "../attempts/list-attempts.ts";
+import { pageParameters, textParameter } from "../../http/openapi/parameters.ts";
 import {
   addressResponse,
-  attemptDirection,
   attemptOutcome,
-  attemptRecord,
-  attemptStatus,
   caip2,
-  caip2Filter,
   EXAMPLE_ASSET,
   EXAMPLE_ATTEMPT_ID,
   EXAMPLE_PAY_TO,
@@ -29,7 +18,6 @@ import {
   nullableText,
   paymentPayload,
   paymentRequirements,
-  settlementFields,
   settleResponse,
   strictRequirements,
   timeoutSeconds,
@@ -181,16 +169,6 @@ const verifyResult = z.object({
   ),
 });
 
-const settlement = named(
-  "X402Settlement",
-  "A settled payment.",
-  z.object({
-    ...settlementFields,
-    ...attemptFields,
-    caip2Network: textField("EVM chain, as a CAIP-2 id.", "eip155:8453"),
-  }),
-);
-
 const ERRORS = {
   404: "There is no such payment source, or its network cannot settle.",
   502: "The RPC node failed.",
@@ -254,60 +232,6 @@ export function registerPaymentRoutes(router: Router): void {
       const { attemptId, payloadHash: paymentPayloadHash, paymentIdentifier } = order;
       return { attemptId, paymentPayloadHash, paymentIdentifier, ...verification };
     },
-  );
-
-  serve(
-    router,
-    {
-      method: "get",
-      operationId: "listX402PaymentAttempts",
-      isConditional: true,
-      path: "/x402/payments",
-      access: "+PAY",
-      scope: "owner",
-      names: { paymentPayloadHash: "filter" },
-      tag: "x402",
-      summary: "Lists x402 payment attempts with their settlement, newest first",
-      description: "A key that is no Admin sees the resources that it registered.",
-      query: z.object({
-        take: wholeNumberParameter({ min: 1, max: 100, default: 20 }),
-        cursorId: cursorParameter(550),
-        status: described(attemptStatus.optional(), "Only attempts in this status.", "Settled"),
-        direction: described(
-          attemptDirection.optional(),
-          "Only attempts in this direction.",
-          "InboundSettle",
-        ),
-        caip2Network: caip2Filter,
-        paymentPayloadHash: described(
-          textParameter(64).optional(),
-          "Only attempts of this payment.",
-          EXAMPLE_PAYLOAD_HASH,
-        ),
-        createdFrom: described(timeParameter().optional(), "Only attempts at or after this time."),
-        createdTo: described(timeParameter().optional(), "Only attempts before this time."),
-      }),
-      data: z.object({ PaymentAttempts: described(z.array(attemptRecord), "The attempts.") }),
-    },
-    async (c, { query }) => ({ PaymentAttempts: await listAttempts(c, query) }),
-  );
-
-  serve(
-    router,
-    {
-      method: "get",
-      operationId: "listX402Settlements",
-      isConditional: true,
-      path: "/x402/settlements",
-      access: "+PAY",
-      scope: "owner",
-      tag: "x402",
-      summary: "Lists settlements, newest first",
-      description: "A key that is no Admin sees the settlements of its own attempts.",
-      query: z.object(pageParameters),
-      data: z.object({ Settlements: described(z.array(settlement), "The settlements.") }),
-    },
-    async (c, { query }) => ({ Settlements: await listSettlements(c, query) }),
   );
 
   serve(

@@ -30,6 +30,8 @@ beforeEach(async () => {
 });
 
 const ADMIN = env.ADMIN_KEY ?? "";
+const count = async (path: string, token = ADMIN) =>
+  (await api<{ total: number }>(`/x402${path}`, undefined, { token })).data.total;
 const newestFirst = (ids: string[]) => [...ids].sort().reverse();
 
 describe("GET /x402/payments", () => {
@@ -66,8 +68,30 @@ describe("GET /x402/payments", () => {
     ["createdFrom=2024-01-01&createdTo=2100-01-01", 2],
     ["createdFrom=2100-01-01", 0],
     ["createdTo=2024-01-01", 0],
-  ])("filters by %s", async (query, found) => {
+    ["side=sell", 2],
+    ["side=buy", 0],
+    ["side=buy&direction=InboundSettle", 2],
+    ["isStuck=true&status=Settled", 0],
+    ["isStuck=false&status=Settled", 2],
+  ])("filters by %s, as the count does", async (query, found) => {
     expect(await list(query)).toHaveLength(found);
+    expect(await count(`/payments/count?${query}`)).toBe(found);
+  });
+
+  it("finds settlements that have had no outcome for a day", async () => {
+    const ids = keys.map(({ attemptId }) => attemptId);
+    const set = (id: string | undefined, hours: number) =>
+      env.DB.prepare(
+        "UPDATE x402_payment_attempt SET status = 'Verified', updated_at = ? WHERE id = ?",
+      ).bind(Date.now() - hours * 60 * 60_000, id);
+    await env.DB.batch([set(ids[0], 25), set(ids[1], 23)]);
+    expect(await list("isStuck=true&status=Settled")).toMatchObject([{ id: ids[0] }]);
+    expect(await count("/payments/count?isStuck=true", keys[1]?.token)).toBe(0);
+  });
+
+  it("counts a key's own attempts alone", async () => {
+    expect(await count("/payments/count", keys[0]?.token)).toBe(1);
+    expect(await count("/settlements/count", keys[0]?.token)).toBe(1);
   });
 
   it("finds the attempts of one payload by its hash", async () => {
@@ -104,6 +128,17 @@ describe("GET /x402/settlements", () => {
     const all = await list("");
     const [first] = await list("limit=1");
     expect([first, ...(await list(`limit=1&cursorId=${first?.id}`))]).toEqual(all);
+    expect(await list("take=1")).toEqual([first]);
+  });
+
+  it.each([
+    ["success=true", 2],
+    ["success=false", 0],
+    ["caip2Network=eip155:84532", 2],
+    ["caip2Network=eip155:1", 0],
+  ])("filters by %s, as the count does", async (query, found) => {
+    expect(await list(query)).toHaveLength(found);
+    expect(await count(`/settlements/count?${query}`)).toBe(found);
   });
 });
 

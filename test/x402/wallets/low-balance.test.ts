@@ -422,9 +422,9 @@ describe("PATCH and DELETE /x402/low-balance", () => {
     expect((await send("DELETE", { id })).data).toMatchObject({ id, threshold: "5" });
     expect(await rules()).toEqual([]);
     for (const method of ["PATCH", "DELETE"] as const)
-      expect((await send(method, { id, ...(method === "PATCH" && { enabled: true }) })).status).toBe(
-        404,
-      );
+      expect(
+        (await send(method, { id, ...(method === "PATCH" && { enabled: true }) })).status,
+      ).toBe(404);
     expect((await send("PATCH", { id, treshold: "7" })).status).toBe(400);
     expect((await send("PATCH", { id, threshold: "0" })).status).toBe(400);
   });

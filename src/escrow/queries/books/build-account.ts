@@ -1,4 +1,5 @@
 /** Puts sums into the days and months of a time zone: pure. */
+import type { LocalDate } from "../../../http/local-date.ts";
 import type { Side } from "../../model/escrow-record.ts";
 import type { AccountKind, EscrowSum } from "./sums.ts";
 
@@ -16,14 +17,6 @@ export interface AccountTotal {
   unitTotals: UnitTotal[];
   /** Native minor units. */
   networkFee: bigint;
-}
-
-/** A day or a month of a calendar. */
-export interface LocalDate {
-  year: number;
-  month: number;
-  /** Left out of a month. */
-  day?: number;
 }
 
 export type AccountBucket = LocalDate & AccountTotal;
@@ -108,29 +101,5 @@ function computeAccountTotal(
       .filter(({ gross, protocolFee, networkFee }) => gross + protocolFee + networkFee > 0n)
       .toSorted((a, b) => (a.unit < b.unit ? -1 : 1)),
     networkFee: units.reduce((all, { networkFee }) => all + networkFee, 0n),
-  };
-}
-
-/**
- * Tells the local date of times in a time zone; null when there is no such zone. An offset, which Intl takes
- * as well, is none: its days need not be whole quarters of an hour.
- */
-export function createCalendar(
-  timeZone: string,
-): ((seconds: number) => Required<LocalDate>) | null {
-  if (/^[+-]/.test(timeZone)) return null;
-  let format: Intl.DateTimeFormat;
-  try {
-    const parts = { year: "numeric", month: "numeric", day: "numeric" } as const;
-    format = new Intl.DateTimeFormat("en-u-ca-gregory-nu-latn", { timeZone, ...parts });
-  } catch (error) {
-    if (error instanceof RangeError) return null;
-    throw error;
-  }
-  return (seconds) => {
-    const parts = format.formatToParts(seconds * 1000);
-    const partOf = (type: "year" | "month" | "day") =>
-      Number(parts.find((part) => part.type === type)?.value);
-    return { day: partOf("day"), month: partOf("month"), year: partOf("year") };
   };
 }

@@ -2,6 +2,7 @@ import type * as z from "zod";
 import type { AppContext } from "../../../http/context.ts";
 import { createRouter, serve } from "../../../http/endpoint.ts";
 import { toEnvelope, toExactNumber, toIsoTime } from "../../../http/envelope.ts";
+import { createCalendar } from "../../../http/local-date.ts";
 import { createJsonResponse, openReadSession } from "../../../http/session.ts";
 import type { Side } from "../../model/escrow-record.ts";
 import {
@@ -9,7 +10,6 @@ import {
   type AccountTotal,
   type BookAccount,
   buildAccount,
-  createCalendar,
 } from "./build-account.ts";
 import { booksBody, createBooksResponseSchema } from "./schemas.ts";
 import { ACCOUNT_KINDS, readSums } from "./sums.ts";

@@ -11,8 +11,7 @@ import {
   named,
   timestampField,
 } from "../../../http/openapi/fields.ts";
-import { textParameter, timeParameter } from "../../../http/openapi/parameters.ts";
-import { createCalendar } from "./build-account.ts";
+import { timeParameter, timeZoneParameter } from "../../../http/openapi/parameters.ts";
 
 const periodBoundParameter = (what: string) =>
   described(timeParameter().nullable().optional(), what);
@@ -29,14 +28,7 @@ export const booksBody = z
       "Start of the period, inclusive. Omitted or null: 2020 in UTC.",
     ),
     endDate: periodBoundParameter("End of the period, exclusive. Omitted or null: now."),
-    timeZone: described(
-      textParameter()
-        .default("Etc/UTC")
-        .refine((name) => createCalendar(name) !== null, "must be the name of an IANA time zone")
-        .meta({ format: "time-zone" }),
-      "IANA time zone of the days and months.",
-      "Europe/Berlin",
-    ),
+    timeZone: timeZoneParameter,
     network,
     filterPaymentSourceType: described(
       paymentSourceType.optional(),

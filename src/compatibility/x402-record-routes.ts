@@ -1,0 +1,128 @@
+import * as z from "zod";
+import { type Router, serve } from "../http/endpoint.ts";
+import { createCalendar } from "../http/local-date.ts";
+import { described, timestampField } from "../http/openapi/fields.ts";
+import {
+  booleanFilter,
+  cursorParameter,
+  textParameter,
+  timeParameter,
+  wholeNumberParameter,
+} from "../http/openapi/parameters.ts";
+import { countAttempts, listAttempts } from "../x402/attempts/list-attempts.ts";
+import { attemptFilters, dayFields, monthFields, tokenTotals } from "../x402/attempts/routes.ts";
+import { sumAttempts } from "../x402/attempts/sum-attempts.ts";
+import { attemptRecord, caip2Filter, countRecord } from "../x402/model/schemas.ts";
+
+const SHARED = { access: "+PAY", scope: "owner", tag: "x402" } as const;
+
+const filters = {
+  ...attemptFilters,
+  filterNeedsManualAction: described(
+    booleanFilter(),
+    "Another name of `isStuck`: settlements that have had no outcome for a day.",
+  ),
+};
+interface StuckFilter {
+  isStuck?: boolean | undefined;
+  filterNeedsManualAction?: boolean | undefined;
+}
+const toFilter = <Query extends StuckFilter>(query: Query) => ({
+  ...query,
+  isStuck: query.filterNeedsManualAction ?? query.isStuck,
+});
+
+const totals = {
+  Income: described(tokenTotals, "What sellers received, by chain and token."),
+  Spend: described(tokenTotals, "What managed wallets signed, by chain and token."),
+};
+
+/** Lists and sums of x402 payments in the form that clients of other services call. */
+export function registerX402RecordRoutes(router: Router): void {
+  serve(
+    router,
+    {
+      ...SHARED,
+      method: "get",
+      operationId: "listX402PaymentAttempts",
+      isConditional: true,
+      path: "/x402/payments",
+      names: { paymentPayloadHash: "filter" },
+      summary: "Lists x402 payment attempts with their settlement, newest first",
+      query: z.object({
+        take: wholeNumberParameter({ min: 1, max: 100, default: 20 }),
+        cursorId: cursorParameter(550),
+        ...filters,
+      }),
+      data: z.object({ PaymentAttempts: described(z.array(attemptRecord), "The attempts.") }),
+    },
+    async (c, { query }) => ({ PaymentAttempts: await listAttempts(c, toFilter(query)) }),
+  );
+
+  serve(
+    router,
+    {
+      ...SHARED,
+      method: "get",
+      operationId: "countX402PaymentAttempts",
+      path: "/x402/payments/count",
+      names: { paymentPayloadHash: "filter" },
+      summary: "Counts x402 payment attempts",
+      query: z.object(filters),
+      data: countRecord,
+    },
+    async (c, { query }) => ({ total: await countAttempts(c, toFilter(query)) }),
+  );
+
+  serve(
+    router,
+    {
+      access: "Admin",
+      scope: "admin",
+      tag: "x402",
+      method: "post",
+      operationId: "analyzeX402Payments",
+      path: "/x402/analytics",
+      summary: "Sums payments by day, month, chain and token",
+      description: "The answer of `GET /x402/totals` under other names.",
+      body: z.object({
+        startDate: described(timeParameter().optional(), "Start. Omitted: 30 days before the end."),
+        endDate: described(timeParameter().optional(), "End, exclusive. Omitted: now."),
+        caip2Network: caip2Filter,
+        timeZone: described(textParameter().optional(), "IANA time zone. Unknown: UTC.", "UTC"),
+      }),
+      data: z.object({
+        periodStart: timestampField("Start of the period."),
+        periodEnd: timestampField("End of the period."),
+        incomeCount: described(z.int(), "How many payments `TotalIncome` sums.", 3),
+        spendCount: described(z.int(), "How many payments `TotalSpend` sums.", 2),
+        TotalIncome: totals.Income,
+        TotalSpend: totals.Spend,
+        Daily: described(z.array(z.object({ ...dayFields, ...totals })), "Sums by day."),
+        Monthly: described(z.array(z.object({ ...monthFields, ...totals })), "Sums by month."),
+      }),
+    },
+    async (c, { body: { startDate, endDate, caip2Network, timeZone = "UTC" } }) => {
+      const query = { createdFrom: startDate, createdTo: endDate, caip2Network };
+      const sums = await sumAttempts(
+        c,
+        { ...query, timeZone: createCalendar(timeZone) ? timeZone : "UTC" },
+        Date.now(),
+      );
+      const rename = <Sum extends { Spending: unknown }>({ Spending, ...sum }: Sum) => ({
+        ...sum,
+        Spend: Spending as Sum["Spending"],
+      });
+      return {
+        periodStart: sums.createdFrom,
+        periodEnd: sums.createdTo,
+        incomeCount: sums.incomeCount,
+        spendCount: sums.spendingCount,
+        TotalIncome: sums.Income,
+        TotalSpend: sums.Spending,
+        Daily: sums.Days.map(rename),
+        Monthly: sums.Months.map(rename),
+      };
+    },
+  );
+}
