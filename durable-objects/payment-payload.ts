@@ -190,7 +190,8 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
         message: "The settlement did not start in time. Send the payment again.",
       };
     const status = await readJobStatus(this.env, payment, 0).catch(() => null);
-    return toPendingResponse(payment, !isOwnRequest(payment, order), status?.transaction ?? "");
+    const { transaction = "", message = null } = status ?? {};
+    return toPendingResponse(payment, !isOwnRequest(payment, order), { transaction, message });
   }
 
   /** Null: timed out, or the run ended without an outcome. */

@@ -88,6 +88,10 @@ export const LOG_EVENTS = {
     "check the network's `rpcUrl`: its node does not estimate a settlement; the service asks again",
   "x402.job_undecided":
     "nothing: the node did not return the outcome of a settlement; the service asks again",
+  "x402.remote_failed":
+    "check the network's `facilitatorUrl`: the other facilitator did not answer; the chain decides the payment",
+  "x402.remote_refused":
+    "check the other facilitator of the network: it did not settle a payment that it had verified; the chain decides the payment",
   "x402.object_failed": "nothing: an object may be migrating; the service repeats the request",
   "x402.outcome_unrecorded": "nothing: the database did not answer; the object records it later",
   "x402.outcomes_unwritten":

@@ -39,17 +39,6 @@ const ENTRY_FIELDS = {
   }),
 };
 
-const NETWORK_FIELDS = {
-  schema: {
-    facilitatorUrl: described(
-      z.null(),
-      "Always null: the service settles with its own wallets.",
-      null,
-    ),
-  },
-  fieldsOf: () => ({ facilitatorUrl: null }),
-};
-
 const SETTLEMENT_FIELDS = {
   schema: {
     paymentAttemptId: textField("Another name of `attemptId`.", EXAMPLE_ATTEMPT_ID),
@@ -99,8 +88,6 @@ export const ANSWER_FIELDS: Readonly<Record<string, AnswerFields>> = {
   "POST /registry-entry": { at: ["entries"], ...ENTRY_FIELDS },
   "POST /registry-entry-search": { at: ["entries"], ...ENTRY_FIELDS },
   "GET /payment-information": { at: [], ...ENTRY_FIELDS },
-  "GET /x402/networks": { at: ["Networks"], ...NETWORK_FIELDS },
-  "POST /x402/networks": { at: [], ...NETWORK_FIELDS },
   "GET /x402/networks/available": {
     at: ["Networks"],
     schema: { isEnabled: described(z.literal(true), "The list has enabled networks alone.", true) },

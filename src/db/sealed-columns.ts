@@ -21,6 +21,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: "webhook_endpoint", column: "secret", keyColumns: ["id"] },
   { table: "webhook_endpoint", column: "previous_secret", keyColumns: ["id"], boundTo: "secret" },
   { table: "x402_network", column: "rpc_url", keyColumns: ["id"] },
+  { table: "x402_network", column: "facilitator_auth", keyColumns: ["id"] },
   { table: "x402_wallet", column: "private_key", keyColumns: ["id"] },
   { table: "idempotency", column: "sealed_answer", keyColumns: ["api_key_id", "key"] },
 ];

@@ -43,7 +43,6 @@ describe("the OpenAPI document", () => {
   it.each([
     "supportedPaymentSources",
     "verifications",
-    "facilitatorUrl",
     "ChainIdLimit",
     "UsageCreditsToAddOrRemove",
     "WalletScopeHotWalletIds",

@@ -34,6 +34,7 @@ const ATTEMPT_FIELDS: readonly JsonField[] = [
   ["status", "x402_payment_attempt.status"],
   ["apiKeyId", "x402_payment_attempt.api_key_id"],
   ["evmWalletId", "x402_payment_attempt.evm_wallet_id"],
+  ["facilitator", "x402_payment_attempt.facilitator"],
   ["registryRequestId", "x402_payment_attempt.registry_request_id"],
   ["supportedPaymentSourceId", "x402_payment_attempt.supported_payment_source_id"],
   ["caip2Network", "x402_payment_attempt.caip2_id"],

@@ -35,10 +35,10 @@ export class AlreadyClaimedError extends Error {
 export async function recordVerifiedAttempt(
   core: Database,
   order: AttemptOrder,
-  payer: string,
+  verified: { payer: string; facilitator: string; validBefore: number },
   now: number,
 ): Promise<"written" | "ended"> {
-  const row = toAttemptRow(order, { status: "Verified", payer }, now);
+  const row = toAttemptRow(order, { status: "Verified", ...verified }, now);
   try {
     await core.batch([
       core.orm

@@ -303,5 +303,10 @@ export function isAuthorizationUsed({ kind, nonce }: AuthorizationId, answer: un
   return kind === "eip3009" ? value === 1n : ((value >> (BigInt(nonce) & 0xffn)) & 1n) === 1n;
 }
 
+/** Whether a node's answer tells the state of an authorization: not every token does. */
+export function isAuthorizationState(answer: unknown): boolean {
+  return typeof answer === "string" && answer.length === WORD_HEX_LENGTH;
+}
+
 /** Length of 32 bytes in hex. */
 const WORD_HEX_LENGTH = 66;

@@ -61,6 +61,16 @@ export interface SettlementResult {
   first: boolean;
 }
 
+/** A settlement that another facilitator submits, as far as the chain can tell it from others. */
+export interface RemoteSettlement {
+  /** Base URL of the facilitator. */
+  url: string;
+  /** Epoch milliseconds before which nobody had the authorization. */
+  since: number;
+  /** Unix seconds after which the chain refuses the authorization. */
+  validBefore: string;
+}
+
 /** A settlement for a facilitator wallet to submit. Plain data; amounts are decimal text. */
 export interface SettlementJob {
   /** The attempt's id. */

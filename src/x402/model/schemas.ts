@@ -170,6 +170,12 @@ export const defaultAssetDecimals = described(
   6,
 );
 
+export const canSettle = described(
+  z.boolean(),
+  "Whether the network has a facilitator: wallets, or another one.",
+  true,
+);
+
 export const networkRecord = named(
   "X402Network",
   "An EVM chain on which the service settles payments.",
@@ -194,6 +200,16 @@ export const networkRecord = named(
       "Address of the first facilitator wallet. Null: none.",
       EXAMPLE_PAYER,
     ),
+    facilitatorUrl: nullableText(
+      "Base URL of another x402 facilitator, which settles in place of wallets. Null: none.",
+      "https://facilitator.example.com",
+    ),
+    hasFacilitatorAuth: described(
+      z.boolean(),
+      "Whether `facilitatorUrl` gets a header `Authorization`.",
+      false,
+    ),
+    canSettle,
     eip6492AllowedFactories: described(
       z.array(addressResponse("Address of a factory.", EXAMPLE_PAY_TO)),
       "ERC-6492 factories that the service may call for undeployed wallets.",
@@ -240,6 +256,10 @@ const attemptFields = {
   evmWalletId: nullableText(
     "Id of the managed wallet that paid. Null: the payer is no managed wallet.",
     EXAMPLE_WALLET_ID,
+  ),
+  facilitator: nullableText(
+    "What settles: the address of a facilitator wallet, or the origin of another facilitator. Null: nothing does.",
+    EXAMPLE_PAYER,
   ),
   registryRequestId: nullableText("Note of the resource's owner. Null: none.", "agent-7"),
   supportedPaymentSourceId: nullableText(

@@ -29,6 +29,10 @@ export const x402Network = sqliteTable(
     defaultAssetDecimals: integer("default_asset_decimals"),
     /** Null: the network settles nothing. */
     facilitatorWalletId: text("facilitator_wallet_id"),
+    /** Base URL of another facilitator, which settles in place of wallets. */
+    facilitatorUrl: text("facilitator_url"),
+    /** Its header `Authorization`, sealed for (`x402_network`, id, `facilitator_auth`). */
+    facilitatorAuth: text("facilitator_auth"),
     /** JSON array: ids of the wallets that settle beside it. */
     otherFacilitatorWalletIds: text("other_facilitator_wallet_ids").notNull().default("[]"),
     /** JSON array: ERC-6492 factories that may be called for a payer whose wallet is not deployed. */
@@ -111,6 +115,10 @@ export const x402Attempt = sqliteTable(
     paymentIdentifier: text("payment_identifier"),
     errorReason: text("error_reason"),
     errorMessage: text("error_message"),
+    /** What settles: a wallet's address, or the origin of another facilitator. */
+    facilitator: text("facilitator"),
+    /** Of a settlement: Unix seconds at which its authorization expires. */
+    validBefore: integer("valid_before"),
     /** The settlement that a `Replayed` attempt repeats. */
     replayOf: text("replay_of"),
     /**

@@ -4,6 +4,7 @@ import { described, idField, named, textField } from "../../http/openapi/fields.
 import { booleanFilter, textParameter } from "../../http/openapi/parameters.ts";
 import {
   caip2,
+  canSettle,
   defaultAssetDecimals,
   EXAMPLE_ASSET,
   EXAMPLE_PAY_TO,
@@ -52,6 +53,19 @@ const saveNetworkBody = z.object({
       .optional(),
     "Ids of all wallets that settle, the first facilitator wallet first. A wallet that is left out settles what it has begun, and nothing new.",
   ),
+  facilitatorUrl: described(
+    textParameter(2000).meta({ format: "public-https-url" }).nullable().optional(),
+    "Base URL of another x402 facilitator, which settles in place of wallets. Setting a facilitator clears the wallets, and the reverse. Null: none.",
+    "https://facilitator.example.com",
+  ),
+  facilitatorAuth: described(
+    textParameter(2000)
+      .regex(/^[!-~]([ -~]*[!-~])?$/, "must be printable ASCII")
+      .nullable()
+      .optional(),
+    "Header `Authorization` for `facilitatorUrl`. A URL of another origin drops the stored header. Null: none.",
+    "Bearer 4f7a4f7a4f7a",
+  ),
   eip6492AllowedFactories: described(
     z
       .array(described(evmAddress, "Address of a factory.", EXAMPLE_PAY_TO))
@@ -75,7 +89,7 @@ const availableNetwork = named(
     isTestnet: described(isTestnet, "Whether the chain is a testnet.", false),
     defaultAsset: nullableText("Default token of new resources. Null: none.", EXAMPLE_ASSET),
     defaultAssetDecimals,
-    canSettle: described(z.boolean(), "Whether the network has a facilitator wallet.", true),
+    canSettle,
   }),
 );
 
@@ -149,7 +163,7 @@ export function registerNetworkRoutes(router: Router): void {
             isTestnet: network.isTestnet,
             defaultAsset: network.defaultAsset,
             defaultAssetDecimals: network.defaultAssetDecimals,
-            canSettle: network.facilitatorWalletAddress !== null,
+            canSettle: network.canSettle,
           })),
       };
     },

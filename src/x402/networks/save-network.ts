@@ -8,12 +8,18 @@ import type { AppContext } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
-import { checkPublicUrl, PublicFetchError } from "../../http/outbound/fetch-public.ts";
+import {
+  checkPublicTarget,
+  checkPublicUrl,
+  PublicFetchError,
+} from "../../http/outbound/fetch-public.ts";
+import { abortAfter } from "../../timeout.ts";
 import { decodeDecimals, encodeDecimalsCall } from "../evm/balance.ts";
 import { createRpc, RpcRefusal, RpcUnavailableError } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import { parseChainId } from "../model/schemas.ts";
 import { x402Network, x402Wallet } from "../model/tables.ts";
+import { RemoteFacilitatorError } from "./remote-facilitator.ts";
 import {
   findNetwork,
   findWallet,
@@ -21,9 +27,12 @@ import {
   listFacilitatorIds,
   type NetworkRow,
   readRpcOptions,
+  toFacilitatorAuthEncryptionContext,
   toRpcUrlEncryptionContext,
   type WalletRow,
 } from "./settlement-network.ts";
+
+const RESOLVER_TIMEOUT_MS = 5_000;
 
 /** `undefined` keeps what is stored, null clears. */
 export interface NetworkChange {
@@ -37,6 +46,10 @@ export interface NetworkChange {
   defaultAssetDecimals?: number | null | undefined;
   facilitatorWalletId?: string | null | undefined;
   facilitatorWalletIds?: string[] | undefined;
+  /** Base URL of another facilitator, in place of wallets. */
+  facilitatorUrl?: string | null | undefined;
+  /** Its header `Authorization`. */
+  facilitatorAuth?: string | null | undefined;
   eip6492AllowedFactories?: string[] | undefined;
 }
 
@@ -89,12 +102,17 @@ async function writeNetwork(
   if (!stored && rpcUrl === undefined) throw new ApiError(400, "rpcUrl: is required");
   if (rpcUrl !== undefined) await checkRpcUrl(c, rpcUrl, caip2Id);
   await requireFacilitatorWallets(core, change);
+  if (typeof change.facilitatorUrl === "string")
+    await checkFacilitatorUrl(c, change.facilitatorUrl);
 
   const before = stored ?? createNetworkRow(c, caip2Id, now);
   const { id } = before;
   const url = rpcUrl ?? (await unseal(c.env, toRpcUrlEncryptionContext(id), before.rpcUrl));
   const defaultAssetDecimals = await readDecimals(c, url, before, change);
-  const columns = { ...(await toChangedColumns(c, id, change, now)), defaultAssetDecimals };
+  const columns = {
+    ...(await toChangedColumns(c, before, change, now)),
+    defaultAssetDecimals,
+  };
   const row = applyColumns(before, columns);
   const write = stored
     ? core.orm.update(x402Network).set(columns).where(eq(x402Network.id, id))
@@ -102,7 +120,11 @@ async function writeNetwork(
   const facilitator =
     row.facilitatorWalletId === null ? null : await findWallet(core, row.facilitatorWalletId);
   const answer = toNetworkRecord(row, facilitator, url);
-  const detail = { ...change, rpcUrl: rpcUrl !== undefined };
+  const detail = {
+    ...change,
+    rpcUrl: rpcUrl !== undefined,
+    facilitatorAuth: change.facilitatorAuth !== undefined,
+  };
   try {
     await commitWithAudit(c, core, { action: "x402-network.save", target: id, detail, now }, [
       ...(await remember(answer)),
@@ -118,9 +140,17 @@ async function writeNetwork(
 }
 
 /** The columns that a change sets: others may be changed concurrently. */
-async function toChangedColumns(c: AppContext, id: string, change: NetworkChange, now: number) {
+async function toChangedColumns(
+  c: AppContext,
+  stored: NetworkRow,
+  change: NetworkChange,
+  now: number,
+) {
+  const { id } = stored;
   const {
     caip2Id: _,
+    facilitatorUrl: ___,
+    facilitatorAuth: ____,
     rpcUrl,
     eip6492AllowedFactories: factories,
     defaultAssetDecimals: __,
@@ -130,11 +160,73 @@ async function toChangedColumns(c: AppContext, id: string, change: NetworkChange
   return {
     ...plain,
     ...(facilitatorWalletIds && toWalletColumns(facilitatorWalletIds)),
+    ...(await toFacilitatorColumns(c, stored, change)),
     rpcUrl:
       rpcUrl === undefined ? undefined : await seal(c.env, toRpcUrlEncryptionContext(id), rpcUrl),
     eip6492Factories: factories && JSON.stringify(factories),
     updatedAt: now,
   };
+}
+
+/**
+ * The columns of another facilitator. Setting one clears the wallets, and setting a wallet clears the other
+ * facilitator. The header goes to no other origin than the one that it was stored for.
+ *
+ * @throws ApiError 400
+ */
+async function toFacilitatorColumns(
+  c: AppContext,
+  { id, facilitatorUrl: stored }: NetworkRow,
+  {
+    facilitatorUrl,
+    facilitatorAuth: auth,
+    facilitatorWalletId,
+    facilitatorWalletIds,
+  }: NetworkChange,
+) {
+  const hasWallet = Boolean(facilitatorWalletId) || Boolean(facilitatorWalletIds?.length);
+  if (typeof facilitatorUrl === "string" && hasWallet)
+    throw new ApiError(400, "facilitatorUrl: must be null for a network with facilitator wallets");
+  const url = hasWallet
+    ? null
+    : facilitatorUrl === undefined
+      ? stored
+      : trimSlashes(facilitatorUrl);
+  if (typeof auth === "string" && url === null)
+    throw new ApiError(400, "facilitatorAuth: needs a facilitatorUrl");
+  const isSameOrigin = url !== null && stored !== null && isSameOriginAs(url, stored);
+  const sealed =
+    typeof auth === "string"
+      ? await seal(c.env, toFacilitatorAuthEncryptionContext(id), auth)
+      : auth === null || !isSameOrigin
+        ? null
+        : undefined;
+  return {
+    ...(url !== stored && { facilitatorUrl: url }),
+    ...(sealed !== undefined && { facilitatorAuth: sealed }),
+    ...(typeof facilitatorUrl === "string" && toWalletColumns([])),
+  };
+}
+
+const trimSlashes = (url: string | null) => url?.replace(/\/+$/, "") ?? null;
+
+const isSameOriginAs = (a: string, b: string) => new URL(a).origin === new URL(b).origin;
+
+/** @throws ApiError 400; 503 when the name cannot be resolved */
+async function checkFacilitatorUrl(c: AppContext, text: string): Promise<void> {
+  const rules = await readRpcOptions(c.env, c.var.deadline);
+  try {
+    const url = await abortAfter(RESOLVER_TIMEOUT_MS, (signal) =>
+      checkPublicTarget(text, rules, signal),
+    );
+    if (url.search || url.hash)
+      throw new PublicFetchError("refused", "must have no query and no fragment");
+  } catch (error) {
+    if (!(error instanceof PublicFetchError)) throw error;
+    const message = `facilitatorUrl: ${error.message}`;
+    if (error.reason === "unresolved") throw new ApiError(503, message, { retryAfter: 5 });
+    throw new ApiError(400, message);
+  }
 }
 
 function toWalletColumns([first, ...others]: string[]) {
@@ -161,6 +253,8 @@ function createNetworkRow(c: AppContext, caip2Id: string, now: number): NetworkR
     defaultAsset: null,
     defaultAssetDecimals: null,
     facilitatorWalletId: null,
+    facilitatorUrl: null,
+    facilitatorAuth: null,
     otherFacilitatorWalletIds: "[]",
     eip6492Factories: "[]",
     createdById: c.var.caller.id,
@@ -220,8 +314,12 @@ function toUrlError(error: unknown): ApiError | null {
     : null;
 }
 
-/** Converts the error of an RPC node to an API error. Returns other errors unchanged. */
+/** Converts the error of an RPC node or another facilitator to an API error. Returns others unchanged. */
 export function toRpcApiError(error: unknown): unknown {
+  if (error instanceof RemoteFacilitatorError)
+    return error.timedOut
+      ? new ApiError(504, "The other facilitator did not answer in time", { retryAfter: 5 })
+      : new ApiError(502, "The other facilitator failed");
   if (error instanceof RpcUnavailableError)
     return error.timedOut
       ? new ApiError(504, "The RPC node did not answer in time", { retryAfter: 5 })
@@ -263,12 +361,21 @@ function requireFacilitatorWallet(field: string, wallet: WalletRow | null, caip2
 }
 
 function toNetworkRecord(network: NetworkRow, facilitator: WalletRow | null, rpcUrl: string) {
-  const { eip6492Factories, otherFacilitatorWalletIds: _, createdAt, updatedAt, ...rest } = network;
+  const {
+    eip6492Factories,
+    otherFacilitatorWalletIds: _,
+    facilitatorAuth,
+    createdAt,
+    updatedAt,
+    ...rest
+  } = network;
   return {
     ...rest,
     rpcUrl,
     facilitatorWalletIds: listFacilitatorIds(network),
     facilitatorWalletAddress: facilitator?.address ?? null,
+    hasFacilitatorAuth: facilitatorAuth !== null,
+    canSettle: facilitator !== null || network.facilitatorUrl !== null,
     eip6492AllowedFactories: JSON.parse(eip6492Factories) as string[],
     createdAt: toIsoTime(createdAt),
     updatedAt: toIsoTime(updatedAt),

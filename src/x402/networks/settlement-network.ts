@@ -15,6 +15,11 @@ export function toRpcUrlEncryptionContext(networkId: string) {
   return { table: "x402_network", id: networkId, column: "rpc_url" };
 }
 
+/** The sealed place of the header `Authorization` for another facilitator. */
+export function toFacilitatorAuthEncryptionContext(networkId: string) {
+  return { table: "x402_network", id: networkId, column: "facilitator_auth" };
+}
+
 /** The sealed place of a wallet's key. */
 export function toPrivateKeyEncryptionContext(walletId: string) {
   return { table: "x402_wallet", id: walletId, column: "private_key" };
@@ -91,10 +96,36 @@ export async function listFacilitators(
   );
 }
 
-/** An enabled network with its facilitator wallets and RPC client. */
+/** What settles on a network: wallets of this service, or another facilitator in their place. */
+export type Settler =
+  | { kind: "wallets"; wallets: readonly [Facilitator, ...Facilitator[]] }
+  | { kind: "remote"; facilitator: RemoteFacilitator };
+
+/** Another x402 facilitator. */
+export interface RemoteFacilitator {
+  /** Base URL, without a slash at its end. */
+  url: string;
+  /** Header `Authorization`; null: none. Never logged. */
+  auth: string | null;
+}
+
+/** The other facilitator of a network; null: it settles with wallets, or nothing. */
+export async function openRemoteFacilitator(
+  env: Env,
+  { id, facilitatorUrl: url, facilitatorAuth }: NetworkRow,
+): Promise<RemoteFacilitator | null> {
+  if (url === null) return null;
+  const auth =
+    facilitatorAuth === null
+      ? null
+      : await unseal(env, toFacilitatorAuthEncryptionContext(id), facilitatorAuth);
+  return { url, auth };
+}
+
+/** An enabled network with its facilitator and RPC client. */
 export interface SettlementNetwork {
   network: NetworkRow;
-  facilitators: readonly [Facilitator, ...Facilitator[]];
+  settler: Settler;
   rpc: Rpc;
 }
 
@@ -105,7 +136,7 @@ export class NoSettlementNetworkError extends Error {
 
 /**
  * @param deadline - epoch milliseconds
- * @throws NoSettlementNetworkError when the network is unknown, disabled, or has no facilitator wallet
+ * @throws NoSettlementNetworkError when the network is unknown, disabled, or has no facilitator
  */
 export async function findSettlementNetwork(
   env: Env,
@@ -120,10 +151,14 @@ export async function findSettlementNetwork(
   ]);
   if (!network?.isEnabled)
     throw new NoSettlementNetworkError(`There is no enabled network ${caip2Id}`);
-  if (!first)
+  const remote = await openRemoteFacilitator(env, network);
+  if (!first && !remote)
     throw new NoSettlementNetworkError(`The network ${caip2Id} has no facilitator wallet`);
   const url = await unseal(env, toRpcUrlEncryptionContext(network.id), network.rpcUrl);
-  return { network, facilitators: [first, ...others], rpc: createRpc(url, options) };
+  const settler: Settler = remote
+    ? { kind: "remote", facilitator: remote }
+    : { kind: "wallets", wallets: [first as Facilitator, ...others] };
+  return { network, settler, rpc: createRpc(url, options) };
 }
 
 /** Readiness of an enabled EVM chain. */
@@ -144,9 +179,9 @@ export async function listEnabledChains(
 ): Promise<ChainReadiness[]> {
   const rows = await core.all<Record<keyof ChainReadiness, unknown> & { caip2Id: string }>(
     `SELECT caip2_id AS caip2Id, rpc_url <> '' AS hasRpcUrl,
-       EXISTS (SELECT 1 FROM x402_wallet AS w
+       facilitator_url IS NOT NULL OR EXISTS (SELECT 1 FROM x402_wallet AS w
          WHERE w.id = n.facilitator_wallet_id AND w.deleted_at IS NULL) AS hasFacilitator,
-       ${walletExistsSql("Selling", "")} AS hasSellingWallet,
+       facilitator_url IS NOT NULL OR ${walletExistsSql("Selling", "")} AS hasSellingWallet,
        ${walletExistsSql("Purchasing", "")} AS hasPurchasingWallet,
        ${walletExistsSql(
          "Purchasing",

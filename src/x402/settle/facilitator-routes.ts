@@ -120,10 +120,8 @@ export function registerFacilitatorRoutes(router: Router): void {
     async (c) => {
       const { networkLimit } = c.var.caller;
       const networks = (await listNetworks(c.env, c.var.deadline)).filter(
-        ({ isEnabled, facilitatorWalletAddress, caip2Id }) =>
-          isEnabled &&
-          facilitatorWalletAddress !== null &&
-          (networkLimit?.includes(caip2Id) ?? true),
+        ({ isEnabled, canSettle, caip2Id }) =>
+          isEnabled && canSettle && (networkLimit?.includes(caip2Id) ?? true),
       );
       const core = openDb(c.env, undefined, { deadline: c.var.deadline });
       const chains = new Set(networks.map(({ caip2Id }) => caip2Id));

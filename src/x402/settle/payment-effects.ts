@@ -19,6 +19,7 @@ import {
 } from "../model/messages.ts";
 import { pickFacilitator } from "../networks/pick-facilitator.ts";
 import { findSettlementNetwork } from "../networks/settlement-network.ts";
+import { judgeSettlement } from "../verify/judge-settlement.ts";
 import { toHeldResponse, toRefusal, toSettleResponse } from "./payment-response.ts";
 import {
   advancePayment,
@@ -29,11 +30,14 @@ import {
   type PaymentEvent,
   toPaymentEvent,
 } from "./payment-state.ts";
+import { readRemoteStatus, readSentStatus, settleRemotely } from "./remote-settlement.ts";
 
 /** The wallet must sign at least this long before the caller's deadline. */
 const SIGN_MARGIN_MS = 500;
 /** Minimum wait for the wallet. */
 const MIN_WAIT_MS = 5_000;
+/** Time for reading a chain on which another facilitator settles. */
+const WATCH_TIMEOUT_MS = 10_000;
 
 /** Work on a payment, shared by all its waiting callers. */
 export interface SettlementRun {
@@ -117,35 +121,45 @@ async function judgePayload(
   deadline: number,
 ): Promise<PaymentEvent> {
   const settlementNetwork = await findSettlementNetwork(env, requirements.network, deadline);
-  const { facilitators } = settlementNetwork;
+  const { settler } = settlementNetwork;
   // An authorization keeps its first wallet, even one that the network does not use any more.
-  const wallet = known ?? earlier.at(-1)?.wallet ?? pickFacilitator(facilitators, claim);
-  const { prepareJob } = await import("../verify/verify-payment.ts");
-  const verdict = await prepareJob(
+  const kept = known ?? earlier.at(-1)?.wallet;
+  const own = kept ?? (settler.kind === "wallets" ? pickFacilitator(settler.wallets, claim) : null);
+  const since = Date.now();
+  const verdict = await judgeSettlement(
+    env,
     settlementNetwork,
-    { attemptId, payload, requirements, sender: wallet.address },
-    Date.now(),
-    deadline - SIGN_MARGIN_MS,
+    { attemptId, payload, requirements },
+    own && !kept?.remote ? own.address : null,
+    { now: since, deadline, signBefore: deadline - SIGN_MARGIN_MS },
   );
   if (!verdict.isValid) {
     const { payer, invalidReason: reason, invalidMessage: message = null } = verdict;
     return { kind: "invalid", payer, reason, message };
   }
   const { payer, job } = verdict;
+  if (own) return { kind: "valid", payer, wallet: own, job };
+  if (settler.kind !== "remote") throw new Error("a network without wallets has a facilitator");
+  const remote = { url: settler.facilitator.url, since, validBefore: job.validBefore };
+  const wallet = { id: "", caip2Id: requirements.network, address: "", remote };
   return { kind: "valid", payer, wallet, job };
 }
 
 /** Nothing is sent before this write succeeds. */
 async function writeAttemptRow(
   env: Env,
-  { order, payer, job }: Payment,
+  { order, payer, wallet, job }: Payment,
   run: SettlementRun,
 ): Promise<PaymentEvent> {
-  if (payer === null || !job) throw new Error("a payment that was judged has a payer and a job");
+  if (payer === null || !wallet || !job)
+    throw new Error("a payment that was judged has a payer, a wallet and a job");
   const { deadline } = run;
   try {
     const core = openDb(env, undefined, { writes: "idempotent", deadline });
-    const row = await recordVerifiedAttempt(core, order, payer, Date.now()).catch(
+    const facilitator = wallet.remote ? new URL(wallet.remote.url).origin : wallet.address;
+    const validBefore = Math.min(Number(job.validBefore), Number.MAX_SAFE_INTEGER);
+    const verified = { payer, facilitator, validBefore };
+    const row = await recordVerifiedAttempt(core, order, verified, Date.now()).catch(
       throwIfOutOfCredits,
     );
     if (row === "ended") return { kind: "ended" };
@@ -181,6 +195,11 @@ async function cancelAttemptRow(
 async function submitJob(env: Env, payment: Payment, run: SettlementRun): Promise<PaymentEvent[]> {
   const { wallet, job, order } = payment;
   if (!wallet || !job) throw new Error("a verified payment has a wallet and a job");
+  if (wallet.remote) {
+    const status = await settleRemotely(env, payment, wallet.remote, run);
+    const event = toPaymentEvent(payment, status);
+    return event ? [event] : [];
+  }
   const waitMs = Math.max(run.deadline - Date.now(), MIN_WAIT_MS);
   const object = getFacilitatorWalletStub(env, wallet.caip2Id, wallet.address);
   const status = await object.submit(wallet.id, job, { order, waitMs });
@@ -200,6 +219,7 @@ export async function readJobStatus(
 ): Promise<JobStatus> {
   if (!wallet)
     return { state: "unknown", transaction: "", reason: null, message: null, isFinal: false };
+  if (wallet.remote) return readSentStatus(order.attemptId);
   return getFacilitatorWalletStub(env, wallet.caip2Id, wallet.address).wait(
     order.attemptId,
     waitMs,
@@ -232,7 +252,11 @@ async function recordDecidedPayment(
 async function watchAttempts(env: Env, payment: Payment): Promise<PaymentEvent[]> {
   const events: PaymentEvent[] = [];
   for (const attempt of listWatchedAttempts(payment)) {
-    const event = toPaymentEvent(attempt, await readJobStatus(env, attempt, 0));
+    const remote = attempt.wallet?.remote;
+    const status = remote
+      ? await readRemoteStatus(env, attempt, remote, Date.now() + WATCH_TIMEOUT_MS)
+      : await readJobStatus(env, attempt, 0);
+    const event = toPaymentEvent(attempt, status);
     if (event) events.push(event);
   }
   return events;

@@ -3,7 +3,8 @@ import { ApiError } from "../../http/errors.ts";
 import { log } from "../../log.ts";
 import type { ClaimingAttempt } from "../attempts/attempt-row.ts";
 import { RpcUnavailableError } from "../evm/rpc.ts";
-import type { AttemptOrder, SettleResponse } from "../model/messages.ts";
+import type { AttemptOrder, JobStatus, SettleResponse } from "../model/messages.ts";
+import { RemoteFacilitatorError } from "../networks/remote-facilitator.ts";
 import { NoSettlementNetworkError } from "../networks/settlement-network.ts";
 import { isSamePayment } from "./on-request.ts";
 import type { PaymentAttempt } from "./payment-state.ts";
@@ -43,11 +44,14 @@ export function toHeldResponse(order: AttemptOrder, holder: ClaimingAttempt): Se
   );
 }
 
-/** @param transaction - hash of what was sent; empty when nothing was yet */
+/**
+ * @param transaction - hash of what was sent; empty when nothing was yet
+ * @param message - null: no block has it yet
+ */
 export function toPendingResponse(
   { order, payer }: PaymentAttempt,
   replay: boolean,
-  transaction: string,
+  { transaction, message }: Pick<JobStatus, "transaction" | "message">,
 ): SettleResponse {
   return {
     kind: "pending",
@@ -58,8 +62,7 @@ export function toPendingResponse(
     network: order.requirements.network,
     amount: order.requirements.amount,
     errorReason: "settlement_pending",
-    errorMessage:
-      "No block includes the transaction yet. Send the same payment again for its state.",
+    errorMessage: `${message ?? "No block includes the transaction yet."} Send the same payment again for its state.`,
     first: false,
   };
 }
@@ -81,6 +84,10 @@ export function toRefusal(error: unknown): SettleResponse {
     return error.timedOut
       ? toRefusedResponse(504, "The RPC node did not answer in time")
       : toRefusedResponse(502, "The RPC node failed");
+  if (error instanceof RemoteFacilitatorError)
+    return error.timedOut
+      ? toRefusedResponse(504, "The other facilitator did not answer in time")
+      : toRefusedResponse(502, "The other facilitator failed");
   if (error instanceof DatabaseFullError)
     return {
       kind: "refused",

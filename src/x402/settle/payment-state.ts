@@ -1,5 +1,10 @@
 import { type AttemptOutcome, toAttemptOutcome } from "../attempts/attempt-row.ts";
-import type { AttemptOrder, JobStatus, SettlementJob } from "../model/messages.ts";
+import type {
+  AttemptOrder,
+  JobStatus,
+  RemoteSettlement,
+  SettlementJob,
+} from "../model/messages.ts";
 
 /**
  * The phases of one authorization's payment.
@@ -100,10 +105,12 @@ export const PHASE_EFFECTS: Record<PaymentPhase, PaymentEffect | null> = {
   closed: null,
 };
 
+/** What settles an attempt. Without an id and an address when another facilitator does. */
 export interface SettlingWallet {
   id: string;
   caip2Id: string;
   address: string;
+  remote?: RemoteSettlement;
 }
 
 /** One attempt to settle, as the object of its authorization remembers it. */

@@ -8,6 +8,7 @@ import type { SettleOrder } from "../model/messages.ts";
 import { pickFacilitator } from "../networks/pick-facilitator.ts";
 import { toRpcApiError } from "../networks/save-network.ts";
 import { findSettlementNetwork } from "../networks/settlement-network.ts";
+import { judgeSettlement } from "./judge-settlement.ts";
 import type { JobVerdict } from "./verify-payment.ts";
 
 /**
@@ -57,14 +58,19 @@ async function verifyOnChain(c: AppContext, order: SettleOrder, now: number): Pr
     findSettlementNetwork(c.env, network, deadline),
     countOpenAttempts(openDb(c.env, undefined, { deadline }), network),
   ]);
-  const { facilitators } = settlementNetwork;
-  if (open >= facilitators.length * MAX_OPEN_ATTEMPTS)
+  const { settler } = settlementNetwork;
+  const wallets = settler.kind === "wallets" ? settler.wallets.length : 1;
+  if (open >= wallets * MAX_OPEN_ATTEMPTS)
     throw new ApiError(
       "settlement_backlog",
       `${network} has ${open} settlements open. Verify the payment again later.`,
       { retryAfter: RETRY_AFTER_SECONDS },
     );
-  const { prepareJob } = await import("./verify-payment.ts");
-  const sender = pickFacilitator(facilitators, order.claim).address;
-  return prepareJob(settlementNetwork, { ...order, sender }, now, now);
+  const sender =
+    settler.kind === "wallets" ? pickFacilitator(settler.wallets, order.claim).address : null;
+  return judgeSettlement(c.env, settlementNetwork, order, sender, {
+    now,
+    deadline,
+    signBefore: now,
+  });
 }

@@ -279,14 +279,14 @@ export type JobVerdict =
 /**
  * Verifies a payment on the chain it names.
  *
- * @param order - the payment, and the address that would send it
+ * @param order - the payment, and the address that would send it; null: another facilitator's
  * @param now - epoch milliseconds
  * @param signBefore - epoch milliseconds; see `Job`
  * @throws RpcUnavailable, also when the node is on another chain
  */
 export async function prepareJob(
-  { network, rpc }: SettlementNetwork,
-  order: Pick<SettleOrder, "attemptId" | "payload" | "requirements"> & { sender: string },
+  { network, rpc }: Pick<SettlementNetwork, "network" | "rpc">,
+  order: Pick<SettleOrder, "attemptId" | "payload" | "requirements"> & { sender: string | null },
   now: number,
   signBefore: number,
 ): Promise<JobVerdict> {

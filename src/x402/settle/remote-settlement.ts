@@ -1,0 +1,176 @@
+/**
+ * Settles payments through another facilitator. What the facilitator answers decides nothing: an
+ * authorization is used at most once, and only the chain tells whether and by whom.
+ */
+import { openDb } from "../../db/client.ts";
+import type { Env } from "../../env.ts";
+import { log } from "../../log.ts";
+import { RpcRefusal, RpcUnavailableError } from "../evm/rpc.ts";
+import type { SettlementFinding } from "../facilitator-wallet/reconcile-authorization.ts";
+import type { JobStatus, RemoteSettlement } from "../model/messages.ts";
+import { RemoteFacilitatorError, settleWithRemote } from "../networks/remote-facilitator.ts";
+import { findNetwork, openRemoteFacilitator, openRpc } from "../networks/settlement-network.ts";
+import type { SettlementRun } from "./payment-effects.ts";
+import type { Payment, PaymentAttempt } from "./payment-state.ts";
+
+const POLL_INTERVAL_MS = 500;
+const MAX_POLL_INTERVAL_MS = 3_000;
+/** A facilitator that has less time than this gets no payment. */
+const MIN_SEND_TIME_MS = 1_000;
+/** A settlement is final with this many blocks on top, or after this long when no block comes. */
+const FINALITY_BLOCKS = 12;
+const FINALITY_SECONDS = 600;
+/** Seconds past `validBefore` after which no later block can have an earlier time. */
+const EXPIRY_MARGIN_SECONDS = 30;
+const MAX_REMEMBERED_CLAIMS = 10_000;
+
+/** What facilitators said of attempts: for pending answers alone, so losing it does no harm. */
+const claims = new Map<string, { transaction: string; reason: string | null }>();
+
+function rememberClaim(attemptId: string, transaction: string, reason: string | null): void {
+  if (claims.size >= MAX_REMEMBERED_CLAIMS) claims.clear();
+  claims.set(attemptId, { transaction, reason });
+}
+
+/** A settlement that the chain has not decided, with what the facilitator said of it. */
+export function readSentStatus(attemptId: string): JobStatus {
+  const { transaction = "", reason = null } = claims.get(attemptId) ?? {};
+  const message = reason && `The facilitator has not settled the payment: ${reason}.`;
+  return { state: "pending", transaction, reason: null, message, isFinal: false };
+}
+
+/**
+ * Brings a payment to its facilitator unless the chain has decided it, and then asks the chain until the
+ * run's deadline. The alarm, which has no payload to send, asks the chain once.
+ */
+export async function settleRemotely(
+  env: Env,
+  payment: Payment,
+  remote: RemoteSettlement,
+  run: SettlementRun,
+): Promise<JobStatus> {
+  const { attemptId } = payment.order;
+  let status = await readOrWait(env, payment, remote, run.deadline);
+  if (!run.order || status.state !== "pending") return status;
+  if (status.transaction === "") await sendToFacilitator(env, payment, remote, run);
+  let pause = POLL_INTERVAL_MS;
+  for (let left: number; status.state === "pending"; ) {
+    status = await readOrWait(env, payment, remote, run.deadline);
+    left = run.deadline - Date.now();
+    if (status.state !== "pending" || left <= 0) break;
+    await scheduler.wait(Math.min(pause, left));
+    pause = Math.min(pause * 1.5, MAX_POLL_INTERVAL_MS);
+  }
+  if (status.state !== "pending") claims.delete(attemptId);
+  return status;
+}
+
+/** A network that has another facilitator by now gets none of its payments. */
+async function sendToFacilitator(
+  env: Env,
+  { order: { attemptId, requirements } }: Payment,
+  remote: RemoteSettlement,
+  { order, deadline }: SettlementRun,
+): Promise<void> {
+  if (!order || deadline - Date.now() < MIN_SEND_TIME_MS) return;
+  try {
+    const network = await findNetwork(openDb(env, undefined, { deadline }), requirements.network);
+    const facilitator = network && (await openRemoteFacilitator(env, network));
+    if (!network?.isEnabled || facilitator?.url !== remote.url) return;
+    const claim = await settleWithRemote(env, facilitator, order, deadline);
+    rememberClaim(attemptId, claim.transaction, claim.reason);
+    if (claim.reason !== null)
+      log("warn", "x402.remote_refused", { attempt: attemptId, reason: claim.reason });
+  } catch (error) {
+    // The facilitator may have got the payment.
+    log("warn", "x402.remote_failed", { attempt: attemptId, error: String(error) });
+    if (!(error instanceof RemoteFacilitatorError)) return;
+    rememberClaim(attemptId, "", error.timedOut ? "it did not answer in time" : "it failed");
+  }
+}
+
+/** A node that fails decides nothing. */
+async function readOrWait(
+  env: Env,
+  payment: Payment,
+  remote: RemoteSettlement,
+  deadline: number,
+): Promise<JobStatus> {
+  try {
+    return await readRemoteStatus(env, payment, remote, deadline);
+  } catch (error) {
+    const { attemptId } = payment.order;
+    log("warn", "x402.job_undecided", { attempt: attemptId, error: String(error) });
+    return readSentStatus(attemptId);
+  }
+}
+
+/**
+ * What the chain says of a settlement.
+ *
+ * @param deadline - epoch milliseconds
+ * @throws RpcUnavailable
+ */
+export async function readRemoteStatus(
+  env: Env,
+  { order, payer }: PaymentAttempt,
+  { since, validBefore }: RemoteSettlement,
+  deadline: number,
+): Promise<JobStatus> {
+  const { requirements, attemptId, claim } = order;
+  const { openPaymentChain, reconcilePayment } = await import("../pay/reconcile-payment.ts");
+  const network = await findNetwork(openDb(env, undefined, { deadline }), requirements.network);
+  if (!network) throw new RpcUnavailableError(`there is no network ${requirements.network}`);
+  const rpc = await openRpc(env, network, deadline);
+  const chain = await openPaymentChain(rpc, requirements.network, since).catch(
+    (error: unknown): never => {
+      if (error instanceof RpcRefusal) throw new RpcUnavailableError(error.message);
+      throw error;
+    },
+  );
+  const { asset, payTo, amount } = requirements;
+  const isOld = Date.now() - since > FINALITY_SECONDS * 1000;
+  const finding = await reconcilePayment(
+    chain,
+    { id: attemptId, claim, asset, payer: payer ?? "", payTo, amount },
+    isOld,
+  );
+  return toJobStatus(finding, chain.latestBlock, attemptId, claim, Number(validBefore));
+}
+
+function toJobStatus(
+  finding: SettlementFinding,
+  latest: { number: number; timestamp: number },
+  attemptId: string,
+  claim: string,
+  validBefore: number,
+): JobStatus {
+  const hasStopped = Date.now() / 1000 - latest.timestamp > FINALITY_SECONDS;
+  const isDeep = (block: number) => latest.number - block >= FINALITY_BLOCKS || hasStopped;
+  switch (finding.state) {
+    case "unclear":
+      return readSentStatus(attemptId);
+    case "settled": {
+      const { transaction, block } = finding;
+      const isFinal = isDeep(block);
+      return { state: "settled", transaction, reason: null, message: null, isFinal };
+    }
+    case "failed": {
+      const { reason, message, inclusion } = finding;
+      const isFinal = isDeep(inclusion.block);
+      return { state: "failed", transaction: "", reason, message, isFinal };
+    }
+    case "open": {
+      if (latest.timestamp < validBefore + EXPIRY_MARGIN_SECONDS) return readSentStatus(attemptId);
+      return {
+        state: "failed",
+        transaction: "",
+        reason: claim.startsWith("permit2:")
+          ? "permit2_deadline_expired"
+          : "invalid_exact_evm_payload_authorization_valid_before",
+        message: "The authorization expired before the facilitator settled the payment",
+        isFinal: latest.timestamp >= validBefore + FINALITY_SECONDS,
+      };
+    }
+  }
+}
