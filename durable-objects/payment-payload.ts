@@ -21,6 +21,8 @@ import {
 
 /** One turn of work; the alarm takes the next. */
 const MAX_RUN_MS = 25_000;
+/** Time of a caller who asks for an attempt's outcome now. */
+const MAX_RECONCILE_MS = 5_000;
 const RETRY_DELAY_MS = 5_000;
 /** When an abandoned beginning is given up. */
 const ABANDON_TIMEOUT_MS = 60_000;
@@ -107,6 +109,14 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
     }
   }
 
+  async reconcile(attemptId: string): Promise<boolean> {
+    const { order, earlier = [] } = this.#read() ?? {};
+    const known = [order, ...earlier.map((attempt) => attempt.order)];
+    if (!known.some((one) => one?.attemptId === attemptId)) return false;
+    await this.#resume(Date.now() + MAX_RECONCILE_MS);
+    return true;
+  }
+
   /** Resumes unfinished work. */
   async wake(): Promise<void> {
     if (!this.#read()) return;
@@ -117,8 +127,12 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
   /** Never throws: after six failures the platform drops an alarm. */
   override async alarm(): Promise<void> {
     this.#alarmAt = null;
+    await this.#resume(Date.now() + MAX_RUN_MS);
+  }
+
+  /** Never throws. @param deadline - epoch milliseconds */
+  async #resume(deadline: number): Promise<void> {
     try {
-      const deadline = Date.now() + MAX_RUN_MS;
       const run = { order: null, deadline, isStored: true, response: null };
       await this.#runExclusively(async () => {
         // Nobody came who could learn of the success.

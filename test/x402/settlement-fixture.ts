@@ -88,6 +88,8 @@ export class SettlementFixture {
   readonly #buyer: Buyer;
   source: Source;
   payment: Payload;
+  /** Another facilitator, which settles in place of wallets. */
+  remote: { url: string; serve: typeof fetch } | null = null;
 
   private constructor(x402: X402Fixture, buyer: Buyer, source: Source, payment: Payload) {
     this.x402 = x402;
@@ -141,6 +143,11 @@ export class SettlementFixture {
   /** Puts something between the service and its node, until `vi.unstubAllGlobals()`. */
   onRpc(handle: (sent: Sent) => Promise<Response>): void {
     vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) => {
+      const { remote } = this;
+      if (remote && String(input).startsWith(remote.url)) {
+        const body = String(init?.body);
+        return handle({ methods: ["facilitator"], body, forward: () => remote.serve(input, init) });
+      }
       const forward = () => realFetch(input, init);
       if (!String(input).startsWith(this.x402.url)) return forward();
       const body = String(init?.body);

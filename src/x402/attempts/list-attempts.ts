@@ -1,9 +1,10 @@
-import { and, count, desc, eq, gte, inArray, lt, ne, sql } from "drizzle-orm";
+import { and, count, desc, eq, getTableColumns, gte, inArray, lt, ne, sql } from "drizzle-orm";
 import type * as z from "zod";
 import { openDb } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";
 import type { AppContext } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
+import { ApiError } from "../../http/errors.ts";
 import type { attemptRecord } from "../model/schemas.ts";
 import {
   type ATTEMPT_DIRECTIONS,
@@ -49,6 +50,24 @@ export async function listAttempts(
     .orderBy(desc(x402Attempt.id))
     .limit(filter.take);
   return rows.map(({ record }) => record);
+}
+
+/** An attempt's row. */
+export type StoredAttempt = typeof x402Attempt.$inferSelect;
+
+/** One attempt, as it is stored and as the interface shows it. @throws ApiError 404 */
+export async function findAttempt(c: AppContext, id: string) {
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
+  const [found] = await core.orm
+    .select({
+      stored: getTableColumns(x402Attempt),
+      record: sql.raw(ATTEMPT_JSON_SQL).mapWith(parseRecord),
+    })
+    .from(x402Attempt)
+    .leftJoin(x402Settlement, sql.raw(SETTLEMENT_JOIN_CONDITION))
+    .where(and(eq(x402Attempt.id, id), toAttemptCondition(c, {})));
+  if (!found) throw new ApiError(404, "attemptId: there is no such attempt");
+  return found;
 }
 
 /** How many they are. */

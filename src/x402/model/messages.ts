@@ -120,6 +120,8 @@ export function getPaymentStub(
 /** The calls of an authorization's object. */
 export interface PaymentObject {
   settle(order: SettleOrder): Promise<SettleResponse>;
+  /** Works on an attempt now. @returns whether the object remembers the attempt */
+  reconcile(attemptId: string): Promise<boolean>;
   wake(): Promise<void>;
 }
 

@@ -11,7 +11,7 @@ export const EXAMPLE_ATTEMPT_ID = "01m80ydzvk11e5v3h51yhyt2rj";
 export const EXAMPLE_SOURCE_ID = "01m80ydyvfm72p96eyrddq8dsz";
 export const EXAMPLE_PAYLOAD_HASH =
   "770c1903ef159aa087a03e3f4904c2b4972a07eb1027ccc853332d4e4399c768";
-const EXAMPLE_TX_HASH = "0x56bd51156cc41b5ab4c2a750d53f6e6914ae9c60baa416ea2688a351ec0ee95c";
+export const EXAMPLE_TX_HASH = "0x56bd51156cc41b5ab4c2a750d53f6e6914ae9c60baa416ea2688a351ec0ee95c";
 export const EXAMPLE_RESOURCE_URL = "https://agents.example.com/forecast";
 const EXAMPLE_CAIP2_ID = "eip155:8453";
 
@@ -359,6 +359,9 @@ export const settleResponse = named(
     ),
   }),
 );
+
+/** Hash of an EVM transaction in a request. */
+export const txHash = z.string().regex(/^0x[0-9a-fA-F]{64}$/, "must be 0x and 64 hex digits");
 
 /** Answer of an operation that counts. */
 export const countRecord = z.object({ total: described(z.int(), "How many there are.", 3) });

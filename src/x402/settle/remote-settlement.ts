@@ -10,6 +10,7 @@ import type { SettlementFinding } from "../facilitator-wallet/reconcile-authoriz
 import type { JobStatus, RemoteSettlement } from "../model/messages.ts";
 import { RemoteFacilitatorError, settleWithRemote } from "../networks/remote-facilitator.ts";
 import { findNetwork, openRemoteFacilitator, openRpc } from "../networks/settlement-network.ts";
+import type { SignedPayment } from "../pay/reconcile-payment.ts";
 import type { SettlementRun } from "./payment-effects.ts";
 import type { Payment, PaymentAttempt } from "./payment-state.ts";
 
@@ -111,39 +112,56 @@ async function readOrWait(
  * @param deadline - epoch milliseconds
  * @throws RpcUnavailable
  */
-export async function readRemoteStatus(
+export function readRemoteStatus(
   env: Env,
-  { order, payer }: PaymentAttempt,
+  { order: { attemptId: id, claim, requirements }, payer }: PaymentAttempt,
   { since, validBefore }: RemoteSettlement,
   deadline: number,
 ): Promise<JobStatus> {
-  const { requirements, attemptId, claim } = order;
+  const { network: caip2Id, asset, payTo, amount } = requirements;
+  const payment = { id, claim, caip2Id, asset, payTo, amount, payer: payer ?? "" };
+  const times = { createdAt: since, validBefore: Number(validBefore) };
+  return readChainStatus(env, { ...payment, ...times }, deadline);
+}
+
+/** A payment by an authorization, with what tells whether the authorization is over. */
+export interface OpenSettlement extends SignedPayment {
+  caip2Id: string;
+  /** Epoch milliseconds before which nobody had the authorization. */
+  createdAt: number;
+  /** Unix seconds; null: unknown, so the authorization is never over. */
+  validBefore: number | null;
+}
+
+/**
+ * What the chain says of a payment, whoever brings it there.
+ *
+ * @param deadline - epoch milliseconds
+ * @throws RpcUnavailable
+ */
+export async function readChainStatus(
+  env: Env,
+  settlement: OpenSettlement,
+  deadline: number,
+): Promise<JobStatus> {
+  const { caip2Id, createdAt: since } = settlement;
   const { openPaymentChain, reconcilePayment } = await import("../pay/reconcile-payment.ts");
-  const network = await findNetwork(openDb(env, undefined, { deadline }), requirements.network);
-  if (!network) throw new RpcUnavailableError(`there is no network ${requirements.network}`);
+  const network = await findNetwork(openDb(env, undefined, { deadline }), caip2Id);
+  if (!network) throw new RpcUnavailableError(`there is no network ${caip2Id}`);
   const rpc = await openRpc(env, network, deadline);
-  const chain = await openPaymentChain(rpc, requirements.network, since).catch(
-    (error: unknown): never => {
-      if (error instanceof RpcRefusal) throw new RpcUnavailableError(error.message);
-      throw error;
-    },
-  );
-  const { asset, payTo, amount } = requirements;
+  const chain = await openPaymentChain(rpc, caip2Id, since).catch((error: unknown): never => {
+    if (error instanceof RpcRefusal) throw new RpcUnavailableError(error.message);
+    throw error;
+  });
   const isOld = Date.now() - since > FINALITY_SECONDS * 1000;
-  const finding = await reconcilePayment(
-    chain,
-    { id: attemptId, claim, asset, payer: payer ?? "", payTo, amount },
-    isOld,
-  );
-  return toJobStatus(finding, chain.latestBlock, attemptId, claim, Number(validBefore));
+  const finding = await reconcilePayment(chain, settlement, isOld);
+  return toJobStatus(finding, chain.latestBlock, settlement);
 }
 
 function toJobStatus(
   finding: SettlementFinding,
   latest: { number: number; timestamp: number },
-  attemptId: string,
-  claim: string,
-  validBefore: number,
+  { id: attemptId, claim, validBefore }: OpenSettlement,
 ): JobStatus {
   const hasStopped = Date.now() / 1000 - latest.timestamp > FINALITY_SECONDS;
   const isDeep = (block: number) => latest.number - block >= FINALITY_BLOCKS || hasStopped;
@@ -161,14 +179,15 @@ function toJobStatus(
       return { state: "failed", transaction: "", reason, message, isFinal };
     }
     case "open": {
-      if (latest.timestamp < validBefore + EXPIRY_MARGIN_SECONDS) return readSentStatus(attemptId);
+      if (validBefore === null || latest.timestamp < validBefore + EXPIRY_MARGIN_SECONDS)
+        return readSentStatus(attemptId);
       return {
         state: "failed",
         transaction: "",
         reason: claim.startsWith("permit2:")
           ? "permit2_deadline_expired"
           : "invalid_exact_evm_payload_authorization_valid_before",
-        message: "The authorization expired before the facilitator settled the payment",
+        message: "The authorization expired before the payment was settled",
         isFinal: latest.timestamp >= validBefore + FINALITY_SECONDS,
       };
     }

@@ -6,6 +6,7 @@ import { pageParameters, textParameter } from "../../http/openapi/parameters.ts"
 import {
   addressResponse,
   attemptOutcome,
+  attemptRecord,
   caip2,
   EXAMPLE_ASSET,
   EXAMPLE_ATTEMPT_ID,
@@ -14,6 +15,7 @@ import {
   EXAMPLE_PAYLOAD_HASH,
   EXAMPLE_RESOURCE_URL,
   EXAMPLE_SOURCE_ID,
+  EXAMPLE_TX_HASH,
   evmAddress,
   nullableText,
   paymentPayload,
@@ -23,10 +25,12 @@ import {
   timeoutSeconds,
   tokenAddress,
   tokenAmount,
+  txHash,
 } from "../model/schemas.ts";
 import { NoSettlementNetworkError } from "../networks/settlement-network.ts";
 import { verifyOrder } from "../verify/verify-order.ts";
 import { createPaymentSource, listPaymentSources } from "./payment-sources.ts";
+import { reconcileAttempt } from "./reconcile-attempt.ts";
 import { createSourceOrder, settleForSource } from "./settle-order.ts";
 
 /** A settlement waits up to 25 s for its block. */
@@ -175,6 +179,27 @@ const ERRORS = {
   504: "The RPC node did not answer in time.",
 };
 
+const reconcileBody = z.strictObject({
+  attemptId: described(textParameter(), "Id of the attempt.", EXAMPLE_ATTEMPT_ID),
+  expected: described(
+    z.enum(["Settled", "Failed"]).optional(),
+    "Outcome that the caller expects. If the chain shows another one, the answer is 409.",
+    "Settled",
+  ),
+  txHash: described(
+    txHash.optional(),
+    "Transaction in which the caller expects the payment. If the chain shows another one, the answer is 409.",
+    EXAMPLE_TX_HASH,
+  ),
+});
+
+export const RECONCILE_ERRORS = {
+  404: "There is no such attempt.",
+  409: "The attempt has an outcome, or the chain shows none, or another one than expected.",
+  502: ERRORS[502],
+  504: ERRORS[504],
+};
+
 /** Settling, verifying, their records, and the registered resources. */
 export function registerPaymentRoutes(router: Router): void {
   router.events.push(
@@ -232,6 +257,26 @@ export function registerPaymentRoutes(router: Router): void {
       const { attemptId, payloadHash: paymentPayloadHash, paymentIdentifier } = order;
       return { attemptId, paymentPayloadHash, paymentIdentifier, ...verification };
     },
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "reconcileX402Payment",
+      path: "/x402/payments/reconcile",
+      access: "Admin",
+      scope: "admin",
+      tag: "x402",
+      summary: "Asks the chain for the outcome of a settlement now, and records it",
+      description:
+        "The service does so by itself, too. The outcome is always that of the chain: `Settled` needs the agreed transfer by the payment's authorization, and `Failed` an authorization that is over, or was used otherwise.",
+      body: reconcileBody,
+      data: attemptRecord,
+      errors: RECONCILE_ERRORS,
+      deadlineMs: SETTLE_DEADLINE_MS,
+    },
+    (c, { body }) => reconcileAttempt(c, body, Date.now()),
   );
 
   serve(
