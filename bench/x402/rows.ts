@@ -78,6 +78,7 @@ export async function writeSettlement(
     errorReason: null,
     errorMessage: null,
   };
-  await recordVerifiedAttempt(core, order, payer, now);
+  const validBefore = Math.floor(now / 1000) + 60;
+  await recordVerifiedAttempt(core, order, { payer, facilitator: payer, validBefore }, now);
   await recordOutcome(core, order, outcome, 0, now);
 }
