@@ -88,10 +88,6 @@ export const LOG_EVENTS = {
     "check the network's `rpcUrl`: its node does not estimate a settlement; the service asks again",
   "x402.job_undecided":
     "nothing: the node did not return the outcome of a settlement; the service asks again",
-  "x402.remote_failed":
-    "check the network's `facilitatorUrl`: the other facilitator did not answer; the chain decides the payment",
-  "x402.remote_refused":
-    "check the other facilitator of the network: it did not settle a payment that it had verified; the chain decides the payment",
   "x402.object_failed": "nothing: an object may be migrating; the service repeats the request",
   "x402.outcome_unrecorded": "nothing: the database did not answer; the object records it later",
   "x402.outcomes_unwritten":
@@ -100,6 +96,10 @@ export const LOG_EVENTS = {
   "x402.payments_unwatched":
     "check the network's `rpcUrl`: its node failed; the next run asks again about outbound payments",
   "x402.pump_failed": "nothing: the wallet's object runs again; investigate if it repeats",
+  "x402.remote_failed":
+    "check the network's `facilitatorUrl`: the other facilitator did not answer; the chain decides the payment",
+  "x402.remote_refused":
+    "check the other facilitator of the network: it did not settle a payment that it had verified; the chain decides the payment",
   "x402.round_failed":
     "check the network's `rpcUrl`: its node failed; the wallet sends its transactions again",
   "x402.run_failed": "nothing: the begun work is stored, and the next run continues it",

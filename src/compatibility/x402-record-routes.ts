@@ -1,6 +1,5 @@
 import * as z from "zod";
 import { type Router, serve } from "../http/endpoint.ts";
-import { createCalendar } from "../http/local-date.ts";
 import { described, timestampField } from "../http/openapi/fields.ts";
 import {
   booleanFilter,
@@ -9,10 +8,22 @@ import {
   timeParameter,
   wholeNumberParameter,
 } from "../http/openapi/parameters.ts";
+import { createCalendar } from "../local-date.ts";
 import { countAttempts, listAttempts } from "../x402/attempts/list-attempts.ts";
 import { attemptFilters, dayFields, monthFields, tokenTotals } from "../x402/attempts/routes.ts";
 import { sumAttempts } from "../x402/attempts/sum-attempts.ts";
-import { attemptRecord, caip2Filter, countRecord } from "../x402/model/schemas.ts";
+import {
+  attemptRecord,
+  caip2Filter,
+  countRecord,
+  EXAMPLE_ATTEMPT_ID,
+  EXAMPLE_PAYER,
+  EXAMPLE_TX_HASH,
+  nullableText,
+  txHash,
+} from "../x402/model/schemas.ts";
+import { reconcileAttempt } from "../x402/settle/reconcile-attempt.ts";
+import { RECONCILE_ERRORS } from "../x402/settle/routes.ts";
 
 const SHARED = { access: "+PAY", scope: "owner", tag: "x402" } as const;
 
@@ -37,6 +48,41 @@ const totals = {
   Spend: described(tokenTotals, "What managed wallets signed, by chain and token."),
 };
 
+const externalAttempt = attemptRecord.extend({
+  facilitator: described(
+    z
+      .object({
+        mode: described(
+          z.enum(["self_hosted", "remote", "unknown"]),
+          "`self_hosted`: a wallet of this service settles. `remote`: another facilitator does.",
+          "self_hosted",
+        ),
+        address: nullableText("Address of the wallet. Null: none.", EXAMPLE_PAYER),
+      })
+      .nullable(),
+    "What settles. Null: the attempt is no settlement.",
+  ),
+});
+
+function toExternalFacilitator({ direction, facilitator }: z.output<typeof attemptRecord>) {
+  if (direction !== "InboundSettle") return null;
+  if (facilitator === null) return { mode: "unknown" as const, address: null };
+  return facilitator.startsWith("0x")
+    ? { mode: "self_hosted" as const, address: facilitator }
+    : { mode: "remote" as const, address: null };
+}
+
+const reconcileBody = z
+  .strictObject({
+    attemptId: described(textParameter(), "Id of the attempt.", EXAMPLE_ATTEMPT_ID),
+    resolution: described(z.enum(["settled", "failed"]), "The outcome.", "settled"),
+    txHash: described(txHash.optional(), "Transaction of a settlement.", EXAMPLE_TX_HASH),
+  })
+  .refine((body) => (body.resolution === "settled") === (body.txHash !== undefined), {
+    path: ["txHash"],
+    message: "is required for settled, and must be omitted for failed",
+  });
+
 /** Lists and sums of x402 payments in the form that clients of other services call. */
 export function registerX402RecordRoutes(router: Router): void {
   serve(
@@ -54,9 +100,17 @@ export function registerX402RecordRoutes(router: Router): void {
         cursorId: cursorParameter(550),
         ...filters,
       }),
-      data: z.object({ PaymentAttempts: described(z.array(attemptRecord), "The attempts.") }),
+      data: z.object({ PaymentAttempts: described(z.array(externalAttempt), "The attempts.") }),
     },
-    async (c, { query }) => ({ PaymentAttempts: await listAttempts(c, toFilter(query)) }),
+    async (c, { query }) => {
+      const attempts = await listAttempts(c, toFilter(query));
+      return {
+        PaymentAttempts: attempts.map((one) => ({
+          ...one,
+          facilitator: toExternalFacilitator(one),
+        })),
+      };
+    },
   );
 
   serve(
@@ -72,6 +126,27 @@ export function registerX402RecordRoutes(router: Router): void {
       data: countRecord,
     },
     async (c, { query }) => ({ total: await countAttempts(c, toFilter(query)) }),
+  );
+
+  serve(
+    router,
+    {
+      access: "Admin",
+      scope: "admin",
+      tag: "x402",
+      method: "post",
+      operationId: "reconcileX402Payment",
+      path: "/x402/payments/reconcile",
+      summary: "Records the outcome of a settlement, if the chain shows it",
+      body: reconcileBody,
+      data: z.object({ attemptId: attemptRecord.shape.id, status: attemptRecord.shape.status }),
+      errors: RECONCILE_ERRORS,
+    },
+    async (c, { body: { attemptId, resolution, txHash } }) => {
+      const expected = resolution === "settled" ? "Settled" : "Failed";
+      const { id, status } = await reconcileAttempt(c, { attemptId, expected, txHash }, Date.now());
+      return { attemptId: id, status };
+    },
   );
 
   serve(

@@ -240,8 +240,17 @@ describe("payments of x402", () => {
     expect(await get("/payments/count?side=sell")).toEqual({ total: 2 });
     expect(await get("/payments/count?filterNeedsManualAction=true")).toEqual({ total: 0 });
     expect((await get("/payments?side=sell&status=Settled")).PaymentAttempts).toMatchObject([
-      { id: attemptId },
+      { id: attemptId, facilitator: { mode: "self_hosted", address: x402.facilitator.address } },
     ]);
+    const { PaymentAttempts } = await get("/payments?direction=InboundVerify");
+    expect(PaymentAttempts).toMatchObject([{ facilitator: null }]);
+    const txHash = Settlements[0].txHash;
+    const resolved = { attemptId, resolution: "settled" };
+    expect(await send("POST", "/payments/reconcile", resolved)).toBe(400);
+    expect(await send("POST", "/payments/reconcile", { ...resolved, txHash })).toBe(409);
+    const failed = { attemptId, resolution: "failed" };
+    expect(await send("POST", "/payments/reconcile", { ...failed, txHash })).toBe(400);
+    expect(await send("POST", "/payments/reconcile", failed)).toBe(409);
     const sum = [{ caip2Network: x402.caip2, asset, amount: "10000" }];
     const [day] = new Date().toISOString().split("T");
     const [year, month] = (day ?? "").split("-").map(Number);

@@ -72,6 +72,7 @@ export const RESOURCES = {
   attemptId: "owner",
   evmWalletId: "owner",
   evmWalletAddress: "owner",
+  evmRuleId: "admin",
   ownerId: "wallets",
   otherKeyId: "admin",
   lowBalanceRuleId: "wallets",

@@ -8,6 +8,7 @@ const LAYERS = [
     "src/canonical-json.ts",
     "src/connections.ts",
     "src/env.ts",
+    "src/local-date.ts",
     "src/log.ts",
     "src/log-events.ts",
     "src/packages.ts",

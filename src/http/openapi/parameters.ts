@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { createCalendar } from "../local-date.ts";
+import { createCalendar } from "../../local-date.ts";
 import { described } from "./fields.ts";
 
 /** A string of bounded length; the interface's ids and names are at most 250 characters. */

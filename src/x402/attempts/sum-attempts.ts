@@ -3,7 +3,7 @@ import { firstIdAt } from "../../db/id.ts";
 import type { AppContext } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
-import { createCalendar, type LocalDate } from "../../http/local-date.ts";
+import { createCalendar, type LocalDate } from "../../local-date.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const MAX_PERIOD_DAYS = 400;

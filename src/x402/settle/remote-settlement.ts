@@ -7,11 +7,10 @@ import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
 import { RpcRefusal, RpcUnavailableError } from "../evm/rpc.ts";
 import type { SettlementFinding } from "../facilitator-wallet/reconcile-authorization.ts";
-import type { JobStatus, RemoteSettlement } from "../model/messages.ts";
+import type { JobStatus, RemoteSettlement, SettleOrder } from "../model/messages.ts";
 import { RemoteFacilitatorError, settleWithRemote } from "../networks/remote-facilitator.ts";
 import { findNetwork, openRemoteFacilitator, openRpc } from "../networks/settlement-network.ts";
 import type { SignedPayment } from "../pay/reconcile-payment.ts";
-import type { SettlementRun } from "./payment-effects.ts";
 import type { Payment, PaymentAttempt } from "./payment-state.ts";
 
 const POLL_INTERVAL_MS = 500;
@@ -24,6 +23,14 @@ const FINALITY_SECONDS = 600;
 /** Seconds past `validBefore` after which no later block can have an earlier time. */
 const EXPIRY_MARGIN_SECONDS = 30;
 const MAX_REMEMBERED_CLAIMS = 10_000;
+
+/** The request for which a payment is settled. */
+interface RemoteRun {
+  /** Null: the alarm, which has no payload to send. */
+  order: SettleOrder | null;
+  /** Epoch milliseconds. */
+  deadline: number;
+}
 
 /** What facilitators said of attempts: for pending answers alone, so losing it does no harm. */
 const claims = new Map<string, { transaction: string; reason: string | null }>();
@@ -48,7 +55,7 @@ export async function settleRemotely(
   env: Env,
   payment: Payment,
   remote: RemoteSettlement,
-  run: SettlementRun,
+  run: RemoteRun,
 ): Promise<JobStatus> {
   const { attemptId } = payment.order;
   let status = await readOrWait(env, payment, remote, run.deadline);
@@ -71,7 +78,7 @@ async function sendToFacilitator(
   env: Env,
   { order: { attemptId, requirements } }: Payment,
   remote: RemoteSettlement,
-  { order, deadline }: SettlementRun,
+  { order, deadline }: RemoteRun,
 ): Promise<void> {
   if (!order || deadline - Date.now() < MIN_SEND_TIME_MS) return;
   try {

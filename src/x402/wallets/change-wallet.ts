@@ -2,6 +2,7 @@ import { eq } from "drizzle-orm";
 import { openDb, type Statement, statement } from "../../db/client.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
+import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { getFacilitatorWalletStub } from "../model/messages.ts";
 import { x402Wallet } from "../model/tables.ts";
@@ -28,7 +29,7 @@ export async function updateWallet(
   await commitWithAudit(c, core, { action: "x402-wallet.update", target: id, detail, now }, [
     core.orm.update(x402Wallet).set({ note, updatedAt: now }).where(eq(x402Wallet.id, id)).toSQL(),
   ]);
-  return findOwnWallet(c, id);
+  return { ...wallet, note, updatedAt: toIsoTime(now) };
 }
 
 /**

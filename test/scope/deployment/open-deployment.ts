@@ -98,6 +98,7 @@ export async function openDeployment(): Promise<Deployment> {
     attemptId: sold.attemptId,
     evmWalletId: sold.wallet.id,
     evmWalletAddress: sold.wallet.address,
+    evmRuleId: sold.ruleId,
     ownerId: wallets.OWNER,
     walletTransactionHash: administration.TRANSACTION_HASH,
     unit: administration.UNIT,

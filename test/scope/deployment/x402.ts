@@ -10,6 +10,8 @@ export interface X402Resources {
   payments: Payload[];
   attemptId: string;
   wallet: Awaited<ReturnType<typeof purse>>;
+  /** A rule that watches the wallet's balance. */
+  ruleId: string;
 }
 
 export const RESOURCE_URL = "https://api.example.com/of-the-owner";
@@ -27,6 +29,6 @@ export async function addX402Resources(x402: X402Fixture, token: string): Promis
   const wallet = await purse(x402, { token });
   await expectOk(await grant(x402, OWNER, wallet, "1000"));
   const rule = { evmWalletId: wallet.id, asset: "native", threshold: "7000003" };
-  await expectOk(await api("/x402/low-balance", rule));
-  return { x402, source, payments: spare, attemptId, wallet };
+  const { id: ruleId } = await expectOk(await api<{ id: string }>("/x402/low-balance", rule));
+  return { x402, source, payments: spare, attemptId, wallet, ruleId };
 }

@@ -35,7 +35,19 @@ export const X402_PROBES: Probes = {
     () => ({}),
     ({ caip2 }) => ({ caip2Network: caip2 }),
   ),
+  "GET /x402/payments/count": probeWith(
+    () => ({}),
+    ({ caip2 }) => ({ caip2Network: caip2 }),
+  ),
+  "POST /x402/payments/reconcile": [
+    { fields: ({ attemptId }) => ({ attemptId, expected: "Settled" }), status: 409 },
+  ],
   "GET /x402/settlements": probeWith(() => ({})),
+  "GET /x402/settlements/count": probeWith(() => ({})),
+  "GET /x402/totals": probeWith(
+    () => ({}),
+    ({ caip2 }) => ({ caip2Network: caip2 }),
+  ),
   "GET /x402/payment-sources": probeWith(() => ({})),
   "POST /x402/payment-sources": probeWith(
     ({ caip2 }) => ({ caip2Network: caip2, ...SOURCE }),
@@ -55,11 +67,19 @@ export const X402_PROBES: Probes = {
     () => ({}),
     ({ evmWalletId }) => ({ id: evmWalletId }),
   ),
+  "GET /x402/wallets/count": probeWith(
+    () => ({}),
+    ({ caip2 }) => ({ caip2Network: caip2 }),
+  ),
+  "PATCH /x402/wallets": probeWith(({ evmWalletId }) => ({ id: evmWalletId, note: "changed" })),
+  "DELETE /x402/wallets": probeWith(({ evmWalletId }) => ({ id: evmWalletId })),
   "POST /x402/wallets": probeWith(({ caip2 }) => ({ caip2Network: caip2, type: "Selling" })),
   "GET /x402/low-balance": probeWith(() => ({})),
   "POST /x402/low-balance": probeWith(({ evmWalletId }) => ({
     ...{ evmWalletId, asset: "native", threshold: "5" },
   })),
+  "PATCH /x402/low-balance": probeWith(({ evmRuleId }) => ({ id: evmRuleId, enabled: false })),
+  "DELETE /x402/low-balance": probeWith(({ evmRuleId }) => ({ id: evmRuleId })),
   "POST /x402/pay": probeWith(({ evmWalletId }, { x402 }) => {
     return { ...order({ id: evmWalletId }, [terms(x402.x402)]) };
   }),

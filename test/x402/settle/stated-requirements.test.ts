@@ -161,4 +161,4 @@ it("no terms that a buyer accepts, and none that are stated, set a fixed price",
     ["1", "1"],
   ];
   await fc.assert(property, { ...runs(10, 100), examples });
-}, 60_000);
+});

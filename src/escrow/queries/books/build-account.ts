@@ -1,5 +1,5 @@
 /** Puts sums into the days and months of a time zone: pure. */
-import type { LocalDate } from "../../../http/local-date.ts";
+import type { LocalDate } from "../../../local-date.ts";
 import type { Side } from "../../model/escrow-record.ts";
 import type { AccountKind, EscrowSum } from "./sums.ts";
 

@@ -2,8 +2,8 @@ import type * as z from "zod";
 import type { AppContext } from "../../../http/context.ts";
 import { createRouter, serve } from "../../../http/endpoint.ts";
 import { toEnvelope, toExactNumber, toIsoTime } from "../../../http/envelope.ts";
-import { createCalendar } from "../../../http/local-date.ts";
 import { createJsonResponse, openReadSession } from "../../../http/session.ts";
+import { createCalendar } from "../../../local-date.ts";
 import type { Side } from "../../model/escrow-record.ts";
 import {
   type AccountBucket,
