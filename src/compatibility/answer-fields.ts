@@ -14,7 +14,8 @@ export function createAnswerRoutes(): Router {
     router.on([method], [path], async (c, next) => {
       await next();
       if (c.res.status !== 200) return;
-      const body = extendRecords(await c.res.json(), ["data", ...at], fieldsOf);
+      const build = (record: JsonObject) => fieldsOf(record, c.env);
+      const body = extendRecords(await c.res.json(), ["data", ...at], build);
       c.res = new Response(JSON.stringify(body), c.res);
     });
   }
@@ -28,10 +29,10 @@ export function extendDeclaration(
 ): EndpointDeclaration {
   const added = ANSWER_FIELDS[operation];
   if (!added) return declared;
-  const { at, schema } = added;
+  const { at, schema, suffix = "" } = added;
   return {
     ...declared,
-    responseBody: extendSchema(declared.responseBody, ["data", ...at], schema),
+    responseBody: extendSchema(declared.responseBody, ["data", ...at], schema, suffix),
   };
 }
 
@@ -52,17 +53,19 @@ function extendSchema(
   schema: z.ZodType,
   path: readonly string[],
   fields: z.ZodRawShape,
+  suffix: string,
 ): z.ZodType {
   const [name, ...rest] = path;
+  const extend = (one: unknown, at = path) => extendSchema(one as z.ZodType, at, fields, suffix);
+  if (schema instanceof z.ZodUnion) return z.union(schema.options.map((one) => extend(one)));
   const extended =
     schema instanceof z.ZodArray
-      ? z.array(extendSchema(schema.element as z.ZodType, path, fields))
+      ? z.array(extend(schema.element))
       : toObject(schema).extend(
-          name === undefined
-            ? fields
-            : { [name]: extendSchema(toObject(schema).shape[name] as z.ZodType, rest, fields) },
+          name === undefined ? fields : { [name]: extend(toObject(schema).shape[name], rest) },
         );
-  return extended.meta(z.globalRegistry.get(schema) ?? {});
+  const meta = z.globalRegistry.get(schema) ?? {};
+  return extended.meta(meta.id && name === undefined ? { ...meta, id: meta.id + suffix } : meta);
 }
 
 function toObject(schema: z.ZodType): z.ZodObject {

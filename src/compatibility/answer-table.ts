@@ -1,10 +1,13 @@
 import * as z from "zod";
 import { version } from "../../package.json";
+import type { Env } from "../env.ts";
 import { described, textField, timestampField } from "../http/openapi/fields.ts";
 import { verifications } from "../registry/entries/verification.ts";
 import { EXAMPLE_ATTEMPT_ID, EXAMPLE_PAYER } from "../x402/model/schemas.ts";
 import { entryVerifications, toEntryVerifications } from "./entry-verifications.ts";
+import { INVOICE_FIELDS, UNINVOICED_FIELDS } from "./invoice-fields.ts";
 import { externalPaymentSources, toExternalPaymentSources } from "./payment-sources.ts";
+import { SOURCE_FIELDS } from "./source-fields.ts";
 
 export type JsonObject = Record<string, unknown>;
 
@@ -13,8 +16,10 @@ interface AnswerFields {
   /** Path from `data` to the records. A list passes the path on to each of its items. */
   at: readonly string[];
   schema: z.ZodRawShape;
+  /** Ends the name of the records' schema, where other operations answer without the fields. */
+  suffix?: string;
   /** Builds the fields from a record, which has the names of this deployment. */
-  fieldsOf: (record: JsonObject) => JsonObject;
+  fieldsOf: (record: JsonObject, env: Env) => JsonObject;
 }
 
 const AGENT_FIELDS = {
@@ -73,6 +78,12 @@ const VERIFY_FIELDS = {
   },
 };
 
+const PAYMENT_FIELDS = {
+  suffix: "WithActionHistory",
+  schema: { ActionHistory: described(z.null(), "Always null: purchases alone have one.", null) },
+  fieldsOf: () => ({ ActionHistory: null }),
+};
+
 const SERVICE_TYPE = "masumi-registry";
 
 export const ANSWER_FIELDS: Readonly<Record<string, AnswerFields>> = {
@@ -88,6 +99,17 @@ export const ANSWER_FIELDS: Readonly<Record<string, AnswerFields>> = {
   "POST /registry-entry": { at: ["entries"], ...ENTRY_FIELDS },
   "POST /registry-entry-search": { at: ["entries"], ...ENTRY_FIELDS },
   "GET /payment-information": { at: [], ...ENTRY_FIELDS },
+  "GET /payment": { at: ["Payments"], ...PAYMENT_FIELDS },
+  "GET /payment/diff": { at: ["Payments"], ...PAYMENT_FIELDS },
+  "GET /payment/diff/next-action": { at: ["Payments"], ...PAYMENT_FIELDS },
+  "GET /payment/diff/onchain-state-or-result": { at: ["Payments"], ...PAYMENT_FIELDS },
+  "POST /payment/resolve-blockchain-identifier": { at: [], ...PAYMENT_FIELDS },
+  "GET /payment-source-extended": { at: ["ExtendedPaymentSources"], ...SOURCE_FIELDS },
+  "POST /payment-source-extended": { at: [], ...SOURCE_FIELDS },
+  "PATCH /payment-source-extended": { at: [], ...SOURCE_FIELDS },
+  "DELETE /payment-source-extended": { at: [], ...SOURCE_FIELDS },
+  "GET /invoice/monthly": { at: ["Invoices"], ...INVOICE_FIELDS },
+  "GET /invoice/monthly/missing": { at: ["UninvoicedPayments"], ...UNINVOICED_FIELDS },
   "GET /x402/networks/available": {
     at: ["Networks"],
     schema: { isEnabled: described(z.literal(true), "The list has enabled networks alone.", true) },

@@ -1,7 +1,10 @@
 import { createRouter, type Router } from "../http/endpoint.ts";
 import { registerAgentRoutes } from "./agent-routes.ts";
+import { registerFundRoutes } from "./fund-routes.ts";
 import { registerKeyRoutes } from "./key-routes.ts";
 import { registerRegistryRoutes } from "./registry-routes.ts";
+import { registerServiceRoutes } from "./service-routes.ts";
+import { registerWalletRoutes } from "./wallet-routes.ts";
 import { registerX402BalanceRuleRoutes } from "./x402-balance-rules.ts";
 import { registerX402RecordRoutes } from "./x402-record-routes.ts";
 import { registerX402Routes } from "./x402-routes.ts";
@@ -15,5 +18,8 @@ export function createCompatibilityRoutes(): Router {
   registerX402Routes(router);
   registerX402BalanceRuleRoutes(router);
   registerX402RecordRoutes(router);
+  registerWalletRoutes(router);
+  registerFundRoutes(router);
+  registerServiceRoutes(router);
   return router;
 }

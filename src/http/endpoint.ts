@@ -145,6 +145,7 @@ const ERROR_NAMES: Record<number, string> = {
   422: "IdempotencyKeyReused",
   429: "RateLimited",
   500: "Internal",
+  501: "NotImplemented",
   502: "UpstreamFailed",
   503: "Unavailable",
   504: "UpstreamTimeout",

@@ -109,3 +109,27 @@ export function isSourceStuck(source: MonitoredSource, now: number): boolean {
 export function toPublicError({ error }: MonitoredSource): string | null {
   return error?.replace(/\b(addr|stake)(_test)?1[0-9a-z]+/g, "<address>") ?? null;
 }
+
+/** How well all sources are followed. */
+export interface SyncProgress {
+  /** Whether no source is stuck. */
+  isSyncing: boolean;
+  sourceCount: number;
+  /** When the source that was read longest ago was read, epoch milliseconds; null: one never was, or there is none. */
+  oldestSyncAt: number | null;
+}
+
+/** @throws DatabaseUnavailableError */
+export async function readSyncProgress(
+  env: Pick<Env, "DB">,
+  deadline: number,
+  now: number,
+): Promise<SyncProgress> {
+  const sources = await listMonitoredSources(env, deadline, now);
+  const oldest = Math.min(...sources.map(({ lastCheckedAt }) => lastCheckedAt ?? 0));
+  return {
+    isSyncing: sources.every((source) => !isSourceStuck(source, now)),
+    sourceCount: sources.length,
+    oldestSyncAt: oldest > 0 && sources.length > 0 ? oldest : null,
+  };
+}

@@ -1,4 +1,4 @@
-import { and, desc, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, gt, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { openDb } from "../db/client.ts";
 import { unsealOrEmpty } from "../db/sealed.ts";
@@ -22,9 +22,11 @@ export interface SourceQuery {
   networks?: readonly Network[] | undefined;
   /** With these wallets only, and the sources that have one; null or left out: all. */
   walletIds?: readonly string[] | null | undefined;
+  /** Newest first when left out. */
+  order?: "oldest" | undefined;
 }
 
-/** One page of sources as the interface shows them to an Admin, newest first. */
+/** One page of sources as the interface shows them to an Admin. */
 export async function listSources(
   env: Env,
   query: SourceQuery,
@@ -50,9 +52,10 @@ export async function listPublicSources(
 
 async function loadPage(
   env: Env,
-  { limit, take = limit, cursorId, networks, walletIds }: SourceQuery,
+  { limit, take = limit, cursorId, networks, walletIds, order }: SourceQuery,
   deadline: number,
 ) {
+  const [isAfter, by] = order === "oldest" ? [gt, asc] : [lt, desc];
   const core = openDb(env, undefined, { deadline });
   const sources = await core.orm
     .select()
@@ -60,12 +63,12 @@ async function loadPage(
     .where(
       and(
         isNull(paymentSource.deletedAt),
-        cursorId === undefined ? undefined : lt(paymentSource.id, cursorId),
+        cursorId === undefined ? undefined : isAfter(paymentSource.id, cursorId),
         networks === undefined ? undefined : inArray(paymentSource.network, [...networks]),
         walletIds ? hasWalletCondition(walletIds) : undefined,
       ),
     )
-    .orderBy(desc(paymentSource.id))
+    .orderBy(by(paymentSource.id))
     .limit(take);
   const ids = sources.map(({ id }) => id);
   const all = await listActiveWallets(core, ids);

@@ -5,6 +5,7 @@ import { network } from "../http/openapi/chain-fields.ts";
 import { described } from "../http/openapi/fields.ts";
 import { pageParametersWithTake } from "../http/openapi/parameters.ts";
 import { wakeChangedSource } from "../sources/wake-source.ts";
+import { removeWalletBody, walletRecord } from "../wallets/managed/schemas.ts";
 import { createSource } from "./create-source.ts";
 import { listPublicSources, listSources } from "./list-sources.ts";
 import {
@@ -18,6 +19,7 @@ import {
   withdrawScriptBody,
 } from "./reference-script/schemas.ts";
 import { removeSource } from "./remove-source.ts";
+import { removeEmptyWallet } from "./remove-wallet.ts";
 import { paymentSourceRecord, publicSourceRecord } from "./response-schemas.ts";
 import { createSourceBody, deleteSourceBody, updateSourceBody } from "./schemas.ts";
 import { updateSource } from "./update-source.ts";
@@ -34,7 +36,27 @@ const ERROR_DESCRIPTIONS = {
   504: "The chain provider did not answer in time.",
 };
 
-/** `/payment-source-extended` of the interface. */
+/** `DELETE /wallet`, as the document has it. */
+export const REMOVE_WALLET_ENDPOINT = {
+  method: "delete",
+  operationId: "deleteWallet",
+  path: "/wallet",
+  access: "Admin",
+  scope: "admin",
+  tag: "Wallets",
+  summary: "Removes a wallet that holds nothing and has nothing to do",
+  description:
+    "The service also deletes the wallet's rules. It destroys the mnemonic once all transactions of the wallet are final.",
+  body: removeWalletBody,
+  data: walletRecord,
+  errors: {
+    404: "There is no such wallet.",
+    409: "The wallet holds funds, or a payment, purchase, registration or transfer needs it.",
+    503: "The balance of the wallet is unknown: the chain provider did not tell it.",
+  },
+} as const;
+
+/** `/payment-source-extended` of the interface, and the removal of a wallet. */
 export function createPaymentSourceRoutes() {
   const router = createRouter();
 
@@ -198,6 +220,8 @@ export function createPaymentSourceRoutes() {
     },
     (c, { body }) => requestScriptWithdrawal(c, body.id, Date.now()),
   );
+
+  serve(router, REMOVE_WALLET_ENDPOINT, (c, { body }) => removeEmptyWallet(c, body, Date.now()));
 
   serve(
     router,

@@ -37,6 +37,7 @@ export async function listWallets(
     query.paymentSourceId === undefined
       ? undefined
       : eq(managedWallet.sourceId, query.paymentSourceId),
+    query.id === undefined ? undefined : eq(managedWallet.id, query.id),
     query.walletType === undefined ? undefined : eq(managedWallet.role, query.walletType),
     query.walletVkey === undefined ? undefined : eq(managedWallet.vkey, query.walletVkey),
     query.walletAddress === undefined ? undefined : eq(managedWallet.address, query.walletAddress),

@@ -29,6 +29,80 @@ const UNKNOWN_WALLET = "There is no such wallet.";
 const UNKNOWN_RULE = "There is no such rule.";
 const ADMIN_OPTIONS = { access: "Admin", scope: "admin", tag: "Wallets" } as const;
 
+/** `/wallet`, as the document has it. */
+export const WALLET_ENDPOINTS = {
+  get: {
+    ...ADMIN_OPTIONS,
+    method: "get",
+    operationId: "getWallet",
+    path: "/wallet",
+    summary: "Shows a wallet with its balance, tasks and missing funds",
+    query: walletQuery,
+    data: walletDetailsResponse,
+    errors: { 404: UNKNOWN_WALLET },
+  },
+  update: {
+    ...ADMIN_OPTIONS,
+    method: "patch",
+    operationId: "updateWallet",
+    path: "/wallet",
+    summary: "Changes the `drives`, the `collectionAddress` or the note of a wallet",
+    description: "Omitted fields keep their values.",
+    body: changeWalletBody,
+    data: walletRecord,
+    errors: { 404: UNKNOWN_WALLET },
+  },
+} as const;
+
+/** `/wallet/low-balance`, as the document has it. */
+export const LOW_BALANCE_ENDPOINTS = {
+  list: {
+    ...ADMIN_OPTIONS,
+    method: "get",
+    operationId: "listLowBalanceRules",
+    isConditional: true,
+    path: "/wallet/low-balance",
+    summary: "Lists the rules that watch wallet balances, newest first",
+    query: ruleListQuery,
+    data: z.object({ Rules: described(z.array(lowBalanceRecord), "The rules.") }),
+  },
+  create: {
+    ...ADMIN_OPTIONS,
+    method: "post",
+    operationId: "createLowBalanceRule",
+    path: "/wallet/low-balance",
+    summary: "Creates a rule: a WALLET_LOW_BALANCE event each time a balance falls below it",
+    body: newLowBalanceBody,
+    idempotent: true,
+    data: lowBalanceRecord,
+    errors: {
+      404: UNKNOWN_WALLET,
+      409: "The wallet already has a rule for the unit.",
+    },
+  },
+  change: {
+    ...ADMIN_OPTIONS,
+    method: "patch",
+    operationId: "updateLowBalanceRule",
+    path: "/wallet/low-balance",
+    summary: "Changes a rule",
+    description: "Omitted fields stay as they are. The next check evaluates the balance again.",
+    body: lowBalanceChangeBody,
+    data: lowBalanceRecord,
+    errors: { 404: UNKNOWN_RULE },
+  },
+  delete: {
+    ...ADMIN_OPTIONS,
+    method: "delete",
+    operationId: "deleteLowBalanceRule",
+    path: "/wallet/low-balance",
+    summary: "Deletes a rule",
+    body: lowBalanceChangeBody.pick({ id: true }),
+    data: lowBalanceRecord,
+    errors: { 404: UNKNOWN_RULE },
+  },
+} as const;
+
 /**
  * `/wallet`: the wallets of the payment sources, and their low-balance rules.
  *
@@ -64,20 +138,7 @@ export function createWalletRoutes(features: readonly FeatureQueue[], wentOn: On
     }),
   );
 
-  serve(
-    router,
-    {
-      method: "get",
-      operationId: "getWallet",
-      path: "/wallet",
-      ...ADMIN_OPTIONS,
-      summary: "Shows a wallet with its balance, tasks and missing funds",
-      query: walletQuery,
-      data: walletDetailsResponse,
-      errors: { 404: UNKNOWN_WALLET },
-    },
-    (c, { query }) => getWallet(c, query, features, Date.now()),
-  );
+  serve(router, WALLET_ENDPOINTS.get, (c, { query }) => getWallet(c, query, features, Date.now()));
 
   serve(
     router,
@@ -102,21 +163,7 @@ export function createWalletRoutes(features: readonly FeatureQueue[], wentOn: On
     (c, { body }) => createWallet(c, body, wentOn, Date.now()),
   );
 
-  serve(
-    router,
-    {
-      method: "patch",
-      operationId: "updateWallet",
-      path: "/wallet",
-      ...ADMIN_OPTIONS,
-      summary: "Changes the `drives`, the `collectionAddress` or the note of a wallet",
-      description: "Omitted fields keep their values.",
-      body: changeWalletBody,
-      data: walletRecord,
-      errors: { 404: UNKNOWN_WALLET },
-    },
-    (c, { body }) => changeWallet(c, body, Date.now()),
-  );
+  serve(router, WALLET_ENDPOINTS.update, (c, { body }) => changeWallet(c, body, Date.now()));
 
   serve(
     router,
@@ -140,69 +187,20 @@ export function createWalletRoutes(features: readonly FeatureQueue[], wentOn: On
     }),
   );
 
-  serve(
-    router,
-    {
-      method: "get",
-      operationId: "listLowBalanceRules",
-      isConditional: true,
-      path: "/wallet/low-balance",
-      ...ADMIN_OPTIONS,
-      summary: "Lists the rules that watch wallet balances, newest first",
-      query: ruleListQuery,
-      data: z.object({ Rules: described(z.array(lowBalanceRecord), "The rules.") }),
-    },
-    async (c, { query }) => ({ Rules: await lowBalanceRules.list(c, query) }),
+  serve(router, LOW_BALANCE_ENDPOINTS.list, async (c, { query }) => ({
+    Rules: await lowBalanceRules.list(c, query),
+  }));
+
+  serve(router, LOW_BALANCE_ENDPOINTS.create, (c, { body }) =>
+    lowBalanceRules.create(c, body, Date.now()),
   );
 
-  serve(
-    router,
-    {
-      method: "post",
-      operationId: "createLowBalanceRule",
-      path: "/wallet/low-balance",
-      ...ADMIN_OPTIONS,
-      summary: "Creates a rule: a WALLET_LOW_BALANCE event each time a balance falls below it",
-      body: newLowBalanceBody,
-      idempotent: true,
-      data: lowBalanceRecord,
-      errors: {
-        404: UNKNOWN_WALLET,
-        409: "The wallet already has a rule for the unit.",
-      },
-    },
-    (c, { body }) => lowBalanceRules.create(c, body, Date.now()),
+  serve(router, LOW_BALANCE_ENDPOINTS.change, (c, { body }) =>
+    lowBalanceRules.change(c, body, Date.now()),
   );
 
-  serve(
-    router,
-    {
-      method: "patch",
-      operationId: "updateLowBalanceRule",
-      path: "/wallet/low-balance",
-      ...ADMIN_OPTIONS,
-      summary: "Changes a rule",
-      description: "Omitted fields stay as they are. The next check evaluates the balance again.",
-      body: lowBalanceChangeBody,
-      data: lowBalanceRecord,
-      errors: { 404: UNKNOWN_RULE },
-    },
-    (c, { body }) => lowBalanceRules.change(c, body, Date.now()),
-  );
-
-  serve(
-    router,
-    {
-      method: "delete",
-      operationId: "deleteLowBalanceRule",
-      path: "/wallet/low-balance",
-      ...ADMIN_OPTIONS,
-      summary: "Deletes a rule",
-      body: lowBalanceChangeBody.pick({ id: true }),
-      data: lowBalanceRecord,
-      errors: { 404: UNKNOWN_RULE },
-    },
-    (c, { body }) => lowBalanceRules.delete(c, body.id, Date.now()),
+  serve(router, LOW_BALANCE_ENDPOINTS.delete, (c, { body }) =>
+    lowBalanceRules.delete(c, body.id, Date.now()),
   );
 
   return router;

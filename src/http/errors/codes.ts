@@ -146,6 +146,11 @@ export const ERROR_CODES = {
     meaning: "The service has a fault. Only the log has details.",
     remedy: "Report the fault with `error.requestId`.",
   },
+  not_implemented: {
+    status: 501,
+    meaning: "Another service has the operation, and this service does not offer it.",
+    remedy: "Read the message, which says why.",
+  },
   upstream_failed: {
     status: 502,
     meaning: "A dependency failed.",

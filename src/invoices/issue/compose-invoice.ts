@@ -95,6 +95,7 @@ export function composeInvoice(
     texts: Object.fromEntries(
       TEXT_FIELDS.map((field) => [field, nullIfBlank(options[field])]),
     ) as InvoiceContent["texts"],
+    ...(options.logo !== undefined && { logo: options.logo }),
     tax: { category: toTaxCategory(request), rate: vatRate },
     lines,
     totals,
@@ -134,7 +135,8 @@ export function* listPrintedFields(
   ] as const)
     for (const [member, value] of Object.entries(party))
       if (value) yield [`${name}.${member}`, value];
-  for (const [member, value] of Object.entries(request.Invoice))
+  const { logo: _, ...texts } = request.Invoice;
+  for (const [member, value] of Object.entries(texts))
     if (value) yield [`Invoice.${member}`, value];
   for (const { source } of content.conversions) if (source) yield ["rate.source", source];
   for (const { name } of content.lines) yield ["agentIdentifier", name];

@@ -51,7 +51,7 @@ export const CANCELLATION_REASONS = [
 ] as const;
 export type CancellationReason = (typeof CANCELLATION_REASONS)[number];
 
-/** Everything printed on an invoice or a cancellation, except its number. */
+/** Everything printed on an invoice or a cancellation, except its number, and the logo. */
 export interface InvoiceContent {
   language: Language;
   /** The locale for numbers and dates. */
@@ -67,6 +67,8 @@ export interface InvoiceContent {
   sellerVkey: string;
   buyerVkey: string;
   texts: InvoiceTexts;
+  /** As sent, never printed; left out: none. */
+  logo?: string;
   tax: { category: TaxCategory /** Fraction, decimal text. */; rate: string };
   lines: PricedLine[];
   totals: Totals;
@@ -125,8 +127,9 @@ export function findCancellationReasons(
     lines: lines.map(toBilledFields),
     conversions,
   });
-  const toComparedTexts = ({ texts, language, format, lines }: InvoiceContent) => ({
+  const toComparedTexts = ({ texts, logo, language, format, lines }: InvoiceContent) => ({
     texts,
+    logo,
     language,
     format,
     names: coversOthers ? [] : lines.map(({ name }) => name),

@@ -101,7 +101,7 @@ export const buyer = described(party, "The buyer.");
 
 const EXAMPLE_SENTENCE = "Thank you for your order.";
 
-const language = named("InvoiceLanguage", "A language of invoices.", z.enum(LANGUAGES));
+export const language = named("InvoiceLanguage", "A language of invoices.", z.enum(LANGUAGES));
 
 const invoiceTexts = z.object({
   itemNamePrefix: described(
@@ -140,6 +140,11 @@ const invoiceTexts = z.object({
     "04011000-12345-67",
   ),
   idPrefix: described(optionalText(100).optional(), "Text before the number.", "AG-"),
+  logo: described(
+    textParameter(1000).optional(),
+    "A logo. The service keeps the text and does not print it.",
+    "https://agents.example.com/logo.png",
+  ),
   date: described(day.optional(), "Date of issue, from 1970 on; default: today.", "2026-11-30"),
   language: described(language.default("en-gb"), "Language of the built-in texts.", "en-gb"),
   localizationFormat: described(

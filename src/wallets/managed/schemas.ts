@@ -91,6 +91,7 @@ export const walletListQuery = z.object({
     "Only wallets of this payment source.",
     "01m80ydypnk4jnwav628wda9nd",
   ),
+  id: described(textParameter().optional(), "Only the wallet with this id.", EXAMPLE_WALLET_ID),
   walletType: described(walletType.optional(), "Only wallets of this type."),
   walletVkey: described(
     textParameter().optional(),
@@ -202,6 +203,8 @@ export const changeWalletBody = z.strictObject({
   note: described(textParameter(250, 0).optional(), "A note for people.", "main buyer"),
   drives: automationMode.optional(),
 });
+
+export const removeWalletBody = changeWalletBody.pick({ id: true });
 
 export type ChangeWalletBody = z.output<typeof changeWalletBody>;
 

@@ -99,7 +99,46 @@ export function createRuleStore<
     throw error;
   };
 
+  /** What a request does to rules, for a batch and its audit log. */
+  const build = {
+    /** @throws ApiError 400 */
+    creation(c: AppContext, database: Database, body: Body, wallet: WalletRow, now: number) {
+      kind.checkWallet?.(wallet);
+      const row: Rules["$inferSelect"] = {
+        ...createRuleRow(c, body, now),
+        ...kind.toColumns(body),
+      };
+      const entry = { action: `${name}.create`, target: row.id, detail: body, now } as const;
+      return { row, entry, statement: database.orm.insert(table).values(row).toSQL() };
+    },
+
+    /** @throws ApiError 400 */
+    change(database: Database, body: Changes, row: Rules["$inferSelect"], now: number) {
+      const { id, ...detail } = body;
+      const isCurrent = kind.mayOverwrite ? sql`TRUE` : sql`${table.version} = ${row.version}`;
+      const changes = {
+        ...kind.toChanges(body, row),
+        balance: null,
+        checkedAt: null,
+        dueAt: 0,
+        updatedAt: now,
+        version: sql`iif(${isCurrent}, ${table.version} + 1, NULL)`,
+      };
+      const entry = { action: `${name}.update`, target: id, detail, now } as const;
+      const update = database.orm.update(table).set(changes).where(eq(table.id, id));
+      return { entry, statement: update.toSQL() };
+    },
+
+    deletion(database: Database, id: string, now: number) {
+      const entry = { action: `${name}.delete`, target: id, now } as const;
+      return { entry, statement: database.orm.delete(table).where(eq(table.id, id)).toSQL() };
+    },
+  };
+
   return {
+    build,
+    refuse,
+
     /** Lists one page of rules, newest first. */
     async list(c: AppContext, query: Parameters<typeof listRules>[2]): Promise<Rule[]> {
       return (await listRules(c, kind.table, query)).map(render);
@@ -116,13 +155,10 @@ export function createRuleStore<
       const wallet = await requireActiveWallet(database, body.walletId, "walletId");
       kind.checkWallet?.(wallet);
       return runIdempotently(c, database, now, async (remember) => {
-        const row = { ...createRuleRow(c, body, now), ...kind.toColumns(body) };
+        const { row, entry, statement } = build.creation(c, database, body, wallet, now);
         const rule = render(row);
-        const entry = { action: `${name}.create`, target: row.id, detail: body, now } as const;
-        await commitWithAudit(c, database, entry, [
-          ...(await remember(rule)),
-          database.orm.insert(table).values(row).toSQL(),
-        ]).catch(refuse);
+        const statements = [...(await remember(rule)), statement];
+        await commitWithAudit(c, database, entry, statements).catch(refuse);
         return rule;
       });
     },
@@ -135,22 +171,10 @@ export function createRuleStore<
      */
     async change(c: AppContext, body: Changes, now: number): Promise<Rule> {
       const database = openRuleDatabase(c);
-      const { id, ...detail } = body;
-      const row = await find(database, id);
-      const isCurrent = kind.mayOverwrite ? sql`TRUE` : sql`${table.version} = ${row.version}`;
-      const changes = {
-        ...kind.toChanges(body, row),
-        balance: null,
-        checkedAt: null,
-        dueAt: 0,
-        updatedAt: now,
-        version: sql`iif(${isCurrent}, ${table.version} + 1, NULL)`,
-      };
-      const entry = { action: `${name}.update`, target: id, detail, now } as const;
-      await commitWithAudit(c, database, entry, [
-        database.orm.update(table).set(changes).where(eq(table.id, id)).toSQL(),
-      ]).catch(refuse);
-      return render(await find(database, id));
+      const row = await find(database, body.id);
+      const { entry, statement } = build.change(database, body, row, now);
+      await commitWithAudit(c, database, entry, [statement]).catch(refuse);
+      return render(await find(database, body.id));
     },
 
     /**
@@ -163,9 +187,8 @@ export function createRuleStore<
     async delete(c: AppContext, id: string, now: number): Promise<Rule> {
       const database = openRuleDatabase(c);
       const row = await find(database, id);
-      await commitWithAudit(c, database, { action: `${name}.delete`, target: id, now }, [
-        database.orm.delete(table).where(eq(table.id, id)).toSQL(),
-      ]);
+      const { entry, statement } = build.deletion(database, id, now);
+      await commitWithAudit(c, database, entry, [statement]);
       return render(row);
     },
   };

@@ -27,7 +27,7 @@ import { OPEN_TOP_UP_CONDITION, type TransferRow, transfer } from "../transfers/
 import { boundsOf, DAY_MS, decideTopUp, type PastTopUp, type TopUpDecision } from "./decide.ts";
 
 /** Rules are checked once in each window, together, so that wallets share a transaction. */
-const CHECK_WINDOW_MS = 5 * 60_000;
+export const CHECK_WINDOW_MS = 5 * 60_000;
 
 type DueTopUp = DueRule<TopUpRuleRow, ManagedWallet>;
 
@@ -103,6 +103,11 @@ export async function checkTopUps(
       await writeFailure(database, item.due, error, requestId, now);
     return writtenOutcomes.flatMap(({ from }) => from ?? []);
   }
+}
+
+/** Makes all top-up rules due, so that the next run of the cron checks them. */
+export async function requestTopUpCheck(database: Database): Promise<void> {
+  await database.batch([statement("UPDATE top_up_rule SET due_at = 0 WHERE enabled = 1")]);
 }
 
 /** The beginning of the next window, epoch milliseconds as `now`. */
