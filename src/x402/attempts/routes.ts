@@ -14,6 +14,7 @@ import {
   amountResponse,
   attemptDirection,
   attemptRecord,
+  attemptSide,
   attemptStatus,
   caip2,
   caip2Filter,
@@ -49,7 +50,7 @@ export const attemptFilters = {
     EXAMPLE_PAYLOAD_HASH,
   ),
   side: described(
-    z.enum(["buy", "sell"]).optional(),
+    attemptSide.optional(),
     "Only outbound payments (`buy`), or only others (`sell`). `direction` overrides it.",
     "sell",
   ),

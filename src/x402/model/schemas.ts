@@ -232,6 +232,18 @@ export const settlementFields = {
   createdAt: timestampField("Time of settlement."),
 };
 
+export const attemptSide = named(
+  "X402Side",
+  "Side of the caller: who pays (`buy`), or who is paid (`sell`).",
+  z.enum(["buy", "sell"]),
+);
+
+export const expectedOutcome = named(
+  "X402ExpectedOutcome",
+  "How an attempt ended.",
+  z.enum(["Settled", "Failed"]),
+);
+
 export const attemptDirection = named(
   "X402AttemptDirection",
   "Purpose of an attempt.",

@@ -17,6 +17,7 @@ import {
   EXAMPLE_SOURCE_ID,
   EXAMPLE_TX_HASH,
   evmAddress,
+  expectedOutcome,
   nullableText,
   paymentPayload,
   paymentRequirements,
@@ -182,7 +183,7 @@ const ERRORS = {
 const reconcileBody = z.strictObject({
   attemptId: described(textParameter(), "Id of the attempt.", EXAMPLE_ATTEMPT_ID),
   expected: described(
-    z.enum(["Settled", "Failed"]).optional(),
+    expectedOutcome.optional(),
     "Outcome that the caller expects. If the chain shows another one, the answer is 409.",
     "Settled",
   ),

@@ -115,6 +115,12 @@ describe("the OpenAPI document of the other spelling", () => {
   });
 });
 
+/** The body as other services have it: their payments have a history, which is null here. */
+function withHistories({ data, ...body }: { data: { Payments?: object[] } }) {
+  const Payments = data.Payments?.map((payment) => ({ ...payment, ActionHistory: null }));
+  return { ...body, data: Payments ? { ...data, Payments } : data };
+}
+
 describe("records", () => {
   const LISTS = {
     payment: ["/payment", "/payment/diff", "/payment/diff/next-action"],
@@ -131,7 +137,7 @@ describe("records", () => {
         expect(ours.text).toContain('"totalBuyerChainFees":0');
         const type = "filterPaymentSourceType=Web3CardanoV2";
         const theirs = await get(other, `${path}?network=Preprod&${type}`);
-        expect(theirs.body).toEqual(respelled(ours.body));
+        expect(theirs.body).toEqual(withHistories(respelled(ours.body)));
         expect(theirs.text).toContain('"paymentSourceType":"Web3CardanoV2"');
         expect(theirs.text).toContain('"collateralReturnLovelace":"0"');
         // The writer makes up values that no chain has.

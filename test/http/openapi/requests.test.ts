@@ -80,7 +80,8 @@ const EXCUSED: Readonly<Record<string, RegExp>> = {
   "One of two parameters is needed": /^webhookId: is required, or recordId$/,
   "A header stands in for a field":
     /^Idempotency-Key: is required unless the request has a paymentIdentifier$/,
-  "A bound is another time of the same request": /^startDate: must not be after endDate$/,
+  "A bound is another time of the same request":
+    /^(startDate: must not be after endDate|createdFrom: must (not be after|be at most 400 days before) createdTo)$/,
   "The key was used before": /^Idempotency-Key: was used for another request$/,
   "Only a new network needs it": /^(rpcUrl|displayName): is required$/,
   "It must be one that exists": /^(toVersionId|versionId): there is no version /,
