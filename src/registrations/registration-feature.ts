@@ -141,7 +141,13 @@ function decideRegistrationOutcome(
   const named = { agentIdentifier, ...(seed !== null && { seed }) };
   // Until an update has landed, the chain shows the former token.
   const former = replaced !== null && { agentIdentifier: replaced };
-  const before = { ...row, ...former };
+  // The wallet may notice a rollback of what was confirmed before a registry source does.
+  const isUndone = isCurrent && row.state === `${purpose}Confirmed`;
+  const before: RegistrationRow = {
+    ...row,
+    ...former,
+    ...(isUndone && { state: `${purpose}Initiated` }),
+  };
   const attempts = row.task?.attempts ?? 0;
   switch (progressOf(phase)) {
     case "UnderWay":
@@ -161,7 +167,7 @@ function decideRegistrationOutcome(
         task: PENDING_STATE,
       };
     case "Ended":
-      if (!isCurrent || findOpenPurpose(row.state) === null) return null;
+      if (!isCurrent || findOpenPurpose(before.state) === null) return null;
       if (phase === "Failed") {
         const reason =
           "the policy's script refused the transaction, and the network took the collateral";

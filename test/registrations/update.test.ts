@@ -234,6 +234,24 @@ describe("an update that fails", () => {
   });
 });
 
+describe("a registration whose mint a rollback took back", () => {
+  it("is minted again when the wallet notices this before a registry source", async () => {
+    const { fixture, id, agentIdentifier } = await registered();
+    const source = await fixture.followPolicy();
+    await settleRegistry(fixture.chain, source);
+    await fixture.chain.rollback(1);
+    await fixture.chain.advance(15 * 60_000);
+    await fixture.chain.mine(2);
+    for (let turns = 0; turns < 2; turns++) {
+      await fixture.settle();
+      await settleRegistry(fixture.chain, source);
+    }
+    await fixture.settle();
+    expect(await fixture.shown(id)).toMatchObject({ state: "RegistrationConfirmed" });
+    expect(await fixture.tokens()).toMatchObject({ minted: 1, held: [agentIdentifier] });
+  });
+});
+
 describe("an update that a rollback took back", () => {
   it("is looked for again, and confirmed again", async () => {
     const { fixture, id } = await updating();
