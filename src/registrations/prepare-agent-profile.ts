@@ -36,7 +36,7 @@ export async function prepareAgentProfile(
   now: number,
 ): Promise<PreparedProfile> {
   const { type } = source;
-  const { pricing, paymentSources, ...prepared } =
+  const { pricing, paymentSources, ...additions } =
     type === "Web3ChainV1"
       ? preparePricing(body)
       : await prepareSources(c, body, source, row, former, now);
@@ -57,7 +57,7 @@ export async function prepareAgentProfile(
     ...(type === "Web3ChainV2" && { paymentSources }),
     ...(type === "Web3ChainV2" && verifications.length > 0 && { verifications }),
   };
-  return { ...prepared, profile };
+  return { ...additions, profile };
 }
 
 /** The only price of an agent of Web3ChainV1. @throws ApiError 400 */
@@ -94,19 +94,19 @@ async function prepareSources(
       ...{ statements: [], warnings: [] },
     };
   }
-  const kept = former?.paymentSources ?? [];
+  const formerSources = former?.paymentSources ?? [];
   if (requested === undefined) {
-    if (kept.length === 0)
+    if (formerSources.length === 0)
       throw new ApiError(400, "AgentPricing: is required without SupportedPaymentSources");
-    await requireSettledChains(c, kept);
+    await requireSettledChains(c, formerSources);
     return {
-      ...{ pricing: selectPricing(kept), paymentSources: kept },
+      ...{ pricing: selectPricing(formerSources), paymentSources: formerSources },
       ...{ statements: [], warnings: [] },
     };
   }
   const database: Database = openDb(c.env, source.network, { deadline: c.var.deadline });
   const owner = { registrationId: row.id, keyId: row.createdById };
-  const agent = { source, owner, former: kept };
+  const agent = { source, owner, former: formerSources };
   const { listed, ...more } = await resolvePaymentSources(c, database, agent, requested, now);
   return { pricing: selectPricing(listed), paymentSources: listed, ...more };
 }

@@ -185,7 +185,7 @@ async function resolveEvmSource(
           pricing.pricingType === "Dynamic" ? pricing.dynamic?.[0] : undefined,
         ] as const);
   const amount = pricing.pricingType === "Fixed" ? (pricing.fixed[0]?.amount ?? null) : null;
-  const prepared = await prepareAgentSource(
+  const details = await prepareAgentSource(
     c,
     {
       ...{ caip2Network: network, payTo, resource, extra, amount },
@@ -210,11 +210,11 @@ async function resolveEvmSource(
       type: pricing.pricingType,
       amounts: amount !== null && token ? [{ unit: token.asset, amount }] : [],
     },
-    ...{ scheme, payTo, resource, decimals: prepared.decimals },
+    ...{ scheme, payTo, resource, decimals: details.decimals },
     ...(list === "dynamic" && token && { dynamicAsset: token.asset }),
     ...(extra && { extra }),
   };
-  const { resourceId, statements, warnings } = prepared;
+  const { resourceId, statements, warnings } = details;
   if (resourceId === null) return { listed: [listed], statements, warnings };
   const keptId = former.find((one) => isSameSource(one, listed))?.resourceId;
   return {

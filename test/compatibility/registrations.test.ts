@@ -89,8 +89,8 @@ describe("POST /registry and /registry/update in the payment service's form", ()
     expect(list.data.Assets).toMatchObject([fields]);
 
     const { sellingWalletVkey: _, ...rest } = agent;
-    const kept = await post("/registry/update", { ...rest, name: "Second", agentIdentifier });
-    expect(kept).toMatchObject({ status: 200, data: { name: "Second", ...fields } });
+    const unchanged = await post("/registry/update", { ...rest, name: "Second", agentIdentifier });
+    expect(unchanged).toMatchObject({ status: 200, data: { name: "Second", ...fields } });
     await fixture.settle();
     const replaced = await post("/registry/update", {
       ...rest,
