@@ -78,6 +78,23 @@ describe("POST /invoice/monthly", () => {
     });
   });
 
+  it("keeps a logo, prints none, and issues a revision when it changes", async () => {
+    await pay({});
+    const withLogo = (logo?: string) => ask({ Invoice: { idPrefix: "AG", ...(logo && { logo }) } });
+    const url = "https://agents.example.com/徽标.png";
+    const first = await withLogo(url);
+    expect(first.status).toBe(200);
+    expect(first.data.xml).not.toContain("徽标");
+    expect((await withLogo(url)).data).toEqual(first.data);
+    expect(JSON.parse((await documents())[0]?.content ?? "")).toMatchObject({ logo: url });
+    const { data } = await withLogo();
+    expect(data.cancellationInvoice).toBeDefined();
+    const cancellation = (await documents()).find(({ kind }) => kind === "Cancellation");
+    expect(JSON.parse(cancellation?.content ?? "")).toMatchObject({
+      cancels: { reasons: ["texts"] },
+    });
+  });
+
   it("treats null like an omitted member", async () => {
     await pay({});
     const nulls = { email: null, phone: null, companyName: null, vatNumber: null };

@@ -86,6 +86,7 @@ export const RESOURCES = {
   botId: "admin",
   botVersionId: "admin",
   spareVersionId: "admin",
+  spareWalletId: "source",
 } as const satisfies Record<string, Audience>;
 
 export type ResourceName = keyof typeof RESOURCES;

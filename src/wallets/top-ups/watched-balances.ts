@@ -167,7 +167,7 @@ export async function deleteWatchedBalance(
 
 async function requireWatchedBalance(database: Database, ruleId: string): Promise<WatchedBalance> {
   const [found] = await listWatchedBalances(database, { ruleId });
-  if (!found) throw new ApiError(404, "There is no such low-balance rule");
+  if (!found) throw new ApiError(404, "id: there is no such rule");
   return found;
 }
 

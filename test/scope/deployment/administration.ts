@@ -18,6 +18,7 @@ export interface Administration {
   topUpRuleId: string;
   transferId: string;
   transferTo: string;
+  spareWalletId: string;
   botId: string;
   botVersionId: string;
   spareVersionId: string;
@@ -57,10 +58,14 @@ export async function addAdministration(
     env.DB.prepare("UPDATE reference_script SET state = 'Published'"),
     env.DB.prepare("DELETE FROM wallet_task WHERE feature = 'reference-script'"),
   ]);
+  const { Wallet: spareWallet } = await service.made<{ Wallet: { id: string } }>("POST /wallet", {
+    ...{ network: "Preprod", paymentSourceId: source.id, walletType: "Funding" },
+  });
   const transferTo = STRANGER.address;
   return {
     botVersionId,
     spareVersionId,
+    spareWalletId: spareWallet.id,
     transferTo,
     otherKeyId: await made("POST /api-key", { permission: "User", name: KEY_NAME }),
     lowBalanceRuleId: await made("POST /wallet/low-balance", {

@@ -75,6 +75,7 @@ export const ADMINISTRATION_PROBES: Probes = {
     ({ sourceId }) => ({ paymentSourceId: sourceId }),
     ({ sellerVkey }) => ({ walletVkey: sellerVkey }),
     ({ buyerAddress }) => ({ walletAddress: buyerAddress }),
+    ({ sellerId }) => ({ id: sellerId }),
   ),
   "GET /wallet": probeWith(
     ({ sellerId }) => ({ id: sellerId }),
@@ -86,6 +87,7 @@ export const ADMINISTRATION_PROBES: Probes = {
     walletType: "Selling",
   })),
   "PATCH /wallet": probeWith(({ sellerId }) => ({ id: sellerId, note: "changed" })),
+  "DELETE /wallet": probeWith(({ spareWalletId }) => ({ id: spareWalletId })),
   "GET /wallet/transaction": probeWith(
     ({ network }) => ({ network }),
     ({ network, sellerVkey }) => ({ network, walletVkey: sellerVkey }),

@@ -134,6 +134,7 @@ export const ADMINISTRATION_ENDPOINTS: readonly EndpointCase[] = [
       { ...limit, name: "take" },
       cursorId,
       { name: "walletType", refused: ["", "selling", "Treasury"] },
+      inQuery("id"),
       inQuery("paymentSourceId"),
       inQuery("walletVkey"),
       inQuery("walletAddress"),
@@ -288,6 +289,13 @@ export const ADMINISTRATION_ENDPOINTS: readonly EndpointCase[] = [
       { name: "note", refused: [long(250), ...NOT_TEXT] },
       drives,
     ],
+  },
+  {
+    method: "DELETE",
+    path: "/wallet",
+    access: "Admin",
+    valid: { id: "wallet" },
+    fields: [id],
   },
   {
     method: "GET",

@@ -53,6 +53,7 @@ const texts: Field[] = [
   ...["description", "greeting", "closing", "signature", "footer", "terms", "privacy"].map(
     (member) => ({ name: `Invoice.${member}`, refused: [long(1000), ...NOT_TEXT] }),
   ),
+  { name: "Invoice.logo", refused: ["", long(1000), ...NOT_TEXT] },
   {
     name: "Invoice.date",
     refused: ["", "today", "2025-02-30", "2025-9-1", "0000-01-01", ...NOT_TEXT],
