@@ -94,13 +94,13 @@ async function requireEmpty(c: AppContext, wallet: WalletRow): Promise<void> {
   const now = Date.now();
   const until = now + (deadline - now) * PROVIDER_TIME_SHARE;
   const holdings = await readHoldings(c.env, [wallet], until, { caller: caller.id });
-  const held = holdings.get(wallet.id);
-  if (!held)
+  const found = holdings.get(wallet.id);
+  if (!found)
     throw new ApiError(
       "unavailable",
       "id: the wallet's balance is unknown, since the chain provider did not tell it. Try again.",
       { retryAfter: 30 },
     );
-  if (held.utxos.length > 0)
+  if (found.utxos.length > 0)
     throw createInUseError("the wallet holds funds. Transfer them to another wallet first.");
 }

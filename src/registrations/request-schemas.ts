@@ -28,7 +28,14 @@ const agentUrl = textParameter()
   .refine((url) => !/[?#]/.test(url), "must not have a query or a fragment")
   .meta({ format: "uri", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^?#]+$" });
 const optionalText = (what: string, example: string) =>
-  described(textParameter().nullable().default(null), what, example);
+  described(
+    textParameter(250, 0)
+      .nullable()
+      .default(null)
+      .transform((text) => text || null),
+    what,
+    example,
+  );
 
 /** Policy id and asset name. */
 export const identifier = described(

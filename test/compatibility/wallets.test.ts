@@ -130,6 +130,16 @@ describe("a rule of the payment service", () => {
     expect((await ask("PATCH", LOW_BALANCE, more)).status).toBe(400);
   });
 
+  it("never switches on a top-up rule that is off on its own", async () => {
+    const bounds = { below: "10000000", upTo: "15000000", enabled: false };
+    await askOwn("POST", "/wallet/top-up", { walletId, ...bounds });
+    const { data } = await createRule();
+    expect(data).toMatchObject({ topupEnabled: false, topupAmount: null });
+    const change = { ruleId: data.id, enabled: true, thresholdAmount: "11000000" };
+    expect((await ask("PATCH", LOW_BALANCE, change)).data.topupEnabled).toBe(false);
+    expect(await topUps()).toMatchObject([{ below: "11000000", enabled: false }]);
+  });
+
   it("is listed by wallet and unit without a page, and in this service's form with one", async () => {
     await createRule({ assetUnit: TOKEN });
     await createRule();

@@ -122,6 +122,21 @@ describe("POST /registry", () => {
     expect(contract).toMatchObject({ status: 400, message: expect.stringContaining("recipient") });
   });
 
+  it("takes an empty optional text as omitted", async () => {
+    const fixture = await RegistrationFixture.open();
+    const { status, data } = await fixture.register({
+      Author: { name: "An author", organization: "", contactEmail: "", contactOther: "" },
+      Legal: { privacyPolicy: "", terms: "", other: "" },
+    });
+    expect({ status, data }).toMatchObject({
+      status: 200,
+      data: {
+        Author: { name: "An author", organization: null, contactEmail: null, contactOther: null },
+        Legal: { privacyPolicy: null, terms: null, other: null },
+      },
+    });
+  });
+
   it("registers once per Idempotency-Key", async () => {
     const fixture = await RegistrationFixture.open();
     const headers = { "idempotency-key": "one" };

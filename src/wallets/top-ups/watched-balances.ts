@@ -105,7 +105,10 @@ export async function createWatchedBalance(
       .from(topUpRule)
       .where(and(eq(topUpRule.walletId, walletId), eq(topUpRule.unit, unit)));
     const alert = lowBalanceRules.build.creation(c, database, body, row, now);
-    const step = buildTopUpStep(c, database, { rule: alert.row, topUp: present }, row, topUp, now);
+    // A present top-up rule stays as it is unless the request wants one.
+    const enabled = topUp ? body.enabled : present?.enabled;
+    const at = { rule: alert.row, topUp: present, wallet: row, enabled };
+    const step = buildTopUpStep(c, database, at, topUp, now);
     const { mnemonic: _, ...wallet } = row;
     const created = { rule: alert.row, topUp: step.row, wallet };
     await commit(c, database, [alert, ...step.changes], await remember(created));
@@ -133,11 +136,16 @@ export async function changeWatchedBalance(
   const alert = lowBalanceRules.build.change(database, body, present.rule, now);
   const { thresholdAmount: threshold = present.rule.threshold, enabled = present.rule.enabled } =
     body;
-  const rule = { ...present.rule, threshold, enabled };
   const follows = topUp === undefined && present.topUp && body.thresholdAmount !== undefined;
-  const intent = follows ? {} : topUp;
-  const at = { rule, topUp: present.topUp };
-  const step = buildTopUpStep(c, database, at, wallet, intent, now);
+  // An unchanged switch must not begin to send funds: the top-up rule may be off on its own.
+  const isSwitched = topUp || enabled !== present.rule.enabled;
+  const at = {
+    rule: { ...present.rule, threshold, enabled },
+    topUp: present.topUp,
+    wallet,
+    enabled: isSwitched ? enabled : present.topUp?.enabled,
+  };
+  const step = buildTopUpStep(c, database, at, follows ? {} : topUp, now);
   await commit(c, database, [alert, ...step.changes]);
   return requireWatchedBalance(database, body.id);
 }
@@ -183,19 +191,24 @@ interface TopUpStep {
   changes: RuleChange[];
 }
 
+/** What a top-up rule is changed for. */
+interface TopUpContext extends Pick<WatchedBalance, "rule" | "topUp"> {
+  wallet: WalletRow;
+  /** Whether the top-up rule is on afterwards. */
+  enabled: boolean | undefined;
+}
+
 /** @throws ApiError 400 */
 function buildTopUpStep(
   c: AppContext,
   database: Database,
-  { rule, topUp }: Pick<WatchedBalance, "rule" | "topUp">,
-  wallet: WalletRow,
+  { rule, topUp, wallet, enabled = false }: TopUpContext,
   intent: TopUpIntent | null | undefined,
   now: number,
 ): TopUpStep {
   const { build } = topUpRules;
   if (intent === null)
     return { row: null, changes: topUp ? [build.deletion(database, topUp.id, now)] : [] };
-  const { enabled } = rule;
   if (intent === undefined) {
     if (!topUp || topUp.enabled === enabled) return { row: topUp, changes: [] };
     const change = build.change(database, { id: topUp.id, enabled }, topUp, now);

@@ -108,7 +108,7 @@ const describing: Field[] = [
     required: true,
     refused: ["a", {}, { name: "" }, { name: "a", contactEmail: long(250) }, null],
   },
-  { name: "Legal", refused: ["a", { terms: "" }, { other: 5 }, null] },
+  { name: "Legal", refused: ["a", { terms: {} }, { other: 5 }, null] },
   {
     name: "AgentPricing",
     refused: [
