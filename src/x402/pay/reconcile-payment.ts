@@ -3,6 +3,9 @@ import type { z } from "zod";
 import { type Rpc, RpcRefusal, RpcUnavailableError, readResult } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import {
+  type AuthorizedPayment,
+  encodeAuthorizationStateCall,
+  isAuthorizationUsed,
   reconcileAuthorization,
   type SettlementFinding,
 } from "../facilitator-wallet/reconcile-authorization.ts";
@@ -36,9 +39,7 @@ export async function openPaymentChain(
     { method: "eth_chainId", params: [] },
     { method: "eth_getBlockByNumber", params: ["latest", false] },
   ]);
-  const chain = readResult(results.smallQuantity, chainId);
-  if (chain !== parseChainId(caip2Id))
-    throw new RpcUnavailableError(`the RPC node is on chain ${chain}, not ${caip2Id}`);
+  requireChain(chainId, caip2Id);
   const latest = readResult(results.block, block);
   return {
     rpc,
@@ -76,6 +77,48 @@ export interface SignedPayment {
   amount: string;
 }
 
+/** The payment as the chain knows it. */
+function toAuthorizedPayment({
+  claim,
+  asset,
+  payer,
+  payTo,
+  amount,
+}: SignedPayment): AuthorizedPayment {
+  const parts = claim.split(":");
+  const nonce = parts.at(-1) ?? "";
+  const kind = parts[0] === "permit2" ? "permit2" : "eip3009";
+  return { kind, asset, from: payer.toLowerCase(), payTo, amount, nonce };
+}
+
+/**
+ * Whether a payment's authorization is used by now, with the latest block: three calls, of which the answer
+ * may be a little old.
+ *
+ * @throws RpcUnavailable, also when the node is on another chain
+ */
+export async function readAuthorizationUse(
+  rpc: Rpc,
+  caip2Id: string,
+  payment: SignedPayment,
+): Promise<{ isUsed: boolean; latestBlock: z.output<typeof results.block> }> {
+  const [state, chainId, block] = await rpc.callBatch([
+    encodeAuthorizationStateCall(toAuthorizedPayment(payment)),
+    { method: "eth_chainId", params: [] },
+    { method: "eth_getBlockByNumber", params: ["latest", false] },
+  ]);
+  requireChain(chainId, caip2Id);
+  const isUsed = isAuthorizationUsed(toAuthorizedPayment(payment), state);
+  return { isUsed, latestBlock: readResult(results.block, block) };
+}
+
+/** @throws RpcUnavailable when the node is on another chain */
+function requireChain(chainId: unknown, caip2Id: string): void {
+  const chain = readResult(results.smallQuantity, chainId);
+  if (chain !== parseChainId(caip2Id))
+    throw new RpcUnavailableError(`the RPC node is on chain ${chain}, not ${caip2Id}`);
+}
+
 /**
  * Whether the chain has the payment.
  *
@@ -84,19 +127,12 @@ export interface SignedPayment {
  */
 export async function reconcilePayment(
   { rpc, latestBlock: latest, fromHeight: from }: PaymentChain,
-  { claim, asset, payer, payTo, amount }: SignedPayment,
+  payment: SignedPayment,
   isOld: boolean,
 ): Promise<SettlementFinding> {
-  const parts = claim.split(":");
-  const nonce = parts.at(-1) ?? "";
-  const kind = parts[0] === "permit2" ? "permit2" : "eip3009";
   const span = { from, to: latest.number, toHash: latest.hash, isOld };
   try {
-    return await reconcileAuthorization(
-      rpc,
-      { kind, asset, from: payer.toLowerCase(), payTo, amount, nonce },
-      span,
-    );
+    return await reconcileAuthorization(rpc, toAuthorizedPayment(payment), span);
   } catch (error) {
     // A refusal concerns only one payment.
     if (!(error instanceof RpcRefusal)) throw error;

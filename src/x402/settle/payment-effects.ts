@@ -123,14 +123,15 @@ async function judgePayload(
   const settlementNetwork = await findSettlementNetwork(env, requirements.network, deadline);
   const { settler } = settlementNetwork;
   // An authorization keeps its first wallet, even one that the network does not use any more.
-  const kept = known ?? earlier.at(-1)?.wallet;
-  const own = kept ?? (settler.kind === "wallets" ? pickFacilitator(settler.wallets, claim) : null);
+  const assigned = known ?? earlier.at(-1)?.wallet;
+  const own =
+    assigned ?? (settler.kind === "wallets" ? pickFacilitator(settler.wallets, claim) : null);
   const since = Date.now();
   const verdict = await judgeSettlement(
     env,
     settlementNetwork,
     { attemptId, payload, requirements },
-    own && !kept?.remote ? own.address : null,
+    own && !assigned?.remote ? own.address : null,
     { now: since, deadline, signBefore: deadline - SIGN_MARGIN_MS },
   );
   if (!verdict.isValid) {

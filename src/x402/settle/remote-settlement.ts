@@ -61,13 +61,11 @@ export async function settleRemotely(
   let status = await readOrWait(env, payment, remote, run.deadline);
   if (!run.order || status.state !== "pending") return status;
   if (status.transaction === "") await sendToFacilitator(env, payment, remote, run);
-  let pause = POLL_INTERVAL_MS;
-  for (let left: number; status.state === "pending"; ) {
+  for (let pause = POLL_INTERVAL_MS; ; pause = Math.min(pause * 1.5, MAX_POLL_INTERVAL_MS)) {
     status = await readOrWait(env, payment, remote, run.deadline);
-    left = run.deadline - Date.now();
+    const left = run.deadline - Date.now();
     if (status.state !== "pending" || left <= 0) break;
     await scheduler.wait(Math.min(pause, left));
-    pause = Math.min(pause * 1.5, MAX_POLL_INTERVAL_MS);
   }
   if (status.state !== "pending") claims.delete(attemptId);
   return status;
@@ -152,10 +150,15 @@ export async function readChainStatus(
   deadline: number,
 ): Promise<JobStatus> {
   const { caip2Id, createdAt: since } = settlement;
-  const { openPaymentChain, reconcilePayment } = await import("../pay/reconcile-payment.ts");
+  const { openPaymentChain, readAuthorizationUse, reconcilePayment } = await import(
+    "../pay/reconcile-payment.ts"
+  );
   const network = await findNetwork(openDb(env, undefined, { deadline }), caip2Id);
   if (!network) throw new RpcUnavailableError(`there is no network ${caip2Id}`);
   const rpc = await openRpc(env, network, deadline);
+  const { isUsed, latestBlock } = await readAuthorizationUse(rpc, caip2Id, settlement);
+  // Most answers are this one, so it must cost few calls.
+  if (!isUsed && !isOver(settlement, latestBlock)) return readSentStatus(settlement.id);
   const chain = await openPaymentChain(rpc, caip2Id, since).catch((error: unknown): never => {
     if (error instanceof RpcRefusal) throw new RpcUnavailableError(error.message);
     throw error;
@@ -163,6 +166,13 @@ export async function readChainStatus(
   const isOld = Date.now() - since > FINALITY_SECONDS * 1000;
   const finding = await reconcilePayment(chain, settlement, isOld);
   return toJobStatus(finding, chain.latestBlock, settlement);
+}
+
+function isOver(
+  { validBefore }: Pick<OpenSettlement, "validBefore">,
+  { timestamp }: { timestamp: number },
+): boolean {
+  return validBefore !== null && timestamp >= validBefore + EXPIRY_MARGIN_SECONDS;
 }
 
 function toJobStatus(
@@ -186,7 +196,7 @@ function toJobStatus(
       return { state: "failed", transaction: "", reason, message, isFinal };
     }
     case "open": {
-      if (validBefore === null || latest.timestamp < validBefore + EXPIRY_MARGIN_SECONDS)
+      if (validBefore === null || !isOver({ validBefore }, latest))
         return readSentStatus(attemptId);
       return {
         state: "failed",

@@ -14,8 +14,8 @@ interface Times {
 }
 
 /**
- * Verifies a payment on the chain. Where another facilitator settles, the facilitator verifies the payment
- * as well, and the token must show which authorizations were used: the chain alone tells the outcome.
+ * Verifies a payment on the chain. Where another facilitator settles, it verifies the payment as well. The
+ * token must then show which authorizations were used, since the chain alone tells the outcome.
  *
  * @param sender - the address that would send the settlement; null: the other facilitator's
  * @throws RpcUnavailable; RemoteFacilitatorError when the other facilitator gives no answer

@@ -27,6 +27,17 @@ const plain = (index: number): Probe["fields"] => {
 
 const isValid = (body: string) => body.includes('"isValid":true');
 
+/** A count on the owner's chain, where others have nothing. */
+function counting(): Probe[] {
+  const isRevealed = (body: string) => /"total":[1-9]/.test(body);
+  return [
+    {
+      fields: ({ caip2 }) => ({ caip2Network: caip2 }),
+      reveals: { audience: "owner", isRevealed },
+    },
+  ];
+}
+
 /** Requests about the x402 x402. */
 export const X402_PROBES: Probes = {
   "POST /x402/settle": probeWith(paying(0)),
@@ -35,19 +46,22 @@ export const X402_PROBES: Probes = {
     () => ({}),
     ({ caip2 }) => ({ caip2Network: caip2 }),
   ),
-  "GET /x402/payments/count": probeWith(
-    () => ({}),
-    ({ caip2 }) => ({ caip2Network: caip2 }),
-  ),
+  "GET /x402/payments/count": counting(),
   "POST /x402/payments/reconcile": [
-    { fields: ({ attemptId }) => ({ attemptId, expected: "Settled" }), status: 409 },
+    {
+      fields: ({ attemptId }) => ({ attemptId, expected: "Settled" }),
+      reveals: { audience: "admin", isRevealed: (body) => body.includes("nothing is open") },
+      status: 409,
+    },
   ],
   "GET /x402/settlements": probeWith(() => ({})),
-  "GET /x402/settlements/count": probeWith(() => ({})),
-  "GET /x402/totals": probeWith(
-    () => ({}),
-    ({ caip2 }) => ({ caip2Network: caip2 }),
-  ),
+  "GET /x402/settlements/count": counting(),
+  "GET /x402/totals": [
+    {
+      fields: ({ caip2 }) => ({ caip2Network: caip2 }),
+      reveals: { audience: "admin", isRevealed: (body) => body.includes('"incomeCount":1') },
+    },
+  ],
   "GET /x402/payment-sources": probeWith(() => ({})),
   "POST /x402/payment-sources": probeWith(
     ({ caip2 }) => ({ caip2Network: caip2, ...SOURCE }),
@@ -67,10 +81,7 @@ export const X402_PROBES: Probes = {
     () => ({}),
     ({ evmWalletId }) => ({ id: evmWalletId }),
   ),
-  "GET /x402/wallets/count": probeWith(
-    () => ({}),
-    ({ caip2 }) => ({ caip2Network: caip2 }),
-  ),
+  "GET /x402/wallets/count": counting(),
   "PATCH /x402/wallets": probeWith(({ evmWalletId }) => ({ id: evmWalletId, note: "changed" })),
   "DELETE /x402/wallets": probeWith(({ evmWalletId }) => ({ id: evmWalletId })),
   "POST /x402/wallets": probeWith(({ caip2 }) => ({ caip2Network: caip2, type: "Selling" })),
