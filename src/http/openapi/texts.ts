@@ -5,6 +5,8 @@ export const FORMAT_DESCRIPTIONS: Readonly<Record<string, string>> = {
   "bip39-mnemonic": "Words of the English BIP-39 list, with a valid checksum.",
   "printed-text":
     "A line of Latin, Greek or Cyrillic letters, without control or invisible characters.",
+  "public-https-base-url":
+    "An https URL without query and fragment, whose host has only public addresses.",
   "public-https-url": "An https URL whose host has only public addresses.",
   "rpc-url-on-the-chain": "URL of an RPC node on the request's chain.",
   "secp256k1-key": "A number from 1 to less than the order of the curve.",

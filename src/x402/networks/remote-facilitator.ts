@@ -21,6 +21,8 @@ type RemotePayment = Pick<SettleOrder, "payload" | "requirements">;
 const VERIFY_TIMEOUT_MS = 8_000;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 const MAX_REASON_LENGTH = 200;
+/** A shorter text is no secret, and may stand anywhere in an answer. */
+const MIN_SECRET_LENGTH = 8;
 const reason = z
   .string()
   .transform((text) => text.slice(0, MAX_REASON_LENGTH))
@@ -136,8 +138,10 @@ async function post<Schema extends z.ZodType>(
 /** A facilitator may repeat what it was sent in its reasons, which callers and logs get. */
 function redact(text: string, auth: string | null): string {
   if (auth === null) return text;
-  const secret = auth.slice(auth.lastIndexOf(" ") + 1);
-  return text.replaceAll(auth, "***").replaceAll(secret, "***");
+  const secrets = [auth, auth.slice(auth.lastIndexOf(" ") + 1)];
+  return secrets
+    .filter(({ length }) => length >= MIN_SECRET_LENGTH)
+    .reduce((redacted, secret) => redacted.replaceAll(secret, "***"), text);
 }
 
 function parseJson(text: string): unknown {

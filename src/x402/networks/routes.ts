@@ -54,12 +54,12 @@ const saveNetworkBody = z.object({
     "Ids of all wallets that settle, the first facilitator wallet first. A wallet that is left out settles what it has begun, and nothing new.",
   ),
   facilitatorUrl: described(
-    textParameter(2000).meta({ format: "public-https-url" }).nullable().optional(),
+    textParameter(2000).meta({ format: "public-https-base-url" }).nullable().optional(),
     "Base URL of another x402 facilitator, which settles in place of wallets. Setting a facilitator clears the wallets, and the reverse. Null: none.",
     "https://facilitator.example.com",
   ),
   facilitatorAuth: described(
-    textParameter(2000)
+    textParameter(2000, 8)
       .regex(/^[!-~]([ -~]*[!-~])?$/, "must be printable ASCII")
       .nullable()
       .optional(),

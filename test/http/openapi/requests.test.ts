@@ -64,6 +64,7 @@ const FORMATS: Formats = {
   "secp256k1-key": fc.stringMatching(/^0x0[0-9a-fA-F]{62}[1-9]$/),
   "wallet-signature": fc.stringMatching(/^([0-9a-f]{2}){1,80}$/),
   "at-most-six-decimals": fc.integer({ min: 0, max: 1_000_000 }).map((n) => n / 1_000_000),
+  "public-https-base-url": fc.webUrl({ validSchemes: ["https"] }),
   "public-https-url": fc.webUrl({ validSchemes: ["https"], withQueryParameters: true }),
 };
 
@@ -80,12 +81,14 @@ const EXCUSED: Readonly<Record<string, RegExp>> = {
   "One of two parameters is needed": /^webhookId: is required, or recordId$/,
   "A header stands in for a field":
     /^Idempotency-Key: is required unless the request has a paymentIdentifier$/,
-  "A bound is another time of the same request":
+  "A bound is another time of the same request, or the present":
     /^(startDate: must not be after endDate|createdFrom: must (not be after|be at most 400 days before) createdTo)$/,
+  "A network has wallets or another facilitator, and the header goes with the latter":
+    /^(facilitatorUrl: must be null for a network with|facilitatorAuth: needs a facilitatorUrl$)/,
   "The key was used before": /^Idempotency-Key: was used for another request$/,
   "Only a new network needs it": /^(rpcUrl|displayName): is required$/,
   "It must be one that exists": /^(toVersionId|versionId): there is no version /,
-  "A host is asked for": /^(rpcUrl|url): the host name has no address$/,
+  "A host is asked for": /^(rpcUrl|url|facilitatorUrl): the host name has no address$/,
   "VAT binds the parties to its rate: by if/then, which generators of clients do not read":
     /^(Seller|Buyer)\.vatNumber: is required (when VAT or reverse charge applies|for reverse charge)$/,
   "It must not be over":

@@ -19,6 +19,7 @@ export const PERMISSIONS: Readonly<
     "/x402/budgets",
     "/x402/low-balance",
     "/x402/networks",
+    "/x402/payments/reconcile",
     "DELETE /inbox-agents",
     "DELETE /registry-inbox",
   ],

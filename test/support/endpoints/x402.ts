@@ -18,6 +18,11 @@ const page: Field[] = [
   { name: "cursorId", refused: ["", long(250)] },
 ];
 
+const settlementFilters: Field[] = [
+  { name: "success", refused: ["", "1"] },
+  { name: "caip2Network", refused: ["", "eip155:", "1"] },
+];
+
 const REQUIREMENTS = {
   scheme: "exact",
   network: "eip155:84532",
@@ -55,6 +60,7 @@ const settlement = (path: string): EndpointCase => ({
       refused: [0, -1, "300", null, {}],
     },
     { name: "paymentPayload.payload", required: true, refused: ["x", 5, null] },
+    { name: "paymentRequirements", refused: ["x", 5, null, [], {}] },
   ],
 });
 
@@ -76,9 +82,65 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
       { name: "paymentPayloadHash", refused: ["", long(64)] },
       { name: "createdFrom", refused: ["", "yesterday"] },
       { name: "createdTo", refused: ["", "2024-02-30"] },
+      { name: "side", refused: ["", "both"] },
+      { name: "isStuck", refused: ["", "1"] },
     ],
   },
-  { method: "GET", path: "/x402/settlements", access: "+PAY", valid: { limit: "5" }, fields: page },
+  {
+    method: "GET",
+    path: "/x402/payments/count",
+    access: "+PAY",
+    valid: { status: "Settled", side: "sell", isStuck: "false" },
+    fields: [
+      { name: "status", refused: ["", "settled", "Pending"] },
+      { name: "direction", refused: ["", "Inbound"] },
+      { name: "side", refused: ["", "both"] },
+      { name: "isStuck", refused: ["", "1"] },
+      { name: "caip2Network", refused: ["", "eip155:", "1", "eip155:x"] },
+      { name: "createdFrom", refused: ["", "yesterday"] },
+    ],
+  },
+  {
+    method: "POST",
+    path: "/x402/payments/reconcile",
+    access: "Admin",
+    valid: { attemptId: "attempt" },
+    fields: [
+      id("attemptId"),
+      { name: "expected", refused: ["", "settled", 5, null] },
+      { name: "txHash", refused: ["", "0x12", 5, null] },
+    ],
+  },
+  {
+    method: "GET",
+    path: "/x402/totals",
+    access: "Admin",
+    valid: { caip2Network: "eip155:1", timeZone: "Europe/Berlin" },
+    fields: [
+      { name: "createdFrom", refused: ["", "yesterday", "2020-01-01"] },
+      { name: "createdTo", refused: ["", "2024-02-30"] },
+      { name: "caip2Network", refused: ["", "eip155:", "1"] },
+      { name: "timeZone", refused: ["", "Mars/Olympus", "+01:00"] },
+    ],
+  },
+  {
+    method: "GET",
+    path: "/x402/settlements",
+    access: "+PAY",
+    valid: { limit: "5", success: "true", caip2Network: "eip155:1" },
+    fields: [
+      ...page,
+      { name: "take", refused: ["0", "101", "-1", ...NOT_WHOLE_IN_QUERY] },
+      ...settlementFilters,
+    ],
+  },
+  {
+    method: "GET",
+    path: "/x402/settlements/count",
+    access: "+PAY",
+    valid: { success: "true", caip2Network: "eip155:1" },
+    fields: settlementFilters,
+  },
   {
     method: "GET",
     path: "/x402/payment-sources",
@@ -97,11 +159,15 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
       payTo: ADDRESS,
     },
     fields: [
-      { name: "url", required: true, refused: ["", "api", "ftp://a.dev", ...NOT_TEXT] },
+      { name: "url", required: true, refused: ["", "api", "ftp://a.dev", 5, true, {}, ["a"]] },
       { name: "description", refused: ["", long(500), 5, {}] },
       { name: "caip2Network", required: true, refused: NOT_CAIP2 },
       { name: "asset", refused: [...NOT_ADDRESS, `0x${"e".repeat(40)}`] },
-      { name: "amount", required: true, refused: ["0", ...NOT_AMOUNT] },
+      {
+        name: "amount",
+        required: true,
+        refused: ["0", ...NOT_AMOUNT.filter((value) => value !== null)],
+      },
       { name: "payTo", required: true, refused: NOT_ADDRESS },
       { name: "maxTimeoutSeconds", refused: [0, 86_401, 1.5, "300", null] },
       { name: "extra", refused: ["x", 5, null, { name: "" }, { version: 5 }] },
@@ -130,6 +196,8 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
       { name: "defaultAssetDecimals", refused: [-1, 256, 1.5, "6", {}] },
       { name: "facilitatorWalletId", refused: ["", long(250), 5, {}] },
       { name: "facilitatorWalletIds", refused: ["x", {}, null, [""], [5], Array(33).fill("x")] },
+      { name: "facilitatorUrl", refused: ["", "x", "http://a.dev", long(2000), 5, {}] },
+      { name: "facilitatorAuth", refused: ["", "short", "ä".repeat(9), long(2000), 5, {}] },
       { name: "eip6492AllowedFactories", refused: ["x", {}, null, ["x"], Array(21).fill(ADDRESS)] },
     ],
   },
@@ -151,7 +219,33 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
       { name: "caip2Network", refused: ["", "eip155:", "1"] },
       { name: "networkId", refused: ["", long(250)] },
       { name: "type", refused: ["", "Funding", "selling"] },
+      { name: "id", refused: ["", long(250)] },
     ],
+  },
+  {
+    method: "GET",
+    path: "/x402/wallets/count",
+    access: "+PAY",
+    valid: { caip2Network: "eip155:1", type: "Selling" },
+    fields: [
+      { name: "caip2Network", refused: ["", "eip155:", "1"] },
+      { name: "networkId", refused: ["", long(250)] },
+      { name: "type", refused: ["", "Funding", "selling"] },
+    ],
+  },
+  {
+    method: "PATCH",
+    path: "/x402/wallets",
+    access: "+PAY",
+    valid: { id: "wallet", note: "note" },
+    fields: [id("id"), { name: "note", refused: ["", long(250), 5, {}] }],
+  },
+  {
+    method: "DELETE",
+    path: "/x402/wallets",
+    access: "+PAY",
+    valid: { id: "wallet" },
+    fields: [id("id")],
   },
   {
     method: "GET",
@@ -181,8 +275,13 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
     method: "GET",
     path: "/x402/low-balance",
     access: "Admin",
-    valid: { limit: "5" },
-    fields: page,
+    valid: { limit: "5", evmWalletId: "wallet", state: "Low", enabled: "true" },
+    fields: [
+      ...page,
+      { name: "evmWalletId", refused: ["", long(250)] },
+      { name: "state", refused: ["", "low"] },
+      { name: "enabled", refused: ["", "1"] },
+    ],
   },
   {
     method: "POST",
@@ -193,7 +292,27 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
       id("evmWalletId"),
       { name: "asset", refused: ["Native", ...NOT_ADDRESS] },
       { name: "threshold", required: true, refused: ["0", ...NOT_AMOUNT] },
+      { name: "enabled", refused: ["true", 1, null] },
+      { name: "caip2Network", refused: NOT_CAIP2 },
     ],
+  },
+  {
+    method: "PATCH",
+    path: "/x402/low-balance",
+    access: "Admin",
+    valid: { id: "rule", enabled: false },
+    fields: [
+      id("id"),
+      { name: "threshold", refused: ["0", ...NOT_AMOUNT] },
+      { name: "enabled", refused: ["true", 1, null] },
+    ],
+  },
+  {
+    method: "DELETE",
+    path: "/x402/low-balance",
+    access: "Admin",
+    valid: { id: "rule" },
+    fields: [id("id")],
   },
   {
     method: "POST",
