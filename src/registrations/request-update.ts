@@ -57,7 +57,10 @@ export async function requestUpdate<ApiRecord>(
         "wrong_state",
         `agentIdentifier: the registration is in the state ${row.state}`,
       );
-    const wallet = await findHoldingWallet(c, database, source, agentIdentifier);
+    const [wallet, quotes] = await Promise.all([
+      findHoldingWallet(c, database, source, agentIdentifier),
+      countOpenQuotes(database, source.id, agentIdentifier, now),
+    ]);
     requireFundingPermission(caller, body.sendFundingMinorUnit);
     const { profile, statements, warnings } = await prepareProfile(source, row);
     const change = {
@@ -75,7 +78,6 @@ export async function requestUpdate<ApiRecord>(
     const request = { ...row, ...change, stateChangedAt: now, updatedAt: now };
     const updated = { ...request, task: toRegistrationTask(request, "Update", now) };
     requireMetadataSize(updated, "Update");
-    const quotes = await countOpenQuotes(database, source.id, agentIdentifier, now);
     const record = show(updated, [...warnings, ...describeOpenQuotes(quotes)]);
     await commitChange(c, database, row, "agent.update", now, [
       ...(await remember(record)),
