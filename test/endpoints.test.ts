@@ -343,6 +343,9 @@ describe("as tables grow", () => {
     const growing = await growingReads(asked);
     // Filters of attempts look for what fits from the newest on: an index more would cost each payment a row.
     const known = /^SCAN x402_payment_attempt: .* order by \S+"id" desc limit \S+$/s;
-    expect(growing.filter((one) => !known.test(one))).toEqual([]);
+    // What is counted for an Admin is read, for the same reason.
+    const counts = /^SCAN x402_(payment_attempt|settlement)\b[^:]*: select count\(\*\) from/;
+    const isKnown = (one: string) => known.test(one) || counts.test(one);
+    expect(growing.filter((one) => !isKnown(one))).toEqual([]);
   });
 });

@@ -196,7 +196,7 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
       { name: "defaultAssetDecimals", refused: [-1, 256, 1.5, "6", {}] },
       { name: "facilitatorWalletId", refused: ["", long(250), 5, {}] },
       { name: "facilitatorWalletIds", refused: ["x", {}, null, [""], [5], Array(33).fill("x")] },
-      { name: "facilitatorUrl", refused: ["", "x", "http://a.dev", long(2000), 5, {}] },
+      { name: "facilitatorUrl", refused: ["", long(2000), 5, {}] },
       { name: "facilitatorAuth", refused: ["", "short", "ä".repeat(9), long(2000), 5, {}] },
       { name: "eip6492AllowedFactories", refused: ["x", {}, null, ["x"], Array(21).fill(ADDRESS)] },
     ],

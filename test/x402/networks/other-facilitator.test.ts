@@ -101,7 +101,7 @@ describe("the other facilitator of a network", () => {
     [{ facilitatorUrl: `${FACILITATOR}?key=1` }, "no query"],
     [{ facilitatorUrl: `${FACILITATOR}#one` }, "no query and no fragment"],
     [{ facilitatorAuth: SECRET }, "needs a facilitatorUrl"],
-    [{ facilitatorUrl: FACILITATOR, facilitatorAuth: "a\nb" }, "printable ASCII"],
+    [{ facilitatorUrl: FACILITATOR, facilitatorAuth: "Bearer\nsecret" }, "printable ASCII"],
   ])("is refused as %j", async (change, message) => {
     const { status, message: said } = await save(change);
     expect([status, said]).toEqual([400, expect.stringContaining(message)]);
