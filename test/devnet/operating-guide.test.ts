@@ -81,9 +81,9 @@ it("the guide's commands write every new secret to a file that only its owner ca
   });
   expect(alone).toEqual({ ...first, SEALING_KEYS: rotated?.SEALING_KEYS?.split(",")[0] });
   expect(admin?.ADMIN_KEY?.length).toBeGreaterThanOrEqual(15);
-  expect(admin).toEqual({ ...first, ADMIN_KEY: admin?.ADMIN_KEY });
+  expect(admin).toEqual({ ...alone, ADMIN_KEY: admin?.ADMIN_KEY });
   expect(keys?.API_KEY_SECRET?.length).toBeGreaterThanOrEqual(32);
-  expect(keys).toEqual({ ...first, API_KEY_SECRET: keys?.API_KEY_SECRET });
+  expect(keys).toEqual({ ...admin, API_KEY_SECRET: keys?.API_KEY_SECRET });
   expect([admin?.ADMIN_KEY, keys?.API_KEY_SECRET]).not.toContain(first.ADMIN_KEY);
   expect(typed).toEqual({ PRICE_SOURCE_KEY: "typed" });
 });
