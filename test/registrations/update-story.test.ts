@@ -108,6 +108,8 @@ describe("any story of updates", () => {
         const { id } = (await fixture.register(selling([resource(1), price(5_000_000)]))).data;
         await fixture.settle();
         const source = await fixture.followPolicy();
+        // No rollback reaches the first token: without one there is nothing to update.
+        await fixture.chain.mine();
         for (const one of steps) {
           const { agentIdentifier } = await fixture.shown(id);
           if (one.do === "update") {
@@ -149,6 +151,6 @@ describe("any story of updates", () => {
         ]);
       },
     );
-    await fc.assert(property, runs(3, 12));
+    await fc.assert(property, { ...runs(3, 60), endOnFailure: true });
   });
 });
