@@ -16,6 +16,8 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
   "PATCH /payment-source-extended": 8,
   "DELETE /payment-source-extended": 18,
   "POST /wallet": 8,
+  // It looks at all that may need the wallet, since its key is destroyed.
+  "DELETE /wallet": 17,
   "POST /registry/update": 5,
   "POST /registry/deregister": 5,
   "POST /inbox-agents/deregister": 5,
