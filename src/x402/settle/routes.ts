@@ -180,7 +180,7 @@ const ERRORS = {
   504: "The RPC node did not answer in time.",
 };
 
-const reconcileBody = z.strictObject({
+const reconcileBody = z.object({
   attemptId: described(textParameter(), "Id of the attempt.", EXAMPLE_ATTEMPT_ID),
   expected: described(
     expectedOutcome.optional(),
