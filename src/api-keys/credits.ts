@@ -20,7 +20,7 @@ export type MeteredOperation = keyof typeof CREDIT_COSTS;
 
 /**
  * Charges a metered call, for the batch (on the primary) of its query or of the row it creates.
- * Beyond the key's limit the whole batch aborts; see `throwIfOutOfCredits`.
+ * Beyond the key's limit the batch aborts: see `throwIfOutOfCredits`.
  *
  * @param onlyIf - an SQL condition, such as that a record exists; otherwise nothing is charged
  * @returns no statement for a key without a limit

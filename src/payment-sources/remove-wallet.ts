@@ -26,7 +26,7 @@ const OPEN_TRANSFER_QUERY = `SELECT 1 FROM wallet_task AS task
 
 /**
  * Removes a wallet that holds nothing and that nothing needs, from its payment source. The service destroys
- * the key of a removed wallet, so no option removes a wallet whose balance is not known to be zero.
+ * its key. Therefore the balance must be known.
  *
  * @param role - of the wallet; left out: any
  * @param now - epoch milliseconds

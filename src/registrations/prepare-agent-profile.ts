@@ -20,7 +20,7 @@ interface PreparedPricing extends Omit<PreparedProfile, "profile"> {
 }
 
 /**
- * Checks what a request says of an agent, and builds the content of its token's metadata.
+ * Checks a request about an agent, and builds the token's metadata.
  *
  * @param row - the registration; of an update, as it is before
  * @param former - of an update: the agent's profile before

@@ -48,7 +48,7 @@ export function buildRegistrationLabels(
 
 /** Bytes of a transaction, less what a mint needs besides its metadata. */
 const MAX_METADATA_BYTES = 16_384 - 1_024;
-/** Stands for the name of a token that is not minted yet; all have this length. */
+/** In place of a token's name before its mint; all names have this length. */
 const ASSET_NAME_PLACEHOLDER = "0".repeat(64);
 
 /**

@@ -61,7 +61,7 @@ export interface PreparedProfile {
 /**
  * Accepts a registration. The wallet's object mints the token afterwards.
  *
- * @param prepareProfile - checks and builds the token's metadata for the payment source
+ * @param prepareProfile - builds the metadata for the payment source
  * @param now - epoch milliseconds
  * @returns the record, once per Idempotency-Key
  * @throws ApiError 400, 403, 404, 422

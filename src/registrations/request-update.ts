@@ -28,9 +28,9 @@ import type { RegistrationRow } from "./tables.ts";
 type UpdateRequest = DeregistrationRequest & Omit<RegistrationRequest, "sellingWalletVkey">;
 
 /**
- * Accepts an update of an agent. Later, one transaction burns the token and mints its next version.
+ * Accepts an update of an agent. One transaction mints its next version.
  *
- * @param prepareProfile - checks and builds the token's metadata
+ * @param prepareProfile - builds the token's metadata
  * @param now - epoch milliseconds
  * @returns the record, once per Idempotency-Key
  * @throws ApiError 400, 402, 403, 404, 409, 422; ProviderError when the holder cannot be determined

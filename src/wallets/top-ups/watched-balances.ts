@@ -84,7 +84,7 @@ export async function listWatchedBalances(
 }
 
 /**
- * Creates a low-balance rule, with a top-up rule if the request wants one, once per Idempotency-Key.
+ * Creates a low-balance rule, and a top-up rule if requested.
  *
  * @param topUp - null removes a present top-up rule of the wallet and unit; undefined keeps it
  * @param now - epoch milliseconds
@@ -117,8 +117,8 @@ export async function createWatchedBalance(
 }
 
 /**
- * Changes a low-balance rule together with the top-up rule of the same wallet and unit, in one batch. Where
- * the threshold changes, the top-up rule follows it.
+ * Changes a low-balance rule together with the top-up rule of the same wallet and unit, in one batch. The top-up
+ * rule follows a changed threshold.
  *
  * @param topUp - null removes the top-up rule; undefined keeps it
  * @param now - epoch milliseconds

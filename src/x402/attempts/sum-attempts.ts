@@ -46,7 +46,7 @@ export interface AttemptTotals extends PeriodTotals {
 }
 
 /**
- * Sums settled payments to sellers and signed payments of managed wallets, by the time of their attempts.
+ * Sums payments to sellers and of managed wallets, by the time of their attempts.
  *
  * @param now - epoch milliseconds
  * @throws ApiError 400 for a period of more than 400 days, or with too many sums

@@ -92,8 +92,7 @@ function toAuthorizedPayment({
 }
 
 /**
- * Whether a payment's authorization is used by now, with the latest block: three calls, of which the answer
- * may be a little old.
+ * Whether a payment's authorization is used, with the latest block. It takes three calls.
  *
  * @throws RpcUnavailable, also when the node is on another chain
  */

@@ -166,8 +166,7 @@ export async function requirePaymentSource(c: AppContext, id: string): Promise<P
 export type StatedRequirements = z.output<typeof strictRequirements>;
 
 /**
- * The requirements that a payment for the resource must meet. Those of a resource with a fixed price never
- * depend on the request.
+ * The requirements that a payment for the resource must meet. A fixed price ignores the request.
  *
  * @param stated - terms of the caller, who owns the resource
  * @throws ApiError 400 when the resource has no price and the terms are missing, or are not its own

@@ -68,8 +68,7 @@ export interface AgentOwner {
 }
 
 /**
- * Checks a way in which an agent is to be paid over x402. A fixed price becomes a paid resource, whose id
- * `POST /x402/settle` takes.
+ * Checks a way in which an agent is to be paid over x402. A fixed price becomes a paid resource.
  *
  * @param fields - where the request names the chain, the token and its decimals
  * @param now - epoch milliseconds

@@ -17,8 +17,7 @@ export interface ReconcileRequest {
 }
 
 /**
- * Asks the chain what became of a settlement without an outcome, and records the outcome. The chain alone
- * decides: whatever the caller expects only makes the request fail.
+ * Asks the chain for the outcome of a settlement, and records the outcome. The chain alone decides.
  *
  * @param now - epoch milliseconds
  * @throws ApiError 404; 409 when the attempt has an outcome, or the chain shows none or another one; 502, 504

@@ -15,7 +15,7 @@ interface Times {
 
 /**
  * Verifies a payment on the chain. Where another facilitator settles, it verifies the payment as well. The
- * token must then show which authorizations were used, since the chain alone tells the outcome.
+ * token must then show used authorizations.
  *
  * @param sender - the address that would send the settlement; null: the other facilitator's
  * @throws RpcUnavailable; RemoteFacilitatorError when the other facilitator gives no answer
