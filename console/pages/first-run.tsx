@@ -1,4 +1,4 @@
-/** What a deployment that has nothing yet is led through: a source, wallets, the first agent. */
+/** What a deployment that has nothing yet is led through: a source, wallets, a registry, the first agent. */
 import { FAST_POLL_INTERVAL_MS, useLiveData } from "../api/live.ts";
 import { callApi } from "../api/request.ts";
 import { hasAccess } from "../api/session.ts";
@@ -9,6 +9,7 @@ interface SetupProgress {
   /** Address of the first selling wallet; null: there is none. */
   sellerAddress: string | null;
   hasBuyer: boolean;
+  hasRegistry: boolean;
   /** Nobody has to be led any further. */
   isComplete: boolean;
 }
@@ -37,15 +38,24 @@ async function readProgress(
     seller !== undefined &&
     ((await readList("/registry", 1, signal)).length > 0 ||
       (await readList("/payment", 1, signal)).length > 0);
+  // This list has the sources of both networks.
+  const registries = (await readList("/registry-source", 100, signal)) as { network: string }[];
+  const hasRegistry = registries.some((registry) => registry.network === network.value);
   return {
     hasSource: sources.length > 0,
     sellerAddress: seller?.walletAddress ?? null,
     hasBuyer,
-    isComplete: hasSold || (seller === undefined && hasBuyer),
+    hasRegistry,
+    isComplete: hasSold || (seller === undefined && hasBuyer && hasRegistry),
   };
 }
 
-const setupStepsOf = ({ hasSource, sellerAddress: seller, hasBuyer }: SetupProgress) => [
+const setupStepsOf = ({
+  hasSource,
+  sellerAddress: seller,
+  hasBuyer,
+  hasRegistry,
+}: SetupProgress) => [
   {
     isDone: hasSource,
     href: pageHref("sources", "", { do: "create" }),
@@ -64,6 +74,13 @@ const setupStepsOf = ({ hasSource, sellerAddress: seller, hasBuyer }: SetupProgr
     href: pageHref("wallets", "", { do: "create", walletType: "Purchasing" }),
     title: "Create a purchasing wallet, if agents here shall buy",
     about: "Send it what it shall pay with.",
+  },
+  {
+    isDone: hasRegistry,
+    href: pageHref("sources", "", { tab: "registry", do: "create" }),
+    title: "Follow a registry",
+    about:
+      "By the policy of the payment source. Agents of this policy are then found, and shown online.",
   },
   {
     isDone: false,

@@ -238,6 +238,10 @@ else
       const { page } = await signedIn(LOOKS[1] as Look);
       await show(page, "#/overview?network=Mainnet");
       const steps = page.getByRole("region", { name: "First steps" });
+      expect(await steps.getByRole("listitem").count()).toBe(5);
+      await steps.getByRole("link", { name: "Follow a registry" }).click();
+      await page.getByRole("dialog", { name: "Add policy" }).waitFor();
+      await show(page, "#/overview?network=Mainnet");
       await steps.getByRole("link", { name: "Create a payment source" }).click();
       await page.getByRole("dialog", { name: "Create from parameters" }).waitFor();
       expect(page.url()).toContain("network=Mainnet");
