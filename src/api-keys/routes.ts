@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { Network } from "../chain/network.ts";
 import { type Database, openDb } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
@@ -16,9 +17,10 @@ import {
   createApiKeyBody,
   createdApiKey,
   deleteApiKeyBody,
+  listedApiKey,
   updateApiKeyBody,
 } from "./schemas.ts";
-import { readSpending } from "./spending-limits.ts";
+import { readSpending, readSpendingByKey } from "./spending-limits.ts";
 import { deleteKey, updateKey } from "./update-key.ts";
 
 export const UNKNOWN_KEY_MESSAGE = "There is no such API key.";
@@ -59,9 +61,9 @@ export function createApiKeyRoutes() {
       tag: "API keys",
       summary: "Lists API keys, newest first",
       query: z.object(pageParameters),
-      data: z.object({ ApiKeys: described(z.array(apiKeyRecord), "The API keys.") }),
+      data: z.object({ ApiKeys: described(z.array(listedApiKey), "The API keys.") }),
     },
-    async (c, { query }) => ({ ApiKeys: await listKeys(c.env, openPrimaryDb(c), query) }),
+    (c, { query }) => listKeysWithSpending(c, query),
   );
 
   serve(
@@ -119,6 +121,23 @@ export function createApiKeyRoutes() {
   );
 
   return router;
+}
+
+async function listKeysWithSpending(c: AppContext, query: Parameters<typeof listKeys>[2]) {
+  const database = openPrimaryDb(c);
+  const keys = await listKeys(c.env, database, query);
+  const spending = await readSpendingByKey(
+    database,
+    keys.map(({ id }) => id),
+  );
+  const toListed = (key: ApiKeyRecord) => ({
+    ...key,
+    Spending: (spending.get(key.id) ?? []).map(({ network, unit, spent }) => ({
+      ...{ network: network as Network, unit },
+      amount: String(spent),
+    })),
+  });
+  return { ApiKeys: keys.map(toListed) };
 }
 
 /** Credits are always read from the primary. */

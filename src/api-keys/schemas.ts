@@ -215,6 +215,28 @@ export const apiKeyRecord = named(
   }),
 );
 
+/** A key of the list, with what it has spent. */
+export const listedApiKey = named(
+  "ListedApiKey",
+  "An API key with what it has spent.",
+  apiKeyRecord.extend({
+    Spending: described(
+      z.array(
+        named(
+          "KeySpending",
+          "Amount that a key has spent of one unit on one network.",
+          z.object({
+            network,
+            unit,
+            amount: minorUnitsField("Minor units of `unit`.", "12000000"),
+          }),
+        ),
+      ),
+      "What the key has spent while it had `spendingLimits`. Empty: nothing.",
+    ),
+  }),
+);
+
 /** The key of the request, with the names by which marketplaces read it. */
 export const apiKeyStatus = named(
   "ApiKeyStatusRecord",

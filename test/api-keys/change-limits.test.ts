@@ -39,6 +39,24 @@ const limits = async () =>
     (await env.DB.prepare("SELECT spending_limits FROM api_key").first("spending_limits")) ?? "",
   );
 
+describe("GET /api-key", () => {
+  it("shows what each key has spent", async () => {
+    await insertKey({ id: "idle", spendingLimits: [limitOf("5")] });
+    await insertKey({ id: "key", spendingLimits: [limitOf("5"), limitOf("7", TOKEN)] });
+    await spend(3n);
+    await spend(1n, TOKEN);
+    await spend(1n);
+    const headers = { token: env.ADMIN_KEY ?? "" };
+    const answer = await app.request("/api/v1/api-key", { headers }, env);
+    const { data } = await answer.json<{
+      data: { ApiKeys: { id: string; Spending: object[] }[] };
+    }>();
+    const shown = new Map(data.ApiKeys.map(({ id, Spending }) => [id, Spending]));
+    expect(shown.get("key")).toEqual([limitOf("4"), limitOf("1", TOKEN)]);
+    expect(shown.get("idle")).toEqual([]);
+  });
+});
+
 describe("spendingLimitChanges", () => {
   it("add to limits and take from them, and remove a limit of zero", async () => {
     await insertKey({ id: "key", spendingLimits: [limitOf("5"), limitOf("7", TOKEN)] });

@@ -57,6 +57,7 @@ describe("GET /api-key 200", () => {
       networkLimit: ["Preprod", "Mainnet"],
       walletLimit: null,
       spendingLimits: null,
+      Spending: [],
       returnAddresses: [],
       lastUsedAt: expect.any(String),
     });
