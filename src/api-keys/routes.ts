@@ -1,5 +1,4 @@
 import * as z from "zod";
-import type { Network } from "../chain/network.ts";
 import { type Database, openDb } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
@@ -133,7 +132,7 @@ async function listKeysWithSpending(c: AppContext, query: Parameters<typeof list
   const toListed = (key: ApiKeyRecord) => ({
     ...key,
     Spending: (spending.get(key.id) ?? []).map(({ network, unit, spent }) => ({
-      ...{ network: network as Network, unit },
+      ...{ network, unit },
       amount: String(spent),
     })),
   });

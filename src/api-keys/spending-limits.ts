@@ -88,7 +88,7 @@ export async function requireSpending(
 
 /** The amount that a key has spent of a unit, in minor units. */
 export interface Spending {
-  network: string;
+  network: Network;
   unit: string;
   spent: bigint;
 }
@@ -96,7 +96,7 @@ export interface Spending {
 /** Reads the amounts that a key has spent. */
 export async function readSpending(core: Database, keyId: string): Promise<Spending[]> {
   // As text, since a JavaScript number cannot represent every integer of the database.
-  const rows = await core.all<{ network: string; unit: string; spent: string }>(
+  const rows = await core.all<{ network: Network; unit: string; spent: string }>(
     `SELECT network, unit, CAST(spent AS TEXT) AS spent FROM key_spending WHERE api_key_id = ?`,
     keyId,
   );
@@ -108,7 +108,7 @@ export async function readSpendingByKey(
   core: Database,
   keyIds: readonly string[],
 ): Promise<Map<string, Spending[]>> {
-  const rows = await core.all<{ id: string; network: string; unit: string; spent: string }>(
+  const rows = await core.all<{ id: string; network: Network; unit: string; spent: string }>(
     `SELECT api_key_id AS id, network, unit, CAST(spent AS TEXT) AS spent FROM key_spending
      WHERE api_key_id IN (SELECT value FROM json_each(?))`,
     JSON.stringify(keyIds),

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Router, serve } from "../http/endpoint.ts";
+import { toIsoTime } from "../http/envelope.ts";
 import { described, textField, timestampField } from "../http/openapi/fields.ts";
 import { booleanFilter, textParameter } from "../http/openapi/parameters.ts";
 import { EXAMPLE_WALLET_ID, tokenAmount } from "../x402/model/schemas.ts";
@@ -135,7 +136,7 @@ export function registerX402BalanceRuleRoutes(router: Router): void {
     async (c, { body: { ruleId } }) => {
       const now = Date.now();
       await deleteBalanceRule(c, ruleId, now);
-      return { ruleId, deletedAt: new Date(now).toISOString() };
+      return { ruleId, deletedAt: toIsoTime(now) };
     },
   );
 }

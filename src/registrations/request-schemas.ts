@@ -1,9 +1,13 @@
 import * as z from "zod";
 import { CHUNK_BYTES, MAX_TEXT_BYTES } from "../chain/metadata.ts";
-import { bech32AddressParameter, network, requestUnit } from "../http/openapi/chain-fields.ts";
+import {
+  bech32AddressParameter,
+  network,
+  requestAgentIdentifier,
+  requestUnit,
+} from "../http/openapi/chain-fields.ts";
 import {
   described,
-  EXAMPLE_AGENT_IDENTIFIER,
   EXAMPLE_CONTRACT_ADDRESS,
   EXAMPLE_WALLET_ADDRESS,
   named,
@@ -36,18 +40,6 @@ const optionalText = (what: string, example: string) =>
     what,
     example,
   );
-
-/** Policy id and asset name. */
-export const identifier = described(
-  z
-    .string()
-    .regex(/^(?:[0-9a-fA-F]{2})*$/, "must be hex")
-    .min(57)
-    .max(250)
-    .transform((hex) => hex.toLowerCase()),
-  "Policy id and asset name of the agent, in hex.",
-  EXAMPLE_AGENT_IDENTIFIER,
-);
 
 /** What registering an agent and an inbox agent have in common. */
 export const registrationFields = {
@@ -202,7 +194,7 @@ const contractAddress = described(
 
 const deregistrationFields = {
   network,
-  agentIdentifier: identifier,
+  agentIdentifier: requestAgentIdentifier,
   smartContractAddress: contractAddress,
 };
 
@@ -210,7 +202,7 @@ export const deregistrationBody = z.object(deregistrationFields);
 
 /** A registration without the selling wallet, which is the one that holds the token. */
 export const updateBody = registrationBody.omit({ sellingWalletVkey: true }).extend({
-  agentIdentifier: identifier,
+  agentIdentifier: requestAgentIdentifier,
   smartContractAddress: contractAddress,
   SupportedPaymentSources: described(
     requestedSources.optional(),
@@ -229,7 +221,7 @@ export const registrationRemovalBody = setDocumentSchema(
   z
     .object({
       network: network.optional(),
-      agentIdentifier: identifier.optional(),
+      agentIdentifier: requestAgentIdentifier.optional(),
       smartContractAddress: contractAddress,
       id: registrationId.optional(),
     })

@@ -1,5 +1,11 @@
 /** Reads results from the chain: mined, orphaned and expired jobs. */
 import { log } from "../../log.ts";
+import {
+  EXPIRED_REASONS,
+  EXPIRY_MARGIN_SECONDS,
+  FINALITY_BLOCKS,
+  FINALITY_TIMEOUT_MS,
+} from "../evm/finality.ts";
 import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
 import {
   type ChainSnapshot,
@@ -15,12 +21,6 @@ import {
 } from "./reconcile-authorization.ts";
 import { isDecided, type SignedTransaction, type StoredJob } from "./stored-job.ts";
 import type { WalletStore } from "./wallet-store.ts";
-
-/** A transaction is final with this many blocks on top, or after this long when no block comes. */
-const FINALITY_BLOCKS = 12;
-const FINALITY_TIMEOUT_MS = 10 * 60_000;
-/** Seconds past `validBefore` after which no later block can have an earlier time. */
-const EXPIRY_MARGIN_SECONDS = 30;
 
 /** Records mined transactions and used nonces. */
 export async function reconcileMinedTransactions(
@@ -299,11 +299,6 @@ export async function expireJobs(
   }
   failUnsignedJobs(store, Date.now());
 }
-
-const EXPIRED_REASONS = {
-  eip3009: "invalid_exact_evm_payload_authorization_valid_before",
-  permit2: "permit2_deadline_expired",
-} as const;
 
 /** Fails the jobs that were not signed in time: none of their transactions exist. */
 export function failUnsignedJobs(store: WalletStore, now: number): void {

@@ -4,17 +4,13 @@ import { type Database, openDb, type Statement, statement, violates } from "../.
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
 import { buildSettlementStatements } from "../attempts/record-outcomes.ts";
+import { FINALITY_BLOCKS, FINALITY_SECONDS, FINALITY_TIMEOUT_MS } from "../evm/finality.ts";
 import type { SettlementFinding } from "../facilitator-wallet/reconcile-authorization.ts";
 import { findNetwork, openRpc } from "../networks/settlement-network.ts";
 
 /** Payments per network and run. Each needs one or two requests. */
 const MAX_PAYMENTS_PER_NETWORK = 40;
 const MINUTE_MS = 60_000;
-/** A payment is final with this many blocks on top, or after this long when no block comes. */
-const FINALITY_BLOCKS = 12;
-const FINALITY_TIMEOUT_MS = 10 * MINUTE_MS;
-/** Seconds of chain time after which no re-org brings back a block from before the expiry. */
-const FINALITY_SECONDS = 600;
 
 /** An outbound payment whose outcome the chain may still change. */
 interface WatchedPayment {

@@ -5,6 +5,13 @@
 import { openDb } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
+import {
+  EXPIRED_REASONS,
+  EXPIRY_MARGIN_SECONDS,
+  FINALITY_BLOCKS,
+  FINALITY_SECONDS,
+  FINALITY_TIMEOUT_MS,
+} from "../evm/finality.ts";
 import { RpcRefusal, RpcUnavailableError } from "../evm/rpc.ts";
 import type { SettlementFinding } from "../facilitator-wallet/reconcile-authorization.ts";
 import type { JobStatus, RemoteSettlement, SettleOrder } from "../model/messages.ts";
@@ -17,11 +24,6 @@ const POLL_INTERVAL_MS = 500;
 const MAX_POLL_INTERVAL_MS = 3_000;
 /** A facilitator that has less time than this gets no payment. */
 const MIN_SEND_TIME_MS = 1_000;
-/** A settlement is final with this many blocks on top, or after this long when no block comes. */
-const FINALITY_BLOCKS = 12;
-const FINALITY_SECONDS = 600;
-/** Seconds past `validBefore` after which no later block can have an earlier time. */
-const EXPIRY_MARGIN_SECONDS = 30;
 const MAX_REMEMBERED_CLAIMS = 10_000;
 
 /** The request for which a payment is settled. */
@@ -163,7 +165,7 @@ export async function readChainStatus(
     if (error instanceof RpcRefusal) throw new RpcUnavailableError(error.message);
     throw error;
   });
-  const isOld = Date.now() - since > FINALITY_SECONDS * 1000;
+  const isOld = Date.now() - since > FINALITY_TIMEOUT_MS;
   const finding = await reconcilePayment(chain, settlement, isOld);
   return toJobStatus(finding, chain.latestBlock, settlement);
 }
@@ -201,9 +203,7 @@ function toJobStatus(
       return {
         state: "failed",
         transaction: "",
-        reason: claim.startsWith("permit2:")
-          ? "permit2_deadline_expired"
-          : "invalid_exact_evm_payload_authorization_valid_before",
+        reason: EXPIRED_REASONS[claim.startsWith("permit2:") ? "permit2" : "eip3009"],
         message: "The authorization expired before the payment was settled",
         isFinal: latest.timestamp >= validBefore + FINALITY_SECONDS,
       };
