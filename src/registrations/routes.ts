@@ -46,6 +46,41 @@ const agentRegistrations = z.object({
   Assets: described(z.array(agentRegistrationRecord), "The registrations."),
 });
 
+/** The operations that register and update agents. */
+export const AGENT_ENDPOINTS = {
+  register: {
+    method: "post",
+    operationId: "registerAgent",
+    path: "/registry",
+    access: "+PAY",
+    scope: "wallets",
+    names: REGISTRATION_GUARDS,
+    tag: TAG,
+    summary: "Registers an agent",
+    description: "The service then mints the token on the chain. `GET` shows the progress.",
+    body: registrationBody,
+    idempotent: true,
+    data: requestedAgent,
+    errors: AGENT_REGISTRATION_ERRORS,
+  },
+  update: {
+    method: "post",
+    operationId: "updateAgent",
+    path: "/registry/update",
+    access: "+PAY",
+    scope: "wallets",
+    names: UPDATE_GUARDS,
+    tag: TAG,
+    summary: "Updates an agent of Web3ChainV2",
+    description:
+      "One transaction then burns the token and mints its next version, which has another `agentIdentifier`. All fields are replaced but omitted prices and credentials. `GET` shows the progress.",
+    body: updateBody,
+    idempotent: true,
+    data: requestedAgent,
+    errors: UPDATE_ERRORS,
+  },
+} as const;
+
 /** The part of `/registry` that registers, updates and deregisters agents. */
 export function createRegistrationRoutes() {
   const router = createRouter();
@@ -106,46 +141,8 @@ export function createRegistrationRoutes() {
     (c, { query }) => countRegistrationsByState(c, KIND, query),
   );
 
-  serve(
-    router,
-    {
-      method: "post",
-      operationId: "registerAgent",
-      path: "/registry",
-      access: "+PAY",
-      scope: "wallets",
-      names: REGISTRATION_GUARDS,
-      tag: TAG,
-      summary: "Registers an agent",
-      description: "The service then mints the token on the chain. `GET` shows the progress.",
-      body: registrationBody,
-      idempotent: true,
-      data: requestedAgent,
-      errors: AGENT_REGISTRATION_ERRORS,
-    },
-    (c, { body }) => registerAgent(c, body),
-  );
-
-  serve(
-    router,
-    {
-      method: "post",
-      operationId: "updateAgent",
-      path: "/registry/update",
-      access: "+PAY",
-      scope: "wallets",
-      names: UPDATE_GUARDS,
-      tag: TAG,
-      summary: "Updates an agent of Web3ChainV2",
-      description:
-        "One transaction then burns the token and mints its next version, which has another `agentIdentifier`. All fields are replaced but omitted prices and credentials. `GET` shows the progress.",
-      body: updateBody,
-      idempotent: true,
-      data: requestedAgent,
-      errors: UPDATE_ERRORS,
-    },
-    (c, { body }) => updateAgent(c, body),
-  );
+  serve(router, AGENT_ENDPOINTS.register, (c, { body }) => registerAgent(c, body));
+  serve(router, AGENT_ENDPOINTS.update, (c, { body }) => updateAgent(c, body));
 
   serve(
     router,
