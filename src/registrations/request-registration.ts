@@ -1,5 +1,5 @@
 import { isSpendingLimitExceeded } from "../api-keys/spending-limits.ts";
-import { parseAddress } from "../chain/address.ts";
+import { type Credential, parseAddress } from "../chain/address.ts";
 import type { Network } from "../chain/network.ts";
 import { type Database, openDb, type Statement, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
@@ -192,7 +192,8 @@ export async function requestDeregistration<ApiRecord>(
       "wrong_state",
       `agentIdentifier: the registration is in the state ${row.state}`,
     );
-  const wallet = await findHoldingWallet(c, database, source, agentIdentifier);
+  const holder = await findHolder(c, source, agentIdentifier);
+  const wallet = await requireHoldingWallet(c, database, source, holder);
   const change = {
     state: "DeregistrationRequested",
     error: null,
@@ -296,13 +297,12 @@ async function isInScope(
   return vkeys === null || vkeys.includes(walletVkey);
 }
 
-/** The managed wallet of a source that holds a token. @throws ApiError 404, 409; ProviderError */
-export async function findHoldingWallet(
+/** The credential that holds an agent's token. @throws ApiError 404; ProviderError */
+export async function findHolder(
   c: AppContext,
-  database: Database,
   source: SourceRow,
   unit: string,
-): Promise<ManagedWallet> {
+): Promise<Credential | undefined> {
   const key = await unseal(
     c.env,
     toProviderKeyEncryptionContext(source.id),
@@ -312,10 +312,19 @@ export async function findHoldingWallet(
   const holders = (await provider.assetHolders(unit)) ?? [];
   const holder = holders.find(({ quantity }) => BigInt(quantity) > 0n);
   if (!holder) throw new ApiError(404, "agentIdentifier: no wallet holds this agent's token");
-  const payment = parseAddress(holder.address)?.payment;
+  return parseAddress(holder.address)?.payment;
+}
+
+/** The managed wallet of a source whose key holds an agent's token. @throws ApiError 409 */
+export async function requireHoldingWallet(
+  c: AppContext,
+  database: Database,
+  source: SourceRow,
+  holder: Credential | undefined,
+): Promise<ManagedWallet> {
   const wallet =
-    payment?.kind === "key" &&
-    (await findScopedWallet(database, c.var.caller, source.network, payment.hash));
+    holder?.kind === "key" &&
+    (await findScopedWallet(database, c.var.caller, source.network, holder.hash));
   if (wallet && wallet.sourceId === source.id) return wallet;
   throw new ApiError(
     409,

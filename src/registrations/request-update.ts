@@ -11,11 +11,12 @@ import { requireMetadataSize } from "./registration-labels.ts";
 import {
   commitChange,
   type DeregistrationRequest,
-  findHoldingWallet,
+  findHolder,
   findOwnRegistration,
   type PreparedProfile,
   type RegistrationRequest,
   requireFundingPermission,
+  requireHoldingWallet,
   resolveRecipient,
   throwSpendingLimitError,
   toWalletReference,
@@ -57,8 +58,9 @@ export async function requestUpdate<ApiRecord>(
         "wrong_state",
         `agentIdentifier: the registration is in the state ${row.state}`,
       );
+    const holder = await findHolder(c, source, agentIdentifier);
     const [wallet, quotes] = await Promise.all([
-      findHoldingWallet(c, database, source, agentIdentifier),
+      requireHoldingWallet(c, database, source, holder),
       countOpenQuotes(database, source.id, agentIdentifier, now),
     ]);
     requireFundingPermission(caller, body.sendFundingMinorUnit);
