@@ -180,7 +180,7 @@ export class ModelLedger {
    * transaction costs an output of the wallet and returns the rest of the collateral.
    *
    * @param returned - the expected rest
-   * @param others - hashes of all transactions with this collateral
+   * @param others - transactions with this collateral
    */
   failScript(
     hash: string,

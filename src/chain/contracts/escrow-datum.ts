@@ -250,7 +250,7 @@ class DatumFieldReader {
 }
 
 /**
- * CBOR of a datum, in the layout of its version and byte for byte as wallets write it.
+ * CBOR of a datum in the layout of its version, as wallets write it.
  *
  * @throws Error when an address or a hex field of the datum is malformed.
  */

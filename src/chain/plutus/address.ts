@@ -8,7 +8,7 @@ import { expectBytes, expectConstr, expectNoFields, expectOneField } from "./fie
 const HASH_LENGTH = 28;
 
 /**
- * Reads `Address` as contracts see it, with an optional stake credential.
+ * Reads `Address` as contracts see it.
  *
  * @param name - of the field, for the error
  * @throws PlutusDataError when the data is not an address, or has a pointer

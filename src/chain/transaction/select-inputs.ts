@@ -327,7 +327,7 @@ const POLICY_BYTES = 2 + 28 + 3;
 /**
  * Splits the tokens of a value, so that each part fits into one output beside any native amount.
  *
- * @param most - maximum bytes of an output's value (Alonzo's `maxValSize`)
+ * @param most - maximum bytes of an output's value (`maxValSize`)
  * @throws UnitError
  */
 export function splitTokens(value: Value, most: number): Value[] {

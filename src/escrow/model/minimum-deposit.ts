@@ -12,7 +12,7 @@ const BYTES_PER_TOKEN = 50n;
  * Computes the largest collateral that the lock of a quote may have. No lock needs more than its output's
  * deposit. Twice the deposit allows for services that count differently.
  *
- * @param quote - the escrow's datum as it is locked.
+ * @param quote - the locked datum
  * @param tokens - number of units beside the native coin.
  * @returns native minor units.
  */

@@ -13,7 +13,7 @@ import type { ContractTransaction, SpentFunds } from "./escrow-source.ts";
  * transaction spends share the fee, else the escrows that it makes. Escrows of all contracts count, so the
  * shares sum to the fee for every payment source.
  *
- * @param known - names of spent outputs that hold escrows, for which no provider call is needed
+ * @param known - names of spent outputs that hold escrows
  */
 export async function computeFeeShares(
   network: Network,

@@ -14,7 +14,7 @@ export interface CostEstimate {
 }
 
 /**
- * Estimates the deposit and the costs of an escrow.
+ * Estimates an escrow's deposit and costs.
  *
  * @param price - by unit, each once
  * @param quote - the locked datum, with any buyer

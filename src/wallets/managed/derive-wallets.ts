@@ -98,7 +98,7 @@ export async function deriveWallet(
 
 /**
  * Decides `drives` of wallets whose request does not name it. The default is `nothing` while an open escrow
- * of the contract names the wallet, so that two services never drive one wallet by accident.
+ * of the contract names the wallet, so two services never drive one wallet.
  *
  * @returns the row of each draft.
  * @throws ProviderError.

@@ -124,7 +124,7 @@ export interface WalletFeature {
   filterCurrent?(tasks: readonly Task[]): Promise<readonly Task[]>;
   /**
    * Builds the statements that apply updates to records, guarded by the records' revisions. For a `Stored`
-   * transaction, the revisions from build time guard records that may want something else by now.
+   * transaction, the revisions from build time guard records that may have changed.
    *
    * @param updates - of this feature's tasks, and of features with the same `revision`
    */

@@ -108,7 +108,7 @@ async function dispatchOne(env: Env, core: Database, requestId: string): Promise
 }
 
 /**
- * Handles the events up to `last` and moves the cursor, in one transaction.
+ * Handles the events up to `last` and moves the cursor.
  *
  * @param last - SQL of the portion's last `seq`
  * @param work - returns the `endpointId` of each delivery

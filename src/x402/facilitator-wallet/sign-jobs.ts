@@ -107,7 +107,7 @@ export function encodeGasEstimate(
 /**
  * Signs as many waiting jobs as may be in flight, each simulated before it gets a nonce.
  *
- * @param known - the node's answers about jobs that waited when the chain was read
+ * @param known - the node's answers about waiting jobs
  */
 export async function signWaitingJobs(
   store: WalletStore,
