@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import guide from "../../docs/operating.md?raw";
+import alerts from "../../examples/prometheus-alerts.yml?raw";
 import { newId } from "../../src/db/id.ts";
 import { seal } from "../../src/db/sealed.ts";
 import { renderOpenMetrics } from "../../src/observability/open-metrics.ts";
@@ -45,6 +46,9 @@ describe("GET /metrics", () => {
     expect(new Set(families).size).toBe(families.length);
     const listed = (name: string) => guide.includes(`\`${name.replace("agent_payment_", "")}`);
     expect(families.filter((name) => !listed(name))).toEqual([]);
+    const alerted = alerts.match(/agent_payment_\w+/g) ?? [];
+    expect(alerted.length).toBeGreaterThan(5);
+    expect(alerted.filter((name) => !families.includes(name))).toEqual([]);
     for (const family of families)
       expect(lines.filter((line) => line.startsWith(`# HELP ${family} `))).toHaveLength(1);
     const figures = lines.slice(0, -2).filter((line) => !line.startsWith("# "));
