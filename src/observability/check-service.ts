@@ -42,7 +42,7 @@ export async function checkService(env: Env, requestId: string, now: number): Pr
   const isFull = full !== null && !(await hasRoom(core));
   const found: Record<ServiceEventKind, NewIncident[]> = {
     SOURCE_STUCK: await findStuckSources(env, deadline, now),
-    WALLET_STUCK: await findStuckWallets(env, deadline, now),
+    WALLET_STUCK: await findStuckWallets(env, core, deadline, now),
     ENDPOINT_DISABLED: await findDisabledEndpoints(core, now),
     QUEUE_DEAD: findDeadQueues(known, now),
     DATABASE_NEARLY_FULL: database.isNearlyFull ? [toSizeIncident(database)] : [],
@@ -118,12 +118,31 @@ async function findStuckSources(env: Env, deadline: number, now: number): Promis
     }));
 }
 
-async function findStuckWallets(env: Env, deadline: number, now: number): Promise<NewIncident[]> {
+async function findStuckWallets(
+  env: Env,
+  core: Database,
+  deadline: number,
+  now: number,
+): Promise<NewIncident[]> {
   const wallets = await listStuckWallets(env, deadline, now);
+  if (wallets.length === 0) return [];
+  const rows = await core.all<{ network: string; vkey: string; note: string }>(
+    `SELECT network, vkey, note FROM managed_wallet
+     WHERE vkey IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL`,
+    JSON.stringify(wallets.map(({ vkey }) => vkey)),
+  );
+  const notes = new Map(rows.map(({ network, vkey, note }) => [`${network}:${vkey}`, note]));
   return wallets.map(({ network, vkey, sourceId, waiting, reason }) => ({
     subject: `${network}:${vkey ?? sourceId ?? ""}`,
     sourceId,
-    data: { network, walletVkey: vkey, paymentSourceId: sourceId, waiting, reason },
+    data: {
+      network,
+      walletVkey: vkey,
+      walletNote: notes.get(`${network}:${vkey}`) ?? null,
+      paymentSourceId: sourceId,
+      waiting,
+      reason,
+    },
   }));
 }
 

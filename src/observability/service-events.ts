@@ -37,6 +37,11 @@ const stuckWallet = named(
       "Payment key hash, in hex. Null: no wallet of the source can do the tasks.",
       "5c7d0ba14bbd3ad0d1b5b4b3a6ecb9bb9ae6c7d5c4c3e1d5a3d6e5b0",
     ),
+    walletNote: described(
+      z.string().nullable(),
+      "The wallet's note. Null: no wallet of the source can do the tasks.",
+      "main buyer",
+    ),
     paymentSourceId: described(
       z.string().nullable(),
       "Id of the payment source. Null: unknown.",

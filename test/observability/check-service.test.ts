@@ -117,6 +117,7 @@ describe("WALLET_STUCK", () => {
       data: {
         network: "Preprod",
         walletVkey: transfers.fixture.sellers[0].vkey,
+        walletNote: "",
         paymentSourceId: transfers.fixture.sourceId,
         waiting: 1,
         reason: expect.stringMatching(/\S/),
@@ -153,7 +154,7 @@ describe("WALLET_STUCK, of locks and steps of escrows,", () => {
     await insertRows("escrow", [row("a", "ab"), row("b", "ab"), row("c", null)]);
     await check();
     const found = (await told()).map(({ data }) => data);
-    const one = { network: "Preprod", paymentSourceId: "s", reason };
+    const one = { network: "Preprod", walletNote: null, paymentSourceId: "s", reason };
     expect(found.toSorted((a, b) => Number(b.waiting) - Number(a.waiting))).toEqual(
       reason === null
         ? []
@@ -200,8 +201,9 @@ describe("WALLET_STUCK, of a task that failed twice,", () => {
         { ...task, feature, subject_id: "c", attempts: 2, reason, due_at: null },
       ]);
       await check();
+      const wallet = { network: "Preprod", walletVkey: "ab", walletNote: null };
       expect((await told()).map(({ data }) => data)).toEqual([
-        { network: "Preprod", walletVkey: "ab", paymentSourceId: "s", waiting: 1, reason },
+        { ...wallet, paymentSourceId: "s", waiting: 1, reason },
       ]);
     },
   );
@@ -228,6 +230,7 @@ describe("WALLET_STUCK, of a wallet that is held up as a whole,", () => {
       Array(count).fill({
         network: "Preprod",
         walletVkey: "ab",
+        walletNote: null,
         paymentSourceId: null,
         waiting: 0,
         reason: held,

@@ -81,6 +81,7 @@ describe("a low-balance rule", () => {
           walletId,
           walletVkey: api.wallet("seller-0").vkey,
           walletAddress: api.wallet("seller-0").address,
+          walletNote: "sells",
           network: "Preprod",
           paymentSourceId: source.id,
           unit: "",

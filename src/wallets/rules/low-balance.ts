@@ -79,6 +79,7 @@ const BALANCE_REPORTER: BalanceReporter<WalletRow> = {
       walletId: wallet.id,
       walletVkey: wallet.vkey,
       walletAddress: wallet.address,
+      walletNote: wallet.note,
       network: wallet.network,
       paymentSourceId: wallet.sourceId,
       unit: rule.unit,

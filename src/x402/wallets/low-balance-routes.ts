@@ -63,6 +63,7 @@ const lowBalance = named(
     evmWalletId: idField("the wallet", EXAMPLE_WALLET_ID),
     caip2Network: caip2,
     address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
+    walletNote: described(z.string().nullable(), "The wallet's note. Null: none.", "shop"),
     asset: textField(assetText, "native"),
     threshold: textField("The threshold, in minor units.", "50000000"),
     balance: textField("What it holds, in minor units.", "49000000"),

@@ -224,12 +224,20 @@ const BALANCE_REPORTER: BalanceReporter<WalletRow> = {
   countsChanges: true,
   // Each run of the cron checks all of them, those first that were checked longest ago.
   intervalMs: 0,
-  toEvent: ({ unit: asset, threshold }, { id, caip2Id, address, createdById }, balance) => ({
+  toEvent: ({ unit: asset, threshold }, { id, caip2Id, address, note, createdById }, balance) => ({
     kind: "X402_WALLET_LOW_BALANCE",
     network: caip2Id,
     sourceId: null,
     ownerId: createdById,
-    data: { evmWalletId: id, caip2Network: caip2Id, address, asset, threshold, balance },
+    data: {
+      evmWalletId: id,
+      caip2Network: caip2Id,
+      address,
+      walletNote: note,
+      asset,
+      threshold,
+      balance,
+    },
   }),
 };
 

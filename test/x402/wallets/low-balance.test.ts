@@ -126,6 +126,7 @@ describe("a low-balance rule", () => {
           evmWalletId: wallet.id,
           caip2Network: x402.caip2,
           address: wallet.address,
+          walletNote: null,
           asset,
           threshold: `${threshold}`,
           balance: `${threshold - 1n}`,
