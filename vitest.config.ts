@@ -155,7 +155,7 @@ export default defineConfig({
       },
       {
         plugins: [loadAtOnce(), inWorkerd()],
-        test: { name: "alone", include: ALONE, isolate: true, ...IN_WORKERD },
+        test: { name: "alone", include: ALONE, exclude: LONG_ONLY, isolate: true, ...IN_WORKERD },
       },
       {
         test: {
