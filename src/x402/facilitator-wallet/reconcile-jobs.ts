@@ -1,18 +1,8 @@
 /** Reads results from the chain: mined, orphaned and expired jobs. */
 import { log } from "../../log.ts";
-import {
-  EXPIRED_REASONS,
-  EXPIRY_MARGIN_SECONDS,
-  FINALITY_BLOCKS,
-  FINALITY_TIMEOUT_MS,
-} from "../evm/finality.ts";
+import { EXPIRED_REASONS, EXPIRY_MARGIN_SECONDS, FINALITY_BLOCKS } from "../evm/finality.ts";
 import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
-import {
-  type ChainSnapshot,
-  fetchReceipt,
-  type Receipt,
-  readBlockHashes,
-} from "../evm/transactions.ts";
+import { type ChainSnapshot, fetchReceipt, type Receipt } from "../evm/transactions.ts";
 import {
   type BlockRange,
   reconcileAuthorization,
@@ -21,6 +11,7 @@ import {
 } from "./reconcile-authorization.ts";
 import { isDecided, type SignedTransaction, type StoredJob } from "./stored-job.ts";
 import type { WalletStore } from "./wallet-store.ts";
+import { hasFinality, readWatchedBlocks } from "./watched-blocks.ts";
 
 /** Records mined transactions and used nonces. */
 export async function reconcileMinedTransactions(
@@ -146,11 +137,6 @@ function toBlockRange(
   };
 }
 
-/** Whether a block is deep or old enough to be final. */
-function hasFinality(chain: ChainSnapshot, block: number, since: number): boolean {
-  return chain.blockNumber - block >= FINALITY_BLOCKS || Date.now() - since > FINALITY_TIMEOUT_MS;
-}
-
 /** A node's refusal about one job holds up only that job. */
 async function reconcileOrLog(
   { job }: StoredJob,
@@ -191,8 +177,7 @@ export async function watchDecidedJobs(
   const watched = store.listOpenJobs("decided");
   if (watched.length === 0) return false;
   const isNewBlock = store.watchedAtBlock !== chain.blockHash;
-  const heights = [...new Set(watched.flatMap(({ block }) => block ?? []))];
-  const hashes = isNewBlock ? await readBlockHashes(rpc, heights) : null;
+  const hashes = isNewBlock ? await readWatchedBlocks(store, rpc, chain, watched) : null;
   let reappeared = false;
   for (const stored of watched) {
     const { job, state, block, blockHash, changedAt } = stored;

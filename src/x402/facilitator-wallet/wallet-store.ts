@@ -37,6 +37,8 @@ export class WalletStore {
    * again does no harm.
    */
   watchedAtBlock: string | null = null;
+  /** Hashes by height of blocks that decided jobs, which were on the chain together then. */
+  watchedBlocks: ReadonlyMap<number, string> = new Map();
   /** The same when refused transactions were last sent again. */
   offeredAtBlock: string | null = null;
   readonly #sql: SqlStorage;

@@ -98,6 +98,37 @@ describe("a settled payment whose block is rolled back", () => {
   });
 });
 
+describe("payments of which each has a block", () => {
+  it("are settled on the chain after the last two blocks are rolled back", async () => {
+    const { x402 } = fixture;
+    const settleNext = async () => {
+      await fixture.again();
+      const { data } = await fixture.settle();
+      await fixture.fireAlarms();
+      return data.settleResponse.transaction;
+    };
+    await settleNext();
+    await settleNext();
+    await fixture.again();
+    await fixture.settlePending();
+    const { source, payment } = fixture;
+    await x402.bringToChain(payment);
+    await mine();
+    await fixture.fireAlarms();
+    await takeBack(await settleNext(), 2);
+    await x402.rpc("anvil_dropAllTransactions");
+    await mine();
+    await fixture.fireAlarms();
+    Object.assign(fixture, { source, payment });
+    await fixture.fireAlarms();
+    const { data } = await api<{ PaymentAttempts: Attempt[] }>("/x402/payments?status=Settled");
+    const settled = data.PaymentAttempts.map(({ Settlement }) => Settlement?.txHash);
+    expect(new Set(settled).size).toBe(4);
+    for (const hash of settled)
+      expect(await x402.rpc("eth_getTransactionReceipt", hash)).toMatchObject({ status: "0x1" });
+  });
+});
+
 describe("a payment that reverted in a block that is rolled back", () => {
   const extensions = { "payment-identifier": { info: { id: "order_taken_back_01" } } };
   let raw: string;
