@@ -224,6 +224,7 @@ CREATE TABLE `escrow_request` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `escrow_request_purchase` ON `escrow_request` (`purchase_of`);--> statement-breakpoint
+CREATE INDEX `escrow_request_metadata` ON `escrow_request` (`requested_by_id`,`record_id`) WHERE metadata IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `escrow_transaction` (
 	`record_id` text NOT NULL,
 	`tx_hash` text NOT NULL,

@@ -4,6 +4,7 @@ import { findCaller } from "./api-keys/find-key.ts";
 import { createApiKeyRoutes } from "./api-keys/routes.ts";
 import { createChainLookupRoutes } from "./chain-lookups/routes.ts";
 import { addCompatibility } from "./compatibility/add-compatibility.ts";
+import { createErasureRoutes } from "./erasure/routes.ts";
 import { createDisputeRoutes } from "./escrow/disputes/routes.ts";
 import { createPurchaseRoutes } from "./escrow/purchases/routes.ts";
 import { createBooksRoutes } from "./escrow/queries/books/routes.ts";
@@ -79,6 +80,7 @@ export function createApp(): Hono<AppEnv> {
     { prefix: API_PREFIX, router: createTopUpRoutes() },
     { prefix: API_PREFIX, router: createApiKeyRoutes() },
     { prefix: API_PREFIX, router: createAuditRoutes() },
+    { prefix: API_PREFIX, router: createErasureRoutes() },
     { prefix: API_PREFIX, router: createRegistryRoutes() },
     { prefix: API_PREFIX, router: createRegistrationRoutes() },
     { prefix: API_PREFIX, router: createInboxAgentRoutes() },

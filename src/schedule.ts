@@ -6,6 +6,7 @@ import { newId } from "./db/id.ts";
 import { renderOutdatedDocuments } from "./db/render-outdated.ts";
 import { resealAll } from "./db/reseal.ts";
 import type { Env } from "./env.ts";
+import { continueErasures } from "./erasure/continue-erasures.ts";
 import { returnCharges } from "./escrow/purchases/charges.ts";
 import { ESCROW_DOCUMENTS } from "./escrow/store/outdated-documents.ts";
 import { expirePurchasesOfRemovedSources } from "./escrow/sync/expire-records.ts";
@@ -43,6 +44,8 @@ const SCRIPT_PUBLISHING_TIMEOUT_MS = 20_000;
 const RECORD_UPDATE_TIMEOUT_MS = 20_000;
 /** How long a run asks chains about payments that sellers settle. */
 const PAYMENT_WATCH_TIMEOUT_MS = 20_000;
+/** How long a run erases the rest of long histories. */
+const ERASURE_TIMEOUT_MS = 20_000;
 const DOCUMENT_TABLES = [ESCROW_DOCUMENTS, ENTRY_DOCUMENTS];
 
 /** How long a run waits for a job: longer than any successful one takes. */
@@ -115,6 +118,10 @@ function listDatabaseJobs(env: Env, requestId: string): ScheduledJob[] {
     },
     { name: "wallets.keys", run: () => destroyUnneededKeys(env, Date.now() + JOB_TIMEOUT_MS) },
     { name: "webhooks.purge", run: () => purgeDeliveries(env, Date.now()) },
+    {
+      name: "erasures.continue",
+      run: () => continueErasures(env, Date.now(), Date.now() + ERASURE_TIMEOUT_MS),
+    },
     {
       name: "secrets.reseal",
       run: () => resealAll(env, Date.now(), Date.now() + RESEAL_TIMEOUT_MS),

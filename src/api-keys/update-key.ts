@@ -209,8 +209,8 @@ async function commitKeyChange(
   }
 }
 
-/** Aborts a batch that leaves no active Admin. */
-function requireActiveAdmin(env: { ADMIN_KEY?: string }, id: string): Statement[] {
+/** Aborts a batch that leaves no active Admin (`api_key.status`). */
+export function requireActiveAdmin(env: { ADMIN_KEY?: string }, id: string): Statement[] {
   if (env.ADMIN_KEY) return [];
   return [
     statement(

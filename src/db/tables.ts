@@ -52,7 +52,7 @@ export const idempotency = sqliteTable(
 
 /**
  * How far a cron job came, and when; one without a row was never begun. Rows that begin with
- * `wallets.changed:` are what one has to do.
+ * `wallets.changed:` or `erasure:` are what one has to do.
  */
 export const job = sqliteTable("job", {
   name: text("name").primaryKey(),

@@ -33,7 +33,7 @@ const LAYERS = [
     "src/x402",
   ],
   ["src/wallet-features.ts"],
-  ["src/mcp", "src/observability"],
+  ["src/erasure", "src/mcp", "src/observability"],
   ["src/compatibility"],
   ["durable-objects"],
   ["src/app.ts", "src/schedule.ts", "src/worker.ts"],

@@ -330,5 +330,11 @@ export const escrowRequest = sqliteTable(
     /** Of a purchase: whether its price was charged to its key's spending limits. */
     isSpent: integer("is_spent", { mode: "boolean" }),
   },
-  (table) => [uniqueIndex("escrow_request_purchase").on(table.purchaseOf)],
+  (table) => [
+    uniqueIndex("escrow_request_purchase").on(table.purchaseOf),
+    // What the erasure of a key removes.
+    index("escrow_request_metadata")
+      .on(table.requestedById, table.recordId)
+      .where(sql`metadata IS NOT NULL`),
+  ],
 );

@@ -107,6 +107,7 @@ export const ADMINISTRATION_PROBES: Probes = {
   "POST /api-key": probeWith(() => ({ permission: "User" })),
   "PATCH /api-key": probeWith(({ otherKeyId }) => ({ id: otherKeyId, name: "changed" })),
   "DELETE /api-key": probeWith(({ otherKeyId }) => ({ id: otherKeyId })),
+  "POST /erasure": probeWith(({ otherKeyId }) => ({ apiKeyId: otherKeyId })),
   "GET /api-key-status": probeWith(() => ({})),
   "GET /audit": probeWith(
     () => ({}),

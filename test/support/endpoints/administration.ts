@@ -106,6 +106,13 @@ export const ADMINISTRATION_ENDPOINTS: readonly EndpointCase[] = [
     ],
   },
   {
+    method: "POST",
+    path: "/erasure",
+    access: "Admin",
+    valid: { apiKeyId: "key" },
+    fields: [{ ...id, name: "apiKeyId" }],
+  },
+  {
     method: "DELETE",
     path: "/payment-source-extended",
     access: "Admin",

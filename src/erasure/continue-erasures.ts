@@ -1,0 +1,69 @@
+import { type Database, openDb, type Statement, statement } from "../db/client.ts";
+import { openRecordDatabases } from "../db/record-databases.ts";
+import type { Env } from "../env.ts";
+import { buildErasureStatements, countErased } from "./erasures.ts";
+
+const JOB_PREFIX = "erasure:";
+/** Longer than a revoked key is cached and its last request takes. */
+const LAST_WRITES_MS = 5 * 60_000;
+
+/**
+ * Stores that a key is to be erased, for the batch that begins it.
+ *
+ * @param now - epoch milliseconds
+ */
+export function storeErasureJob(keyId: string, now: number): Statement {
+  return statement(
+    `INSERT INTO job (name, subject, done_at) VALUES (?, ?, ?)
+     ON CONFLICT (name) DO UPDATE SET done_at = excluded.done_at`,
+    `${JOB_PREFIX}${keyId}`,
+    keyId,
+    now,
+  );
+}
+
+/**
+ * Removes what is left of erased keys, in all databases: the rest of long histories, and what requests
+ * of the key wrote that were under way. Runs each minute; skipped and overlapping runs do no harm.
+ *
+ * @param now - epoch milliseconds, as `deadline`
+ */
+export async function continueErasures(
+  env: Pick<Env, "DB">,
+  now: number,
+  deadline: number,
+): Promise<void> {
+  const options = { writes: "idempotent", deadline } as const;
+  const core = openDb(env, undefined, options);
+  const jobs = await core.all<{ keyId: string; begunAt: number }>(
+    "SELECT subject AS keyId, done_at AS begunAt FROM job WHERE name GLOB ? ORDER BY done_at",
+    `${JOB_PREFIX}*`,
+  );
+  for (const { keyId, begunAt } of jobs) {
+    let isComplete = true;
+    for (const database of openRecordDatabases(env, options))
+      isComplete = (await eraseRest(database, keyId, now, deadline)) && isComplete;
+    if (isComplete && begunAt <= now - LAST_WRITES_MS)
+      await core.batch([
+        statement(
+          "DELETE FROM job WHERE name = ? AND done_at = ?",
+          `${JOB_PREFIX}${keyId}`,
+          begunAt,
+        ),
+      ]);
+  }
+}
+
+/** @returns whether nothing is left */
+async function eraseRest(
+  database: Database,
+  keyId: string,
+  now: number,
+  deadline: number,
+): Promise<boolean> {
+  while (Date.now() < deadline) {
+    const results = await database.batch(buildErasureStatements(keyId, now));
+    if (countErased(results, keyId).isComplete) return true;
+  }
+  return false;
+}

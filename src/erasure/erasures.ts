@@ -1,0 +1,172 @@
+import { type Statement, statement } from "../db/client.ts";
+
+/** What an erasure removes, as its answer names it. */
+export const ERASED_DATA = [
+  "name",
+  "metadata",
+  "auditDetails",
+  "webhooks",
+  "storedAnswers",
+  "x402Resources",
+  "failedRegistrations",
+] as const;
+
+/** Rows that one statement erases; the next batch erases more. */
+export const MAX_ERASED_ROWS = 5_000;
+
+interface Erasure {
+  what: (typeof ERASED_DATA)[number];
+  /** The columns whose values go, each `table.column`. */
+  columns: readonly `${string}.${string}`[];
+  /**
+   * Statements that repeat without harm, for one batch. The last returns a row for each row that it
+   * erased, up to `MAX_ERASED_ROWS`.
+   *
+   * @param now - epoch milliseconds
+   */
+  toStatements(keyId: string, now: number): Statement[];
+}
+
+const NOTED_RECORDS_SQL = `(SELECT record_id FROM escrow_request
+  WHERE requested_by_id = ? AND metadata IS NOT NULL ORDER BY record_id LIMIT ${MAX_ERASED_ROWS})`;
+
+const EMPTY_AUTHOR = { name: "", organization: null, contactEmail: null, contactOther: null };
+const EMPTY_LEGAL = { privacyPolicy: null, terms: null, other: null };
+
+/** How the personal data of an API key is removed. A test compares the columns with `personal-columns.ts`. */
+export const ERASURES: readonly Erasure[] = [
+  {
+    what: "name",
+    columns: ["api_key.name", "api_key.return_addresses"],
+    toStatements: (keyId) => [
+      statement(
+        `UPDATE api_key SET name = '', return_addresses = '[]'
+         WHERE id = ? AND (name <> '' OR return_addresses <> '[]') RETURNING 1`,
+        keyId,
+      ),
+    ],
+  },
+  {
+    what: "metadata",
+    columns: ["escrow_request.metadata"],
+    toStatements: (keyId) => [
+      // Whoever copies the record, or has its text, notices the change.
+      statement(
+        `UPDATE escrow SET revision = revision + 1 WHERE id IN ${NOTED_RECORDS_SQL}`,
+        keyId,
+      ),
+      statement(
+        `UPDATE escrow_request SET metadata = NULL WHERE record_id IN ${NOTED_RECORDS_SQL} RETURNING 1`,
+        keyId,
+      ),
+    ],
+  },
+  {
+    what: "auditDetails",
+    columns: ["audit.detail"],
+    // The changes that the key made, and those that Admins made to the key: these have its name.
+    toStatements: (keyId) => [
+      statement(
+        `UPDATE audit SET detail = NULL WHERE id IN (
+           SELECT id FROM audit WHERE api_key_id = ?1 AND detail IS NOT NULL
+           UNION ALL SELECT id FROM audit INDEXED BY audit_action
+             WHERE action >= 'api-key.' AND action < 'api-key/' AND target = ?1 AND detail IS NOT NULL
+           LIMIT ${MAX_ERASED_ROWS}) RETURNING 1`,
+        keyId,
+      ),
+    ],
+  },
+  {
+    what: "webhooks",
+    columns: [
+      "webhook_endpoint.url",
+      "webhook_endpoint.name",
+      "webhook_endpoint.auth_token",
+      "webhook_endpoint.secret",
+      "webhook_endpoint.previous_secret",
+    ],
+    // The sweep deletes the rows with their deliveries.
+    toStatements: (keyId, now) => [
+      statement(
+        `UPDATE webhook_endpoint SET url = '', name = '', auth_token = NULL, secret = '',
+           previous_secret = NULL, is_active = 0, deleted_at = ifnull(deleted_at, ?2)
+         WHERE created_by_id = ?1 AND (url <> '' OR name <> '') RETURNING 1`,
+        keyId,
+        now,
+      ),
+    ],
+  },
+  {
+    what: "storedAnswers",
+    columns: ["idempotency.key", "idempotency.request_hash", "idempotency.sealed_answer"],
+    toStatements: (keyId) => [
+      statement(
+        `DELETE FROM idempotency WHERE (api_key_id, key) IN (SELECT api_key_id, key
+           FROM idempotency WHERE api_key_id = ? LIMIT ${MAX_ERASED_ROWS}) RETURNING 1`,
+        keyId,
+      ),
+    ],
+  },
+  {
+    what: "x402Resources",
+    columns: ["x402_payment_source.url", "x402_payment_source.description"],
+    toStatements: (keyId, now) => [
+      statement(
+        `UPDATE x402_payment_source SET url = NULL, description = NULL,
+           deleted_at = ifnull(deleted_at, ?2)
+         WHERE created_by_id = ?1
+           AND (deleted_at IS NULL OR url IS NOT NULL OR description IS NOT NULL) RETURNING 1`,
+        keyId,
+        now,
+      ),
+    ],
+  },
+  {
+    what: "failedRegistrations",
+    columns: ["registration.profile", "registration.name"],
+    // Their metadata is on no chain.
+    toStatements: (keyId) => [
+      statement(
+        `UPDATE registration SET name = '', revision = revision + 1, profile = json_replace(profile,
+           '$.name', '', '$.description', NULL, '$.apiBaseUrl', '', '$.image', '', '$.agentSlug', '',
+           '$.author', json(?2), '$.legal', json(?3), '$.tags', json('[]'),
+           '$.exampleOutputs', json('[]'), '$.paymentSources', json('[]'), '$.verifications', json('[]'))
+         WHERE kind IN ('Agent', 'InboxAgent') AND network IN ('Preprod', 'Mainnet')
+           AND state = 'RegistrationFailed' AND created_by_id = ?1 AND name <> '' RETURNING 1`,
+        keyId,
+        JSON.stringify(EMPTY_AUTHOR),
+        JSON.stringify(EMPTY_LEGAL),
+      ),
+    ],
+  },
+];
+
+/** Rows that were erased; null: the database applied the batch, and its answer was lost. */
+export type ErasedCounts = { what: Erasure["what"]; count: number | null }[];
+
+/**
+ * The statements of one portion of an erasure, for a batch.
+ *
+ * @param now - epoch milliseconds
+ */
+export function buildErasureStatements(keyId: string, now: number): Statement[] {
+  return ERASURES.flatMap(({ toStatements }) => toStatements(keyId, now));
+}
+
+/**
+ * Counts what a portion has erased.
+ *
+ * @param results - those of `buildErasureStatements`
+ */
+export function countErased(
+  results: readonly D1Result[] | null,
+  keyId: string,
+): { erased: ErasedCounts; isComplete: boolean } {
+  let end = 0;
+  const erased = ERASURES.map(({ what, toStatements }) => {
+    end += toStatements(keyId, 0).length;
+    return { what, count: results && (results[end - 1]?.results.length ?? 0) };
+  });
+  const isComplete = erased.every(({ count }) => count !== null && count < MAX_ERASED_ROWS);
+  return { erased, isComplete };
+}
