@@ -23,8 +23,8 @@ export function storeErasureJob(keyId: string, now: number): Statement {
 }
 
 /**
- * Removes what is left of erased keys, in all databases: the rest of long histories, and what requests
- * of the key wrote that were under way. Runs each minute; skipped and overlapping runs do no harm.
+ * Removes what is left of erased keys in all databases: the rest of long histories, and what late
+ * requests of the key wrote. Runs each minute; skipped and overlapping runs do no harm.
  *
  * @param now - epoch milliseconds, as `deadline`
  */
