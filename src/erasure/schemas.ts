@@ -12,11 +12,14 @@ export const erasureBody = z.strictObject({
   ),
 });
 
+const erasedKind = named("ErasedKind", "Kind of erased data.", z.enum(ERASED_DATA));
+const stayingBasis = named("StayingBasis", "Reason why data stays.", z.enum(BASES));
+
 const erasedData = named(
   "ErasedData",
   "Removed data of one kind.",
   z.object({
-    what: described(z.enum(ERASED_DATA), "Kind of the data.", "metadata"),
+    what: described(erasedKind, "Kind of the data.", "metadata"),
     count: described(
       z.int().min(0).nullable(),
       "Number of rows that this request erased. Null: unknown, because an answer of the database was lost.",
@@ -31,7 +34,7 @@ const stayingData = named(
   z.object({
     what: textField("The data.", "Backups of the database with the erased data."),
     basis: described(
-      z.enum(BASES),
+      stayingBasis,
       "Why the data stays: a law, the operator's books, the public chain, the operation of the service, or because it ends by itself.",
       "Temporary",
     ),

@@ -149,6 +149,8 @@ describe("a body's message names the field, what is wrong and what is right, onc
         const what = `${name} as ${JSON.stringify(value).slice(0, 20)}: ${message}`;
         // The facilitator's bodies are another protocol's, which answers 200 with a reason.
         if (message === null && path.includes("/facilitator/")) continue;
+        // Which fields an object of a union has is only known with its discriminator.
+        if (/\.(chain|pricingType): is required$/.test(message ?? "")) continue;
         if (message === null) expect(isOfType(types, type), what).toBe(true);
         else if (!isOfType(types, type) && !/; and \d+ more$/.test(message))
           expect(fieldsOf(message), what).toContain(name);

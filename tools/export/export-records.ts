@@ -56,7 +56,7 @@ export async function* exportRecords(options: ExportOptions): AsyncGenerator<Exp
   for (const kind of RECORD_KINDS) {
     if (!hasRecords(kind, selection)) continue;
     counts[kind.kind] = 0;
-    for await (const record of listRecords(ask, kind, selection, options.pageSize)) {
+    for await (const record of listRecords(ask, kind, selection, found, options.pageSize)) {
       if (!isSelected(kind, record, selection, found)) continue;
       if (kind.kind === "wallet") found.wallets.add(record.id);
       if (kind.kind === "webhook") found.webhooks.add(record.id);
@@ -192,11 +192,12 @@ async function* listRecords(
   ask: Ask,
   kind: RecordKind,
   selection: Selection,
+  found: FoundIds,
   pageSize = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<ApiRecord> {
   const [limitName, max] = kind.limit ?? ["limit", 100];
   const limit = Math.min(max, pageSize);
-  for (const query of kind.queries?.(selection) ?? [{}]) {
+  for (const query of kind.queries?.(selection, found) ?? [{}]) {
     let after: Fields = {};
     for (;;) {
       const page = kind.isWhole ? {} : { [limitName]: limit };

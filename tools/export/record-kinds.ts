@@ -27,8 +27,8 @@ export interface RecordKind {
   isPost?: true;
   /** The whole list is one page. */
   isWhole?: true;
-  /** Parameters beside those of the page; one request follows the other. */
-  queries?: (selection: Selection) => readonly Readonly<Record<string, unknown>>[];
+  /** Parameters beside those of the page: for each entry the whole list is read. */
+  queries?: (selection: Selection, found: FoundIds) => readonly Readonly<Record<string, unknown>>[];
   /** Name of the page's size, and its maximum. */
   limit?: readonly [name: string, max: number];
   /** The parameters that continue after a record. */
@@ -248,7 +248,7 @@ export const RECORD_KINDS: readonly RecordKind[] = [
     of: "every",
     path: "/api/v1/webhooks/deliveries",
     list: "Deliveries",
-    after: ({ id, webhookId }) => ({ cursorId: id, cursorWebhookId: webhookId }),
+    queries: (_, { webhooks }) => [...webhooks].map((webhookId) => ({ webhookId })),
     isOfKey: (record, _, found) => found.webhooks.has(record.webhookId),
   },
   { kind: "unit", of: "every", path: "/api/v1/units", list: "Units", isWhole: true },

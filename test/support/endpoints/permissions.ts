@@ -10,6 +10,7 @@ export const PERMISSIONS: Readonly<
   Admin: [
     "/api-key",
     "/dispute/proposal",
+    "/erasure",
     "/payment-source-extended",
     "/registry-source",
     "/units",
