@@ -5,11 +5,14 @@ import { continueErasures } from "../../src/erasure/continue-erasures.ts";
 import { MAX_ERASED_ROWS } from "../../src/erasure/erasures.ts";
 import { app, call, emptyTables } from "../support/app.ts";
 import { failingD1, wrapD1 } from "../support/d1.ts";
+import { problemsOf } from "../support/endpoints/document.ts";
 import { insertRows } from "../support/insert-rows.ts";
 import { insertKey } from "../support/keys.ts";
+import { growingReads } from "../support/plans.ts";
 import { makeRecord, Writer } from "../support/sources/records.ts";
 
 const SECRET_TEXT = "Ada Lovelace, ada@example.com";
+const WALLET = JSON.stringify({ vkey: "22".repeat(28), address: "addr_test1seller" });
 const DAY_MS = 24 * 60 * 60_000;
 
 interface Erasure {
@@ -101,10 +104,16 @@ async function insertPersonalData(keyId: string): Promise<void> {
     {
       ...{ id: toId("agent"), kind: "Agent", network: "Preprod", state: "RegistrationFailed" },
       ...{ name: SECRET_TEXT, created_by_id: keyId },
+      ...{ wallet: WALLET, recipient: null, tx: null, agent_identifier: null, send_funding: null },
       profile: JSON.stringify({
-        ...{ name: SECRET_TEXT, description: SECRET_TEXT, apiBaseUrl: `https://x/${SECRET_TEXT}` },
-        ...{ image: SECRET_TEXT, tags: [SECRET_TEXT], author: { contactEmail: SECRET_TEXT } },
-        ...{ legal: { other: SECRET_TEXT }, exampleOutputs: [{ url: SECRET_TEXT }] },
+        ...{ name: SECRET_TEXT, description: SECRET_TEXT, apiBaseUrl: SECRET_TEXT },
+        ...{ image: SECRET_TEXT, tags: [SECRET_TEXT], capability: null, metadataVersion: 2 },
+        author: { name: SECRET_TEXT, organization: null, contactEmail: SECRET_TEXT },
+        legal: { privacyPolicy: SECRET_TEXT, terms: null, other: null },
+        exampleOutputs: [{ name: SECRET_TEXT, mimeType: "text/plain", url: SECRET_TEXT }],
+        pricing: { type: "Free", amounts: [] },
+        paymentSources: [{ resource: SECRET_TEXT }],
+        verifications: [{ type: SECRET_TEXT }],
       }),
     },
   ]);
@@ -186,6 +195,28 @@ describe("POST /erasure 200", () => {
       Math.round((Date.parse(until ?? "") - before) / DAY_MS),
     );
     expect(days).toEqual([7, 30]);
+  });
+
+  it("shows a failed registration without its metadata afterwards", async () => {
+    await insertKey({ id: "ada" });
+    await insertPersonalData("ada");
+    await erase("ada");
+    const answer = await call("/api/v1/registry?network=Preprod");
+    const body = (await answer.json()) as { data: { Assets: object[] } };
+    expect(problemsOf("GET", "/api/v1/registry", answer.status, body)).toEqual([]);
+    expect(body.data.Assets).toEqual([expect.objectContaining({ name: "", Tags: [] })]);
+  });
+
+  it("reads no table from end to end", async () => {
+    await insertKey({ id: "ada" });
+    const asked = new Set<string>();
+    const d1 = wrapD1(env.DB, (call, run) => {
+      for (const sql of call.sql) asked.add(sql);
+      return run();
+    });
+    await erase("ada", { using: { ...env, DB: d1 } as Env });
+    expect(asked.size).toBeGreaterThan(10);
+    expect(await growingReads(asked)).toEqual([]);
   });
 
   it("erases a key that was deleted before", async () => {
