@@ -80,8 +80,15 @@ const get = (app: App, path: string) => {
   return ask(app, endpoint, Object.fromEntries(new URLSearchParams(query)));
 };
 
+/** They name the rule by `ruleId` with the other spelling: test/compatibility has these bodies. */
+const REPLACED = ["PATCH /x402/low-balance", "DELETE /x402/low-balance"];
+const isReplaced = ({ method, path }: EndpointCase) => REPLACED.includes(`${method} ${path}`);
+
 describe.each(
-  sampled(4, ENDPOINTS).map((endpoint) => ({
+  sampled(
+    4,
+    ENDPOINTS.filter((endpoint) => !isReplaced(endpoint)),
+  ).map((endpoint) => ({
     title: `${endpoint.method} ${endpoint.path}`,
     endpoint,
   })),
