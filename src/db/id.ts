@@ -1,3 +1,6 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 
 /** The id made last in this process: its time, and its random bits. */
@@ -37,6 +40,17 @@ export function createIdGenerator(now: number): () => string {
  */
 export function firstIdAt(at: number): string {
   return encodeId(Math.max(at, 0), 0n);
+}
+
+/**
+ * The id of a record of another service: the same each time, and sorted by its time as ids of this service.
+ *
+ * @param at - epoch milliseconds at which the record was created
+ * @param name - names the record among all others
+ */
+export function deriveId(at: number, name: string): string {
+  const hash = bytesToHex(sha256(utf8ToBytes(name)).slice(0, 10));
+  return encodeId(at, BigInt(`0x${hash}`));
 }
 
 /** 79 random bits: the highest of 80 is left for what is added to them. */

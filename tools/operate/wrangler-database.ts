@@ -36,3 +36,8 @@ export function openWranglerDatabase(binding: string, flags: readonly string[]):
     },
   };
 }
+
+/** Runs the statements of a file in one transaction. @param flags - as those of `openWranglerDatabase` */
+export function executeFile(binding: string, flags: readonly string[], path: string): void {
+  runWrangler(["d1", "execute", binding, ...flags, "--yes", "--file", path]);
+}

@@ -47,7 +47,7 @@ const MADE_AT_SQL = "SELECT made_at AS at FROM escrow_request WHERE record_id = 
 
 /** A record of which the chain has nothing yet. */
 export function buildRecord(
-  source: SourceRow,
+  source: Pick<SourceRow, "id" | "network" | "type" | "contractAddress" | "policyId">,
   fields: Pick<
     EscrowRecord,
     "side" | "blockchainIdentifier" | "requestedById" | "terms" | "progress" | "wallet"
@@ -117,7 +117,8 @@ export async function createRecord(
   return { ...created, ...row };
 }
 
-function insertRequest(
+/** The owner and the note of a record, for the batch that writes the record as its only one. */
+export function insertRequest(
   { id, side, network, identifierHash, requestedById }: EscrowRecord,
   metadata: string | null,
 ): Statement {

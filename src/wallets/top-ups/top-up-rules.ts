@@ -31,7 +31,7 @@ export const topUpRules = createRuleStore({
 type StoredBounds = Pick<TopUpRuleRow, "below" | "upTo" | "perDay">;
 
 /** Checks that the bounds of a rule make sense together. @throws ApiError 400 */
-function normalizeBounds(rule: StoredBounds & { unit: string }): StoredBounds {
+export function normalizeBounds(rule: StoredBounds & { unit: string }): StoredBounds {
   const { below, upTo, perDay, minAmount: least } = boundsOf(rule);
   if (upTo - below < least) throw new ApiError(400, `upTo: must be at least ${below + least}`);
   if (perDay < upTo - below) throw new ApiError(400, `perDay: must be at least ${upTo - below}`);
