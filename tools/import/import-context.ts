@@ -100,11 +100,11 @@ export class ImportContext {
    * @throws LeftOut when another row has the name
    */
   claim(table: string, id: string, name: string, reason: string): boolean {
-    const taken = this.present.names.get(table) ?? new Set();
-    this.present.names.set(table, taken);
-    if (taken.has(id)) return false;
-    if (taken.has(name)) throw new LeftOut(reason);
-    taken.add(id).add(name);
+    const names = this.present.names.get(table) ?? new Set();
+    this.present.names.set(table, names);
+    if (names.has(id)) return false;
+    if (names.has(name)) throw new LeftOut(reason);
+    names.add(id).add(name);
     return true;
   }
 
@@ -149,7 +149,9 @@ export function parseRow<Schema extends z.ZodType>(schema: Schema, row: unknown)
   const parsed = schema.safeParse(row);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new LeftOut(`${issue?.path.join(".")}: ${issue?.message}`);
+  const isUnknown = issue?.code === "invalid_value";
+  const problem = isUnknown ? "has a value that is not known here" : issue?.message;
+  throw new LeftOut(`${issue?.path[0]?.toString()}: ${problem}`);
 }
 
 export const text = z.string();

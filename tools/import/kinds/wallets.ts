@@ -49,11 +49,12 @@ export const wallets = defineKind({
     const managed = context.present.wallets.find(
       (one) => one.sourceId === source.id && one.vkey === vkey && one.role === row.type,
     );
+    const reason = "another wallet there has its words";
     if (managed) {
+      if ([...context.wallets.values()].includes(managed)) throw new LeftOut(reason);
       context.wallets.set(row.id, managed);
       return "present";
     }
-    const reason = "another payment source or role has its words";
     if (!context.claim("managed_wallet", row.id, `${source.network} ${vkey}`, reason))
       throw new LeftOut("was removed here since an earlier import");
     const wallet: WalletRow = {

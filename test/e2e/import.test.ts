@@ -1,0 +1,247 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import postgres from "postgres";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type ApiAccess, ask } from "../../devnet/client/api.ts";
+import { freshSecrets } from "../../devnet/secrets.ts";
+import { type Service, startService } from "../../devnet/service.ts";
+import { type ImportReport, importAll, type Tally } from "../../tools/import/import-all.ts";
+import { readPeerDatabase } from "../../tools/import/peer-database.ts";
+import { createPeerSecrets } from "../../tools/import/peer-secrets.ts";
+import { printReport } from "../../tools/import/print-report.ts";
+import type { TargetDatabase } from "../../tools/import/target-database.ts";
+import {
+  CREATED_AT,
+  ENCRYPTION_KEY,
+  ID,
+  LIMITED_TOKEN,
+  listRows,
+  RESULT_HASH,
+  TOKEN,
+  toColumns,
+} from "./peer-rows.ts";
+import { PEER_TABLES } from "./peer-tables.ts";
+import { type PostgresServer, startPostgres } from "./postgres.ts";
+
+const WAIT = { timeout: 200_000, interval: 250 };
+const SECRETS = freshSecrets();
+const NOW = Date.now();
+
+let server: PostgresServer | null;
+let service: Service;
+let folder: string;
+let writes = 0;
+
+beforeAll(async () => {
+  server = await startPostgres();
+  if (server === null) return;
+  folder = mkdtempSync(join(tmpdir(), "import-"));
+  await fillDatabase(server.url);
+  const variables = { ...SECRETS, WIRE_NAMES: "cardano" };
+  service = await startService({ variables, isEmpty: true, cronEveryMs: 500, log: () => {} });
+});
+afterAll(async () => {
+  await server?.close();
+  await service?.close();
+  if (folder) rmSync(folder, { recursive: true, force: true });
+});
+
+async function fillDatabase(url: string): Promise<void> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  await sql.unsafe(PEER_TABLES);
+  for (const row of listRows(NOW)) {
+    const { table, columns } = toColumns(row);
+    await sql`INSERT INTO ${sql(table)} ${sql(columns as Record<string, string>)}`;
+  }
+  await sql.end();
+}
+
+function openTarget(): TargetDatabase {
+  const { d1 } = service.host;
+  const run: TargetDatabase["run"] = async (statements) => {
+    const results = await d1.batch<Record<string, unknown>>(
+      statements.map((one) => d1.prepare(one)),
+    );
+    return results.map((one) => one.results);
+  };
+  const write: TargetDatabase["write"] = async (statements) => {
+    writes++;
+    await run(statements);
+  };
+  return { run, write };
+}
+
+async function runImport(options: { writes: boolean }): Promise<ImportReport> {
+  const data = await readPeerDatabase(server?.url ?? "");
+  const secrets = { service: SECRETS, peer: createPeerSecrets(ENCRYPTION_KEY) };
+  return importAll(openTarget(), data, secrets, { ...options, now: NOW });
+}
+
+const countsOf = ({ tallies }: ImportReport) =>
+  Object.fromEntries(
+    tallies.map(({ kind, found, imported, present, leftOut }) => [
+      kind,
+      [found, imported, present, [...leftOut.values()].flat().length],
+    ]),
+  );
+const reasonsOf = ({ tallies }: ImportReport, kind: string) =>
+  Object.fromEntries(tallies.find((one: Tally) => one.kind === kind)?.leftOut ?? []);
+
+const isLeftOut = () => {
+  if (server !== null) return false;
+  console.log("PostgreSQL is not installed here (Debian: postgresql), so no import was tested.");
+  return true;
+};
+
+const api = (token: string): ApiAccess => ({ url: service.url, token });
+// biome-ignore lint/suspicious/noExplicitAny: answers are compared with what they should be.
+const get = (path: string, token = TOKEN) => ask<any>(api(token), "GET", path);
+
+test("a dry run tells what it would import and why it leaves rows out, and writes nothing", async () => {
+  if (isLeftOut()) return;
+  const report = await runImport({ writes: false });
+  expect(countsOf(report)).toEqual({
+    "payment sources": [3, 1, 0, 2],
+    wallets: [6, 2, 0, 4],
+    "API keys": [6, 3, 0, 3],
+    "low-balance rules": [2, 1, 0, 1],
+    "registrations of agents": [3, 1, 0, 2],
+    "registrations of inbox agents": [1, 1, 0, 0],
+    "payments and quotes": [5, 2, 0, 3],
+    purchases: [2, 2, 0, 0],
+    "x402 wallets": [2, 1, 0, 1],
+    "x402 networks": [1, 1, 0, 0],
+    "x402 budgets": [1, 1, 0, 0],
+    "x402 low-balance rules": [1, 1, 0, 0],
+    "x402 payment sources": [1, 1, 0, 0],
+    webhooks: [3, 1, 0, 2],
+    "billed payments": [1, 1, 0, 0],
+  });
+  expect(reasonsOf(report, "wallets")).toEqual({
+    "another wallet there has its words": ["seller-again"],
+    "its words are those of another wallet": ["wrong-words"],
+    "type: has a value that is not known here": ["other-role"],
+    "ENCRYPTION_KEY does not open its words": ["sealed"],
+  });
+  expect(reasonsOf(report, "payments and quotes")).toEqual({
+    "nothing was locked in time": ["late"],
+    "the seller signed other terms": ["unsigned"],
+    "its blockchainIdentifier is not that of an escrow": ["strange"],
+  });
+  expect(report.omitted.map(({ name }) => name)).toEqual(["swaps under way", "invoices"]);
+  expect(report.newSecrets).toEqual([]);
+  const lines = printReport(report, { writes: false });
+  expect(lines).toContainEqual(expect.stringMatching(/^payment sources +3 +1 +0 +2$/));
+  expect(lines.at(-1)).toContain("nothing was written");
+  expect(writes).toBe(0);
+  const { results } = await service.host.d1.prepare("SELECT * FROM payment_source").all();
+  expect(results).toEqual([]);
+});
+
+test("an import brings everything over once, and no client notices", async () => {
+  if (isLeftOut()) return;
+  const first = await runImport({ writes: true });
+  expect(first.newSecrets).toEqual([
+    expect.stringMatching(/^API key unproven has the new token apk_\w{32}$/),
+    expect.stringMatching(/^webhook webhook has the new signing secret whsec_/),
+  ]);
+  const again = await runImport({ writes: true });
+  expect([writes, again.newSecrets]).toEqual([1, []]);
+  expect(again.tallies).toEqual(
+    first.tallies.map((one) => ({ ...one, imported: 0, present: one.imported })),
+  );
+
+  expect(await get("/api-key-status")).toMatchObject({ id: "key", permission: "ReadAndPay" });
+  expect(await get("/api-key-status", LIMITED_TOKEN)).toMatchObject({
+    walletScopeEnabled: true,
+    WalletScopes: [{ hotWalletId: "buyer" }],
+    RemainingUsageCredits: [{ unit: "", amount: "9007199261740993" }],
+  });
+  const { ExtendedPaymentSources } = await get(
+    "/payment-source-extended?network=Preprod",
+    SECRETS.ADMIN_KEY,
+  );
+  expect(ExtendedPaymentSources).toMatchObject([
+    {
+      ...{ id: ID, drives: "nothing", createdAt: CREATED_AT },
+      SellingWallets: [{ id: "seller", drives: "nothing", note: "note of seller" }],
+      PurchasingWallets: [{ id: "buyer", drives: "nothing" }],
+    },
+  ]);
+  const owned = { requestedById: "key", agentName: "Translator", onChainState: null };
+  const { Payments } = await get("/payment?network=Preprod");
+  expect(Payments).toHaveLength(2);
+  expect(Payments).toContainEqual(
+    expect.objectContaining({ ...owned, metadata: "note of quote", createdAt: CREATED_AT }),
+  );
+  expect(Payments).toContainEqual(
+    expect.objectContaining({
+      ...{ ...owned, metadata: "note of result" },
+      NextAction: expect.objectContaining({
+        requestedAction: "SubmitResultRequested",
+        resultHash: RESULT_HASH,
+      }),
+    }),
+  );
+  const { Purchases } = await get("/purchase?network=Preprod");
+  const actions = Purchases.map(
+    (one: { metadata: string; NextAction: { requestedAction: string } }) => [
+      one.metadata,
+      one.NextAction.requestedAction,
+    ],
+  );
+  expect(Object.fromEntries(actions)).toEqual({
+    "note of purchase": "FundsLockingRequested",
+    "note of pending": "WaitingForExternalAction",
+  });
+  expect((await get("/registry?network=Preprod")).Assets).toMatchObject([
+    { name: "Translator", state: "RegistrationConfirmed" },
+  ]);
+  const admin = SECRETS.ADMIN_KEY;
+  expect((await get("/wallet/low-balance", admin)).Rules).toMatchObject([
+    { ruleId: "rule", thresholdAmount: "10000000", topupEnabled: true, topupAmount: "6000000" },
+  ]);
+  expect((await get("/webhooks")).Webhooks).toMatchObject([
+    { url: "https://hooks.example.com/webhook", isActive: false },
+  ]);
+  expect((await get("/x402/networks", admin)).Networks).toMatchObject([
+    { id: "evm", caip2Id: "eip155:84532", isEnabled: false },
+  ]);
+  expect((await get("/x402/budgets?apiKeyId=key", admin)).Budgets).toMatchObject([
+    { id: "budget", remainingAmount: "900", spentAmount: "100" },
+  ]);
+});
+
+test("nothing is driven before drives says so, and then each purchase is locked once", async () => {
+  if (isLeftOut()) return;
+  service.goLive();
+  const admin = api(SECRETS.ADMIN_KEY);
+  const readSource = async () =>
+    (await get("/payment-source-extended?network=Preprod", SECRETS.ADMIN_KEY))
+      .ExtendedPaymentSources[0];
+  await vi.waitUntil(async () => (await readSource()).lastCheckedAt !== null, WAIT);
+  const sent = () => service.host.d1.prepare("SELECT tasks FROM wallet_transaction").all();
+  expect((await sent()).results).toEqual([]);
+
+  await ask(admin, "PATCH", "/payment-source-extended", { id: ID, drives: "all" });
+  await ask(admin, "PATCH", "/wallet", { id: "buyer", drives: "all" });
+  const states = async (path: string, list: string) =>
+    Object.fromEntries(
+      (await get(path))[list].map((one: Record<string, unknown>) => [
+        one.metadata,
+        [one.onChainState, one.requestedById],
+      ]),
+    );
+  const locked = { "note of quote": ["FundsLocked", "key"], "note of result": [null, "key"] };
+  await vi.waitUntil(
+    async () => (await states("/payment?network=Preprod", "Payments"))["note of quote"][0],
+    WAIT,
+  );
+  expect(await states("/payment?network=Preprod", "Payments")).toEqual(locked);
+  expect(await states("/purchase?network=Preprod", "Purchases")).toEqual({
+    "note of purchase": ["FundsLocked", "key"],
+    "note of pending": [null, "key"],
+  });
+  expect((await sent()).results).toHaveLength(1);
+});
