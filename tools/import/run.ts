@@ -3,10 +3,10 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, parseEnv } from "node:util";
-import { importAll } from "./import-all.ts";
 import type { ServiceSecrets } from "./import-context.ts";
 import { readPeerDatabase } from "./peer-database.ts";
 import { createPeerSecrets } from "./peer-secrets.ts";
+import { planImport } from "./plan-import.ts";
 import { printReport } from "./print-report.ts";
 import { openTargetDatabase } from "./target-database.ts";
 
@@ -65,9 +65,11 @@ async function run(): Promise<void> {
     invoices ? ({ name, pdf }) => writeFileSync(join(invoices, name), pdf) : undefined,
   );
   const peer = createPeerSecrets(encryptionKey);
-  const options = { writes, now: Date.now() };
-  const report = await importAll(target, data, { service, peer }, options);
-  console.log(printReport(report, options).join("\n"));
+  const plan = await planImport(target, data, { service, peer }, Date.now());
+  console.log(printReport(plan.report, { writes }).join("\n"));
+  if (!writes) return;
+  if (plan.statements.length > 0) await target.write(plan.statements);
+  console.log(plan.statements.length > 0 ? "\nImported." : "\nThere is nothing new.");
 }
 
 try {

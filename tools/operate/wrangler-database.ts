@@ -23,15 +23,8 @@ export function runWrangler(args: readonly string[]): void {
 export function openWranglerDatabase(binding: string, flags: readonly string[]): MigratedDatabase {
   return {
     async run(statements) {
-      const command = ["--json", "--yes", "--command", statements.join(";\n")];
-      const { status, stdout, error } = spawnSync(
-        process.execPath,
-        [wrangler, "d1", "execute", binding, ...flags, ...command],
-        { stdio: ["inherit", "pipe", "inherit"], encoding: "utf8", maxBuffer: MAX_BUFFER_BYTES },
-      );
-      if (error) throw error;
-      if (status !== 0) throw new Error(`wrangler d1 execute ${binding}: ${stdout}`);
-      const results = JSON.parse(stdout) as { results: Row[] }[];
+      const command = ["--command", statements.join(";\n")];
+      const results = JSON.parse(execute(binding, flags, command)) as { results: Row[] }[];
       return results.map((result) => result.results);
     },
   };
@@ -39,5 +32,17 @@ export function openWranglerDatabase(binding: string, flags: readonly string[]):
 
 /** Runs the statements of a file in one transaction. @param flags - as those of `openWranglerDatabase` */
 export function executeFile(binding: string, flags: readonly string[], path: string): void {
-  runWrangler(["d1", "execute", binding, ...flags, "--yes", "--file", path]);
+  execute(binding, flags, ["--file", path]);
+}
+
+/** What wrangler answers, as JSON. */
+function execute(binding: string, flags: readonly string[], source: readonly string[]): string {
+  const { status, stdout, error } = spawnSync(
+    process.execPath,
+    [wrangler, "d1", "execute", binding, ...flags, "--json", "--yes", ...source],
+    { stdio: ["inherit", "pipe", "inherit"], encoding: "utf8", maxBuffer: MAX_BUFFER_BYTES },
+  );
+  if (error) throw error;
+  if (status !== 0) throw new Error(`wrangler d1 execute ${binding}: ${stdout}`);
+  return stdout;
 }

@@ -1,7 +1,8 @@
-/** Imports the data of another service into the database of this one. */
+/** Plans how the data of another service comes into the database of this one. */
 import { ENV_ADMIN_ID } from "../../src/api-keys/find-key.ts";
 import { type Statement, statement } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
+import type { MigratedDatabase } from "../operate/apply-migrations.ts";
 import {
   ImportContext,
   type ImportedSource,
@@ -22,7 +23,7 @@ import { webhooks } from "./kinds/webhooks.ts";
 import { x402Budgets, x402Networks, x402Sources, x402Wallets } from "./kinds/x402.ts";
 import type { PeerData } from "./peer-database.ts";
 import type { PeerSecrets } from "./peer-secrets.ts";
-import { type TargetDatabase, toSqlText } from "./target-database.ts";
+import { toSqlText } from "./target-database.ts";
 
 /** In an order in which each row finds what it refers to. */
 const KINDS: readonly Kind[] = [
@@ -47,7 +48,8 @@ const KINDS: readonly Kind[] = [
 export interface Tally {
   kind: string;
   found: number;
-  imported: number;
+  /** Rows to import. */
+  added: number;
   /** Rows from an earlier run. */
   present: number;
   /** Ids of the rows that are left out, by reason. */
@@ -62,34 +64,39 @@ export interface ImportReport {
   newSecrets: string[];
 }
 
+/** What an import does. */
+export interface ImportPlan {
+  report: ImportReport;
+  /** SQL that imports everything in one transaction; none: there is nothing new. */
+  statements: string[];
+}
+
 /**
- * Imports what earlier runs have not imported. Imported payment sources and wallets drive nothing, networks of
- * x402 are disabled, and webhooks are inactive.
+ * Plans the import of what earlier runs have not imported, and only reads. Imported payment sources and wallets
+ * drive nothing, networks of x402 are disabled, and webhooks are inactive.
  *
- * @param options - `writes` false: a dry run, which only reads. `now`: epoch milliseconds
+ * @param now - epoch milliseconds
  */
-export async function importAll(
-  target: TargetDatabase,
+export async function planImport(
+  target: MigratedDatabase,
   data: PeerData,
   secrets: { service: ServiceSecrets; peer: PeerSecrets },
-  { writes, now }: { writes: boolean; now: number },
-): Promise<ImportReport> {
+  now: number,
+): Promise<ImportPlan> {
   const present = await readPresentRows(target);
   const context = new ImportContext(secrets.service, secrets.peer, data, present, now);
   const statements: Statement[] = [];
   const tallies: Tally[] = [];
-  for (const kind of KINDS) tallies.push(await importKind(kind, context, statements));
-  if (writes && statements.length > 0)
-    await target.write([...statements, writeAuditRow(tallies, now)].map(toSqlText));
+  for (const kind of KINDS) tallies.push(await planKind(kind, context, statements));
+  if (statements.length > 0) statements.push(writeAuditRow(tallies, now));
+  const { notes, newSecrets } = context;
   return {
-    tallies,
-    omitted: data.omitted,
-    notes: context.notes,
-    newSecrets: writes ? context.newSecrets : [],
+    report: { tallies, omitted: data.omitted, notes, newSecrets },
+    statements: statements.map(toSqlText),
   };
 }
 
-async function importKind(
+async function planKind(
   kind: Kind,
   context: ImportContext,
   statements: Statement[],
@@ -97,14 +104,14 @@ async function importKind(
   const all = context.data.tables[kind.table];
   const rows = kind.includes ? all.filter(kind.includes) : all;
   const leftOut = new Map<string, string[]>();
-  const tally: Tally = { kind: kind.name, found: rows.length, imported: 0, present: 0, leftOut };
+  const tally: Tally = { kind: kind.name, found: rows.length, added: 0, present: 0, leftOut };
   for (const row of rows)
     try {
       const conversion = await kind.convert(row, context);
       if (conversion === "present") tally.present++;
       else {
         statements.push(...conversion);
-        tally.imported++;
+        tally.added++;
       }
     } catch (error) {
       if (!isReason(error)) throw error;
@@ -120,7 +127,7 @@ const isReason = (error: unknown): error is Error =>
 
 function writeAuditRow(tallies: readonly Tally[], now: number): Statement {
   const id = newId(now);
-  const counts = Object.fromEntries(tallies.map(({ kind, imported }) => [kind, imported]));
+  const counts = Object.fromEntries(tallies.map(({ kind, added }) => [kind, added]));
   return statement(
     `INSERT INTO audit (id, at, api_key_id, request_id, action, target, detail)
      VALUES (?, ?, ?, ?, 'import.run', 'service', ?)`,
@@ -150,7 +157,7 @@ const NAMES_SQL: Record<string, string> = {
     NULL AS name FROM invoiced_payment`,
 };
 
-async function readPresentRows(target: TargetDatabase): Promise<PresentRows> {
+async function readPresentRows(target: MigratedDatabase): Promise<PresentRows> {
   const [sources = [], wallets = [], ...named] = await target.run([
     `SELECT id, network, type, contract_address AS contractAddress, policy_id AS policyId
      FROM payment_source WHERE deleted_at IS NULL`,
