@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createIdGenerator, firstIdAt, newId } from "../../src/db/id.ts";
+import { createIdGenerator, deriveId, firstIdAt, newId } from "../../src/db/id.ts";
 
 const NOW = Date.UTC(2026, 10, 22);
 const many = (make: () => string) => Array.from({ length: 1_000 }, make);
@@ -25,4 +25,11 @@ it("ascendingIds goes on behind what others made of its millisecond, and before 
   newId(NOW + 1);
   ids.push(make());
   expect(ids).toEqual([...new Set(ids)].sort());
+});
+
+it("deriveId makes one id of a name, which sorts by its time", () => {
+  const ids = Array.from({ length: 1_000 }, (_, i) => deriveId(NOW, `payment ${i}`));
+  expect(new Set(ids).size).toBe(1_000);
+  expect(ids.every((id) => id >= firstIdAt(NOW) && id < firstIdAt(NOW + 1))).toBe(true);
+  expect(deriveId(NOW, "payment 0")).toBe(ids[0]);
 });

@@ -5,14 +5,17 @@ import { contractOf } from "../../devnet/contracts/index.ts";
 import { TERMS } from "../../devnet/contracts/terms.ts";
 import { ADMIN, BUYERS, SELLERS, STRANGER, type Wallet } from "../../devnet/demo/actors/wallets.ts";
 import { signIdentifier } from "../../src/chain/contracts/blockchain-identifier.ts";
+import type { PaymentSourceType } from "../../src/chain/network.ts";
 
 export const ENCRYPTION_KEY = "test-only-encryption-key-0123456789";
 export const TOKEN = "other-payment-abcdefghijklmnopqrstuvwx";
 export const LIMITED_TOKEN = "other-payment-limited-bcdefghijklmnop";
 export const ID = "source-v1";
-export const AGENT = `${contractOf("Web3ChainV1").policy.hash}${"ab".repeat(32)}`;
+export const ID_V2 = "source-v2";
+const agentOf = (type: PaymentSourceType) => `${contractOf(type).policy.hash}${"ab".repeat(32)}`;
 export const EVM_KEY = `0x${"11".repeat(32)}` as const;
 export const RESULT_HASH = "cd".repeat(32);
+const V2 = contractOf("Web3ChainV2");
 const ASSET = `0x${"aa".repeat(20)}`;
 const AT = "2026-03-04T05:06:07.089Z";
 export const CREATED_AT = AT;
@@ -49,23 +52,29 @@ const wallet = (id: string, type: string, of: Wallet, columns: object = {}): Row
   },
 ];
 
-/** A quote of the first seller. */
-export function createQuote(nonce: string, now: number) {
+/** A signed quote. The price is fixed by the registration on Web3ChainV1, and signed on Web3ChainV2. */
+export function createQuote(nonce: string, now: number, type: PaymentSourceType = "Web3ChainV1") {
   const times = {
     payByTime: BigInt(now + 30 * MINUTE_MS),
     submitResultTime: BigInt(now + 60 * MINUTE_MS),
     unlockTime: BigInt(now + 120 * MINUTE_MS),
     externalDisputeUnlockTime: BigInt(now + 180 * MINUTE_MS),
   };
+  const isV1 = type === "Web3ChainV1";
+  const seller = isV1 ? SELLERS[0] : SELLERS[2];
+  const sellerReturnAddress = isV1 ? null : STRANGER.address;
   const terms = {
-    ...{ version: "Web3ChainV1" as const, inputHash: "ef".repeat(32), agentIdentifier: AGENT },
+    ...{ version: type, inputHash: "ef".repeat(32), agentIdentifier: agentOf(type) },
     ...{ buyerNonce: nonce, sellerNonce: "12".repeat(32), ...times },
-    ...{ seller: SELLERS[0].address, sellerReturnAddress: null },
+    ...{ seller: seller.address, sellerReturnAddress },
   };
-  const contractAddress = contractOf("Web3ChainV1").address;
-  const context = { contractAddress, requestedFunds: null };
-  const { blockchainIdentifier } = signIdentifier(terms, context, SELLERS[0].keys);
-  return { blockchainIdentifier, inputHash: terms.inputHash, ...times };
+  const context = {
+    contractAddress: contractOf(type).address,
+    requestedFunds: isV1 ? null : [{ unit: "", amount: 5_000_000n }],
+    ...(!isV1 && { supportedPaymentSourceIndex: 3 }),
+  };
+  const { blockchainIdentifier } = signIdentifier(terms, context, seller.keys);
+  return { blockchainIdentifier, inputHash: terms.inputHash, sellerReturnAddress, ...times };
 }
 
 /** A quote or a purchase, its next action and its price. */
@@ -96,7 +105,12 @@ const agent = (id: string, columns: object = {}): Row[] => [
   {
     ...{ table: "RegistryRequest", id, paymentSourceId: ID, smartContractWalletId: "seller" },
     ...{ name: "Translator", apiBaseUrl: "https://agent.example.com", authorName: "An author" },
-    ...{ metadataVersion: 1, tags: ["text"], agentIdentifier: AGENT, requestedById: "key" },
+    ...{
+      metadataVersion: 1,
+      tags: ["text"],
+      agentIdentifier: agentOf("Web3ChainV1"),
+      requestedById: "key",
+    },
     ...{ state: "RegistrationConfirmed", registrationStateLastChangedAt: AT, ...columns },
   },
   { table: "AgentPricing", id: `${id}-pricing`, pricingType: "Fixed", registryRequestId: id },
@@ -140,10 +154,20 @@ export function listRows(now: number): Row[] {
       paymentSourceAdminId: ID,
     })),
     source(ID),
+    source(ID_V2, {
+      ...{ paymentSourceType: "Web3CardanoV2", smartContractAddress: V2.address },
+      ...{ policyId: V2.policy.hash, adminWalletId: null, feeRatePermille: 0 },
+      requiredAdminSignatures: TERMS.Web3ChainV2.requiredAdminSignatures,
+    }),
+    ...TERMS.Web3ChainV2.adminVkeys.map((_, order) => ({
+      ...{ table: "AdminWallet", id: `admin-v2-${order}`, walletAddress: ADMIN.address, order },
+      paymentSourceAdminId: ID_V2,
+    })),
     source("source-removed", { deletedAt: AT }),
     source("source-unknown-network", { network: "Preview" }),
     ...wallet("seller", "Selling", SELLERS[0]),
     ...wallet("buyer", "Purchasing", BUYERS[0]),
+    ...wallet("seller-v2", "Selling", SELLERS[2], { paymentSourceId: ID_V2 }),
     ...wallet("seller-again", "Selling", SELLERS[0]),
     ...wallet("wrong-words", "Selling", STRANGER, { walletVkey: BUYERS[1].vkey }),
     ...wallet("other-role", "Lending", SELLERS[1]),
@@ -181,9 +205,20 @@ export function listRows(now: number): Row[] {
     },
     ...agent("agent"),
     ...agent("agent-open", { state: "RegistrationRequested", agentIdentifier: null }),
+    ...agent("agent-without-tags", { tags: [], agentIdentifier: null }),
     ...agent("agent-v2", {
-      ...{ paymentSourceId: ID, agentIdentifier: null, state: "RegistrationFailed", tags: [] },
+      ...{ paymentSourceId: ID_V2, smartContractWalletId: "seller-v2", metadataVersion: 2 },
+      agentIdentifier: agentOf("Web3ChainV2"),
     }),
+    {
+      ...{ table: "SupportedPaymentSource", id: "ledger-source", registryRequestId: "agent-v2" },
+      ...{ chain: "Cardano", network: "Preprod", position: 1, address: V2.address },
+      paymentSourceType: "Web3CardanoV2",
+    },
+    {
+      ...{ table: "AgentPricing", id: "ledger-pricing", pricingType: "Dynamic" },
+      supportedPaymentSourceId: "ledger-source",
+    },
     {
       ...{ table: "InboxAgentRegistrationRequest", id: "inbox", paymentSourceId: ID, name: "Desk" },
       ...{ smartContractWalletId: "seller", agentSlug: "desk", metadataVersion: 1 },
@@ -211,6 +246,12 @@ export function listRows(now: number): Row[] {
     ),
     { table: "Transaction", id: "transaction", status: "Pending", intendedTxHash: "ab".repeat(32) },
     ...payment("late", lateQuote),
+    ...payment(
+      "quote-v2",
+      createQuote("06".repeat(11), now, "Web3ChainV2"),
+      {},
+      { paymentSourceId: ID_V2, smartContractWalletId: "seller-v2", pricingType: "Dynamic" },
+    ),
     ...payment("unsigned", { ...createQuote("05".repeat(11), now), unlockTime: String(now) }),
     ...payment("strange", { ...quote, blockchainIdentifier: "abcd" }),
     {
@@ -234,7 +275,7 @@ export function listRows(now: number): Row[] {
       ...{ asset: "native", thresholdAmount: "1000", enabled: true },
     },
     {
-      ...{ table: "SupportedPaymentSource", id: "evm-source", registryRequestId: "agent" },
+      ...{ table: "SupportedPaymentSource", id: "evm-source", registryRequestId: "agent-v2" },
       ...{ chain: "EVM", network: "eip155:84532", position: 0, address: ASSET, payTo: ASSET },
       ...{ scheme: "Exact", resource: "https://agent.example.com/run", fixedDecimals: 6 },
     },
