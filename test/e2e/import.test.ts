@@ -102,7 +102,7 @@ test("a dry run tells what it would import and why it leaves rows out, and write
     "low-balance rules": [2, 1, 0, 1],
     "registrations of agents": [4, 2, 0, 2],
     "registrations of inbox agents": [1, 1, 0, 0],
-    "payments and quotes": [6, 3, 0, 3],
+    "payments and quotes": [8, 5, 0, 3],
     purchases: [2, 2, 0, 0],
     "x402 wallets": [2, 1, 0, 1],
     "x402 networks": [1, 1, 0, 0],
@@ -124,6 +124,10 @@ test("a dry run tells what it would import and why it leaves rows out, and write
     "its blockchainIdentifier is not that of an escrow": ["strange"],
   });
   expect(report.omitted.map(({ name }) => name)).toEqual(["swaps under way", "invoices"]);
+  expect(report.notes).toEqual([
+    "1 × top-up rule that is off: enable it once the Funding wallet drives all",
+    "1 × escrow with AuthorizeRefundRequested: ask for it again",
+  ]);
   const lines = printReport(report, { writes: false });
   expect(lines).toContainEqual(expect.stringMatching(/^payment sources +4 +2 +0 +2$/));
   expect(lines.at(-1)).toContain("nothing was written");
@@ -167,7 +171,15 @@ test("an import brings everything over once, and no client notices", async () =>
   );
   const owned = { requestedById: "key", agentName: "Translator", onChainState: null };
   const { Payments } = await get("/payment?network=Preprod");
-  expect(Payments).toHaveLength(3);
+  expect(Payments).toHaveLength(5);
+  expect(Payments).toContainEqual(
+    expect.objectContaining({
+      metadata: "note of manual",
+      NextAction: expect.objectContaining({
+        ...{ requestedAction: "WaitingForManualAction", errorNote: "Somebody has to look" },
+      }),
+    }),
+  );
   expect(Payments).toContainEqual(
     expect.objectContaining({ ...owned, metadata: "note of quote", createdAt: CREATED_AT }),
   );
@@ -245,6 +257,8 @@ test("nothing is driven before drives says so, and then each purchase is locked 
   expect(await states("/payment?network=Preprod", "Payments")).toEqual({
     "note of quote": ["FundsLocked", "key"],
     "note of quote-v2": [null, "key"],
+    "note of manual": [null, "key"],
+    "note of refund": [null, "key"],
     "note of result": [null, "key"],
   });
   expect(await states("/purchase?network=Preprod", "Purchases")).toEqual({

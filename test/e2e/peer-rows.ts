@@ -231,7 +231,19 @@ export function listRows(now: number): Row[] {
       walletAddress: SELLERS[0].address,
     },
     ...payment("quote", quote),
-    ...purchase("purchase", quote, { requestedAction: "FundsLockingRequested" }),
+    ...purchase(
+      "purchase",
+      quote,
+      { requestedAction: "FundsLockingRequested" },
+      { isLimitedToHotWallets: true },
+    ),
+    { table: "_HotWalletLimit", A: "buyer", B: "purchase" },
+    ...payment("manual", createQuote("07".repeat(11), now), {
+      ...{ requestedAction: "WaitingForManualAction", errorNote: "Somebody has to look" },
+    }),
+    ...payment("refund", createQuote("08".repeat(11), now), {
+      requestedAction: "AuthorizeRefundRequested",
+    }),
     ...payment(
       "result",
       lockedQuote,
