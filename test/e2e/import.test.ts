@@ -216,7 +216,10 @@ test("an import brings everything over once, and no client notices", async () =>
   );
   const admin = SECRETS.ADMIN_KEY;
   expect((await get("/wallet/low-balance", admin)).Rules).toMatchObject([
-    { ruleId: "rule", thresholdAmount: "10000000", topupEnabled: true, topupAmount: "6000000" },
+    { id: "rule", assetUnit: "lovelace", thresholdAmount: "10000000", topupEnabled: false },
+  ]);
+  expect((await get("/wallet/top-up", admin)).Rules).toMatchObject([
+    { walletId: "buyer", unit: "", below: "10000000", upTo: "16000000", enabled: false },
   ]);
   expect((await get("/webhooks")).Webhooks).toMatchObject([
     { url: "https://hooks.example.com/webhook", isActive: false },
