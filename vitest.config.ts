@@ -148,7 +148,7 @@ export default defineConfig({
         test: {
           name: "workers",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/{console,devnet,e2e,long,model,structure}/**", ...ALONE, ...LONG_ONLY],
+          exclude: ["test/{clients,console,devnet,e2e,long,model,structure}/**", ...ALONE, ...LONG_ONLY],
           isolate: false,
           ...IN_WORKERD,
         },
@@ -160,7 +160,7 @@ export default defineConfig({
       {
         test: {
           name: "node",
-          include: ["test/{console,devnet,e2e,long,model,structure}/**/*.test.ts"],
+          include: ["test/{clients,console,devnet,e2e,long,model,structure}/**/*.test.ts"],
           exclude: LONG_ONLY,
           isolate: false,
           setupFiles: ["./test/support/seed.ts"],

@@ -1,0 +1,26 @@
+/**
+ * Copies of the clients that `WIRE_NAMES=cardano` is for. They stand outside of this repository, each in
+ * a folder with the name of its repository, in the folder that `PEER_CLIENTS` names.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+const { PEER_CLIENTS } = process.env;
+
+/**
+ * The path of a file of a copy, or null where there is none: then a line says what is left out.
+ *
+ * @param repository - name of its folder
+ * @param path - inside of the repository
+ * @param stage - what needs the file, in the words of the line
+ */
+export function findCopy(repository: string, path: string, stage: string): string | null {
+  if (!PEER_CLIENTS) {
+    console.log(`PEER_CLIENTS names no folder: ${stage} is left out`);
+    return null;
+  }
+  const found = join(PEER_CLIENTS, repository, path);
+  if (existsSync(found)) return found;
+  console.log(`PEER_CLIENTS has no ${repository}/${path}: ${stage} is left out`);
+  return null;
+}

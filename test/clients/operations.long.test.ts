@@ -1,0 +1,104 @@
+/** Each operation of the peer's OpenAPI document, called live. */
+import { entropyToMnemonic } from "@scure/bip39";
+import { wordlist } from "@scure/bip39/wordlists/english.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ask } from "../../devnet/client/api.ts";
+import type { Wallet } from "../../devnet/demo/actors/wallets.ts";
+import { deriveWalletKeys } from "../../src/chain/wallet-keys.ts";
+import { callKeys, callService, callWebhooks } from "./calls/administration.ts";
+import { callEscrows, callLists } from "./calls/escrows.ts";
+import { callInvoices, callReveal } from "./calls/invoices.ts";
+import { callInboxAgents, callRegistry } from "./calls/registrations.ts";
+import { callFunds, callSources, callWallets } from "./calls/wallets.ts";
+import { callX402Payments, callX402Wallets } from "./calls/x402.ts";
+import { findCopy } from "./folder.ts";
+import { createCaller, type Outcome } from "./peer-caller.ts";
+import { readPeerDocument } from "./peer-document.ts";
+import { type Scene, startScene } from "./scene.ts";
+
+/** Operations that answer 501. */
+const NOT_OFFERED = [
+  "POST /swap",
+  "GET /swap/confirm",
+  "GET /swap/transactions",
+  "GET /swap/estimate",
+  "POST /swap/cancel",
+  "POST /swap/acknowledge-timeout",
+  "POST /signature/sign/create-invoice/monthly",
+  "POST /signature/sign/verifyAndPublishAgent",
+  "POST /monitoring/trigger-cycle",
+  "POST /monitoring/start",
+  "POST /monitoring/stop",
+];
+
+const path = findCopy(
+  "masumi-payment-service",
+  "src/utils/generator/swagger-generator/openapi-docs.json",
+  "each operation of its document",
+);
+const document = path === null ? null : readPeerDocument(path);
+
+describe.runIf(document)("the peer's OpenAPI document", () => {
+  let scene: Scene;
+  let outcomes: Map<string, Outcome>;
+  const failures: string[] = [];
+
+  beforeAll(async () => {
+    if (!document) return;
+    const poor = await makePoorSeller();
+    scene = await startScene(poor);
+    await addSeller(scene, poor);
+    const caller = createCaller(document, scene.access);
+    outcomes = caller.outcomes;
+    const { call } = caller;
+    const attempt = async (what: string, story: () => Promise<void>) => {
+      await story().catch((error: Error) => failures.push(`${what}: ${error.stack}`));
+    };
+    await attempt("keys", () => callKeys(call));
+    await attempt("webhooks", () => callWebhooks(call, scene));
+    await attempt("service", () => callService(call));
+    await attempt("sources", () => callSources(call));
+    await attempt("wallets", () => callWallets(call, scene));
+    await attempt("invoices", () => callInvoices(call, scene));
+    await attempt("reveal", () => callReveal(call, scene));
+    await attempt("x402 wallets", () => callX402Wallets(call, scene));
+    await attempt("inbox agents", () => callInboxAgents(call, scene));
+    await attempt("agents", async () => {
+      const agents = await callRegistry(call, scene);
+      await attempt("x402 payments", () => callX402Payments(call, scene, agents.evmSourceId));
+      await attempt("escrows", () => callEscrows(call, scene, agents));
+    });
+    await attempt("lists", () => callLists(call));
+    await attempt("funds", () => callFunds(call, scene));
+  });
+  afterAll(() => scene?.close());
+
+  it("has 117 operations", () => expect(document?.operations).toHaveLength(117));
+
+  it("is called to the end", () => expect(failures).toEqual([]));
+
+  it.each(document?.operations ?? [])("%s answers as it says", (operation) => {
+    const { statuses, problems } = outcomes.get(operation) ?? { statuses: [], problems: [] };
+    expect(problems).toEqual([]);
+    const expected = NOT_OFFERED.includes(operation) ? 501 : 200;
+    expect([...new Set(statuses)]).toEqual([expected]);
+  });
+});
+
+/** A seller of a source whose wallet holds nothing. */
+async function makePoorSeller(): Promise<Wallet> {
+  const mnemonic = entropyToMnemonic(new Uint8Array(32).fill(7), wordlist);
+  const keys = await deriveWalletKeys(mnemonic, "Preprod");
+  return { name: "poor", mnemonic, keys, address: keys.address, vkey: keys.vkey };
+}
+
+async function addSeller({ access }: Scene, { mnemonic }: Wallet): Promise<void> {
+  const { ExtendedPaymentSources } = await ask<{
+    ExtendedPaymentSources: { id: string; paymentSourceType: string }[];
+  }>(access, "GET", "/payment-source-extended?network=Preprod");
+  const source = ExtendedPaymentSources.find((one) => one.paymentSourceType === "Web3CardanoV1");
+  await ask(access, "PATCH", "/payment-source-extended", {
+    id: source?.id,
+    AddSellingWallets: [{ walletMnemonic: mnemonic, note: "Poor", collectionAddress: null }],
+  });
+}

@@ -1,0 +1,98 @@
+/** A service with the peer's names, on a local chain with the escrows that the calls need. */
+
+import { ask } from "../../devnet/client/api.ts";
+import { until } from "../../devnet/client/wait.ts";
+import { act, lock } from "../../devnet/demo/actors/actions.ts";
+import type { Escrow } from "../../devnet/demo/actors/escrow.ts";
+import { publishScripts } from "../../devnet/demo/actors/publish.ts";
+import { CASTS, type Wallet } from "../../devnet/demo/actors/wallets.ts";
+import { handOver } from "../../devnet/demo/sources.ts";
+import { createPayer, type PayerAccess } from "../../devnet/demo/x402/buyer.ts";
+import { EvmUnavailable } from "../../devnet/evm/node.ts";
+import type { Chain } from "../../devnet/ledger/chain.ts";
+import { freshSecrets } from "../../devnet/secrets.ts";
+import type { X402Scene } from "../../devnet/service.ts";
+import { type Service, startService } from "../../devnet/service.ts";
+import type { PaymentSourceType } from "../../src/chain/network.ts";
+
+export type Access = { url: string; token: string };
+
+/** What the calls are made with. */
+export interface Scene {
+  service: Service;
+  access: Access;
+  x402: X402Scene;
+  /** Who trades on each contract. */
+  parties: Record<PaymentSourceType, { seller: Wallet; buyer: Wallet; otherSeller: Wallet }>;
+  escrows: Record<EscrowName, Escrow>;
+  close(): Promise<void>;
+}
+
+type EscrowName = "withdrawn" | "disputed" | "refundRequested" | "delivered" | "locked" | "poor";
+
+const HOUR_MS = 3_600_000;
+/** Long enough for a withdrawal, whose unlock time is seven hours after the lock. */
+const PAST_MS = 12 * HOUR_MS;
+const RECENTLY_MS = 2 * HOUR_MS;
+const JUST_NOW_MS = 5 * 60_000;
+
+/** Starts everything. @throws when there is no EVM node for this machine. */
+export async function startScene(poor: Wallet): Promise<Scene> {
+  const variables = { ...freshSecrets(), WIRE_NAMES: "cardano", AUTO_WITHDRAW_REFUNDS: "false" };
+  const service = await startService({
+    variables,
+    hasActors: true,
+    begins: Date.now() - PAST_MS,
+    log: () => {},
+  });
+  const access = { url: service.url, token: variables.ADMIN_KEY };
+  try {
+    if (service.x402 instanceof EvmUnavailable) throw service.x402;
+    const { chain, x402 } = service;
+    publishScripts(chain);
+    const parties = {
+      Web3ChainV1: partiesOf("Web3ChainV1"),
+      Web3ChainV2: partiesOf("Web3ChainV2"),
+    };
+    const escrows = playEscrows(chain, parties, poor);
+    chain.moveTo(Date.now());
+    service.goLive();
+    await handOver(access);
+    await until(() => hasRecords(access), { what: "the records of the escrows" });
+    return { service, access, x402, parties, escrows, close: () => service.close() };
+  } catch (error) {
+    await service.close();
+    throw error;
+  }
+}
+
+/** Escrows of Web3ChainV1, each in the state of its name; the service submits what comes next. */
+function playEscrows(chain: Chain, { Web3ChainV1 }: Scene["parties"], poor: Wallet) {
+  const order = { version: "Web3ChainV1", ...Web3ChainV1 } as const;
+  const withdrawn = act(chain, act(chain, lock(chain, order), "submitResult"), "withdraw");
+  chain.moveTo(Math.max(chain.now(), Date.now() - RECENTLY_MS));
+  const disputed = act(chain, act(chain, lock(chain, order), "submitResult"), "requestRefund");
+  const refundRequested = act(chain, lock(chain, order), "requestRefund");
+  const delivered = act(chain, lock(chain, order), "submitResult");
+  chain.moveTo(Math.max(chain.now(), Date.now() - JUST_NOW_MS));
+  const locked = lock(chain, order);
+  const ofPoor = lock(chain, { ...order, seller: poor });
+  return { withdrawn, disputed, refundRequested, delivered, locked, poor: ofPoor };
+}
+
+async function hasRecords(access: Access): Promise<boolean> {
+  const { total } = await ask<{ total: number }>(access, "GET", "/payment/count?network=Preprod");
+  return total >= 5;
+}
+
+function partiesOf(type: PaymentSourceType) {
+  const {
+    sellers: [seller, otherSeller],
+    buyers: [buyer],
+  } = CASTS[type];
+  if (!seller || !otherSeller || !buyer) throw new Error("the demo has nobody to trade");
+  return { seller, otherSeller, buyer };
+}
+
+export type { PayerAccess };
+export { createPayer };
