@@ -1,6 +1,7 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { peerModules } from "./test/clients/peer-modules.ts";
 import type { Effort } from "./test/support/effort.ts";
 import { loadAtOnce } from "./test/support/load-at-once.ts";
 import { makeScratch } from "./test/support/scratch.ts";
@@ -148,7 +149,11 @@ export default defineConfig({
         test: {
           name: "workers",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/{clients,console,devnet,e2e,long,model,structure}/**", ...ALONE, ...LONG_ONLY],
+          exclude: [
+            "test/{clients,console,devnet,e2e,long,model,structure}/**",
+            ...ALONE,
+            ...LONG_ONLY,
+          ],
           isolate: false,
           ...IN_WORKERD,
         },
@@ -158,6 +163,7 @@ export default defineConfig({
         test: { name: "alone", include: ALONE, exclude: LONG_ONLY, isolate: true, ...IN_WORKERD },
       },
       {
+        plugins: [peerModules()],
         test: {
           name: "node",
           include: ["test/{clients,console,devnet,e2e,long,model,structure}/**/*.test.ts"],

@@ -8,6 +8,7 @@ import { entryVerifications, toEntryVerifications } from "./entry-verifications.
 import { INVOICE_FIELDS, UNINVOICED_FIELDS } from "./invoice-fields.ts";
 import { externalPaymentSources, toExternalPaymentSources } from "./payment-sources.ts";
 import { SOURCE_FIELDS } from "./source-fields.ts";
+import { WEBHOOK_FIELDS } from "./webhook-routes.ts";
 
 export type JsonObject = Record<string, unknown>;
 
@@ -34,6 +35,35 @@ const AGENT_FIELDS = {
     supportedPaymentSources: toExternalPaymentSources(sources),
     verifications: (found as unknown[]).length > 0 ? found : null,
   }),
+};
+
+const IDENTIFIER_FIELDS = {
+  schema: {
+    agentIdentifier: described(
+      z.string().nullable(),
+      "Policy id and asset name. Null: not minted.",
+    ),
+  },
+  fieldsOf: ({ agentIdentifier: found }: JsonObject) => ({ agentIdentifier: found || null }),
+};
+
+const REGISTRATION_FIELDS = {
+  schema: { ...AGENT_FIELDS.schema, ...IDENTIFIER_FIELDS.schema },
+  fieldsOf: (one: JsonObject) => ({
+    ...AGENT_FIELDS.fieldsOf(one),
+    ...IDENTIFIER_FIELDS.fieldsOf(one),
+  }),
+};
+
+const TRANSFER_STATUSES: JsonObject = { Sent: "Pending", Failed: "FailedViaTimeout" };
+const TRANSFER_FIELDS = {
+  schema: {
+    status: described(
+      z.enum(["Pending", "Confirmed", "FailedViaTimeout"]),
+      "Status. `Pending` with `txHash`: waits for confirmations.",
+    ),
+  },
+  fieldsOf: ({ status }: JsonObject) => ({ status: TRANSFER_STATUSES[`${status}`] ?? status }),
 };
 
 /** The registry service's entries list credentials without nested objects. */
@@ -87,14 +117,24 @@ const PAYMENT_FIELDS = {
 const SERVICE_TYPE = "masumi-registry";
 
 export const ANSWER_FIELDS: Readonly<Record<string, AnswerFields>> = {
-  "GET /registry": { at: ["Assets"], ...AGENT_FIELDS },
-  "GET /registry/diff": { at: ["Assets"], ...AGENT_FIELDS },
+  "GET /registry": { at: ["Assets"], ...REGISTRATION_FIELDS },
+  "GET /registry/diff": { at: ["Assets"], ...REGISTRATION_FIELDS },
   "GET /registry/wallet": { at: ["Assets", "Metadata"], ...AGENT_FIELDS },
   "GET /registry/agent-identifier": { at: ["Metadata"], ...AGENT_FIELDS },
-  "POST /registry": { at: [], ...AGENT_FIELDS },
-  "POST /registry/update": { at: [], ...AGENT_FIELDS },
-  "POST /registry/deregister": { at: [], ...AGENT_FIELDS },
-  "DELETE /registry": { at: [], ...AGENT_FIELDS },
+  "POST /registry": { at: [], ...REGISTRATION_FIELDS },
+  "POST /registry/update": { at: [], ...REGISTRATION_FIELDS },
+  "POST /registry/deregister": { at: [], ...REGISTRATION_FIELDS },
+  "DELETE /registry": { at: [], ...REGISTRATION_FIELDS },
+  "GET /inbox-agents": { at: ["Assets"], ...IDENTIFIER_FIELDS },
+  "GET /inbox-agents/diff": { at: ["Assets"], ...IDENTIFIER_FIELDS },
+  "POST /inbox-agents": { at: [], ...IDENTIFIER_FIELDS },
+  "POST /inbox-agents/deregister": { at: [], ...IDENTIFIER_FIELDS },
+  "DELETE /inbox-agents": { at: [], ...IDENTIFIER_FIELDS },
+  "GET /wallet/transfer-funds": { at: ["transfers"], ...TRANSFER_FIELDS },
+  "POST /wallet/transfer-funds": { at: [], ...TRANSFER_FIELDS },
+  "GET /webhooks": { at: ["Webhooks"], ...WEBHOOK_FIELDS },
+  "POST /webhooks": { at: [], ...WEBHOOK_FIELDS },
+  "PATCH /webhooks": { at: [], ...WEBHOOK_FIELDS },
   "POST /registry-diff": { at: ["entries"], ...ENTRY_FIELDS },
   "POST /registry-entry": { at: ["entries"], ...ENTRY_FIELDS },
   "POST /registry-entry-search": { at: ["entries"], ...ENTRY_FIELDS },

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { NETWORKS } from "../chain/network.ts";
 import { openDb } from "../db/client.ts";
+import { listPermittedNetworks } from "../http/authenticate.ts";
 import { type Router, serve } from "../http/endpoint.ts";
 import { network } from "../http/openapi/chain-fields.ts";
 import { described } from "../http/openapi/fields.ts";
@@ -30,10 +30,7 @@ export function registerRegistryRoutes(router: Router): void {
       }),
     },
     async (c, { query }) => {
-      const { networkLimit } = c.var.caller;
-      const networks = NETWORKS.filter((one) =>
-        query.network === undefined ? (networkLimit?.includes(one) ?? true) : one === query.network,
-      );
+      const networks = query.network ? [query.network] : listPermittedNetworks(c.var.caller);
       const pages = await Promise.all(
         networks.map((one) => {
           const db = openDb(c.env, one, { deadline: c.var.deadline, reads: "replica" });

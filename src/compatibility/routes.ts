@@ -1,10 +1,12 @@
 import { createRouter, type Router } from "../http/endpoint.ts";
 import { registerAgentRoutes } from "./agent-routes.ts";
 import { registerFundRoutes } from "./fund-routes.ts";
+import { registerInvoiceRoutes } from "./invoice-routes.ts";
 import { registerKeyRoutes } from "./key-routes.ts";
 import { registerRegistryRoutes } from "./registry-routes.ts";
 import { registerServiceRoutes } from "./service-routes.ts";
 import { registerWalletRoutes } from "./wallet-routes.ts";
+import { registerWebhookRoutes } from "./webhook-routes.ts";
 import { registerX402BalanceRuleRoutes } from "./x402-balance-rules.ts";
 import { registerX402RecordRoutes } from "./x402-record-routes.ts";
 import { registerX402Routes } from "./x402-routes.ts";
@@ -21,5 +23,7 @@ export function createCompatibilityRoutes(): Router {
   registerWalletRoutes(router);
   registerFundRoutes(router);
   registerServiceRoutes(router);
+  registerInvoiceRoutes(router);
+  registerWebhookRoutes(router);
   return router;
 }

@@ -17,7 +17,8 @@ import {
 } from "../x402/model/schemas.ts";
 import { listNetworks } from "../x402/networks/save-network.ts";
 import { listBudgets } from "../x402/pay/budgets.ts";
-import { budgetRecord } from "../x402/pay/routes.ts";
+import { pay } from "../x402/pay/pay.ts";
+import { budgetRecord, PAY_ENDPOINT } from "../x402/pay/routes.ts";
 import { deleteWallet, findOwnWallet, updateWallet } from "../x402/wallets/change-wallet.ts";
 import { createWallet } from "../x402/wallets/create-wallet.ts";
 import { listBalances } from "../x402/wallets/list-balances.ts";
@@ -25,6 +26,7 @@ import { createdWallet, createWalletBody, walletNote } from "../x402/wallets/rou
 import { toExternalBalance } from "./wallet-balance.ts";
 
 const TAG = "x402";
+const SHARED = { access: "+PAY", scope: "owner", tag: TAG } as const;
 const EXAMPLE_NETWORK_ID = "01m80ydys10y2a8emavwntdfzj";
 
 const decimals = described(z.int().min(0).max(255), "Decimals of the asset.", 18);
@@ -62,27 +64,24 @@ const chainBalance = named(
 
 /** Operations of x402 that clients of other services call in another form. */
 export function registerX402Routes(router: Router): void {
+  const id = described(textParameter(), "Id of the wallet.", EXAMPLE_WALLET_ID);
+  const errors = { 404: "There is no such wallet." };
   serve(
     router,
     {
+      ...SHARED,
       method: "get",
       operationId: "getX402WalletBalance",
       path: "/x402/wallets/balance",
-      access: "+PAY",
-      scope: "owner",
-      tag: TAG,
       summary: "Returns what a managed EVM wallet holds on its chain",
       description: "A disabled chain, or another chain than the wallet's, has no balances.",
-      query: z.object({
-        id: described(textParameter(), "Id of the wallet.", EXAMPLE_WALLET_ID),
-        caip2Network: caip2Filter,
-      }),
+      query: z.object({ id, caip2Network: caip2Filter }),
       data: z.object({
         evmWalletId: idField("the wallet", EXAMPLE_WALLET_ID),
         address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
         Balances: described(z.array(chainBalance), "The balances on the wallet's chain."),
       }),
-      errors: { 404: "There is no such wallet." },
+      errors,
     },
     (c, { query }) => readWalletBalance(c, query.id, query.caip2Network),
   );
@@ -90,12 +89,10 @@ export function registerX402Routes(router: Router): void {
   serve(
     router,
     {
+      ...SHARED,
       method: "post",
       operationId: "createX402Wallet",
       path: "/x402/wallets",
-      access: "+PAY",
-      scope: "owner",
-      tag: TAG,
       summary: "Creates or imports a managed EVM wallet",
       description: "Only this response contains the key of a new wallet.",
       body: createWalletBody.extend({
@@ -116,13 +113,12 @@ export function registerX402Routes(router: Router): void {
     },
   );
 
-  const shared = { access: "+PAY", scope: "owner", tag: TAG } as const;
-  const id = described(textParameter(), "Id of the wallet.", EXAMPLE_WALLET_ID);
-  const errors = { 404: "There is no such wallet." };
+  serve(router, PAY_ENDPOINT, (c, { body }) => pay(c, body, Date.now(), false));
+
   serve(
     router,
     {
-      ...shared,
+      ...SHARED,
       method: "get",
       operationId: "getX402Wallet",
       path: "/x402/wallets/detail",
@@ -136,7 +132,7 @@ export function registerX402Routes(router: Router): void {
   serve(
     router,
     {
-      ...shared,
+      ...SHARED,
       method: "post",
       operationId: "postX402WalletUpdate",
       path: "/x402/wallets/update",
@@ -150,7 +146,7 @@ export function registerX402Routes(router: Router): void {
   serve(
     router,
     {
-      ...shared,
+      ...SHARED,
       method: "post",
       operationId: "postX402WalletDelete",
       path: "/x402/wallets/delete",

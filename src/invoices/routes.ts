@@ -41,6 +41,51 @@ const ERROR_DESCRIPTIONS = {
   504: "The price source did not answer in time.",
 };
 
+/** Operations of which clients of other services omit the network. */
+export const INVOICE_ENDPOINTS = {
+  issueInternal: {
+    method: "post",
+    operationId: "createInternalMonthlyInvoice",
+    path: "/invoice/monthly/internal",
+    access: "Admin",
+    scope: "admin",
+    tag: "Invoices",
+    summary: "Generates an invoice for the operator's own books, without the buyer's signature",
+    body: internalInvoiceBody,
+    idempotent: true,
+    data: issuedInvoice,
+    errors: ERROR_DESCRIPTIONS,
+  },
+  list: {
+    method: "get",
+    operationId: "listMonthlyInvoices",
+    isConditional: true,
+    path: "/invoice/monthly",
+    access: "+PAY",
+    scope: "owner",
+    tag: "Invoices",
+    summary: "Lists the invoices of a month, newest first",
+    description: "A key that is no Admin sees the invoices that it requested.",
+    query: invoiceListQuery,
+    data: z.object({ Invoices: described(z.array(invoiceRecord), "The items of the page.") }),
+  },
+  listMissing: {
+    method: "get",
+    operationId: "listUninvoicedPayments",
+    isConditional: true,
+    path: "/invoice/monthly/missing",
+    access: "+PAY",
+    scope: "wallets",
+    names: { buyerWalletVkey: "filter" },
+    tag: "Invoices",
+    summary: "Lists payments of a month that are on no invoice, newest first",
+    query: uninvoicedQuery,
+    data: z.object({
+      UninvoicedPayments: described(z.array(uninvoicedPayment), "The items of the page."),
+    }),
+  },
+} as const;
+
 /** `/invoice` of the interface. */
 export function createInvoiceRoutes() {
   const router = createRouter();
@@ -79,81 +124,13 @@ export function createInvoiceRoutes() {
     },
   );
 
-  serve(
-    router,
-    {
-      method: "post",
-      operationId: "createInternalMonthlyInvoice",
-      path: "/invoice/monthly/internal",
-      access: "Admin",
-      scope: "admin",
-      tag: "Invoices",
-      summary: "Generates an invoice for the operator's own books, without the buyer's signature",
-      body: internalInvoiceBody,
-      idempotent: true,
-      data: issuedInvoice,
-      errors: ERROR_DESCRIPTIONS,
-    },
-    async (c, { body }) => issueMonthlyInvoice(c, body.network, body, Date.now()),
+  serve(router, INVOICE_ENDPOINTS.issueInternal, async (c, { body }) =>
+    issueMonthlyInvoice(c, body.network, body, Date.now()),
   );
 
-  serve(
-    router,
-    {
-      method: "get",
-      operationId: "listMonthlyInvoices",
-      isConditional: true,
-      path: "/invoice/monthly",
-      access: "+PAY",
-      scope: "owner",
-      tag: "Invoices",
-      summary: "Lists the invoices of a month, newest first",
-      description: "A key that is no Admin sees the invoices that it requested.",
-      query: invoiceListQuery,
-      data: z.object({ Invoices: described(z.array(invoiceRecord), "The items of the page.") }),
-    },
-    async (c, { query }) => {
-      const { deadline } = c.var;
-      const database = openDb(c.env, query.network, { writes: "idempotent", deadline });
-      const core = openDb(c.env, undefined, { deadline });
-      const sellerVkeys = await listScopedVkeys(core, c.var.caller, query.network);
-      return { Invoices: await listInvoices(database, c.var.caller, sellerVkeys, query) };
-    },
-  );
+  serve(router, INVOICE_ENDPOINTS.list, (c, { query }) => listMonthlyInvoices(c, query));
 
-  serve(
-    router,
-    {
-      method: "get",
-      operationId: "listUninvoicedPayments",
-      isConditional: true,
-      path: "/invoice/monthly/missing",
-      access: "+PAY",
-      scope: "wallets",
-      names: { buyerWalletVkey: "filter" },
-      tag: "Invoices",
-      summary: "Lists payments of a month that are on no invoice, newest first",
-      query: uninvoicedQuery,
-      data: z.object({
-        UninvoicedPayments: described(z.array(uninvoicedPayment), "The items of the page."),
-      }),
-    },
-    async (c, { query }) => {
-      const database = openDb(c.env, query.network, { deadline: c.var.deadline });
-      const core = openDb(c.env, undefined, { deadline: c.var.deadline });
-      const removed = await listRemovedSources(core, query.network);
-      const { caller } = c.var;
-      return {
-        UninvoicedPayments: await listUninvoicedPayments(
-          database,
-          caller,
-          query,
-          removed,
-          Date.now(),
-        ),
-      };
-    },
-  );
+  serve(router, INVOICE_ENDPOINTS.listMissing, (c, { query }) => listMissingInvoices(c, query));
 
   serve(
     router,
@@ -210,6 +187,24 @@ export function createInvoiceRoutes() {
   );
 
   return router;
+}
+
+/** `GET /invoice/monthly` */
+export async function listMonthlyInvoices(c: AppContext, query: z.output<typeof invoiceListQuery>) {
+  const { deadline } = c.var;
+  const database = openDb(c.env, query.network, { writes: "idempotent", deadline });
+  const core = openDb(c.env, undefined, { deadline });
+  const sellerVkeys = await listScopedVkeys(core, c.var.caller, query.network);
+  return { Invoices: await listInvoices(database, c.var.caller, sellerVkeys, query) };
+}
+
+/** `GET /invoice/monthly/missing` */
+export async function listMissingInvoices(c: AppContext, query: z.output<typeof uninvoicedQuery>) {
+  const { caller, deadline } = c.var;
+  const database = openDb(c.env, query.network, { deadline });
+  const removed = await listRemovedSources(openDb(c.env, undefined, { deadline }), query.network);
+  const found = await listUninvoicedPayments(database, caller, query, removed, Date.now());
+  return { UninvoicedPayments: found };
 }
 
 /** The buyer as sent, restricted to the members of a party: the signature covers that. */

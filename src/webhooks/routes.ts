@@ -30,6 +30,23 @@ import { TEST_EVENT_KIND } from "./model/tables.ts";
 const COMMON_OPTIONS = { access: "+PAY", scope: "owner", tag: "Webhooks" } as const;
 const NOT_FOUND_ERROR = { 404: "There is no such webhook." };
 
+/** The operation that changes a webhook. */
+export const UPDATE_WEBHOOK_ENDPOINT = {
+  ...COMMON_OPTIONS,
+  method: "patch",
+  operationId: "updateWebhook",
+  path: "/webhooks",
+  summary: "Updates a webhook endpoint",
+  description: "The update keeps omitted fields. `isActive: true` re-enables a disabled endpoint.",
+  body: updateWebhookBody,
+  data: webhookRecord,
+  status: "Success",
+  errors: {
+    ...NOT_FOUND_ERROR,
+    409: "The API key already has the same webhook, or another request changes this webhook.",
+  },
+} as const;
+
 /** `/webhooks` of the interface. */
 export function createWebhookRoutes() {
   const router = createRouter();
@@ -79,26 +96,7 @@ export function createWebhookRoutes() {
     (c, { body }) => createEndpoint(c, body, Date.now()),
   );
 
-  serve(
-    router,
-    {
-      ...COMMON_OPTIONS,
-      method: "patch",
-      operationId: "updateWebhook",
-      path: "/webhooks",
-      summary: "Updates a webhook endpoint",
-      description:
-        "The update keeps omitted fields. `isActive: true` re-enables a disabled endpoint.",
-      body: updateWebhookBody,
-      data: webhookRecord,
-      status: "Success",
-      errors: {
-        ...NOT_FOUND_ERROR,
-        409: "The API key already has the same webhook, or another request changes this webhook.",
-      },
-    },
-    (c, { body }) => updateEndpoint(c, body, Date.now()),
-  );
+  serve(router, UPDATE_WEBHOOK_ENDPOINT, (c, { body }) => updateEndpoint(c, body, Date.now()));
 
   serve(
     router,

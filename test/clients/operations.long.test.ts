@@ -1,10 +1,5 @@
 /** Each operation of the peer's OpenAPI document, called live. */
-import { entropyToMnemonic } from "@scure/bip39";
-import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ask } from "../../devnet/client/api.ts";
-import type { Wallet } from "../../devnet/demo/actors/wallets.ts";
-import { deriveWalletKeys } from "../../src/chain/wallet-keys.ts";
 import { callKeys, callService, callWebhooks } from "./calls/administration.ts";
 import { callEscrows, callLists } from "./calls/escrows.ts";
 import { callInvoices, callReveal } from "./calls/invoices.ts";
@@ -45,9 +40,7 @@ describe.runIf(document)("the peer's OpenAPI document", () => {
 
   beforeAll(async () => {
     if (!document) return;
-    const poor = await makePoorSeller();
-    scene = await startScene(poor);
-    await addSeller(scene, poor);
+    scene = await startScene();
     const caller = createCaller(document, scene.access);
     outcomes = caller.outcomes;
     const { call } = caller;
@@ -84,21 +77,3 @@ describe.runIf(document)("the peer's OpenAPI document", () => {
     expect([...new Set(statuses)]).toEqual([expected]);
   });
 });
-
-/** A seller of a source whose wallet holds nothing. */
-async function makePoorSeller(): Promise<Wallet> {
-  const mnemonic = entropyToMnemonic(new Uint8Array(32).fill(7), wordlist);
-  const keys = await deriveWalletKeys(mnemonic, "Preprod");
-  return { name: "poor", mnemonic, keys, address: keys.address, vkey: keys.vkey };
-}
-
-async function addSeller({ access }: Scene, { mnemonic }: Wallet): Promise<void> {
-  const { ExtendedPaymentSources } = await ask<{
-    ExtendedPaymentSources: { id: string; paymentSourceType: string }[];
-  }>(access, "GET", "/payment-source-extended?network=Preprod");
-  const source = ExtendedPaymentSources.find((one) => one.paymentSourceType === "Web3CardanoV1");
-  await ask(access, "PATCH", "/payment-source-extended", {
-    id: source?.id,
-    AddSellingWallets: [{ walletMnemonic: mnemonic, note: "Poor", collectionAddress: null }],
-  });
-}

@@ -12,6 +12,7 @@ export const EXTERNAL_FIELD_NAMES = {
   totalSellerChainFees: "totalSellerCardanoFees",
   collateralReturnMinorUnit: "collateralReturnLovelace",
   sendFundingMinorUnit: "sendFundingLovelace",
+  minorUnitAmount: "lovelaceAmount",
 } as const;
 
 /** Values that are not free text, by their name in the interface. */

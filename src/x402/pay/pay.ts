@@ -61,10 +61,11 @@ const MAX_PAYMENT_BYTES = 16 * 1024;
  * after budget and attempt are written, in one batch. The resource itself is never fetched.
  *
  * @param now - epoch milliseconds
+ * @param isRepeatable - whether the request must be safe to repeat
  * @throws ApiError 400, 402, 403, 404, 409, 422
  */
-export async function pay(c: AppContext, body: PayBody, now: number) {
-  const name = readIdempotencyField(c, body);
+export async function pay(c: AppContext, body: PayBody, now: number, isRepeatable = true) {
+  const name = readIdempotencyField(c, body, isRepeatable);
   const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   return runIdempotently(c, core, now, (remember) => payOnce(c, core, body, now, remember), name);
 }
@@ -150,6 +151,7 @@ async function payOnce(
 function readIdempotencyField(
   c: AppContext,
   { paymentIdentifier, paymentRequired }: PayBody,
+  isRepeatable: boolean,
 ): IdempotencyField | null {
   const advertised = paymentRequired.extensions?.[PAYMENT_IDENTIFIER_EXTENSION];
   if (paymentIdentifier !== undefined) {
@@ -159,7 +161,7 @@ function readIdempotencyField(
   }
   if (z.object({ info: z.object({ required: z.literal(true) }) }).safeParse(advertised).success)
     throw new ApiError(400, "paymentIdentifier: is required by the resource");
-  if (c.req.header("idempotency-key") === undefined)
+  if (isRepeatable && c.req.header("idempotency-key") === undefined)
     throw new ApiError(
       400,
       "Idempotency-Key: is required unless the request has a paymentIdentifier",

@@ -98,37 +98,36 @@ export const budgetRecord = named(
   }),
 );
 
+/** The operation that signs a payment. */
+export const PAY_ENDPOINT = {
+  method: "post",
+  operationId: "payX402Resource",
+  path: "/x402/pay",
+  access: "+PAY",
+  scope: "owner",
+  names: { evmWalletId: "budget", paymentRequired: "budget" },
+  tag: "x402",
+  summary: "Signs a payment for a resource, within the key's budget",
+  description:
+    "The request needs an Idempotency-Key or a `paymentIdentifier`. A repeated request returns the same signature. " +
+    "The service signs the first terms of `accepts` that the wallet can sign for and a budget covers. " +
+    "The wallet's owner and Admins need no budget for a token, " +
+    "but an existing budget limits them. The service refuses a payment of more than 16 KiB, which would " +
+    "not fit into a header. `xPaymentHeader` is the value for the header PAYMENT-SIGNATURE. The " +
+    "service does not fetch the resource.",
+  body: payBody,
+  idempotent: true,
+  data: signedPayment,
+  errors: {
+    402: "The budget or the wallet does not cover the payment.",
+    404: "There is no such wallet, or no budget for it.",
+    409: "The paymentIdentifier was used for another payment.",
+  },
+} as const;
+
 /** Routes for payments to other resources, and for budgets. */
 export function registerPayRoutes(router: Router): void {
-  serve(
-    router,
-    {
-      method: "post",
-      operationId: "payX402Resource",
-      path: "/x402/pay",
-      access: "+PAY",
-      scope: "owner",
-      names: { evmWalletId: "budget", paymentRequired: "budget" },
-      tag: "x402",
-      summary: "Signs a payment for a resource, within the key's budget",
-      description:
-        "The request needs an Idempotency-Key or a `paymentIdentifier`. A repeated request returns the same signature. " +
-        "The service signs the first terms of `accepts` that the wallet can sign for and a budget covers. " +
-        "The wallet's owner and Admins need no budget for a token, " +
-        "but an existing budget limits them. The service refuses a payment of more than 16 KiB, which would " +
-        "not fit into a header. `xPaymentHeader` is the value for the header PAYMENT-SIGNATURE. The " +
-        "service does not fetch the resource.",
-      body: payBody,
-      idempotent: true,
-      data: signedPayment,
-      errors: {
-        402: "The budget or the wallet does not cover the payment.",
-        404: "There is no such wallet, or no budget for it.",
-        409: "The paymentIdentifier was used for another payment.",
-      },
-    },
-    (c, { body }) => pay(c, body, Date.now()),
-  );
+  serve(router, PAY_ENDPOINT, (c, { body }) => pay(c, body, Date.now()));
 
   serve(
     router,

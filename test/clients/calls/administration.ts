@@ -77,6 +77,10 @@ export async function callService(call: Call): Promise<void> {
   await call("POST /swap/cancel", { body: swap });
   await call("POST /swap/acknowledge-timeout", { body: swap });
   await call("POST /signature/sign/verifyAndPublishAgent", {
-    body: { publicKey: "ab".repeat(32), agentIdentifier: VKEY, action: "VerifyAndPublishAgent" },
+    body: {
+      publicKey: "ab".repeat(32),
+      agentIdentifier: VKEY + VKEY,
+      action: "VerifyAndPublishAgent",
+    },
   });
 }

@@ -27,7 +27,7 @@ export async function callRegistry(call: Call, scene: Scene): Promise<Registered
     network: NETWORK,
     name,
     description: "An agent of the peer's client.",
-    apiBaseUrl: `${service.agents.url}/${name.toLowerCase()}`,
+    apiBaseUrl: `${service.agents.url}/${name.toLowerCase().replace(" ", "-")}`,
     ExampleOutputs: [
       { name: "Example", url: "https://example.com/output.json", mimeType: "application/json" },
     ],

@@ -4,7 +4,7 @@ import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { until } from "../../../devnet/client/wait.ts";
 import { ADMIN, BUYERS, SELLERS } from "../../../devnet/demo/actors/wallets.ts";
 import type { Call } from "../peer-caller.ts";
-import type { Scene } from "../scene.ts";
+import { POOR, type Scene } from "../scene.ts";
 
 const NETWORK = "Preprod";
 const newWallet = (note: string) => ({
@@ -79,9 +79,8 @@ export async function callWallets(call: Call, scene: Scene): Promise<void> {
 
 /** A Funding wallet that tops another wallet up, and an empty Funding wallet. */
 export async function callFunds(call: Call, scene: Scene): Promise<void> {
-  const { seller } = scene.parties.Web3ChainV1;
   const { Wallets } = await call("GET /wallet/list", { query: { take: "50" } });
-  const wallet = Wallets.find((one: { walletVkey: string }) => one.walletVkey === seller.vkey);
+  const wallet = Wallets.find((one: { walletVkey: string }) => one.walletVkey === POOR.vkey);
   const { paymentSourceId } = wallet;
   const words = newWallet("Funds");
   const fund = await call("POST /fund-wallet", {
@@ -89,7 +88,7 @@ export async function callFunds(call: Call, scene: Scene): Promise<void> {
   });
   const response = await fetch(`${scene.service.controls}/fund`, {
     method: "POST",
-    body: JSON.stringify({ address: fund.walletAddress, lovelace: "100000000000000" }),
+    body: JSON.stringify({ address: fund.walletAddress, lovelace: "1000000000000" }),
   });
   if (!response.ok) throw new Error(await response.text());
   await call("PATCH /fund-wallet", { body: { id: fund.id, enabled: true } });
@@ -97,7 +96,7 @@ export async function callFunds(call: Call, scene: Scene): Promise<void> {
     body: {
       walletId: wallet.id,
       assetUnit: "lovelace",
-      thresholdAmount: "9000000000000",
+      thresholdAmount: "50000000",
       topupEnabled: true,
       topupAmount: "10000000",
     },

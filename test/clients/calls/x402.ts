@@ -73,7 +73,7 @@ export async function callX402Payments(
     maxTimeoutSeconds: 300,
     extra: { name: "Test Dollar", version: "1" },
   };
-  const pay = async (accepted: object) => {
+  const pay = async (accepted: object, more: object = {}) => {
     const signed = await call("POST /x402/pay", {
       token: payer.token,
       body: {
@@ -82,13 +82,15 @@ export async function callX402Payments(
           x402Version: 2,
           resource: { url: "https://agent.example.com/run" },
           accepts: [accepted],
+          extensions: { "payment-identifier": { info: { required: false } } },
         },
-        paymentIdentifier: `pay_${randomBytes(10).toString("hex")}`,
+        ...more,
       },
     });
     return JSON.parse(Buffer.from(signed.xPaymentHeader, "base64").toString());
   };
   const body = { supportedPaymentSourceId, paymentPayload: await pay(terms) };
+  await pay(terms, { paymentIdentifier: `pay_${randomBytes(10).toString("hex")}` });
   await call("POST /x402/verify", { body });
   await call("POST /x402/settle", { body });
 
