@@ -33,7 +33,7 @@ export function registerInvoiceRoutes(router: Router): void {
 async function chooseNetwork(c: AppContext, named: Network | undefined): Promise<Network> {
   const [first = "Preprod", other] = listPermittedNetworks(c.var.caller);
   const isOnMainnet = other && (await hasMainnetSource(c.env, c.var.deadline));
-  const chosen = named ?? (isOnMainnet ? "Mainnet" : first);
-  requireNetwork(c.var.caller, chosen);
-  return chosen;
+  const network = named ?? (isOnMainnet ? "Mainnet" : first);
+  requireNetwork(c.var.caller, network);
+  return network;
 }

@@ -29,8 +29,8 @@ export function registerWebhookRoutes(router: Router): void {
     const { events } = await requireManagedEndpoint(c, openCoreDatabase(c), body.webhookId);
     const stored = JSON.parse(events) as EventKind[];
     const named = changes.Events ?? stored.filter((kind) => !isOwnKind(kind));
-    const kept = named.some(isOwnKind) ? [] : stored.filter(isOwnKind);
-    const Events = [...named, ...(others ?? kept)];
+    const remaining = named.some(isOwnKind) ? [] : stored.filter(isOwnKind);
+    const Events = [...named, ...(others ?? remaining)];
     return updateEndpoint(c, { ...changes, Events }, Date.now());
   });
 }

@@ -1,4 +1,5 @@
 /** Each operation of the peer's OpenAPI document, called live. */
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callKeys, callService, callWebhooks } from "./calls/administration.ts";
 import { callEscrows, callLists } from "./calls/escrows.ts";
@@ -25,6 +26,8 @@ const NOT_OFFERED = [
   "POST /monitoring/start",
   "POST /monitoring/stop",
 ];
+
+const GUIDE = readFileSync("docs/coming-from-another-service.md", "utf8");
 
 const path = findCopy(
   "masumi-payment-service",
@@ -65,6 +68,21 @@ describe.runIf(document)("the peer's OpenAPI document", () => {
     await attempt("funds", () => callFunds(call, scene));
   });
   afterAll(() => scene?.close());
+
+  it("has each operation in one row of docs/coming-from-another-service.md", () => {
+    const rows = [...GUIDE.matchAll(/^\| (.+?) \| (same|differs|not here) \|/gm)];
+    const listed = rows.flatMap(([, cell = "", here]) =>
+      [...cell.matchAll(/`(\w+) \/api\/v1(\/[^`]+)`/g)].map(([, method, route]) => ({
+        operation: `${method} ${route}`,
+        here,
+      })),
+    );
+    expect(listed.map(({ operation }) => operation).toSorted()).toEqual(
+      document?.operations.toSorted(),
+    );
+    const missing = listed.filter(({ here }) => here === "not here");
+    expect(missing.map(({ operation }) => operation).toSorted()).toEqual(NOT_OFFERED.toSorted());
+  });
 
   it("has 117 operations", () => expect(document?.operations).toHaveLength(117));
 
