@@ -261,3 +261,34 @@ describe("/fund-distribution", () => {
     expect(await env.DB.prepare("SELECT due_at FROM top_up_rule").first("due_at")).toBe(0);
   });
 });
+
+describe("/wallet/transfer-funds", () => {
+  it("takes and shows lovelaceAmount, with the statuses of the payment service", async () => {
+    const fromWalletAddress = source.SellingWallets[0]?.walletAddress;
+    const toAddress = api.wallet("admin").address;
+    const body = { fromWalletAddress, toAddress, lovelaceAmount: "5000000" };
+    const requested = await ask("POST", "/wallet/transfer-funds", body);
+    expect(requested).toMatchObject({
+      ...{ status: 200, data: { lovelaceAmount: "5000000", status: "Pending" } },
+    });
+    const list = async () => (await ask("GET", "/wallet/transfer-funds")).data.transfers;
+    for (const [state, status] of [
+      ["Sent", "Pending"],
+      ["Failed", "FailedViaTimeout"],
+    ]) {
+      await env.DB.prepare("UPDATE transfer SET state = ?").bind(state).run();
+      expect(await list()).toMatchObject([{ status, lovelaceAmount: "5000000" }]);
+    }
+    const [shown] = (await askOwn("GET", "/wallet/transfer-funds")).data.transfers;
+    expect(shown).toMatchObject({ minorUnitAmount: "5000000", status: "Failed" });
+  });
+});
+
+describe("invoices", () => {
+  it("are listed without a network, on the network that the key may use", async () => {
+    const lists = ["/invoice/monthly", "/invoice/monthly/missing"];
+    for (const path of lists)
+      expect((await ask("GET", `${path}?month=2026-11`)).status, path).toBe(200);
+    expect((await askOwn("GET", `${lists[0]}?month=2026-11`)).status).toBe(400);
+  });
+});
