@@ -39,10 +39,7 @@ const AGENT_FIELDS = {
 
 const IDENTIFIER_FIELDS = {
   schema: {
-    agentIdentifier: described(
-      z.string().nullable(),
-      "Policy id and asset name. Null: not minted.",
-    ),
+    agentIdentifier: described(z.string().nullable(), "Null: the token is not minted yet."),
   },
   fieldsOf: ({ agentIdentifier: found }: JsonObject) => ({ agentIdentifier: found || null }),
 };
@@ -58,10 +55,7 @@ const REGISTRATION_FIELDS = {
 const TRANSFER_STATUSES: JsonObject = { Sent: "Pending", Failed: "FailedViaTimeout" };
 const TRANSFER_FIELDS = {
   schema: {
-    status: described(
-      z.enum(["Pending", "Confirmed", "FailedViaTimeout"]),
-      "Status. `Pending` with `txHash`: waits for confirmations.",
-    ),
+    status: described(z.enum(["Pending", "Confirmed", "FailedViaTimeout"]), "Status."),
   },
   fieldsOf: ({ status }: JsonObject) => ({ status: TRANSFER_STATUSES[`${status}`] ?? status }),
 };
@@ -114,22 +108,23 @@ const PAYMENT_FIELDS = {
   fieldsOf: () => ({ ActionHistory: null }),
 };
 
+const listFields = (path: string, fields: Omit<AnswerFields, "at">) => ({
+  [`GET ${path}`]: { at: ["Assets"], ...fields },
+  [`GET ${path}/diff`]: { at: ["Assets"], ...fields },
+  [`POST ${path}`]: { at: [], ...fields },
+  [`POST ${path}/deregister`]: { at: [], ...fields },
+  [`DELETE ${path}`]: { at: [], ...fields },
+});
+
 const SERVICE_TYPE = "masumi-registry";
 
 export const ANSWER_FIELDS: Readonly<Record<string, AnswerFields>> = {
-  "GET /registry": { at: ["Assets"], ...REGISTRATION_FIELDS },
-  "GET /registry/diff": { at: ["Assets"], ...REGISTRATION_FIELDS },
   "GET /registry/wallet": { at: ["Assets", "Metadata"], ...AGENT_FIELDS },
   "GET /registry/agent-identifier": { at: ["Metadata"], ...AGENT_FIELDS },
-  "POST /registry": { at: [], ...REGISTRATION_FIELDS },
   "POST /registry/update": { at: [], ...REGISTRATION_FIELDS },
-  "POST /registry/deregister": { at: [], ...REGISTRATION_FIELDS },
-  "DELETE /registry": { at: [], ...REGISTRATION_FIELDS },
-  "GET /inbox-agents": { at: ["Assets"], ...IDENTIFIER_FIELDS },
-  "GET /inbox-agents/diff": { at: ["Assets"], ...IDENTIFIER_FIELDS },
-  "POST /inbox-agents": { at: [], ...IDENTIFIER_FIELDS },
-  "POST /inbox-agents/deregister": { at: [], ...IDENTIFIER_FIELDS },
-  "DELETE /inbox-agents": { at: [], ...IDENTIFIER_FIELDS },
+  ...listFields("/registry", REGISTRATION_FIELDS),
+  ...listFields("/inbox-agents", IDENTIFIER_FIELDS),
+  ...listFields("/registry-inbox", IDENTIFIER_FIELDS),
   "GET /wallet/transfer-funds": { at: ["transfers"], ...TRANSFER_FIELDS },
   "POST /wallet/transfer-funds": { at: [], ...TRANSFER_FIELDS },
   "GET /webhooks": { at: ["Webhooks"], ...WEBHOOK_FIELDS },

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { described, textField } from "../http/openapi/fields.ts";
+import { described, textField, timestampField } from "../http/openapi/fields.ts";
 import { invoiceRecord, uninvoicedPayment } from "../invoices/model/response-schemas.ts";
 
 type Invoice = z.infer<typeof invoiceRecord>;
@@ -43,13 +43,16 @@ export const INVOICE_FIELDS = {
       z.array(textField("Id of a payment.")),
       "Always empty: `CoveredPayments` has the transactions of the payments.",
     ),
-    invoicePdf: nullableText("`pdf` of an invoice. Null: not asked for."),
+    invoiceDate: timestampField("Begin of the day of the invoice."),
+    vatRate: described(z.number(), "VAT as a fraction.", 0.19),
+    invoicePdf: textField("The document as a PDF. Empty: not asked for."),
     cancellationInvoicePdf: nullableText("`pdf` of a cancellation. Null: not asked for."),
   },
   fieldsOf(record: object) {
     const invoice = record as Invoice;
     const [year, month] = invoice.month.split("-").map(Number);
     const { Cancels, pdf = null } = invoice;
+    const invoiceDate = `${invoice.invoiceDate.slice(0, 10)}T00:00:00.000Z`;
     return {
       ...mapParties((party, member) => Reflect.get(invoice[party], member) ?? null),
       invoiceId: invoice.invoiceNumber,
@@ -61,11 +64,13 @@ export const INVOICE_FIELDS = {
       invoiceTitle: invoice.title,
       invoiceDescription: invoice.description,
       cancellationReason: Cancels?.reasons.join(", ") ?? null,
-      cancellationDate: Cancels && invoice.invoiceDate,
+      cancellationDate: Cancels && invoiceDate,
       cancellationId: Cancels && invoice.invoiceNumber,
       itemCount: invoice.Items.length,
       CoveredPaymentRequestIds: [],
-      invoicePdf: Cancels ? null : pdf,
+      invoiceDate,
+      vatRate: Number(invoice.vatRate),
+      invoicePdf: pdf ?? "",
       cancellationInvoicePdf: Cancels ? pdf : null,
     };
   },

@@ -5,6 +5,7 @@ import type { AppContext } from "../http/context.ts";
 import { type Router, serve } from "../http/endpoint.ts";
 import { network as requestedNetwork } from "../http/openapi/chain-fields.ts";
 import { described } from "../http/openapi/fields.ts";
+import { booleanParameter } from "../http/openapi/parameters.ts";
 import { issueMonthlyInvoice } from "../invoices/issue/issue-monthly.ts";
 import { INVOICE_ENDPOINTS, listMissingInvoices, listMonthlyInvoices } from "../invoices/routes.ts";
 
@@ -20,7 +21,9 @@ export function registerInvoiceRoutes(router: Router): void {
   serve(router, { ...issueInternal, body }, async (c, { body }) =>
     issueMonthlyInvoice(c, await chooseNetwork(c, body.network), body, Date.now()),
   );
-  serve(router, { ...list, query: list.query.extend({ network }) }, async (c, { query }) =>
+  const includePdf = described(booleanParameter(true), "Whether to include the PDFs.");
+  const listQuery = list.query.extend({ network, includePdf });
+  serve(router, { ...list, query: listQuery }, async (c, { query }) =>
     listMonthlyInvoices(c, { ...query, network: await chooseNetwork(c, query.network) }),
   );
   const query = listMissing.query.extend({ network });

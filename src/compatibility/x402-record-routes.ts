@@ -26,6 +26,7 @@ import { reconcileAttempt } from "../x402/settle/reconcile-attempt.ts";
 import { RECONCILE_ERRORS } from "../x402/settle/routes.ts";
 
 const SHARED = { access: "+PAY", scope: "owner", tag: "x402" } as const;
+const ADMIN_RULES = { access: "Admin", scope: "admin", tag: "x402" } as const;
 
 const filters = {
   ...attemptFilters,
@@ -131,9 +132,7 @@ export function registerX402RecordRoutes(router: Router): void {
   serve(
     router,
     {
-      access: "Admin",
-      scope: "admin",
-      tag: "x402",
+      ...ADMIN_RULES,
       method: "post",
       operationId: "reconcileX402Payment",
       path: "/x402/payments/reconcile",
@@ -152,9 +151,7 @@ export function registerX402RecordRoutes(router: Router): void {
   serve(
     router,
     {
-      access: "Admin",
-      scope: "admin",
-      tag: "x402",
+      ...ADMIN_RULES,
       method: "post",
       operationId: "analyzeX402Payments",
       path: "/x402/analytics",

@@ -39,7 +39,7 @@ async function makePoorSeller(): Promise<Wallet> {
   return { name: "poor", mnemonic, keys, address: keys.address, vkey: keys.vkey };
 }
 
-type EscrowName = "withdrawn" | "disputed" | "refundRequested" | "delivered" | "locked" | "poor";
+type EscrowName = "withdrawn" | "disputed" | "contested" | "delivered" | "locked" | "poor";
 
 const HOUR_MS = 3_600_000;
 /** Long enough for a withdrawal, whose unlock time is seven hours after the lock. */
@@ -84,13 +84,12 @@ function playEscrows(chain: Chain, { Web3ChainV1 }: Scene["parties"]) {
   const withdrawn = act(chain, act(chain, lock(chain, order), "submitResult"), "withdraw");
   chain.moveTo(Math.max(chain.now(), Date.now() - RECENTLY_MS));
   const disputed = act(chain, act(chain, lock(chain, order), "submitResult"), "requestRefund");
-  const later = { submitResultTime: BigInt(Date.now() + 3 * HOUR_MS) };
-  const refundRequested = act(chain, lock(chain, { ...order, ...later }), "requestRefund");
+  const contested = act(chain, act(chain, lock(chain, order), "submitResult"), "requestRefund");
   const delivered = act(chain, lock(chain, order), "submitResult");
   chain.moveTo(Math.max(chain.now(), Date.now() - JUST_NOW_MS));
   const locked = lock(chain, order);
   const ofPoor = lock(chain, { ...order, seller: POOR });
-  return { withdrawn, disputed, refundRequested, delivered, locked, poor: ofPoor };
+  return { withdrawn, disputed, contested, delivered, locked, poor: ofPoor };
 }
 
 /** Gives the source of Web3ChainV1 a seller whose wallet holds nothing. */
@@ -101,7 +100,7 @@ async function addPoorSeller(access: Access): Promise<void> {
   const source = ExtendedPaymentSources.find((one) => one.paymentSourceType === "Web3CardanoV1");
   await ask(access, "PATCH", "/payment-source-extended", {
     id: source?.id,
-    AddSellingWallets: [{ walletMnemonic: POOR.mnemonic, note: "Poor", collectionAddress: null }],
+    AddSellingWallets: [{ walletMnemonic: POOR.mnemonic, note: "Poor", drives: "all" }],
   });
 }
 

@@ -1,7 +1,7 @@
 /** Webhooks as clients of the payment service change them, who know eleven kinds of events. */
-import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../support/app.ts";
+import { publicUrl } from "../support/names.ts";
 import { type ExternalApp, startApp } from "./external-app.ts";
 
 const KNOWN = ["PAYMENT_ON_ERROR", "WALLET_LOW_BALANCE"];
@@ -16,7 +16,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   await emptyTables();
   const created = await send("POST", {
-    url: `${env.RECEIVER_URL}/peer`,
+    url: await publicUrl(),
     Events: [...KNOWN, ...OWN],
   });
   expect(created).toMatchObject({ Events: KNOWN, OtherEvents: OWN });
@@ -24,8 +24,7 @@ beforeEach(async () => {
 });
 
 const send = async (method: string, body?: object) => {
-  const bindings = { ...env, LOOPBACK_ORIGINS: env.RECEIVER_URL };
-  const options = { env: bindings, ...(body && { body }) };
+  const options = body && { body };
   const { status, data } = await external.request(method, "/api/v1/webhooks", options);
   expect(status).toBe(200);
   return data;

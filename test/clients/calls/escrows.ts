@@ -55,7 +55,7 @@ export async function callEscrows(
       body: { ...network, blockchainIdentifier: escrow.identifier, ...more },
     });
   await step("POST /payment/submit-result", escrows.locked, { submitResultHash: RESULT });
-  await step("POST /payment/authorize-refund", escrows.refundRequested);
+  await step("POST /payment/authorize-refund", escrows.contested);
   await step("POST /purchase/request-refund", escrows.delivered);
   await step("POST /purchase/cancel-refund-request", escrows.disputed);
 

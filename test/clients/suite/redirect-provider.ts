@@ -1,9 +1,9 @@
 /** The suites ask a public provider for a balance: here the local chain's provider answers. */
 const PUBLIC = /^https:\/\/cardano-preprod\.blockfrost\.io\/api\/v0/;
-const { fetch } = globalThis;
+const forward = globalThis.fetch;
 
 globalThis.fetch = (input, init) =>
-  fetch(
+  forward(
     typeof input === "string" ? input.replace(PUBLIC, process.env.PEER_PROVIDER ?? "") : input,
     init,
   );
