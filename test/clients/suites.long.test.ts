@@ -5,6 +5,8 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ask } from "../../devnet/client/api.ts";
+import { deploy } from "../../devnet/contracts/deployment.ts";
+import { TERMS } from "../../devnet/contracts/terms.ts";
 import { publishScripts } from "../../devnet/demo/actors/publish.ts";
 import { ADMIN, CASTS, type Wallet } from "../../devnet/demo/actors/wallets.ts";
 import { freshSecrets } from "../../devnet/secrets.ts";
@@ -27,7 +29,12 @@ describe.runIf(suites)("the peer's end-to-end suite", () => {
 
   beforeAll(async () => {
     service = await startService({ variables, isEmpty: true, log: () => {} });
+    const terms = Object.values(TERMS).map((one) => ({ ...one, cooldownTime: COOLDOWN_MS }));
     publishScripts(service.chain);
+    publishScripts(
+      service.chain,
+      terms.map((one) => deploy(one)),
+    );
     service.goLive();
     await fetch(`${service.controls}/blocks`, {
       method: "POST",

@@ -70,11 +70,14 @@ describe("invoices", () => {
       ...{ cancellationReason: null, cancellationDate: null, cancellationId: null },
       ...{ invoicePdf: invoice.pdf, cancellationInvoicePdf: null },
     });
+    const [bare] = (await get(`${list}&includePdf=false`)).Invoices;
+    expect(bare).toMatchObject({ invoicePdf: "", invoiceDate: expect.stringMatching(/T00:00:00/) });
     const all = (await get(`${list}&invoiceBaseId=${invoice.invoiceBaseId}`)).Invoices;
     const cancellation = all.find(({ kind }: { kind: string }) => kind === "Cancellation");
     expect(cancellation).toMatchObject({
       ...{ cancellationReason: "texts", cancellationId: cancellation.invoiceNumber },
-      ...{ cancellationDate: cancellation.invoiceDate, invoicePdf: null },
+      ...{ cancellationDate: cancellation.invoiceDate, invoicePdf: cancellation.pdf },
+      ...{ cancellationInvoicePdf: cancellation.pdf, vatRate: expect.any(Number) },
     });
   });
 });

@@ -12,12 +12,13 @@ export const HELD_WITH_SCRIPT = 50_000_000n;
  * Puts the script of every contract and policy on the chain, as the deployment of a contract does.
  * After that the provider can return it by its hash. Each script takes a separate transaction.
  *
+ * @param deployed - default: all contracts of the local chain
  * @returns the hash of the last transaction.
  * @throws LedgerRejection when the ledger refuses it.
  */
-export function publishScripts(chain: Chain): string {
+export function publishScripts(chain: Chain, deployed = contracts()): string {
   let txHash = "";
-  for (const referenceScript of contracts().flatMap(({ escrow, policy }) => [escrow, policy])) {
+  for (const referenceScript of deployed.flatMap(({ escrow, policy }) => [escrow, policy])) {
     const funds = [{ unit: "", amount: HELD_WITH_SCRIPT }];
     const outputs = [{ address: ADMIN.address, funds, referenceScript }];
     txHash = chain.submit(buildTransaction(chain, { payer: ADMIN, outputs }));

@@ -64,7 +64,7 @@ async function ask(app: App, { method, path }: EndpointCase, fields: Record<stri
     for (const [name, value] of Object.entries(fields)) query.append(name, String(value));
   const init = {
     method,
-    headers: { token: env.ADMIN_KEY ?? "" },
+    headers: { token: env.ADMIN_KEY ?? "", "idempotency-key": crypto.randomUUID() },
     ...(method !== "GET" && { body: JSON.stringify(fields) }),
   };
   const answer = await app.request(`/api/v1${path}?${query}`, init, env);
