@@ -101,14 +101,15 @@ export async function callFunds(call: Call, scene: Scene): Promise<void> {
       topupAmount: "10000000",
     },
   });
-  await call("POST /fund-distribution/trigger", { body: {} });
   await until(
     async () => {
+      // A check before the funds are there postpones the next for minutes.
+      await call("POST /fund-distribution/trigger", { body: {} });
       const query = { paymentSourceId, fundWalletId: fund.id };
       const { FundDistributions } = await call("GET /fund-distribution", { query });
       return FundDistributions.length > 0;
     },
-    { what: "a top-up", everyMs: 1_000, limitMs: 120_000 },
+    { what: "a top-up", everyMs: 2_000 },
   );
   await call("GET /fund-wallet", { query: { paymentSourceId } });
   const empty = await call("POST /fund-wallet", {
