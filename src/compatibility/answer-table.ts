@@ -63,9 +63,7 @@ const TRANSFER_FIELDS = {
 /** The registry service's entries list credentials without nested objects. */
 const ENTRY_FIELDS = {
   schema: { Verifications: entryVerifications },
-  fieldsOf: ({ Verifications: found }: JsonObject) => ({
-    Verifications: toEntryVerifications(found),
-  }),
+  fieldsOf: (one: JsonObject) => ({ Verifications: toEntryVerifications(one.Verifications) }),
 };
 
 const SETTLEMENT_FIELDS = {
@@ -73,10 +71,7 @@ const SETTLEMENT_FIELDS = {
     paymentAttemptId: textField("Another name of `attemptId`.", EXAMPLE_ATTEMPT_ID),
     updatedAt: timestampField("The same as `createdAt`."),
   },
-  fieldsOf: ({ attemptId, createdAt }: JsonObject) => ({
-    paymentAttemptId: attemptId,
-    updatedAt: createdAt,
-  }),
+  fieldsOf: (one: JsonObject) => ({ paymentAttemptId: one.attemptId, updatedAt: one.createdAt }),
 };
 
 const optionalText = (what: string, example: string) =>
