@@ -110,13 +110,14 @@ describe("/payment-source-extended", () => {
       { contractSyncStatus: "in_sync", PurchasingWalletsCount: 1, SellingWalletsCount: 1 },
     ]);
     const elsewhere = { ...api.elsewhere(), paymentSourceType: "Web3CardanoV2" };
-    const old = { ...elsewhere, policyId: "ab".repeat(28) };
+    const old = { ...elsewhere, policyId: "ab".repeat(28), FeeReceiverNetworkWallet: null };
     const { id } = (await api.create(old)).data;
     const { data } = await ask("PATCH", "/payment-source-extended", { id, drives: "finish" });
     expect(data).toMatchObject({
       ...{ contractSyncStatus: "outdated_contract", PurchasingWalletsCount: 0 },
       SellingWalletsCount: 1,
     });
+    expect(data.FeeReceiverNetworkWallet).toBe(null);
     const removed = await ask("DELETE", "/payment-source-extended", { id });
     expect(removed.data).toMatchObject({ contractSyncStatus: "outdated_contract" });
   });
