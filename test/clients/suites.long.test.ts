@@ -17,7 +17,7 @@ import { findCopy } from "./folder.ts";
 const VITEST = fileURLToPath(new URL("../../node_modules/vitest/vitest.mjs", import.meta.url));
 const CONFIG = fileURLToPath(new URL("suite/vitest.config.ts", import.meta.url));
 /** The suites poll every three seconds, and must see what waits for a block. */
-const BLOCK_EVERY_MS = 8_000;
+const BLOCK_EVERY_MS = 15_000;
 /** They wait for the end of each cooldown. */
 const COOLDOWN_MS = 5_000;
 
