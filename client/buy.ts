@@ -57,8 +57,8 @@ export class PurchaseStopped extends Error {
 
   constructor(purchase: Schemas["Purchase"]) {
     const { onChainState, NextAction } = purchase;
-    const why = NextAction.errorNote ?? NextAction.requestedAction;
-    super(`the purchase has no result: ${onChainState ?? "not locked"}, ${why}`);
+    const note = NextAction.errorNote === null ? "" : `, ${NextAction.errorNote}`;
+    super(`the purchase has no result: ${onChainState ?? "not locked"}${note}`);
     this.purchase = purchase;
   }
 }
@@ -81,7 +81,7 @@ const ENDED: ReadonlySet<string> = new Set([
  * waits, failures of the service and of the connection do not end it.
  *
  * @throws RangeError when the quote costs more than `atMost`
- * @throws ServiceError when the quote is refused: with status 400 it is refused for good
+ * @throws ServiceError when the quote is refused: with status 402 by the key's limits, with 400 for good
  * @throws PurchaseStopped
  */
 export async function buy(
@@ -116,6 +116,9 @@ async function accept(client: Client, order: Order): Promise<Schemas["Purchase"]
   else if (checked.response.status !== 409) unwrap(checked);
   const purchased = checked.data && (await client.POST("/api/v1/purchase", { body }));
   if (purchased?.data) return purchased.data.data;
+  // Another purchase has used the limit up since: `verify` says so with 402, as before.
+  if (purchased?.error?.error.code === "insufficient_funds")
+    unwrap(await client.POST("/api/v1/purchase/verify", { body }));
   if (purchased && purchased.response.status !== 409) unwrap(purchased);
   const existing = await resolve(client, order);
   const { agentIdentifier, inputHash } = existing;

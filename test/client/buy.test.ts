@@ -1,10 +1,11 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { buy, createClient, hashInput, PurchaseStopped } from "../../client/index.ts";
+import { buy, type Client, createClient, hashInput, PurchaseStopped } from "../../client/index.ts";
 import { app, emptyTables } from "../support/app.ts";
 import { service } from "../support/client.ts";
 import { PurchaseFixture } from "../support/escrow/purchase-fixture.ts";
 import { FIXED } from "../support/escrow/quote-fixture.ts";
+import { insertKey } from "../support/keys.ts";
 
 beforeEach(emptyTables);
 
@@ -25,6 +26,46 @@ function losing(send: (request: Request) => Promise<Response>, which: readonly n
     fetch,
   });
 }
+
+it("buy names the limit of a key that another purchase uses up meanwhile", async () => {
+  const fixture = await PurchaseFixture.open();
+  const bindings = fixture.quotes.fixture.env();
+  const spendingLimits = [{ network: "Preprod", unit: "", amount: "5000000" }];
+  const token = await insertKey({ canPay: true, spendingLimits });
+  const identifierFromPurchaser = "0123456789abcdef0123";
+  const orderOf = async (text: string) => {
+    const inputHash = await hashInput(identifierFromPurchaser, { text });
+    const quote = await fixture.quote({ inputHash });
+    return {
+      network: "Preprod",
+      quote,
+      identifierFromPurchaser,
+      inputHash,
+      atMost: FIXED,
+    } as const;
+  };
+  const [first, second] = [await orderOf("first"), await orderOf("second")];
+  const bought = new AbortController();
+  const options = { signal: bought.signal, onLook: () => bought.abort(new Error("bought")) };
+  const client: Client = createClient({
+    baseUrl: "http://service.test",
+    token,
+    fetch: async (request) => {
+      if (new URL(request.url).pathname.endsWith("/purchase") && !bought.signal.aborted)
+        await expect(buy(quick, second, options)).rejects.toThrow("bought");
+      return app.fetch(request, bindings);
+    },
+  });
+  const quick = createClient({
+    baseUrl: "http://service.test",
+    token,
+    fetch: async (request) => app.fetch(request, bindings),
+  });
+  await expect(buy(client, first)).rejects.toMatchObject({
+    status: 402,
+    code: "spending_limit_exceeded",
+  });
+});
 
 describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("buy at %s", (type) => {
   it("accepts a quote once, within its limit, and says why there is no result", async () => {
