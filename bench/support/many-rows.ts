@@ -24,7 +24,7 @@ export const GROWING = {
   wallet_transaction: "TRUE",
   webhook_delivery: "TRUE",
   worker_bot_move: "TRUE",
-  x402_payment_attempt: "status IN ('Settled', 'Failed')",
+  x402_payment_attempt: "status IN ('Settled', 'Failed') AND watched_until IS NULL",
   x402_settlement: "TRUE",
 } as const;
 export type Growing = keyof typeof GROWING;

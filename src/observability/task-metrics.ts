@@ -98,7 +98,7 @@ async function countWaitingTasks(
 async function countTransactions(database: Database, network: string): Promise<LabeledCount[]> {
   const rows = await database.all<{ phase: string; count: number; oldest: number }>(
     `SELECT phase, count(*) AS count, min(created_at) AS oldest FROM (
-       SELECT phase, created_at FROM wallet_transaction
+       SELECT phase, created_at FROM wallet_transaction INDEXED BY wallet_transaction_open
        WHERE network = ? AND due_at IS NOT NULL LIMIT ${MAX_COUNTED_ROWS})
      GROUP BY phase`,
     network,
