@@ -43,7 +43,7 @@ export function firstIdAt(at: number): string {
 }
 
 /**
- * The id of a record of another service: the same each time, and sorted by its time as ids of this service.
+ * The id of another service's record: always the same, and sorted by its time.
  *
  * @param at - epoch milliseconds at which the record was created
  * @param name - names the record among all others

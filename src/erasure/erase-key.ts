@@ -16,8 +16,7 @@ import { listStayingData } from "./staying-data.ts";
 
 /**
  * Revokes a key and removes its personal data, in one batch that aborts while the key has open business.
- * A repeat removes what is left. The cron removes the rest of long histories, and what requests of the
- * key wrote that were under way.
+ * A repeat removes what is left. The cron removes the rest of long histories, and what late requests wrote.
  *
  * @param now - epoch milliseconds
  * @throws ApiError 404 for an unknown key. 409 while its business is open, and for the key of `ADMIN_KEY`

@@ -48,7 +48,7 @@ export interface StayingData {
   basis: (typeof BASES)[number];
   what: string;
   reason: string;
-  /** Epoch milliseconds at which the data ends; null: not by itself. */
+  /** Epoch milliseconds at which the data ends; null: never. */
   until: number | null;
 }
 

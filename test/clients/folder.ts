@@ -8,11 +8,11 @@ import { join } from "node:path";
 const { PEER_CLIENTS } = process.env;
 
 /**
- * The path of a file of a copy, or null where there is none: then a line says what is left out.
+ * The path of a copied file. Null: it is missing, and a line says what is left out.
  *
  * @param repository - name of its folder
  * @param path - inside of the repository
- * @param stage - what needs the file, in the words of the line
+ * @param stage - what needs the file
  */
 export function findCopy(repository: string, path: string, stage: string): string | null {
   if (!PEER_CLIENTS) {

@@ -114,7 +114,7 @@ export interface InvoiceFile {
 }
 
 /**
- * Reads all that an import needs, at one moment.
+ * Reads what an import needs.
  *
  * @param onInvoice - receives each PDF; left out: none is read
  * @throws Error when the database is of another version, or cannot be read

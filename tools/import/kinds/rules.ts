@@ -9,7 +9,7 @@ import { amount, defineKind, type ImportContext, LeftOut, text, time } from "../
 const commonFields = { id: text, createdAt: time, thresholdAmount: amount, enabled: z.boolean() };
 const ANOTHER_RULE = "the wallet has another rule for its unit";
 
-/** Low-balance rules. A top-up becomes a rule of its own, which is off. */
+/** Low-balance rules. A top-up becomes a separate rule, which is off. */
 export const rules = defineKind({
   name: "low-balance rules",
   table: "HotWalletLowBalanceRule",
