@@ -46,7 +46,7 @@ export function chargeOperation(
  * Refunds a charge, for the batch that records the failure. Put the refund before the statement
  * that clears the charge flag.
  *
- * @param onlyIf - an SQL condition that is true once, such as that the row has its charge flag
+ * @param onlyIf - an SQL condition that is true once, such as the row's charge flag
  */
 export function refundOperation(
   caller: Caller,

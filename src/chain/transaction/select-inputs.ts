@@ -114,7 +114,7 @@ const MIN_COIN_BESIDE_SPLIT = 20_000_000n;
  * come the outputs that must be spent, then the outputs with the most of each token that is owed. Then
  * follow the largest outputs with only the native coin, the outputs with tokens, and dust. Tokens
  * return in separate outputs. The last output of the change therefore has only the native coin,
- * wherever there is enough of it for all outputs.
+ * where there is enough for all outputs.
  *
  * @throws InsufficientFundsError, when the payment is asked for
  */

@@ -35,10 +35,10 @@ export function extractSpentOutputs({ tx }: EarlierTransaction): SpentOutput[] {
  * descend from the output that holds the funds.
  *
  * Each step back may take two provider calls. If the time is over, the service logs it and changes
- * no record. So it does for an output that descends from no record's output.
+ * no record. So it does for outputs of no record.
  *
  * @param outpoint - the spent output, `hash#index`
- * @throws LookbackTimeoutError when the time is over and the transaction may wait
+ * @throws LookbackTimeoutError when time is over and the transaction may wait
  */
 export async function findRecordsWithMissedSteps(
   records: EscrowRecord[],

@@ -100,7 +100,7 @@ export async function deriveWallet(
  * Decides `drives` of wallets whose request does not name it. The default is `nothing` while an open escrow
  * of the contract names the wallet, so two services never drive one wallet.
  *
- * @returns the row of each draft.
+ * @returns a row for each draft
  * @throws ProviderError.
  */
 export async function decideAutomationModes(

@@ -26,7 +26,7 @@ export function toWithdrawnChange(txHash: string): ReferenceScriptChange {
  * is published again. A node may not know an output yet, so the provider confirms the spend. If the provider
  * does not answer, the next rejection asks again.
  *
- * @param outputs - names of outputs that a node does not know
+ * @param outputs - outputs that a node does not know
  * @throws StaleWalletError if the row has changed meanwhile
  */
 export async function markSpentScriptWithdrawn(

@@ -161,7 +161,7 @@ export class PurchaseModel {
   /**
    * Runs the process of one wallet, which may die at one of its steps.
    *
-   * @param late - the number of a delayed journal call, and what others do before it arrives
+   * @param late - the number of a delayed journal call, and what happens before it
    */
   async run(
     n: number,
