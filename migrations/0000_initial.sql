@@ -407,6 +407,7 @@ CREATE TABLE `registration` (
 CREATE INDEX `registration_newest` ON `registration` (`kind`,`network`,`id`);--> statement-breakpoint
 CREATE INDEX `registration_changed` ON `registration` (`kind`,`network`,`state_changed_at`,`id`);--> statement-breakpoint
 CREATE INDEX `registration_identifier` ON `registration` (`agent_identifier`,`network`,`kind`,`id`);--> statement-breakpoint
+CREATE INDEX `registration_failed` ON `registration` (`network`,`kind`) WHERE state GLOB '*Failed';--> statement-breakpoint
 CREATE TABLE `registry_cursor` (
 	`source_id` text PRIMARY KEY NOT NULL,
 	`network` text NOT NULL,

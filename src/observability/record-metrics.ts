@@ -31,7 +31,8 @@ export async function collectRecordMetrics(
         "status",
         ENTRY_STATUSES,
       );
-      return { escrows: escrows.flat(), agents };
+      const failed = await countFailedRegistrations(database, network);
+      return { escrows: escrows.flat(), agents, failed };
     }),
   );
   return [
@@ -47,7 +48,28 @@ export async function collectRecordMetrics(
       help: `Agents in the registry by status, at most ${MAX_COUNTED_ROWS} of each.`,
       samples: each.flatMap(({ agents }) => agents),
     },
+    {
+      name: "registrations_failed",
+      type: "gauge",
+      help: `Agents' and inbox agents' registrations, updates and deregistrations that failed, at most ${MAX_COUNTED_ROWS} of a network.`,
+      samples: each.flatMap(({ failed }) => failed),
+    },
   ];
+}
+
+/** Those that nobody has requested again or removed. */
+async function countFailedRegistrations(
+  database: Database,
+  network: string,
+): Promise<MetricSample[]> {
+  const rows = await database.all<{ kind: string; count: number }>(
+    `SELECT kind, count(*) AS count FROM (
+       SELECT kind FROM registration INDEXED BY registration_failed
+       WHERE network = ? AND state GLOB '*Failed' LIMIT ${MAX_COUNTED_ROWS})
+     GROUP BY kind`,
+    network,
+  );
+  return rows.map(({ kind, count }) => ({ labels: { network, kind }, value: count }));
 }
 
 /** Null: not on the chain yet. */

@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { NETWORKS, PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import type { WalletTask } from "../wallets/queue/tables.ts";
@@ -66,6 +67,8 @@ export const registration = sqliteTable(
     index("registration_newest").on(table.kind, table.network, table.id),
     index("registration_changed").on(table.kind, table.network, table.stateChangedAt, table.id),
     index("registration_identifier").on(table.agentIdentifier, table.network, table.kind, table.id),
+    // What the metrics count.
+    index("registration_failed").on(table.network, table.kind).where(sql`state GLOB '*Failed'`),
   ],
 );
 

@@ -72,6 +72,7 @@ describe("GET /metrics", () => {
     await insertRows("registration", [
       { id: "r1", network, kind: "Agent", state: "DeregistrationRequested", due_at: now },
       { id: "r2", network, kind: "Agent", state: "RegistrationConfirmed" },
+      { id: "r3", network, kind: "Agent", state: "RegistrationFailed" },
     ]);
     await insertRows("wallet_transaction", [
       { hash: "aa", network, phase: "Sent", due_at: now, created_at: now - MINUTE },
@@ -121,6 +122,8 @@ describe("GET /metrics", () => {
     expect(of("records_with_error", { network, type: "InsufficientFunds" })).toBe(1);
     expect(of("records_with_error", { network, type: "Unknown" })).toBe(1);
     expect(of("agents", { network, state: "Online" })).toBe(1);
+    expect(of("registrations_failed", { network, kind: "Agent" })).toBe(1);
+    expect(of("registrations_failed", { network, kind: "InboxAgent" })).toBeNull();
   });
 
   it("tells of deliveries and settlements", async () => {

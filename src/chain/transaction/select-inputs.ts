@@ -178,7 +178,7 @@ export function createInputSelector(wallet: PayingWallet, plan: TransactionPlan)
       );
     if (missingCoin() > 0n)
       throw new InsufficientFundsError(
-        `the wallet lacks ${missingCoin()} minor units of the native coin: send them to ${address}, then try again`,
+        `the wallet lacks ${missingCoin()} minor units of the native coin: send them to ${address}`,
         { unit: "", amount: missingCoin() },
       );
     return {
@@ -313,7 +313,7 @@ function createMissingCollateralError(
       ? `it lacks ${missing} minor units of the native coin to pay with as well, so one output does for both: `
       : "";
   return new MissingCollateralError(
-    `the wallet has no collateral: ${also}send ${amount} minor units of the native coin in one output to ${address}, then try again`,
+    `the wallet has no collateral: ${also}send ${amount} minor units of the native coin in one output to ${address}`,
     { unit: "", amount },
     isScattered,
   );

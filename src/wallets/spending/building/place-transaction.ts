@@ -141,7 +141,7 @@ function requireChainTail(
     throw new OutwardChainPendingError("the wallet's earlier transactions are not final yet");
   if (!line)
     throw new InsufficientFundsError(
-      `the wallet is empty: send ${MIN_FUNDING_COIN} minor units of the native coin to ${address}, then try again`,
+      `the wallet is empty: send ${MIN_FUNDING_COIN} minor units of the native coin to ${address}`,
       { unit: "", amount: MIN_FUNDING_COIN },
     );
   const { lineRoot } = run.wallet;
