@@ -12,8 +12,13 @@ const { PEER_CLIENTS } = process.env;
 const INERT = "\0inert:";
 const OWN = fileURLToPath(import.meta.url);
 
+const MARKET_STAND_INS = fileURLToPath(new URL("market-stand-ins.ts", import.meta.url));
+
 /** Packages that are the same here. */
-const SHARED = /^(node:|zod$|openapi-fetch$|vitest$|vite\/|crypto$)/;
+const SHARED = /^(node:|zod$|openapi-fetch$|vitest$|vite\/|crypto$|lz-string$)/;
+
+/** What the marketplace's clients import, and a module of this folder stands in for. */
+const OF_THE_MARKET = /^neverthrow$|^@scure\/base$|^@sokosumi\/net$|\/openapi\/generated\//;
 
 /** Modules of the copies that a test never runs. */
 const NEVER_RUN =
@@ -34,6 +39,8 @@ export function peerModules(): Plugin {
     enforce: "pre",
     async resolveId(source, importer = "") {
       if (!PEER_CLIENTS || !importer.startsWith(PEER_CLIENTS)) return null;
+      const isMarket = importer.startsWith(join(PEER_CLIENTS, "sokosumi/"));
+      if (isMarket && OF_THE_MARKET.test(source)) return MARKET_STAND_INS;
       if (NEVER_RUN.test(source)) return `${INERT}${source}?${importer}`;
       for (const [repository, pattern, path] of ALIASES) {
         const root = join(PEER_CLIENTS, repository);
