@@ -19,6 +19,11 @@ interface Call {
   signal?: AbortSignal;
 }
 
+interface Purchase {
+  createdAt: string | Date;
+  nextActionOrOnChainStateOrResultLastChangedAt: string | Date;
+}
+
 /** As `createClient` of the generated SDK. */
 export function createClient(settings: Settings) {
   const client = {
@@ -49,6 +54,15 @@ export const getBalance = operation("GET", "/balance");
 export const getPayment = operation("GET", "/payment");
 export const getPaymentInformation = operation("GET", "/payment-information");
 export const getPaymentSource = operation("GET", "/payment-source");
+/** As the generated SDK, which turns texts of times into dates. */
+export async function getPurchaseDiff(call: Call) {
+  const answer = await operation("GET", "/purchase/diff")(call);
+  const { data } = answer.data ? (answer.data as { data: { Purchases: Purchase[] } }) : {};
+  for (const one of data?.Purchases ?? [])
+    for (const field of ["createdAt", "nextActionOrOnChainStateOrResultLastChangedAt"] as const)
+      one[field] = new Date(one[field]);
+  return answer;
+}
 export const getRailReadiness = operation("GET", "/rail-readiness");
 export const getRegistryAgentIdentifier = operation("GET", "/registry/agent-identifier");
 export const getWalletList = operation("GET", "/wallet/list");
@@ -63,6 +77,7 @@ export const postPurchaseResolveBlockchainIdentifier = operation(
   "POST",
   "/purchase/resolve-blockchain-identifier",
 );
+export const postRegistryDiff = operation("POST", "/registry-diff");
 export const postX402Pay = operation("POST", "/x402/pay");
 
 const result = (isOk: boolean) => (value?: unknown) => ({
