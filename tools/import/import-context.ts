@@ -88,6 +88,20 @@ export class ImportContext {
     return this.findRows(table, "id", id)[0];
   }
 
+  /** The payment source of a row. @throws LeftOut */
+  requireSource(id: string): ImportedSource {
+    const source = this.sources.get(id);
+    if (!source) throw new LeftOut("its payment source is left out");
+    return source;
+  }
+
+  /** The wallet of a row. @throws LeftOut */
+  requireWallet(id: string): ImportedWallet {
+    const wallet = this.wallets.get(id);
+    if (!wallet) throw new LeftOut("its wallet is left out");
+    return wallet;
+  }
+
   /** The owner of an imported row: an Admin where its key was not imported. */
   ownerOf(keyId: string | null): string {
     return keyId !== null && this.keyIds.has(keyId) ? keyId : ENV_ADMIN_ID;

@@ -16,12 +16,12 @@ import { hashTarget, isWebhookVisible, toWebhookRecord } from "./find-endpoint.t
 import { toEndpointEncryptionContext } from "./open-receiver.ts";
 import { generateSecret } from "./signature.ts";
 import {
-  INITIAL_HEALTH,
   openCoreDatabase,
   rejectDuplicates,
   requirePermittedKinds,
   sealToken,
   toEventsJson,
+  UNUSED_ENDPOINT,
 } from "./update-endpoint.ts";
 
 const DEFAULT_ENDPOINTS_PER_KEY = 20;
@@ -61,19 +61,11 @@ export async function createEndpoint(
       sourceId,
       authToken: await sealToken(env, id, body.authToken ?? null),
       secret: await seal(env, toEndpointEncryptionContext(id, "secret"), secret),
-      previousSecret: null,
-      previousSecretUntil: null,
+      ...UNUSED_ENDPOINT,
       isActive: true,
-      failureCount: 0,
-      lastSuccessAt: null,
-      disabledAt: null,
-      disabledReason: null,
-      ...INITIAL_HEALTH,
-      enqueuedUntil: null,
       createdById: context.caller.id,
       createdAt: now,
       updatedAt: now,
-      deletedAt: null,
     };
     row.targetHash = await hashTarget(env, { ...row, url: body.url });
     const answer = { ...toWebhookRecord(row, body.url), secret };

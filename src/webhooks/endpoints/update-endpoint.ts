@@ -23,7 +23,20 @@ import { toEndpointEncryptionContext } from "./open-receiver.ts";
 import { generateSecret } from "./signature.ts";
 
 /** The health of a receiver that has not been called yet. */
-export const INITIAL_HEALTH = { timeouts: 0, silentSince: null, pausedUntil: null };
+const INITIAL_HEALTH = { timeouts: 0, silentSince: null, pausedUntil: null };
+
+/** Columns of an endpoint that nothing was sent to and nobody has changed. */
+export const UNUSED_ENDPOINT = {
+  ...INITIAL_HEALTH,
+  previousSecret: null,
+  previousSecretUntil: null,
+  failureCount: 0,
+  lastSuccessAt: null,
+  disabledAt: null,
+  disabledReason: null,
+  enqueuedUntil: null,
+  deletedAt: null,
+};
 
 /** How often a change is tried while concurrent ones win. */
 const MAX_UPDATE_ATTEMPTS = 5;

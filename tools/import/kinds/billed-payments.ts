@@ -13,8 +13,7 @@ export const billedPayments = defineKind({
   includes: ({ invoiceBaseId }) => invoiceBaseId !== null,
   schema: z.object({ paymentSourceId: text, blockchainIdentifier: text, invoiceBaseId: text }),
   convert({ paymentSourceId, blockchainIdentifier, invoiceBaseId: baseId }, context) {
-    const source = context.sources.get(paymentSourceId);
-    if (!source) throw new LeftOut("its payment source is left out");
+    const source = context.requireSource(paymentSourceId);
     const newest = context.findRows("InvoiceRevision", "invoiceBaseId", baseId).at(-1);
     if (!newest || newest.isCancelled) throw new LeftOut("its invoice was cancelled there");
     const { network, contractAddress } = source;

@@ -68,8 +68,7 @@ export const payments = defineKind({
   table: "PaymentRequest",
   schema: z.object(commonFields),
   convert(row, context) {
-    const wallet = context.wallets.get(row.smartContractWalletId ?? "");
-    if (!wallet) throw new LeftOut("its wallet is left out");
+    const wallet = context.requireWallet(row.smartContractWalletId ?? "");
     const seller = { seller: wallet.address, sellerVkey: wallet.vkey };
     return convertEscrow("payment", row, context, { ...seller, wallet });
   },
@@ -83,15 +82,15 @@ export const purchases = defineKind({
   convert(row, context) {
     const seller = context.findRow("WalletBase", row.sellerWalletId);
     if (!seller) throw new LeftOut("its seller is not known there");
-    const wallet = context.wallets.get(row.smartContractWalletId ?? "");
-    if (row.smartContractWalletId !== null && !wallet) throw new LeftOut("its wallet is left out");
+    const { smartContractWalletId: walletId } = row;
+    const wallet = walletId === null ? null : context.requireWallet(walletId);
     const limit = context
       .findRows("HotWalletLimit", "purchaseRequestId", row.id)
       .flatMap(({ hotWalletId }) => context.wallets.get(String(hotWalletId))?.id ?? []);
     return convertEscrow("purchase", row, context, {
       seller: String(seller.walletAddress),
       sellerVkey: String(seller.walletVkey),
-      wallet: wallet ?? null,
+      wallet,
       ...(row.isLimitedToHotWallets && { walletIds: limit }),
     });
   },
@@ -107,8 +106,7 @@ function convertEscrow(
   context: ImportContext,
   { wallet, ...parties }: Parties,
 ): Conversion {
-  const source = context.sources.get(row.paymentSourceId);
-  if (!source) throw new LeftOut("its payment source is left out");
+  const source = context.requireSource(row.paymentSourceId);
   const { payByTime } = row;
   if (payByTime === null) throw new LeftOut("has no pay-by time");
   const hasTransaction = hasOwnTransaction(side, row, context);

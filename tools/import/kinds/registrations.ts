@@ -67,12 +67,10 @@ function convertRegistration(
   context: ImportContext,
   buildProfile: (source: ImportedSource) => RegistrationProfile,
 ): Conversion {
-  const source = context.sources.get(row.paymentSourceId);
-  if (!source) throw new LeftOut("its payment source is left out");
+  const source = context.requireSource(row.paymentSourceId);
   if (findOpenPurpose(row.state))
     throw new LeftOut(`is ${row.state} there: let it end, and import again`);
-  const wallet = context.wallets.get(row.deregistrationHotWalletId ?? row.smartContractWalletId);
-  if (!wallet) throw new LeftOut("its wallet is left out");
+  const wallet = context.requireWallet(row.deregistrationHotWalletId ?? row.smartContractWalletId);
   const recipient = row.recipientHotWalletId && context.wallets.get(row.recipientHotWalletId);
   const profile = buildProfile(source);
   const id = deriveId(row.createdAt, `registration ${row.id}`);

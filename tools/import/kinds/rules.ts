@@ -21,8 +21,7 @@ export const rules = defineKind({
     topupAmount: amount.nullable(),
   }),
   convert(row, context) {
-    const wallet = context.wallets.get(row.hotWalletId);
-    if (!wallet) throw new LeftOut("its wallet is left out");
+    const wallet = context.requireWallet(row.hotWalletId);
     const unit = parseUnit(row.assetUnit);
     if (unit === null) throw new LeftOut("its unit names no asset");
     if (!context.claim("low_balance_rule", row.id, `${wallet.id} ${unit}`, ANOTHER_RULE))

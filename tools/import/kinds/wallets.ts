@@ -42,8 +42,7 @@ export const wallets = defineKind({
   schema,
   async convert(row, context) {
     if (row.deletedAt !== null) throw new LeftOut("was removed there");
-    const source = context.sources.get(row.paymentSourceId);
-    if (!source) throw new LeftOut("its payment source is left out");
+    const source = context.requireSource(row.paymentSourceId);
     const { words, keys } = await openWords(row, source.network, context);
     const { vkey, address } = keys;
     const managed = context.present.wallets.find(

@@ -4,7 +4,7 @@ import { EVENT_KINDS } from "../../../src/events/event-kinds.ts";
 import { hashTarget } from "../../../src/webhooks/endpoints/find-endpoint.ts";
 import { toEndpointEncryptionContext } from "../../../src/webhooks/endpoints/open-receiver.ts";
 import { generateSecret } from "../../../src/webhooks/endpoints/signature.ts";
-import { INITIAL_HEALTH, toEventsJson } from "../../../src/webhooks/endpoints/update-endpoint.ts";
+import { toEventsJson, UNUSED_ENDPOINT } from "../../../src/webhooks/endpoints/update-endpoint.ts";
 import {
   type EndpointRow,
   type WebhookFormat,
@@ -42,8 +42,7 @@ export const webhooks = defineKind({
   async convert(row, context) {
     const { id, format } = row;
     if (context.present.names.get("webhook_endpoint")?.has(id)) return "present";
-    const source = row.paymentSourceId && context.sources.get(row.paymentSourceId);
-    if (row.paymentSourceId && !source) throw new LeftOut("its payment source is left out");
+    const source = row.paymentSourceId ? context.requireSource(row.paymentSourceId) : null;
     const url = row.urlHash === null ? row.url : context.secrets.open(row.url);
     if (!url || !/^https?:\/\//i.test(url) || !URL.canParse(url))
       throw new LeftOut("ENCRYPTION_KEY does not open its URL");
@@ -53,7 +52,7 @@ export const webhooks = defineKind({
       seal(context.env, toEndpointEncryptionContext(id, column), value);
     const target = {
       createdById: context.ownerOf(row.createdByApiKeyId),
-      sourceId: source ? source.id : null,
+      sourceId: source?.id ?? null,
       format,
     };
     const targetHash = await hashTarget(context.env, { ...target, url });
@@ -67,18 +66,10 @@ export const webhooks = defineKind({
       events: toEventsJson(row.events),
       authToken: authToken && (await sealFor("auth_token", authToken)),
       secret: await sealFor("secret", secret),
-      previousSecret: null,
-      previousSecretUntil: null,
+      ...UNUSED_ENDPOINT,
       isActive: false,
-      failureCount: 0,
-      lastSuccessAt: null,
-      disabledAt: null,
-      disabledReason: null,
-      ...INITIAL_HEALTH,
-      enqueuedUntil: null,
       createdAt: row.createdAt,
       updatedAt: context.now,
-      deletedAt: null,
     };
     context.newSecrets.push(`webhook ${id} has the new signing secret ${secret}`);
     return [context.orm.insert(webhookEndpoint).values(endpoint).toSQL()];
