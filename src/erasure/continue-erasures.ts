@@ -1,7 +1,7 @@
 import { type Database, openDb, type Statement, statement } from "../db/client.ts";
 import { openRecordDatabases } from "../db/record-databases.ts";
 import type { Env } from "../env.ts";
-import { buildErasureStatements, countErased } from "./erasures.ts";
+import { buildErasure } from "./erasures.ts";
 
 const JOB_PREFIX = "erasure:";
 /** Longer than a revoked key is cached and its last request takes. */
@@ -62,8 +62,8 @@ async function eraseRest(
   deadline: number,
 ): Promise<boolean> {
   while (Date.now() < deadline) {
-    const results = await database.batch(buildErasureStatements(keyId, now));
-    if (countErased(results, keyId).isComplete) return true;
+    const portion = buildErasure(keyId, now);
+    if (portion.count(await database.batch(portion.statements)).isComplete) return true;
   }
   return false;
 }

@@ -9,7 +9,7 @@ import { toIsoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { cancelDeliveries } from "../webhooks/endpoints/cancel-deliveries.ts";
 import { storeErasureJob } from "./continue-erasures.ts";
-import { buildErasureStatements, countErased } from "./erasures.ts";
+import { buildErasure } from "./erasures.ts";
 import { OPEN_BUSINESS_SQL, type OpenBusiness } from "./open-business.ts";
 import type { ErasureResult } from "./schemas.ts";
 import { listStayingData } from "./staying-data.ts";
@@ -39,7 +39,7 @@ export async function eraseKey(c: AppContext, keyId: string, now: number): Promi
   if (!key) throw new ApiError(404, "apiKeyId: there is no such API key");
   if (Object.values(key).some((count) => count > 0)) throw createOpenBusinessError(key);
 
-  const erasure = buildErasureStatements(keyId, now);
+  const erasure = buildErasure(keyId, now);
   const statements = [
     revokeKey(keyId, now),
     ...requireActiveAdmin(c.env, keyId),
@@ -49,7 +49,7 @@ export async function eraseKey(c: AppContext, keyId: string, now: number): Promi
   let results: D1Result[] | null;
   try {
     const entry = { action: "api-key.erase", target: keyId, now } as const;
-    results = await commitWithAudit(c, database, entry, [...erasure, ...statements]);
+    results = await commitWithAudit(c, database, entry, [...erasure.statements, ...statements]);
   } catch (error) {
     // The key began something since it was read.
     if (violates(error, "api_key.updated_at")) throw createOpenBusinessError(null);
@@ -60,7 +60,7 @@ export async function eraseKey(c: AppContext, keyId: string, now: number): Promi
       );
     throw error;
   }
-  const { erased, isComplete } = countErased(results, keyId);
+  const { erased, isComplete } = erasure.count(results);
   return {
     apiKeyId: keyId,
     erasedAt: toIsoTime(now),

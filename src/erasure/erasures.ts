@@ -144,29 +144,33 @@ export const ERASURES: readonly Erasure[] = [
 /** Rows that were erased; null: the database applied the batch, and its answer was lost. */
 export type ErasedCounts = { what: Erasure["what"]; count: number | null }[];
 
-/**
- * The statements of one portion of an erasure, for a batch.
- *
- * @param now - epoch milliseconds
- */
-export function buildErasureStatements(keyId: string, now: number): Statement[] {
-  return ERASURES.flatMap(({ toStatements }) => toStatements(keyId, now));
+/** One portion of an erasure, for a batch. */
+export interface ErasurePortion {
+  statements: Statement[];
+  /** Counts what the portion has erased, by the results of its statements. */
+  count(results: readonly D1Result[] | null): { erased: ErasedCounts; isComplete: boolean };
 }
 
 /**
- * Counts what a portion has erased.
+ * Builds the next portion of an erasure.
  *
- * @param results - those of `buildErasureStatements`
+ * @param now - epoch milliseconds
  */
-export function countErased(
-  results: readonly D1Result[] | null,
-  keyId: string,
-): { erased: ErasedCounts; isComplete: boolean } {
-  let end = 0;
-  const erased = ERASURES.map(({ what, toStatements }) => {
-    end += toStatements(keyId, 0).length;
-    return { what, count: results && (results[end - 1]?.results.length ?? 0) };
+export function buildErasure(keyId: string, now: number): ErasurePortion {
+  const statements: Statement[] = [];
+  const parts = ERASURES.map(({ what, toStatements }) => {
+    statements.push(...toStatements(keyId, now));
+    return { what, last: statements.length - 1 };
   });
-  const isComplete = erased.every(({ count }) => count !== null && count < MAX_ERASED_ROWS);
-  return { erased, isComplete };
+  return {
+    statements,
+    count(results) {
+      const erased = parts.map(({ what, last }) => ({
+        what,
+        count: results && (results[last]?.results.length ?? 0),
+      }));
+      const isComplete = erased.every(({ count }) => count !== null && count < MAX_ERASED_ROWS);
+      return { erased, isComplete };
+    },
+  };
 }
