@@ -13,10 +13,7 @@ import {
   startClientScene,
   waitForAgent,
 } from "./client-scene.ts";
-import { findCopy } from "./folder.ts";
-
-// biome-ignore lint/suspicious/noExplicitAny: a copy's module, whose types are not here
-type Foreign = any;
+import { type Foreign, findCopy, loadCopy } from "./folder.ts";
 
 const NETWORK = "Preprod";
 const MINUTE_MS = 60_000;
@@ -38,8 +35,8 @@ const registry = findCopy(
   "the registry service's reader of agents",
 );
 
-const load = (path: string): Promise<Foreign> => import(/* @vite-ignore */ path);
-const beside = (path: string | null, name: string) => load((path ?? "").replace(/[^/]+$/, name));
+const beside = (path: string | null, name: string) =>
+  loadCopy((path ?? "").replace(/[^/]+$/, name));
 const at = (minutes: number) => new Date(Date.now() + minutes * MINUTE_MS);
 
 describe.runIf([langdock, n8n, pip, sokosumi, saas, peer, registry].some(Boolean))(
@@ -65,7 +62,7 @@ describe.runIf([langdock, n8n, pip, sokosumi, saas, peer, registry].some(Boolean
       );
 
     it.runIf(langdock)("langdock registers an agent, sells a job and delivers", async () => {
-      const { MasumiPaymentClient, paymentIsLocked } = await load(langdock ?? "");
+      const { MasumiPaymentClient, paymentIsLocked } = await loadCopy(langdock);
       const { token } = scene.access;
       const config = { baseUrl: api, apiKey: token, authHeader: "token", network: NETWORK };
       const client = new MasumiPaymentClient(config);
@@ -110,7 +107,7 @@ describe.runIf([langdock, n8n, pip, sokosumi, saas, peer, registry].some(Boolean
     });
 
     it.runIf(n8n)("n8n's functions sell and buy a job", async () => {
-      const { createPayment, preparePaymentData } = await load(n8n ?? "");
+      const { createPayment, preparePaymentData } = await loadCopy(n8n);
       const { createPurchase } = await beside(n8n, "create-purchase.ts");
       const { pollPaymentStatus, interpretPaymentStatus } = await beside(
         n8n,
@@ -154,7 +151,7 @@ describe.runIf([langdock, n8n, pip, sokosumi, saas, peer, registry].some(Boolean
     );
 
     it.runIf(sokosumi)("pi-sokosumi sells a job of a dynamic price and delivers", async () => {
-      const { createMasumiPaymentClient } = await load(sokosumi ?? "");
+      const { createMasumiPaymentClient } = await loadCopy(sokosumi);
       const client = createMasumiPaymentClient({
         apiUrl: api,
         apiToken: scene.access.token,
@@ -184,8 +181,8 @@ describe.runIf([langdock, n8n, pip, sokosumi, saas, peer, registry].some(Boolean
     it.runIf(peer)(
       "the peer's reader prices an agent of Web3CardanoV2 that was minted here",
       async () => {
-        const { metadataSchema, resolveAgentPricingFromMetadata } = await load(peer ?? "");
-        const { parseSupportedPaymentSourcesFromMetadata } = await load(
+        const { metadataSchema, resolveAgentPricingFromMetadata } = await loadCopy(peer);
+        const { parseSupportedPaymentSourcesFromMetadata } = await loadCopy(
           (peer ?? "").replace(/src\/routes.*/, "src/types/payment-source.ts"),
         );
         const metadata = await readMetadata(scene.onV2);
@@ -209,7 +206,7 @@ describe.runIf([langdock, n8n, pip, sokosumi, saas, peer, registry].some(Boolean
     );
 
     it.runIf(registry)("the registry service's reader accepts the same agent", async () => {
-      const reader = await load(registry ?? "");
+      const reader = await loadCopy(registry);
       const read = reader.web3CardanoV2MetadataSchema.safeParse(await readMetadata(scene.onV2));
       expect(read.error).toBeUndefined();
       const rows = reader.buildV2SupportedPaymentSourceRows(read.data);
@@ -229,7 +226,7 @@ describe.runIf([langdock, n8n, pip, sokosumi, saas, peer, registry].some(Boolean
     }
 
     it.runIf(saas)("the SaaS client reads each answer of its calls", async () => {
-      const { createPaymentNodeClient } = await load(saas ?? "");
+      const { createPaymentNodeClient } = await loadCopy(saas);
       const client = createPaymentNodeClient(api, scene.access.token);
       const { calls, failures, call } = recorder(client);
       const { seller, otherSeller } = scene.parties.Web3ChainV1;

@@ -7,6 +7,14 @@ import { join } from "node:path";
 
 const { PEER_CLIENTS } = process.env;
 
+/** Another's module or value, whose types this repository does not have. */
+// biome-ignore lint/suspicious/noExplicitAny: the assertions are what checks its shape
+export type Foreign = any;
+
+/** Loads a copied module. */
+export const loadCopy = (path: string | null): Promise<Foreign> =>
+  import(/* @vite-ignore */ path ?? "");
+
 /**
  * The path of a copied file. Null: it is missing, and a line says what is left out.
  *

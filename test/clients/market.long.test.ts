@@ -8,10 +8,7 @@ import { createPayer } from "../../devnet/demo/x402/buyer.ts";
 import { NETWORK as EVM_NETWORK } from "../../devnet/demo/x402/rail.ts";
 import type { PaymentSourceType } from "../../src/chain/network.ts";
 import { type ClientScene, startClientScene } from "./client-scene.ts";
-import { findCopy } from "./folder.ts";
-
-// biome-ignore lint/suspicious/noExplicitAny: a copy's module, whose types are not here
-type Foreign = any;
+import { type Foreign, findCopy, loadCopy } from "./folder.ts";
 
 const NETWORK = "Preprod";
 const MINUTE_MS = 60_000;
@@ -38,8 +35,6 @@ const x402File = findCopy(
   `${CLIENTS}/masumi-payment-x402.ts`,
   "the marketplace's buyer over x402",
 );
-
-const load = (path: string | null): Promise<Foreign> => import(/* @vite-ignore */ path ?? "");
 
 /** What a copy's call found. @throws with the copy's reason when it refuses. */
 function accept(result: Foreign): Foreign {
@@ -94,7 +89,7 @@ describe.runIf([sellerFile, buyerFile, registryFile, x402File].some(Boolean))(
       agentIdentifier: string,
       { role = "seller", token }: { role?: "seller" | "otherSeller"; token?: string } = {},
     ) {
-      const { createMpsSellerClient } = await load(sellerFile);
+      const { createMpsSellerClient } = await loadCopy(sellerFile);
       const seller = scene.parties[type][role];
       const { Wallets } = await ask<{ Wallets: Foreign[] }>(
         scene.access,
@@ -199,7 +194,7 @@ describe.runIf([sellerFile, buyerFile, registryFile, x402File].some(Boolean))(
     });
 
     it.runIf(sellerFile && buyerFile)("buys a quote of each contract, once, and asks", async () => {
-      const { createPaymentClient } = await load(buyerFile);
+      const { createPaymentClient } = await loadCopy(buyerFile);
       const client = createPaymentClient(NETWORK, api, (await createKey({})).token);
       const orders: string[] = [];
       for (const [type, , agentIdentifier] of agents()) {
@@ -229,7 +224,7 @@ describe.runIf([sellerFile, buyerFile, registryFile, x402File].some(Boolean))(
     });
 
     it.runIf(sellerFile && buyerFile)("buys what an agent's start of a job quotes", async () => {
-      const { createPaymentClient } = await load(buyerFile);
+      const { createPaymentClient } = await loadCopy(buyerFile);
       const client = createPaymentClient(NETWORK, api, (await createKey({})).token);
       const { made } = await quote("Web3ChainV1", scene.fixed);
       const { agentIdentifier, identifierFromPurchaser } = made;
@@ -255,7 +250,7 @@ describe.runIf([sellerFile, buyerFile, registryFile, x402File].some(Boolean))(
     });
 
     it.runIf(buyerFile)("finds the contract of Web3CardanoV2 ready to buy on", async () => {
-      const { createPaymentClient } = await load(buyerFile);
+      const { createPaymentClient } = await loadCopy(buyerFile);
       const client = createPaymentClient(NETWORK, api, (await createKey({})).token);
       const ready = accept(await client.getCardanoV2RailReadiness());
       expect(ready).toEqual([
@@ -267,7 +262,7 @@ describe.runIf([sellerFile, buyerFile, registryFile, x402File].some(Boolean))(
     });
 
     it.runIf(registryFile)("reads the changes of the registry", async () => {
-      const { createRegistryClient } = await load(registryFile);
+      const { createRegistryClient } = await loadCopy(registryFile);
       const client = createRegistryClient(NETWORK, api, (await createKey({})).token);
       const entries = accept(await client.getAgentsDiff(new Date(0), null));
       const found = entries.map(({ agentIdentifier }: Foreign) => agentIdentifier);
@@ -275,7 +270,7 @@ describe.runIf([sellerFile, buyerFile, registryFile, x402File].some(Boolean))(
     });
 
     it.runIf(x402File)("finds a network, its own budget, a funded wallet, and pays", async () => {
-      const { createX402PaymentMethods } = await load(x402File);
+      const { createX402PaymentMethods } = await loadCopy(x402File);
       const { createClient } = await import("./market-stand-ins.ts");
       const { node, resource } = scene.x402;
       const { evmWalletId } = await createPayer(scene.access, node);

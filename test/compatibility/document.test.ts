@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import guide from "../../docs/coming-from-another-service.md?raw";
-import { startApp } from "./external-app.ts";
+import { startBoth } from "./external-app.ts";
 
 /** The OpenAPI documents of a deployment without these names and of one with them, as text. */
 let own: string;
 let external: string;
 
 beforeAll(async () => {
-  own = (await startApp(undefined)).document;
-  external = (await startApp("cardano")).document;
+  const both = await startBoth();
+  [own, external] = [both.own.document, both.external.document];
 });
 
 function operationsOf(document: string): string[] {

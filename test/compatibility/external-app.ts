@@ -17,6 +17,11 @@ export interface ExternalApp {
   ): Promise<{ status: number; data: any; error: any }>;
 }
 
+/** Starts a service with our own names, and one with those of other services. */
+export async function startBoth(): Promise<{ own: ExternalApp; external: ExternalApp }> {
+  return { own: await startApp(undefined), external: await startApp("cardano") };
+}
+
 /** Starts a service anew: the spelling of names is read when it starts. */
 export async function startApp(wireNames: "cardano" | undefined): Promise<ExternalApp> {
   if (wireNames === undefined) vi.unstubAllEnvs();

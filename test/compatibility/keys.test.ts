@@ -4,14 +4,13 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { openDb, statement } from "../../src/db/client.ts";
 import { emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
-import { type ExternalApp, startApp } from "./external-app.ts";
+import { type ExternalApp, startBoth } from "./external-app.ts";
 
 let own: ExternalApp;
 let external: ExternalApp;
 
 beforeAll(async () => {
-  own = await startApp(undefined);
-  external = await startApp("cardano");
+  ({ own, external } = await startBoth());
 });
 beforeEach(emptyTables);
 afterEach(() => vi.useRealTimers());

@@ -3,14 +3,13 @@ import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ask, BUYER, MONTH, pay, SELLER } from "../invoices/support.ts";
 import { emptyTables } from "../support/app.ts";
 import { QuoteFixture } from "../support/escrow/quote-fixture.ts";
-import { type ExternalApp, startApp } from "./external-app.ts";
+import { type ExternalApp, startBoth } from "./external-app.ts";
 
 let own: ExternalApp;
 let external: ExternalApp;
 
 beforeAll(async () => {
-  own = await startApp(undefined);
-  external = await startApp("cardano");
+  ({ own, external } = await startBoth());
 });
 beforeEach(emptyTables);
 

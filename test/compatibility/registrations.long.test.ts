@@ -5,7 +5,7 @@ import { CREDENTIAL } from "../support/endpoints/registrations.ts";
 import { RegistrationFixture } from "../support/registry/registration-fixture.ts";
 import { settleRegistry } from "../support/registry/registry-sync.ts";
 import { X402Fixture } from "../x402/x402-fixture.ts";
-import { type ExternalApp, startApp } from "./external-app.ts";
+import { type ExternalApp, startBoth } from "./external-app.ts";
 
 let own: ExternalApp;
 let external: ExternalApp;
@@ -13,8 +13,7 @@ let x402: X402Fixture;
 let token: string;
 
 beforeAll(async () => {
-  own = await startApp(undefined);
-  external = await startApp("cardano");
+  ({ own, external } = await startBoth());
   await emptyTables();
   x402 = await X402Fixture.create("84532-registrations");
   token = x402.contracts.token.toLowerCase();

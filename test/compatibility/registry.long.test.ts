@@ -7,14 +7,13 @@ import { emptyTables } from "../support/app.ts";
 import { EntryWriter, registered } from "../support/registry/entries.ts";
 import { openInbox } from "../support/registry/inbox.ts";
 import { RegistrationFixture } from "../support/registry/registration-fixture.ts";
-import { type ExternalApp, startApp } from "./external-app.ts";
+import { type ExternalApp, startBoth } from "./external-app.ts";
 
 let own: ExternalApp;
 let external: ExternalApp;
 
 beforeAll(async () => {
-  own = await startApp(undefined);
-  external = await startApp("cardano");
+  ({ own, external } = await startBoth());
 });
 beforeEach(emptyTables);
 

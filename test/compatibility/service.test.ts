@@ -5,7 +5,7 @@ import type { Env } from "../../src/env.ts";
 import { emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
 import { SourceApi } from "../support/sources/api.ts";
-import { type ExternalApp, startApp } from "./external-app.ts";
+import { type ExternalApp, startBoth } from "./external-app.ts";
 
 let own: ExternalApp;
 let external: ExternalApp;
@@ -13,12 +13,9 @@ let api: SourceApi;
 
 beforeAll(async () => {
   api = await SourceApi.open();
-  own = await startApp(undefined);
-  external = await startApp("cardano");
+  ({ own, external } = await startBoth());
 });
-beforeEach(async () => {
-  await emptyTables();
-});
+beforeEach(emptyTables);
 
 const ask = (method: string, path: string, body?: object) =>
   external.request(method, `/api/v1${path}`, {

@@ -5,7 +5,7 @@ import { generateMnemonic } from "../../src/chain/wallet-keys.ts";
 import type { Env } from "../../src/env.ts";
 import { emptyTables } from "../support/app.ts";
 import { SourceApi } from "../support/sources/api.ts";
-import { type ExternalApp, startApp } from "./external-app.ts";
+import { type ExternalApp, startBoth } from "./external-app.ts";
 
 const TOKEN = "ab".repeat(30);
 
@@ -17,8 +17,7 @@ let walletId: string;
 
 beforeAll(async () => {
   api = await SourceApi.open();
-  own = await startApp(undefined);
-  external = await startApp("cardano");
+  ({ own, external } = await startBoth());
 });
 
 beforeEach(async () => {

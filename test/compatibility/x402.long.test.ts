@@ -4,7 +4,7 @@ import { emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
 import { grant, purse, type Wallet } from "../x402/pay/paying.ts";
 import { api, expectOk, X402Fixture } from "../x402/x402-fixture.ts";
-import { type ExternalApp, startApp } from "./external-app.ts";
+import { type ExternalApp, startBoth } from "./external-app.ts";
 
 let own: ExternalApp;
 let external: ExternalApp;
@@ -12,8 +12,7 @@ let x402: X402Fixture;
 let asset: string;
 
 beforeAll(async () => {
-  own = await startApp(undefined);
-  external = await startApp("cardano");
+  ({ own, external } = await startBoth());
   await emptyTables();
   x402 = await X402Fixture.create("84532-compatibility");
   asset = x402.contracts.token.toLowerCase();

@@ -3,6 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import { vi } from "vitest";
@@ -21,8 +22,7 @@ export async function startPostgres(): Promise<PostgresServer | null> {
     .map((version) => join(PACKAGES, version, "bin"))
     .findLast((folder) => existsSync(join(folder, "initdb")));
   if (bin === undefined) return null;
-  // The scratch folder of a run is closed to other users.
-  const folder = mkdtempSync("/tmp/postgres-");
+  const folder = mkdtempSync(join(tmpdir(), "postgres-"));
   const data = join(folder, "data");
   const user = findUser();
   if (user) chownSync(folder, user.uid, user.gid);

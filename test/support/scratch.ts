@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -12,6 +12,8 @@ const ENOUGH_BYTES = 2 * 1024 ** 3;
  */
 export function makeScratch(): string {
   const folder = mkdtempSync(path.join(hasMemory() ? IN_MEMORY : tmpdir(), "tests-"));
+  // A server that runs as another user reaches its own folder here.
+  chmodSync(folder, 0o711);
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
