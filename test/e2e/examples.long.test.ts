@@ -145,8 +145,9 @@ it("npm start lets the service call the examples at their own ports", async () =
   expect(await ask(access, "POST", "/webhooks", body)).toMatchObject({ isActive: true });
 });
 
-it("every example was run", () => {
-  const names = readdirSync(join(root, "examples")).map((file) => file.replace(".ts", ""));
+it("every example that is a program was run", () => {
+  const files = readdirSync(join(root, "examples")).filter((file) => !file.endsWith(".yml"));
+  const names = files.map((file) => file.replace(".ts", ""));
   expect([...seen].sort()).toEqual(names.sort());
 });
 
