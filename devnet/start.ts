@@ -16,7 +16,7 @@ import { invoiceCommand } from "./demo/invoice-command.ts";
 import { takeJobs } from "./demo/jobs.ts";
 import { playPresent } from "./demo/present.ts";
 import { playRegistrations } from "./demo/registrations.ts";
-import { registerAgents } from "./demo/registry.ts";
+import { findTranslator, registerAgents } from "./demo/registry.ts";
 import { HISTORY_MS, playHistory } from "./demo/scenario.ts";
 import type { PlayedLife } from "./demo/scenes.ts";
 import { handOver } from "./demo/sources.ts";
@@ -96,6 +96,8 @@ async function start(): Promise<void> {
     await handOver(access);
     const play = await playRegistrations({ ...service, ...access });
     goOn(play(curtain.signal));
+    // The first thing that the summary proposes is to buy from this agent.
+    await findTranslator(access, curtain.signal);
   }
   if (extent === "demo") {
     takeJobs(service.agents, access, curtain.signal);

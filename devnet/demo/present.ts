@@ -9,6 +9,7 @@ import { until } from "../client/wait.ts";
 import { CASTS } from "./actors/wallets.ts";
 import type { Agents } from "./agents.ts";
 import { agent } from "./registrations.ts";
+import { findTranslator } from "./registry.ts";
 import { type AskedStep, askStep, type Bought, buyJob, type Shop } from "./trade.ts";
 
 /** Between two jobs. */
@@ -76,21 +77,9 @@ export async function playPresent(
 
 /** The agent that was registered in the past, on Web3ChainV1. */
 async function shopOfPast(service: ApiAccess, signal: AbortSignal): Promise<Shop> {
-  const look = async () => {
-    const { entries } = await ask<{ entries: { agentIdentifier: string }[] }>(
-      service,
-      "POST",
-      "/registry-entry-search",
-      { network: "Preprod", query: PAST_AGENT },
-    );
-    return entries[0]?.agentIdentifier;
-  };
-  const what = { what: `${PAST_AGENT} in the registry`, everyMs: TICK_MS, signal };
-  return { agentIdentifier: await until(look, what), paymentSourceType: "Web3ChainV1" };
+  const agentIdentifier = await findTranslator(service, signal);
+  return { agentIdentifier, paymentSourceType: "Web3ChainV1" };
 }
-
-/** The agent of which docs/development.md buys by curl. */
-const PAST_AGENT = "Steady translator";
 
 const NEW_AGENT = "Second-generation adviser";
 

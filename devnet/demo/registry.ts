@@ -4,6 +4,7 @@
  */
 
 import { type ApiAccess, ask, Refused } from "../client/api.ts";
+import { until } from "../client/wait.ts";
 import { contractOf } from "../contracts/index.ts";
 import type { Chain } from "../ledger/chain.ts";
 import type { Metadatum } from "./actors/metadata.ts";
@@ -12,6 +13,9 @@ import { CASTS } from "./actors/wallets.ts";
 import type { Agents } from "./agents.ts";
 
 const TYPE = "Web3ChainV1";
+/** The agent that the guides and examples buy from. */
+const TRANSLATOR = "Steady translator";
+const POLL_MS = 500;
 /** Texts of metadata are cut into pieces of at most this many bytes. */
 const PIECE = /.{1,60}/gs;
 
@@ -45,7 +49,7 @@ export function registerAgents(chain: Chain, agents: Agents): void {
   const register = (name: string, metadata: Metadatum) =>
     mintToken(chain, contract, holder, { ...(metadata as object), name: pieces(name) });
 
-  register("Steady translator", agentMetadata(`${agents.url}/steady`, "translation"));
+  register(TRANSLATOR, agentMetadata(`${agents.url}/steady`, "translation"));
   agents.behave("restless", "restless");
   register("Restless forecaster", agentMetadata(`${agents.url}/restless`, "forecast"));
   burnToken(
@@ -53,6 +57,25 @@ export function registerAgents(chain: Chain, agents: Agents): void {
     register("Retired summariser", agentMetadata(`${agents.url}/retired`, "summary")),
   );
   register("Garbled", { metadata_version: "1" });
+}
+
+/**
+ * Waits until the service's search finds the agent that the guides buy from.
+ *
+ * @returns the agent's identifier
+ * @throws when the signal aborts
+ */
+export function findTranslator(service: ApiAccess, signal: AbortSignal): Promise<string> {
+  const look = async () => {
+    const { entries } = await ask<{ entries: { agentIdentifier: string }[] }>(
+      service,
+      "POST",
+      "/registry-entry-search",
+      { network: "Preprod", query: TRANSLATOR },
+    );
+    return entries[0]?.agentIdentifier;
+  };
+  return until(look, { what: `${TRANSLATOR} in the registry`, everyMs: POLL_MS, signal });
 }
 
 function agentMetadata(apiBaseUrl: string, capability: string): Metadatum {

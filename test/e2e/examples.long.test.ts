@@ -15,7 +15,6 @@ import {
   freePort,
   killCopies,
   ready,
-  records,
   root,
   run,
   start,
@@ -44,15 +43,10 @@ beforeAll(async () => {
   copy = start(await freePort(), `--origins=${origins}`);
   const service = await ready(copy);
   access = { url: service.url, token: service.adminKey };
-  const readyAt = Date.now();
-  // From the demo's first purchase on, agents quote.
-  const isTrading = async () =>
-    (await records(service, "purchase")).some(({ payByTime }) => Number(payByTime) > readyAt);
-  await until(isTrading, { what: "the demo's first purchase", limitMs: WAIT_MS });
 });
 afterAll(killCopies);
 
-it("buy-a-job buys from an agent of the demo", async () => {
+it("buy-a-job buys from an agent of the demo as soon as npm start is ready", async () => {
   expect(await output("buy-a-job")).toBe(
     'buying from "Steady translator", which takes up to a minute\nbought: Done by the demo: Guten Tag\nthe result has the hash on the chain: true\n',
   );
