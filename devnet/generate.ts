@@ -23,6 +23,7 @@ const WITHOUT_ROWID = [
   "checkpoint",
   "clock",
   "escrow_action",
+  "escrow_identity",
   "escrow_transaction",
   "escrow_undo",
   "hot_wallet",

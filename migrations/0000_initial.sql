@@ -175,7 +175,6 @@ CREATE INDEX `escrow_state_newest` ON `escrow` (`side`,`network`,`on_chain_state
 CREATE INDEX `escrow_wallet_newest` ON `escrow` (`wallet_id`,`side`,`network`,`source_type`,`id`);--> statement-breakpoint
 CREATE INDEX `escrow_agent_newest` ON `escrow` (`side`,`network`,`agent_identifier`,`source_type`,`id`);--> statement-breakpoint
 CREATE INDEX `escrow_needs_person` ON `escrow` (`side`,`network`,`source_type`,`id`) WHERE error_type IS NOT NULL;--> statement-breakpoint
-CREATE UNIQUE INDEX `escrow_identifier` ON `escrow` (`identifier_hash`,`side`,`source_id`);--> statement-breakpoint
 CREATE INDEX `escrow_utxo` ON `escrow` (`source_id`,`utxo`) WHERE utxo IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `escrow_initiated` ON `escrow` (`source_id`) WHERE requested_action GLOB '*Initiated';--> statement-breakpoint
 CREATE INDEX `escrow_due` ON `escrow` (`network`,`wallet_vkey`,`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
@@ -201,6 +200,15 @@ CREATE TABLE `escrow_action` (
 	`error_type` text,
 	`error_note` text,
 	PRIMARY KEY(`record_id`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `escrow_identity` (
+	`identifier_hash` blob NOT NULL,
+	`side` text NOT NULL,
+	`source_id` text NOT NULL,
+	`id` text NOT NULL,
+	`archive` integer,
+	PRIMARY KEY(`identifier_hash`, `side`, `source_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `escrow_open` (

@@ -1,6 +1,9 @@
 import type { Column } from "drizzle-orm";
 import { customType } from "drizzle-orm/sqlite-core";
 
+/** A column of bytes. Statements of our own read and write it, with `hex` and `unhex`. */
+export const bytes = customType<{ data: Uint8Array }>({ dataType: () => "blob" });
+
 /** A column of text that is usually hex, stored as bytes: half of its length. Statements of our own read and write it. */
 export const packedHex = customType<{ data: string }>({ dataType: () => "blob" });
 

@@ -38,6 +38,7 @@ const COLUMNS: Readonly<Record<string, Partial<Record<Treatment, string>>>> = {
     chain: "tx_hash",
     progress: "requested_action error_type error_note",
   },
+  escrow_identity: { references: "identifier_hash side source_id id" },
   escrow_open: { references: "id network", chain: "doc output pending_transaction" },
   escrow_request: { erased: "metadata", references: "record_id requested_by_id purchase_of" },
   escrow_transaction: {

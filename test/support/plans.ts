@@ -6,6 +6,7 @@ const GROWING = [
   "dispute_proposal",
   "escrow",
   "escrow_action",
+  "escrow_identity",
   "escrow_open",
   "escrow_request",
   "escrow_transaction",

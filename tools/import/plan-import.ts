@@ -143,7 +143,8 @@ const NAMES_SQL: Record<string, string> = {
   api_key: "SELECT id, token_hash AS name FROM api_key",
   low_balance_rule: "SELECT id, wallet_id || ' ' || unit AS name FROM low_balance_rule",
   registration: "SELECT id, NULL AS name FROM registration",
-  escrow: "SELECT id, side || ' ' || identifier_hash || ' ' || source_id AS name FROM escrow",
+  escrow: `SELECT id, side || ' ' || lower(hex(identifier_hash)) || ' ' || source_id AS name
+    FROM escrow_identity`,
   x402_wallet: `SELECT id, iif(deleted_at IS NULL, caip2_id || ' ' || address, NULL) AS name
     FROM x402_wallet`,
   x402_network: "SELECT id, caip2_id AS name FROM x402_network",

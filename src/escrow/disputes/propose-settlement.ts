@@ -8,6 +8,7 @@ import { findActiveSource } from "../../sources/find-source.ts";
 import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
 import { hashIdentifier } from "../model/escrow-record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
+import { selectByIdentifierSql } from "../store/identity.ts";
 import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
 import {
   buildProposal,
@@ -86,8 +87,8 @@ export async function loadDisputedEscrow(
   blockchainIdentifier: string,
 ): Promise<DisputedEscrow> {
   const rows = await database.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
-     WHERE identifier_hash = ?1 AND network = ?2 AND on_chain_state = 'Disputed'
+    `SELECT ${ESCROW_COLUMNS} FROM ${selectByIdentifierSql("?1")}
+     WHERE network = ?2 AND on_chain_state = 'Disputed'
      ORDER BY ${PREFERRED_FIRST_SQL}`,
     hashIdentifier(blockchainIdentifier),
     network,
@@ -107,8 +108,8 @@ async function createNotDisputedError(
   blockchainIdentifier: string,
 ): Promise<ApiError> {
   const [found] = await database.all<{ state: string | null }>(
-    `SELECT on_chain_state AS state FROM escrow INDEXED BY escrow_identifier
-     WHERE identifier_hash = ? AND network = ? ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
+    `SELECT on_chain_state AS state FROM ${selectByIdentifierSql("?1")}
+     WHERE network = ?2 ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
     hashIdentifier(blockchainIdentifier),
     network,
   );

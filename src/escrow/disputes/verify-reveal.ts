@@ -11,6 +11,7 @@ import { findActiveSource } from "../../sources/find-source.ts";
 import { type EscrowRecord, hashIdentifier } from "../model/escrow-record.ts";
 import { isWithinScope } from "../queries/scope-condition.ts";
 import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
+import { selectByIdentifierSql } from "../store/identity.ts";
 import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
 import { parseAdministratorKeys } from "./administrators.ts";
 
@@ -85,8 +86,8 @@ function findSignatureProblem(request: RevealRequest, vkey: string): string | nu
 async function findPayment(c: AppContext, blockchainIdentifier: string): Promise<EscrowRecord> {
   for (const network of listPermittedNetworks(c.var.caller)) {
     const [row] = await openDb(c.env, network, c.var).all<EscrowRow>(
-      `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
-       WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2 ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
+      `SELECT ${ESCROW_COLUMNS} FROM ${selectByIdentifierSql("?1", "'payment'")}
+       WHERE network = ?2 ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
       hashIdentifier(blockchainIdentifier),
       network,
     );

@@ -9,6 +9,7 @@ import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
 import { type EscrowRecord, hashIdentifier } from "../model/escrow-record.ts";
 import type { Intent } from "../model/intent.ts";
 import { readListPage } from "../queries/list-page.ts";
+import { selectByIdentifierSql } from "../store/identity.ts";
 import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
 import {
   buildRecord,
@@ -96,7 +97,10 @@ export async function createPurchase(
 
 /** Another request, or a lock that a cursor read, has made the purchase meanwhile. */
 function isDuplicatePurchase(error: unknown): boolean {
-  return violates(error, "escrow_request.purchase_of") || violates(error, "escrow.identifier_hash");
+  return (
+    violates(error, "escrow_request.purchase_of") ||
+    violates(error, "escrow_identity.identifier_hash")
+  );
 }
 
 function buildPurchaseRecord(
@@ -154,8 +158,9 @@ export async function refuseExistingPurchase(
   { network, blockchainIdentifier }: Pick<PurchaseBody, "network" | "blockchainIdentifier">,
 ): Promise<void> {
   const [row] = await database.all<{ id: string; requestedById: string }>(
-    `SELECT id, requested_by_id AS requestedById FROM escrow INDEXED BY escrow_identifier
-     WHERE identifier_hash = ? AND side = 'purchase' AND network = ?
+    `SELECT id, requested_by_id AS requestedById 
+     FROM ${selectByIdentifierSql("?1", "'purchase'")}
+     WHERE network = ?2
      ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
     hashIdentifier(blockchainIdentifier),
     network,

@@ -4,6 +4,7 @@ import type { Database } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 import { packHexSql, unpackHexSql } from "../../db/hex-column.ts";
 import { hashIdentifier, type Side } from "../model/escrow-record.ts";
+import { selectByIdentifierSql } from "../store/identity.ts";
 import {
   ACTING_WALLET_ADDRESS_SQL,
   NEEDS_PERSON_CONDITION,
@@ -47,10 +48,6 @@ export function readListPage(
 export function buildListSql(side: Side, query: ListQuery, columns: string): SqlExpression {
   const found = new EscrowConditions(side, query.network);
   found.addCondition("id =", query.id);
-  found.addCondition(
-    "identifier_hash =",
-    query.blockchainIdentifier && hashIdentifier(query.blockchainIdentifier),
-  );
   found.addCondition("on_chain_state =", query.filterOnChainState);
   found.addCondition("contract_address =", query.filterSmartContractAddress);
   if (query.filterAgentIdentifier !== undefined)
@@ -71,9 +68,11 @@ export function buildListSql(side: Side, query: ListQuery, columns: string): Sql
   );
   // Of these there are few: then their wallets are looked at, whatever the key is bound to.
   const isOfFew = needsPerson || (query.id ?? query.blockchainIdentifier) !== undefined;
-  // Otherwise SQLite would scan all ids in order rather than sort the one row that matches.
+  const { blockchainIdentifier: identifier } = query;
   const table =
-    query.blockchainIdentifier === undefined ? "escrow" : "escrow INDEXED BY escrow_identifier";
+    identifier === undefined
+      ? "escrow"
+      : selectByIdentifierSql(parameter(hashIdentifier(identifier)), "?1");
   const newest = {
     orderBy: "id",
     isDescending: true,

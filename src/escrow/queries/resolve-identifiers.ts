@@ -4,6 +4,7 @@ import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { createJsonResponse, openReadSession } from "../../http/session.ts";
 import { hashIdentifier, type Side } from "../model/escrow-record.ts";
+import { selectByIdentifierSql } from "../store/identity.ts";
 import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
 import { buildPageColumnsSql, readRecords } from "./diff-page.ts";
 import type { identifierLookupBody } from "./query-schemas.ts";
@@ -40,8 +41,8 @@ export async function resolveIdentifiers(
       side,
       { includeHistory, viewer: c.var.caller, env: c.env },
       `SELECT ${buildPageColumnsSql(body)} FROM (SELECT key AS place, value AS hash FROM json_each(?3))
-       CROSS JOIN escrow INDEXED BY escrow_identifier
-       WHERE identifier_hash = hash AND side = ?1 AND network = ?2 ${conditions.join(" ")}
+       CROSS JOIN ${selectByIdentifierSql("hash", "?1")}
+       WHERE network = ?2 ${conditions.join(" ")}
        ORDER BY place, ${PREFERRED_FIRST_SQL}`,
       params,
     );

@@ -27,6 +27,7 @@ import { findWallet } from "../../wallets/managed/find-wallet.ts";
 import { type EscrowRecord, hashIdentifier, payeeOf } from "../model/escrow-record.ts";
 import { nextActionOf } from "../model/intent.ts";
 import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
+import { selectByIdentifierSql } from "../store/identity.ts";
 import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
 import { type Buyer, buildLockPart, computeLockedFunds } from "../terms/build-lock-part.ts";
 import { readLatestLiveTime } from "../terms/escrow-times.ts";
@@ -141,8 +142,8 @@ async function findPayment(
   blockchainIdentifier: string,
 ): Promise<EscrowRecord> {
   const [row] = await database.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
-     WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2
+    `SELECT ${ESCROW_COLUMNS} FROM ${selectByIdentifierSql("?1", "'payment'")}
+     WHERE network = ?2
      ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
     hashIdentifier(blockchainIdentifier),
     network,

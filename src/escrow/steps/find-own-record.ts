@@ -6,6 +6,7 @@ import { ApiError } from "../../http/errors.ts";
 import { type EscrowRecord, hashIdentifier, type Side } from "../model/escrow-record.ts";
 import type { Step } from "../model/intent.ts";
 import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
+import { selectByIdentifierSql } from "../store/identity.ts";
 import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
 
 /** An escrow of a side, as requests name it. */
@@ -37,8 +38,8 @@ export async function findOwnRecord(
     `SELECT ${ESCROW_COLUMNS}, (SELECT intent->>'step' FROM escrow_transaction
        WHERE record_id = escrow.id AND tx_hash = escrow.transaction_hash) AS newest,
        (SELECT height FROM chain_tip WHERE network = ?3) AS tip
-     FROM escrow INDEXED BY escrow_identifier
-     WHERE identifier_hash = ?1 AND side = ?2 AND network = ?3
+     FROM ${selectByIdentifierSql("?1", "?2")}
+     WHERE network = ?3
      ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
     hashIdentifier(blockchainIdentifier),
     side,

@@ -9,7 +9,7 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import { ON_CHAIN_STATES } from "../../chain/network.ts";
-import { packedHex } from "../../db/hex-column.ts";
+import { bytes, packedHex } from "../../db/hex-column.ts";
 import { MISMATCH_STATUS, TRANSACTION_STATUSES } from "../model/transaction-record.ts";
 import {
   BILLABLE_AT_SQL,
@@ -40,7 +40,7 @@ export const escrow = sqliteTable(
     contractAddress: text("contract_address").notNull(),
     policyId: packedHex("policy_id").notNull(),
     blockchainIdentifier: packedHex("blockchain_identifier").notNull(),
-    /** SHA-256 of the identifier, hex: what it is looked up by. */
+    /** SHA-256 of the identifier, hex; `escrow_identity` finds the row by it. */
     identifierHash: text("identifier_hash").notNull(),
     requestedById: text("requested_by_id").notNull(),
     // `EscrowTerms`: written when the record is made, by nobody after.
@@ -188,7 +188,6 @@ export const escrow = sqliteTable(
       index("escrow_needs_person")
         .on(table.side, table.network, table.sourceType, table.id)
         .where(sql.raw(NEEDS_PERSON_CONDITION)),
-      uniqueIndex("escrow_identifier").on(table.identifierHash, table.side, table.sourceId),
       index("escrow_utxo").on(table.sourceId, table.utxo).where(sql`utxo IS NOT NULL`),
       // Records with a pending transaction.
       index("escrow_initiated").on(table.sourceId).where(sql`requested_action GLOB '*Initiated'`),
@@ -228,6 +227,25 @@ export const escrow = sqliteTable(
         .where(sql.raw(BILLABLE_CONDITION)),
     ];
   },
+);
+
+/**
+ * Where the record of an identifier is. Each record has its row from the batch that makes it, for ever. The
+ * table also prevents a second record of one identifier. `WITHOUT ROWID`, which drizzle cannot say. Ledger.
+ */
+export const escrowIdentity = sqliteTable(
+  "escrow_identity",
+  {
+    /** SHA-256 of the identifier. */
+    identifierHash: bytes("identifier_hash").notNull(),
+    side: text("side", { enum: ["payment", "purchase"] }).notNull(),
+    sourceId: text("source_id").notNull(),
+    /** The record. */
+    id: text("id").notNull(),
+    /** The number of the archive that has the record; null: this database has it. */
+    archive: integer("archive"),
+  },
+  (table) => [primaryKey({ columns: [table.identifierHash, table.side, table.sourceId] })],
 );
 
 /**

@@ -26,6 +26,7 @@ export function writeChanges(
   return [
     reserveStamps("escrow", network, count, changes.now),
     ...writeRecords(changes, stampOf("(value->>'stampIndex')")),
+    ...writeIdentities(changes),
     ...writeTransactions(changes, sourceId),
     ...writePastActions(changes),
     ...restoreCharges(changes.lateLockedPurchaseIds),
@@ -128,6 +129,22 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
     ),
   );
   return [...rowStatements, ...writeOpen(changes, at)];
+}
+
+/** Notes where the records that are new here are. A second record of an identifier aborts the batch. */
+function writeIdentities(changes: ChangeSet): Statement[] {
+  const rows = [...changes.records.values()].flatMap(({ record }) => {
+    const { identifierHash, side, sourceId, id, revision } = record;
+    return revision < 0 ? [{ identifierHash, side, sourceId, id }] : [];
+  });
+  return chunkRows(rows).map((part) =>
+    statement(
+      `INSERT INTO escrow_identity (identifier_hash, side, source_id, id)
+       SELECT unhex(value->>'identifierHash'), value->>'side', value->>'sourceId', value->>'id'
+       FROM json_each(?)`,
+      part,
+    ),
+  );
 }
 
 /** The rows of `escrow_open`, and the deletion of those whose escrow has ended. */

@@ -263,7 +263,8 @@ export async function loadKnownRecords(
     valid.map(({ tx }) => tx.hash),
     `SELECT id FROM escrow WHERE source_id = ?2 AND utxo IN (SELECT value FROM json_each(?3))
      UNION
-     SELECT id FROM escrow WHERE identifier_hash IN (SELECT value FROM json_each(?4))
+     SELECT id FROM escrow_identity
+     WHERE identifier_hash IN (SELECT unhex(value) FROM json_each(?4))
        AND side IN ('payment', 'purchase') AND source_id = ?2`,
     source.id,
     JSON.stringify(utxos),

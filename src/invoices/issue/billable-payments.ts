@@ -2,6 +2,7 @@ import type { Network } from "../../chain/network.ts";
 import { type Statement, statement } from "../../db/client.ts";
 import { unpackHexSql } from "../../db/hex-column.ts";
 import type { StoredFunds } from "../../escrow/model/escrow-record.ts";
+import { selectNewerSql } from "../../escrow/store/identity.ts";
 import {
   BILLABLE_AT_SQL,
   BILLABLE_CONDITION,
@@ -71,10 +72,8 @@ export interface BillableRow {
  * network, `?4` the times at which its sources were removed (JSON: epoch milliseconds by id).
  */
 const BILLABLE_RECORD_CONDITION = `${BILLABLE_CONDITION} AND escrow.network = ?1
-  AND NOT EXISTS (SELECT 1 FROM escrow AS newer INDEXED BY escrow_identifier
-    WHERE newer.identifier_hash = escrow.identifier_hash AND newer.side = 'payment'
-      AND newer.network = escrow.network AND newer.contract_address = escrow.contract_address
-      AND newer.id > escrow.id)
+  AND NOT EXISTS (SELECT 1 FROM ${selectNewerSql("'payment'")}
+      AND newer.network = escrow.network AND newer.contract_address = escrow.contract_address)
   AND (on_chain_state <> 'ResultSubmitted' OR NOT EXISTS (SELECT 1 FROM json_each(?4) AS removed
     WHERE removed.key = source_id AND removed.value < ${BILLABLE_AT_SQL}))
   AND EXISTS (SELECT 1 FROM json_each(${REVENUE_SQL}) AS one
@@ -120,8 +119,9 @@ export function selectBillablePayments(
      UNION ALL
      SELECT ${BILLABLE_COLUMNS}, base_id FROM invoice_base
        JOIN invoiced_payment ON invoiced_payment.base_id = invoice_base.id
-       JOIN escrow INDEXED BY escrow_identifier
-         ON escrow.identifier_hash = invoiced_payment.identifier_hash
+       JOIN escrow_identity AS billed ON billed.side = 'payment'
+         AND billed.identifier_hash = unhex(invoiced_payment.identifier_hash)
+       JOIN escrow ON escrow.id = billed.id
          AND escrow.contract_address = invoiced_payment.contract_address
      WHERE ${BILLABLE_RECORD_CONDITION} AND invoice_base.network = ?1 AND invoice_base.buyer_vkey = ?5 AND month = ?7
        AND (?6 IS NULL OR invoice_base.seller_vkey = ?6)

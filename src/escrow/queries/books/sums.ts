@@ -3,6 +3,7 @@ import { type Network, ON_CHAIN_STATES, type PaymentSourceType } from "../../../
 import type { Database } from "../../../db/client.ts";
 import { packHexSql } from "../../../db/hex-column.ts";
 import type { Side } from "../../model/escrow-record.ts";
+import { selectNewerSql } from "../../store/identity.ts";
 import { ENDED_CONDITION, SOURCE_REMOVED_CONDITION } from "../../store/predicates.ts";
 
 /**
@@ -77,10 +78,8 @@ FROM amounts GROUP BY quarter, kind, unit`;
  * not know the end yet. This happens after a source was added again. The newer record must belong
  * to the requested wallets, too.
  */
-const SUPERSEDED_CONDITION = `EXISTS (SELECT 1 FROM escrow AS newer INDEXED BY escrow_identifier
-    WHERE newer.identifier_hash = escrow.identifier_hash AND newer.side = ?1
+const SUPERSEDED_CONDITION = `EXISTS (SELECT 1 FROM ${selectNewerSql("?1")}
       AND newer.network = ?2 AND newer.contract_address = escrow.contract_address
-      AND newer.id > escrow.id
       AND (newer.${ENDED_CONDITION} OR NOT escrow.${ENDED_CONDITION})
       AND (?6 IS NULL OR newer.wallet_id IN (SELECT value FROM json_each(?6))))`;
 
