@@ -82,6 +82,8 @@ const inWorkerd = () =>
         EVENTS: { queueName: "unattended-events" },
         DELIVERIES: { queueName: "unattended-deliveries" },
       },
+      // A test binds them as ARCHIVE_1 and so on: without one, nothing is moved.
+      d1Databases: ["TEST_ARCHIVE_1", "TEST_ARCHIVE_2", "TEST_ARCHIVE_3"],
       // Tests ask more often than a key may; what the limits do is tested with small ones.
       ratelimits: {
         RATE_LIMIT: { namespace_id: "1", simple: { limit: 1_000_000, period: 60 } },
@@ -91,6 +93,7 @@ const inWorkerd = () =>
       bindings: {
         TEST_MIGRATIONS: await readD1Migrations("./migrations"),
         TEST_SEARCH_MIGRATIONS: await readD1Migrations("./migrations-search"),
+        TEST_ARCHIVE_MIGRATIONS: await readD1Migrations("./migrations-archive"),
         DEVNET_URL: inject("devnetUrl"),
         RECEIVER_URL: inject("receiverUrl"),
         BYSTANDER_URL: inject("bystanderUrl"),

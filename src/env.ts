@@ -8,6 +8,8 @@ export interface Env {
   REGISTRY_CURSOR: DurableObjectNamespace;
   /** The registry's search index, rebuilt from the ledger when it is lost. */
   SEARCH_DB: D1Database;
+  /** Databases of final records, `ARCHIVE_1` first, numbered without a gap; none: nothing is moved. */
+  [archive: `ARCHIVE_${number}`]: D1Database | undefined;
   /** One object per provider base URL and key: leases calls, remembers bans. */
   PROVIDER_BUDGET: DurableObjectNamespace;
   /** One object per x402 authorization: settles it once. */
@@ -88,6 +90,8 @@ export interface Env {
   OBJECT_LOCATION?: string;
   /** Bytes that the database may have, decimal text; default 10,000,000,000. */
   DATABASE_MAX_BYTES?: string;
+  /** Minutes after which a final escrow may go to an archive, decimal text; default 43200, 30 days. */
+  ARCHIVE_AFTER_MINUTES?: string;
   /** Milliseconds a webhook receiver has to answer, decimal text; default 15000, at most 25000. */
   WEBHOOK_TIMEOUT_MS?: string;
   /** Webhooks that an API key may have, decimal text, at least 1; default 20. */
@@ -144,6 +148,16 @@ export function readDatabaseMaxBytes({
   DATABASE_MAX_BYTES: bytes,
 }: Pick<Env, "DATABASE_MAX_BYTES">) {
   return Number(bytes) > 0 ? Number(bytes) : 10_000_000_000;
+}
+
+const DEFAULT_ARCHIVE_AFTER_MINUTES = 30 * 24 * 60;
+
+/** Milliseconds after which a final escrow may go to an archive: 30 days unless the setting is a number. */
+export function readArchiveAfterMs({
+  ARCHIVE_AFTER_MINUTES: minutes = "",
+}: Pick<Env, "ARCHIVE_AFTER_MINUTES">): number {
+  const isNumber = minutes.trim() !== "" && Number(minutes) >= 0;
+  return (isNumber ? Number(minutes) : DEFAULT_ARCHIVE_AFTER_MINUTES) * 60_000;
 }
 
 /** Milliseconds between two looks at a payment source that nobody waits for; null: the cron's are enough. */

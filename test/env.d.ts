@@ -23,6 +23,10 @@ declare global {
       DATABASE_MONITOR: DurableObjectNamespace<DatabaseMonitor>;
       TEST_MIGRATIONS: D1Migration[];
       TEST_SEARCH_MIGRATIONS: D1Migration[];
+      TEST_ARCHIVE_MIGRATIONS: D1Migration[];
+      TEST_ARCHIVE_1: D1Database;
+      TEST_ARCHIVE_2: D1Database;
+      TEST_ARCHIVE_3: D1Database;
       /** Three calls a minute. */
       SMALL_RATE_LIMIT: RateLimit;
       /** Two calls in ten seconds. */

@@ -18,7 +18,15 @@ const LAYERS = [
     "src/wake-objects.ts",
   ],
   ["src/chain", "src/db", "src/http"],
-  ["src/api-keys", "src/events", "src/indexer", "src/sources", "src/tokens", "src/wallets"],
+  [
+    "src/api-keys",
+    "src/archive",
+    "src/events",
+    "src/indexer",
+    "src/sources",
+    "src/tokens",
+    "src/wallets",
+  ],
   [
     "src/escrow",
     "src/inbox",

@@ -39,6 +39,14 @@ export const UNFINISHED_CONDITION = `CASE WHEN on_chain_state IS NULL THEN expir
 /** Index `escrow_bulky`: the output that holds the funds is larger than nearly all, of about 4,000 bytes. */
 export const LARGE_OUTPUT_CONDITION = "output_length > 8000";
 
+/**
+ * Index `escrow_final`: nothing more is done for the escrow, and nobody has to decide. Only a block that a
+ * rollback reaches, or a transaction that comes late, changes it.
+ */
+export const FINAL_CONDITION = `requested_action = 'None' AND error_type IS NULL AND pending_hash IS NULL
+  AND output_length IS NULL AND due_at IS NULL AND deadline IS NULL
+  AND (charge IS NOT 'held' OR expired_at IS NULL)`;
+
 /** The payment source was removed. There are few sources. */
 export const SOURCE_REMOVED_CONDITION =
   "source_id IN (SELECT removed.id FROM payment_source AS removed WHERE removed.deleted_at IS NOT NULL)";
