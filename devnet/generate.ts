@@ -18,6 +18,7 @@ const root = new URL("../", import.meta.url);
  */
 const WITHOUT_ROWID = [
   "archive_range",
+  "archived_escrow_count",
   "audit",
   "chain_tip",
   "checkpoint",

@@ -114,6 +114,18 @@ CREATE TABLE `dispute_proposal` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `dispute_proposal_standing` ON `dispute_proposal` (`source_id`,output->>'utxo') WHERE state IN ('Collecting', 'SettleRequested');--> statement-breakpoint
 CREATE INDEX `dispute_proposal_escrow` ON `dispute_proposal` (`identifier_hash`,`id`);--> statement-breakpoint
+CREATE TABLE `archived_escrow_count` (
+	`network` text NOT NULL,
+	`side` text NOT NULL,
+	`day` integer NOT NULL,
+	`source_type` text NOT NULL,
+	`contract_address` text NOT NULL,
+	`wallet_ids` text NOT NULL,
+	`on_chain_state` text NOT NULL,
+	`count` integer NOT NULL,
+	PRIMARY KEY(`network`, `side`, `day`, `source_type`, `contract_address`, `wallet_ids`, `on_chain_state`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `escrow` (
 	`id` text PRIMARY KEY NOT NULL,
 	`side` text NOT NULL,

@@ -160,6 +160,15 @@ export function readArchiveAfterMs({
   return (isNumber ? Number(minutes) : DEFAULT_ARCHIVE_AFTER_MINUTES) * 60_000;
 }
 
+const DEFAULT_EVENT_RETENTION_DAYS = 7;
+
+/** How long the service keeps events, in milliseconds. */
+export function readEventRetentionMs({
+  EVENT_RETENTION_DAYS: days,
+}: Pick<Env, "EVENT_RETENTION_DAYS">): number {
+  return (Number(days) || DEFAULT_EVENT_RETENTION_DAYS) * 24 * 60 * 60_000;
+}
+
 /** Milliseconds between two looks at a payment source that nobody waits for; null: the cron's are enough. */
 export function readSyncIntervalMs({ SYNC_EVERY_SECONDS: seconds = "" }: Env): number | null {
   if (Number(seconds) === 0 && seconds !== "") return null;

@@ -128,6 +128,13 @@ export const LOG_EVENTS = {
     "contact the webhook's owner: its receiver is gone, or failed ten deliveries in a row. Enable the webhook again when the receiver answers",
 
   // The database.
+  "archive.overtaken": "nothing: two runs of the cron overlapped, and the later one goes on",
+  "archive.needed":
+    "bind another archive: the databases of final records are full. Until then the database keeps what it has",
+  "archive.behind":
+    "put the archive forward again, as docs/operating.md says: it has less than the database moved there",
+  "archive.copy_differs":
+    "report it: what an archive answered is not what was stored there. Nothing was deleted",
   "database.full_unreported":
     "nothing: the next write that the full database refuses reports it again",
   "database.monitor_unread": "nothing: an object may be migrating; the health was told without it",

@@ -1,4 +1,5 @@
 import pMap from "p-map";
+import { moveFinalRecords } from "./archive/move-records.ts";
 import { NETWORKS } from "./chain/network.ts";
 import { MAX_CONCURRENT_JOBS } from "./connections.ts";
 import { openDb } from "./db/client.ts";
@@ -8,6 +9,7 @@ import { resealAll } from "./db/reseal.ts";
 import type { Env } from "./env.ts";
 import { continueErasures } from "./erasure/continue-erasures.ts";
 import { returnCharges } from "./escrow/purchases/charges.ts";
+import { MOVED_ESCROWS } from "./escrow/store/archived-escrows.ts";
 import { ESCROW_DOCUMENTS } from "./escrow/store/outdated-documents.ts";
 import { expirePurchasesOfRemovedSources } from "./escrow/sync/expire-records.ts";
 import { verifyDueInboxes } from "./inbox/verify-due-inboxes.ts";
@@ -46,7 +48,10 @@ const RECORD_UPDATE_TIMEOUT_MS = 20_000;
 const PAYMENT_WATCH_TIMEOUT_MS = 20_000;
 /** How long a run erases the rest of long histories. */
 const ERASURE_TIMEOUT_MS = 20_000;
+/** How long a run moves final records to archives. */
+const MOVE_TIMEOUT_MS = 20_000;
 const DOCUMENT_TABLES = [ESCROW_DOCUMENTS, ENTRY_DOCUMENTS];
+const MOVED_KINDS = [MOVED_ESCROWS];
 
 /** How long a run waits for a job: longer than any successful one takes. */
 const JOB_TIMEOUT_MS = 2 * 60_000;
@@ -130,6 +135,10 @@ function listDatabaseJobs(env: Env, requestId: string): ScheduledJob[] {
       name: "records.render",
       run: () =>
         renderOutdatedDocuments(env, DOCUMENT_TABLES, Date.now(), Date.now() + RENDER_TIMEOUT_MS),
+    },
+    {
+      name: "archive.move",
+      run: () => moveFinalRecords(env, MOVED_KINDS, Date.now(), Date.now() + MOVE_TIMEOUT_MS),
     },
   ];
 }

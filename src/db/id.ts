@@ -42,6 +42,13 @@ export function firstIdAt(at: number): string {
   return encodeId(Math.max(at, 0), 0n);
 }
 
+/** The time at which the record of an id was created, epoch milliseconds. */
+export function timeOfId(id: string): number {
+  let time = 0;
+  for (const digit of id.slice(0, 10)) time = time * 32 + ALPHABET.indexOf(digit);
+  return time;
+}
+
 /**
  * The id of another service's record: always the same, and sorted by its time.
  *

@@ -15,6 +15,11 @@ const COLUMNS: Readonly<Record<string, Partial<Record<Treatment, string>>>> = {
     accounting: "spending_limits",
   },
   key_spending: { references: "api_key_id network", accounting: "unit" },
+  archive_range: { references: "kind network least_id greatest_id", progress: "bookmark" },
+  archived_escrow_count: {
+    references: "network side source_type wallet_ids",
+    chain: "contract_address on_chain_state",
+  },
   audit: { erased: "detail", references: "id api_key_id request_id action target" },
   clock: { references: "feed" },
   idempotency: { erased: "key request_hash sealed_answer", references: "api_key_id" },

@@ -50,20 +50,30 @@ export const TRANSACTION_SQL = `json_object('id', escrow_transaction.id,
   'previousOnChainState', previous_on_chain_state, 'newOnChainState', new_on_chain_state)`;
 
 /** The columns of `EscrowRow`, for SELECT from `escrow`. */
-export const ESCROW_COLUMNS = [
-  ...Object.entries(getTableColumns(escrow))
-    .filter(([key]) => !DERIVED_COLUMNS.some((derived) => derived === key))
-    .map(([key, column]) => {
-      const sql = isPackedHex(column) ? unpackHexSql(column.name) : column.name;
-      return key === sql ? sql : `${sql} AS ${key}`;
-    }),
-  "iif(output_length IS NULL, NULL, (SELECT output FROM escrow_open WHERE id = escrow.id)) AS output",
+export const ESCROW_COLUMNS = buildEscrowColumns(
+  "iif(output_length IS NULL, NULL, (SELECT output FROM escrow_open WHERE id = escrow.id))",
   `iif(pending_hash IS NULL, NULL,
-    (SELECT pending_transaction FROM escrow_open WHERE id = escrow.id)) AS pendingTransaction`,
-  // As text: `jsonRowSql` would nest JSON.
-  `(SELECT ${TRANSACTION_SQL} || '' FROM escrow_transaction
-    WHERE record_id = escrow.id AND tx_hash = escrow.transaction_hash) AS newestTransaction`,
-].join(", ");
+    (SELECT pending_transaction FROM escrow_open WHERE id = escrow.id))`,
+);
+
+/** The same of an archive, whose records hold no funds and wait for nothing. */
+export const ARCHIVED_ESCROW_COLUMNS = buildEscrowColumns("NULL", "NULL");
+
+function buildEscrowColumns(output: string, pendingTransaction: string): string {
+  return [
+    ...Object.entries(getTableColumns(escrow))
+      .filter(([key]) => !DERIVED_COLUMNS.some((derived) => derived === key))
+      .map(([key, column]) => {
+        const sql = isPackedHex(column) ? unpackHexSql(column.name) : column.name;
+        return key === sql ? sql : `${sql} AS ${key}`;
+      }),
+    `${output} AS output`,
+    `${pendingTransaction} AS pendingTransaction`,
+    // As text: `jsonRowSql` would nest JSON.
+    `(SELECT ${TRANSACTION_SQL} || '' FROM escrow_transaction
+      WHERE record_id = escrow.id AND tx_hash = escrow.transaction_hash) AS newestTransaction`,
+  ].join(", ");
+}
 
 /** The record of a row. */
 export function toEscrowRecord(row: EscrowRow): EscrowRecord {

@@ -356,3 +356,34 @@ export const escrowRequest = sqliteTable("escrow_request", ESCROW_REQUEST_COLUMN
     .on(table.requestedById, table.recordId)
     .where(sql`metadata IS NOT NULL`),
 ]);
+
+/** How many escrows the archives have, so that nobody counts them there. Written with `archive_range`. Ledger. */
+export const archivedEscrowCount = sqliteTable(
+  "archived_escrow_count",
+  {
+    network: text("network", { enum: ["Preprod", "Mainnet"] }).notNull(),
+    side: text("side", { enum: ["payment", "purchase"] }).notNull(),
+    /** Days since 1970, of the time in the record's id. */
+    day: integer("day").notNull(),
+    sourceType: text("source_type", { enum: ["Web3ChainV1", "Web3ChainV2"] }).notNull(),
+    contractAddress: text("contract_address").notNull(),
+    /** JSON array: the acting wallet, or else those that might act. */
+    walletIds: text("wallet_ids").notNull(),
+    /** Empty: nothing was locked. */
+    onChainState: text("on_chain_state", { enum: ["", ...ON_CHAIN_STATES] }).notNull(),
+    count: integer("count").notNull(),
+  },
+  (table) => [
+    primaryKey({
+      columns: [
+        table.network,
+        table.side,
+        table.day,
+        table.sourceType,
+        table.contractAddress,
+        table.walletIds,
+        table.onChainState,
+      ],
+    }),
+  ],
+);

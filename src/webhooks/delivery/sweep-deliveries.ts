@@ -1,6 +1,6 @@
 import { type Database, openDb, statement } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";
-import type { Env } from "../../env.ts";
+import { type Env, readEventRetentionMs } from "../../env.ts";
 import { log } from "../../log.ts";
 import { cancelDeliveries } from "../endpoints/cancel-deliveries.ts";
 import { claimableDeliveriesSql } from "./claimable-deliveries.ts";
@@ -61,8 +61,6 @@ async function enqueueOverdueEndpoints(env: Env, core: Database, requestId: stri
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** How long deliveries can be looked up and replayed, unless the operator sets another time. */
-export const DEFAULT_EVENT_RETENTION_DAYS = 7;
 const MAX_PURGED_ROWS = 500;
 const MAX_PASSES = 10;
 /** Longer than any request, so that a running request still finds the row. */
@@ -73,8 +71,7 @@ export function computeOldestEventTime(
   env: Pick<Env, "EVENT_RETENTION_DAYS">,
   now: number,
 ): number {
-  const days = Number(env.EVENT_RETENTION_DAYS) || DEFAULT_EVENT_RETENTION_DAYS;
-  return now - days * DAY_MS;
+  return now - readEventRetentionMs(env);
 }
 
 /**

@@ -1,7 +1,9 @@
+import type { OnChainState } from "../../../src/chain/network.ts";
 import { openDb } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
 import {
   type EscrowRecord,
+  hashIdentifier,
   NO_LOCK_STATE,
   type Side,
 } from "../../../src/escrow/model/escrow-record.ts";
@@ -17,6 +19,7 @@ const HASH = "ab".repeat(32);
 export function makeRecord(side: Side, overrides: Partial<EscrowRecord> = {}): EscrowRecord {
   const now = Date.now();
   const id = overrides.id ?? newId(now);
+  const blockchainIdentifier = `${id}${HASH.repeat(12)}`;
   return {
     id,
     side,
@@ -25,8 +28,8 @@ export function makeRecord(side: Side, overrides: Partial<EscrowRecord> = {}): E
     sourceType: "Web3ChainV1",
     contractAddress: "addr_test1wcontract",
     policyId: "00".repeat(28),
-    blockchainIdentifier: `${id}${HASH.repeat(12)}`,
-    identifierHash: id.padEnd(64, "0"),
+    blockchainIdentifier,
+    identifierHash: hashIdentifier(blockchainIdentifier),
     requestedById: "key-a",
     terms: {
       agentIdentifier: HASH,
@@ -95,7 +98,11 @@ export class Writer {
   }
 
   /** Moves each record to a new result hash, and returns those hashes by record id. */
-  async change(records: EscrowRecord[], now = Date.now()): Promise<Map<string, string>> {
+  async change(
+    records: EscrowRecord[],
+    now = Date.now(),
+    onChainState: OnChainState = "ResultSubmitted",
+  ): Promise<Map<string, string>> {
     const height = this.#height++;
     const changes = new ChangeSet([], now, height);
     const results = new Map<string, string>();
@@ -105,7 +112,7 @@ export class Writer {
       results.set(record.id, resultHash);
       changes.advance(
         record,
-        stepTo(record, { onChainState: "ResultSubmitted", resultHash }),
+        stepTo(record, { onChainState, resultHash }),
         { txHash, blockHeight: height, txIndex: 0, blockTime: Math.floor(now / 1000) },
         "170000",
       );

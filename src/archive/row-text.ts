@@ -1,0 +1,66 @@
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { getTableConfig } from "drizzle-orm/sqlite-core";
+import { type Statement, statement } from "../db/client.ts";
+import { jsonRowSql } from "../db/json-row.ts";
+
+/** Rows as text that says every value of each with its type, so that a copy is compared as text. */
+
+/** D1 takes two megabytes in one parameter. */
+const MAX_PARAMETER_BYTES = 1_000_000;
+/** A function of D1 takes at most 32 arguments; see `jsonRowSql`. */
+const MAX_ARGUMENTS = 32;
+
+interface ColumnText {
+  name: string;
+  /** SQL of the value as JSON can have it. */
+  encoded: string;
+  /** SQL that takes it from the row's JSON `value`. */
+  decoded: string;
+}
+
+function readColumns(table: SQLiteTable): ColumnText[] {
+  return getTableConfig(table).columns.map((column, i) => {
+    const { name } = column;
+    const value = `value->>'$[${Math.floor(i / MAX_ARGUMENTS)}][${i % MAX_ARGUMENTS}]'`;
+    if (column.getSQLType() !== "blob") return { name, encoded: name, decoded: value };
+    // Such a column has bytes or text.
+    return {
+      name,
+      encoded: `iif(typeof(${name}) = 'blob', 'b' || hex(${name}), 't' || ${name})`,
+      decoded: `iif(substr(${value}, 1, 1) = 'b', unhex(substr(${value}, 2)), substr(${value}, 2))`,
+    };
+  });
+}
+
+/** SQL of a row of a table as text. */
+export function rowTextSql(table: SQLiteTable): string {
+  return jsonRowSql(
+    readColumns(table)
+      .map(({ encoded }) => encoded)
+      .join(", "),
+  );
+}
+
+/** The statements that store rows from their texts. */
+export function insertRowTexts(table: SQLiteTable, texts: readonly string[]): Statement[] {
+  const columns = readColumns(table);
+  const sql = `INSERT INTO ${getTableConfig(table).name} (${columns.map(({ name }) => name).join(", ")})
+     SELECT ${columns.map(({ decoded }) => decoded).join(", ")} FROM json_each(?)`;
+  return joinTexts(texts).map((rows) => statement(sql, rows));
+}
+
+/** JSON arrays of the texts, each short enough for one parameter. */
+function joinTexts(texts: readonly string[]): string[] {
+  const parts: string[][] = [];
+  let bytes = MAX_PARAMETER_BYTES;
+  for (const text of texts) {
+    const more = Buffer.byteLength(text);
+    if (bytes + more > MAX_PARAMETER_BYTES) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)?.push(text);
+    bytes += more;
+  }
+  return parts.map((part) => `[${part.join(",")}]`);
+}

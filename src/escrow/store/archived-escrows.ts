@@ -1,0 +1,55 @@
+import type { MovedKind } from "../../archive/moved-kind.ts";
+import { type Statement, statement } from "../../db/client.ts";
+import { type CountedEscrow, countArchived } from "./archived-counts.ts";
+import { FINAL_CONDITION } from "./predicates.ts";
+import { escrow, escrowAction, escrowRequest, escrowTransaction } from "./tables.ts";
+
+/** SQL on a row of `escrow`: no archive has it. */
+const IS_HERE_SQL = `EXISTS (SELECT 1 FROM escrow_identity AS place
+  WHERE place.identifier_hash = unhex(escrow.identifier_hash) AND place.side = escrow.side
+    AND place.source_id = escrow.source_id AND place.id = escrow.id AND place.archive IS NULL)`;
+
+/**
+ * SQL on a row of `escrow`: nothing is pending for it in other tables. A rollback reaches a block as long as
+ * there is undo data of it.
+ */
+const NOTHING_PENDING_SQL = `NOT EXISTS (SELECT 1 FROM escrow_transaction AS made LEFT JOIN escrow_undo AS undo
+      ON undo.source_id = escrow.source_id AND undo.block_height = made.block_height
+        AND undo.record_id = escrow.id
+    WHERE made.record_id = escrow.id AND (made.status = 'Pending' OR undo.record_id IS NOT NULL))
+  AND NOT EXISTS (SELECT 1 FROM dispute_proposal AS proposal
+    WHERE proposal.identifier_hash = escrow.identifier_hash
+      AND proposal.state IN ('Collecting', 'SettleRequested', 'SettleInitiated'))
+  AND NOT EXISTS (SELECT 1 FROM escrow_open AS open WHERE open.id = escrow.id)`;
+
+/** Payments and purchases, with their histories and what their requests left. */
+export const MOVED_ESCROWS: MovedKind = {
+  kind: "escrow",
+  table: escrow,
+  children: [escrowTransaction, escrowAction, escrowRequest],
+  rangeColumns: ["id", "chain_changed_at", "action_changed_at", "changed_at", "block_time"],
+  finalRows: "escrow INDEXED BY escrow_final",
+  changedAt: "changed_at",
+  isFinalSql: `${FINAL_CONDITION} AND ${NOTHING_PENDING_SQL} AND ${IS_HERE_SQL}`,
+  stepsSql: `((SELECT count(*) FROM escrow_transaction WHERE record_id = escrow.id)
+    + (SELECT count(*) FROM escrow_action WHERE record_id = escrow.id))`,
+  summarySql: `json_object('id', id, 'side', side, 'network', network, 'sourceId', source_id,
+    'identifierHash', identifier_hash, 'sourceType', source_type, 'contractAddress', contract_address,
+    'onChainState', on_chain_state,
+    'walletIds', iif(wallet_id IS NULL, json(coalesce(wallet_ids, '[]')), json_array(wallet_id)))`,
+  buildMoveStatements,
+};
+
+function buildMoveStatements(archive: number, summaries: readonly string[]): Statement[] {
+  const escrows = summaries.map((summary) => JSON.parse(summary) as CountedEscrow);
+  return [
+    statement(
+      `UPDATE escrow_identity SET archive = ?1
+       WHERE (identifier_hash, side, source_id) IN (
+         SELECT unhex(value->>'identifierHash'), value->>'side', value->>'sourceId' FROM json_each(?2))`,
+      archive,
+      `[${summaries.join(",")}]`,
+    ),
+    countArchived(escrows),
+  ];
+}

@@ -1,0 +1,158 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { moveFinalRecords } from "../../src/archive/move-records.ts";
+import { openDb } from "../../src/db/client.ts";
+import type { EscrowRecord } from "../../src/escrow/model/escrow-record.ts";
+import { MOVED_ESCROWS } from "../../src/escrow/store/archived-escrows.ts";
+import { emptyTables } from "../support/app.ts";
+import { ARCHIVES, emptyArchives, makeFinal, readArchive } from "../support/archives.ts";
+import { wrapD1 } from "../support/d1.ts";
+import { sweep } from "../support/effort.ts";
+import { makeRecord, Writer } from "../support/sources/records.ts";
+
+const TABLES = ["escrow", "escrow_transaction", "escrow_action", "escrow_request"];
+const MOVER = { ...env, ...ARCHIVES, ARCHIVE_AFTER_MINUTES: "0" };
+
+const move = (bindings: Parameters<typeof moveFinalRecords>[0] = MOVER) =>
+  moveFinalRecords(bindings, [MOVED_ESCROWS], Date.now() + 1_000, Date.now() + 60_000);
+
+async function readHot(): Promise<Record<string, unknown[]>> {
+  const read = await env.DB.batch(TABLES.map((table) => env.DB.prepare(`SELECT * FROM ${table}`)));
+  return Object.fromEntries(TABLES.map((table, i) => [table, read[i]?.results ?? []]));
+}
+
+const ranges = () => openDb(env).all("SELECT * FROM archive_range");
+const places = async () =>
+  (
+    await openDb(env).all<{ id: string; archive: number | null }>(
+      "SELECT id, archive FROM escrow_identity ORDER BY id",
+    )
+  ).map(({ id, archive }) => [id, archive]);
+
+/** Records of both sides, some final, with notes and past actions. */
+async function writeRecords(count: number) {
+  const writer = await Writer.create(env.DB);
+  const records = Array.from({ length: count }, (_, i) =>
+    makeRecord(i % 2 === 0 ? "payment" : "purchase"),
+  );
+  await writer.change(records);
+  await env.DB.batch(
+    records.map(({ id }) =>
+      env.DB.prepare(
+        "INSERT INTO escrow_request (record_id, requested_by_id, metadata, made_at) VALUES (?, 'key-a', ?, 1)",
+      ).bind(id, `a "note" of ${id} \u00e9\u2028`),
+    ),
+  );
+  return { writer, records };
+}
+
+const end = (writer: Writer, records: EscrowRecord[]) =>
+  writer.change(records, Date.now(), "Withdrawn");
+
+beforeEach(async () => {
+  await emptyTables();
+  await emptyArchives();
+});
+
+describe("the mover", () => {
+  it("moves final records with all that belongs to them, and no others", async () => {
+    const { writer, records } = await writeRecords(6);
+    const [open = [], final = []] = [records.slice(0, 3), records.slice(3)];
+    await end(writer, final);
+    await move();
+    expect(await places()).toEqual(records.map(({ id }) => [id, null]));
+    await makeFinal();
+    const before = await readHot();
+    await move();
+    const ids = new Set(final.map(({ id }) => id));
+    const isFinal = (row: unknown) => {
+      const { id, record_id: owner } = row as { id: string; record_id?: string };
+      return ids.has(owner ?? id);
+    };
+    const archived = await readArchive(env.TEST_ARCHIVE_1);
+    const hot = await readHot();
+    for (const table of TABLES) {
+      const rows = before[table] ?? [];
+      expect(archived[table], table).toEqual(rows.filter(isFinal));
+      expect(hot[table], table).toEqual(rows.filter((row) => !isFinal(row)));
+      if (table !== "escrow_action") expect(archived[table]?.length).toBeGreaterThan(0);
+    }
+    expect(await places()).toEqual([
+      ...open.map(({ id }) => [id, null]),
+      ...final.map(({ id }) => [id, 1]),
+    ]);
+    expect(await ranges()).toMatchObject([
+      {
+        ...{ kind: "escrow", network: "Preprod", archive: 1, operation: 1, count: 3, returned: 0 },
+        ...{ least_id: final[0]?.id, greatest_id: final.at(-1)?.id },
+      },
+    ]);
+  });
+
+  it("moves nothing without an archive, nor before its time", async () => {
+    const { writer, records } = await writeRecords(2);
+    await end(writer, records);
+    await makeFinal();
+    const before = await readHot();
+    await move({ ...env, ARCHIVE_AFTER_MINUTES: "0" });
+    await move({ ...env, ...ARCHIVES });
+    expect(await readHot()).toEqual(before);
+  });
+
+  it("loses nothing wherever it stops, and ends with what it would have", async () => {
+    const { writer, records } = await writeRecords(5);
+    await end(writer, records);
+    await makeFinal();
+    const before = await readHot();
+    let isOver = false;
+    for (const k of sweep(1)) {
+      for (const when of ["before", "after"] as const) {
+        let steps = 0;
+        const step = async <T>(run: () => Promise<T>): Promise<T> => {
+          const n = ++steps;
+          if (n === k && when === "before") throw new Error("the process was stopped");
+          const result = await run();
+          if (n === k) throw new Error("the process was stopped");
+          return result;
+        };
+        const DB = wrapD1(env.DB, (_, run) => step(run));
+        const ARCHIVE_1 = wrapD1(env.TEST_ARCHIVE_1, (_, run) => step(run));
+        await move({ ...MOVER, DB, ARCHIVE_1 }).catch(() => undefined);
+        isOver ||= steps < k;
+        const archives = await places();
+        const hot = await readHot();
+        const archived = await readArchive(env.TEST_ARCHIVE_1);
+        const isMoved = archives.every(([, archive]) => archive === 1);
+        if (!isMoved) expect(archives.every(([, archive]) => archive === null)).toBe(true);
+        for (const table of TABLES)
+          expect((isMoved ? archived : hot)[table], `${table} at ${k}`).toEqual(before[table]);
+        if (!isMoved) continue;
+        for (const table of TABLES) expect(hot[table]).toEqual([]);
+        // Begins again.
+        await emptyTables();
+        await emptyArchives();
+        await env.DB.batch(restore(before));
+      }
+      if (isOver) break;
+    }
+  });
+});
+
+function restore(rows: Record<string, unknown[]>): D1PreparedStatement[] {
+  return Object.entries(rows).flatMap(([table, all]) =>
+    (all as Record<string, unknown>[]).flatMap((row) => {
+      const names = Object.keys(row);
+      const insert = env.DB.prepare(
+        `INSERT INTO ${table} (${names}) VALUES (${names.map(() => "?")})`,
+      ).bind(...Object.values(row));
+      if (table !== "escrow") return [insert];
+      const { identifier_hash: hash, side, source_id: source, id } = row;
+      return [
+        insert,
+        env.DB.prepare("INSERT INTO escrow_identity VALUES (unhex(?), ?, ?, ?, NULL)").bind(
+          ...[hash, side, source, id],
+        ),
+      ];
+    }),
+  );
+}
