@@ -209,7 +209,6 @@ CREATE INDEX `escrow_state_newest` ON `escrow` (`side`,`network`,`on_chain_state
 CREATE INDEX `escrow_wallet_newest` ON `escrow` (`wallet_id`,`side`,`network`,`source_type`,`id`);--> statement-breakpoint
 CREATE INDEX `escrow_agent_newest` ON `escrow` (`side`,`network`,`agent_identifier`,`source_type`,`id`);--> statement-breakpoint
 CREATE INDEX `escrow_needs_person` ON `escrow` (`side`,`network`,`source_type`,`id`) WHERE error_type IS NOT NULL;--> statement-breakpoint
-CREATE UNIQUE INDEX `escrow_identifier` ON `escrow` (`identifier_hash`,`side`,`source_id`);--> statement-breakpoint
 CREATE INDEX `escrow_utxo` ON `escrow` (`source_id`,`utxo`) WHERE utxo IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `escrow_initiated` ON `escrow` (`source_id`) WHERE requested_action GLOB '*Initiated';--> statement-breakpoint
 CREATE INDEX `escrow_due` ON `escrow` (`network`,`wallet_vkey`,`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
@@ -219,7 +218,8 @@ CREATE INDEX `escrow_unlocked` ON `escrow` (`source_id`,CAST(pay_by_time AS INTE
 CREATE INDEX `escrow_held` ON `escrow` (`network`,`id`) WHERE charge = 'held' AND expired_at IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `escrow_bulky` ON `escrow` (`network`,`source_id`) WHERE output_length > 8000;--> statement-breakpoint
 CREATE INDEX `escrow_final` ON `escrow` (`network`,`changed_at`) WHERE requested_action = 'None' AND error_type IS NULL AND pending_hash IS NULL
-  AND output_length IS NULL AND due_at IS NULL AND deadline IS NULL
+  AND utxo IS NULL AND output_length IS NULL AND due_at IS NULL AND deadline IS NULL
+  AND wallet_removed IS NULL
   AND (charge IS NOT 'held' OR expired_at IS NULL);--> statement-breakpoint
 CREATE INDEX `escrow_unfinished` ON `escrow` (`source_id`) WHERE CASE WHEN on_chain_state IS NULL THEN expired_at IS NULL
   ELSE on_chain_state NOT IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn') END;--> statement-breakpoint

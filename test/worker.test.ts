@@ -84,6 +84,7 @@ async function rest(): Promise<void> {
 async function rows(): Promise<unknown> {
   const tables = [
     "escrow",
+    "escrow_identity",
     "escrow_transaction",
     "escrow_open",
     "escrow_undo",

@@ -10,6 +10,7 @@ export const GROWING = {
   escrow: `on_chain_state IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn') AND intent IS NULL
     AND pending_hash IS NULL AND error IS NULL AND deadline IS NULL`,
   escrow_action: "TRUE",
+  escrow_identity: "TRUE",
   escrow_open: "TRUE",
   escrow_request: "TRUE",
   escrow_transaction: "TRUE",

@@ -122,6 +122,9 @@ describe("payments with one identifier at two contracts", () => {
     await env.DB.prepare("UPDATE escrow SET identifier_hash = 'aa' WHERE id IN (?, ?)")
       .bind(first, second)
       .run();
+    await env.DB.prepare("UPDATE escrow_identity SET identifier_hash = x'aa' WHERE id IN (?, ?)")
+      .bind(first, second)
+      .run();
     await env.DB.prepare("UPDATE escrow SET contract_address = 'addr_other' WHERE id = ?")
       .bind(second)
       .run();

@@ -30,10 +30,10 @@ import { ESCROW, type EscrowChain, SOURCE } from "./escrow-chain.ts";
 
 const PLACE = { sourceId: SOURCE.id, network: SOURCE.network };
 const WALLET = { id: "wallet-a", vkey: "11".repeat(28), address: "addr_test1wallet" };
-/** Tables that a story writes. */
 /** Tables that a story fills. */
 export const TABLES = [
   "escrow",
+  "escrow_identity",
   "escrow_transaction",
   "escrow_open",
   "escrow_undo",

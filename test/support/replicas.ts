@@ -2,7 +2,10 @@ import { env } from "cloudflare:workers";
 import { wrapD1 } from "./d1.ts";
 
 /** What the diffs of escrows read. */
-const TABLES = ["escrow", "escrow_open", "escrow_transaction", "escrow_action", "chain_tip"];
+const TABLES = [
+  ...["escrow", "escrow_identity", "escrow_open", "escrow_transaction", "escrow_action"],
+  "chain_tip",
+];
 
 /** The rows of a table by its name. */
 type Snapshot = Record<string, Record<string, unknown>[]>;

@@ -4,7 +4,6 @@ import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { createJsonResponse, openReadSession } from "../../http/session.ts";
 import { hashIdentifier, type Side } from "../model/escrow-record.ts";
-import { selectByIdentifierSql } from "../store/identity.ts";
 import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
 import { buildPageColumnsSql, readRecords } from "./diff-page.ts";
 import type { identifierLookupBody } from "./query-schemas.ts";
@@ -40,8 +39,10 @@ export async function resolveIdentifiers(
       session,
       side,
       { includeHistory, viewer: c.var.caller, env: c.env },
-      `SELECT ${buildPageColumnsSql(body)} FROM (SELECT key AS place, value AS hash FROM json_each(?3))
-       CROSS JOIN ${selectByIdentifierSql("hash", "?1")}
+      `SELECT ${buildPageColumnsSql(body)} FROM (SELECT asked.key AS place, escrow_identity.id AS identified_id
+         FROM json_each(?3) AS asked CROSS JOIN escrow_identity
+           ON identifier_hash = unhex(asked.value) AND side = ?1)
+       CROSS JOIN escrow ON escrow.id = identified_id
        WHERE network = ?2 ${conditions.join(" ")}
        ORDER BY place, ${PREFERRED_FIRST_SQL}`,
       params,

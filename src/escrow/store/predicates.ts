@@ -44,7 +44,8 @@ export const LARGE_OUTPUT_CONDITION = "output_length > 8000";
  * rollback reaches, or a transaction that comes late, changes it.
  */
 export const FINAL_CONDITION = `requested_action = 'None' AND error_type IS NULL AND pending_hash IS NULL
-  AND output_length IS NULL AND due_at IS NULL AND deadline IS NULL
+  AND utxo IS NULL AND output_length IS NULL AND due_at IS NULL AND deadline IS NULL
+  AND wallet_removed IS NULL
   AND (charge IS NOT 'held' OR expired_at IS NULL)`;
 
 /** The payment source was removed. There are few sources. */

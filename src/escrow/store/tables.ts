@@ -189,7 +189,6 @@ export const escrow = sqliteTable("escrow", ESCROW_TABLE_COLUMNS, (table) => {
     index("escrow_needs_person")
       .on(table.side, table.network, table.sourceType, table.id)
       .where(sql.raw(NEEDS_PERSON_CONDITION)),
-    uniqueIndex("escrow_identifier").on(table.identifierHash, table.side, table.sourceId),
     index("escrow_utxo").on(table.sourceId, table.utxo).where(sql`utxo IS NOT NULL`),
     // Records with a pending transaction.
     index("escrow_initiated").on(table.sourceId).where(sql`requested_action GLOB '*Initiated'`),

@@ -117,15 +117,17 @@ export function selectBillablePayments(
        AND (?6 IS NULL OR seller_vkey = ?6)
        AND (?8 IS NULL OR seller_vkey IN (SELECT value FROM json_each(?8)))
      UNION ALL
-     SELECT ${BILLABLE_COLUMNS}, base_id FROM invoice_base
-       JOIN invoiced_payment ON invoiced_payment.base_id = invoice_base.id
-       JOIN escrow_identity AS billed ON billed.side = 'payment'
-         AND billed.identifier_hash = unhex(invoiced_payment.identifier_hash)
-       JOIN escrow ON escrow.id = billed.id
-         AND escrow.contract_address = invoiced_payment.contract_address
-     WHERE ${BILLABLE_RECORD_CONDITION} AND invoice_base.network = ?1 AND invoice_base.buyer_vkey = ?5 AND month = ?7
-       AND (?6 IS NULL OR invoice_base.seller_vkey = ?6)
-       AND (?8 IS NULL OR invoice_base.seller_vkey IN (SELECT value FROM json_each(?8))) AND invoiced_payment.network = ?1
+     SELECT ${BILLABLE_COLUMNS}, base_id FROM (
+       SELECT base_id, contract_address AS billed_contract, escrow_identity.id AS billed_id
+       FROM invoice_base JOIN invoiced_payment ON base_id = invoice_base.id
+         CROSS JOIN escrow_identity ON escrow_identity.side = 'payment'
+           AND escrow_identity.identifier_hash = unhex(invoiced_payment.identifier_hash)
+       WHERE invoice_base.network = ?1 AND buyer_vkey = ?5 AND month = ?7
+         AND (?6 IS NULL OR seller_vkey = ?6)
+         AND (?8 IS NULL OR seller_vkey IN (SELECT value FROM json_each(?8)))
+         AND invoiced_payment.network = ?1)
+       CROSS JOIN escrow ON escrow.id = billed_id AND escrow.contract_address = billed_contract
+     WHERE ${BILLABLE_RECORD_CONDITION}
      ORDER BY billableAt, identity LIMIT ${MAX_INVOICED_PAYMENTS + 1}`,
     ...toUninvoicedParams(network, month, removed, now),
     buyerVkey,

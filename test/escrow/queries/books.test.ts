@@ -325,7 +325,9 @@ describe("POST /payment/income and POST /purchase/spending", () => {
         fc.array(escrow, { minLength: 1, maxLength: 30 }),
         zone,
         async (escrows, timeZone) => {
-          await env.DB.prepare("DELETE FROM escrow").run();
+          await env.DB.batch(
+            ["escrow", "escrow_identity"].map((one) => env.DB.prepare(`DELETE FROM ${one}`)),
+          );
           await write(escrows);
           const books = await ask("/payment/income", { timeZone });
           expect(books.totalTransactions).toBe(escrows.length);

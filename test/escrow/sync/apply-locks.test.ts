@@ -75,9 +75,10 @@ describe("a lock of what was asked for", () => {
     const [locked] = records;
     if (!locked) throw new Error("there is no record");
     await env.DB.batch(
-      ["escrow", "escrow_open", "escrow_transaction", "escrow_undo", "event"].map((one) =>
-        env.DB.prepare(`DELETE FROM ${one}`),
-      ),
+      [
+        ...["escrow", "escrow_identity", "escrow_open", "escrow_transaction", "escrow_undo"],
+        "event",
+      ].map((one) => env.DB.prepare(`DELETE FROM ${one}`)),
     );
     await openDb(env).batch(moveCursor(source, null));
     const funds = locked.terms.funds.map(({ unit, amount }) => ({

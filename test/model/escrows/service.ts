@@ -64,6 +64,7 @@ import {
 const TABLES = [
   ...[
     "escrow",
+    "escrow_identity",
     "escrow_transaction",
     "escrow_open",
     "escrow_undo",

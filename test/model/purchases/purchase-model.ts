@@ -35,6 +35,7 @@ const database = new ModelDatabase(FOLLOWED, [
   ...["api_key", "key_spending", "audit", "event", "clock", "chain_tip", "followed"],
   ...[
     "escrow",
+    "escrow_identity",
     "escrow_request",
     "escrow_transaction",
     "escrow_undo",

@@ -19,7 +19,7 @@ const HASH = "ab".repeat(32);
 export function makeRecord(side: Side, overrides: Partial<EscrowRecord> = {}): EscrowRecord {
   const now = Date.now();
   const id = overrides.id ?? newId(now);
-  const blockchainIdentifier = `${id}${HASH.repeat(12)}`;
+  const blockchainIdentifier = overrides.blockchainIdentifier ?? `${id}${HASH.repeat(12)}`;
   return {
     id,
     side,
