@@ -1,10 +1,9 @@
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import { PAYMENT_SOURCE_TYPES } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
-import { isoTimeSql, type SqlExpression } from "../../db/clock.ts";
+import type { SqlExpression } from "../../db/clock.ts";
 import type { Caller } from "../../http/context.ts";
 import type { Side } from "../model/escrow-record.ts";
-import { MISMATCH_STATUS } from "../model/transaction-record.ts";
 import {
   type AutomaticStepSettings,
   BLOCKERS_SQL,
@@ -13,12 +12,8 @@ import {
 } from "../store/blockers.ts";
 import { DOC_OR_ROW_SQL, readDocument, type StoredDocument } from "../store/outdated-documents.ts";
 import { SHOWN_HASH_SQL } from "../store/predicates.ts";
-import {
-  DOC_VERSION,
-  withConfirmations,
-  withHistories,
-  withMetadata,
-} from "../store/render-record.ts";
+import { DOC_VERSION, withConfirmations, withMetadata } from "../store/render-record.ts";
+import { addHistories, HISTORIES_SQL, type HistoriesRow } from "./histories.ts";
 import { buildPageRowsSql, buildScopeCondition } from "./scope-condition.ts";
 
 /** The change stamp that a diff is ordered by. */
@@ -141,15 +136,6 @@ export function buildPageColumnsSql({ includeHistory }: Pick<DiffQuery, "include
   return `id, due_at${includeHistory ? `, ${shown}` : ""}`;
 }
 
-/**
- * Maximum entries of a history in a response. A party may take thousands of steps. A text in D1 has
- * at most two megabytes, and an entry has about 1,500 bytes.
- */
-const MAX_HISTORY_ENTRIES = 1_000;
-
-/** Between the entries of a history as it is read. No entry contains a line break. */
-const ENTRY_SEPARATOR = ",\n";
-
 /** SQL of the height of the tip. */
 const TIP_SQL = "(SELECT height FROM chain_tip WHERE network = ?2)";
 
@@ -166,37 +152,6 @@ interface ContextRow {
 function mergeBlockers(rows: readonly ContextRow[], env: AutomaticStepSettings): Blockers {
   const found = JSON.parse(rows.find((row) => row.holds !== null)?.holds ?? "{}") as Blockers;
   return { ...found, ...findDisabledSteps(env) };
-}
-
-/**
- * SQL of a record's histories, newest first, each with one entry more than are shown. A transaction is
- * shown as `renderRecord` shows the current one.
- */
-const HISTORIES_SQL = `,
-  (SELECT group_concat(entry, '${ENTRY_SEPARATOR}') FROM (
-     SELECT json_object('id', id, 'createdAt', ${isoTimeSql("created_at")},
-       'updatedAt', ${isoTimeSql("updated_at")}, 'txHash', tx_hash, 'status', status, 'fees', fees,
-       'blockHeight', block_height, 'blockTime', block_time,
-       'previousOnChainState', previous_on_chain_state, 'newOnChainState', new_on_chain_state,
-       'confirmations',
-       iif(status = 'Confirmed', max(ifnull(${TIP_SQL}, 0) - block_height + 1, 1), NULL)) AS entry
-     FROM escrow_transaction
-     WHERE record_id = page.id AND tx_hash IS NOT page.shown AND status <> '${MISMATCH_STATUS}'
-     ORDER BY id DESC LIMIT ${MAX_HISTORY_ENTRIES + 1})) AS transactions,
-  (SELECT group_concat(entry, '${ENTRY_SEPARATOR}') FROM (
-     SELECT json_object('id', id, 'createdAt', ${isoTimeSql("created_at")},
-       'updatedAt', ${isoTimeSql("updated_at")}, 'requestedAction', requested_action,
-       'errorType', error_type, 'errorNote', error_note) AS entry
-     FROM escrow_action WHERE record_id = page.id
-     ORDER BY id DESC LIMIT ${MAX_HISTORY_ENTRIES + 1})) AS actions`;
-
-/** The entries that are shown, and whether there are more. */
-function truncateEntries(text: string | null = null): { shown: string; isTruncated: boolean } {
-  const entries = text?.split(ENTRY_SEPARATOR) ?? [];
-  return {
-    shown: entries.slice(0, MAX_HISTORY_ENTRIES).join(),
-    isTruncated: entries.length > MAX_HISTORY_ENTRIES,
-  };
 }
 
 /** A page as `readRecords` has it: JSON text of the records, comma separated. */
@@ -220,11 +175,9 @@ export async function readRecords(
   return renderRows(await readRows(db, options, page, params), side, options.env);
 }
 
-interface RecordRow extends StoredDocument, ContextRow {
+interface RecordRow extends StoredDocument, ContextRow, HistoriesRow {
   id: string;
   metadata: string | null;
-  transactions?: string | null;
-  actions?: string | null;
 }
 
 /** @param more - SQL of further columns */
@@ -246,15 +199,10 @@ function readRows<Row extends RecordRow>(
 
 function renderRows(rows: readonly RecordRow[], side: Side, env: AutomaticStepSettings): string[] {
   const holds = mergeBlockers(rows, env);
-  return rows.map(({ metadata, tip, ...row }) => {
-    const transactions = truncateEntries(row.transactions);
-    const actions = truncateEntries(row.actions);
-    const text = withHistories(withMetadata(readDocument(row), metadata), side, {
-      transactions: transactions.shown,
-      actions: actions.shown,
-      isTruncated: transactions.isTruncated || actions.isTruncated,
-    });
-    return withConfirmations(text, tip ?? 0, holds);
+  return rows.map((row) => {
+    const tip = row.tip ?? 0;
+    const text = withMetadata(readDocument(row), row.metadata);
+    return addHistories(withConfirmations(text, tip, holds), side, row, tip);
   });
 }
 

@@ -195,7 +195,8 @@ function toJson(value: unknown): string {
 /** The last time that was rendered: most stamps of a record are the same. */
 let lastTime = { milliseconds: Number.NaN, text: "" };
 
-function renderTime(milliseconds: number): string {
+/** @param milliseconds - since the epoch */
+export function renderTime(milliseconds: number): string {
   if (milliseconds !== lastTime.milliseconds)
     lastTime = { milliseconds, text: `"${new Date(milliseconds).toISOString()}"` };
   return lastTime.text;
