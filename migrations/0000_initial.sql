@@ -902,7 +902,7 @@ CREATE TABLE `x402_payment_attempt` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `x402_attempt_api_key` ON `x402_payment_attempt` (`api_key_id`,`id`);--> statement-breakpoint
-CREATE UNIQUE INDEX `x402_attempt_identifier` ON `x402_payment_attempt` (`api_key_id`,`payment_identifier`) WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled') AND payment_identifier IS NOT NULL;--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_attempt_identifier` ON `x402_payment_attempt` (`api_key_id`,`payer`,`payment_identifier`) WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled') AND payment_identifier IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `x402_attempt_open` ON `x402_payment_attempt` (`updated_at`) WHERE direction = 'InboundSettle' AND status = 'Verified';--> statement-breakpoint
 CREATE INDEX `x402_attempt_watched` ON `x402_payment_attempt` (`caip2_id`,`id`) WHERE watched_until IS NOT NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX `x402_attempt_signed_once` ON `x402_payment_attempt` (`api_key_id`,`payment_identifier`) WHERE direction = 'OutboundPayment' AND payment_identifier IS NOT NULL;--> statement-breakpoint

@@ -1,5 +1,7 @@
+import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createIdGenerator, deriveId, firstIdAt, newId } from "../../src/db/id.ts";
+import { createIdGenerator, deriveId, firstIdAt, newId, readIdTime } from "../../src/db/id.ts";
+import { runs } from "../support/effort.ts";
 
 const NOW = Date.UTC(2026, 10, 22);
 const many = (make: () => string) => Array.from({ length: 1_000 }, make);
@@ -32,4 +34,11 @@ it("deriveId makes one id of a name, which sorts by its time", () => {
   expect(new Set(ids).size).toBe(1_000);
   expect(ids.every((id) => id >= firstIdAt(NOW) && id < firstIdAt(NOW + 1))).toBe(true);
   expect(deriveId(NOW, "payment 0")).toBe(ids[0]);
+});
+
+it("readIdTime returns the time of which an id was made", () => {
+  fc.assert(
+    fc.property(fc.nat(2 ** 48 - 1), (at) => readIdTime(newId(at)) === at),
+    runs(100, 10_000),
+  );
 });

@@ -1,7 +1,7 @@
 /** An order as stored in D1. */
 
 import type { Database } from "../../db/client.ts";
-import { firstIdAt } from "../../db/id.ts";
+import { firstIdAt, readIdTime } from "../../db/id.ts";
 import type { AttemptOrder, JobStatus } from "../model/messages.ts";
 import type { x402Attempt } from "../model/tables.ts";
 
@@ -45,6 +45,19 @@ export function toAttemptOutcome(
   return { success, transaction, payer, errorReason: reason, errorMessage: message };
 }
 
+/** Longest URL of a resource that attempts store, in UTF-8. */
+export const MAX_RESOURCE_BYTES = 8 * 1024;
+/** Marks a URL that was cut. */
+const CUT_MARK = "…";
+
+/** The URL of a resource as attempts store it: a longer URL is cut, and ends with a mark. */
+export function toStoredResource(url: string): string {
+  const encoder = new TextEncoder();
+  if (encoder.encode(url).length <= MAX_RESOURCE_BYTES) return url;
+  const head = new Uint8Array(MAX_RESOURCE_BYTES - encoder.encode(CUT_MARK).length);
+  return `${url.slice(0, encoder.encodeInto(url, head).read)}${CUT_MARK}`;
+}
+
 type AttemptInsert = typeof x402Attempt.$inferInsert;
 
 /**
@@ -78,7 +91,8 @@ export function toAttemptRow(
     replayOf: null,
     charged: false,
     revision: 0,
-    createdAt: now,
+    // Lists are ordered by id, and filter by its time.
+    createdAt: readIdTime(order.attemptId),
     updatedAt: now,
     ...how,
   };
@@ -95,7 +109,7 @@ export interface ClaimingAttempt
   txHash: string | null;
 }
 
-/** The attempt that holds the order's payment, settled or pending; null when there is none. */
+/** The attempt that holds the order's payment, settled or pending; null: none does. */
 export async function findClaimingAttempt(
   core: Database,
   order: AttemptOrder,
@@ -110,16 +124,37 @@ export async function findClaimingAttempt(
     Omit<ClaimingAttempt, "requirements"> & AttemptOrder["requirements"]
   >(
     // With OR, none of the indexes would be used.
-    `${holding} AND claim = ? UNION ${holding} AND payment_payload_hash = ?
-     UNION ${holding} AND attempt.api_key_id = ? AND payment_identifier = ?`,
+    `${holding} AND claim = ? UNION ${holding} AND payment_payload_hash = ?`,
     order.claim,
     order.payloadHash,
-    order.caller.id,
-    order.paymentIdentifier,
   );
   if (!row) return null;
   const { network, asset, amount, payTo, ...rest } = row;
   return { ...rest, requirements: { network, asset, amount, payTo } };
+}
+
+/**
+ * Id of another attempt, settled or pending, under which the payer has used the order's payment
+ * identifier with its key; null: there is none.
+ *
+ * @param payer - the verified payer: else a stranger could use up the identifiers of others
+ */
+export async function findIdentifierHolder(
+  core: Database,
+  { attemptId, caller, paymentIdentifier }: AttemptOrder,
+  payer: string,
+): Promise<string | null> {
+  if (paymentIdentifier === null) return null;
+  const [row] = await core.all<{ id: string }>(
+    `SELECT id FROM x402_payment_attempt
+     WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled')
+       AND api_key_id = ? AND payer = ? AND payment_identifier = ? AND id <> ?`,
+    caller.id,
+    payer,
+    paymentIdentifier,
+    attemptId,
+  );
+  return row?.id ?? null;
 }
 
 /** How many settlements of a chain have no outcome. */

@@ -1,8 +1,6 @@
 import * as z from "zod";
 import { toCanonicalJson } from "../../canonical-json.ts";
-import type { Database } from "../../db/client.ts";
 import { ApiError } from "../../http/errors.ts";
-import type { SettleOrder } from "../model/messages.ts";
 import type { PaymentPayload } from "../model/schemas.ts";
 
 /**
@@ -56,26 +54,4 @@ export function readPaymentIdentifier({ extensions }: PaymentPayload): string | 
   const valid = paymentIdentifier.safeParse(id);
   if (!valid.success) throw new ApiError(400, `${field}.id: ${valid.error.issues[0]?.message}`);
   return valid.data;
-}
-
-/**
- * One identifier is for one payload (specification of the extension).
- *
- * @throws ApiError 409 when the key has used it for another payload that is settled or pending
- */
-export async function requireUnusedIdentifier(core: Database, order: SettleOrder): Promise<void> {
-  if (order.paymentIdentifier === null) return;
-  const [row] = await core.all<{ id: string }>(
-    `SELECT id FROM x402_payment_attempt
-     WHERE api_key_id = ? AND payment_identifier = ? AND direction = 'InboundSettle'
-       AND status IN ('Verified', 'Settled') AND payment_payload_hash <> ? LIMIT 1`,
-    order.caller.id,
-    order.paymentIdentifier,
-    order.payloadHash,
-  );
-  if (row)
-    throw new ApiError(
-      "identifier_reused",
-      `paymentPayload.extensions.${PAYMENT_IDENTIFIER_EXTENSION}.info.id: belongs to the attempt ${row.id}`,
-    );
 }

@@ -10,17 +10,23 @@ import {
   type AttemptOutcome,
   findAttemptState,
   findClaimingAttempt,
+  findIdentifierHolder,
   toAttemptRow,
 } from "./attempt-row.ts";
 
-/** D1 has another attempt that holds the same payment: the object's storage was lost. */
+/**
+ * D1 has another attempt that holds the same payment, because the object's storage was lost, or the
+ * same payment identifier.
+ */
 export class AlreadyClaimedError extends Error {
   override name = "AlreadyClaimedError";
   readonly attemptId: string;
+  readonly what: "payment" | "identifier";
 
-  constructor(attemptId: string) {
-    super(`the attempt ${attemptId} holds this payment`);
+  constructor(attemptId: string, what: "payment" | "identifier") {
+    super(`the attempt ${attemptId} holds this ${what}`);
     this.attemptId = attemptId;
+    this.what = what;
   }
 }
 
@@ -56,9 +62,11 @@ export async function recordVerifiedAttempt(
     const own = await findAttemptState(core, order.attemptId);
     if (own) return own.status === "Verified" ? "written" : "ended";
     const holder = await findClaimingAttempt(core, order);
+    if (holder) throw new AlreadyClaimedError(holder.id, "payment");
+    const identified = await findIdentifierHolder(core, order, verified.payer);
+    if (identified !== null) throw new AlreadyClaimedError(identified, "identifier");
     // The other attempt has failed in the meantime.
-    if (holder === null) throw error;
-    throw new AlreadyClaimedError(holder.id);
+    throw error;
   }
 }
 

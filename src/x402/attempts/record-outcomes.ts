@@ -95,6 +95,7 @@ function buildOutcomeStatements(
 const IDENTIFIER_CONFLICT_SQL = `SELECT 1 FROM x402_payment_attempt AS other
   WHERE other.direction = 'InboundSettle' AND other.status IN ('Verified', 'Settled')
     AND other.api_key_id = x402_payment_attempt.api_key_id
+    AND other.payer = x402_payment_attempt.payer
     AND other.payment_identifier = x402_payment_attempt.payment_identifier
     AND other.id <> x402_payment_attempt.id`;
 

@@ -129,7 +129,7 @@ export const paymentPayload = named(
     resource: described(
       z
         .object({
-          url: described(textParameter(2000), "URL of the resource.", EXAMPLE_RESOURCE_URL),
+          url: described(z.string().min(1), "URL of the resource.", EXAMPLE_RESOURCE_URL),
         })
         .optional(),
       "The resource that the payment is for.",

@@ -107,7 +107,7 @@ export const x402Attempt = sqliteTable(
     amount: text("amount").notNull(),
     payTo: text("pay_to").notNull(),
     payer: text("payer"),
-    /** The registered resource, or the one a payment was signed for; never the payer's claim. */
+    /** URL of the registered resource; else the one that the payment names, which its payer wrote. */
     resource: text("resource"),
     paymentPayloadHash: text("payment_payload_hash").notNull(),
     /** The on-chain authorization; see `authorization.ts`. Null when the payload has none. */
@@ -135,8 +135,9 @@ export const x402Attempt = sqliteTable(
   },
   (table) => [
     index("x402_attempt_api_key").on(table.apiKeyId, table.id),
+    // The verified payer's: a stranger cannot use up the identifiers of others.
     uniqueIndex("x402_attempt_identifier")
-      .on(table.apiKeyId, table.paymentIdentifier)
+      .on(table.apiKeyId, table.payer, table.paymentIdentifier)
       .where(
         sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled') AND payment_identifier IS NOT NULL`,
       ),

@@ -12,6 +12,7 @@ import {
   type StoreResponse,
 } from "../../http/idempotency.ts";
 import { log } from "../../log.ts";
+import { toStoredResource } from "../attempts/attempt-row.ts";
 import { hashPayload } from "../attempts/payment-identity.ts";
 import { readAuthorization, toAuthorizationKey } from "../evm/authorization.ts";
 import { readBalance } from "../evm/balance.ts";
@@ -111,7 +112,7 @@ async function payOnce(
     amount,
     payTo,
     payer,
-    resource: body.paymentRequired.resource.url,
+    resource: toStoredResource(body.paymentRequired.resource.url),
     paymentPayloadHash: answer.paymentPayloadHash,
     claim: toAuthorizationKey(caip2Network, asset, authorization),
     paymentIdentifier: answer.paymentIdentifier,

@@ -38,7 +38,7 @@ const payBody = z.object({
       ),
       resource: described(
         z.looseObject({
-          url: described(textParameter(2000), "URL of the resource.", EXAMPLE_RESOURCE_URL),
+          url: described(z.string().min(1), "URL of the resource.", EXAMPLE_RESOURCE_URL),
         }),
         "The resource that the payment is for.",
       ),

@@ -3,7 +3,7 @@ import { DatabaseUnavailableError, openDb } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
-import { findClaimingAttempt, wasVerified } from "../attempts/attempt-row.ts";
+import { findClaimingAttempt, findIdentifierHolder, wasVerified } from "../attempts/attempt-row.ts";
 import {
   AlreadyClaimedError,
   cancelAttempt,
@@ -95,7 +95,13 @@ async function verifyPayload(
       run.isStored ? null : findClaimingAttempt(core, order),
       wasVerified(core, order, Date.now()),
     ]);
-    if (!holder) return withTimeToSign(await verdict, isVerified);
+    if (!holder)
+      return await withUnusedIdentifier(
+        env,
+        payment,
+        run,
+        withTimeToSign(await verdict, isVerified),
+      );
     run.response = toHeldResponse(order, holder);
     if (holder.status === "Verified" && holder.claim === order.claim)
       log("error", "x402.claim_lost", { holder: holder.id, attempt: order.attemptId });
@@ -104,6 +110,21 @@ async function verifyPayload(
     run.response = toRefusal(error);
     return { kind: "broken" };
   }
+}
+
+/** One identifier is for one payment of its payer (specification of `payment-identifier`). */
+async function withUnusedIdentifier(
+  env: Env,
+  { order }: Payment,
+  run: SettlementRun,
+  verdict: PaymentEvent,
+): Promise<PaymentEvent> {
+  if (verdict.kind !== "valid" || order.paymentIdentifier === null) return verdict;
+  const core = openDb(env, undefined, { deadline: run.deadline });
+  const attemptId = await findIdentifierHolder(core, order, verdict.payer);
+  if (attemptId === null) return verdict;
+  run.response = { kind: "conflict", attemptId };
+  return { kind: "broken" };
 }
 
 /** A payment that was verified here is never refused for load: the wallet may sign it while it is valid. */
@@ -170,7 +191,8 @@ async function writeAttemptRow(
     return { kind: "late" };
   } catch (error) {
     if (error instanceof AlreadyClaimedError) {
-      log("error", "x402.claim_lost", { holder: error.attemptId, attempt: order.attemptId });
+      if (error.what === "payment")
+        log("error", "x402.claim_lost", { holder: error.attemptId, attempt: order.attemptId });
       run.response = { kind: "conflict", attemptId: error.attemptId };
       return { kind: "denied" };
     }

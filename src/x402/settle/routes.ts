@@ -3,6 +3,7 @@ import { type Router, serve } from "../../http/endpoint.ts";
 import { ApiError } from "../../http/errors.ts";
 import { described, idField, named, textField, timestampField } from "../../http/openapi/fields.ts";
 import { pageParameters, textParameter } from "../../http/openapi/parameters.ts";
+import { MAX_RESOURCE_BYTES } from "../attempts/attempt-row.ts";
 import {
   addressResponse,
   attemptOutcome,
@@ -59,7 +60,7 @@ const noteText = "Note of the resource's owner.";
 
 const sourceBody = z.object({
   url: described(
-    textParameter(500)
+    textParameter(MAX_RESOURCE_BYTES)
       .refine(
         (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
         "must be an http or https URL",

@@ -5,11 +5,8 @@ import { wakeDispatcher } from "../../events/outbox.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { log } from "../../log.ts";
-import {
-  hashPayload,
-  readPaymentIdentifier,
-  requireUnusedIdentifier,
-} from "../attempts/payment-identity.ts";
+import { toStoredResource } from "../attempts/attempt-row.ts";
+import { hashPayload, readPaymentIdentifier } from "../attempts/payment-identity.ts";
 import { recordRefusal } from "../attempts/record-attempts.ts";
 import {
   InvalidPayloadError,
@@ -51,7 +48,6 @@ export async function settleForSource(
   now: number,
 ): Promise<SettleResult> {
   const order = await createSourceOrder(c, body, now);
-  await requireUnusedIdentifier(openDb(c.env, undefined, { deadline: c.var.deadline }), order);
   const answer = await settleOrder(c, order, now);
   return toSettleResult(c, order, answer, now);
 }
@@ -101,6 +97,7 @@ export async function createOrder(
   source: PaymentSourceRow | null,
   now: number,
 ): Promise<SettleOrder> {
+  const url = source?.url ?? payload.resource?.url;
   return {
     v: 1,
     requestId: c.var.requestId,
@@ -108,7 +105,7 @@ export async function createOrder(
     caller: c.var.caller,
     paymentSourceId: source?.id ?? null,
     registryRequestId: source?.registryRequestId ?? null,
-    resource: source?.url ?? null,
+    resource: url === undefined ? null : toStoredResource(url),
     payload,
     payloadHash: await hashPayload(payload),
     claim: toClaim(payload, requirements),

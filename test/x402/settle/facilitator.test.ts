@@ -11,7 +11,7 @@ beforeAll(async () => {
   fixture = await SettlementFixture.open("84532-facilitator");
 });
 
-type Listed = Attempt & { direction: string };
+type Listed = Attempt & { direction: string; resource: string | null };
 
 async function attempts(): Promise<Listed[]> {
   const path = "/x402/payments?take=100";
@@ -75,6 +75,21 @@ describe("the plain facilitator", () => {
       { direction: "InboundVerify", status: "Verified", Settlement: null },
     ]);
     expect(new Set(left.map(({ id }) => id)).size).toBe(3);
+  });
+
+  it.each([
+    ["of 1,980 bytes", 1_980, (url: string) => url],
+    ["of 8 KiB", 8 * 1024, (url: string) => url],
+    ["of more than 8 KiB", 8 * 1024 + 1, (url: string) => `${url.slice(0, 8 * 1024 - 3)}…`],
+    ["of 100 KiB", 100 * 1024, (url: string) => `${url.slice(0, 8 * 1024 - 3)}…`],
+  ])("settles a payment for a URL %s, and records it", async (_, length, toStored) => {
+    await fixture.again();
+    const url = "https://api.example.com/?q=".padEnd(length, "x");
+    const payment = { ...fixture.payment, resource: { url } };
+    expect((await facilitate("verify", payment)).body).toMatchObject({ isValid: true });
+    expect((await facilitate("settle", payment)).body).toMatchObject({ success: true });
+    const resource = toStored(url);
+    expect(await attempts()).toMatchObject([{ resource }, { resource }]);
   });
 
   it("records why a payment cannot settle", async () => {

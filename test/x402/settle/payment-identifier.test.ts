@@ -13,9 +13,9 @@ beforeAll(async () => {
 });
 
 /** A new payment that carries the extension. */
-async function identified(info: Record<string, unknown>): Promise<Payload> {
+async function identified(info: Record<string, unknown>, by = buyer): Promise<Payload> {
   const extensions = { "payment-identifier": { info } };
-  return { ...(await x402.payment(buyer, source)), extensions };
+  return { ...(await x402.payment(by, source)), extensions };
 }
 
 describe("POST /x402/settle with a payment identifier", () => {
@@ -51,6 +51,25 @@ describe("POST /x402/settle with a payment identifier", () => {
     const answers = await Promise.all(payments.map((payment) => settle(source, payment)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
     expect(await x402.balance(source.payTo)).toBe(10_000n);
+  });
+
+  it("settles payments of other payers under the same identifier", async () => {
+    source = await x402.source();
+    const info = { required: true, id: "order_of_everybody" };
+    const payments = [await identified(info), await identified(info, await x402.buyer())];
+    for (const payment of payments)
+      expect((await settle(source, payment)).data.settleResponse.success).toBe(true);
+    expect(await x402.balance(source.payTo)).toBe(20_000n);
+  });
+
+  it("answers a stranger who claims its payer as without the identifier", async () => {
+    source = await x402.source();
+    const info = { required: true, id: "order_of_a_victim" };
+    await settle(source, await identified(info));
+    const stranger = await x402.buyer();
+    const forged = await x402.payment(stranger, source, "eip3009", buyer.address);
+    const { data } = await settle(source, { ...(await identified(info)), payload: forged.payload });
+    expect(data.settleResponse).toMatchObject({ errorReason: "invalid_exact_evm_signature" });
   });
 
   it("takes another payment under it once the first has failed", async () => {
