@@ -11,7 +11,7 @@ import { type BuildOptions, build } from "esbuild";
 const SOURCE_FOLDER = fileURLToPath(new URL(".", import.meta.url));
 
 /** A first view is loaded whole, so this bounds how long it takes on a slow line. */
-export const CONSOLE_GZIP_LIMIT_BYTES = 60 * 1024;
+export const CONSOLE_GZIP_LIMIT_BYTES = 150 * 1024;
 
 /** Everything that a browser loads, compressed as it is sent. */
 export interface ConsoleSize {

@@ -1,11 +1,13 @@
 /** What every page stands in: navigation, the network, and whether what is shown is up to date. */
-import { Component, type ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { LogOut } from "lucide";
+import { Component } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { callApi, clearCachedResponses } from "./api/request.ts";
 import { apiKey, hasAccess, type KeyStatus, keyStatus, signOut } from "./api/session.ts";
 import { FirstRun } from "./pages/first-run.tsx";
-import { NAVIGATION } from "./pages/index.tsx";
+import { NAVIGATION, NAVIGATION_GROUPS } from "./pages/index.tsx";
 import { unitDetails } from "./ui/format.ts";
+import { Icon } from "./ui/icon.tsx";
 import type { NavigationEntry } from "./ui/navigation-entry.ts";
 import { changeQuery, hrefOf, LIST_START_QUERY, NETWORKS, network, route } from "./ui/route.ts";
 import { SignIn } from "./ui/sign-in.tsx";
@@ -69,9 +71,8 @@ function Header() {
   const status = keyStatus.value;
   return (
     <header class="top">
-      <span class="brand">Agent payment service</span>
       <LastReadStatus />
-      <label class="choice">
+      <label class={network.value === "Mainnet" ? "choice mainnet" : "choice"}>
         <span>Network</span>
         <select
           value={network.value}
@@ -87,43 +88,64 @@ function Header() {
         </select>
       </label>
       <ThemeChoice />
-      <button type="button" onClick={() => signOut()}>
-        Sign out{status && ` ${status.token.replaceAll("*", "")}`}
+      <button
+        type="button"
+        class="plain"
+        onClick={() => signOut()}
+        title={status ? `Signed in with ${status.token}` : ""}
+      >
+        <Icon node={LogOut} />
+        Sign out
       </button>
     </header>
   );
 }
 
 function Navigation({ current }: { current: NavigationEntry | undefined }) {
-  const offered = NAVIGATION.filter(({ access: needs, isHidden }) => hasAccess(needs) && !isHidden);
+  const isOffered = ({ access, isHidden }: NavigationEntry) => hasAccess(access) && !isHidden;
   return (
-    <nav class="pages" aria-label="Pages">
-      <ul>
-        {offered.map(({ name, title }) => (
-          <li key={name}>
-            <NavigationLink name={name} isCurrent={current?.name === name}>
-              {title}
-            </NavigationLink>
-          </li>
-        ))}
-      </ul>
-    </nav>
+    <div class="side">
+      <div class="brand">
+        <img src="/console/icon.svg" alt="" />
+        Agent payments
+      </div>
+      <nav class="pages" aria-label="Pages">
+        {NAVIGATION_GROUPS.map(({ title, entries }) => {
+          const offered = entries.filter(isOffered);
+          if (offered.length === 0) return null;
+          return (
+            <div key={title}>
+              {title && <h2>{title}</h2>}
+              <ul>
+                {offered.map((entry) => (
+                  <li key={entry.name}>
+                    <NavigationLink entry={entry} isCurrent={current === entry} />
+                  </li>
+                ))}
+              </ul>
+            </div>
+          );
+        })}
+      </nav>
+    </div>
   );
 }
 
-function NavigationLink({
-  name,
-  isCurrent,
-  children,
-}: {
-  name: string;
-  isCurrent: boolean;
-  children: ComponentChildren;
-}) {
+function NavigationLink({ entry, isCurrent }: { entry: NavigationEntry; isCurrent: boolean }) {
+  const link = useRef<HTMLAnchorElement>(null);
+  // On a phone the navigation is one line, which scrolls.
+  useEffect(() => {
+    if (isCurrent) link.current?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [isCurrent]);
   const query = network.value === "Mainnet" ? { network: "Mainnet" } : {};
   return (
-    <a href={hrefOf(name, "", query)} {...(isCurrent && { "aria-current": "page" })}>
-      {children}
+    <a
+      ref={link}
+      href={hrefOf(entry.name, "", query)}
+      {...(isCurrent && { "aria-current": "page" })}
+    >
+      {entry.icon && <Icon node={entry.icon} size={18} />}
+      {entry.title}
     </a>
   );
 }

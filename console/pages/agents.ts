@@ -16,7 +16,7 @@ const registrationColumns: readonly Column[] = [
 
 const walletField: Field = {
   name: "sellingWalletVkey",
-  label: "Selling wallet (key hash)",
+  label: "Selling wallet",
   knownIds: SELLING_WALLET_KEYS,
   isRequired: true,
   hint: "It pays for the transaction and holds the agent's token.",

@@ -13,8 +13,8 @@ export const evmBalances: Resource = {
   key: "evmWalletId",
   emptyText: "There is no EVM wallet yet.",
   filters: [
-    { name: "caip2Network", label: "Network (CAIP-2)", knownIds: EVM_NETWORKS },
-    { name: "id", label: "Wallet (id)", knownIds: EVM_WALLETS },
+    { name: "caip2Network", label: "Network", knownIds: EVM_NETWORKS },
+    { name: "id", label: "Wallet", knownIds: EVM_WALLETS },
   ],
   pageRows: 10,
   columns: [

@@ -75,8 +75,8 @@ export const invoicesPage: PageDefinition = {
           hasNetwork: true,
           fields: [
             { ...monthField },
-            { name: "buyerWalletVkey", label: "Buyer's wallet (key hash)", isRequired: true },
-            { name: "sellerWalletVkey", label: "Seller's wallet (key hash)" },
+            { name: "buyerWalletVkey", label: "Buyer's wallet", isRequired: true },
+            { name: "sellerWalletVkey", label: "Seller's wallet" },
             { name: "invoiceCurrency", label: "Currency", isRequired: true, initial: "eur" },
             { name: "vatRate", label: "VAT rate", as: "number", hint: "A fraction, such as 0.19." },
             { name: "reverseCharge", label: "Reverse charge", as: "flag" },
@@ -110,7 +110,7 @@ export const invoicesPage: PageDefinition = {
       rowsMember: "UninvoicedPayments",
       hasNetwork: true,
       emptyText: "Every payment of this month is on an invoice.",
-      filters: [monthField, { name: "buyerWalletVkey", label: "Buyer's wallet (key hash)" }],
+      filters: [monthField, { name: "buyerWalletVkey", label: "Buyer's wallet" }],
       columns: [
         { heading: "Payment", path: "id" },
         { heading: "State", path: "onChainState", as: "tag" },

@@ -142,7 +142,7 @@ export const keysPage: PageDefinition = {
       rowsMember: "AuditEntries",
       emptyText: "Nothing was changed yet, or nothing that the filters leave.",
       filters: [
-        { name: "apiKeyId", label: "Key (id)", knownIds: API_KEYS },
+        { name: "apiKeyId", label: "Key", knownIds: API_KEYS },
         { name: "action", label: "Action" },
         { name: "after", label: "After", hint: "ISO 8601" },
         { name: "before", label: "Before" },

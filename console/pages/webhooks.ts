@@ -68,7 +68,7 @@ export const webhooksPage: PageDefinition = {
             ...endpointFields,
             {
               name: "paymentSourceId",
-              label: "Only of payment source (id)",
+              label: "Only of payment source",
               knownIds: PAYMENT_SOURCES,
             },
           ],
@@ -200,12 +200,12 @@ export const webhooksPage: PageDefinition = {
       filters: [
         {
           name: "webhookId",
-          label: "Endpoint (id)",
+          label: "Endpoint",
           knownIds: ENDPOINTS,
           isRequired: true,
           unlessGiven: "recordId",
         },
-        { name: "recordId", label: "Payment or purchase (id)" },
+        { name: "recordId", label: "Payment or purchase" },
         {
           name: "status",
           label: "Status",

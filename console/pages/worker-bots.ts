@@ -23,7 +23,7 @@ export const workerBotsPage: PageDefinition = {
       path: BOTS_PATH,
       rowsMember: "workerBots",
       emptyText: "There is no worker bot.",
-      filters: [STATUS_FIELD, { name: "versionId", label: "Version (id)", knownIds: BOT_VERSIONS }],
+      filters: [STATUS_FIELD, { name: "versionId", label: "Version", knownIds: BOT_VERSIONS }],
       columns: [
         { heading: "Name", path: "name" },
         { heading: "Version", path: "versionId" },
@@ -40,7 +40,7 @@ export const workerBotsPage: PageDefinition = {
           path: BOTS_PATH,
           fields: [
             { name: "name", label: "Name", isRequired: true },
-            { name: "versionId", label: "Version (id)", knownIds: BOT_VERSIONS, isRequired: true },
+            { name: "versionId", label: "Version", knownIds: BOT_VERSIONS, isRequired: true },
           ],
         },
       ],
@@ -99,7 +99,7 @@ export const workerBotsPage: PageDefinition = {
           path: `${BOTS_PATH}/versions/migrate`,
           fields: [
             { name: "reason", label: "Reason", isRequired: true },
-            { name: "fromVersionId", label: "Only bots of version (id)", knownIds: BOT_VERSIONS },
+            { name: "fromVersionId", label: "Only bots of version", knownIds: BOT_VERSIONS },
           ],
           fromRow: { toVersionId: "id" },
           isFinal: true,
@@ -132,7 +132,7 @@ export const workerBotsPage: PageDefinition = {
       rowsMember: "moves",
       emptyText: "No bot was moved yet.",
       filters: [
-        { name: "workerBotId", label: "Bot (id)" },
+        { name: "workerBotId", label: "Bot" },
         { name: "outcome", label: "Outcome", as: "choice", choices: ["Moved", "Failed"] },
       ],
       columns: [

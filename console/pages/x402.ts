@@ -4,7 +4,7 @@ import { API_KEYS, EVM_NETWORKS, EVM_WALLETS } from "./fields/known-ids.ts";
 
 const caip2Field: Field = {
   name: "caip2Network",
-  label: "Network (CAIP-2)",
+  label: "Network",
   knownIds: EVM_NETWORKS,
   hint: "Such as eip155:8453.",
 };
@@ -22,7 +22,7 @@ const networkFields: readonly Field[] = [
   { name: "defaultAsset", label: "Token that is paid by default", from: "defaultAsset" },
   {
     name: "facilitatorWalletId",
-    label: "Wallet that settles (id)",
+    label: "Wallet that settles",
     knownIds: EVM_WALLETS,
     from: "facilitatorWalletId",
     hint: "It pays the gas.",
@@ -214,8 +214,8 @@ export const x402Page: PageDefinition = {
           method: "POST",
           path: "/x402/budgets",
           fields: [
-            { name: "apiKeyId", label: "Key (id)", knownIds: API_KEYS, isRequired: true },
-            { name: "evmWalletId", label: "Wallet (id)", knownIds: EVM_WALLETS, isRequired: true },
+            { name: "apiKeyId", label: "Key", knownIds: API_KEYS, isRequired: true },
+            { name: "evmWalletId", label: "Wallet", knownIds: EVM_WALLETS, isRequired: true },
             { name: "asset", label: "Token's address", isRequired: true },
             { name: "remainingAmount", label: "May pay, in minor units", isRequired: true },
             { name: "isEnabled", label: "Enabled", as: "flag", initial: "true" },

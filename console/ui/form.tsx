@@ -1,9 +1,11 @@
 /** Fields that a person fills in, and what is sent of them. */
-import { useId } from "preact/hooks";
+import { useEffect, useId } from "preact/hooks";
+import { Combobox } from "./combobox.tsx";
 import { parseMinorUnits, toEpochMs } from "./format.ts";
+import { useKnownOptions } from "./known-options.ts";
 import { textAt, valueAt } from "./path.ts";
 import type { Field } from "./resource.ts";
-import { Suggestions } from "./suggestions.tsx";
+import { toWords } from "./words.ts";
 
 /** What stands in the fields, by their names. */
 export type FieldValues = Record<string, string>;
@@ -128,21 +130,26 @@ export function FieldInput({
 }: {
   field: Field;
   value: string;
-  /** What the API said is wrong with it. */
+  /** What is wrong with it. */
   problem?: string | undefined;
   onChange: (value: string) => void;
 }) {
   const id = useId();
+  const options = useKnownOptions(field.knownIds);
+  const isRequired = field.isRequired === true && !field.isFilter;
+  useEffect(() => {
+    const [only, second] = options ?? [];
+    if (isRequired && value === "" && only && !second) onChange(only.id);
+  }, [options]);
   const about = field.hint || problem ? `${id}-about` : undefined;
-  const common = {
+  const attributes = {
     id,
     name: field.name,
-    required: field.isRequired === true,
+    required: isRequired,
     "aria-invalid": problem !== undefined,
     ...(about && { "aria-describedby": about }),
-    ...(field.knownIds && { list: `${id}-known` }),
+    ...(field.isFilter && field.hint && { placeholder: field.hint }),
   };
-  const onInput = (event: Event) => onChange((event.target as HTMLInputElement).value);
   return (
     <div class={field.as === "flag" ? "field flag" : "field"}>
       {field.as === "choices" ? (
@@ -150,13 +157,16 @@ export function FieldInput({
       ) : (
         <>
           <label for={id}>{field.label}</label>
-          {renderInput(field, value, common, onInput, onChange)}
-          {field.knownIds && (
-            <Suggestions
-              id={`${id}-known`}
-              known={field.knownIds}
-              onOnly={(only) => field.isRequired && value === "" && onChange(only)}
+          {options ? (
+            <Combobox
+              options={options}
+              value={value}
+              onChange={onChange}
+              label={field.label}
+              attributes={attributes}
             />
+          ) : (
+            <SimpleInput field={field} value={value} attributes={attributes} onChange={onChange} />
           )}
         </>
       )}
@@ -169,21 +179,36 @@ export function FieldInput({
   );
 }
 
-function renderInput(
-  { as = "text", choices = [], isRequired }: Field,
-  value: string,
-  common: object,
-  onInput: (event: Event) => void,
-  onChange: (value: string) => void,
-) {
+/** A time of the URL or the API as a browser's own field has it, in the reader's zone. */
+function toLocalTime(text: string): string {
+  const time = toEpochMs(text);
+  if (time === null) return text;
+  const zone = new Date(time).getTimezoneOffset() * 60_000;
+  return new Date(time - zone).toISOString().slice(0, 16);
+}
+
+function SimpleInput({
+  field: { as = "text", choices = [], isRequired, isFilter },
+  value,
+  attributes,
+  onChange,
+}: {
+  field: Field;
+  value: string;
+  attributes: object;
+  onChange: (value: string) => void;
+}) {
+  const onInput = (event: Event) => onChange((event.target as HTMLInputElement).value);
   switch (as) {
     case "choice":
       return (
-        <select {...common} onChange={onInput} value={value}>
-          {!isRequired && <option value="">–</option>}
+        <select {...attributes} onChange={onInput} value={value}>
+          {(!isRequired || isFilter || value === "") && (
+            <option value="">{isFilter ? "Any" : "Choose"}</option>
+          )}
           {choices.map((choice) => (
             <option key={choice} value={choice} selected={choice === value}>
-              {choice}
+              {toWords(choice)}
             </option>
           ))}
         </select>
@@ -191,7 +216,7 @@ function renderInput(
     case "flag":
       return (
         <input
-          {...common}
+          {...attributes}
           type="checkbox"
           required={false}
           checked={value === "true"}
@@ -203,7 +228,7 @@ function renderInput(
     case "json":
       return (
         <textarea
-          {...common}
+          {...attributes}
           rows={as === "json" ? 8 : 3}
           value={value}
           onInput={onInput}
@@ -212,12 +237,24 @@ function renderInput(
       );
     case "secret":
       return (
-        <input {...common} type="password" autocomplete="off" value={value} onInput={onInput} />
+        <input {...attributes} type="password" autocomplete="off" value={value} onInput={onInput} />
+      );
+    case "time":
+      return (
+        <input
+          {...attributes}
+          type="datetime-local"
+          value={toLocalTime(value)}
+          onInput={(event) => {
+            const time = toEpochMs(event.currentTarget.value);
+            onChange(time === null ? "" : new Date(time).toISOString());
+          }}
+        />
       );
     default:
       return (
         <input
-          {...common}
+          {...attributes}
           type="text"
           inputMode={as === "number" || as === "amount" ? "decimal" : "text"}
           autocomplete="off"
@@ -249,7 +286,7 @@ function Choices({
       {field.choices?.map((choice) => (
         <label key={choice}>
           <input type="checkbox" checked={selected.has(choice)} onChange={() => toggle(choice)} />
-          {choice}
+          {toWords(choice)}
         </label>
       ))}
     </fieldset>

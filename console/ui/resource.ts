@@ -28,12 +28,17 @@ export interface Column {
   /** Its path in the row. */
   path: string;
   as?: ValueKind;
+  /** What stands where there is no value. */
+  fallback?: string;
+  /** Path of what is shown below the first cell, smaller. */
+  second?: string;
   /** The page that the value leads to. */
   leadsTo?: string;
 }
 
 /** A list of the API whose rows have an identifier that is asked for. */
 export interface KnownIds {
+  method?: "GET" | "POST";
   path: string;
   query?: Readonly<Record<string, string>>;
   /** The network that is shown is sent as `network`. */
@@ -75,6 +80,8 @@ export interface Field {
   knownIds?: KnownIds;
   hint?: string;
   isRequired?: boolean;
+  /** It is a filter of a list, which may always be empty. */
+  isFilter?: boolean;
   /** Another filter that will do instead. */
   unlessGiven?: string;
   /** It is sent even if it is empty, which is a value. */

@@ -12,7 +12,7 @@ const KEY_FIELD = {
   label: "API key",
   as: "secret",
   isRequired: true,
-  hint: "It is kept in this tab and forgotten when you close it. An Admin key sees every page.",
+  hint: "This tab stores the key until you close it. An Admin key sees every page.",
 } as const;
 
 export function SignIn() {
@@ -37,8 +37,9 @@ export function SignIn() {
   };
   return (
     <main class="sign-in">
-      <h1>Agent payment service</h1>
-      <p>The operator's console.</p>
+      <img src="/console/icon.svg" alt="" />
+      <h1>Sign in</h1>
+      <p>The console of your agent payment service.</p>
       {signOutReason.value && (
         <p class="problem" role="alert">
           {signOutReason.value}

@@ -31,13 +31,22 @@ export function LastReadStatus() {
   if (at === null) return <span class="freshness">Reading…</span>;
   const age = clock.value - at;
   return (
-    <span class="freshness">
+    <span class={age < 15_000 ? "freshness live" : "freshness"}>
       {age < 15_000 ? "Live" : `Read ${formatRelativeTime(at, clock.value)}`}
     </span>
   );
 }
 
+const SKELETON_LINES = [1, 2, 3, 4, 5, 6];
+
 /** What stands where an answer is still to come. */
 export function LoadingIndicator() {
-  return <p class="reading none">Reading…</p>;
+  return (
+    <div class="reading">
+      <p class="hidden">Reading…</p>
+      {SKELETON_LINES.map((line) => (
+        <span key={line} />
+      ))}
+    </div>
+  );
 }

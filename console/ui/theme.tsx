@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 
 const STORAGE_KEY = "theme";
 const THEMES = ["system", "light", "dark"] as const;
+const THEME_LABELS = { system: "System theme", light: "Light", dark: "Dark" } as const;
 type Theme = (typeof THEMES)[number];
 
 const theme = signal<Theme>(
@@ -20,12 +21,12 @@ export function ThemeChoice() {
     applyTheme();
   };
   return (
-    <label class="choice">
+    <label class="choice theme">
       <span>Theme</span>
       <select value={theme.value} onChange={(event) => selectTheme(event.currentTarget.value)}>
         {THEMES.map((one) => (
-          <option key={one} selected={one === theme.value}>
-            {one}
+          <option key={one} value={one} selected={one === theme.value}>
+            {THEME_LABELS[one]}
           </option>
         ))}
       </select>

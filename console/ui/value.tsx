@@ -1,5 +1,6 @@
 /** One value of the API, shown as what it is. Whatever a stranger wrote is a text node, never markup. */
 import { signal } from "@preact/signals";
+import { Check, Copy } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import {
@@ -9,12 +10,13 @@ import {
   formatRelativeTime,
   formatUnit,
   shortenId,
-  splitWords,
   toEpochMs,
 } from "./format.ts";
+import { Icon } from "./icon.tsx";
 import { textAt } from "./path.ts";
 import type { ValueKind } from "./resource.ts";
 import { pageHref } from "./route.ts";
+import { toWords } from "./words.ts";
 
 /** The time now, moved on each second while the page is visible. */
 export const clock = signal(Date.now());
@@ -92,7 +94,7 @@ const TAG_TONES: readonly [tone: string, pattern: RegExp][] = [
 
 export function Tag({ name }: { name: string }) {
   const tone = TAG_TONES.find(([, pattern]) => pattern.test(name))?.[0] ?? "calm";
-  return <span class={`tag ${tone}`}>{splitWords(name)}</span>;
+  return <span class={`tag ${tone}`}>{toWords(name)}</span>;
 }
 
 export function Time({ value }: { value: unknown }) {
@@ -130,8 +132,9 @@ export function CopyButton({ text, name }: { text: string; name: string }) {
       class="copy"
       onClick={copyText}
       aria-label={`${isCopied ? "Copied" : "Copy"} ${name}`}
+      title={isCopied ? "Copied" : "Copy"}
     >
-      {isCopied ? "Copied" : "Copy"}
+      <Icon node={isCopied ? Check : Copy} size={14} />
     </button>
   );
 }

@@ -160,15 +160,16 @@ else
       const { page } = await signedIn(LOOKS[0] as Look);
       await show(page, "#/payment");
       await page.locator("tr.fresh").first().waitFor();
-      await page.getByLabel("State").selectOption("Withdrawn");
+      await page.getByLabel("Add filter").selectOption({ label: "State" });
+      await page.getByLabel("State", { exact: true }).selectOption("Withdrawn");
       await expect.poll(() => page.url()).toContain("filterOnChainState=Withdrawn");
       const states = page.locator('td[data-label="State"]');
       await expect
         .poll(async () => new Set(await states.allTextContents()))
-        .toEqual(new Set(["Withdrawn"]));
+        .toEqual(new Set(["Paid out"]));
       await page.reload();
-      expect(await page.getByLabel("State").inputValue()).toBe("Withdrawn");
-      await page.locator('td[data-label="Escrow"] a').first().click();
+      expect(await page.getByLabel("State", { exact: true }).inputValue()).toBe("Withdrawn");
+      await page.locator('td[data-label="Agent"] a').first().click();
       await page
         .getByRole("region", { name: "What happens next" })
         .getByText("The escrow is over.")
@@ -187,7 +188,7 @@ else
       await dialog.getByRole("alert").getByText("URL: is required").waitFor();
       await dialog.getByLabel("URL").fill("http://127.0.0.1:9/private");
       await dialog.getByLabel("Name").fill(MARKUP);
-      await dialog.getByLabel("QUEUE_DEAD").check();
+      await dialog.getByLabel("Service: message given up").check();
       await dialog.getByRole("button", { name: "Create endpoint" }).click();
       await dialog.locator('input[name="url"][aria-invalid="true"]').waitFor();
       const { Webhooks } = await api<{ Webhooks: { url: string }[] }>("GET", "/webhooks");

@@ -94,7 +94,7 @@ function ofSources({ address, other, sourceId }: Props): OperatorAction[] {
         "Policy id": other.policyId,
       },
     },
-    { at: payment, does: "change", ...ours, fill: { Drives: "nothing" } },
+    { at: payment, does: "change", ...ours, fill: { Automation: "nothing" } },
     { at: payment, does: "budget", ...ours, shows: "Used today" },
     { at: payment, does: "rewind", ...ours },
     { at: payment, does: "remove", ...ours },
@@ -120,7 +120,7 @@ function ofWallets({ sourceId, address, mnemonic }: Props): OperatorAction[] {
   const at = "wallets/wallets";
   const create = (type: string, note: string): OperatorAction => ({
     ...{ at, does: "create", shows: "Mnemonic" },
-    fill: { "Payment source (id)": sourceId, Type: type, Note: note, Drives: "nothing" },
+    fill: { "Payment source": sourceId, Type: type, Note: note, Automation: "nothing" },
   });
   const made = { at, row: ["Noted here"] };
   return [
@@ -129,11 +129,11 @@ function ofWallets({ sourceId, address, mnemonic }: Props): OperatorAction[] {
     {
       ...{ at, does: "add", shows: "Address" },
       fill: {
-        "Payment source (id)": sourceId,
+        "Payment source": sourceId,
         Type: "Purchasing",
         Mnemonic: mnemonic,
         Note: "Added here",
-        Drives: "nothing",
+        Automation: "nothing",
       },
     },
     { at, does: "change", row: ["Made here"], fill: { Note: "Noted here" } },
@@ -161,7 +161,7 @@ function ofWebhooks({ receiver, endpointId }: Props): OperatorAction[] {
   return [
     {
       ...{ at, does: "create", shows: "Signing secret" },
-      fill: { URL: receiver, Name: "An endpoint", QUEUE_DEAD: "yes" },
+      fill: { URL: receiver, Name: "An endpoint", "Service: message given up": "yes" },
     },
     { at, does: "change", row: ["An endpoint"], fill: { Name: "Of the acts" } },
     { at, does: "test", row, shows: "Delivered" },
@@ -180,7 +180,7 @@ function ofWebhooks({ receiver, endpointId }: Props): OperatorAction[] {
 function ofAgents({ sellerVkey }: Props): OperatorAction[] {
   const registered = "agents/registered";
   const inboxes = "agents/inbox-registered";
-  const wallet = { "Selling wallet (key hash)": sellerVkey };
+  const wallet = { "Selling wallet": sellerVkey };
   return [
     { at: registered, does: "remove", row: ["Short-lived adviser", "Deregistration confirmed"] },
     {
@@ -216,7 +216,7 @@ function ofInvoices({ month, buyerVkey, dollar }: Props): OperatorAction[] {
     store(dollar),
     {
       ...{ at, does: "issue", shows: "PDF" },
-      fill: { Month: month, "Buyer's wallet (key hash)": buyerVkey, Seller: party, Buyer: party },
+      fill: { Month: month, "Buyer's wallet": buyerVkey, Seller: party, Buyer: party },
     },
     { at, does: "pdf", row: ["A company"], query: { month }, shows: "PDF" },
   ];
@@ -231,14 +231,14 @@ function ofX402({ network, rpcUrl, token, payerId, keyId, address }: Evm): Opera
     { at: "x402/networks", does: "change", row: ["Again"], fill: { Name: "Local" } },
     {
       ...{ at: "x402/wallets", does: "create", shows: "Address" },
-      fill: { "Network (CAIP-2)": network, Type: "Purchasing", Note: "Purse" },
+      fill: { Network: network, Type: "Purchasing", Note: "Purse" },
     },
     { at: "x402/wallets", does: "watch", row: ["Purse"], fill: { "Below, in minor units": "9" } },
     {
       ...{ at: "x402/budgets", does: "set" },
       fill: {
-        "Key (id)": keyId,
-        "Wallet (id)": payerId,
+        Key: keyId,
+        Wallet: payerId,
         "Token's address": token,
         "May pay, in minor units": "77",
       },
@@ -251,7 +251,7 @@ function ofX402({ network, rpcUrl, token, payerId, keyId, address }: Evm): Opera
       ...{ at: "x402/resources", does: "create" },
       fill: {
         URL: "https://sold.example.com/of-the-acts",
-        "Network (CAIP-2)": network,
+        Network: network,
         "Price, in minor units": "5",
         "Paid to (address)": address,
       },
@@ -275,7 +275,7 @@ const OF_WORKER_BOTS: readonly OperatorAction[] = [
   version("act-2"),
   {
     ...{ at: "worker-bots/bots", does: "create" },
-    fill: { Name: "Bot of the acts", "Version (id)": "act-1" },
+    fill: { Name: "Bot of the acts", Version: "act-1" },
   },
   {
     ...{ at: "worker-bots/versions", does: "migrate", row: ["act-2"], shows: "Moved" },

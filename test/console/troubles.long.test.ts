@@ -130,7 +130,7 @@ describe.runIf(chromium)("the overview leads to what ends", () => {
   async function drive(drives: string): Promise<void> {
     await take("Change", (dialog) =>
       dialog
-        .getByLabel("Drives")
+        .getByLabel("Automation")
         .selectOption(drives)
         .then(() => undefined),
     );

@@ -7,7 +7,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Side } from "../../console/pages/escrow/sides.ts";
 import { listAllActions } from "../../console/pages/escrow/steps.ts";
-import { splitWords } from "../../console/ui/format.ts";
+import { toWords } from "../../console/ui/words.ts";
 import { ask } from "../../devnet/client/api.ts";
 import { findChromium, launch, openConsole, show, signIn } from "../../devnet/client/console.ts";
 import { until } from "../../devnet/client/wait.ts";
@@ -177,7 +177,7 @@ describe.runIf(chromium)("an escrow's own page", { timeout: 4 * STEP_MS }, () =>
 
   /** The page shows it without a reload. */
   const shows = (state: OnChainState) =>
-    page.locator("h1 .tag", { hasText: splitWords(state) }).waitFor();
+    page.locator("h1 .tag", { hasText: toWords(state) }).waitFor();
 
   test("a result is submitted", async () => {
     await open("payment", "FundsLocked");
@@ -291,7 +291,7 @@ describe.runIf(chromium)("an escrow's own page", { timeout: 4 * STEP_MS }, () =>
     await show(page, "#/overview");
     const chart = page.getByRole("region", { name: "Payments" });
     for (const { onChainState, count } of byState) {
-      const name = onChainState === null ? "Nothing locked" : splitWords(onChainState);
+      const name = onChainState === null ? "Nothing locked" : toWords(onChainState);
       const state = page.getByText(name, { exact: true });
       await chart
         .locator("dl.bars > div", { has: state, hasText: new RegExp(`${count}$`) })

@@ -25,11 +25,14 @@ const FILES = [
   "{bench,client,console,devnet,durable-objects,examples,src,test,tools}/**/*.{ts,tsx}",
   "{CODE_OF_CONDUCT,CONTRIBUTING,README,SECURITY}.md",
   "docs/*.md",
+  "console/DESIGN.md",
 ];
 const files = globSync(FILES, {
   exclude: (name) => /(^|\/)(node_modules|generated|dist)$/.test(name),
 });
-const documents = new Set(globSync(["*.md", "docs/*.md", "client/*.md"]).map((it) => basename(it)));
+const documents = new Set(
+  globSync(["*.md", "docs/*.md", "client/*.md", "console/*.md"]).map((it) => basename(it)),
+);
 
 const faults = files.flatMap((file) => findFaults(file, readFileSync(file, "utf8"), documents));
 const list = (some: readonly Fault[]) => {

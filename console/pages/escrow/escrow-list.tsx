@@ -12,7 +12,7 @@ import type { Column, Field } from "../../ui/resource.ts";
 import { network, pageHref, route } from "../../ui/route.ts";
 import { LoadingIndicator } from "../../ui/status.tsx";
 import { clock } from "../../ui/value.tsx";
-import { UNITS, WALLET_KEYS } from "../fields/known-ids.ts";
+import { AGENTS, CONTRACTS, UNITS, WALLET_KEYS } from "../fields/known-ids.ts";
 import { EscrowDetails } from "./escrow-details.tsx";
 import { SaveCsvButton } from "./save-csv.tsx";
 import { ACTIONS, ERROR_TYPES, type EscrowRow, SIDES, type Side, STATES } from "./sides.ts";
@@ -23,29 +23,27 @@ const MAX_CHANGES = "100";
 const CHANGE_HIGHLIGHT_MS = 5_000;
 
 const FILTERS: readonly Field[] = [
-  { name: "searchQuery", label: "Search", hint: "Id, agent, hash, address, state or amount." },
+  { name: "searchQuery", label: "Search", hint: "Search by agent, id, hash or address" },
   { name: "filterOnChainState", label: "State", as: "choice", choices: STATES },
   { name: "filterNeedsManualAction", label: "Needs a person", as: "choice", choices: ["true"] },
   { name: "filterRequestedAction", label: "Next action", as: "choice", choices: ACTIONS },
   { name: "filterErrorType", label: "Error", as: "choice", choices: ERROR_TYPES },
-  { name: "createdFrom", label: "Made from" },
-  { name: "createdTo", label: "Made before" },
-  { name: "filterUnit", label: "Unit", hint: "Empty: the native coin.", knownIds: UNITS },
+  { name: "createdFrom", label: "Created from", as: "time" },
+  { name: "createdTo", label: "Created before", as: "time" },
+  { name: "filterUnit", label: "Token", hint: "Empty: ADA", knownIds: UNITS },
   { name: "filterAmountFrom", label: "Price from", as: "amount", unitFrom: "filterUnit" },
   { name: "filterAmountTo", label: "Price to", as: "amount", unitFrom: "filterUnit" },
-  { name: "filterWalletVkey", label: "Our wallet (key hash)", knownIds: WALLET_KEYS },
-  { name: "filterAgentIdentifier", label: "Agent (identifier)" },
-  { name: "filterSmartContractAddress", label: "Contract" },
+  { name: "filterWalletVkey", label: "Our wallet", knownIds: WALLET_KEYS },
+  { name: "filterAgentIdentifier", label: "Agent", knownIds: AGENTS },
+  { name: "filterSmartContractAddress", label: "Contract", knownIds: CONTRACTS },
 ];
 
 const columnsOf = (side: Side): readonly Column[] => [
-  { heading: "Escrow", path: "id" },
-  { heading: "Agent", path: "agentName" },
-  { heading: "State", path: "onChainState", as: "tag" },
+  { heading: "Agent", path: "agentName", second: "id" },
+  { heading: "State", path: "onChainState", as: "tag", fallback: "Nothing locked" },
+  { heading: "Amount", path: SIDES[side].funds, as: "funds" },
   { heading: "Next", path: "NextAction.requestedAction", as: "tag" },
-  { heading: "Error", path: "NextAction.errorType", as: "tag" },
-  { heading: "Funds", path: SIDES[side].funds, as: "funds" },
-  { heading: "Wallet", path: "SmartContractWallet.walletAddress", as: "code" },
+  { heading: "Problem", path: "NextAction.errorType", as: "tag" },
   { heading: "Result until", path: "submitResultTime", as: "time" },
   { heading: "Unlocks", path: "unlockTime", as: "time" },
   { heading: "Changed", path: CHANGED_AT_PATH, as: "time" },
@@ -152,10 +150,9 @@ function EscrowList({ side }: { side: Side }) {
     <>
       <h1>{title}</h1>
       <p class="about">{about}</p>
-      <Filters filters={FILTERS} />
-      <div class="tools">
+      <Filters filters={FILTERS}>
         <SaveCsvButton side={side} query={asked} />
-      </div>
+      </Filters>
       {live.error && <Problem problem={live.error} />}
       {live.data === null && live.error === null && <LoadingIndicator />}
       {live.data && rows.length === 0 && (

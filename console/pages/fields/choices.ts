@@ -9,4 +9,4 @@ export { EVENT_KINDS };
 
 /** What `drives` does, for the hints of forms. */
 export const AUTOMATION_MODE_HINT =
-  "all: new and open escrows; finish: only what is open is ended; nothing: it is only watched.";
+  "Runs everything: new and open escrows. Ends open escrows: no new ones. Only watches: no transaction.";

@@ -4,7 +4,7 @@ import { AUTOMATION_MODE_HINT, AUTOMATION_MODES } from "./choices.ts";
 /** What may be done with a source or a wallet. */
 export const automationModeField: Field = {
   name: "drives",
-  label: "Drives",
+  label: "Automation",
   as: "choice",
   choices: AUTOMATION_MODES,
   from: "drives",

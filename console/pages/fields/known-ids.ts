@@ -10,11 +10,25 @@ export const PAYMENT_SOURCES: KnownIds = {
   access: "User",
 };
 
+/** Contracts by their address. */
+export const CONTRACTS: KnownIds = { ...PAYMENT_SOURCES, idPath: "smartContractAddress" };
+
+/** Agents that the registry found on the chain. */
+export const AGENTS: KnownIds = {
+  method: "POST",
+  path: "/registry-entry",
+  rowsMember: "entries",
+  idPath: "agentIdentifier",
+  labelPaths: ["name", "status", "agentIdentifier"],
+  hasNetwork: true,
+  access: "User",
+};
+
 export const WALLETS: KnownIds = {
   path: "/wallet/list",
   rowsMember: "Wallets",
   idPath: "id",
-  labelPaths: ["type", "note", "walletAddress"],
+  labelPaths: ["note", "type", "walletAddress"],
   access: "+PAY",
 };
 
@@ -47,7 +61,7 @@ export const EVM_WALLETS: KnownIds = {
   path: "/x402/wallets",
   rowsMember: "Wallets",
   idPath: "id",
-  labelPaths: ["type", "note", "address"],
+  labelPaths: ["note", "type", "address"],
   access: "+PAY",
 };
 

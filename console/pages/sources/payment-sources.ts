@@ -66,7 +66,7 @@ export const paymentSources: Resource = {
   columns: [
     { heading: "Contract", path: "smartContractAddress" },
     { heading: "Type", path: "paymentSourceType" },
-    { heading: "Drives", path: "drives", as: "tag" },
+    { heading: "Automation", path: "drives", as: "tag" },
     { heading: "Read", path: "lastCheckedAt", as: "time" },
     { heading: "Reading its past", path: "syncInProgress", as: "flag" },
     { heading: "Error", path: "error" },
@@ -126,7 +126,7 @@ export const paymentSources: Resource = {
       fields: [
         {
           name: "walletId",
-          label: "Paying wallet (id)",
+          label: "Paying wallet",
           knownIds: WALLETS,
           hint: "Empty: one that can.",
         },

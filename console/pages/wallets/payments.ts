@@ -15,7 +15,7 @@ export const transactions: Resource = {
   hasNetwork: true,
   emptyText: "No wallet has sent anything, or nothing that the filters leave.",
   filters: [
-    { name: "walletVkey", label: "Wallet (key hash)", knownIds: WALLET_KEYS },
+    { name: "walletVkey", label: "Wallet", knownIds: WALLET_KEYS },
     {
       name: "state",
       label: "State",
@@ -54,7 +54,7 @@ export const transfers: Resource = {
   rowsMember: "transfers",
   hasNetwork: true,
   emptyText: "Nothing was transferred.",
-  filters: [{ name: "hotWalletId", label: "From wallet (id)", knownIds: WALLETS }],
+  filters: [{ name: "hotWalletId", label: "From wallet", knownIds: WALLETS }],
   columns: [
     { heading: "Id", path: "id" },
     { heading: "Status", path: "status", as: "tag" },

@@ -44,7 +44,7 @@ function createRuleList(
     path,
     rowsMember: "Rules",
     emptyText: "There is no rule. Make one at a wallet.",
-    filters: [{ name: "walletId", label: "Wallet (id)", knownIds: WALLETS }],
+    filters: [{ name: "walletId", label: "Wallet", knownIds: WALLETS }],
     columns: [
       { heading: "Wallet", path: "walletId" },
       { heading: "Unit", path: "unit", as: "code" },

@@ -15,7 +15,7 @@ const collectionAddressField: Field = {
 };
 const sourceField: Field = {
   name: "paymentSourceId",
-  label: "Payment source (id)",
+  label: "Payment source",
   isRequired: true,
   knownIds: PAYMENT_SOURCES,
 };
@@ -67,14 +67,14 @@ export const walletsPage: PageDefinition = {
       emptyText: "There is no wallet yet. Add one to a payment source.",
       filters: [
         { name: "walletType", label: "Type", as: "choice", choices: WALLET_TYPES },
-        { name: "paymentSourceId", label: "Payment source (id)", knownIds: PAYMENT_SOURCES },
+        { name: "paymentSourceId", label: "Payment source", knownIds: PAYMENT_SOURCES },
         { name: "walletAddress", label: "Address" },
       ],
       columns: [
         { heading: "Note", path: "note" },
         { heading: "Type", path: "type" },
         { heading: "Address", path: "walletAddress", as: "code" },
-        { heading: "Drives", path: "drives", as: "tag" },
+        { heading: "Automation", path: "drives", as: "tag" },
         { heading: "Balance", path: "Balance", as: "funds" },
         { heading: "Outputs", path: "Outputs.count" },
         { heading: "Under way", path: "Transactions", as: "count" },

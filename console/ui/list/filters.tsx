@@ -1,19 +1,92 @@
-/** What of a list is shown: its filters and its pages, which are in the URL. */
-import { useEffect, useState } from "preact/hooks";
+/** What of a list is shown: its search, its filters and its pages, which are in the URL. */
+import { Search, X } from "lucide";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { FieldInput } from "../form.tsx";
+import { Icon } from "../icon.tsx";
 import type { Field } from "../resource.ts";
 import { changeQuery, LIST_START_QUERY, route } from "../route.ts";
 
-/** Filters change the URL, and the URL the list. */
-export function Filters({ filters }: { filters: readonly Field[] }) {
+const SEARCH_NAME = "searchQuery";
+
+/**
+ * The search box, the filters in use, and a menu of the others. Filters change the URL, and the URL the list.
+ *
+ * @param children - what stands at the end of the line
+ */
+export function Filters({
+  filters,
+  children,
+}: {
+  filters: readonly Field[];
+  children?: ComponentChildren;
+}) {
   const { query } = route.value;
-  if (filters.length === 0) return null;
+  const [added, setAdded] = useState<readonly string[]>([]);
+  const line = useRef<HTMLDivElement>(null);
+  const search = filters.find(({ name }) => name === SEARCH_NAME);
+  const others = filters.filter((one) => one !== search);
+  const isShown = ({ name, isRequired, initial }: Field) =>
+    isRequired || initial !== undefined || Boolean(query[name]) || added.includes(name);
+  const shown = others.filter(isShown);
+  const offered = others.filter((one) => !isShown(one));
+  const apply = (name: string, value: string | undefined, isReplaced: boolean) =>
+    changeQuery({ ...LIST_START_QUERY, [name]: value }, isReplaced);
+  const add = (name: string) => {
+    const field = others.find((one) => one.name === name);
+    if (!field) return;
+    const [only, second] = field.choices ?? [];
+    if (only !== undefined && second === undefined) return apply(name, only, true);
+    setAdded([...added, name]);
+    setTimeout(() => line.current?.querySelector<HTMLElement>(`[name="${name}"]`)?.focus());
+  };
+  const remove = (name: string) => {
+    setAdded(added.filter((one) => one !== name));
+    apply(name, undefined, true);
+  };
   return (
-    <search class="filters">
-      {filters.map((field) => (
-        <Filter key={field.name} field={field} value={query[field.name] ?? field.initial ?? ""} />
+    <div class="toolbar" ref={line}>
+      {search && (
+        <div class="search">
+          <Icon node={Search} />
+          <Filter field={search} value={query[SEARCH_NAME] ?? ""} />
+        </div>
+      )}
+      {shown.map((field) => (
+        <div class="filter" key={field.name}>
+          <Filter field={field} value={query[field.name] ?? field.initial ?? ""} />
+          {!field.isRequired && field.initial === undefined && (
+            <button
+              type="button"
+              class="close"
+              aria-label={`Remove the filter ${field.label}`}
+              onClick={() => remove(field.name)}
+            >
+              <Icon node={X} size={14} />
+            </button>
+          )}
+        </div>
       ))}
-    </search>
+      {offered.length > 0 && (
+        <select
+          class="add-filter"
+          aria-label="Add filter"
+          value=""
+          onChange={(event) => {
+            add(event.currentTarget.value);
+            event.currentTarget.value = "";
+          }}
+        >
+          <option value="">Add filter</option>
+          {offered.map(({ name, label }) => (
+            <option key={name} value={name}>
+              {label}
+            </option>
+          ))}
+        </select>
+      )}
+      <div class="tools">{children}</div>
+    </div>
   );
 }
 
@@ -29,7 +102,7 @@ function Filter({ field, value }: { field: Field; value: string }) {
     return () => clearTimeout(timer);
   }, [typed]);
   const shown: Field = field.as === "choices" ? { ...field, as: "choice" } : field;
-  return <FieldInput field={{ ...shown, isRequired: false }} value={typed} onChange={setTyped} />;
+  return <FieldInput field={{ ...shown, isFilter: true }} value={typed} onChange={setTyped} />;
 }
 
 /** To older rows, by the last one that is shown, and back to the newest. */

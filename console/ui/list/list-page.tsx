@@ -9,7 +9,9 @@ export function ListPage({ page }: { page: PageDefinition }) {
   const selected = tabs.find(({ name }) => name === route.value.query.tab) ?? tabs[0];
   return (
     <>
-      <h1>{page.title}</h1>
+      <div class="title">
+        <h1>{page.title}</h1>
+      </div>
       {tabs.length > 1 && (
         <nav class="tabs" aria-label={page.title}>
           {tabs.map(({ name, title }, i) => (

@@ -87,12 +87,11 @@ export function ResourceList({ resource }: { resource: Resource }) {
   return (
     <>
       <p class="about">{resource.description}</p>
-      <div class="tools">
-        {creates.filter(isActionOffered(null)).map((one) => (
-          <ActionButton key={one.name} action={one} on={undefined} />
+      <Filters filters={filters}>
+        {creates.filter(isActionOffered(null)).map((one, i) => (
+          <ActionButton key={one.name} action={one} on={undefined} isMain={i === 0} />
         ))}
-      </div>
-      <Filters filters={filters} />
+      </Filters>
       {live.error && <Problem problem={live.error} />}
       {live.data === null && live.error === null && <LoadingIndicator />}
       {missing && <p class="empty">Choose: {missing.label}.</p>}
@@ -169,11 +168,19 @@ const isActionOffered =
   ({ needs = "Admin", isApplicable: when }: Action): boolean =>
     hasAccess(needs) && (when === undefined || when(row));
 
-function ActionButton({ action, on }: { action: Action; on: string | undefined }) {
+function ActionButton({
+  action,
+  on,
+  isMain = false,
+}: {
+  action: Action;
+  on: string | undefined;
+  isMain?: boolean;
+}) {
   return (
     <button
       type="button"
-      class={action.isFinal ? "final" : ""}
+      class={action.isFinal ? "final" : isMain ? "main" : ""}
       onClick={() => changeQuery({ do: action.name, on })}
     >
       {action.label}

@@ -1,6 +1,8 @@
 /** All that the API tells of a row, member by member, and as it was sent. */
+import { X } from "lucide";
 import type { ComponentChildren } from "preact";
 import { formatMemberName } from "../format.ts";
+import { Icon } from "../icon.tsx";
 import { textAt } from "../path.ts";
 import type { ValueKind } from "../resource.ts";
 import { changeQuery } from "../route.ts";
@@ -32,7 +34,7 @@ export function RowDetails({
           aria-label="Close"
           onClick={() => changeQuery({ on: undefined, do: undefined })}
         >
-          ×
+          <Icon node={X} />
         </button>
       </header>
       <div class="tools">{children}</div>

@@ -1,7 +1,7 @@
 /** Rows as a table. */
 import type { ComponentChildren } from "preact";
 import { shortenId } from "../format.ts";
-import { valueAt } from "../path.ts";
+import { textAt, valueAt } from "../path.ts";
 import type { Column } from "../resource.ts";
 import { PageLink, Value } from "../value.tsx";
 
@@ -48,7 +48,15 @@ export function Table<Row>({
                   class={isEmptyValue(valueAt(row, column.path)) ? "bare" : ""}
                 >
                   {i === 0 ? (
-                    open(row, <RowName value={valueAt(row, column.path)} fallback={keyOf(row)} />)
+                    <span>
+                      {open(
+                        row,
+                        <RowName value={valueAt(row, column.path)} fallback={keyOf(row)} />,
+                      )}
+                      {column.second && !isEmptyValue(valueAt(row, column.path)) && (
+                        <SecondLine text={textAt(row, column.second)} />
+                      )}
+                    </span>
                   ) : (
                     <Cell column={column} row={row} />
                   )}
@@ -68,13 +76,17 @@ function RowName({ value, fallback }: { value: unknown; fallback: string }) {
   return <>{name.includes(" ") || name.includes("/") ? name : shortenId(name)}</>;
 }
 
+function SecondLine({ text }: { text: string }) {
+  return <small title={text}>{shortenId(text)}</small>;
+}
+
 function isEmptyValue(value: unknown): boolean {
   return value === null || value === undefined || value === "" || String(value) === "";
 }
 
 function Cell({ column, row }: { column: Column; row: unknown }) {
   const value = valueAt(row, column.path);
-  const shown = <Value kind={column.as} value={value} />;
+  const shown = <Value kind={column.as} value={value || column.fallback} />;
   if (column.leadsTo === undefined || !value) return shown;
   return (
     <PageLink to={column.leadsTo} id={String(value)}>

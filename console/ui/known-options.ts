@@ -1,0 +1,60 @@
+/** Identifiers that the API knows, with the names that people choose them by. */
+import { useEffect, useState } from "preact/hooks";
+import { type ApiRequest, callApi } from "../api/request.ts";
+import { hasAccess } from "../api/session.ts";
+import { shortenId } from "./format.ts";
+import { textAt } from "./path.ts";
+import type { KnownIds } from "./resource.ts";
+import { network } from "./route.ts";
+import { toWords } from "./words.ts";
+
+const LIST_LIMIT = "100";
+
+/** Something that a person chooses: its name, and what it is beside that. */
+export interface Option {
+  id: string;
+  label: string;
+  detail: string;
+}
+
+/** What is requested; a network's own rows are what is shown of those that have one. */
+function createIdsRequest(known: KnownIds): ApiRequest {
+  const { method = "GET", path, query = {}, hasNetwork, isWhole } = known;
+  const parameters = {
+    ...(isWhole ? {} : { limit: LIST_LIMIT }),
+    ...(hasNetwork && { network: network.value }),
+    ...query,
+  };
+  if (method === "GET") return { method, path, query: parameters };
+  return { method, path, body: { ...parameters, ...(!isWhole && { limit: Number(LIST_LIMIT) }) } };
+}
+
+async function readOptions(known: KnownIds, signal: AbortSignal): Promise<Option[]> {
+  const data = await callApi<Record<string, unknown[]>>(createIdsRequest(known), signal);
+  return (data[known.rowsMember] ?? [])
+    .filter((row) => [undefined, network.value].includes(textAt(row, "network") || undefined))
+    .map((row) => {
+      const names = known.labelPaths
+        .map((path) => textAt(row, path))
+        .filter(Boolean)
+        .map((text) => (text.includes(" ") ? text : shortenId(toWords(text))));
+      const [label = shortenId(textAt(row, known.idPath)), ...details] = names;
+      return { id: textAt(row, known.idPath), label, detail: details.join(" · ") };
+    })
+    .filter(({ id }, i, all) => all.findIndex((one) => one.id === id) === i);
+}
+
+/** The options of a list, once they are there. Without access, people type identifiers. */
+export function useKnownOptions(known: KnownIds | undefined): readonly Option[] | null {
+  const [options, setOptions] = useState<readonly Option[] | null>(null);
+  useEffect(() => {
+    if (!known || !hasAccess(known.access)) return;
+    const stop = new AbortController();
+    readOptions(known, stop.signal)
+      .then(setOptions)
+      // The identifier can be typed in all the same.
+      .catch(() => undefined);
+    return () => stop.abort();
+  }, [known]);
+  return options;
+}
