@@ -6,7 +6,7 @@ const THEMES = ["system", "light", "dark"] as const;
 const THEME_LABELS = { system: "System theme", light: "Light", dark: "Dark" } as const;
 type Theme = (typeof THEMES)[number];
 
-const theme = signal<Theme>(
+export const theme = signal<Theme>(
   THEMES.find((one) => one === localStorage.getItem(STORAGE_KEY)) ?? "system",
 );
 

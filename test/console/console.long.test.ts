@@ -223,15 +223,14 @@ else
         Events: ["PAYMENT_ON_CHAIN_STATUS_CHANGED"],
       });
       const { page } = await signedIn(LOOKS[0] as Look);
-      await page.getByRole("link", { name: "Endpoint Lost receiver was disabled" }).click();
+      const todo = page.locator(".todo > li", { hasText: "Endpoint Lost receiver was disabled" });
+      await todo.getByRole("link", { name: "Revive" }).click();
       gone.isBack = true;
       await page.getByRole("button", { name: "Revive" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Revive" }).click();
       await page.getByRole("button", { name: "Disable" }).waitFor();
       await show(page, "#/overview");
-      await page
-        .getByRole("link", { name: "Endpoint Lost receiver was disabled" })
-        .waitFor({ state: "detached" });
+      await todo.waitFor({ state: "detached" });
       await page.context().close();
     });
 

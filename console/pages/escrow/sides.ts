@@ -12,6 +12,12 @@ import {
 
 export type Side = "payment" | "purchase";
 
+/** An amount of a unit, in minor units. */
+export interface Funds {
+  unit: string;
+  amount: string;
+}
+
 /** What pages read of a record by name; all else is shown by its path. */
 export interface EscrowRow {
   id: string;

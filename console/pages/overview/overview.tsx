@@ -1,187 +1,191 @@
-/** What needs a person, first; then whether money moves. */
+/** The first page: whether the service runs, how the business is, and what needs a person. */
 import { FAST_POLL_INTERVAL_MS, POLL_INTERVAL_MS, useLiveData } from "../../api/live.ts";
 import { callApi } from "../../api/request.ts";
 import { hasAccess } from "../../api/session.ts";
 import { Problem } from "../../ui/action-dialog.tsx";
-import { formatDuration } from "../../ui/format.ts";
-import { network, pageHref } from "../../ui/route.ts";
+import { changeQuery, network, pageHref } from "../../ui/route.ts";
 import { LoadingIndicator } from "../../ui/status.tsx";
-import { clock } from "../../ui/value.tsx";
 import {
-  readDeadlineTodos,
   readDisputeTodos,
+  readLateTodos,
   readManualActionTodos,
-  readTaskTodos,
+  readTasks,
 } from "./escrow-todos.ts";
-import { MoneyTotals } from "./money.tsx";
-import { deduplicateTodos, readTodos, TODO_SOURCES, type Todo } from "./todo-sources.ts";
+import { Figures } from "./figures.tsx";
+import { Lights, type SourceHealth } from "./lights.tsx";
+import { PERIODS, type Period, readPeriod } from "./period.ts";
+import {
+  deduplicateTodos,
+  groupTodos,
+  type Part,
+  type Todo,
+  type TodoKindName,
+} from "./todo-kinds.ts";
+import { readTodos, TODO_SOURCES } from "./todo-sources.ts";
+import { TodoList } from "./todos.tsx";
 import { Volumes } from "./volumes.tsx";
 
 interface Health {
   status: "ok" | "degraded";
   reasons: { kind: string; count: number; text?: string }[];
-  sources: { id: string; network: string; lastSyncAgeMs: number | null; error: string | null }[];
+  sources: SourceHealth[];
 }
 
 /** A part of the page. If a part cannot be read, its place shows the error, and the others stay. */
-interface TodoPart {
+interface Section {
   todos: Todo[];
-  error: string | null;
+  errors: string[];
+  counts: Partial<Record<Part | "tasks", number>>;
 }
 
-async function readTodoPart(name: string, read: Promise<Todo[]>): Promise<TodoPart> {
+type Read = { todos: Todo[]; count: number };
+
+async function readSection(
+  name: string,
+  countName: Part | "tasks" | null,
+  read: Promise<Read | Todo[]>,
+): Promise<Section> {
   try {
-    return { todos: await read, error: null };
+    const found = await read;
+    if (Array.isArray(found)) return { todos: found, errors: [], counts: {} };
+    const counts = countName ? { [countName]: found.count } : {};
+    return { todos: found.todos, errors: [], counts };
   } catch (error) {
-    return { todos: [], error: `${name}: ${error instanceof Error ? error.message : error}` };
+    const why = error instanceof Error ? error.message : String(error);
+    return { todos: [], errors: [`${name}: ${why}`], counts: {} };
   }
 }
 
-interface TodoGroup {
-  todos: Todo[];
-  errors: string[];
-}
-
-async function combineTodoParts(parts: Promise<TodoPart>[]): Promise<TodoGroup> {
-  const found = await Promise.all(parts);
+async function combine(sections: Promise<Section>[]): Promise<Section> {
+  const found = await Promise.all(sections);
   return {
     todos: deduplicateTodos(found.flatMap(({ todos }) => todos)),
-    errors: found.flatMap(({ error }) => error ?? []),
+    errors: found.flatMap(({ errors }) => errors),
+    counts: Object.assign({}, ...found.map(({ counts }) => counts)),
   };
 }
 
-const readEscrowTodos = (signal: AbortSignal) =>
-  combineTodoParts([
-    readTodoPart("Payments", readManualActionTodos("payment", signal)),
-    readTodoPart("Purchases", readManualActionTodos("purchase", signal)),
-    readTodoPart("Tasks", readTaskTodos(signal)),
-    readTodoPart("Disputes", readDisputeTodos(signal)),
-    readTodoPart("Deadlines", readDeadlineTodos(signal)),
+const readEscrowSection = (signal: AbortSignal) =>
+  combine([
+    readSection("Payments", null, readManualActionTodos("payment", signal)),
+    readSection("Purchases", null, readManualActionTodos("purchase", signal)),
+    readSection("Tasks", "tasks", readTasks(signal)),
+    readSection("Disputes", null, readDisputeTodos(signal)),
+    readSection("Deadlines", null, readLateTodos(signal)),
   ]);
 
-const readListTodos = (signal: AbortSignal) =>
-  combineTodoParts(
-    TODO_SOURCES.filter(({ access: needs }) => hasAccess(needs)).map((trouble) =>
-      readTodoPart(trouble.title, readTodos(trouble, signal)),
+const readListSection = (signal: AbortSignal) =>
+  combine(
+    TODO_SOURCES.filter(({ access }) => hasAccess(access)).map((source) =>
+      readSection(source.title, source.part, readTodos(source, signal)),
     ),
   );
 
-/** What `/health` tells of what the lists below do not show. */
-const HEALTH_TODOS: Record<string, string> = {
-  SOURCE_STUCK:
-    "A source was not read for too long: see Sources for its error; most often it is the provider's key or its quota.",
-  WALLET_STUCK:
-    "A wallet cannot go on: see Wallets for what it lacks or who spends from it elsewhere.",
-  ENDPOINT_DISABLED:
-    "An endpoint was disabled: mend the receiver, test it, revive it and replay what it missed.",
-  QUEUE_DEAD:
-    "Messages were given up: the service's log has the reason; what they were about is done by the next cron run.",
-  DATABASE_NEARLY_FULL: "Make room before the database is full: docs/operating.md says how.",
-  DATABASE_FULL:
-    "The database refuses writes, and only reads go on: make room as docs/operating.md says.",
+/** What `/health` tells of what the lists do not show. */
+const HEALTH_KINDS: Readonly<Record<string, [kind: TodoKindName, name: string, page: string]>> = {
+  SOURCE_STUCK: ["source", "it was not read for too long", "sources"],
+  WALLET_STUCK: ["walletStuck", "", "wallets"],
+  ENDPOINT_DISABLED: ["endpoint", "of this service", "webhooks"],
+  QUEUE_DEAD: ["storage", "Messages were given up", "overview"],
+  DATABASE_NEARLY_FULL: ["storage", "The database is nearly full", "overview"],
+  DATABASE_FULL: ["storage", "The database is full and refuses changes", "overview"],
 };
+const STORAGE_ADVICE: Readonly<Record<string, string>> = {
+  QUEUE_DEAD: "The service's log has the reason. The next run of the schedule repeats the work.",
+};
+
+function toHealthTodos(reasons: Health["reasons"], others: readonly Todo[]): Todo[] {
+  return reasons.flatMap(({ kind: reason, text }): Todo[] => {
+    const [kind, name, page] = HEALTH_KINDS[reason] ?? ["storage", text ?? reason, "overview"];
+    const isListed = others.some((other) => other.kind === kind && kind !== "storage");
+    const isWallet =
+      kind === "walletStuck" && others.some((other) => other.kind.startsWith("wallet"));
+    if (isListed || isWallet) return [];
+    const href = kind === "storage" ? "/docs/operating.md" : pageHref(page);
+    const advice = STORAGE_ADVICE[reason];
+    return [{ kind, name, href, ...(advice && { advice }) }];
+  });
+}
 
 /** Each part is shown as soon as it is there: what is slow keeps nobody from seeing the others. */
 export function Overview() {
   const withNetwork = (name: string) => `${name} ${network.value}`;
+  const period = readPeriod();
   const health = useLiveData(
     withNetwork("health"),
     (signal) => callApi<Health>({ method: "GET", path: "/health" }, signal),
     FAST_POLL_INTERVAL_MS,
   );
-  const escrows = useLiveData(withNetwork("escrows"), readEscrowTodos, FAST_POLL_INTERVAL_MS * 2);
-  const troubles = useLiveData(withNetwork("troubles"), readListTodos, POLL_INTERVAL_MS);
-  const parts = [troubles, escrows].flatMap(({ data }) => data ?? []);
-  const isWhole = health.data !== null && parts.length === 2;
-  const sources = health.data?.sources.filter((one) => one.network === network.value) ?? [];
+  const escrows = useLiveData(withNetwork("escrows"), readEscrowSection, FAST_POLL_INTERVAL_MS * 2);
+  const lists = useLiveData(withNetwork("lists"), readListSection, POLL_INTERVAL_MS);
+  const sections = [lists, escrows].flatMap(({ data }) => data ?? []);
+  const isWhole = health.data !== null && sections.length === 2;
+  const listed = sections.flatMap(({ todos }) => todos);
+  const todos = [...toHealthTodos(health.data?.reasons ?? [], listed), ...listed];
   return (
     <>
-      <h1>Overview</h1>
+      <div class="title">
+        <h1>Overview</h1>
+        <div class="tools">
+          <PeriodChoice period={period} />
+        </div>
+      </div>
       {health.error && <Problem problem={health.error} />}
-      <h2>Needs a person</h2>
+      {isWhole && (
+        <Lights
+          sources={health.data?.sources.filter((one) => one.network === network.value) ?? []}
+          todos={todos}
+          counts={Object.assign({}, ...sections.map(({ counts }) => counts))}
+        />
+      )}
+      {/* A browser makes few calls at once: what needs a person goes before the sums. */}
+      {(isWhole || health.error) && (
+        <>
+          <Figures period={period} />
+          <Volumes period={period} />
+        </>
+      )}
+      <h2 class="section">Needs a person</h2>
       {!isWhole && !health.error && <LoadingIndicator />}
-      {parts
+      {sections
         .flatMap(({ errors }) => errors)
         .map((error) => (
           <Problem key={error} problem={new Error(error)} />
         ))}
-      <Todos
-        isWhole={isWhole}
-        todos={[
-          ...(health.data?.reasons ?? []).map(toHealthTodo),
-          ...parts.flatMap(({ todos }) => todos),
-        ]}
-      />
-      <SyncStatus sources={sources} />
-      {/* A browser makes few calls at once: what needs a person goes before the sums. */}
-      {(isWhole || health.error) && (
-        <>
-          <Volumes />
-          <MoneyTotals />
-        </>
+      {todos.length > 0 && <TodoList groups={groupTodos(todos)} />}
+      {isWhole && todos.length === 0 && (
+        <p class="empty">Nothing. All payments run by themselves.</p>
       )}
+      {escrows.data && <Automation count={escrows.data.counts.tasks ?? 0} />}
     </>
   );
 }
 
-const HEALTH_PAGES: Record<string, string> = {
-  SOURCE_STUCK: "sources",
-  ENDPOINT_DISABLED: "webhooks",
-};
-
-function toHealthTodo({ kind, count, text }: Health["reasons"][number]): Todo {
-  return {
-    isBad: true,
-    what: `${kind}: ${count}`,
-    todo: [text, HEALTH_TODOS[kind] ?? "docs/operating.md says what to do."].join(" ").trim(),
-    href: pageHref(HEALTH_PAGES[kind] ?? "wallets"),
-  };
-}
-
-/** So many stand on the first page; the lists have the others. */
-const MAX_TODOS = 12;
-const MANUAL_ACTION_QUERY = { filterNeedsManualAction: "true" };
-
-function Todos({ todos, isWhole }: { todos: readonly Todo[]; isWhole: boolean }) {
-  if (todos.length === 0)
-    return isWhole ? <p class="empty">Nothing: all payments are automatic.</p> : null;
-  const rest = todos.length - MAX_TODOS;
+function PeriodChoice({ period }: { period: Period }) {
   return (
-    <ul class="todo">
-      {todos.slice(0, MAX_TODOS).map(({ what, todo, href, isBad }) => (
-        <li key={`${href} ${what.split(": ")[0]}`} class={isBad ? "bad" : ""}>
-          <a href={href}>{what}</a>
-          <p>{todo}</p>
-        </li>
+    <fieldset class="segments">
+      <legend class="hidden">Period</legend>
+      {(Object.keys(PERIODS) as Period[]).map((one) => (
+        <button
+          key={one}
+          type="button"
+          aria-pressed={one === period}
+          onClick={() => changeQuery({ period: one }, true)}
+        >
+          {PERIODS[one].label}
+        </button>
       ))}
-      {rest > 0 && (
-        <li>
-          … and {rest} more. <a href={pageHref("payment", "", MANUAL_ACTION_QUERY)}>Payments</a> and{" "}
-          <a href={pageHref("purchase", "", MANUAL_ACTION_QUERY)}>purchases</a> that a person has to
-          decide on, <a href={pageHref("disputes")}>disputes</a>,{" "}
-          <a href={pageHref("tasks")}>tasks</a>.
-        </li>
-      )}
-    </ul>
+    </fieldset>
   );
 }
 
-function SyncStatus({ sources }: { sources: Health["sources"] }) {
-  // Ages are of the moment of the answer: they are shown again with each.
-  void clock.value;
-  if (sources.length === 0) return null;
+/** What nobody has to do. */
+function Automation({ count }: { count: number }) {
+  if (count === 0) return null;
   return (
-    <>
-      <h3>Sync</h3>
-      <ul>
-        {sources.map(({ id, lastSyncAgeMs, error }) => (
-          <li key={id}>
-            <a href={pageHref("sources", "", { on: id })}>{id}</a>:{" "}
-            {lastSyncAgeMs === null ? "never read" : `read ${formatDuration(lastSyncAgeMs)} ago`}
-            {error && `: ${error}`}
-          </li>
-        ))}
-      </ul>
-    </>
+    <p class="quiet">
+      By itself: {count === 1 ? "1 step is" : `${count} steps are`} under way.{" "}
+      <a href={pageHref("tasks")}>See the tasks</a>
+    </p>
   );
 }

@@ -1,34 +1,51 @@
-/** How many escrows are in which state, of those that were made in a time. */
+/** How many escrows of the period are in which state, by day and in all. */
 import { POLL_INTERVAL_MS, useLiveData } from "../../api/live.ts";
 import { callApi } from "../../api/request.ts";
-import { splitWords } from "../../ui/format.ts";
-import { changeQuery, network, pageHref, route } from "../../ui/route.ts";
+import { StackedBars } from "../../ui/chart.tsx";
+import { network, pageHref } from "../../ui/route.ts";
+import { toWords } from "../../ui/words.ts";
 import { SIDES, type Side } from "../escrow/sides.ts";
-import { DailyChart, type DayCount } from "./daily-chart.tsx";
+import { PERIODS, type Period, spansOf } from "./period.ts";
+
+interface StateCount {
+  onChainState: string | null;
+  count: number;
+}
+
+interface DayCount {
+  day: string;
+  total: number;
+  byState: StateCount[];
+}
 
 interface EscrowCounts {
   total: number;
-  byState: { onChainState: string | null; count: number }[];
+  byState: StateCount[];
   byDay: DayCount[];
 }
 
 /** The chart has a bar for so many days, today the last. */
 const MAX_DAYS = 31;
-const DAY_MS = 86_400_000;
-const PERIODS = { day: 1, week: 7, month: 30, all: null } as const;
-type Period = keyof typeof PERIODS;
+const MIN_DAYS = 7;
 
-/** Rounded to the minute, so that an unchanged answer is known again. */
-function startOfPeriod(period: Period): string {
-  const days = PERIODS[period];
-  if (days === null) return "";
-  return new Date(Math.floor((Date.now() - days * DAY_MS) / 60_000) * 60_000).toISOString();
+/** What an escrow has come to, in the order in which a bar stacks it. */
+const OUTCOMES = [
+  { label: "Paid out", color: "--series-1", pattern: /^Withdrawn$/ },
+  { label: "Open", color: "--series-2", pattern: /^(FundsLocked|ResultSubmitted|WithdrawAuth.*)$/ },
+  { label: "Refund", color: "--series-3", pattern: /Refund/ },
+  { label: "Dispute", color: "--series-4", pattern: /./ },
+  { label: "Nothing locked", color: "--series-5", pattern: /^$/ },
+] as const;
+
+function labelOf(state: string | null): string {
+  return OUTCOMES.find(({ pattern }) => pattern.test(state ?? ""))?.label ?? "";
 }
 
-function readEscrowCounts(period: Period, signal: AbortSignal) {
-  const days = String(PERIODS[period] ?? MAX_DAYS);
-  const query = { network: network.value, createdFrom: startOfPeriod(period), days };
-  return Promise.all(
+async function readEscrowCounts(period: Period, signal: AbortSignal) {
+  const days = Math.max(MIN_DAYS, PERIODS[period].days ?? MAX_DAYS);
+  const { from = "" } = spansOf(period).current;
+  const query = { network: network.value, createdFrom: from, days: String(days) };
+  return await Promise.all(
     (["payment", "purchase"] as const).map(async (side) => ({
       side,
       ...(await callApi<EscrowCounts>({ method: "GET", path: `/${side}/count`, query }, signal)),
@@ -36,81 +53,87 @@ function readEscrowCounts(period: Period, signal: AbortSignal) {
   );
 }
 
-export function Volumes() {
-  const asked = route.value.query.period;
-  const period = (Object.keys(PERIODS) as Period[]).find((one) => one === asked) ?? "week";
+export function Volumes({ period }: { period: Period }) {
   const live = useLiveData(
     `volumes ${network.value} ${period}`,
     (signal) => readEscrowCounts(period, signal),
     POLL_INTERVAL_MS,
   );
+  const counts = live.data ?? [{ side: "payment" as const }, { side: "purchase" as const }];
   return (
-    <>
-      <h2>Volumes</h2>
-      <div class="tools">
-        {(Object.keys(PERIODS) as Period[]).map((one) => (
-          <button
-            key={one}
-            type="button"
-            aria-pressed={one === period}
-            onClick={() => changeQuery({ period: one }, true)}
-          >
-            {splitWords(one)}
-          </button>
-        ))}
-      </div>
-      <div class="cards">
-        {live.data?.map(({ side, ...counts }) => (
-          <VolumeChart key={side} side={side} counts={counts} />
-        ))}
-      </div>
-    </>
+    <div class="cards charts">
+      {counts.map((one) => (
+        <VolumeCard key={one.side} side={one.side} counts={"total" in one ? one : null} />
+      ))}
+    </div>
   );
 }
 
-const BAR_WIDTH = 300;
-const ROW_HEIGHT = 26;
+const DAY_FORMAT = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  timeZone: "UTC",
+});
 
-/** A bar for each state; the numbers stand beside it, so that nobody has to read the bars. */
-function VolumeChart({
-  side,
-  counts: { total, byState, byDay },
-}: {
-  side: Side;
-  counts: EscrowCounts;
-}) {
-  const most = Math.max(1, ...byState.map(({ count }) => count));
+function VolumeCard({ side, counts }: { side: Side; counts: EscrowCounts | null }) {
+  const { title } = SIDES[side];
+  if (counts === null) return <section class="card" aria-label={title} />;
+  const { total, byState, byDay } = counts;
+  const series = OUTCOMES.map(({ label, color }) => ({
+    label,
+    color,
+    values: byDay.map((day) =>
+      day.byState
+        .filter(({ onChainState }) => labelOf(onChainState) === label)
+        .reduce((sum, { count }) => sum + count, 0),
+    ),
+  })).filter(({ values }) => values.some((value) => value > 0));
   return (
-    <section class="card" aria-label={SIDES[side].title}>
-      <h3>
-        <a href={pageHref(side)}>{SIDES[side].title}</a>: {total}
-      </h3>
-      <DailyChart title={SIDES[side].title} days={byDay} />
-      <dl class="bars">
-        {byState.map(({ onChainState, count }) => (
-          <div key={onChainState ?? ""}>
-            <dt>
-              {onChainState === null ? (
-                "Nothing locked"
-              ) : (
-                <a href={pageHref(side, "", { filterOnChainState: onChainState })}>
-                  {splitWords(onChainState)}
-                </a>
-              )}
-            </dt>
-            <dd>
-              {count}
-              <svg
-                viewBox={`0 0 ${BAR_WIDTH} ${ROW_HEIGHT}`}
-                preserveAspectRatio="none"
-                aria-hidden="true"
-              >
-                <rect class="bar" height="14" y="6" width={(count / most) * BAR_WIDTH} rx="3" />
-              </svg>
-            </dd>
-          </div>
-        ))}
-      </dl>
+    <section class="card" aria-label={title}>
+      <header>
+        <h3>
+          {title} per day <small>UTC</small>
+        </h3>
+        <a href={pageHref(side)}>All {title.toLowerCase()}</a>
+      </header>
+      {total === 0 ? (
+        <p class="none">There were none in this time.</p>
+      ) : (
+        <>
+          <StackedBars
+            title={`${title} per day`}
+            labels={byDay.map(({ day }) => DAY_FORMAT.format(Date.parse(day)))}
+            series={series}
+          />
+          <details class="fold">
+            <summary>
+              {total} {title.toLowerCase()} by state
+            </summary>
+            <dl class="facts lines">
+              {byState.map((one) => (
+                <StateLine key={one.onChainState ?? ""} side={side} count={one} />
+              ))}
+            </dl>
+          </details>
+        </>
+      )}
     </section>
+  );
+}
+
+function StateLine({ side, count: { onChainState, count } }: { side: Side; count: StateCount }) {
+  return (
+    <div>
+      <dt>
+        {onChainState === null ? (
+          "Nothing locked"
+        ) : (
+          <a href={pageHref(side, "", { filterOnChainState: onChainState })}>
+            {toWords(onChainState)}
+          </a>
+        )}
+      </dt>
+      <dd>{count}</dd>
+    </div>
   );
 }
