@@ -34,6 +34,12 @@ export const CONSOLE_HEADERS = [
   "X-Frame-Options: DENY",
 ];
 
+/** Where people look at transactions and addresses, for each network; see `ui/explorer.tsx`. */
+const EXPLORER_URLS = {
+  Preprod: process.env.EXPLORER_URL_PREPROD ?? "https://preprod.cexplorer.io/{page}/{id}",
+  Mainnet: process.env.EXPLORER_URL_MAINNET ?? "https://cexplorer.io/{page}/{id}",
+};
+
 /** How the console is bundled. */
 export const consoleBundle: BuildOptions = {
   entryPoints: { app: join(SOURCE_FOLDER, "main.tsx"), style: join(SOURCE_FOLDER, "style.css") },
@@ -44,6 +50,7 @@ export const consoleBundle: BuildOptions = {
   target: "es2022",
   jsx: "automatic",
   jsxImportSource: "preact",
+  define: { EXPLORER_URLS: JSON.stringify(EXPLORER_URLS) },
   legalComments: "none",
   logLevel: "warning",
 };

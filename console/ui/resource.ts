@@ -3,13 +3,17 @@ import type { HttpMethod } from "../api/request.ts";
 import type { Access } from "../api/session.ts";
 
 /**
- * Kinds of values. `tag` is one of a list of names. `code` is an identifier that is copied rather than
- * read, and `secret` one that its owner has to keep. `records` are flat objects.
+ * Kinds of values. `tag` and `word` are one of a list of names. `code` is an identifier that people copy, `hash`
+ * one of a transaction, and `address` one of the ledger. An explorer shows the last two. `secret` is an identifier
+ * that its owner has to store. `records` are flat objects.
  */
 export type ValueKind =
   | "text"
   | "tag"
+  | "word"
   | "code"
+  | "hash"
+  | "address"
   | "secret"
   | "time"
   | "funds"

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { Check, Copy } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { ExplorerLink, type ExplorerPage } from "./explorer.tsx";
 import {
   formatAmount,
   formatDate,
@@ -31,12 +32,18 @@ export function Value({ kind = "text", value }: { kind?: ValueKind | undefined; 
       return <Tag name={String(value)} />;
     case "code":
       return <Code text={String(value)} />;
+    case "hash":
+      return <Code text={String(value)} explore="tx" />;
+    case "address":
+      return <Code text={String(value)} explore="address" />;
     case "time":
       return <Time value={value} />;
     case "funds":
       return <FundsList value={value} />;
     case "native":
       return <Amount amount={String(value)} unit="" />;
+    case "word":
+      return <>{toWords(String(value))}</>;
     case "flag":
       return <>{value === true ? "yes" : "no"}</>;
     case "list":
@@ -109,11 +116,12 @@ export function Time({ value }: { value: unknown }) {
 }
 
 /** An identifier, shortened, with a button that copies all of it. */
-export function Code({ text }: { text: string }) {
+export function Code({ text, explore }: { text: string; explore?: ExplorerPage | undefined }) {
   return (
     <span class="code">
       <code title={text}>{shortenId(text)}</code>
       {text.length > 20 && <CopyButton text={text} name={shortenId(text)} />}
+      {explore && <ExplorerLink page={explore} id={text} />}
     </span>
   );
 }
@@ -170,11 +178,14 @@ function FundsList({ value }: { value: unknown }) {
 /** Names and values, one below the other; those without a value are left out. */
 export function Facts({
   facts,
+  isLines = false,
 }: {
   facts: readonly (readonly [name: string, value: ComponentChildren])[];
+  /** Each fact has a line of its own. */
+  isLines?: boolean;
 }) {
   return (
-    <dl class="facts">
+    <dl class={isLines ? "facts lines" : "facts"}>
       {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

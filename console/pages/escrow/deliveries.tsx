@@ -1,10 +1,11 @@
 /** The deliveries of one escrow's events, with their attempts. */
+import { useState } from "preact/hooks";
 import { POLL_INTERVAL_MS, useLiveData } from "../../api/live.ts";
 import { callApi } from "../../api/request.ts";
 import { Problem } from "../../ui/action-dialog.tsx";
-import { splitWords } from "../../ui/format.ts";
 import { pageHref } from "../../ui/route.ts";
 import { RecordList, Tag, Time } from "../../ui/value.tsx";
+import { toWords } from "../../ui/words.ts";
 
 interface Delivery {
   id: string;
@@ -17,7 +18,18 @@ interface Delivery {
 
 const MAX_EVENTS = "50";
 
+/** Folded: what it shows is read when it is opened. */
 export function Deliveries({ id }: { id: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class="fold" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Events and deliveries</summary>
+      {isOpen && <DeliveryList id={id} />}
+    </details>
+  );
+}
+
+function DeliveryList({ id }: { id: string }) {
   const live = useLiveData(
     `deliveries ${id}`,
     (signal) =>
@@ -33,25 +45,23 @@ export function Deliveries({ id }: { id: string }) {
   );
   const deliveries = live.data?.Deliveries ?? [];
   return (
-    <section class="card" aria-label="Events and deliveries">
-      <h2>Events and deliveries</h2>
-      <p>
-        <a href={pageHref("webhooks", "", { tab: "deliveries", recordId: id })}>
-          In the delivery log
-        </a>
-        , where each can be delivered again.
-      </p>
+    <>
       {live.error && <Problem problem={live.error} />}
-      {live.data && deliveries.length === 0 && <p class="none">No endpoint received this event.</p>}
+      {live.data && deliveries.length === 0 && <p class="none">No endpoint received an event.</p>}
       <ul>
         {deliveries.map(({ id: event, webhookId, event: kind, status, createdAt, AttemptLog }) => (
           <li key={`${event} ${webhookId}`}>
-            {splitWords(kind)} <Tag name={status} /> <Time value={createdAt} /> ·{" "}
+            {toWords(kind)} <Tag name={status} /> <Time value={createdAt} /> ·{" "}
             <a href={pageHref("webhooks", "", { on: webhookId })}>endpoint</a>
             {AttemptLog.length > 0 && <RecordList records={AttemptLog} />}
           </li>
         ))}
       </ul>
-    </section>
+      <p>
+        <a href={pageHref("webhooks", "", { tab: "deliveries", recordId: id })}>
+          Send them again in the delivery log
+        </a>
+      </p>
+    </>
   );
 }

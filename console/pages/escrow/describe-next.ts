@@ -3,26 +3,17 @@ import { formatRelativeTime, toEpochMs } from "../../ui/format.ts";
 import { textAt } from "../../ui/path.ts";
 import type { EscrowRow, Side } from "./sides.ts";
 
-/**
- * The sentence, and what the service says that it waits for.
- *
- * @param now - epoch milliseconds
- */
+/** @param now - epoch milliseconds */
 export function describeNext(side: Side, row: EscrowRow, now: number): string {
-  const text = textAt(row, "Next.waitsFor");
-  return `${describeByState(side, row, now)}${text && ` (The service: ${text}.)`}`;
-}
-
-function describeByState(side: Side, row: EscrowRow, now: number): string {
   const { requestedAction, errorType } = row.NextAction;
   const formatDueTime = (path: string) => {
     const time = toEpochMs(textAt(row, path));
     return time === null ? "" : formatRelativeTime(time, now);
   };
   if (requestedAction === "WaitingForManualAction")
-    return "A person has to decide: read the note above, and take one of the steps below.";
+    return "A person has to decide. The note says why, and the actions below end it.";
   if (errorType === "InsufficientFunds")
-    return "The wallet lacks funds. Send them as Wallets shows; then the wallet goes on.";
+    return "The wallet lacks funds. The page of wallets says what to send where; then the wallet goes on.";
   if (requestedAction.endsWith("Requested"))
     return "The wallet makes the transaction as soon as it may. Nothing has to be done.";
   if (requestedAction.endsWith("Initiated"))
@@ -54,7 +45,7 @@ function describeByState(side: Side, row: EscrowRow, now: number): string {
     case "RefundAuthorized":
       return "The buyer may collect the refund at once. The refund is automatic.";
     case "FundsOrDatumInvalid":
-      return "The locked funds differ from the agreed terms. The service will not act on this escrow.";
+      return "The locked funds differ from the quote. The service leaves this escrow alone.";
     default:
       return "The escrow is over.";
   }

@@ -1,9 +1,10 @@
 /** One escrow: where it stands, what happens next, and what can be done. */
+import type { ComponentChildren } from "preact";
 import { FAST_POLL_INTERVAL_MS, useLiveData } from "../../api/live.ts";
 import { CallError, callApi } from "../../api/request.ts";
 import { hasAccess } from "../../api/session.ts";
 import { ActionDialog, Problem } from "../../ui/action-dialog.tsx";
-import { formatDate, formatRelativeTime } from "../../ui/format.ts";
+import { formatDate, formatRelativeTime, formatUnit } from "../../ui/format.ts";
 import { RawJson } from "../../ui/list/row-details.tsx";
 import { useOpenedAction } from "../../ui/opened-action.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
@@ -11,11 +12,15 @@ import type { ValueKind } from "../../ui/resource.ts";
 import { changeQuery, network, pageHref, route } from "../../ui/route.ts";
 import { LoadingIndicator } from "../../ui/status.tsx";
 import { clock, Facts, Tag, Value } from "../../ui/value.tsx";
+import { toWords } from "../../ui/words.ts";
 import { Deliveries } from "./deliveries.tsx";
 import { describeNext } from "./describe-next.ts";
-import { type EscrowRow, SIDES, type Side } from "./sides.ts";
+import { listDifferences } from "./differences.ts";
+import { MismatchTable } from "./mismatch.tsx";
+import { type EscrowRow, type Funds, SIDES, type Side } from "./sides.ts";
 import { isStepOpen, listOfferedSteps, type OfferedStep } from "./steps.ts";
 import { Timeline } from "./timeline.tsx";
+import { Track } from "./track.tsx";
 
 interface EscrowPair {
   row: EscrowRow | null;
@@ -53,7 +58,7 @@ export function EscrowDetails({ side, id }: { side: Side; id: string }) {
   const row = live.data?.row;
   return (
     <>
-      <p>
+      <p class="back">
         <a href={pageHref(side)}>← {title}</a>
       </p>
       {live.error && <Problem problem={live.error} />}
@@ -73,28 +78,69 @@ export function EscrowDetails({ side, id }: { side: Side; id: string }) {
   );
 }
 
-const FACTS: readonly (readonly [head: string, path: string, kind?: ValueKind])[] = [
-  ["Agent", "agentName"],
-  ["Agent identifier", "agentIdentifier", "code"],
-  ["Identifier", "blockchainIdentifier", "code"],
-  ["Collateral of the buyer", "collateralReturnMinorUnit", "native"],
-  ["Network fees of the buyer", "totalBuyerChainFees"],
-  ["Network fees of the seller", "totalSellerChainFees"],
-  ["Received by the seller", "Settled.seller", "funds"],
-  ["Received by the buyer", "Settled.buyer", "funds"],
-  ["Dispute paid the seller", "WithdrawnForSeller", "funds"],
-  ["Dispute paid the buyer", "WithdrawnForBuyer", "funds"],
-  ["Contract", "PaymentSource.paymentSourceType"],
-  ["Contract's address", "PaymentSource.smartContractAddress", "code"],
-  ["Our wallet", "SmartContractWallet.walletAddress", "code"],
-  ["Revenue goes to", "sellerReturnAddress", "code"],
-  ["Refund goes to", "buyerReturnAddress", "code"],
-  ["Input hash", "inputHash", "code"],
-  ["Result hash", "resultHash", "code"],
-  ["Key", "requestedById", "code"],
-  ["Metadata", "metadata"],
-  ["Expired", "expiredAt", "time"],
-];
+const LOCKED_STATES =
+  /^(FundsLocked|FundsOrDatumInvalid|ResultSubmitted|RefundRequested|Disputed|.*Authorized)$/;
+
+type Fact = readonly [name: string, value: ComponentChildren];
+
+/** A fact of the row by its path; none where the row has no value. */
+function factOf(row: EscrowRow, [name, path, kind]: readonly [string, string, ValueKind?]): Fact[] {
+  const value = valueAt(row, path);
+  const isEmpty = textAt(row, path) === "" || (Array.isArray(value) && value.length === 0);
+  return isEmpty ? [] : [[name, <Value key={path} kind={kind} value={value} />]];
+}
+
+function listMoney(side: Side, row: EscrowRow): Fact[] {
+  const price = (valueAt(row, SIDES[side].funds) as Funds[] | undefined) ?? [];
+  const collateral = textAt(row, "collateralReturnMinorUnit");
+  const isLocked = LOCKED_STATES.test(row.onChainState ?? "");
+  const feeOf = (path: string) => `${textAt(row, path) || "0"} ${formatUnit("")}`;
+  return [
+    ["Price", <Value key="price" kind="funds" value={price} />],
+    ["Locked now", isLocked ? <Value key="locked" kind="funds" value={price} /> : "nothing"],
+    ...(collateral !== "" && collateral !== "0"
+      ? factOf(row, ["Collateral, returned to the buyer", "collateralReturnMinorUnit", "native"])
+      : []),
+    ...factOf(row, ["Paid to the seller", "Settled.seller", "funds"]),
+    ...factOf(row, ["Paid to the buyer", "Settled.buyer", "funds"]),
+    ...factOf(row, ["Dispute paid the seller", "WithdrawnForSeller", "funds"]),
+    ...factOf(row, ["Dispute paid the buyer", "WithdrawnForBuyer", "funds"]),
+    ["Network fees of the buyer", feeOf("totalBuyerChainFees")],
+    ["Network fees of the seller", feeOf("totalSellerChainFees")],
+  ];
+}
+
+function listParties(side: Side, row: EscrowRow, other: EscrowRow | null): Fact[] {
+  const [us, them] = side === "payment" ? ["seller", "buyer"] : ["buyer", "seller"];
+  return [
+    ...factOf(row, ["Agent", "agentName"]),
+    ...factOf(row, ["Agent's token", "agentIdentifier", "code"]),
+    ...factOf(row, [`Our wallet, the ${us}`, "SmartContractWallet.walletAddress", "address"]),
+    ...factOf(row, [`The ${them}'s key hash`, SIDES[side].counterparty, "code"]),
+    ...(other
+      ? [
+          [
+            `The ${them} is ours too`,
+            <a key="other" href={pageHref(SIDES[side].other, other.id)}>
+              Open the {SIDES[side].other}
+            </a>,
+          ] as const,
+        ]
+      : []),
+    ...factOf(row, ["Payout goes to", "sellerReturnAddress", "address"]),
+    ...factOf(row, ["Refund goes to", "buyerReturnAddress", "address"]),
+    ...factOf(row, ["Contract", "PaymentSource.paymentSourceType", "word"]),
+    ...factOf(row, ["Contract's address", "PaymentSource.smartContractAddress", "address"]),
+    ...factOf(row, ["Escrow's identifier", "blockchainIdentifier", "code"]),
+    ...factOf(row, ["Record", "id", "code"]),
+    ...factOf(row, ["Hash of the input", "inputHash", "code"]),
+    ...factOf(row, ["Hash of the result", "resultHash", "code"]),
+    ...(textAt(row, "requestedById") === "env-admin"
+      ? [["Requested with", "the key of the deployment"] as const]
+      : factOf(row, ["Requested with the key", "requestedById", "code"])),
+    ...factOf(row, ["Metadata", "metadata"]),
+  ];
+}
 
 function EscrowPanels({
   side,
@@ -102,76 +148,66 @@ function EscrowPanels({
   otherRow: other,
   refresh,
 }: EscrowPair & { side: Side; row: EscrowRow; refresh: () => void }) {
-  const { funds, counterparty, other: otherSide } = SIDES[side];
   const { errorType, errorNote, requestedAction } = row.NextAction;
   const now = clock.value;
   const steps = listOfferedSteps(side, row).filter(({ action }) =>
     hasAccess(action.needs ?? "Admin"),
   );
-  const { do: chosen = "" } = route.value.query;
-  const found = steps.find(({ action }) => action.name === chosen)?.action;
-  const opened = useOpenedAction(`${chosen} ${row.id}`, found, row);
+  const { do: name = "" } = route.value.query;
+  const found = steps.find(({ action }) => action.name === name)?.action;
+  const opened = useOpenedAction(`${name} ${row.id}`, found, row);
+  const waitsFor = textAt(row, "Next.waitsFor");
   return (
     <>
-      <h1>
-        {textAt(row, "agentName") || SIDES[side].title.replace(/s$/, "")}{" "}
-        {row.onChainState ? <Tag name={row.onChainState} /> : <Tag name="Nothing locked" />}
-      </h1>
-      {errorType && (
-        <p class="problem" role="alert">
-          {errorType}: {errorNote ?? "The service gave no reason."}
-        </p>
-      )}
-      <section class="panel" aria-label="What happens next">
-        <h2>Next</h2>
-        <p>
-          <Tag name={requestedAction} /> {describeNext(side, row, now)}
-          {row.onChainState === "Disputed" && (
-            <>
-              {" "}
-              <a href={pageHref("disputes", "", { on: row.id })}>Settle it</a>
-            </>
-          )}
-        </p>
-        <div class="tools">
-          {steps.map((one) => (
-            <StepButton key={one.action.name} step={one} now={now} />
-          ))}
+      <div class="title">
+        <h1>
+          {textAt(row, "agentName") || SIDES[side].title.replace(/s$/, "")}{" "}
+          <Tag name={row.onChainState ?? "Nothing locked"} />
+        </h1>
+        <div class="tools price">
+          <Value kind="funds" value={valueAt(row, SIDES[side].funds)} />
         </div>
+      </div>
+      <section class="panel next" aria-label="What happens next">
+        <Track row={row} now={now} />
+        <p>
+          <strong>{describeNext(side, row, now)}</strong>{" "}
+          {waitsFor && <span class="none">It waits for {waitsFor}.</span>}
+        </p>
+        {errorType && <EscrowError type={errorType} note={errorNote} />}
+        {row.onChainState === "Disputed" && (
+          <p>
+            <a class="button main" href={pageHref("disputes", "", { on: row.id })}>
+              Settle the dispute
+            </a>
+          </p>
+        )}
+        {steps.length > 0 && (
+          <ul class="actions" aria-label="Actions">
+            {steps.map((one) => (
+              <StepLine key={one.action.name} step={one} now={now} />
+            ))}
+          </ul>
+        )}
+        {steps.length === 0 && requestedAction !== "None" && (
+          <p class="none">Nothing has to be done here.</p>
+        )}
       </section>
       <div class="cards">
         <section class="card">
-          <h2>Escrow</h2>
-          <Facts
-            facts={[
-              ["Price", <Value key="p" kind="funds" value={valueAt(row, funds)} />],
-              [
-                "Other party's key hash",
-                <Value key="c" kind="code" value={valueAt(row, counterparty)} />,
-              ],
-              [
-                "Other side",
-                other ? (
-                  <a key="o" href={pageHref(otherSide, other.id)}>
-                    also ours: {otherSide}
-                  </a>
-                ) : (
-                  "not ours"
-                ),
-              ],
-              ...FACTS.filter(([, path]) => textAt(row, path) !== "").map(
-                ([head, path, kind]) =>
-                  [head, <Value key={path} kind={kind} value={valueAt(row, path)} />] as const,
-              ),
-            ]}
-          />
+          <h2>Money</h2>
+          <Facts facts={listMoney(side, row)} isLines />
         </section>
-        <section class="card">
-          <h2>Timeline</h2>
+        <section class="card times">
+          <h2>Times</h2>
           <Timeline row={row} now={now} />
         </section>
-        {hasAccess("+PAY") && <Deliveries id={row.id} />}
       </div>
+      <section class="card">
+        <h2>Parties and identifiers</h2>
+        <Facts facts={listParties(side, row, other)} />
+      </section>
+      {hasAccess("+PAY") && <Deliveries id={row.id} />}
       <RawJson value={row} />
       {opened && (
         <ActionDialog
@@ -186,27 +222,54 @@ function EscrowPanels({
   );
 }
 
-/** A step whose time has not come, or is over, says so. */
-function StepButton({ step, now }: { step: OfferedStep; now: number }) {
-  const { action, notBefore, deadline } = step;
-  if (isStepOpen(step, now))
+/** Why the escrow does not go on: differences as a table, all else as the service says it. */
+function EscrowError({ type, note }: { type: string; note: string | null }) {
+  const differences = listDifferences(note ?? "");
+  if (differences.length === 0)
     return (
-      <button
-        type="button"
-        class={action.isFinal ? "final" : ""}
-        title={deadline === null ? action.description : `Until ${formatDate(deadline)}`}
-        onClick={() => changeQuery({ do: action.name })}
-      >
-        {action.label}
-      </button>
+      <p class="problem" role="alert">
+        {toWords(type)}: {note ?? "The service gave no reason."}
+      </p>
     );
+  return (
+    <>
+      <p class="problem" role="alert">
+        What was locked is not what was agreed. Clear the error once you have noted it.
+      </p>
+      <MismatchTable differences={differences} />
+    </>
+  );
+}
+
+/** An action whose time has not come, or is over, says so. */
+function StepLine({ step, now }: { step: OfferedStep; now: number }) {
+  const { action, notBefore, deadline } = step;
+  const isOpen = isStepOpen(step, now);
   const isEarly = now < (notBefore ?? 0);
   return (
-    <span class="none">
-      {action.label}:{" "}
-      {isEarly
-        ? `from ${formatRelativeTime(notBefore ?? 0, now)}`.replace("from in", "in")
-        : "its time is over"}
-    </span>
+    <li>
+      <div>
+        {!isOpen && <strong>{action.label}</strong>}
+        {isOpen && deadline !== null && (
+          <strong title={formatDate(deadline)}>
+            Possible for {formatRelativeTime(deadline, now).replace("in ", "")}
+          </strong>
+        )}
+        <p class="none">{action.description}</p>
+      </div>
+      {isOpen ? (
+        <button
+          type="button"
+          class={action.isFinal ? "final" : ""}
+          onClick={() => changeQuery({ do: action.name })}
+        >
+          {action.label}
+        </button>
+      ) : (
+        <span class="none" title={formatDate((isEarly ? notBefore : deadline) ?? now)}>
+          {isEarly ? `Possible ${formatRelativeTime(notBefore ?? 0, now)}` : "Its time is over"}
+        </span>
+      )}
+    </li>
   );
 }

@@ -60,17 +60,17 @@ const STEP_ACTIONS: Record<Side, readonly StepAction[]> = {
     {
       ...createStepAction(
         "/payment/authorize-refund",
-        "Authorise refund",
+        "Authorize refund",
         ["AuthorizeRefund"],
-        "Gives the money back to the buyer. The result is taken back with it.",
+        "Gives the money back to the buyer, and takes the result back.",
       ),
       isFinal: true,
     },
     createStepAction(
       "/payment/withdraw",
-      "Withdraw now",
+      "Collect payout",
       ["Withdraw"],
-      "Pays the seller now. The service also does this automatically.",
+      "Pays the seller now. The service also does this by itself.",
     ),
   ],
   purchase: [
@@ -78,29 +78,29 @@ const STEP_ACTIONS: Record<Side, readonly StepAction[]> = {
       "/purchase/request-refund",
       "Request refund",
       ["SetRefundRequested"],
-      "Asks for the money back. Without a result it can be collected once the seller's time is over; with one, the escrow is disputed.",
+      "Asks for the money back. With a result, this starts a dispute. Without one, the refund comes after the seller's time.",
     ),
     createStepAction(
       "/purchase/cancel-refund-request",
       "Cancel refund request",
       ["UnSetRefundRequested"],
-      "Takes the request back: the escrow is where it was before.",
+      "Takes the request back. The escrow returns to its state before.",
     ),
     {
       ...createStepAction(
         "/purchase/cancel-refund-request",
-        "Authorise withdrawal",
+        "Authorize payout",
         ["AuthorizeWithdrawal"],
-        "Ends the dispute in the seller's favour: the seller is paid at once. In Web3ChainV2 this is how a refund request is cancelled.",
+        "Ends the dispute in the seller's favor: the seller is paid at once.",
       ),
       name: "authorize-withdrawal",
       isFinal: true,
     },
     createStepAction(
       "/purchase/withdraw-refund",
-      "Collect refund now",
+      "Collect refund",
       ["WithdrawRefund"],
-      "Collects the refund now. The service also does this automatically.",
+      "Collects the refund now. The service also does this by itself.",
     ),
   ],
 };
@@ -109,7 +109,8 @@ const CANCEL_ACTION: Action = {
   ...ESCROW_ACTION,
   name: "cancel",
   label: "Cancel purchase",
-  description: "Gives the purchase up before its funds are locked, and returns its charge.",
+  description:
+    "Gives the purchase up before its funds are locked, and returns what it charged to the key.",
   method: "POST",
   path: "/purchase/cancel",
   needs: "+PAY",
@@ -121,7 +122,7 @@ const createRecoveryActions = (side: Side): readonly Action[] => [
     ...ESCROW_ACTION,
     name: "retry",
     label: "Try again",
-    description: "Tries the failed step again now. Nothing is done twice.",
+    description: "Tries the failed step again now. Nothing is paid twice.",
     method: "POST",
     path: `/${side}/retry`,
     needs: "+PAY",
@@ -129,8 +130,7 @@ const createRecoveryActions = (side: Side): readonly Action[] => [
   {
     name: "clear",
     label: "Clear error",
-    description:
-      "Clears the error and gives the failed step up. A lock continues until the purchase is cancelled.",
+    description: "Gives the failed step up and goes on from the escrow's present state.",
     method: "POST",
     path: `/${side}/error-state-recovery`,
     hasNetwork: true,

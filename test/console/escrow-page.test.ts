@@ -1,0 +1,77 @@
+/** What the page of an escrow says of its states and of a lock that differs from its quote. */
+import { describe, expect, test } from "vitest";
+import { listDifferences } from "../../console/pages/escrow/differences.ts";
+import type { EscrowRow } from "../../console/pages/escrow/sides.ts";
+import { listTrackSteps } from "../../console/pages/escrow/track-steps.ts";
+import { unitDetails } from "../../console/ui/format.ts";
+import { findFundMismatches } from "../../src/escrow/sync/find-mismatches.ts";
+
+const NOW = Date.parse("2026-11-22T12:00:00Z");
+const TOKEN = `${"ab".repeat(28)}544b4e`;
+unitDetails.value = new Map([["", { ticker: "ADA", decimals: 6 }]]);
+
+describe("listDifferences", () => {
+  test("shows amounts of a note with their units, expected beside found", () => {
+    const agreed = [
+      { unit: "", amount: 5_000_000n },
+      { unit: TOKEN, amount: 7n },
+    ];
+    const reasons = findFundMismatches(agreed, [{ unit: "", amount: 4_000_000n }], 1_000_000n);
+    const note = `Funds differ. Check its output, then clear the error: ${reasons.join("; ")}`;
+    expect(listDifferences(note)).toEqual([
+      { what: "ADA", expected: "5 ADA", found: "3 ADA" },
+      { what: "TKN", expected: "7 TKN", found: "0 TKN" },
+    ]);
+  });
+
+  test("names what else differs, and repeats a reason that has no pattern", () => {
+    const note = "Transaction ab locks other terms: the unlock time differs; it is odd";
+    expect(listDifferences(note).map(({ what, found }) => `${what}: ${found}`)).toEqual([
+      "Unlock time: another",
+      "Lock: it is odd",
+    ]);
+  });
+
+  test("finds none in another note", () => {
+    expect(listDifferences("The escrow moved. Check its transactions, then clear it")).toEqual([]);
+  });
+});
+
+describe("listTrackSteps", () => {
+  const rowOf = (states: readonly string[], requestedAction = "WaitingForExternalAction") =>
+    ({
+      createdAt: new Date(NOW - 9_000).toISOString(),
+      onChainState: states.at(-1) ?? null,
+      submitResultTime: String(NOW + 60_000),
+      NextAction: { requestedAction, errorType: null, errorNote: null },
+      TransactionHistory: states.map((newOnChainState, i) => ({
+        newOnChainState,
+        status: "Confirmed",
+        txHash: String(i),
+        blockTime: NOW / 1_000 - 8 + i,
+      })),
+    }) as unknown as EscrowRow;
+  const phases = (row: EscrowRow, now = NOW) =>
+    listTrackSteps(row, now).map(({ label, phase }) => `${label}: ${phase}`);
+
+  test("puts the present state between those before and those ahead", () => {
+    expect(phases(rowOf(["FundsLocked", "ResultSubmitted"]))).toEqual([
+      "Quoted: past",
+      "Funds locked: past",
+      "Result submitted: present",
+      "Paid out: ahead",
+    ]);
+  });
+
+  test("expects a refund once the time of the result is over", () => {
+    expect(phases(rowOf(["FundsLocked"]), NOW + 120_000)).toEqual([
+      "Quoted: past",
+      "Funds locked: present",
+      "Refunded: ahead",
+    ]);
+  });
+
+  test("has nothing ahead of an escrow that ended without a lock", () => {
+    expect(phases(rowOf([], "None"))).toEqual(["Quoted: past", "Ended without a lock: present"]);
+  });
+});
