@@ -104,12 +104,12 @@ function Header() {
 function Navigation({ current }: { current: NavigationEntry | undefined }) {
   const isOffered = ({ access, isHidden }: NavigationEntry) => hasAccess(access) && !isHidden;
   return (
-    <div class="side">
+    <nav class="side" aria-label="Pages">
       <div class="brand">
         <img src="/console/icon.svg" alt="" />
         Agent payments
       </div>
-      <nav class="pages" aria-label="Pages">
+      <div class="pages">
         {NAVIGATION_GROUPS.map(({ title, entries }) => {
           const offered = entries.filter(isOffered);
           if (offered.length === 0) return null;
@@ -126,8 +126,8 @@ function Navigation({ current }: { current: NavigationEntry | undefined }) {
             </div>
           );
         })}
-      </nav>
-    </div>
+      </div>
+    </nav>
   );
 }
 

@@ -91,9 +91,9 @@ function VolumeCard({ side, counts }: { side: Side; counts: EscrowCounts | null 
   return (
     <section class="card" aria-label={title}>
       <header>
-        <h3>
+        <h2>
           {title} per day <small>UTC</small>
-        </h3>
+        </h2>
         <a href={pageHref(side)}>All {title.toLowerCase()}</a>
       </header>
       {total === 0 ? (

@@ -86,7 +86,7 @@ function isEmptyValue(value: unknown): boolean {
 
 function Cell({ column, row }: { column: Column; row: unknown }) {
   const value = valueAt(row, column.path);
-  const shown = <Value kind={column.as} value={value || column.fallback} />;
+  const shown = <Value kind={column.as} value={isEmptyValue(value) ? column.fallback : value} />;
   if (column.leadsTo === undefined || !value) return shown;
   return (
     <PageLink to={column.leadsTo} id={String(value)}>
