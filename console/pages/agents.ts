@@ -1,5 +1,7 @@
 import { textAt } from "../ui/path.ts";
 import type { Action, Column, Field, PageDefinition, Resource } from "../ui/resource.ts";
+import { checkUrl } from "./fields/checks.ts";
+import { createAmountField, tokenField } from "./fields/funds.ts";
 import { SELLING_WALLET_KEYS } from "./fields/known-ids.ts";
 
 const REGISTRATION_STATUSES = ["Registered", "Deregistered", "Pending", "Failed"] as const;
@@ -74,13 +76,13 @@ const createRegistrationList = (
   emptyText: "No agent was registered here on this network.",
   filters: [
     { name: "filterStatus", label: "Status", as: "choice", choices: REGISTRATION_STATUSES },
-    { name: "searchQuery", label: "Search" },
+    { name: "searchQuery", label: "Search", hint: "Search by name or identifier" },
   ],
   columns: registrationColumns,
   creates: [
     {
       name: "register",
-      label: "Register",
+      label: "Register agent",
       description: "Mints the agent's token, which says in public what the agent is.",
       method: "POST",
       path,
@@ -130,17 +132,29 @@ export const agentsPage: PageDefinition = {
     },
     createRegistrationList("registered", "Registered here", "/registry", [
       ...sharedFields,
-      { name: "apiBaseUrl", label: "URL of its API", isRequired: true },
-      { name: "Tags", label: "Tags", as: "lines", isRequired: true, hint: "One a line." },
+      { name: "apiBaseUrl", label: "URL of its API", isRequired: true, check: checkUrl },
+      { name: "Tags", label: "Tags", as: "lines", isRequired: true, hint: "One on each line." },
       { name: "Capability.name", label: "Capability", isRequired: true },
       { name: "Capability.version", label: "Its version", initial: "1.0.0", isRequired: true },
       { name: "Author.name", label: "Author", isRequired: true },
       {
-        name: "AgentPricing",
+        name: "AgentPricing.pricingType",
         label: "Pricing",
-        as: "json",
+        as: "choice",
+        choices: ["Fixed", "Free", "Dynamic"],
+        initial: "Fixed",
         isRequired: true,
-        initial: '{"pricingType": "Fixed", "Pricing": [{"unit": "", "amount": "5000000"}]}',
+      },
+      {
+        name: "AgentPricing.Pricing",
+        label: "Price",
+        as: "rows",
+        rowName: "amount",
+        rowFields: [createAmountField("amount"), tokenField],
+        initial: '[{"unit":"","amount":""}]',
+        isRequired: true,
+        isShown: (values) => values["AgentPricing.pricingType"] === "Fixed",
+        hint: "A buyer pays all amounts together.",
       },
     ]),
     {

@@ -1,5 +1,6 @@
 import { valueAt } from "../ui/path.ts";
 import type { Field, PageDefinition } from "../ui/resource.ts";
+import { SELLING_WALLET_KEYS } from "./fields/known-ids.ts";
 
 /** The month before this one: the one that invoices are issued for. */
 const PREVIOUS_MONTH = (() => {
@@ -11,31 +12,26 @@ const PREVIOUS_MONTH = (() => {
 const monthField: Field = {
   name: "month",
   label: "Month",
+  as: "month",
   isRequired: true,
   initial: PREVIOUS_MONTH,
 };
-const createPartyField = (who: string): Field => ({
-  name: who,
-  label: who,
-  as: "json",
-  isRequired: true,
-  initial: JSON.stringify(
-    {
-      companyName: "",
-      vatNumber: null,
-      country: "",
-      city: "",
-      zipCode: "",
-      street: "",
-      streetNumber: "",
-      email: null,
-      phone: null,
-      name: null,
-    },
-    null,
-    2,
-  ),
-});
+/** The fields of a company or a person under its heading. */
+const createPartyFields = (who: "Seller" | "Buyer"): Field[] => {
+  const fields: Field[] = [
+    { name: "companyName", label: "Company", hint: "A company or a person is required." },
+    { name: "name", label: "Person" },
+    { name: "street", label: "Street", isRequired: true },
+    { name: "streetNumber", label: "House number", isRequired: true },
+    { name: "zipCode", label: "Postal code", isRequired: true },
+    { name: "city", label: "City", isRequired: true },
+    { name: "country", label: "Country", isRequired: true },
+    { name: "vatNumber", label: "VAT number" },
+    { name: "email", label: "E-mail" },
+    { name: "phone", label: "Telephone" },
+  ];
+  return fields.map((field) => ({ ...field, name: `${who}.${field.name}`, group: who }));
+};
 
 export const invoicesPage: PageDefinition = {
   name: "invoices",
@@ -67,7 +63,7 @@ export const invoicesPage: PageDefinition = {
       creates: [
         {
           name: "issue",
-          label: "Issue",
+          label: "Issue invoice",
           description:
             "Makes the invoice of a buyer's wallet for a month, for your own books. A changed one becomes a new revision and cancels the former.",
           method: "POST",
@@ -75,13 +71,18 @@ export const invoicesPage: PageDefinition = {
           hasNetwork: true,
           fields: [
             { ...monthField },
-            { name: "buyerWalletVkey", label: "Buyer's wallet", isRequired: true },
-            { name: "sellerWalletVkey", label: "Seller's wallet" },
+            {
+              name: "buyerWalletVkey",
+              label: "Buyer's wallet",
+              isRequired: true,
+              hint: "Its key hash, which the list of what is not invoiced shows.",
+            },
+            { name: "sellerWalletVkey", label: "Seller's wallet", knownIds: SELLING_WALLET_KEYS },
             { name: "invoiceCurrency", label: "Currency", isRequired: true, initial: "eur" },
             { name: "vatRate", label: "VAT rate", as: "number", hint: "A fraction, such as 0.19." },
             { name: "reverseCharge", label: "Reverse charge", as: "flag" },
-            createPartyField("Seller"),
-            createPartyField("Buyer"),
+            ...createPartyFields("Seller"),
+            ...createPartyFields("Buyer"),
           ],
           shows: [{ heading: "PDF", path: "invoice", as: "pdf" }],
         },

@@ -1,9 +1,17 @@
-import { textAt } from "../ui/path.ts";
+import { NETWORKS } from "../../src/chain/network.ts";
+import { formatAmount, formatUnit } from "../ui/format.ts";
+import { textAt, valueAt } from "../ui/path.ts";
 import type { Field, PageDefinition } from "../ui/resource.ts";
-import { API_KEYS } from "./fields/known-ids.ts";
+import type { Funds } from "./escrow/sides.ts";
+import { createAmountField, tokenField } from "./fields/funds.ts";
+import { API_KEYS, EVM_NETWORKS, WALLETS } from "./fields/known-ids.ts";
+
+const isLimited = (values: Readonly<Record<string, string>>) => values.permission !== "Admin";
+const canSpend = (values: Readonly<Record<string, string>>) =>
+  isLimited(values) && values.canPay === "true";
 
 const keyFields: readonly Field[] = [
-  { name: "name", label: "Name", from: "name", hint: "For people: whose it is, what it is for." },
+  { name: "name", label: "Name", from: "name", hint: "Whose key it is, or what it is for." },
   {
     name: "permission",
     label: "Permission",
@@ -12,17 +20,61 @@ const keyFields: readonly Field[] = [
     from: "permission",
     initial: "User",
     isRequired: true,
+    hint: "A user reads, and pays if you allow it. An admin may do everything.",
   },
   {
     name: "canPay",
-    label: "+PAY access: it may spend",
+    label: "May pay and change (+PAY)",
     as: "flag",
     from: "canPay",
     initial: "false",
+    isShown: isLimited,
+  },
+  {
+    name: "spendingLimits",
+    label: "Spending limits",
+    as: "rows",
+    rowName: "limit",
+    rowFields: [
+      {
+        name: "network",
+        label: "On",
+        as: "choice",
+        choices: NETWORKS,
+        initial: "Preprod",
+        isRequired: true,
+      },
+      createAmountField("amount"),
+      tokenField,
+    ],
+    from: "spendingLimits",
+    isNullWhenEmpty: true,
+    isShown: canSpend,
+    hint: "Each is a total, for all purchases of the key together. Without a limit, it may spend anything.",
+  },
+  {
+    name: "walletLimit",
+    label: "Wallets",
+    as: "choices",
+    knownIds: WALLETS,
+    from: "walletLimit",
+    isNullWhenEmpty: true,
+    isShown: isLimited,
+    hint: "None selected: the key may use all wallets.",
+  },
+  {
+    name: "networkLimit",
+    label: "Networks",
+    as: "choices",
+    choices: NETWORKS,
+    knownIds: EVM_NETWORKS,
+    from: "networkLimit",
+    initial: NETWORKS.join("\n"),
+    isShown: isLimited,
   },
   {
     name: "usageLimited",
-    label: "Credits are limited",
+    label: "Limit the number of calls",
     as: "flag",
     from: "usageLimited",
     initial: "false",
@@ -33,38 +85,43 @@ const keyFields: readonly Field[] = [
     as: "number",
     from: "maxUsageCredits",
     initial: "0",
-  },
-  {
-    name: "networkLimit",
-    label: "Networks",
-    as: "lines",
-    from: "networkLimit",
-    hint: "One a line: Preprod, Mainnet, or a CAIP-2 id.",
-  },
-  {
-    name: "walletLimit",
-    label: "Wallets (ids)",
-    as: "json",
-    from: "walletLimit",
-    hint: "A list of ids; null: all.",
-  },
-  {
-    name: "spendingLimits",
-    label: "Spending limits",
-    as: "json",
-    from: "spendingLimits",
-    hint: 'A list of {"network", "unit", "amount"}; null: none.',
+    isShown: ({ usageLimited }) => usageLimited === "true",
+    hint: "A quote and a purchase cost credits.",
   },
   {
     name: "returnAddresses",
     label: "Return addresses",
     as: "lines",
     from: "returnAddresses",
-    hint: "Other addresses that this key may have money sent to.",
+    isShown: isLimited,
+    hint: "Other addresses that the key may send money to, one on each line.",
   },
 ];
 
 const isStoredKey = (row: unknown) => textAt(row, "id") !== "env-admin";
+
+const describeName = (row: unknown) =>
+  textAt(row, "name") || (isStoredKey(row) ? textAt(row, "token") : "Key of the deployment");
+
+/** All limits of a key in one text. */
+function describeLimits(row: unknown): string {
+  const limits = (valueAt(row, "spendingLimits") as Funds[] | null | undefined) ?? [];
+  const wallets = (valueAt(row, "walletLimit") as string[] | null | undefined) ?? [];
+  const isCounted = valueAt(row, "usageLimited") === true;
+  const parts = [
+    ...limits.map(({ unit, amount }) => `${formatAmount(amount, unit)} ${formatUnit(unit)}`),
+    ...(wallets.length > 0 ? [`${wallets.length} wallet${wallets.length === 1 ? "" : "s"}`] : []),
+    ...(isCounted
+      ? [`${textAt(row, "accumulatedUsageCredits")} of ${textAt(row, "maxUsageCredits")} credits`]
+      : []),
+  ];
+  return parts.join(" · ") || "none";
+}
+
+function describeAccess(row: unknown): string {
+  if (textAt(row, "permission") === "Admin") return "Admin";
+  return valueAt(row, "canPay") === true ? "User, may pay" : "User, reads";
+}
 
 export const keysPage: PageDefinition = {
   name: "keys",
@@ -81,19 +138,13 @@ export const keysPage: PageDefinition = {
       ownRowsMember: "apiKeys",
       emptyText: "There is no API key but the one of the deployment.",
       columns: [
-        { heading: "Key", path: "token" },
-        { heading: "Name", path: "name" },
-        { heading: "Last used", path: "lastUsedAt", as: "time" },
+        { heading: "Name", path: "name", describe: describeName, second: "token" },
         { heading: "Status", path: "status", as: "tag" },
-        { heading: "Permission", path: "permission" },
-        { heading: "+PAY", path: "canPay", as: "flag" },
-        { heading: "Spent", path: "Spending", as: "funds" },
-        { heading: "Spending limits", path: "spendingLimits", as: "funds" },
-        { heading: "Calls limited", path: "usageLimited", as: "flag" },
-        { heading: "Used", path: "accumulatedUsageCredits" },
-        { heading: "Of credits", path: "maxUsageCredits" },
+        { heading: "Access", path: "permission", describe: describeAccess },
+        { heading: "Limits", path: "spendingLimits", describe: describeLimits },
+        { heading: "Spent", path: "Spending", as: "funds", fallback: "nothing" },
         { heading: "Networks", path: "networkLimit", as: "list" },
-        { heading: "Id", path: "id", as: "code" },
+        { heading: "Last used", path: "lastUsedAt", as: "time", fallback: "never" },
       ],
       creates: [
         {
@@ -144,8 +195,8 @@ export const keysPage: PageDefinition = {
       filters: [
         { name: "apiKeyId", label: "Key", knownIds: API_KEYS },
         { name: "action", label: "Action" },
-        { name: "after", label: "After", hint: "ISO 8601" },
-        { name: "before", label: "Before" },
+        { name: "after", label: "After", as: "time" },
+        { name: "before", label: "Before", as: "time" },
       ],
       columns: [
         { heading: "Action", path: "action" },

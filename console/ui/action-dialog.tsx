@@ -3,10 +3,18 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { toCallError } from "../api/live.ts";
 import { type CallError, callApi } from "../api/request.ts";
 import { ActionResult, secretColumnsOf } from "./action-result.tsx";
-import { buildBody, FieldError, FieldInput, readInitialValues, setValueAtPath } from "./form.tsx";
+import {
+  buildBody,
+  FieldError,
+  FieldInput,
+  type FieldValues,
+  findProblem,
+  readInitialValues,
+  setValueAtPath,
+} from "./form.tsx";
 import { valueAt } from "./path.ts";
-import type { Action, FormHelper, FromRow } from "./resource.ts";
-import { network, route } from "./route.ts";
+import type { Action, Field, FormHelper, FromRow } from "./resource.ts";
+import { changeQuery, NETWORKS, network, route } from "./route.ts";
 import { announce } from "./status.tsx";
 
 interface ActionDialogProps {
@@ -22,16 +30,28 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
   const dialog = useRef<HTMLDialogElement>(null);
   const fields = action.fields ?? [];
   const [values, setValues] = useState(() => readInitialValues(fields, row, route.value.query));
+  const initialValues = useRef(values);
   const [problem, setProblem] = useState<CallError | FieldError | null>(null);
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [isSending, setSending] = useState(false);
   const [isSure, setSure] = useState(false);
   const [answer, setAnswer] = useState<unknown>(null);
+  const [isLeaving, setLeaving] = useState(false);
   // What was sent last: the same again is the same request, should its answer have been lost.
   const sent = useRef({ text: "", key: "" });
+  const asksNetwork = action.hasNetwork === true && row === null;
+  const [hasNetwork, setHasNetwork] = useState(!asksNetwork);
+  const isChanged = answer === null && isDifferent(initialValues.current, values);
 
   useEffect(() => {
     dialog.current?.showModal();
   }, []);
+  useEffect(() => {
+    if (!isChanged) return;
+    const warn = (event: Event) => event.preventDefault();
+    addEventListener("beforeunload", warn);
+    return () => removeEventListener("beforeunload", warn);
+  }, [isChanged]);
 
   const send = async () => {
     const body = buildRequestBody(action, values, row);
@@ -54,6 +74,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
     setProblem(null);
     setSending(true);
     try {
+      if (!hasNetwork) throw new FieldError(NETWORK_FIELD, "is required");
       await send();
     } catch (error) {
       setProblem(error instanceof FieldError ? error : toCallError(error));
@@ -61,30 +82,76 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
       setSending(false);
     }
   };
-  const problemOf = (name: string) =>
-    problem?.field === name || problem?.field === name.split(".")[0] ? problem?.message : undefined;
-
-  const handleClose = () => {
-    // What is shown this once is not lost by the Escape key, which a browser obeys the second time.
-    if (answer !== null && secretColumnsOf(action, answer).length > 0) dialog.current?.showModal();
-    else onClose();
+  const problemOf = (field: Field) => {
+    const { name } = field;
+    if (problem?.field === name) return describeProblem(problem, fields);
+    if (problem?.field?.startsWith(`${name}.`)) return describeProblem(problem, fields);
+    if (!left.has(name)) return undefined;
+    const isEmpty = (values[name] ?? "") === "";
+    return isEmpty ? undefined : (findProblem(field, values) ?? undefined);
   };
 
+  const isSecretOpen = () => answer !== null && secretColumnsOf(action, answer).length > 0;
+  const close = () => {
+    if (isChanged && !isLeaving) setLeaving(true);
+    else onClose();
+  };
+  const handleCancel = (event: Event) => {
+    if (!isChanged || isLeaving) return;
+    event.preventDefault();
+    setLeaving(true);
+  };
+  const handleClose = () => {
+    // A browser obeys the second Escape key. What is shown once stays, and so does unsaved input.
+    if (isSecretOpen() || (isChanged && !isLeaving)) {
+      dialog.current?.showModal();
+      setLeaving(isChanged);
+    } else onClose();
+  };
+  const shown = fields.filter(({ isShown }) => isShown?.(values) !== false);
+  const renderField = (field: Field) => (
+    <FieldInput
+      key={field.name}
+      field={field}
+      value={values[field.name] ?? ""}
+      problem={problemOf(field)}
+      onChange={(value) => setValues((all) => ({ ...all, [field.name]: value }))}
+      onLeave={() => setLeft((all) => new Set([...all, field.name]))}
+    />
+  );
+
   return (
-    <dialog ref={dialog} onClose={handleClose} aria-labelledby="dialog-title">
+    <dialog
+      ref={dialog}
+      onCancel={handleCancel}
+      onClose={handleClose}
+      aria-labelledby="dialog-title"
+    >
       <h2 id="dialog-title">{action.label}</h2>
       {answer === null ? (
         <form onSubmit={submit} noValidate>
           <p>{action.description}</p>
-          {fields.map((field) => (
+          {asksNetwork && (
             <FieldInput
-              key={field.name}
-              field={field}
-              value={values[field.name] ?? ""}
-              problem={problemOf(field.name)}
-              onChange={(value) => setValues((all) => ({ ...all, [field.name]: value }))}
+              field={NETWORK_FIELD}
+              value={hasNetwork ? network.value : ""}
+              problem={problem?.field === NETWORK_FIELD.name ? problem.message : undefined}
+              onChange={(name) => {
+                setHasNetwork(name !== "");
+                if (name !== "") changeQuery({ network: name }, true);
+              }}
             />
-          ))}
+          )}
+          {groupFields(shown).map(([group, some]) =>
+            group === undefined ? (
+              some.map(renderField)
+            ) : (
+              <fieldset class="group" key={group}>
+                <legend>{group}</legend>
+                {some.map(renderField)}
+              </fieldset>
+            ),
+          )}
           <HelperButtons
             helpers={action.helpers?.(row) ?? []}
             onFilled={(filled) => setValues((all) => ({ ...all, ...filled }))}
@@ -100,25 +167,67 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
               I know that this cannot be taken back.
             </label>
           )}
-          {problem && <Problem problem={problem} />}
-          <div class="buttons">
-            <button type="button" onClick={onClose}>
-              Cancel
-            </button>
-            <button
-              type="submit"
-              class={action.isFinal ? "final" : "main"}
-              disabled={isSending || (action.isFinal === true && !isSure)}
-            >
-              {isSending ? "Sending…" : action.label}
-            </button>
-          </div>
+          {problem && <Problem problem={problem} text={describeProblem(problem, fields)} />}
+          {isLeaving ? (
+            <div class="buttons" role="alert">
+              <span>Discard what you typed?</span>
+              <button type="button" onClick={() => setLeaving(false)}>
+                Continue
+              </button>
+              <button type="button" class="final" onClick={onClose}>
+                Discard
+              </button>
+            </div>
+          ) : (
+            <div class="buttons">
+              <button type="button" onClick={close}>
+                Cancel
+              </button>
+              <button
+                type="submit"
+                class={action.isFinal ? "final" : "main"}
+                disabled={isSending || (action.isFinal === true && !isSure)}
+              >
+                {isSending ? "Sending…" : action.label}
+              </button>
+            </div>
+          )}
         </form>
       ) : (
         <ActionResult action={action} answer={answer} onClose={onClose} />
       )}
     </dialog>
   );
+}
+
+const NETWORK_FIELD: Field = {
+  name: "network",
+  label: "Network",
+  as: "choice",
+  choices: NETWORKS,
+  isRequired: true,
+};
+
+function isDifferent(before: FieldValues, now: FieldValues): boolean {
+  return Object.keys(now).some((name) => before[name] !== now[name]);
+}
+
+/** Fields in their order; those with one heading together. */
+function groupFields(fields: readonly Field[]): [group: string | undefined, fields: Field[]][] {
+  const groups: [string | undefined, Field[]][] = [];
+  for (const field of fields) {
+    const last = groups.at(-1);
+    if (last && last[0] === field.group) last[1].push(field);
+    else groups.push([field.group, [field]]);
+  }
+  return groups;
+}
+
+/** A problem in words of the form: a field has its label, not its name in the API. */
+function describeProblem(problem: Error, fields: readonly Field[]): string {
+  const { message } = problem;
+  const named = fields.find(({ name }) => message.startsWith(`${name}:`));
+  return named ? message.replace(named.name, named.label) : message;
 }
 
 function buildRequestBody(action: Action, values: Record<string, string>, row: unknown): object {
@@ -167,11 +276,18 @@ function readFromRow(row: unknown, from: FromRow): unknown {
   );
 }
 
-export function Problem({ problem }: { problem: CallError | FieldError | Error }) {
+/** @param text - in place of the problem's own */
+export function Problem({
+  problem,
+  text = problem.message,
+}: {
+  problem: CallError | FieldError | Error;
+  text?: string;
+}) {
   const id = "requestId" in problem ? problem.requestId : null;
   return (
     <p class="problem" role="alert">
-      {problem.message}
+      {text}
       {id && (
         <small>
           {" "}

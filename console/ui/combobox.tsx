@@ -82,9 +82,10 @@ export function Combobox({
         onClick={() => setOpen(true)}
         onInput={(event) => {
           const text = event.currentTarget.value;
+          const exact = options.find(({ id, label }) => label === text || id === text);
           setTyped(text);
-          setOpen(true);
-          onChange(options.find(({ label }) => label === text)?.id ?? text);
+          setOpen(exact === undefined);
+          onChange(exact?.id ?? text);
         }}
         onKeyDown={(event) => {
           if (event.key === "ArrowDown") setOpen(true);
@@ -103,7 +104,7 @@ export function Combobox({
         id={`${attributes.id}-list`}
         // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the pattern's own role.
         role="listbox"
-        aria-label={label}
+        aria-label={`Options of ${label}`}
         hidden={!isOpen || shown.length === 0}
         // The field keeps the focus.
         onMouseDown={(event) => event.preventDefault()}

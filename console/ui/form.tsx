@@ -1,8 +1,17 @@
 /** Fields that a person fills in, and what is sent of them. */
+import { Plus, X } from "lucide";
 import { useEffect, useId } from "preact/hooks";
 import { Combobox } from "./combobox.tsx";
-import { parseMinorUnits, toEpochMs } from "./format.ts";
-import { useKnownOptions } from "./known-options.ts";
+import {
+  formatAmount,
+  formatUnit,
+  parseMinorUnits,
+  shortenId,
+  toEpochMs,
+  unitDetails,
+} from "./format.ts";
+import { Icon } from "./icon.tsx";
+import { type Option, useKnownOptions } from "./known-options.ts";
 import { textAt, valueAt } from "./path.ts";
 import type { Field } from "./resource.ts";
 import { toWords } from "./words.ts";
@@ -13,9 +22,12 @@ export type FieldValues = Record<string, string>;
 /** What a field holds does not read as what it is. */
 export class FieldError extends Error {
   readonly field: string;
+  /** What is wrong, without the field's label. */
+  readonly problem: string;
   constructor({ name, label }: Field, problem: string) {
     super(`${label}: ${problem}`);
     this.field = name;
+    this.problem = problem;
   }
 }
 
@@ -30,16 +42,34 @@ export function readInitialValues(
   given: Readonly<Record<string, string>> = {},
 ): FieldValues {
   return Object.fromEntries(
-    fields.map(({ name, from, initial = "", as, itemName }) => {
+    fields.map((field) => {
+      const { name, from, initial = "", as, itemName } = field;
       if (row === null && as !== "secret") return [name, given[name] ?? initial];
       if (from === undefined || row === null) return [name, initial];
       const value = valueAt(row, from);
-      if (as === "json") return [name, value === undefined ? "" : JSON.stringify(value, null, 2)];
+      if (as === "rows") return [name, JSON.stringify(readRows(field, value))];
       if (Array.isArray(value))
         return [name, value.map((one) => (itemName ? textAt(one, itemName) : one)).join("\n")];
       return [name, textAt(row, from)];
     }),
   );
+}
+
+/** Each row as what its fields hold. */
+function readRows({ rowFields = [] }: Field, value: unknown): FieldValues[] {
+  return (Array.isArray(value) ? value : []).map((one) =>
+    Object.fromEntries(
+      rowFields.map(({ name, as, unitFrom = "" }) => {
+        const text = textAt(one, name);
+        return [name, as === "amount" ? formatAmount(text, textAt(one, unitFrom)) : text];
+      }),
+    ),
+  );
+}
+
+/** The rows that a field of them holds. */
+export function parseRows(value: string): FieldValues[] {
+  return value === "" ? [] : (JSON.parse(value) as FieldValues[]);
 }
 
 /**
@@ -51,24 +81,41 @@ export function readInitialValues(
 export function buildBody(fields: readonly Field[], values: FieldValues, row: unknown): object {
   const body: Record<string, unknown> = {};
   for (const field of fields) {
-    const text = (values[field.name] ?? "").trim();
-    const before = field.from === undefined ? "" : textAt(row, field.from);
-    if (text === "" && field.isEmptySent) {
-      setValueAtPath(body, field.name, "");
-      continue;
-    }
-    if (text === "" && field.as !== "lines" && field.as !== "choices") {
-      if (field.isRequired) throw new FieldError(field, "is required");
-      if (before !== "" && field.as !== "secret") setValueAtPath(body, field.name, null);
-      continue;
-    }
-    if (text === "" && field.from === undefined) continue;
-    setValueAtPath(body, field.name, parseFieldValue(field, text, values));
+    if (field.isShown?.(values) === false) continue;
+    const value = readFieldValue(field, values, row);
+    if (value !== undefined) setValueAtPath(body, field.name, value);
   }
   return body;
 }
 
+const LIST_KINDS: ReadonlySet<string> = new Set(["lines", "choices", "rows"]);
+
+/** Undefined: the field is left out. */
+function readFieldValue(field: Field, values: FieldValues, row: unknown): unknown {
+  const text = (values[field.name] ?? "").trim();
+  const before = field.from === undefined ? "" : textAt(row, field.from);
+  const isList = LIST_KINDS.has(field.as ?? "text");
+  const isEmpty = text === "" || (field.as === "rows" && text === "[]");
+  if (!isEmpty) return parseFieldValue(field, text, values);
+  if (field.isEmptySent) return "";
+  if (field.isRequired) throw new FieldError(field, "is required");
+  if (isList && !field.isNullWhenEmpty) return field.from === undefined ? undefined : [];
+  return before !== "" && field.as !== "secret" ? null : undefined;
+}
+
+/** What is wrong with what a field holds; null: nothing. */
+export function findProblem(field: Field, values: FieldValues): string | null {
+  try {
+    readFieldValue(field, values, null);
+    return null;
+  } catch (error) {
+    return error instanceof FieldError ? error.problem : String(error);
+  }
+}
+
 function parseFieldValue(field: Field, text: string, values: FieldValues): unknown {
+  const problem = field.check?.(text) ?? null;
+  if (problem !== null) throw new FieldError(field, problem);
   switch (field.as) {
     case "flag":
       return text === "true";
@@ -77,11 +124,8 @@ function parseFieldValue(field: Field, text: string, values: FieldValues): unkno
       if (!Number.isFinite(number)) throw new FieldError(field, "must be a number");
       return number;
     }
-    case "amount": {
-      const amount = parseMinorUnits(text, field.unit ?? values[field.unitFrom ?? ""] ?? "");
-      if (amount === null) throw new FieldError(field, "must be an amount of this unit");
-      return amount;
-    }
+    case "amount":
+      return parseAmount(field, text, values);
     case "time": {
       const time = toEpochMs(text);
       if (time === null) throw new FieldError(field, "must be a time");
@@ -95,15 +139,29 @@ function parseFieldValue(field: Field, text: string, values: FieldValues): unkno
         .filter(Boolean);
       return field.itemName ? items.map((item) => ({ [field.itemName ?? ""]: item })) : items;
     }
-    case "json":
-      try {
-        return JSON.parse(text);
-      } catch {
-        throw new FieldError(field, "must be JSON");
-      }
+    case "rows":
+      return parseRows(text).map((one) => buildRow(field, one));
     default:
       return text;
   }
+}
+
+/** @throws FieldError of the whole field, which names the row's own */
+function buildRow(field: Field, row: FieldValues): object {
+  try {
+    return buildBody(field.rowFields ?? [], row, null);
+  } catch (error) {
+    throw error instanceof FieldError ? new FieldError(field, error.message) : error;
+  }
+}
+
+function parseAmount(field: Field, text: string, values: FieldValues): string {
+  const unit = field.unit ?? values[field.unitFrom ?? ""] ?? "";
+  const amount = parseMinorUnits(text, unit);
+  if (amount !== null) return amount;
+  const decimals = unitDetails.value.get(unit)?.decimals ?? 0;
+  const places = decimals === 0 ? "without decimals" : `with at most ${decimals} decimals`;
+  throw new FieldError(field, `must be an amount of ${formatUnit(unit)} ${places}`);
 }
 
 /** Sets a member by its path. */
@@ -127,12 +185,15 @@ export function FieldInput({
   value,
   problem,
   onChange,
+  onLeave,
 }: {
   field: Field;
   value: string;
   /** What is wrong with it. */
   problem?: string | undefined;
   onChange: (value: string) => void;
+  /** Called when the focus leaves it. */
+  onLeave?: () => void;
 }) {
   const id = useId();
   const options = useKnownOptions(field.knownIds);
@@ -151,15 +212,20 @@ export function FieldInput({
     ...(field.isFilter && field.hint && { placeholder: field.hint }),
   };
   return (
-    <div class={field.as === "flag" ? "field flag" : "field"}>
-      {field.as === "choices" ? (
-        <Choices field={field} value={value} onChange={onChange} />
-      ) : (
+    <div class={field.as === "flag" ? "field flag" : "field"} onFocusOut={onLeave}>
+      {field.as === "choices" && (
+        <Choices field={field} options={options ?? []} value={value} onChange={onChange} />
+      )}
+      {field.as === "rows" && <RowsInput field={field} value={value} onChange={onChange} />}
+      {field.as !== "choices" && field.as !== "rows" && (
         <>
           <label for={id}>{field.label}</label>
-          {options ? (
+          {!isRequired && !field.isFilter && field.as !== "flag" && field.as !== "choice" && (
+            <span class="optional">optional</span>
+          )}
+          {field.knownIds ? (
             <Combobox
-              options={options}
+              options={options ?? []}
               value={value}
               onChange={onChange}
               label={field.label}
@@ -225,20 +291,15 @@ function SimpleInput({
       );
     case "long":
     case "lines":
-    case "json":
       return (
-        <textarea
-          {...attributes}
-          rows={as === "json" ? 8 : 3}
-          value={value}
-          onInput={onInput}
-          spellcheck={false}
-        />
+        <textarea {...attributes} rows={3} value={value} onInput={onInput} spellcheck={false} />
       );
     case "secret":
       return (
         <input {...attributes} type="password" autocomplete="off" value={value} onInput={onInput} />
       );
+    case "month":
+      return <input {...attributes} type="month" value={value} onInput={onInput} />;
     case "time":
       return (
         <input
@@ -268,6 +329,52 @@ function SimpleInput({
 
 function Choices({
   field,
+  options,
+  value,
+  onChange,
+}: {
+  field: Field;
+  /** What is offered beside the choices of the field. */
+  options: readonly Option[];
+  value: string;
+  onChange: (value: string) => void;
+}) {
+  const selected = value.split("\n").filter(Boolean);
+  const known: Option[] = [
+    ...(field.choices ?? []).map((id) => ({ id, label: toWords(id), detail: "" })),
+    ...options,
+  ];
+  const unknown = selected.filter((id) => !known.some((one) => one.id === id));
+  const all = [...known, ...unknown.map((id) => ({ id, label: shortenId(id), detail: "" }))];
+  const toggle = (id: string) => {
+    const next = new Set(selected);
+    if (!next.delete(id)) next.add(id);
+    onChange(
+      all
+        .map((one) => one.id)
+        .filter((one) => next.has(one))
+        .join("\n"),
+    );
+  };
+  return (
+    <fieldset class="choices">
+      <legend>{field.label}</legend>
+      {all.map(({ id, label, detail }) => (
+        <label key={id}>
+          <input type="checkbox" checked={selected.includes(id)} onChange={() => toggle(id)} />
+          <span>
+            {label}
+            {detail && <small> {detail}</small>}
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** Rows that are added one by one, each with the same fields. */
+function RowsInput({
+  field,
   value,
   onChange,
 }: {
@@ -275,20 +382,39 @@ function Choices({
   value: string;
   onChange: (value: string) => void;
 }) {
-  const selected = new Set(value.split("\n").filter(Boolean));
-  const toggle = (choice: string) => {
-    if (!selected.delete(choice)) selected.add(choice);
-    onChange((field.choices ?? []).filter((one) => selected.has(one)).join("\n"));
-  };
+  const { rowFields = [], rowName = "row" } = field;
+  const rows = parseRows(value);
+  const change = (next: readonly FieldValues[]) => onChange(JSON.stringify(next));
+  const add = () => change([...rows, readInitialValues(rowFields, null)]);
   return (
-    <fieldset>
+    <fieldset class="rows">
       <legend>{field.label}</legend>
-      {field.choices?.map((choice) => (
-        <label key={choice}>
-          <input type="checkbox" checked={selected.has(choice)} onChange={() => toggle(choice)} />
-          {toWords(choice)}
-        </label>
+      {rows.map((row, i) => (
+        <div class="row" key={i}>
+          {rowFields.map((one) => (
+            <FieldInput
+              key={one.name}
+              field={one}
+              value={row[one.name] ?? ""}
+              onChange={(text) =>
+                change(rows.map((old, j) => (i === j ? { ...old, [one.name]: text } : old)))
+              }
+            />
+          ))}
+          <button
+            type="button"
+            class="close"
+            aria-label={`Remove ${rowName} ${i + 1}`}
+            onClick={() => change(rows.filter((_, j) => i !== j))}
+          >
+            <Icon node={X} size={14} />
+          </button>
+        </div>
       ))}
+      <button type="button" onClick={add}>
+        <Icon node={Plus} size={14} />
+        Add {rowName}
+      </button>
     </fieldset>
   );
 }

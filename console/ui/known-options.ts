@@ -55,6 +55,6 @@ export function useKnownOptions(known: KnownIds | undefined): readonly Option[] 
       // The identifier can be typed in all the same.
       .catch(() => undefined);
     return () => stop.abort();
-  }, [known]);
+  }, [known, network.value]);
   return options;
 }

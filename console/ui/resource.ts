@@ -29,6 +29,8 @@ export type ValueKind =
 /** A member of each row. */
 export interface Column {
   heading: string;
+  /** What is shown, where it is made of several members. */
+  describe?: (row: unknown) => string;
   /** Its path in the row. */
   path: string;
   as?: ValueKind;
@@ -65,7 +67,7 @@ export interface Field {
   label: string;
   /**
    * `lines` is a list of texts, one a line. `choices` are some of a list. `amount` is typed in whole
-   * units of `unit` and sent in minor units. `json` is sent as it is.
+   * units of `unit` and sent in minor units. `rows` are objects, each with the fields of `rowFields`.
    */
   as?:
     | "text"
@@ -77,9 +79,22 @@ export interface Field {
     | "flag"
     | "amount"
     | "lines"
-    | "json"
+    | "rows"
+    | "month"
     | "time";
   choices?: readonly string[];
+  /** Fields of each row. */
+  rowFields?: readonly Field[];
+  /** What one row is called. */
+  rowName?: string;
+  /** The heading that fields stand under together. */
+  group?: string;
+  /** Whether it is shown, by what the other fields hold; a hidden field is not sent. */
+  isShown?: (values: Readonly<Record<string, string>>) => boolean;
+  /** What is wrong with a text, in words of the form; null: nothing. */
+  check?: (text: string) => string | null;
+  /** It is sent as null, not as an empty list, when the row has a value and the field has none. */
+  isNullWhenEmpty?: boolean;
   /** What is offered for a text; where it is required and there is one alone, it is filled in. */
   knownIds?: KnownIds;
   hint?: string;

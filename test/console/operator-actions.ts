@@ -55,9 +55,17 @@ export interface OperatorAction {
 }
 
 const UNIT = `${"ab".repeat(28)}01`;
-const PARTY = { companyName: "A company", vatNumber: null, country: "Germany", city: "Berlin" };
-const ADDRESS = { zipCode: "10115", street: "Street", streetNumber: "1" };
-const party = JSON.stringify({ ...PARTY, ...ADDRESS, email: null, phone: null, name: null });
+const PARTY = {
+  Company: "A company",
+  Street: "Street",
+  "House number": "1",
+  "Postal code": "10115",
+  City: "Berlin",
+  Country: "Germany",
+};
+/** Fields under a heading are named after it. */
+const partyOf = (who: string) =>
+  Object.fromEntries(Object.entries(PARTY).map(([label, text]) => [`${who}: ${label}`, text]));
 
 export const operatorActionsOf = (props: Props): readonly OperatorAction[] => [
   ...ofSources(props),
@@ -142,7 +150,7 @@ function ofWallets({ sourceId, address, mnemonic }: Props): OperatorAction[] {
     { ...made, does: "top-up", fill: { "When below": "5", "Up to": "10" } },
     {
       ...{ at, does: "transfer", row: ["seller-1"] },
-      fill: { "To address": address, "Native coin": "5" },
+      fill: { "To address": address, Amount: "5" },
     },
     ...["rules", "top-ups"].flatMap((tab) =>
       ["switch-off", "switch-on", "delete"].map(
@@ -192,6 +200,7 @@ function ofAgents({ sellerVkey }: Props): OperatorAction[] {
         Tags: "one\ntwo",
         Capability: "advice",
         Author: "An author",
+        Amount: "5",
       },
     },
     { at: registered, does: "deregister", row: ["Of the acts", "Registration confirmed"] },
@@ -216,7 +225,12 @@ function ofInvoices({ month, buyerVkey, dollar }: Props): OperatorAction[] {
     store(dollar),
     {
       ...{ at, does: "issue", shows: "PDF" },
-      fill: { Month: month, "Buyer's wallet": buyerVkey, Seller: party, Buyer: party },
+      fill: {
+        Month: month,
+        "Buyer's wallet": buyerVkey,
+        ...partyOf("Seller"),
+        ...partyOf("Buyer"),
+      },
     },
     { at, does: "pdf", row: ["A company"], query: { month }, shows: "PDF" },
   ];
@@ -322,6 +336,9 @@ export async function perform(page: Page, label: string, act: OperatorAction): P
   await page.locator("main").getByRole("button", { name: label, exact: true }).first().click();
   const dialog = page.getByRole("dialog");
   await dialog.waitFor();
+  const network = dialog.getByLabel("Network", { exact: true });
+  const isAsked = (await network.count()) > 0 && (await network.inputValue()) === "";
+  if (isAsked && act.fill?.Network === undefined) await network.selectOption("Preprod");
   for (const [field, text] of Object.entries(act.fill ?? {})) await fill(dialog, field, text);
   const sure = dialog.locator(".sure input");
   if ((await sure.count()) > 0) await sure.check();
@@ -339,8 +356,12 @@ export async function perform(page: Page, label: string, act: OperatorAction): P
   await dialog.getByRole("button", { name: "Close", exact: true }).click();
 }
 
-async function fill(dialog: Locator, label: string, text: string): Promise<void> {
-  const field = dialog.getByLabel(label, { exact: true });
+async function fill(dialog: Locator, name: string, text: string): Promise<void> {
+  const [group, label] = name.includes(": ") ? name.split(": ") : [undefined, name];
+  const isGroup =
+    group !== undefined && (await dialog.getByRole("group", { name: group }).count()) > 0;
+  const scope = isGroup ? dialog.getByRole("group", { name: group, exact: true }) : dialog;
+  const field = scope.getByLabel(isGroup ? (label ?? "") : name, { exact: true });
   const kind = await field.evaluate((one) => `${one.tagName} ${one.getAttribute("type")}`);
   if (kind.startsWith("SELECT")) await field.selectOption(text);
   else if (kind === "INPUT checkbox") await field.check();

@@ -93,7 +93,7 @@ function ofAction(document: ApiDocument, action: Action, row: Schema[]): string[
   const operation = operationOf(document, method, path);
   if (!operation) return [`${action.name}: no ${method} ${path}`];
   const sent = [
-    ...fields.map(nameOf),
+    ...fields.flatMap(namesOf),
     ...Object.keys(fromRow),
     ...Object.keys(fixed),
     ...(hasNetwork ? ["network"] : []),
@@ -113,10 +113,12 @@ function ofAction(document: ApiDocument, action: Action, row: Schema[]): string[
 }
 
 /** What a field's suggestions name that their list does not have. */
-function ofKnown(document: ApiDocument, { name, knownIds: known }: Field): string[] {
+function ofKnown(document: ApiDocument, { name, knownIds: known, rowFields }: Field): string[] {
+  if (rowFields) return rowFields.flatMap((field) => ofKnown(document, field));
   if (known === undefined) return [];
-  const operation = operationOf(document, "GET", known.path);
-  if (!operation) return [`${name}: no GET ${known.path}`];
+  const { method = "GET" } = known;
+  const operation = operationOf(document, method, known.path);
+  if (!operation) return [`${name}: no ${method} ${known.path}`];
   const row = follow(document, answerOf(document, operation), `${known.rowsMember}.0`);
   const asked = [
     ...Object.keys(known.query ?? {}),
@@ -124,15 +126,16 @@ function ofKnown(document: ApiDocument, { name, knownIds: known }: Field): strin
     ...(known.hasNetwork ? ["network"] : []),
   ];
   return [
-    ...sentUnknown(document, operation, "GET", asked),
+    ...sentUnknown(document, operation, method, asked),
     ...[known.idPath, ...known.labelPaths]
       .filter((at) => follow(document, row, at).length === 0)
       .map((at) => `row of ${known.path} has no ${at}`),
   ];
 }
 
-function nameOf({ name, itemName }: Field): string {
-  return itemName ? `${name}.0.${itemName}` : name;
+function namesOf({ name, itemName, rowFields }: Field): string[] {
+  if (rowFields) return rowFields.map((field) => `${name}.0.${field.name}`);
+  return [itemName ? `${name}.0.${itemName}` : name];
 }
 
 function pathsOf(from: unknown): string[] {

@@ -28,7 +28,7 @@ const derivedContractFields: readonly Field[] = [
     as: "lines",
     itemName: "walletAddress",
     isRequired: true,
-    hint: "One a line: they settle disputes.",
+    hint: "They settle disputes. One address on each line.",
   },
   {
     name: "requiredAdminSignatures",

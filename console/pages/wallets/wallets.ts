@@ -1,8 +1,10 @@
 import { textAt } from "../../ui/path.ts";
 import type { Action, Column, Field, PageDefinition } from "../../ui/resource.ts";
+import { checkAddress, checkMnemonic } from "../fields/checks.ts";
 import { WALLET_TYPES } from "../fields/choices.ts";
 import { automationModeField } from "../fields/drives.ts";
-import { PAYMENT_SOURCES, UNITS } from "../fields/known-ids.ts";
+import { createAmountField, tokenField } from "../fields/funds.ts";
+import { PAYMENT_SOURCES } from "../fields/known-ids.ts";
 import { transactions, transfers } from "./payments.ts";
 import { balanceRules } from "./rules.ts";
 
@@ -27,12 +29,7 @@ const typeField: Field = {
   initial: "Selling",
   isRequired: true,
 };
-const unitField: Field = {
-  name: "unit",
-  label: "Unit",
-  knownIds: UNITS,
-  hint: "Policy id and asset name in hex; empty for the native coin.",
-};
+const unitField: Field = { ...tokenField, isEmptySent: false };
 
 const createdWalletColumns: readonly Column[] = [
   { heading: "Mnemonic", path: "walletMnemonic", as: "secret" },
@@ -104,7 +101,13 @@ export const walletsPage: PageDefinition = {
           fields: [
             sourceField,
             typeField,
-            { name: "walletMnemonic", label: "Mnemonic", as: "secret", isRequired: true },
+            {
+              name: "walletMnemonic",
+              label: "Mnemonic",
+              as: "secret",
+              isRequired: true,
+              check: checkMnemonic,
+            },
             noteField,
             collectionAddressField,
             automationModeField,
@@ -130,13 +133,14 @@ export const walletsPage: PageDefinition = {
           method: "POST",
           path: "/wallet/transfer-funds",
           fields: [
-            { name: "toAddress", label: "To address", isRequired: true },
-            { name: "minorUnitAmount", label: "Native coin", as: "amount", isRequired: true },
+            { name: "toAddress", label: "To address", isRequired: true, check: checkAddress },
+            { name: "minorUnitAmount", label: "Amount", as: "amount", isRequired: true },
             {
               name: "assets",
               label: "Tokens",
-              as: "json",
-              hint: 'A list of {"unit": …, "quantity": …} in minor units; empty: none.',
+              as: "rows",
+              rowName: "token",
+              rowFields: [createAmountField("quantity"), tokenField],
             },
           ],
           fromRow: { fromWalletAddress: "walletAddress" },

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { shortenId } from "../format.ts";
 import { textAt, valueAt } from "../path.ts";
 import type { Column } from "../resource.ts";
-import { PageLink, Value } from "../value.tsx";
+import { PageLink, Tag, Value } from "../value.tsx";
 
 interface TableProps<Row> {
   title: string;
@@ -51,7 +51,10 @@ export function Table<Row>({
                     <span>
                       {open(
                         row,
-                        <RowName value={valueAt(row, column.path)} fallback={keyOf(row)} />,
+                        <RowName
+                          value={column.describe?.(row) ?? valueAt(row, column.path)}
+                          fallback={keyOf(row)}
+                        />,
                       )}
                       {column.second && !isEmptyValue(valueAt(row, column.path)) && (
                         <SecondLine text={textAt(row, column.second)} />
@@ -86,7 +89,14 @@ function isEmptyValue(value: unknown): boolean {
 
 function Cell({ column, row }: { column: Column; row: unknown }) {
   const value = valueAt(row, column.path);
-  const shown = <Value kind={column.as} value={isEmptyValue(value) ? column.fallback : value} />;
+  if (column.describe) return <>{column.describe(row)}</>;
+  if (isEmptyValue(value) && column.fallback)
+    return column.as === "tag" ? (
+      <Tag name={column.fallback} />
+    ) : (
+      <span class="none">{column.fallback}</span>
+    );
+  const shown = <Value kind={column.as} value={value} />;
   if (column.leadsTo === undefined || !value) return shown;
   return (
     <PageLink to={column.leadsTo} id={String(value)}>

@@ -1,0 +1,26 @@
+/** What forms check while people type, in words of the form. The API checks everything again. */
+
+export function checkUrl(text: string): string | null {
+  return URL.canParse(text) ? null : "must be an address such as https://example.com";
+}
+
+/** @param bytes - how many the text has */
+export const checkHex =
+  (bytes: number) =>
+  (text: string): string | null =>
+    new RegExp(`^[0-9a-f]{${2 * bytes}}$`, "i").test(text)
+      ? null
+      : `must be ${2 * bytes} digits from 0 to 9 and a to f`;
+
+export function checkAddress(text: string): string | null {
+  return /^addr(_test)?1[02-9ac-hj-np-z]{20,}$/.test(text)
+    ? null
+    : "must be an address that begins with addr1 or addr_test1";
+}
+
+const WORD_COUNTS = [12, 15, 18, 21, 24];
+
+export function checkMnemonic(text: string): string | null {
+  const count = text.split(/\s+/).length;
+  return WORD_COUNTS.includes(count) ? null : `has ${count} words, not 12, 15, 18, 21 or 24`;
+}
