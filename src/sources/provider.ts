@@ -1,6 +1,6 @@
 import type { ChainClock } from "../chain/chain-time.ts";
 import type { Network } from "../chain/network.ts";
-import { createBlockfrostProvider } from "../chain/provider/blockfrost.ts";
+import { createBlockfrostProvider } from "../chain/provider/blockfrost/blockfrost.ts";
 import type { CallClass, CallsByClass, Lease } from "../chain/provider/budget.ts";
 import type { BudgetReport } from "../chain/provider/budget-report.ts";
 import {

@@ -20,7 +20,7 @@ import {
 } from "../../src/chain/plutus/contract-parameters.ts";
 import { encodePlutusData, type PlutusData } from "../../src/chain/plutus/data.ts";
 import { hashScript, parseScript, replaceParameters } from "../../src/chain/plutus/script.ts";
-import { createBlockfrostProvider } from "../../src/chain/provider/blockfrost.ts";
+import { createBlockfrostProvider } from "../../src/chain/provider/blockfrost/blockfrost.ts";
 
 /** Scripts are built here by a wallet library of others, and ours must come out the same. */
 const FORMS: readonly ParameterForm[] = ["applications", "case"];

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createBlockfrostProvider } from "../../src/chain/provider/blockfrost.ts";
+import { createBlockfrostProvider } from "../../src/chain/provider/blockfrost/blockfrost.ts";
 import type { Block } from "../../src/chain/provider/provider.ts";
 import { openDb } from "../../src/db/client.ts";
 import { readSyncStatuses } from "../../src/sources/cursor.ts";

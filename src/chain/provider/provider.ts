@@ -1,5 +1,5 @@
 /**
- * The only access to the chain. Implemented by `blockfrost.ts`; everything above knows only this.
+ * The only access to the chain. Implemented by the folders beside this file; everything above knows only this.
  * Hashes are lower-case hex, heights and indexes are numbers, times are Unix seconds.
  */
 export interface Provider extends AssetProvider, TransactionProvider {

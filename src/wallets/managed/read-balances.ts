@@ -1,7 +1,7 @@
 import { and, isNull, sql } from "drizzle-orm";
 import pMap from "p-map";
 import { type Provider, ProviderError, type ProviderUtxo } from "../../chain/provider/provider.ts";
-import { MAX_UTXOS } from "../../chain/provider/transactions.ts";
+import { MAX_UTXOS } from "../../chain/provider/blockfrost/transactions.ts";
 import { normalizeUnit } from "../../chain/unit.ts";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { openDb } from "../../db/client.ts";

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { SourceCursor } from "../../../durable-objects/source-cursor.ts";
-import { createBlockfrostProvider } from "../../../src/chain/provider/blockfrost.ts";
+import { createBlockfrostProvider } from "../../../src/chain/provider/blockfrost/blockfrost.ts";
 import type { Block, TransactionPosition } from "../../../src/chain/provider/provider.ts";
 import { openDb, statement } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";

@@ -1,14 +1,14 @@
 import * as z from "zod";
-import { parseEvaluation } from "./evaluation.ts";
-import { getPage } from "./get-page.ts";
 import {
   type AdditionalOutput,
   ProviderError,
   type ProviderUtxo,
   ResponseTooLargeError,
   type TransactionProvider,
-} from "./provider.ts";
-import { type Requester, readErrorMessage, type Sender } from "./request.ts";
+} from "../provider.ts";
+import { type Requester, readErrorMessage, type Sender } from "../request.ts";
+import { parseEvaluation } from "./evaluation.ts";
+import { getPage } from "./get-page.ts";
 
 const PAGE_SIZE = 100;
 /** A wallet with more outputs uses only the newest ones, which include the change of its line. */

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { createBlockfrostProvider } from "../../../src/chain/provider/blockfrost.ts";
+import { createBlockfrostProvider } from "../../../../src/chain/provider/blockfrost/blockfrost.ts";
 import {
   EvaluationUnavailableError,
   ProviderError,
   ScriptFailedError,
-} from "../../../src/chain/provider/provider.ts";
-import { mentionsOutput } from "../../../src/chain/provider/rejection.ts";
-import { TestChain } from "../../support/chain.ts";
+} from "../../../../src/chain/provider/provider.ts";
+import { mentionsOutput } from "../../../../src/chain/provider/rejection.ts";
+import { TestChain } from "../../../support/chain.ts";
 
 const BYTES = Uint8Array.of(0x84, 0xa0);
 const INPUT = { txId: "5a".repeat(32), index: 1 };

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { ResponseTooLargeError } from "./provider.ts";
-import type { Requester } from "./request.ts";
+import { ResponseTooLargeError } from "../provider.ts";
+import type { Requester } from "../request.ts";
 
 /** A page of a list. */
 interface PageRequest {

@@ -1,14 +1,19 @@
 import * as z from "zod";
-import type { ChainClock } from "../chain-time.ts";
-import { getPage } from "./get-page.ts";
+import type { ChainClock } from "../../chain-time.ts";
 import {
   type AssetProvider,
   type Block,
   type Provider,
   ProviderError,
   type ProviderUtxo,
-} from "./provider.ts";
-import { createRequester, createSender, type Requester, type RequesterOptions } from "./request.ts";
+} from "../provider.ts";
+import {
+  createRequester,
+  createSender,
+  type Requester,
+  type RequesterOptions,
+} from "../request.ts";
+import { getPage } from "./get-page.ts";
 import { createTransactionProvider, toProviderUtxo, UTXO } from "./transactions.ts";
 
 /** How far the tip may be ahead of the wall clock, seconds: nodes take no block of more than a few. */

@@ -5,8 +5,8 @@ import {
   type ExecutionUnits,
   ProviderError,
   ScriptFailedError,
-} from "./provider.ts";
-import { parseJson, truncateMessage } from "./request.ts";
+} from "../provider.ts";
+import { parseJson, truncateMessage } from "../request.ts";
 
 const CALL_NAME = "provider: POST /utils/txs/evaluate/utxos";
 

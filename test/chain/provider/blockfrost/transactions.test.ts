@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createBlockfrostProvider } from "../../../src/chain/provider/blockfrost.ts";
-import { ProviderError } from "../../../src/chain/provider/provider.ts";
-import { MAX_UTXOS } from "../../../src/chain/provider/transactions.ts";
+import { createBlockfrostProvider } from "../../../../src/chain/provider/blockfrost/blockfrost.ts";
+import { MAX_UTXOS } from "../../../../src/chain/provider/blockfrost/transactions.ts";
+import { ProviderError } from "../../../../src/chain/provider/provider.ts";
 
 const HASH = "ab".repeat(32);
 const NOW = 1_772_600_767_000;

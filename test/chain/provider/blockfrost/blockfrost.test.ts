@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { createBlockfrostProvider } from "../../../src/chain/provider/blockfrost.ts";
+import { createBlockfrostProvider } from "../../../../src/chain/provider/blockfrost/blockfrost.ts";
 import {
   blockHashAt,
   type CallBudget,
   ProviderError,
-} from "../../../src/chain/provider/provider.ts";
-import type { RequesterOptions } from "../../../src/chain/provider/request.ts";
-import { decodeTransaction } from "../../../src/chain/transaction/decode-transaction.ts";
-import { TestChain } from "../../support/chain.ts";
+} from "../../../../src/chain/provider/provider.ts";
+import type { RequesterOptions } from "../../../../src/chain/provider/request.ts";
+import { decodeTransaction } from "../../../../src/chain/transaction/decode-transaction.ts";
+import { TestChain } from "../../../support/chain.ts";
 
 const KEY = "preprodSecretKey0123456789";
 const HASH = "ab".repeat(32);

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { getPage } from "../../../src/chain/provider/get-page.ts";
-import { ResponseTooLargeError } from "../../../src/chain/provider/provider.ts";
-import type { Requester } from "../../../src/chain/provider/request.ts";
-import { runs } from "../../support/effort.ts";
+import { getPage } from "../../../../src/chain/provider/blockfrost/get-page.ts";
+import { ResponseTooLargeError } from "../../../../src/chain/provider/provider.ts";
+import type { Requester } from "../../../../src/chain/provider/request.ts";
+import { runs } from "../../../support/effort.ts";
 
 /** A list of rows of some sizes, of which a provider's answer holds so much. */
 function listing(sizes: readonly number[], most: number, isKnown = true): Requester {
