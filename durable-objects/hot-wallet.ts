@@ -1,10 +1,10 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Network } from "../src/chain/network.ts";
+import { ProviderView } from "../src/chain/provider/combine-providers.ts";
 import { ProviderError } from "../src/chain/provider/provider.ts";
 import { batchReads } from "../src/db/batch-reads.ts";
 import { type Database, openDb } from "../src/db/client.ts";
 import { newId } from "../src/db/id.ts";
-import { unseal } from "../src/db/sealed.ts";
 import {
   type Env,
   getDurableObject,
@@ -16,8 +16,7 @@ import { log } from "../src/log.ts";
 import { createChainTimeReader, resolveChainClock } from "../src/sources/chain-clock.ts";
 import { areSourcesSynced } from "../src/sources/cursor.ts";
 import { findSourceWithKey, listActiveSourceIds } from "../src/sources/find-source.ts";
-import { createWalletProvider } from "../src/sources/provider.ts";
-import { type SourceRow, toProviderKeyEncryptionContext } from "../src/sources/source-row.ts";
+import { openWalletProviders } from "../src/sources/open-source-provider.ts";
 import { wakeSource } from "../src/sources/wake-source.ts";
 import { WALLET_FEATURES } from "../src/wallet-features.ts";
 import {
@@ -109,7 +108,8 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
     const { runWallet } = await import("../src/wallets/spending/run-wallet.ts");
     const { OutputView } = await import("../src/wallets/spending/context/output-view.ts");
     this.#view ??= new OutputView();
-    const providers = await this.#createProviders(source);
+    const chainView = new ProviderView();
+    const providers = await openWalletProviders(env, source, chainView);
     const chainTime = createChainTimeReader(clock, providers.provider);
     const context: FeatureContext = {
       database,
@@ -124,7 +124,7 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
     };
     const created = await Promise.all(WALLET_FEATURES.map((one) => one.createFeatures(context)));
     const features = created.flat();
-    const again = await runWallet({
+    const run = runWallet({
       network,
       vkey,
       sourceId: source.id,
@@ -149,11 +149,16 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
       newId,
       requestId,
     });
+    const again = await run.catch((error: unknown) => {
+      if (!(error instanceof ProviderError) || !chainView.canSwitch) throw error;
+      return Date.now();
+    });
     if (features.some((feature) => feature.hasEvents?.())) await wakeDispatcher(env, requestId);
     // Another source, with its own provider and wallets, has its turn at once.
     const after = await this.#findNextTask(database, network, vkey);
     const isOfAnother = after && after.sourceId !== source.id && (after.dueAt ?? 0) <= Date.now();
-    return isOfAnother ? Date.now() : again;
+    // Another provider is read at once.
+    return isOfAnother || chainView.canSwitch ? Date.now() : again;
   }
 
   /** What has waited longest for a transaction, or else anything that is under way. */
@@ -200,14 +205,6 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
       append: (...asked) => journal.append(vkey, ...asked),
       resume: (...stored) => journal.resume(...stored),
       markRestored: (...told) => journal.markRestored(vkey, ...told),
-    };
-  }
-
-  async #createProviders({ id, network, rpcProviderApiKey }: SourceRow) {
-    const apiKey = await unseal(this.env, toProviderKeyEncryptionContext(id), rpcProviderApiKey);
-    return {
-      provider: await createWalletProvider(this.env, network, apiKey, "wallet"),
-      deadlineProvider: await createWalletProvider(this.env, network, apiKey, "deadline"),
     };
   }
 

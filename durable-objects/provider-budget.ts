@@ -11,6 +11,12 @@ import {
   stopCalls,
 } from "../src/chain/provider/budget.ts";
 import { type BudgetReport, createBudgetReport } from "../src/chain/provider/budget-report.ts";
+import {
+  type CallFailure,
+  type Outages,
+  type ProviderPurpose,
+  recordCall,
+} from "../src/chain/provider/outage.ts";
 import type { Env } from "../src/env.ts";
 import type { BudgetObject } from "../src/sources/provider.ts";
 
@@ -19,7 +25,7 @@ const DEFAULT_CALLS_PER_SECOND = 10;
 
 /**
  * The call budget of one provider key. It is stored, because calling on after a 402 or 429 gets the
- * address banned, restart or not.
+ * address banned, restart or not. It also remembers whether the provider works, for all who use it.
  */
 export class ProviderBudget extends DurableObject<Env> implements BudgetObject {
   /**
@@ -60,6 +66,23 @@ export class ProviderBudget extends DurableObject<Env> implements BudgetObject {
   async report(): Promise<BudgetReport> {
     const now = Date.now();
     return createBudgetReport(await this.#read(now), this.#readQuota(), now);
+  }
+
+  async readOutages(): Promise<Outages> {
+    return (await this.ctx.storage.get<Outages>("outages")) ?? {};
+  }
+
+  /**
+   * Records what became of a call; see `recordCall`.
+   *
+   * @returns the outages after it
+   */
+  async recordCall(purpose: ProviderPurpose, failure: CallFailure | null): Promise<Outages> {
+    const { [purpose]: before, ...others } = await this.readOutages();
+    const after = recordCall(before, failure, Date.now());
+    const outages = { ...others, ...(after && { [purpose]: after }) };
+    await this.ctx.storage.put("outages", outages);
+    return outages;
   }
 
   /** What the release before has stored lacks some members. */

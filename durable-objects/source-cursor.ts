@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
+import { ProviderView } from "../src/chain/provider/combine-providers.ts";
 import { type Block, CallBudgetExhaustedError } from "../src/chain/provider/provider.ts";
 import { type Database, openDb } from "../src/db/client.ts";
-import { unseal } from "../src/db/sealed.ts";
 import {
   type Env,
   readConfirmationThreshold,
@@ -14,14 +14,18 @@ import { syncSource } from "../src/escrow/sync/sync-source.ts";
 import { createDueWalletFinder } from "../src/escrow/tasks/wallets-with-escrows.ts";
 import { wakeDispatcher } from "../src/events/outbox.ts";
 import { recordFailure } from "../src/indexer/cursor.ts";
+import type { Position } from "../src/indexer/position.ts";
 import { reportFailure } from "../src/indexer/report-failure.ts";
 import { log } from "../src/log.ts";
 import { checkService } from "../src/observability/check-service.ts";
 import { resolveChainClock } from "../src/sources/chain-clock.ts";
 import type { SourceObject } from "../src/sources/cursor.ts";
 import { findActiveSource } from "../src/sources/find-source.ts";
-import { createProvider } from "../src/sources/provider.ts";
-import { toProviderKeyEncryptionContext } from "../src/sources/source-row.ts";
+import {
+  openSyncProvider,
+  type SyncProvider,
+  selectNextView,
+} from "../src/sources/sync-provider.ts";
 import { listActiveWallets } from "../src/wallets/managed/find-wallet.ts";
 import { findWalletsToResend } from "../src/wallets/queue/due-wallets.ts";
 import { wakeWalletsOfFeatures } from "../src/wallets/queue/wake-wallet.ts";
@@ -29,6 +33,8 @@ import { runAlarm } from "./alarm.ts";
 
 /** How long one alarm works before it yields and sets the next. */
 const MAX_RUN_MS = 20_000;
+/** Between two comparisons of a source's providers: each takes up to four calls. */
+const COMPARISON_INTERVAL_MS = 5 * 60_000;
 /** How long a tip that another reader has read is good enough. */
 const TIP_MAX_AGE_MS = 2_000;
 /**
@@ -44,6 +50,7 @@ const DATABASE_TIMEOUT_MS = 60_000;
  */
 export class SourceCursor extends DurableObject<Env> implements SourceObject {
   #tip: { block: Block; at: number } | null = null;
+  #comparedAt = 0;
 
   /**
    * Requests a pass and returns immediately, so that a slow source delays nobody.
@@ -98,39 +105,65 @@ export class SourceCursor extends DurableObject<Env> implements SourceObject {
       writes: "idempotent",
       deadline: deadline + DATABASE_TIMEOUT_MS,
     });
-    const cursor = await readCursor(database, sourceId);
-    // After the cursor: see `syncSource`.
-    const source = await findActiveSource(openDb(env), sourceId);
-    if (source === null || cursor === null) return null;
-    const wallets = await listActiveWallets(openDb(env), [sourceId]);
-    const apiKey = await unseal(
-      env,
-      toProviderKeyEncryptionContext(sourceId),
-      source.rpcProviderApiKey,
-    );
     const known = this.#tip;
     this.#tip = null;
     let hasCommitted = false;
-    const context: SyncContext = {
-      db: database,
-      provider: await createProvider(env, source.network, apiKey, use),
-      source: { ...source, wallets },
-      threshold: readConfirmationThreshold(env),
-      tip: known && Date.now() - known.at < TIP_MAX_AGE_MS ? known.block : null,
-      warnBeforeMs: readDeadlineWarningMs(env),
-      now: Date.now,
-      onCommit: () => {
-        hasCommitted = true;
-        return wakeDispatcher(env, requestId);
-      },
-    };
     try {
-      if (await syncSource(context, cursor, deadline)) return Date.now();
+      for (let view: ProviderView | null = new ProviderView(), first: unknown = null; ; ) {
+        const cursor = await readCursor(database, sourceId);
+        // After the cursor: see `syncSource`.
+        const source = await findActiveSource(openDb(env), sourceId);
+        if (source === null || cursor === null) return null;
+        const wallets = await listActiveWallets(openDb(env), [sourceId]);
+        const providers = await openSyncProvider(env, source, use, view);
+        const context: SyncContext = {
+          db: database,
+          ...providers,
+          source: { ...source, wallets },
+          threshold: readConfirmationThreshold(env),
+          // Of several providers, one is read from the tip on.
+          tip:
+            known && !providers.isListed && Date.now() - known.at < TIP_MAX_AGE_MS
+              ? known.block
+              : null,
+          warnBeforeMs: readDeadlineWarningMs(env),
+          now: Date.now,
+          onCommit: () => {
+            hasCommitted = true;
+            return wakeDispatcher(env, requestId);
+          },
+        };
+        try {
+          if (await syncSource(context, cursor, deadline)) return Date.now();
+          if (await this.#isReaderIncomplete(providers, source, cursor)) return Date.now();
+          break;
+        } catch (error) {
+          first ??= error;
+          view = selectNextView(error, view);
+          if (view === null) throw first;
+          log("warn", "sync.provider_passed_over", {
+            source: sourceId,
+            requestId,
+            error: String(error),
+          });
+        }
+      }
     } finally {
       if (hasCommitted) await this.#wakeWallets(database, sourceId, requestId);
     }
     const interval = readSyncIntervalMs(env);
     return interval && Date.now() + interval;
+  }
+
+  /** Compares the pass with another provider now and then. @returns whether the pass lacks something */
+  async #isReaderIncomplete(
+    { compare }: SyncProvider,
+    { contractAddress }: { contractAddress: string },
+    cursor: { recent: Position[]; tipHash: string | null },
+  ): Promise<boolean> {
+    if (compare === null || Date.now() - this.#comparedAt < COMPARISON_INTERVAL_MS) return false;
+    this.#comparedAt = Date.now();
+    return compare(contractAddress, cursor.recent, readConfirmationThreshold(this.env));
   }
 
   /** Has wallets do at once what the records are due for by now. Never throws: the cron wakes them too. */

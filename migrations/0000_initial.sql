@@ -555,6 +555,7 @@ CREATE TABLE `payment_source` (
 	`cooldown_time` integer NOT NULL,
 	`rpc_provider` text NOT NULL,
 	`rpc_provider_api_key` text NOT NULL,
+	`rpc_providers` text,
 	`drives` text DEFAULT 'nothing' NOT NULL,
 	`auto_withdraw_payments` integer,
 	`auto_withdraw_refunds` integer,

@@ -75,6 +75,10 @@ export interface Env {
   SUBMIT_URLS_PREPROD?: string;
   /** The same on Mainnet. */
   SUBMIT_URLS_MAINNET?: string;
+  /**
+   * Origins that further chain providers may have on private hosts and other ports, comma separated.
+   */
+  PROVIDER_ORIGINS?: string;
   /** Whether the service withdraws sellers' funds when due; `false`: it does not. */
   AUTO_WITHDRAW_PAYMENTS?: string;
   /** Whether buyers' refunds are; `false`: not. */

@@ -6,6 +6,11 @@ export const LOG_EVENTS = {
   "sync.failure_unrecorded":
     "the database did not store a source's `error`: see `sync.failed` of the same source for the reason",
   "sync.not_woken": "nothing: the cron wakes the source within a minute",
+  "provider.out":
+    "nothing: the source uses its next provider. If no other one works, look at the `place` and the `reason`",
+  "provider.back": "nothing: the provider works again, and comes first again if it is the first",
+  "sync.provider_passed_over":
+    "nothing: the pass reads from the source's next provider; if it repeats, the first one lags or is on a fork",
   "sync.rollback": "nothing: the records follow the chain",
   "sync.transaction_gap":
     "look at the escrow on the chain: its record stays unchanged, because the transactions before `tx` could not be read in time or move other funds",

@@ -60,7 +60,22 @@ const LEDGER_PARAMETERS = {
 
 const [PLUTUS_V1, PLUTUS_V2, PLUTUS_V3] = COST_MODELS;
 
+/** Preprod's, but for its age. */
+const GENESIS = {
+  active_slots_coefficient: 0.05,
+  update_quorum: 5,
+  max_lovelace_supply: "45000000000000000",
+  network_magic: 1,
+  epoch_length: 432000,
+  system_start: 1654041600,
+  slots_per_kes_period: 129600,
+  slot_length: 1,
+  max_kes_evolutions: 62,
+  security_param: 2160,
+};
+
 export const parameterHandlers: Record<string, Handler> = {
+  "GET /genesis": () => GENESIS,
   "GET /epochs/latest/parameters": ({ view, chain }) => protocolParameters(view, chain.limits),
 };
 

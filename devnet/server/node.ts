@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
-import { BlockfrostError, errorBody, invalidPath } from "../blockfrost/request.ts";
+import { type Door, isRangeRefused, toSubmitAnswer, UNSERVED } from "../blockfrost/profiles.ts";
+import { BlockfrostError, errorBody, invalidPath, notFound } from "../blockfrost/request.ts";
 import { matchRoute, type RouteMatch } from "../blockfrost/router.ts";
 import { assertMatchesSpecification } from "../blockfrost/schema.ts";
 import type { Chain } from "../ledger/chain.ts";
+import { answerOgmios } from "../ogmios/ogmios.ts";
 import { createFaults, type Fault, type Faults } from "./faults.ts";
 
 /** One chain and its provider under a base path. */
@@ -20,8 +22,16 @@ export interface DevnetNode {
    * stops that.
    */
   mineEvery(milliseconds: number | null): void;
-  /** Answers one call; `target` is what follows the base URL, with its query. */
-  handle(target: string, request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /**
+   * Answers one call; `target` is what follows the base URL, with its query. Rules of faults and counts name
+   * calls at another door than `api` with the door before them, as `dolos:/blocks/latest`.
+   */
+  handle(
+    target: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    door?: Door,
+  ): Promise<void>;
 }
 
 interface Answer {
@@ -37,35 +47,56 @@ export function createNode(name: string, url: string, chain: Chain): DevnetNode 
   const faults = createFaults();
   const calls = new Map<string, number>();
 
-  async function answer(call: Call, request: IncomingMessage, fault: Fault): Promise<Answer> {
+  async function answer(
+    call: Call,
+    request: IncomingMessage,
+    fault: Fault,
+    door: Door,
+  ): Promise<Answer> {
     const body = await readBody(request);
     if (fault.status !== undefined) return refusal(fault.status, fault);
+    const { node: owner = 0 } = fault;
+    if (door === "ogmios")
+      return answerOgmios({ chain, view: chain.view(fault), node: owner }, body);
     checkProjectId(request.headers.project_id);
     if (!call.route) throw invalidPath();
+    const { key } = call.route;
+    if (UNSERVED[door].some((pattern) => pattern.test(key))) throw notFound();
+    if (isRangeRefused(door, new URLSearchParams(call.query), chain.view(fault).tip.height))
+      return { status: 400, body: "" };
 
     const { template, params, handler } = call.route;
     const query = new URLSearchParams(call.query);
     for (const name of fault.ignore ?? []) query.delete(name);
     const contentType = request.headers["content-type"] ?? "";
     const view = chain.view(fault);
-    const node = fault.node ?? 0;
-    const result = handler({ params, query, body, contentType, chain, node, view });
+    const result = handler({ params, query, body, contentType, chain, node: owner, view });
     assertMatchesSpecification(template, 200, result);
     const kept = Array.isArray(result) ? keptRows(result, fault) : result;
     return { status: 200, body: JSON.stringify(kept) };
   }
 
-  async function handle(target: string, request: IncomingMessage, response: ServerResponse) {
+  async function handle(
+    target: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    door: Door = "api",
+  ) {
     const call = readCall(target, request);
-    if (call.route) calls.set(call.route.key, (calls.get(call.route.key) ?? 0) + 1);
-    const fault = faults.apply(target);
+    const prefix = door === "api" ? "" : `${door}:`;
+    const key = call.route && `${prefix}${call.route.key}`;
+    if (key) calls.set(key, (calls.get(key) ?? 0) + 1);
+    const fault = faults.apply(`${prefix}${target}`);
     if (fault.delay) await wait(fault.delay, undefined, { ref: false });
     if (fault.hang) return;
     if (fault.reset) {
       request.socket.resetAndDestroy();
       return;
     }
-    const { status, body, retryAfter } = await answer(call, request, fault).catch(refusalOf);
+    const given = await answer(call, request, fault, door).catch(refusalOf);
+    const isSubmission = call.route?.key === "POST /tx/submit";
+    const { retryAfter } = given;
+    const { status, body } = isSubmission ? toSubmitAnswer(door, given) : given;
     response.statusCode = status;
     response.setHeader("content-type", "application/json");
     if (retryAfter !== undefined) response.setHeader("retry-after", retryAfter);

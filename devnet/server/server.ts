@@ -1,11 +1,13 @@
 /**
  * The local chain as a server on 127.0.0.1. It serves any number of chains, each behind a
- * provider's API at `/{name}/api/v0`, and `/_control` for other processes.
+ * provider's API at `/{name}/api/v0` and other providers' at `/{name}/{door}`, and `/_control` for other
+ * processes.
  */
 
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { DOORS } from "../blockfrost/profiles.ts";
 import { createChain, type DevnetChainOptions } from "../ledger/chain.ts";
 import type { GenesisFunds } from "../ledger/genesis.ts";
 import { type ControlHandler, createControl } from "./control.ts";
@@ -37,7 +39,8 @@ export interface Devnet {
   close(): Promise<void>;
 }
 
-const BASE_PATH = /^\/([A-Za-z0-9-]+)\/api\/v0(?=[/?]|$)/;
+/** Chain and door; the doors of the provider's API have a version. */
+const BASE_PATH = /^\/([A-Za-z0-9-]+)\/(?:(api|mirror|ryo|dolos|platform)\/v0|(ogmios))(?=[/?]|$)/;
 const CONTROL_PATH = /^\/_control\//;
 
 /** Starts a devnet without chains. */
@@ -55,7 +58,8 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
       return;
     }
     const rest = target.slice(base[0].length);
-    return node.handle(rest.startsWith("/") ? rest : `/${rest}`, request, response);
+    const door = DOORS.find((one) => one === (base[2] ?? base[3]));
+    return node.handle(rest.startsWith("/") ? rest : `/${rest}`, request, response, door);
   }
 
   const server = keepingServer((request, response) => {

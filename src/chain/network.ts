@@ -2,6 +2,9 @@
 export const NETWORKS = ["Preprod", "Mainnet"] as const;
 export type Network = (typeof NETWORKS)[number];
 
+/** What tells the networks apart in a genesis. */
+export const NETWORK_MAGICS: Record<Network, number> = { Preprod: 1, Mainnet: 764_824_073 };
+
 /** Generations of the escrow contract: V1 has 16 datum fields, V2 has 19. */
 export const PAYMENT_SOURCE_TYPES = ["Web3ChainV1", "Web3ChainV2"] as const;
 export type PaymentSourceType = (typeof PAYMENT_SOURCE_TYPES)[number];

@@ -92,7 +92,7 @@ const COLUMNS: Readonly<Record<string, Partial<Record<Treatment, string>>>> = {
   checkpoint: { progress: "source_id block_hash tx_hash" },
   payment_source: {
     settings:
-      "id network type contract_address policy_id admin_wallets fee_receiver_address rpc_provider rpc_provider_api_key drives created_by_id",
+      "id network type contract_address policy_id admin_wallets fee_receiver_address rpc_provider rpc_provider_api_key rpc_providers drives created_by_id",
   },
   source_cursor: {
     progress: "source_id network last_op position recent start backfill tip_hash error",

@@ -15,6 +15,11 @@ export class ProviderBehindError extends ProviderError {
   override name = "ProviderBehindError";
 }
 
+/** Providers of one source disagree about a block that is no longer rolled back: a person must decide. */
+export class ProviderDisagreementError extends ProviderError {
+  override name = "ProviderDisagreementError";
+}
+
 /** A block that a committed page ended in, and the transaction it ended with. */
 export interface Checkpoint {
   height: number;
@@ -31,7 +36,7 @@ const MAX_ROLLBACK_BLOCKS = 2160;
  * commits to all blocks before it, so everything up to there stands. Only a different hash at its
  * height is a rollback.
  *
- * @returns whether the newest of all stands, and the newest that does (null: none, or none yet)
+ * @returns the newest of all when it does not stand, and the newest that does (null: none, or none yet)
  * @throws ProviderBehindError when the provider does not reach a checkpoint; ProviderError when it serves
  *   another chain than before
  */
@@ -40,12 +45,13 @@ export async function findCanonicalCheckpoint(
   provider: BlockProvider,
   sourceId: string,
   tip: Block,
-): Promise<{ rolledBack: boolean; standing: Checkpoint | null }> {
+): Promise<{ lost: Checkpoint | null; standing: Checkpoint | null }> {
   const checkpoints = await db.all<Checkpoint>(
     `SELECT height, block_hash, tx_index, tx_hash FROM checkpoint
      WHERE source_id = ? ORDER BY height DESC`,
     sourceId,
   );
+  const newest = checkpoints[0] ?? null;
   for (const checkpoint of checkpoints) {
     if (tip.height < checkpoint.height)
       throw new ProviderBehindError(`provider: its tip is behind block ${checkpoint.height}`);
@@ -54,12 +60,12 @@ export async function findCanonicalCheckpoint(
     if (hash === undefined)
       throw new ProviderBehindError(`provider: does not have block ${height}`);
     if (hash === checkpoint.block_hash)
-      return { rolledBack: checkpoint !== checkpoints[0], standing: checkpoint };
+      return { lost: checkpoint === newest ? null : newest, standing: checkpoint };
   }
   const oldest = checkpoints.at(-1);
   if (oldest && tip.height - oldest.height > MAX_ROLLBACK_BLOCKS)
     throw new ProviderError("provider: serves another chain than before", { permanent: true });
-  return { rolledBack: oldest !== undefined, standing: null };
+  return { lost: newest, standing: null };
 }
 
 /**

@@ -14,6 +14,12 @@ export interface PassContext {
   threshold: number;
   /** Epoch milliseconds. */
   now(): number;
+  /**
+   * Called before anything is undone, with the newest checkpoint that the provider no longer has.
+   *
+   * @throws ProviderError when nothing must be undone on this provider's word
+   */
+  confirmRollback?(lost: Checkpoint, tip: Block): Promise<void>;
   /** Called after each commit of transactions, to wake those who wait for it. */
   onCommit(): Promise<void>;
 }

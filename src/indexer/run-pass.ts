@@ -189,8 +189,9 @@ async function undoReorgedTransactions<P extends Position, Changes>(
 ): Promise<void> {
   const { db, provider, cursor } = follower;
   const { sourceId } = cursor;
-  const { rolledBack, standing } = await findCanonicalCheckpoint(db, provider, sourceId, tip);
-  if (!rolledBack) return;
+  const { lost, standing } = await findCanonicalCheckpoint(db, provider, sourceId, tip);
+  if (lost === null) return;
+  await follower.confirmRollback?.(lost, tip);
   const height = standing?.height ?? -1;
   const fork = await findFork(
     provider,

@@ -8,6 +8,7 @@ import { runIdempotently } from "../http/idempotency.ts";
 import { createContractFinder } from "../sources/contracts/derive-contract.ts";
 import { insertCursor } from "../sources/cursor.ts";
 import { createProvider } from "../sources/provider.ts";
+import { sealFurtherProviders } from "../sources/provider-list.ts";
 import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
 import { paymentSource } from "../sources/tables.ts";
 import {
@@ -22,6 +23,7 @@ import {
   rejectDuplicateWallets,
   toConflictError,
 } from "../wallets/managed/derive-wallets.ts";
+import { renderFurtherProviders, validateFurtherProviders } from "./further-providers.ts";
 import { INITIAL_SYNC_STATUS, toSourceRecord } from "./list-sources.ts";
 import type { PaymentSourceRecord } from "./response-schemas.ts";
 import type { CreateSourceBody } from "./schemas.ts";
@@ -50,14 +52,31 @@ export async function createSource(
     const provider = await createProvider(c.env, network, rpcProviderApiKey, "wallet");
     await checkProviderKey(provider);
     const { address: contractAddress, policyId } = await findContract(provider);
-    const source: SourceRow = { ...draft, contractAddress, policyId };
+    const further = await validateFurtherProviders(
+      c,
+      network,
+      contractAddress,
+      body.RpcProviders ?? [],
+      [],
+    );
+    const source: SourceRow = {
+      ...draft,
+      ...{ contractAddress, policyId },
+      rpcProviders: await sealFurtherProviders(c.env, draft.id, further),
+    };
     const first = body.lastIdentifierChecked;
     const after =
       first === null ? null : await findContractTransaction(provider, contractAddress, first);
 
     const rows = drafts.map(await decideAutomationModes(provider, source, drafts));
     const status = { ...INITIAL_SYNC_STATUS, lastIdentifierChecked: first };
-    const record = toSourceRecord(source, rows, rpcProviderApiKey, status);
+    const record = toSourceRecord(
+      source,
+      rows,
+      rpcProviderApiKey,
+      status,
+      renderFurtherProviders(further),
+    );
     const detail = { network, contractAddress, wallets: rows.map(({ id }) => id) };
     try {
       await commitWithAudit(
@@ -88,7 +107,7 @@ async function buildSourceDraft(
   c: AppContext,
   body: CreateSourceBody,
   now: number,
-): Promise<Omit<SourceRow, "contractAddress" | "policyId">> {
+): Promise<Omit<SourceRow, "contractAddress" | "policyId" | "rpcProviders">> {
   const { network, AdminWallets, FeeReceiverNetworkWallet: feeReceiver } = body;
   const adminWallets = AdminWallets.map(({ walletAddress }, order) => ({
     walletAddress: requireAddress(network, `AdminWallets[${order}].walletAddress`, walletAddress),

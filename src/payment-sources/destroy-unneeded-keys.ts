@@ -32,7 +32,7 @@ export async function destroyUnneededKeys(env: Pick<Env, "DB">, deadline: number
   await core.batch([
     destroyMnemonics(ids),
     statement(
-      `UPDATE payment_source SET rpc_provider_api_key = ''
+      `UPDATE payment_source SET rpc_provider_api_key = '', rpc_providers = NULL
        WHERE deleted_at IS NOT NULL AND rpc_provider_api_key <> '' AND NOT EXISTS (
          SELECT 1 FROM managed_wallet WHERE source_id = payment_source.id AND mnemonic <> '')`,
     ),

@@ -10,6 +10,7 @@ import { paymentSource } from "../sources/tables.ts";
 import { listActiveWallets } from "../wallets/managed/find-wallet.ts";
 import { renderWallet } from "../wallets/managed/render-wallet.ts";
 import { managedWallet, type WalletRow } from "../wallets/managed/tables.ts";
+import { loadProviderRecords, type ProviderRecords } from "./further-providers.ts";
 import type { PaymentSourceRecord, PublicSourceRecord } from "./response-schemas.ts";
 
 /** Which sources a list shows. */
@@ -35,7 +36,13 @@ export async function listSources(
   const page = await loadPage(env, query, deadline);
   return Promise.all(
     page.map(async ({ source, wallets, status }) =>
-      toSourceRecord(source, wallets, await openProviderKey(env, source), status),
+      toSourceRecord(
+        source,
+        wallets,
+        await openProviderKey(env, source),
+        status,
+        await loadProviderRecords(env, source),
+      ),
     ),
   );
 }
@@ -119,6 +126,7 @@ export async function loadSourceRecord(
     wallets,
     await openProviderKey(env, source),
     status ?? INITIAL_SYNC_STATUS,
+    await loadProviderRecords(env, source),
   );
 }
 
@@ -141,11 +149,13 @@ export function toSourceRecord(
   wallets: WalletRow[],
   rpcProviderApiKey: string,
   status: SyncStatus,
+  providers: ProviderRecords,
 ): PaymentSourceRecord {
   return {
     ...toPublicSourceRecord(source, wallets, status),
     error: status.error,
     PaymentSourceConfig: { rpcProviderApiKey, rpcProvider: source.rpcProvider },
+    ...providers,
   };
 }
 

@@ -7,6 +7,7 @@ import { pageParametersWithTake } from "../http/openapi/parameters.ts";
 import { wakeChangedSource } from "../sources/wake-source.ts";
 import { removeWalletBody, walletRecord } from "../wallets/managed/schemas.ts";
 import { createSource } from "./create-source.ts";
+import { checkRequestedProvider } from "./further-providers.ts";
 import { listPublicSources, listSources } from "./list-sources.ts";
 import {
   getReferenceScript,
@@ -20,8 +21,13 @@ import {
 } from "./reference-script/schemas.ts";
 import { removeSource } from "./remove-source.ts";
 import { removeEmptyWallet } from "./remove-wallet.ts";
-import { paymentSourceRecord, publicSourceRecord } from "./response-schemas.ts";
-import { createSourceBody, deleteSourceBody, updateSourceBody } from "./schemas.ts";
+import { paymentSourceRecord, providerCheck, publicSourceRecord } from "./response-schemas.ts";
+import {
+  checkProviderBody,
+  createSourceBody,
+  deleteSourceBody,
+  updateSourceBody,
+} from "./schemas.ts";
 import { updateSource } from "./update-source.ts";
 
 const listQuery = z.object({
@@ -159,6 +165,24 @@ export function createPaymentSourceRoutes() {
       },
     },
     (c, { body }) => removeSource(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "checkRpcProvider",
+      path: "/payment-source-extended/provider/check",
+      access: "Admin",
+      scope: "admin",
+      tag: "Payment sources",
+      summary: "Checks what a chain provider can do",
+      description:
+        "The service makes one harmless call for each capability. Nothing is stored, and no transaction is sent.",
+      body: checkProviderBody,
+      data: providerCheck,
+    },
+    (c, { body }) => checkRequestedProvider(c, body),
   );
 
   serve(

@@ -1,12 +1,14 @@
 import type { Provider } from "../chain/provider/provider.ts";
 import { openDb, type Statement, statement, violates } from "../db/client.ts";
-import { seal, unseal } from "../db/sealed.ts";
+import { seal } from "../db/sealed.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { moveCursor, startBackfill } from "../sources/cursor.ts";
 import { findActiveSource } from "../sources/find-source.ts";
+import { openSourceProvider } from "../sources/open-source-provider.ts";
 import { createProvider } from "../sources/provider.ts";
+import { openFurtherProviders, sealFurtherProviders } from "../sources/provider-list.ts";
 import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
 import { checkProviderKey, findContractTransaction } from "../sources/validate-request.ts";
 import {
@@ -22,6 +24,7 @@ import { WALLET_ROLES, type WalletRow } from "../wallets/managed/tables.ts";
 import { insertWalletChange } from "../wallets/managed/wallet-changes.ts";
 import { applyWalletChanges } from "./apply-wallet-changes.ts";
 import { destroyUnneededKeys } from "./destroy-unneeded-keys.ts";
+import { validateFurtherProviders } from "./further-providers.ts";
 import { loadSourceRecord } from "./list-sources.ts";
 import { requireNoOpenTransactions, requireNoUnfinishedRecords } from "./refuse-removal.ts";
 import type { PaymentSourceRecord } from "./response-schemas.ts";
@@ -58,11 +61,12 @@ export async function updateSource(
   const drafts = await deriveWallets(c.env, draftSource, "Add", body, caller.id, now);
   rejectDuplicateWallets(drafts);
   const newKey = body.PaymentSourceConfig?.rpcProviderApiKey;
-  const key =
-    newKey ??
-    (await unseal(c.env, toProviderKeyEncryptionContext(source.id), source.rpcProviderApiKey));
-  const provider = await createProvider(c.env, source.network, key, "wallet");
+  const provider =
+    newKey === undefined
+      ? await openSourceProvider(c.env, source, "wallet")
+      : await createProvider(c.env, source.network, newKey, "wallet");
   if (newKey !== undefined) await checkProviderKey(provider);
+  const further = await readNewProviders(c, source, body);
   const added = drafts.map(await decideAutomationModes(provider, source, drafts));
 
   const detail = {
@@ -79,6 +83,7 @@ export async function updateSource(
       { action: "payment-source.update", target: source.id, detail, now },
       [
         await buildSettingsUpdate(c, source, newKey, body, now),
+        ...further,
         ...removed.flatMap((id) => removeWallet(id, now)),
         ...insertWallets(database, added),
         ...(removed.length + added.length > 0 ? [insertWalletChange(source.id, now)] : []),
@@ -118,6 +123,26 @@ function findWalletsToRemove(wallets: WalletRow[], body: UpdateSourceBody): stri
       return id;
     });
   });
+}
+
+/** Statements for the further providers, when the request has any. */
+async function readNewProviders(
+  c: AppContext,
+  source: SourceRow,
+  { RpcProviders }: UpdateSourceBody,
+): Promise<Statement[]> {
+  if (RpcProviders === undefined) return [];
+  const { id, network, contractAddress } = source;
+  const stored = await openFurtherProviders(c.env, source);
+  const providers = await validateFurtherProviders(
+    c,
+    network,
+    contractAddress,
+    RpcProviders,
+    stored,
+  );
+  const sealed = await sealFurtherProviders(c.env, id, providers);
+  return [statement("UPDATE payment_source SET rpc_providers = ?2 WHERE id = ?1", id, sealed)];
 }
 
 async function buildSettingsUpdate(

@@ -3,15 +3,14 @@ import { type Credential, parseAddress } from "../chain/address.ts";
 import type { Network } from "../chain/network.ts";
 import { type Database, openDb, type Statement, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
-import { unseal } from "../db/sealed.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import { listPermittedNetworks } from "../http/authenticate.ts";
 import type { AppContext, Caller } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../http/idempotency.ts";
 import { findActiveSource } from "../sources/find-source.ts";
-import { createProvider } from "../sources/provider.ts";
-import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
+import { openSourceProvider } from "../sources/open-source-provider.ts";
+import type { SourceRow } from "../sources/source-row.ts";
 import { requireAddress } from "../sources/validate-request.ts";
 import {
   findScopedWallet,
@@ -303,12 +302,7 @@ export async function findHolder(
   source: SourceRow,
   unit: string,
 ): Promise<Credential | undefined> {
-  const key = await unseal(
-    c.env,
-    toProviderKeyEncryptionContext(source.id),
-    source.rpcProviderApiKey,
-  );
-  const provider = await createProvider(c.env, source.network, key, { caller: c.var.caller.id });
+  const provider = await openSourceProvider(c.env, source, { caller: c.var.caller.id });
   const holders = (await provider.assetHolders(unit)) ?? [];
   const holder = holders.find(({ quantity }) => BigInt(quantity) > 0n);
   if (!holder) throw new ApiError(404, "agentIdentifier: no wallet holds this agent's token");

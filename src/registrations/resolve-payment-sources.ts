@@ -1,14 +1,13 @@
 import pMap from "p-map";
 import { MAX_CONCURRENT_FETCHES } from "../connections.ts";
 import type { Database, Statement } from "../db/client.ts";
-import { unseal } from "../db/sealed.ts";
 import { listSourcesOfPolicy } from "../escrow/terms/find-agent.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import type { ListedSource } from "../registry/entries/profile.ts";
 import { createListedSource } from "../registry/entries/supported-payment-sources.ts";
-import { createProvider } from "../sources/provider.ts";
-import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
+import { openSourceProvider } from "../sources/open-source-provider.ts";
+import type { SourceRow } from "../sources/source-row.ts";
 import {
   type AgentOwner,
   prepareAgentSource,
@@ -151,12 +150,7 @@ async function requireTokens(
       if (unit !== "" && !fields.has(unit))
         fields.set(unit, `${FIELD}[${i}].pricing.fixed[${j}].asset`);
   if (fields.size === 0) return;
-  const key = await unseal(
-    c.env,
-    toProviderKeyEncryptionContext(source.id),
-    source.rpcProviderApiKey,
-  );
-  const provider = await createProvider(c.env, source.network, key, { caller: c.var.caller.id });
+  const provider = await openSourceProvider(c.env, source, { caller: c.var.caller.id });
   await pMap(
     fields,
     async ([unit, field]) => {

@@ -6,12 +6,10 @@ import type { Network } from "../chain/network.ts";
 import type { Provider } from "../chain/provider/provider.ts";
 import { MAX_CONCURRENT_FETCHES } from "../connections.ts";
 import { openDb } from "../db/client.ts";
-import { unseal } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { findReadProvider } from "../sources/find-read-provider.ts";
-import { createProvider } from "../sources/provider.ts";
-import { toProviderKeyEncryptionContext } from "../sources/source-row.ts";
+import { openSourceProvider, type SourceOfProviders } from "../sources/open-source-provider.ts";
 import { readProfile } from "./entries/profile.ts";
 import { toProfileResponse } from "./entries/profile-response.ts";
 import { loadFreshProfile } from "./entries/read-entries.ts";
@@ -46,9 +44,8 @@ const readListedMetadata: MetadataReader<AgentMetadata> = (value) =>
 /** A managed wallet with the payment source it belongs to. */
 interface WalletRow {
   address: string;
-  sourceId: string;
+  source: SourceOfProviders;
   policyId: string;
-  sealedKey: string;
 }
 
 const POLICY_ID_LENGTH = 56;
@@ -86,12 +83,7 @@ export async function listTokens<Metadata>(
   await requireCredits(core, c.var.caller, "registry-wallet");
   const assets: Asset<Metadata>[] = [];
   for (const wallet of wallets) {
-    const key = await unseal(
-      c.env,
-      toProviderKeyEncryptionContext(wallet.sourceId),
-      wallet.sealedKey,
-    );
-    const provider = await createProvider(c.env, query.network, key, { caller: c.var.caller.id });
+    const provider = await openSourceProvider(c.env, wallet.source, { caller: c.var.caller.id });
     assets.push(...(await loadAssets(provider, wallet, readMetadata)));
   }
   await chargeCall(c, "registry-wallet");
@@ -147,18 +139,20 @@ async function findWallets(
   { network, vkey, smartContractAddress }: WalletQuery,
 ): Promise<WalletRow[]> {
   const rows = await openDb(c.env, undefined, { deadline: c.var.deadline }).all<
-    WalletRow & { contractAddress: string }
+    SourceOfProviders & Omit<WalletRow, "source"> & { contractAddress: string }
   >(
-    `SELECT w.address, s.id AS sourceId, s.policy_id AS policyId,
-       s.rpc_provider_api_key AS sealedKey, s.contract_address AS contractAddress
+    `SELECT w.address, s.id, s.network, s.policy_id AS policyId, s.contract_address AS contractAddress,
+       s.rpc_provider_api_key AS rpcProviderApiKey, s.rpc_providers AS rpcProviders
      FROM managed_wallet AS w JOIN payment_source AS s ON s.id = w.source_id
      WHERE w.network = ? AND w.vkey = ? AND w.deleted_at IS NULL AND s.deleted_at IS NULL`,
     network,
     vkey,
   );
-  return rows.filter(
-    (row) => smartContractAddress === undefined || row.contractAddress === smartContractAddress,
-  );
+  return rows
+    .filter(
+      (row) => smartContractAddress === undefined || row.contractAddress === smartContractAddress,
+    )
+    .map(({ address, policyId, ...source }) => ({ address, policyId, source }));
 }
 
 async function loadAssets<Metadata>(

@@ -4,7 +4,7 @@ import type { Provider } from "../chain/provider/provider.ts";
 import { openDb } from "../db/client.ts";
 import { unsealOrEmpty } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
-import { createProvider } from "./provider.ts";
+import { openSourceProvider } from "./open-source-provider.ts";
 import { toProviderKeyEncryptionContext } from "./source-row.ts";
 import { paymentSource } from "./tables.ts";
 
@@ -27,9 +27,10 @@ export async function findReadProvider(
       ),
     )
     .orderBy(asc(paymentSource.id));
-  for (const { id, rpcProviderApiKey } of sources) {
+  for (const source of sources) {
+    const { id, rpcProviderApiKey } = source;
     const key = await unsealOrEmpty(c.env, toProviderKeyEncryptionContext(id), rpcProviderApiKey);
-    if (key !== "") return createProvider(c.env, network, key, { caller: c.var.caller.id });
+    if (key !== "") return openSourceProvider(c.env, source, { caller: c.var.caller.id });
   }
   return null;
 }

@@ -3,13 +3,13 @@ import type { Network } from "../chain/network.ts";
 import { createBlockfrostProvider } from "../chain/provider/blockfrost/blockfrost.ts";
 import type { CallClass, CallsByClass, Lease } from "../chain/provider/budget.ts";
 import type { BudgetReport } from "../chain/provider/budget-report.ts";
+import type { CallFailure, Outages, ProviderPurpose } from "../chain/provider/outage.ts";
 import {
   type CallBudget,
   CallBudgetExhaustedError,
   type Provider,
 } from "../chain/provider/provider.ts";
 import { type Env, getDurableObject } from "../env.ts";
-import { createFallbackSubmitters, submitWithFallback } from "./submit-with-fallback.ts";
 
 /** On whose behalf calls are made; for a caller's read, with the id of its API key. */
 export type ProviderUse = "deadline" | "sync" | "wallet" | "idle" | { caller: string };
@@ -31,20 +31,20 @@ export async function createProvider(
   const budget = createLeasedBudget(await findBudgetObject(env, network, apiKey), use);
   const baseUrl = selectBaseUrl(env, network);
   const options = { baseUrl, projectId: apiKey, budget, ...(signal && { signal }) };
-  return createBlockfrostProvider(options, { clock: selectClock(env, network) });
+  return createBlockfrostProvider(options, { clock: selectClock(env, network, baseUrl) });
 }
 
 /**
  * As `chainClock`, without a look at the sources: none on Mainnet is followed by another clock. A local chain
  * may be moved ahead by hand.
  */
-function selectClock(env: BudgetEnv, network: Network): ChainClock {
-  const { origin } = new URL(selectBaseUrl(env, network));
+export function selectClock(env: BudgetEnv, network: Network, baseUrl: string): ChainClock {
+  const { origin } = new URL(baseUrl);
   const isLocal = env.LOOPBACK_ORIGINS?.split(",").some((one) => one.trim() === origin);
   return network === "Preprod" && (isLocal || env.CHAIN_CLOCK === "tip") ? "tip" : "wall";
 }
 
-type BudgetEnv = Pick<
+export type BudgetEnv = Pick<
   Env,
   | "PROVIDER_BUDGET"
   | "OBJECT_LOCATION"
@@ -54,7 +54,7 @@ type BudgetEnv = Pick<
   | "LOOPBACK_ORIGINS"
 >;
 
-function selectBaseUrl(env: BudgetEnv, network: Network): string {
+export function selectBaseUrl(env: BudgetEnv, network: Network): string {
   return network === "Preprod" ? env.BLOCKFROST_URL_PREPROD : env.BLOCKFROST_URL_MAINNET;
 }
 
@@ -63,8 +63,9 @@ export async function findBudgetObject(
   env: BudgetEnv,
   network: Network,
   apiKey: string,
+  baseUrl: string = selectBaseUrl(env, network),
 ): Promise<BudgetObject & { readonly id: { toString(): string } }> {
-  const name = await hashBudgetName(selectBaseUrl(env, network), apiKey);
+  const name = await hashBudgetName(baseUrl, apiKey);
   return getDurableObject<BudgetObject>(env, env.PROVIDER_BUDGET, name);
 }
 
@@ -74,30 +75,8 @@ export interface BudgetObject {
   refuse(until: number): Promise<void>;
   usage(): Promise<CallsByClass>;
   report(): Promise<BudgetReport>;
-}
-
-/**
- * The provider with which a wallet works. Calls that follow and send its pending transactions have
- * leases like those of the sync. A transaction goes to further places when the provider does not accept
- * it.
- *
- * @param use - for what it builds; with a deadline, for everything
- */
-export async function createWalletProvider(
-  env: Env,
-  network: Network,
-  apiKey: string,
-  use: "deadline" | "wallet",
-): Promise<Provider> {
-  const building = await createProvider(env, network, apiKey, use);
-  const pending =
-    use === "deadline" ? building : await createProvider(env, network, apiKey, "sync");
-  const { latestBlock, block, transaction, submit } = pending;
-  return {
-    ...building,
-    ...{ latestBlock, block, transaction },
-    submit: (cbor) => submitWithFallback([submit, ...createFallbackSubmitters(env, network)], cbor),
-  };
+  readOutages(): Promise<Outages>;
+  recordCall(purpose: ProviderPurpose, failure: CallFailure | null): Promise<Outages>;
 }
 
 /** Names the budget without showing the key. */
@@ -116,7 +95,7 @@ const INITIAL_READ_LEASE_CALLS = 5;
 const MAX_LEASE_CALLS = 50;
 
 /** Leases in growing portions: a quiet pass takes few calls, a long one asks rarely. */
-function createLeasedBudget(rpc: BudgetObject, use: ProviderUse): CallBudget {
+export function createLeasedBudget(rpc: BudgetObject, use: ProviderUse): CallBudget {
   const key = typeof use === "string" ? undefined : use.caller;
   let by: CallClass = typeof use === "string" ? use : "read";
   let left = 0;

@@ -7,3 +7,8 @@ export type SourceRow = typeof paymentSource.$inferSelect;
 export function toProviderKeyEncryptionContext(sourceId: string) {
   return { table: "payment_source", id: sourceId, column: "rpc_provider_api_key" };
 }
+
+/** The place that a source's further providers are sealed for. */
+export function toProvidersEncryptionContext(sourceId: string) {
+  return { table: "payment_source", id: sourceId, column: "rpc_providers" };
+}

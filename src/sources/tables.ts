@@ -21,6 +21,8 @@ export const paymentSource = sqliteTable(
     rpcProvider: text("rpc_provider", { enum: ["Blockfrost"] }).notNull(),
     /** Sealed for (`payment_source`, id, `rpc_provider_api_key`); empty once deleted. */
     rpcProviderApiKey: text("rpc_provider_api_key").notNull(),
+    /** `FurtherProvider[]` as JSON, sealed for (`payment_source`, id, `rpc_providers`); null: none. */
+    rpcProviders: text("rpc_providers"),
     /** The default is that of sources from before there was a choice. */
     drives: text("drives", { enum: AUTOMATION_MODES }).notNull().default("nothing"),
     /** Whether withdrawals run without a request; null: as `AUTO_WITHDRAW_PAYMENTS` says. */

@@ -1,15 +1,14 @@
 import type { Network } from "../chain/network.ts";
 import { deriveWalletKeys, generateMnemonic } from "../chain/wallet-keys.ts";
 import { type Database, openDb, statement, violates } from "../db/client.ts";
-import { unseal } from "../db/sealed.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { runIdempotently } from "../http/idempotency.ts";
 import { startBackfill } from "../sources/cursor.ts";
 import { findActiveSource } from "../sources/find-source.ts";
-import { createProvider } from "../sources/provider.ts";
-import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
+import { openSourceProvider } from "../sources/open-source-provider.ts";
+import type { SourceRow } from "../sources/source-row.ts";
 import { wakeChangedSource } from "../sources/wake-source.ts";
 import {
   decideAutomationModes,
@@ -98,12 +97,7 @@ function addWallet(
       field: "walletMnemonic",
       row: await deriveWallet(c.env, at, wallet, c.var.caller.id, now),
     };
-    const apiKey = await unseal(
-      c.env,
-      toProviderKeyEncryptionContext(source.id),
-      source.rpcProviderApiKey,
-    );
-    const provider = await createProvider(c.env, source.network, apiKey, "wallet");
+    const provider = await openSourceProvider(c.env, source, "wallet");
     const row = (await decideAutomationModes(provider, source, [draft]))(draft);
     const answer = {
       walletMnemonic: isNew ? walletMnemonic : null,

@@ -3,8 +3,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ProviderBudget } from "../../durable-objects/provider-budget.ts";
 import type { Network } from "../../src/chain/network.ts";
 import { ProviderError } from "../../src/chain/provider/provider.ts";
+import { seal } from "../../src/db/sealed.ts";
 import type { Env } from "../../src/env.ts";
-import { createProvider, createWalletProvider } from "../../src/sources/provider.ts";
+import { openWalletProviders } from "../../src/sources/open-source-provider.ts";
+import { createProvider } from "../../src/sources/provider.ts";
+import { toProviderKeyEncryptionContext } from "../../src/sources/source-row.ts";
 import { TestChain } from "../support/chain.ts";
 import { objectsLike } from "../support/objects.ts";
 
@@ -33,6 +36,13 @@ beforeEach(async () => {
 afterEach(() => {
   vi.unstubAllGlobals();
 });
+
+async function openWallet() {
+  const id = "source";
+  const key = await seal(env, toProviderKeyEncryptionContext(id), "local");
+  const source = { id, network: "Preprod" as const, rpcProviderApiKey: key, rpcProviders: null };
+  return openWalletProviders(bindings, source);
+}
 
 describe("a tip of the far future", () => {
   const DAY_S = 24 * 60 * 60;
@@ -83,7 +93,7 @@ describe("a provider leases", () => {
   });
 
   it("for a wallet with sync what follows and sends what is under way, not what it builds", async () => {
-    const provider = await createWalletProvider(bindings, "Preprod", "local", "wallet");
+    const provider = (await openWallet()).provider;
     await provider.transaction("ab".repeat(32));
     await provider.submit(Uint8Array.of(0x84));
     await provider.addressUtxos(NEVER_SEEN);
@@ -92,7 +102,7 @@ describe("a provider leases", () => {
   });
 
   it("for a wallet with a deadline everything as that", async () => {
-    const provider = await createWalletProvider(bindings, "Preprod", "local", "deadline");
+    const provider = (await openWallet()).deadlineProvider;
     await provider.submit(Uint8Array.of(0x84));
     await provider.addressUtxos(NEVER_SEEN);
     await provider.latestBlock();

@@ -1,5 +1,10 @@
 /**
  * The only access to the chain. Implemented by the folders beside this file; everything above knows only this.
+ *
+ * Each answer is one of three. *Known*: a value. *Absent*: `null`; this provider follows the chain there,
+ * and has nothing. *Unknown*: a ProviderError; it does not answer, cannot say, or lacks the capability.
+ * Unknown changes nothing. Absent at one provider undoes nothing.
+ *
  * Hashes are lower-case hex, heights and indexes are numbers, times are Unix seconds.
  */
 export interface Provider extends AssetProvider, TransactionProvider {
@@ -21,6 +26,12 @@ export interface Provider extends AssetProvider, TransactionProvider {
   transactionCbor(hash: string): Promise<string | null>;
   /** Inputs and outputs with addresses and amounts; `null` when the provider does not have it. */
   transactionUtxos(hash: string): Promise<TransactionUtxos | null>;
+}
+
+/** What a provider tells of its network. */
+export interface NetworkIdentity {
+  /** The magic number of the network's genesis. */
+  networkMagic(): Promise<number>;
 }
 
 /** The provider's data on minting policies, tokens and addresses. */

@@ -11,6 +11,8 @@ export interface RequesterOptions {
   budget?: CallBudget;
   /** For one call, including its body. Default 8 s. */
   timeoutMs?: number;
+  /** Of a GET, retries included. Default 3. */
+  maxAttempts?: number;
   /** Ends calls and their retries when nobody waits for answers any more. */
   signal?: AbortSignal;
   fetch?: typeof globalThis.fetch;
@@ -62,7 +64,7 @@ const RATE_LIMIT_RETRY_DELAY_MS = 10_000;
  * cannot help (another 4xx but 425, a redirect).
  */
 export function createRequester(options: RequesterOptions): Requester {
-  const { wait = delay, now = Date.now } = options;
+  const { wait = delay, now = Date.now, maxAttempts = MAX_ATTEMPTS } = options;
   return async (path, shape) => {
     checkProviderKey(options);
     const started = now();
@@ -72,7 +74,7 @@ export function createRequester(options: RequesterOptions): Requester {
       if (outcome.ok)
         return outcome.text === null ? null : parseResponse(path, outcome.text, shape);
       const isOver = now() - started > RETRY_BUDGET_MS || options.signal?.aborted === true;
-      if (attempt === MAX_ATTEMPTS || isOver) throw outcome.error;
+      if (attempt >= maxAttempts || isOver) throw outcome.error;
       const longest = INITIAL_RETRY_DELAY_MS * 2 ** attempt;
       await wait(longest / 2 + (Math.random() * longest) / 2);
     }
@@ -150,7 +152,9 @@ async function callOnce(
   const message = `provider: ${call}: status ${status}`;
   const refusal = REFUSAL_STATUSES.find((one) => one === status);
   if (refusal !== undefined) throw await reportRefusal(options, refusal, response, message);
-  if (status < 500 && status !== MEMPOOL_FULL_STATUS)
+  // Dolos says so, without a word, of heights above its tip.
+  const isBehind = status === 400 && text === "";
+  if (status < 500 && status !== MEMPOOL_FULL_STATUS && !isBehind)
     throw new ProviderError(message, { status, permanent: true });
   return { ok: false, error: new ProviderError(message, { status }) };
 }

@@ -23,11 +23,10 @@ import {
   type WalletOutput,
 } from "../../chain/transaction/transaction-plan.ts";
 import type { Database } from "../../db/client.ts";
-import { unseal } from "../../db/sealed.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { createProvider } from "../../sources/provider.ts";
-import { type SourceRow, toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
+import { openSourceProvider } from "../../sources/open-source-provider.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { MAX_FEE } from "../../wallets/spending/building/build-transaction.ts";
 import { toStoredFields } from "../../wallets/spending/building/compose-transaction.ts";
@@ -97,12 +96,7 @@ export async function prepareSettlement(
   now: number,
 ): Promise<UnsignedSettlement> {
   const { source } = asked;
-  const key = await unseal(
-    c.env,
-    toProviderKeyEncryptionContext(source.id),
-    source.rpcProviderApiKey,
-  );
-  const provider = await createProvider(c.env, source.network, key, { caller: c.var.caller.id });
+  const provider = await openSourceProvider(c.env, source, { caller: c.var.caller.id });
   const time = await readLiveChainTime(c, provider, source.id, now, true);
   return buildSettlement(asked, provider, time, now);
 }

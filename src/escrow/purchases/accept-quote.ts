@@ -13,7 +13,6 @@ import { SELLER_NONCE_LENGTH } from "../../chain/contracts/escrow-datum.ts";
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import { sumToValue, type Value } from "../../chain/transaction/value.ts";
 import type { Database } from "../../db/client.ts";
-import { unseal } from "../../db/sealed.ts";
 import { mayUseWallet } from "../../http/authenticate.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -21,8 +20,8 @@ import type { AgentProfile } from "../../registry/entries/profile.ts";
 import { loadFreshProfile } from "../../registry/entries/read-entries.ts";
 import type { SellerWallet } from "../../registry/token-holder.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
-import { createProvider } from "../../sources/provider.ts";
-import { type SourceRow, toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
+import { openSourceProvider } from "../../sources/open-source-provider.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
 import { requirePermittedAddress } from "../../wallets/managed/require-permitted-address.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { fundsOf, type StoredFunds, sumFunds } from "../model/escrow-record.ts";
@@ -77,12 +76,7 @@ export async function acceptQuote(
     loadFreshProfile(database, network, agentIdentifier, now),
   ]);
   const { source } = payers;
-  const key = await unseal(
-    c.env,
-    toProviderKeyEncryptionContext(source.id),
-    source.rpcProviderApiKey,
-  );
-  const provider = await createProvider(c.env, network, key, { caller: c.var.caller.id });
+  const provider = await openSourceProvider(c.env, source, { caller: c.var.caller.id });
   const times = timesOf(body);
   checkTimes(times, await readLatestLiveTime(c, provider, source.id, now));
   await requireCredits(database, c.var.caller, operation);

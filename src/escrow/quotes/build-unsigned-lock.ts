@@ -15,14 +15,12 @@ import {
 } from "../../chain/transaction/select-inputs.ts";
 import type { TransactionPlan } from "../../chain/transaction/transaction-plan.ts";
 import { type Database, openDb } from "../../db/client.ts";
-import { unseal } from "../../db/sealed.ts";
 import { mayUseWallet } from "../../http/authenticate.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { resolveChainClock } from "../../sources/chain-clock.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
-import { createProvider } from "../../sources/provider.ts";
-import { toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
+import { openSourceProvider } from "../../sources/open-source-provider.ts";
 import { findWallet } from "../../wallets/managed/find-wallet.ts";
 import { type EscrowRecord, hashIdentifier, payeeOf } from "../model/escrow-record.ts";
 import { nextActionOf } from "../model/intent.ts";
@@ -73,12 +71,7 @@ export async function buildUnsignedLock(
     throw new ApiError(409, "blockchainIdentifier: the payment source or the wallet was removed");
   requireAutomatedWallet(source, seller);
 
-  const key = await unseal(
-    c.env,
-    toProviderKeyEncryptionContext(source.id),
-    source.rpcProviderApiKey,
-  );
-  const provider = await createProvider(c.env, network, key, { caller: c.var.caller.id });
+  const provider = await openSourceProvider(c.env, source, { caller: c.var.caller.id });
   requireTimeToLock(record, await readLatestLiveTime(c, provider, source.id, now));
   const [parameters, utxos, tip, clock] = await Promise.all([
     provider.protocolParameters(),

@@ -2,14 +2,13 @@ import type * as z from "zod";
 import { requireCredits, throwIfOutOfCredits } from "../../api-keys/credits.ts";
 import type { Funds } from "../../chain/network.ts";
 import { type Database, openDb } from "../../db/client.ts";
-import { unseal } from "../../db/sealed.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import type { SellerWallet } from "../../registry/token-holder.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
-import { createProvider } from "../../sources/provider.ts";
-import { type SourceRow, toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
+import { openSourceProvider } from "../../sources/open-source-provider.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
 import { findScopedWalletRow, type ManagedWallet } from "../../wallets/managed/find-wallet.ts";
 import { openKeys } from "../../wallets/managed/open-keys.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
@@ -70,12 +69,7 @@ async function prepareQuote(
     body.paymentSourceType,
   );
   const [anySource] = sources;
-  const key = await unseal(
-    c.env,
-    toProviderKeyEncryptionContext(anySource.id),
-    anySource.rpcProviderApiKey,
-  );
-  const provider = await createProvider(c.env, network, key, { caller: c.var.caller.id });
+  const provider = await openSourceProvider(c.env, anySource, { caller: c.var.caller.id });
   const times = withDefaultTimes(body);
   checkTimes(times, await readLatestTime(c, provider, now));
   await requireCredits(database, c.var.caller, "payment");

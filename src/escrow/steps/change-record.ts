@@ -2,7 +2,6 @@
 
 import type { Network } from "../../chain/network.ts";
 import { type Database, openDb, statement, violates } from "../../db/client.ts";
-import { unseal } from "../../db/sealed.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { type AuditEntry, commitWithAudit } from "../../http/audit.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
@@ -10,8 +9,8 @@ import { ApiError } from "../../http/errors.ts";
 import type { StoreResponse } from "../../http/idempotency.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
-import { createProvider } from "../../sources/provider.ts";
-import { type SourceRow, toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
+import { openSourceProvider } from "../../sources/open-source-provider.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
 import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
 import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
 import { isFeeReceiverMissing, UNKNOWN_FEE_RECEIVER_NOTE } from "../model/build-payouts.ts";
@@ -133,12 +132,7 @@ export async function requirePossibleStep(
   const source = await loadAutomatedSource(c, record, step);
   if (step === "Withdraw" && isFeeReceiverMissing(source))
     throw createWrongStateError(UNKNOWN_FEE_RECEIVER_NOTE);
-  const key = await unseal(
-    c.env,
-    toProviderKeyEncryptionContext(source.id),
-    source.rpcProviderApiKey,
-  );
-  const provider = await createProvider(c.env, source.network, key, { caller: c.var.caller.id });
+  const provider = await openSourceProvider(c.env, source, { caller: c.var.caller.id });
   const time = await readLiveChainTime(c, provider, source.id, now, isFinalStep(step));
   const reason = validateTiming(record, name, step, time);
   if (reason !== null) throw createWrongStateError(reason);

@@ -23,6 +23,8 @@ interface PublicUrlRules {
   allowHttp?: boolean;
   /** Development: loopback origins that may be reached. See `Env.LOOPBACK_ORIGINS`. */
   loopbackOrigins?: readonly string[];
+  /** Origins that the deployment lists, on any host and port. See `Env.PROVIDER_ORIGINS`. */
+  trustedOrigins?: readonly string[];
 }
 
 /**
@@ -35,7 +37,7 @@ export function checkPublicUrl(text: string, rules: PublicUrlRules = {}): URL {
   if (!URL.canParse(text)) throw createRefusal("must be a URL");
   const url = new URL(text);
   if (url.username || url.password) throw createRefusal("must not hold a user or a password");
-  if (isAllowedLoopback(url, rules.loopbackOrigins ?? [])) return url;
+  if (isAllowedOrigin(url, rules)) return url;
   if (url.protocol !== "https:" && !(rules.allowHttp && url.protocol === "http:"))
     throw createRefusal(rules.allowHttp ? "must be an http or https URL" : "must be an https URL");
   // The parser drops the scheme's default port.
@@ -44,9 +46,15 @@ export function checkPublicUrl(text: string, rules: PublicUrlRules = {}): URL {
   return url;
 }
 
-/** Only loopback addresses: the variable can open nothing else by mistake. */
-function isAllowedLoopback(url: URL, origins: readonly string[]): boolean {
-  return isLoopback(url) && origins.includes(url.origin);
+/** Of loopback origins only loopback addresses: the variable can open nothing else by mistake. */
+function isAllowedOrigin(
+  url: URL,
+  { loopbackOrigins = [], trustedOrigins = [] }: PublicUrlRules,
+): boolean {
+  const isLoopbackAllowed = isLoopback(url) && loopbackOrigins.includes(url.origin);
+  return (
+    isLoopbackAllowed || (/^https?:$/.test(url.protocol) && trustedOrigins.includes(url.origin))
+  );
 }
 
 /** Whether an HTTP URL leads to this machine by its very name. */
@@ -75,7 +83,7 @@ export async function checkPublicTarget(
   signal: AbortSignal,
 ): Promise<URL> {
   const url = checkPublicUrl(text, rules);
-  if (isAllowedLoopback(url, rules.loopbackOrigins ?? [])) return url;
+  if (isAllowedOrigin(url, rules)) return url;
   const resolve =
     rules.resolve ?? createDnsOverHttpsResolver(rules.resolverUrl ?? DEFAULT_RESOLVER_URL);
   const addresses = await resolve(url.hostname, signal).catch((error: unknown) => {
@@ -115,6 +123,23 @@ interface PublicResponse {
  */
 export function fetchPublic(text: string, options: PublicFetchOptions): Promise<PublicResponse> {
   return abortAfter(options.timeoutMs, (signal) => fetchWithSignal(text, options, signal));
+}
+
+/**
+ * The `fetch` of a client whose base URL a user supplied. The URL is checked as `fetchPublic` does, once
+ * for each origin. The client follows no redirect, and bounds time and size.
+ *
+ * The returned function throws PublicFetchError.
+ */
+export function createPublicFetch(rules: PublicTargetRules): typeof globalThis.fetch {
+  const checked = new Set<string>();
+  return async (input, init) => {
+    const { href, origin } = new URL(String(input));
+    if (!checked.has(origin))
+      await checkPublicTarget(href, rules, init?.signal ?? new AbortController().signal);
+    checked.add(origin);
+    return globalThis.fetch(href, init);
+  };
 }
 
 async function fetchWithSignal(

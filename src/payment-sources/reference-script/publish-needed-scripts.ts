@@ -2,9 +2,9 @@
  * Publishes a contract's script when an escrow needs it. An escrow with a long result or many
  * tokens leaves no room for the script in its transactions.
  */
+
 import { NETWORKS, type Network } from "../../chain/network.ts";
 import { type Database, openDb, violates } from "../../db/client.ts";
-import { unseal } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import { AUTOMATIC_REQUESTER } from "../../escrow/model/intent.ts";
 import { MAX_OUTPUT_LENGTH_WITH_SCRIPT } from "../../escrow/model/output-size.ts";
@@ -15,8 +15,8 @@ import { log } from "../../log.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { loadContractScript } from "../../sources/contracts/load-contract-script.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
-import { createProvider } from "../../sources/provider.ts";
-import { type SourceRow, toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
+import { openSourceProvider } from "../../sources/open-source-provider.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
 import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
 import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
 import { insertReferenceScript } from "../../wallets/reference-scripts/store.ts";
@@ -105,12 +105,7 @@ async function requestPublication(
   const wallet = source && (await findPublisher(core, source, vkeys));
   if (!source || !wallet) return;
   const { network } = source;
-  const apiKey = await unseal(
-    env,
-    toProviderKeyEncryptionContext(sourceId),
-    source.rpcProviderApiKey,
-  );
-  const provider = await createProvider(env, network, apiKey, "wallet");
+  const provider = await openSourceProvider(env, source, "wallet");
   const script = await loadContractScript(env, provider, source);
   if (script === null) return;
   const now = Date.now();

@@ -1,5 +1,4 @@
 import { type Database, openDb, violates } from "../../db/client.ts";
-import { unseal } from "../../db/sealed.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
@@ -7,8 +6,8 @@ import { ApiError } from "../../http/errors.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { loadContractScript } from "../../sources/contracts/load-contract-script.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
-import { createProvider } from "../../sources/provider.ts";
-import { type SourceRow, toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
+import { openSourceProvider } from "../../sources/open-source-provider.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
 import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { upsertTasks } from "../../wallets/queue/store.ts";
@@ -37,8 +36,7 @@ export async function requestScriptPublication(
   const core = openDb(c.env, undefined, { writes: "idempotent", deadline });
   const source = await requireSource(core, id);
   const wallet = await requirePublisher(core, source, walletId);
-  const apiKey = await unseal(c.env, toProviderKeyEncryptionContext(id), source.rpcProviderApiKey);
-  const provider = await createProvider(c.env, source.network, apiKey, "wallet");
+  const provider = await openSourceProvider(c.env, source, "wallet");
   const script = await loadContractScript(c.env, provider, source);
   if (script === null)
     throw new ApiError(

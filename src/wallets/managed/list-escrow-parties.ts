@@ -1,7 +1,7 @@
 import { decodeEscrowDatum } from "../../chain/contracts/escrow-datum.ts";
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
-import type { Provider } from "../../chain/provider/provider.ts";
 import { MAX_UTXOS } from "../../chain/provider/blockfrost/transactions.ts";
+import type { Provider } from "../../chain/provider/provider.ts";
 
 /** A payment source's contract, as far as its datums depend on it. */
 export interface EscrowContract {

@@ -1,14 +1,15 @@
 import { and, isNull, sql } from "drizzle-orm";
 import pMap from "p-map";
-import { type Provider, ProviderError, type ProviderUtxo } from "../../chain/provider/provider.ts";
 import { MAX_UTXOS } from "../../chain/provider/blockfrost/transactions.ts";
+import { type Provider, ProviderError, type ProviderUtxo } from "../../chain/provider/provider.ts";
 import { normalizeUnit } from "../../chain/unit.ts";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { openDb } from "../../db/client.ts";
 import { unsealOrEmpty } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
-import { createProvider, type ProviderUse } from "../../sources/provider.ts";
+import { openSourceProvider } from "../../sources/open-source-provider.ts";
+import type { ProviderUse } from "../../sources/provider.ts";
 import { toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
 import { paymentSource } from "../../sources/tables.ts";
 import { withTimeout } from "../../timeout.ts";
@@ -176,11 +177,14 @@ async function openSources(
         isNull(paymentSource.deletedAt),
       ),
     );
-  for (const { id, network, rpcProviderApiKey } of sources) {
+  for (const row of sources) {
+    const { id, rpcProviderApiKey } = row;
     const apiKey = await unsealOrEmpty(env, toProviderKeyEncryptionContext(id), rpcProviderApiKey);
     const source = access.get(id);
     if (!source || apiKey === "") continue;
-    source.provider = await createProvider(env, network, apiKey, use, source.stop.signal);
+    source.provider = await openSourceProvider(env, row, use, {
+      signal: source.stop.signal,
+    });
   }
   return access;
 }

@@ -55,6 +55,7 @@ describe("every call that is served", () => {
     const calls: Record<string, [path: string, init?: RequestInit]> = {
       "GET /": ["/"],
       "GET /health": ["/health"],
+      "GET /genesis": ["/genesis"],
       "GET /blocks/latest": ["/blocks/latest"],
       "GET /blocks/{hash_or_number}": ["/blocks/2"],
       "GET /blocks/{hash_or_number}/txs": ["/blocks/2/txs"],

@@ -111,6 +111,7 @@ async function buildSource(row: PeerSource, context: ImportContext): Promise<Sou
     requiredAdminSignatures: body.requiredAdminSignatures,
     cooldownTime: body.cooldownTime,
     rpcProvider,
+    rpcProviders: null,
     rpcProviderApiKey: await seal(
       context.env,
       toProviderKeyEncryptionContext(row.id),

@@ -3,6 +3,7 @@ import type { ChainClock } from "../../chain-time.ts";
 import {
   type AssetProvider,
   type Block,
+  type NetworkIdentity,
   type Provider,
   ProviderError,
   type ProviderUtxo,
@@ -29,12 +30,18 @@ const MAX_TIP_AHEAD_S = 300;
 export function createBlockfrostProvider(
   options: RequesterOptions,
   { clock = "tip" }: { clock?: ChainClock } = {},
-): Provider {
+): Provider & NetworkIdentity {
   const get = createRequester(options);
   const { now = Date.now } = options;
   return {
     ...createAssetProvider(get),
     ...createTransactionProvider(get, createSender(options)),
+
+    async networkMagic() {
+      const genesis = await get("/genesis", GENESIS);
+      if (genesis === null) throw new ProviderError("provider: has no genesis", { status: 404 });
+      return genesis.network_magic;
+    },
 
     async latestBlock() {
       const block = await get("/blocks/latest", BLOCK);
@@ -109,6 +116,8 @@ const BLOCK = z.object({
   ...{ height: COUNT_SCHEMA, hash: HASH, slot: COUNT_SCHEMA, time: COUNT_SCHEMA },
   previous_block: HASH.nullish(),
 });
+
+const GENESIS = z.object({ network_magic: COUNT_SCHEMA });
 
 const ADDRESS_TRANSACTIONS = z.array(
   z.object({

@@ -84,8 +84,15 @@ export function createTransactionProvider(get: Requester, send: Sender): Transac
         contentType: "application/cbor",
         body: Uint8Array.from(cbor),
       });
-      if (status === 400) return { refused: readErrorMessage(text) };
-      if (!/^"[0-9a-f]{64}"$/.test(text.trim()))
+      if (status === 400) {
+        const refused = readErrorMessage(text);
+        // blockfrost-platform says so of its connection to the node, not of the transaction.
+        if (/^"?Error during transaction submission/.test(refused))
+          throw new ProviderError(`provider: POST ${path}: its node does not answer`, { status });
+        return { refused };
+      }
+      // The hosted service quotes the hash, Dolos does not.
+      if (!/^"?[0-9a-f]{64}"?$/.test(text.trim()))
         throw new ProviderError(`provider: POST ${path}: answer is malformed`, { status });
       return null;
     },

@@ -1,0 +1,213 @@
+import type { Network } from "../chain/network.ts";
+import { createBlockfrostProvider } from "../chain/provider/blockfrost/blockfrost.ts";
+import {
+  combineProviders,
+  type ProviderMember,
+  ProviderView,
+} from "../chain/provider/combine-providers.ts";
+import { createOgmiosClient } from "../chain/provider/ogmios/ogmios.ts";
+import {
+  isSuccessWanted,
+  type Outages,
+  PROVIDER_PURPOSES,
+  type ProviderPurpose,
+} from "../chain/provider/outage.ts";
+import type { Provider, ProviderError } from "../chain/provider/provider.ts";
+import { unseal } from "../db/sealed.ts";
+import type { Env } from "../env.ts";
+import { createPublicFetch } from "../http/outbound/fetch-public.ts";
+import { log } from "../log.ts";
+import {
+  type BudgetObject,
+  createLeasedBudget,
+  createProvider,
+  findBudgetObject,
+  type ProviderUse,
+  selectBaseUrl,
+  selectClock,
+} from "./provider.ts";
+import {
+  type FurtherProvider,
+  openFurtherProviders,
+  readProviderUrlRules,
+} from "./provider-list.ts";
+import { type SourceRow, toProviderKeyEncryptionContext } from "./source-row.ts";
+import { createFallbackSubmitters, submitWithFallback } from "./submit-with-fallback.ts";
+
+/** A payment source, as far as its providers are concerned. */
+export type SourceOfProviders = Pick<
+  SourceRow,
+  "id" | "network" | "rpcProviderApiKey" | "rpcProviders"
+>;
+
+/** With another provider at hand, a silent one is not waited for any longer, and not asked again. */
+const TIMEOUT_WITH_ALTERNATIVE_MS = 4_000;
+/** For the look at the database that the URLs' rules need. */
+const RULES_TIMEOUT_MS = 10_000;
+
+/** A provider of a list, before it is known for what it is called. */
+export interface ProviderPlace {
+  kind: FurtherProvider["rpcProvider"];
+  baseUrl: string;
+  /** Null: the deployment's base URL, which needs no check. */
+  url: string | null;
+  apiKey: string;
+  purposes: readonly ProviderPurpose[];
+  budget: BudgetObject;
+  outages: Outages;
+}
+
+/**
+ * The provider of a payment source. With several, one view of them: see `combineProviders`.
+ *
+ * @param view - what the reads of several calls share; left out: they share this provider
+ * @throws SealError when the keys cannot be decrypted
+ */
+export async function openSourceProvider(
+  env: Env,
+  source: SourceOfProviders,
+  use: ProviderUse,
+  { signal, view }: { signal?: AbortSignal; view?: ProviderView } = {},
+): Promise<Provider> {
+  const { id, network, rpcProviderApiKey, rpcProviders } = source;
+  if (rpcProviders === null) {
+    const key = await unseal(env, toProviderKeyEncryptionContext(id), rpcProviderApiKey);
+    return createProvider(env, network, key, use, signal);
+  }
+  const members = await openProviderMembers(env, source, use, signal);
+  return combineProviders(members, view, signal);
+}
+
+/** All providers of a payment source, in order. @throws SealError */
+export async function openProviderMembers(
+  env: Env,
+  source: SourceOfProviders,
+  use: ProviderUse,
+  signal?: AbortSignal,
+): Promise<ProviderMember[]> {
+  const places = await openProviderPlaces(env, source);
+  const fetch = await createProviderFetch(env);
+  return places.map((place) => toMember(env, source, place, use, fetch, signal));
+}
+
+/**
+ * The providers with which a wallet works, of one view. Calls that follow and send its pending transactions
+ * have leases like those of the sync. A transaction goes to further places when no provider accepts it.
+ */
+export async function openWalletProviders(
+  env: Env,
+  source: SourceOfProviders,
+  view: ProviderView = new ProviderView(),
+): Promise<{ provider: Provider; deadlineProvider: Provider }> {
+  const open = (use: ProviderUse) => openSourceProvider(env, source, use, { view });
+  const [building, pending, urgent] = await Promise.all([
+    open("wallet"),
+    open("sync"),
+    open("deadline"),
+  ]);
+  const withFallback = (provider: Provider): Provider["submit"] => {
+    const places = createFallbackSubmitters(env, source.network);
+    return (cbor) => submitWithFallback([provider.submit, ...places], cbor);
+  };
+  const { latestBlock, block, transaction } = pending;
+  return {
+    provider: {
+      ...building,
+      ...{ latestBlock, block, transaction, submit: withFallback(pending) },
+    },
+    deadlineProvider: { ...urgent, submit: withFallback(urgent) },
+  };
+}
+
+/** The providers of a source, with what is known of their outages. @throws SealError */
+export async function openProviderPlaces(
+  env: Env,
+  source: SourceOfProviders,
+): Promise<ProviderPlace[]> {
+  const { id, network, rpcProviderApiKey } = source;
+  const apiKey = await unseal(env, toProviderKeyEncryptionContext(id), rpcProviderApiKey);
+  const first: FurtherProvider = {
+    rpcProvider: "Blockfrost",
+    url: null,
+    rpcProviderApiKey: apiKey,
+    use: [...PROVIDER_PURPOSES],
+  };
+  const list = [first, ...(await openFurtherProviders(env, source))];
+  return Promise.all(
+    list.map(async ({ rpcProvider: kind, url, rpcProviderApiKey: key, use: purposes }) => {
+      const baseUrl = url ?? selectBaseUrl(env, network);
+      const budget = await findBudgetObject(env, network, key, baseUrl);
+      const outages = await budget.readOutages();
+      return { kind, baseUrl, url, apiKey: key, purposes, budget, outages };
+    }),
+  );
+}
+
+/** The `fetch` for providers whose URLs an operator has set. */
+export async function createProviderFetch(env: Env): Promise<typeof globalThis.fetch> {
+  return createPublicFetch(await readProviderUrlRules(env, Date.now() + RULES_TIMEOUT_MS));
+}
+
+function toMember(
+  env: Env,
+  { id: source, network }: SourceOfProviders,
+  place: ProviderPlace,
+  use: ProviderUse,
+  fetch: typeof globalThis.fetch,
+  signal: AbortSignal | undefined,
+): ProviderMember {
+  const member: ProviderMember = {
+    provider: createKindProvider(env, network, place, use, fetch, signal),
+    purposes: place.purposes,
+    outages: place.outages,
+    async report(purpose, error) {
+      const before = member.outages[purpose];
+      if (error === null && !isSuccessWanted(before, Date.now())) return;
+      member.outages = await recordOutcome(place, purpose, error, member.outages);
+      const after = member.outages[purpose];
+      if ((before === undefined) === (after === undefined)) return;
+      const told = { source, purpose, place: new URL(place.baseUrl).origin };
+      if (after === undefined) log("info", "provider.back", { ...told, since: before?.since });
+      else log("warn", "provider.out", { ...told, reason: after.reason });
+    },
+  };
+  return member;
+}
+
+/** Without the object nobody else learns of it, which costs them a call. */
+async function recordOutcome(
+  { budget }: ProviderPlace,
+  purpose: ProviderPurpose,
+  error: ProviderError | null,
+  known: Outages,
+): Promise<Outages> {
+  const failure = error && { reason: error.message, retryAt: error.retryAt };
+  try {
+    return await budget.recordCall(purpose, failure);
+  } catch {
+    return known;
+  }
+}
+
+/** The client of a kind of provider. */
+export function createKindProvider(
+  env: Env,
+  network: Network,
+  { kind, baseUrl, url, apiKey, budget }: Omit<ProviderPlace, "purposes" | "outages">,
+  use: ProviderUse,
+  fetch: typeof globalThis.fetch,
+  signal?: AbortSignal,
+): ProviderMember["provider"] {
+  const options = {
+    baseUrl,
+    projectId: apiKey,
+    budget: createLeasedBudget(budget, use),
+    timeoutMs: TIMEOUT_WITH_ALTERNATIVE_MS,
+    maxAttempts: 1,
+    ...(signal && { signal }),
+    ...(url !== null && { fetch }),
+  };
+  return kind === "Ogmios"
+    ? createOgmiosClient(options)
+    : createBlockfrostProvider(options, { clock: selectClock(env, network, baseUrl) });
+}

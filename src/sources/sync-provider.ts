@@ -1,0 +1,189 @@
+import {
+  combineProviders,
+  type ProviderMember,
+  type ProviderView,
+} from "../chain/provider/combine-providers.ts";
+import {
+  type AddressTransaction,
+  type Block,
+  type NetworkIdentity,
+  type Provider,
+  ProviderError,
+  ResponseTooLargeError,
+} from "../chain/provider/provider.ts";
+import type { Env } from "../env.ts";
+import {
+  type Checkpoint,
+  ProviderBehindError,
+  ProviderDisagreementError,
+} from "../indexer/checkpoints.ts";
+import { LISTING_PAGE_SIZE } from "../indexer/list-pending.ts";
+import { isAfter, type Position } from "../indexer/position.ts";
+import {
+  openProviderMembers,
+  openSourceProvider,
+  type SourceOfProviders,
+} from "./open-source-provider.ts";
+import type { ProviderUse } from "./provider.ts";
+
+/** Blocks below which two chains that disagree are not waited for. */
+const MAX_FORK_BLOCKS = 20;
+
+/** What a pass over a payment source reads from. */
+export interface SyncProvider {
+  provider: Provider;
+  /** Whether the source has several providers. */
+  isListed: boolean;
+  /** See `PassContext`. */
+  confirmRollback?(lost: Checkpoint, tip: Block): Promise<void>;
+  /**
+   * Asks another provider for the contract's last transactions, after a complete pass. If it has one that
+   * the pass was not shown, the pass's provider counts as failed. Null: there is no other provider.
+   *
+   * @returns whether there is one
+   */
+  compare: ((address: string, recent: Position[], threshold: number) => Promise<boolean>) | null;
+}
+
+/** The provider of a pass. @throws SealError when the keys cannot be decrypted */
+export async function openSyncProvider(
+  env: Env,
+  source: SourceOfProviders,
+  use: ProviderUse,
+  view: ProviderView,
+): Promise<SyncProvider> {
+  if (source.rpcProviders === null) {
+    const provider = await openSourceProvider(env, source, use);
+    return { provider, isListed: false, compare: null };
+  }
+  const members = await openProviderMembers(env, source, use);
+  return {
+    provider: combineProviders(members, view),
+    isListed: true,
+    confirmRollback: (lost, tip) => confirmRollback(listOthers(members, view), lost, tip),
+    async compare(address, recent, threshold) {
+      const reader = members[view.reader ?? -1] as Reader | undefined;
+      if (reader === undefined) return false;
+      const hidden = await findHiddenTransaction(reader, listOthers(members, view), {
+        ...{ address, recent, threshold },
+      });
+      if (hidden === null) return false;
+      const reason = `provider: does not list transaction ${hidden} that another provider lists`;
+      await reader.report("reads", new ProviderError(reason));
+      return true;
+    },
+  };
+}
+
+/** The view of the next attempt after a pass failed; null when there is none. */
+export function selectNextView(error: unknown, view: ProviderView): ProviderView | null {
+  const isHopeless =
+    error instanceof ProviderDisagreementError || error instanceof ResponseTooLargeError;
+  return error instanceof ProviderError && !isHopeless ? view.passOverReader() : null;
+}
+
+type Reader = Omit<ProviderMember, "provider"> & { provider: Provider & NetworkIdentity };
+
+/** The providers that can read and are not the view's. */
+function listOthers(members: readonly ProviderMember[], { reader }: ProviderView): Reader[] {
+  return members.filter(
+    (member, i) => i !== reader && member.purposes.includes("reads"),
+  ) as Reader[];
+}
+
+/**
+ * Asks other providers whether a block stands that a provider no longer has. Those that do not answer have
+ * no say.
+ *
+ * @throws ProviderBehindError when a chain that is at least as long has the block: the provider is on a fork;
+ *   ProviderDisagreementError when the block is too deep for a fork
+ */
+async function confirmRollback(
+  others: readonly Reader[],
+  lost: Checkpoint,
+  tip: Block,
+): Promise<void> {
+  for (const { provider, outages } of others) {
+    if (outages.reads !== undefined) continue;
+    const answer = await askTogether(provider, lost.height);
+    if (answer?.block?.hash !== lost.block_hash) continue;
+    if (tip.height - lost.height > MAX_FORK_BLOCKS)
+      throw new ProviderDisagreementError(
+        `provider: two providers disagree about block ${lost.height}: remove the wrong one`,
+        { permanent: true },
+      );
+    if (answer.tip.height >= tip.height)
+      throw new ProviderBehindError(`provider: is on a fork below block ${lost.height}`);
+  }
+}
+
+/** A block of a provider, and its tip; null when it does not answer. */
+async function askTogether(provider: Provider, height: number) {
+  try {
+    const [tip, block] = await Promise.all([provider.latestBlock(), provider.block(height)]);
+    return { tip, block };
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    return null;
+  }
+}
+
+/**
+ * A transaction that another provider of the same chain lists and the reader does not; null when there is
+ * none. It also tells whether a provider that failed works again.
+ */
+async function findHiddenTransaction(
+  reader: Reader,
+  others: readonly Reader[],
+  { address, recent, threshold }: { address: string; recent: Position[]; threshold: number },
+): Promise<string | null> {
+  const [start] = recent;
+  const known = new Set(recent.map(([, , txHash]) => txHash));
+  for (const other of others) {
+    const { provider, outages } = other;
+    if (outages.reads !== undefined && outages.reads.probeAt > Date.now()) continue;
+    let hidden: AddressTransaction | undefined;
+    try {
+      const tip = await provider.latestBlock();
+      const range = start === undefined ? {} : { from: start[0] };
+      const rows = await provider.addressTransactions(address, {
+        ...range,
+        ...{ page: 1, count: LISTING_PAGE_SIZE },
+      });
+      await other.report("reads", null);
+      hidden = rows?.find(
+        ({ txHash, blockHeight, txIndex }) =>
+          !known.has(txHash) &&
+          isAfter([blockHeight, txIndex, txHash], start ?? null) &&
+          blockHeight <= tip.height - threshold,
+      );
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+      await other.report("reads", error);
+    }
+    if (hidden && (await isHiddenBy(reader, provider, address, hidden))) return hidden.txHash;
+  }
+  return null;
+}
+
+/** Whether a provider has the block of a transaction, and does not list it even now. */
+async function isHiddenBy(
+  reader: Reader,
+  other: Provider,
+  address: string,
+  { txHash, blockHeight }: AddressTransaction,
+): Promise<boolean> {
+  const page = { from: blockHeight, page: 1, count: LISTING_PAGE_SIZE };
+  try {
+    const [theirs, ours, rows] = await Promise.all([
+      other.block(blockHeight),
+      reader.provider.block(blockHeight),
+      reader.provider.addressTransactions(address, page),
+    ]);
+    const isSameChain = theirs !== null && theirs.hash === ours?.hash;
+    return isSameChain && !rows?.some((row) => row.txHash === txHash);
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    return false;
+  }
+}
