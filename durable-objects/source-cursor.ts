@@ -13,7 +13,7 @@ import type { SyncContext } from "../src/escrow/sync/follower.ts";
 import { syncSource } from "../src/escrow/sync/sync-source.ts";
 import { createDueWalletFinder } from "../src/escrow/tasks/wallets-with-escrows.ts";
 import { wakeDispatcher } from "../src/events/outbox.ts";
-import { recordFailure } from "../src/indexer/cursor.ts";
+import { forgetTip, recordFailure } from "../src/indexer/cursor.ts";
 import type { Position } from "../src/indexer/position.ts";
 import { reportFailure } from "../src/indexer/report-failure.ts";
 import { log } from "../src/log.ts";
@@ -135,8 +135,9 @@ export class SourceCursor extends DurableObject<Env> implements SourceObject {
         };
         try {
           if (await syncSource(context, cursor, deadline)) return Date.now();
-          if (await this.#isReaderIncomplete(providers, source, cursor)) return Date.now();
-          break;
+          if (!(await this.#isReaderIncomplete(providers, source, cursor))) break;
+          await forgetTip(database, ESCROW_TABLES, sourceId);
+          return Date.now();
         } catch (error) {
           first ??= error;
           view = selectNextView(error, view);
@@ -157,11 +158,12 @@ export class SourceCursor extends DurableObject<Env> implements SourceObject {
 
   /** Compares the pass with another provider now and then. @returns whether the pass lacks something */
   async #isReaderIncomplete(
-    { compare }: SyncProvider,
+    { compare, isProbeDue }: SyncProvider,
     { contractAddress }: { contractAddress: string },
     cursor: { recent: Position[]; tipHash: string | null },
   ): Promise<boolean> {
-    if (compare === null || Date.now() - this.#comparedAt < COMPARISON_INTERVAL_MS) return false;
+    const isDue = isProbeDue || Date.now() - this.#comparedAt >= COMPARISON_INTERVAL_MS;
+    if (compare === null || !isDue) return false;
     this.#comparedAt = Date.now();
     return compare(contractAddress, cursor.recent, readConfirmationThreshold(this.env));
   }

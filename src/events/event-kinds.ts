@@ -18,6 +18,7 @@ export const TENANT_EVENT_KINDS = [
 /** Kinds about the service itself, for Admins. */
 export const SERVICE_EVENT_KINDS = [
   "SOURCE_STUCK",
+  "PROVIDER_OUT",
   "WALLET_STUCK",
   "ENDPOINT_DISABLED",
   "QUEUE_DEAD",

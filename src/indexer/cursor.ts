@@ -135,6 +135,15 @@ export async function completePass(
   ]);
 }
 
+/** Has the next pass list all again, although the tip may be the same. */
+export async function forgetTip(
+  db: Database,
+  { cursor: table }: FollowerTables,
+  sourceId: string,
+): Promise<void> {
+  await db.batch([statement(`UPDATE ${table} SET tip_hash = NULL WHERE source_id = ?`, sourceId)]);
+}
+
 /** Records why a pass did not complete, for operators; monitors without a key may see it too. */
 export async function recordFailure(
   db: Database,

@@ -14,6 +14,7 @@ import { log } from "../log.ts";
 import { sendDirectly } from "../webhooks/delivery/send-directly.ts";
 import { type DatabaseReport, hasRoom, readDatabaseReport } from "./database-size.ts";
 import { isSourceStuck, listMonitoredSources, toPublicError } from "./monitored-sources.ts";
+import { findProviderOutages } from "./provider-outages.ts";
 import { listStuckWallets } from "./stuck-wallets.ts";
 
 /** How long a check waits for the database. */
@@ -42,6 +43,7 @@ export async function checkService(env: Env, requestId: string, now: number): Pr
   const isFull = full !== null && !(await hasRoom(core));
   const found: Record<ServiceEventKind, NewIncident[]> = {
     SOURCE_STUCK: await findStuckSources(env, deadline, now),
+    PROVIDER_OUT: await findProviderOutages(env, core, now),
     WALLET_STUCK: await findStuckWallets(env, core, deadline, now),
     ENDPOINT_DISABLED: await findDisabledEndpoints(core, now),
     QUEUE_DEAD: findDeadQueues(known, now),

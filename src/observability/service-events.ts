@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { PROVIDER_PURPOSES } from "../chain/provider/outage.ts";
 import { network } from "../http/openapi/chain-fields.ts";
 import { described, idField, named, textField, timestampField } from "../http/openapi/fields.ts";
 import type { EventDeclaration } from "../http/router.ts";
@@ -24,6 +25,23 @@ const stuckSource = named(
       "Why the last sync failed. Null: not tried.",
       "The chain provider failed",
     ),
+  }),
+);
+
+const providerOutage = named(
+  "ProviderOutage",
+  "A chain provider that a payment source does not use at the moment.",
+  z.object({
+    paymentSourceId: idField("the payment source", "01m80ydym8b5krj5k5mrnn0w9r"),
+    network,
+    provider: described(
+      z.int(),
+      "Position of the provider. 0: that of `PaymentSourceConfig`, 1: the first of `RpcProviders`.",
+      0,
+    ),
+    use: described(z.array(z.enum(PROVIDER_PURPOSES)), "What it is not used for.", ["reads"]),
+    since: timestampField("Time of the first failed call."),
+    reason: textField("Why calls failed.", "provider: GET /blocks/latest: status 503"),
   }),
 );
 
@@ -94,6 +112,11 @@ export const SERVICE_EVENTS: readonly EventDeclaration[] = [
     kind: "SOURCE_STUCK",
     summary: "For Admins: the sync of a payment source or registry source has stopped",
     data: stuckSource,
+  },
+  {
+    kind: "PROVIDER_OUT",
+    summary: "For Admins: one of several chain providers of a payment source does not work",
+    data: providerOutage,
   },
   {
     kind: "WALLET_STUCK",

@@ -3,6 +3,7 @@ import {
   type ProviderMember,
   type ProviderView,
 } from "../chain/provider/combine-providers.ts";
+import { isProbeDue } from "../chain/provider/outage.ts";
 import {
   type AddressTransaction,
   type Block,
@@ -43,6 +44,8 @@ export interface SyncProvider {
    * @returns whether there is one
    */
   compare: ((address: string, recent: Position[], threshold: number) => Promise<boolean>) | null;
+  /** Whether a comparison would tell that a provider works again. */
+  isProbeDue: boolean;
 }
 
 /** The provider of a pass. @throws SealError when the keys cannot be decrypted */
@@ -54,12 +57,14 @@ export async function openSyncProvider(
 ): Promise<SyncProvider> {
   if (source.rpcProviders === null) {
     const provider = await openSourceProvider(env, source, use);
-    return { provider, isListed: false, compare: null };
+    return { provider, isListed: false, compare: null, isProbeDue: false };
   }
   const members = await openProviderMembers(env, source, use);
+  const now = Date.now();
   return {
     provider: combineProviders(members, view),
     isListed: true,
+    isProbeDue: members.some(({ outages: { reads } }) => isProbeDue(reads, now)),
     confirmRollback: (lost, tip) => confirmRollback(listOthers(members, view), lost, tip),
     async compare(address, recent, threshold) {
       const reader = members[view.reader ?? -1] as Reader | undefined;
@@ -141,7 +146,7 @@ async function findHiddenTransaction(
   const known = new Set(recent.map(([, , txHash]) => txHash));
   for (const other of others) {
     const { provider, outages } = other;
-    if (outages.reads !== undefined && outages.reads.probeAt > Date.now()) continue;
+    if (outages.reads !== undefined && !isProbeDue(outages.reads, Date.now())) continue;
     let hidden: AddressTransaction | undefined;
     try {
       const tip = await provider.latestBlock();

@@ -8,6 +8,7 @@ import { TestChain } from "../support/chain.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { insertRows } from "../support/insert-rows.ts";
 import { insertKey } from "../support/keys.ts";
+import { providerAt, setProviders } from "../support/sources/provider-list.ts";
 import { createSource, runPass } from "../support/sources/sync.ts";
 import { TransferFixture } from "../support/wallets/transfer-fixture.ts";
 import { holdEventsToTheDocument } from "../support/webhooks/declared.ts";
@@ -97,6 +98,35 @@ describe("SOURCE_STUCK", () => {
     await Promise.all([1, 2, 3].map(() => checkService(service.env, "test", Date.now())));
     await service.settle();
     expect(await told()).toHaveLength(1);
+  });
+});
+
+describe("PROVIDER_OUT", () => {
+  it("tells of a provider of several that fails for half a minute, until it works", async () => {
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    const chain = await TestChain.create();
+    const source = await createSource(chain, "Web3ChainV2");
+    await setProviders(source, providerAt(chain, "mirror"));
+    const dead = { BLOCKFROST_URL_PREPROD: `${chain.url}/nowhere` };
+    await runPass(chain, source, { env: dead });
+    const checkAt = async (delay: number) => {
+      await checkService({ ...service.env, ...dead }, "test", Date.now() + delay);
+      await service.settle();
+    };
+    await checkAt(0);
+    expect(await told()).toEqual([]);
+    await checkAt(MINUTE);
+    await checkAt(2 * MINUTE);
+    expect(await told()).toMatchObject([
+      {
+        type: "PROVIDER_OUT",
+        data: { paymentSourceId: source, provider: 0, use: ["reads"], network: "Preprod" },
+      },
+    ]);
+    expect(await reasons()).toEqual([{ kind: "PROVIDER_OUT", count: 1 }]);
+    await setProviders(source);
+    await checkAt(3 * MINUTE);
+    expect(await reasons()).toEqual([]);
   });
 });
 

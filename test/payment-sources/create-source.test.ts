@@ -47,6 +47,8 @@ describe("POST /payment-source-extended 200", () => {
       autoWithdrawRefunds: null,
       lastIdentifierChecked: "",
       PaymentSourceConfig: { rpcProviderApiKey: "provider-key-1", rpcProvider: "Blockfrost" },
+      RpcProviders: [],
+      RpcProviderOutages: [],
       PurchasingWallets: [
         {
           id,

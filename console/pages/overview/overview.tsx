@@ -84,6 +84,7 @@ const readListSection = (signal: AbortSignal) =>
 /** What `/health` tells of what the lists do not show. */
 const HEALTH_KINDS: Readonly<Record<string, [kind: TodoKindName, name: string, page: string]>> = {
   SOURCE_STUCK: ["source", "it was not read for too long", "sources"],
+  PROVIDER_OUT: ["provider", "the next one is used", "sources"],
   WALLET_STUCK: ["walletStuck", "", "wallets"],
   ENDPOINT_DISABLED: ["endpoint", "of this service", "webhooks"],
   QUEUE_DEAD: ["storage", "Messages were given up", "overview"],

@@ -134,6 +134,14 @@ export const TODO_KINDS = {
     advice: "Each wallet says what it waits for. Most end by themselves.",
     button: "See why",
   },
+  provider: {
+    tone: "busy",
+    part: "sources",
+    one: (name) => `A chain provider does not work: ${name}`,
+    many: (count) => `${count} chain providers do not work`,
+    advice: "Sources read through their next providers. Check the provider's key and its service.",
+    button: "Check the source",
+  },
   walletLow: {
     tone: "busy",
     part: "wallets",

@@ -70,6 +70,7 @@ export const paymentSources: Resource = {
     { heading: "Read", path: "lastCheckedAt", as: "time" },
     { heading: "Reading its past", path: "syncInProgress", as: "flag" },
     { heading: "Error", path: "error" },
+    { heading: "Outages", path: "RpcProviderOutages", as: "count" },
     { heading: "Purchasing", path: "PurchasingWallets", as: "count" },
     { heading: "Selling", path: "SellingWallets", as: "count" },
     { heading: "Funding", path: "FundingWallets", as: "count" },

@@ -206,7 +206,7 @@ function createParallelSubmitter(
 ): TransactionProvider["submit"] {
   return async (cbor) => {
     const able = orderByHealth(members, "submit");
-    const working = able.filter(({ outages }) => outages.submit === undefined);
+    const working = able.filter((member) => isUsable(member, "submit"));
     const places = working.length > 0 ? working : able;
     const answers = places.map(async (member) => {
       try {
@@ -255,9 +255,16 @@ function orderByHealth(
 ): ProviderMember[] {
   const able = members.filter(({ purposes }) => purposes.includes(purpose));
   return [
-    ...able.filter(({ outages }) => outages[purpose] === undefined),
-    ...able.filter(({ outages }) => outages[purpose] !== undefined),
+    ...able.filter((member) => isUsable(member, purpose)),
+    ...able.filter((member) => !isUsable(member, purpose)),
   ];
+}
+
+/** Reads are probed by the sync. Nobody else would find out whether a provider evaluates or submits again. */
+function isUsable({ outages }: ProviderMember, purpose: ProviderPurpose): boolean {
+  const outage = outages[purpose];
+  if (outage === undefined) return true;
+  return purpose !== "reads" && outage.probeAt <= Date.now();
 }
 
 /** Whether another provider may answer what this one did not. */

@@ -60,3 +60,8 @@ export function isSuccessWanted(outage: Outage | undefined, now: number): boolea
   if (outage === undefined) return false;
   return outage.recoveredAt === null || now - outage.recoveredAt >= MIN_RECOVERY_MS;
 }
+
+/** Whether a provider that failed should be asked again. */
+export function isProbeDue(outage: Outage | undefined, now: number): boolean {
+  return outage !== undefined && outage.probeAt <= now && isSuccessWanted(outage, now);
+}

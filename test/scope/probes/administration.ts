@@ -57,6 +57,11 @@ export const ADMINISTRATION_PROBES: Probes = {
     drives: "finish",
   })),
   "DELETE /payment-source-extended": probeWith(({ sourceId }) => ({ id: sourceId, force: true })),
+  "POST /payment-source-extended/provider/check": probeWith(({ network }) => ({
+    network,
+    rpcProvider: "Blockfrost",
+    rpcProviderApiKey: "key",
+  })),
   "GET /payment-source-extended/reference-script": probeSource("sourceId"),
   "POST /payment-source-extended/reference-script": probeSource("otherSourceId"),
   "DELETE /payment-source-extended/reference-script": probeSource("sourceId"),

@@ -121,6 +121,22 @@ const providerConfig = (prefix: string, required: { required?: true }): Field[] 
   },
 ];
 
+const furtherProviders: Field = {
+  name: "RpcProviders",
+  refused: [
+    "Blockfrost",
+    {},
+    null,
+    [{}],
+    [{ rpcProvider: "Koios" }],
+    [{ rpcProvider: "Ogmios", url: "" }],
+    [{ rpcProvider: "Blockfrost", rpcProviderApiKey: "two words" }],
+    [{ rpcProvider: "Blockfrost", use: [] }],
+    [{ rpcProvider: "Blockfrost", use: ["write"] }],
+    Array(6).fill({ rpcProvider: "Blockfrost", rpcProviderApiKey: "key" }),
+  ],
+};
+
 const newWallets = (name: string, max: number): Field[] => [
   {
     name,
@@ -211,6 +227,7 @@ export const ENDPOINTS: readonly EndpointCase[] = [
         refused: ["", "ab".repeat(27), "ab".repeat(29), "xy".repeat(28), ...NOT_TEXT],
       },
       ...providerConfig("PaymentSourceConfig", { required: true }),
+      furtherProviders,
       {
         name: "AdminWallets",
         required: true,
@@ -241,6 +258,19 @@ export const ENDPOINTS: readonly EndpointCase[] = [
     ],
   },
   {
+    method: "POST",
+    path: "/payment-source-extended/provider/check",
+    access: "Admin",
+    valid: { network: "Preprod", rpcProvider: "Blockfrost", rpcProviderApiKey: "key" },
+    fields: [
+      { ...network, refused: [...network.refused, ...NOT_TEXT] },
+      { name: "rpcProvider", required: true, refused: ["", "Koios", ...NOT_TEXT] },
+      { name: "url", refused: ["", long(250), ...NOT_TEXT] },
+      { name: "rpcProviderApiKey", refused: ["", "two words", long(250), ...NOT_TEXT] },
+      { name: "smartContractAddress", refused: ["", "address", long(250), ...NOT_TEXT] },
+    ],
+  },
+  {
     method: "PATCH",
     path: "/payment-source-extended",
     access: "Admin",
@@ -250,6 +280,7 @@ export const ENDPOINTS: readonly EndpointCase[] = [
       drives,
       { name: "lastIdentifierChecked", refused: ["", long(250), 5, {}, true] },
       ...providerConfig("PaymentSourceConfig", {}),
+      furtherProviders,
       ...newWallets("AddPurchasingWallets", 10),
       ...newWallets("AddSellingWallets", 10),
       ...newWallets("AddFundingWallets", 10),

@@ -1,0 +1,56 @@
+import { PROVIDER_PURPOSES } from "../chain/provider/outage.ts";
+import type { Database } from "../db/client.ts";
+import { SealError } from "../db/sealed.ts";
+import type { Env } from "../env.ts";
+import type { NewIncident } from "../events/incidents.ts";
+import { toIsoTime } from "../http/envelope.ts";
+import { openProviderPlaces, type SourceOfProviders } from "../sources/open-source-provider.ts";
+
+/** How long a provider fails before operators are told: a single lost call recovers at the first probe. */
+const MIN_OUTAGE_MS = 30_000;
+
+/**
+ * Providers that fail, of the payment sources that have several. Where there is only one, its source is
+ * stuck.
+ *
+ * @param now - epoch milliseconds
+ */
+export async function findProviderOutages(
+  env: Env,
+  core: Database,
+  now: number,
+): Promise<NewIncident[]> {
+  const sources = await core.all<SourceOfProviders>(
+    `SELECT id, network, rpc_provider_api_key AS rpcProviderApiKey, rpc_providers AS rpcProviders
+     FROM payment_source WHERE deleted_at IS NULL AND rpc_providers IS NOT NULL ORDER BY id`,
+  );
+  const found = await Promise.all(sources.map((source) => findOutagesOf(env, source, now)));
+  return found.flat();
+}
+
+async function findOutagesOf(
+  env: Env,
+  source: SourceOfProviders,
+  now: number,
+): Promise<NewIncident[]> {
+  const places = await openProviderPlaces(env, source).catch((error: unknown) => {
+    if (!(error instanceof SealError)) throw error;
+    return [];
+  });
+  return places.flatMap(({ outages }, provider) => {
+    const failing = PROVIDER_PURPOSES.flatMap((use) => {
+      const outage = outages[use];
+      if (!outage || outage.recoveredAt !== null || now - outage.since < MIN_OUTAGE_MS) return [];
+      return [{ use, ...outage }];
+    });
+    const [first] = failing;
+    if (first === undefined) return [];
+    const data = {
+      ...{ paymentSourceId: source.id, network: source.network, provider },
+      use: failing.map(({ use }) => use),
+      since: toIsoTime(first.since),
+      reason: first.reason,
+    };
+    return [{ subject: `${source.id}:${provider}`, sourceId: source.id, data }];
+  });
+}

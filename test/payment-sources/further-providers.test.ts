@@ -1,0 +1,165 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { emptyTables } from "../support/app.ts";
+import { SourceApi, storedSources } from "../support/sources/api.ts";
+import { forgetOutages, urlOf } from "../support/sources/provider-list.ts";
+
+let api: SourceApi;
+
+beforeAll(async () => {
+  api = await SourceApi.open();
+});
+beforeEach(emptyTables);
+afterEach(() => api.chain.faults());
+
+const KEY = "second-provider-key";
+const mirror = () => ({
+  rpcProvider: "Blockfrost",
+  url: urlOf(api.chain, "mirror"),
+  rpcProviderApiKey: KEY,
+});
+const ogmios = () => ({ rpcProvider: "Ogmios", url: urlOf(api.chain, "ogmios") });
+const dolos = () => ({ rpcProvider: "Blockfrost", url: urlOf(api.chain, "dolos") });
+
+describe("RpcProviders of a payment source", () => {
+  it("are stored sealed, shown masked and in order, with what each can do", async () => {
+    const { status, data } = await api.create({ RpcProviders: [dolos(), ogmios(), mirror()] });
+    expect(status).toBe(200);
+    const all = ["reads", "evaluate", "submit"];
+    const shown = [
+      { ...dolos(), rpcProviderApiKey: "", use: ["reads", "submit"] },
+      { ...ogmios(), rpcProviderApiKey: "", use: ["evaluate", "submit"] },
+      { ...mirror(), rpcProviderApiKey: "*****-key", use: all },
+    ];
+    expect(data.RpcProviders).toEqual(shown);
+    const list = await api.list();
+    expect(list.data.ExtendedPaymentSources[0].RpcProviders).toEqual(shown);
+    const stored = await storedSources();
+    for (const secret of [KEY, urlOf(api.chain, "dolos")]) expect(stored).not.toContain(secret);
+    expect(
+      (await api.ask("GET", "/api/v1/payment-source/")).data.PaymentSources[0],
+    ).not.toHaveProperty("RpcProviders");
+  });
+
+  it("are replaced as a whole, and keep a key that is left out", async () => {
+    const { data: source } = await api.create({ RpcProviders: [mirror()] });
+    const { id } = source;
+    const { rpcProviderApiKey: _, ...keyless } = mirror();
+    const both = await api.update({ id, RpcProviders: [ogmios(), keyless] });
+    expect(both.data.RpcProviders.map((one: typeof source) => one.rpcProviderApiKey)).toEqual([
+      "",
+      "*****-key",
+    ]);
+    expect((await api.update({ id })).data.RpcProviders).toEqual(both.data.RpcProviders);
+    expect((await api.update({ id, RpcProviders: [] })).data.RpcProviders).toEqual([]);
+  });
+
+  it.each([
+    ["a private host", { url: "https://10.0.0.1/api/v0" }, /must have a public host name/],
+    ["another scheme", { url: "http://chain.example/api/v0" }, /must be an https URL/],
+    ["Ogmios without a URL", { rpcProvider: "Ogmios" }, /url: the deployment has no Ogmios/],
+    ["the deployment's provider without a key", {}, /rpcProviderApiKey/],
+    ["reads from Ogmios", { rpcProvider: "Ogmios", url: "u", use: ["reads"] }, /is not for reads/],
+  ])("are refused: %s", async (_, entry, message) => {
+    const RpcProviders = [{ rpcProvider: "Blockfrost", ...entry }];
+    const refused = await api.create({ RpcProviders });
+    expect(refused.status).toBe(400);
+    expect(refused.message).toMatch(message);
+    expect(refused.message).toMatch(/^RpcProviders\[0\]/);
+  });
+
+  it("may be on a private host that the deployment lists", async () => {
+    const { origin } = new URL(api.chain.url);
+    const listed = { LOOPBACK_ORIGINS: "", PROVIDER_ORIGINS: `https://other.example,${origin}` };
+    const RpcProviders = [mirror()];
+    expect((await api.create({ RpcProviders }, { env: listed })).status).toBe(200);
+    await emptyTables();
+    const unlisted = { LOOPBACK_ORIGINS: "", PROVIDER_ORIGINS: "" };
+    expect((await api.create({ RpcProviders }, { env: unlisted })).status).toBe(400);
+  });
+
+  it("are refused with a use that the check finds missing, in a sentence", async () => {
+    const ryo = {
+      rpcProvider: "Blockfrost",
+      url: urlOf(api.chain, "ryo"),
+      use: ["reads", "submit"],
+    };
+    const refused = await api.create({ RpcProviders: [ryo] });
+    expect([refused.status, refused.message]).toEqual([
+      400,
+      "RpcProviders[0]: Another provider must submit transactions.",
+    ]);
+  });
+
+  it("are refused as readers when they lack the bytes of transactions", async () => {
+    await api.chain.faults({ match: "^mirror:/txs/.*/cbor", status: 404 });
+    const RpcProviders = [{ ...mirror(), use: ["reads"] }];
+    const refused = await api.create({ RpcProviders });
+    expect(refused.message).toMatch(/Without the bytes of transactions/);
+  });
+
+  it("are refused when they follow another network", async () => {
+    const body = JSON.stringify({ network_magic: 2 });
+    await api.chain.faults({ match: "^mirror:/genesis", status: 200, body });
+    const refused = await api.create({ RpcProviders: [mirror()] });
+    expect([refused.status, refused.message]).toEqual([
+      400,
+      "RpcProviders[0]: It is no provider of this network: it cannot be used.",
+    ]);
+  });
+
+  it("serve a request while the first one does not, and the record tells of the outage", async () => {
+    await forgetOutages(api.chain);
+    const { data } = await api.create({ ...api.selling(), RpcProviders: [mirror()] });
+    const { walletAddress } = data.SellingWallets[0];
+    await api.chain.faults({ match: "^/", status: 500 });
+    const path = `/api/v1/utxos?network=Preprod&address=${walletAddress}`;
+    const answer = await api.ask("GET", path);
+    expect(answer.status).toBe(200);
+    const [source] = (await api.list()).data.ExtendedPaymentSources;
+    expect(source.RpcProviderOutages).toEqual([
+      {
+        provider: 0,
+        use: "reads",
+        since: expect.stringMatching(/Z$/),
+        reason: expect.stringContaining("status 500"),
+      },
+    ]);
+  });
+});
+
+describe("POST /payment-source-extended/provider/check", () => {
+  const check = async (entry: object) => {
+    const { data } = await api.ask("POST", "/api/v1/payment-source-extended/provider/check", {
+      network: "Preprod",
+      smartContractAddress: api.contract().address,
+      ...entry,
+    });
+    return Object.fromEntries(
+      data.Capabilities.map(({ capability, state }: Record<string, string>) => [capability, state]),
+    );
+  };
+  const READER = {
+    network: "known",
+    tip: "known",
+    addressHistory: "known",
+    transactionBytes: "known",
+    unspentOutputs: "known",
+    protocolParameters: "known",
+  };
+
+  it.each([
+    ["mirror", { ...READER, evaluate: "known", submit: "known" }],
+    ["ryo", { ...READER, evaluate: "absent", submit: "absent" }],
+    ["dolos", { ...READER, evaluate: "absent", submit: "known" }],
+    ["platform", { ...READER, evaluate: "absent", submit: "known" }],
+    ["ogmios", { network: "known", evaluate: "known", submit: "known" }],
+  ] as const)("tells the server apart by what it can do: %s", async (door, states) => {
+    const rpcProvider = door === "ogmios" ? "Ogmios" : "Blockfrost";
+    expect(await check({ rpcProvider, url: urlOf(api.chain, door) })).toEqual(states);
+  });
+
+  it("says that it is unknown what a silent provider can do", async () => {
+    await api.chain.faults({ match: "^mirror:", status: 500 });
+    expect(new Set(Object.values(await check(mirror())))).toEqual(new Set(["unknown"]));
+  });
+});
