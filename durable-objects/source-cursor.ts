@@ -134,7 +134,9 @@ export class SourceCursor extends DurableObject<Env> implements SourceObject {
           },
         };
         try {
-          if (await syncSource(context, cursor, deadline)) return Date.now();
+          const hasMore = await syncSource(context, cursor, deadline);
+          await providers.reportPassedOver(first);
+          if (hasMore) return Date.now();
           if (!(await this.#isReaderIncomplete(providers, source, cursor))) break;
           await forgetTip(database, ESCROW_TABLES, sourceId);
           return Date.now();

@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { PROVIDER_PURPOSES } from "../chain/provider/outage.ts";
 import { network } from "../http/openapi/chain-fields.ts";
 import { described, idField, named, textField, timestampField } from "../http/openapi/fields.ts";
 import type { EventDeclaration } from "../http/router.ts";
+import { providerPurpose } from "../sources/schemas.ts";
 
 const stuckSource = named(
   "StuckSource",
@@ -39,7 +39,7 @@ const providerOutage = named(
       "Position of the provider. 0: that of `PaymentSourceConfig`, 1: the first of `RpcProviders`.",
       0,
     ),
-    use: described(z.array(z.enum(PROVIDER_PURPOSES)), "What it is not used for.", ["reads"]),
+    use: described(z.array(providerPurpose), "What it is not used for.", ["reads"]),
     since: timestampField("Time of the first failed call."),
     reason: textField("Why calls failed.", "provider: GET /blocks/latest: status 503"),
   }),

@@ -13,14 +13,18 @@ import {
   walletAddressField,
 } from "../http/openapi/fields.ts";
 import { CAPABILITY_NAMES } from "../sources/check-provider.ts";
-import { automationMode, autoWithdrawPayments, autoWithdrawRefunds } from "../sources/schemas.ts";
+import {
+  automationMode,
+  autoWithdrawPayments,
+  autoWithdrawRefunds,
+  providerPurpose,
+} from "../sources/schemas.ts";
 import { walletEntry } from "../wallets/managed/schemas.ts";
 import {
   configText,
   EXAMPLE_POLICY_ID,
   EXAMPLE_PROVIDER_URL,
   furtherProviderKind,
-  providerPurpose,
   rpcProvider,
 } from "./schemas.ts";
 
@@ -171,9 +175,17 @@ export const providerCheck = z.object({
         "ProviderCapability",
         "Whether a chain provider has a capability.",
         z.object({
-          capability: described(z.enum(CAPABILITY_NAMES), "What was asked for.", "evaluate"),
+          capability: described(
+            named("RpcCapability", "What a chain provider can do.", z.enum(CAPABILITY_NAMES)),
+            "What was asked for.",
+            "evaluate",
+          ),
           state: described(
-            z.enum(["known", "absent", "unknown"]),
+            named(
+              "RpcCapabilityState",
+              "Whether a chain provider has a capability.",
+              z.enum(["known", "absent", "unknown"]),
+            ),
             "`known`: it has the capability; `absent`: it lacks it; `unknown`: it did not tell.",
             "absent",
           ),

@@ -16,7 +16,12 @@ import {
 import { textParameter } from "../http/openapi/parameters.ts";
 import { findContractProblems } from "../sources/contracts/rules.ts";
 import { FURTHER_PROVIDER_KINDS } from "../sources/provider-list.ts";
-import { automationMode, autoWithdrawPayments, autoWithdrawRefunds } from "../sources/schemas.ts";
+import {
+  automationMode,
+  autoWithdrawPayments,
+  autoWithdrawRefunds,
+  providerPurpose,
+} from "../sources/schemas.ts";
 import { newWallet } from "../wallets/managed/schemas.ts";
 
 const MINUTE_MS = 60_000;
@@ -45,11 +50,6 @@ export const furtherProviderKind = described(
   "API of the provider. `Blockfrost`: any server with that API. `Ogmios`: a node's, which reads nothing.",
   "Blockfrost",
 );
-export const providerPurpose = named(
-  "RpcProviderUse",
-  "What a chain provider is used for.",
-  z.enum(PROVIDER_PURPOSES),
-);
 const providerUrlText =
   "Base URL, `https` with a public host or an origin of `PROVIDER_ORIGINS`. Omitted: the deployment's.";
 export const EXAMPLE_PROVIDER_URL = "https://chain.example/api/v0";
@@ -71,7 +71,7 @@ const furtherProvider = named(
   z.object({
     ...furtherProviderFields,
     use: described(
-      z.array(providerPurpose).min(1).optional(),
+      z.array(providerPurpose).min(1).max(PROVIDER_PURPOSES.length).optional(),
       "What the provider is used for. Omitted: all that it can do.",
       ["reads", "submit"],
     ),

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { PROVIDER_PURPOSES } from "../chain/provider/outage.ts";
 import { described, named } from "../http/openapi/fields.ts";
 import { AUTOMATION_MODES } from "./automation-mode.ts";
 
@@ -11,6 +12,12 @@ export const automationMode = described(
   ),
   "What the service does automatically. The stricter value of payment source and wallet applies.",
   "all",
+);
+
+export const providerPurpose = named(
+  "RpcProviderUse",
+  "What a chain provider is used for.",
+  z.enum(PROVIDER_PURPOSES),
 );
 
 /** Whether the service withdraws sellers' funds at a payment source without a request. */

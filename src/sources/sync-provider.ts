@@ -30,6 +30,9 @@ import type { ProviderUse } from "./provider.ts";
 /** Blocks below which two chains that disagree are not waited for. */
 const MAX_FORK_BLOCKS = 20;
 
+/** Blocks that a provider may be behind another one for longer than a pass. */
+const MAX_LAG_BLOCKS = 10;
+
 /** What a pass over a payment source reads from. */
 export interface SyncProvider {
   provider: Provider;
@@ -46,7 +49,17 @@ export interface SyncProvider {
   compare: ((address: string, recent: Position[], threshold: number) => Promise<boolean>) | null;
   /** Whether a comparison would tell that a provider works again. */
   isProbeDue: boolean;
+  /**
+   * After a complete pass: providers that were passed over since they are behind are not used for anything
+   * else either.
+   */
+  reportPassedOver(error: unknown): Promise<void>;
 }
+
+const UNLISTED = {
+  ...{ isListed: false, compare: null, isProbeDue: false },
+  reportPassedOver: () => Promise.resolve(),
+};
 
 /** The provider of a pass. @throws SealError when the keys cannot be decrypted */
 export async function openSyncProvider(
@@ -57,7 +70,7 @@ export async function openSyncProvider(
 ): Promise<SyncProvider> {
   if (source.rpcProviders === null) {
     const provider = await openSourceProvider(env, source, use);
-    return { provider, isListed: false, compare: null, isProbeDue: false };
+    return { provider, ...UNLISTED };
   }
   const members = await openProviderMembers(env, source, use);
   const now = Date.now();
@@ -65,17 +78,18 @@ export async function openSyncProvider(
     provider: combineProviders(members, view),
     isListed: true,
     isProbeDue: members.some(({ outages: { reads } }) => isProbeDue(reads, now)),
+    async reportPassedOver(error) {
+      const [first = -1] = view.passedOver;
+      if (error instanceof ProviderBehindError) await members[first]?.report("reads", error);
+    },
     confirmRollback: (lost, tip) => confirmRollback(listOthers(members, view), lost, tip),
     async compare(address, recent, threshold) {
       const reader = members[view.reader ?? -1] as Reader | undefined;
       if (reader === undefined) return false;
-      const hidden = await findHiddenTransaction(reader, listOthers(members, view), {
-        ...{ address, recent, threshold },
-      });
-      if (hidden === null) return false;
-      const reason = `provider: does not list transaction ${hidden} that another provider lists`;
-      await reader.report("reads", new ProviderError(reason));
-      return true;
+      const asked = { address, recent, threshold };
+      const lack = await findLack(reader, listOthers(members, view), asked);
+      if (lack !== null) await reader.report("reads", new ProviderError(`provider: ${lack}`));
+      return lack !== null;
     },
   };
 }
@@ -134,10 +148,10 @@ async function askTogether(provider: Provider, height: number) {
 }
 
 /**
- * A transaction that another provider of the same chain lists and the reader does not; null when there is
- * none. It also tells whether a provider that failed works again.
+ * What the reader lacks that another provider has: the last blocks, or a transaction of a block that both
+ * have. Null when there is nothing. It also tells whether a provider that failed works again.
  */
-async function findHiddenTransaction(
+async function findLack(
   reader: Reader,
   others: readonly Reader[],
   { address, recent, threshold }: { address: string; recent: Position[]; threshold: number },
@@ -147,14 +161,15 @@ async function findHiddenTransaction(
   for (const other of others) {
     const { provider, outages } = other;
     if (outages.reads !== undefined && !isProbeDue(outages.reads, Date.now())) continue;
+    let tip: Block;
     let hidden: AddressTransaction | undefined;
     try {
-      const tip = await provider.latestBlock();
+      tip = await provider.latestBlock();
+      const [reached = 0] = recent.at(-1) ?? [];
+      if (tip.height < reached) throw new ProviderBehindError("provider: its tip is behind");
       const range = start === undefined ? {} : { from: start[0] };
-      const rows = await provider.addressTransactions(address, {
-        ...range,
-        ...{ page: 1, count: LISTING_PAGE_SIZE },
-      });
+      const page = { ...range, page: 1, count: LISTING_PAGE_SIZE };
+      const rows = await provider.addressTransactions(address, page);
       await other.report("reads", null);
       hidden = rows?.find(
         ({ txHash, blockHeight, txIndex }) =>
@@ -165,10 +180,24 @@ async function findHiddenTransaction(
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       await other.report("reads", error);
+      continue;
     }
-    if (hidden && (await isHiddenBy(reader, provider, address, hidden))) return hidden.txHash;
+    const lag = tip.height - (await readTipHeight(reader.provider, tip));
+    if (lag > MAX_LAG_BLOCKS) return `its tip is ${lag} blocks behind another provider's`;
+    if (hidden && (await isHiddenBy(reader, provider, address, hidden)))
+      return `does not list transaction ${hidden.txHash} that another provider lists`;
   }
   return null;
+}
+
+/** @param otherwise - a tip whose height counts when the provider does not answer: the next pass finds out */
+async function readTipHeight(provider: Provider, otherwise: Block): Promise<number> {
+  try {
+    return (await provider.latestBlock()).height;
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    return otherwise.height;
+  }
 }
 
 /** Whether a provider has the block of a transaction, and does not list it even now. */

@@ -64,7 +64,7 @@ describe("GET /payment-source", () => {
     const headers = { token: await insertKey({}) };
     const { status, data } = await api.ask("GET", PUBLIC, null, { headers });
     expect(status).toBe(200);
-    const { PaymentSourceConfig, error, ...shown } = source;
+    const { PaymentSourceConfig, RpcProviders, RpcProviderOutages, error, ...shown } = source;
     expect(data.PaymentSources).toEqual([shown]);
     expect(JSON.stringify(data)).not.toContain(PaymentSourceConfig.rpcProviderApiKey);
   });

@@ -30,30 +30,28 @@ export class ProviderView {
   reader: number | null = null;
   /** Whether the chosen provider failed, or all did. */
   isBroken = false;
-  /** Providers that this view must not read, by index. */
-  readonly passedOver: ReadonlySet<number>;
-  /** Providers that it may read; none where there is no list. */
-  readerCount = 0;
-  #hasAlternative: () => boolean = () => false;
+  /** The providers that it may read, by index; none where there is no list. */
+  readers: readonly (readonly [index: number, member: ProviderMember])[] = [];
 
-  constructor(passedOver: Iterable<number> = []) {
-    this.passedOver = new Set(passedOver);
-  }
+  /** Providers that it must not read, by index. */
+  readonly passedOver: readonly number[];
 
-  /** Another view without this one's provider; null when that one would read nothing. */
-  passOverReader(): ProviderView | null {
-    if (this.reader === null || this.readerCount < 2) return null;
-    return new ProviderView([...this.passedOver, this.reader]);
+  constructor(passedOver: readonly number[] = []) {
+    this.passedOver = passedOver;
   }
 
   /** Whether another view would read a provider that works, and this one does not. */
   get canSwitch(): boolean {
-    return this.isBroken && this.#hasAlternative();
+    return (
+      this.isBroken &&
+      this.readers.some(([i, { outages }]) => i !== this.reader && outages.reads === undefined)
+    );
   }
 
-  bind(readerCount: number, hasAlternative: () => boolean): void {
-    this.readerCount = readerCount;
-    this.#hasAlternative = hasAlternative;
+  /** Another view without this one's provider; null when that one would read nothing. */
+  passOverReader(): ProviderView | null {
+    if (this.reader === null || this.readers.length < 2) return null;
+    return new ProviderView([...this.passedOver, this.reader]);
   }
 }
 
@@ -93,14 +91,9 @@ export function combineProviders(
   view: ProviderView = new ProviderView(),
   signal?: AbortSignal,
 ): Provider {
-  const readers = orderByHealth(members, "reads").filter(
-    (member) => !view.passedOver.has(members.indexOf(member)),
-  );
-  view.bind(readers.length, () =>
-    readers.some(
-      (member) => member.outages.reads === undefined && members.indexOf(member) !== view.reader,
-    ),
-  );
+  view.readers = orderByHealth(members, "reads")
+    .map((member) => [members.indexOf(member), member] as const)
+    .filter(([i]) => !view.passedOver.includes(i));
   let choice: Promise<void> | null = null;
 
   async function askReader<T>(member: ProviderMember, call: (provider: ReadCalls) => Promise<T>) {
@@ -115,44 +108,34 @@ export function combineProviders(
   }
 
   async function chooseReader<T>(call: (provider: ReadCalls) => Promise<T>): Promise<T> {
-    let failure: unknown = new ProviderError("provider: none is set that reads", {
-      permanent: true,
-    });
-    for (const [i, member] of readers.entries())
+    let failure: unknown = null;
+    for (const [i, member] of view.readers)
       try {
         const answer = await askReader(member, call);
-        view.reader = members.indexOf(member);
+        view.reader = i;
         return answer;
       } catch (error) {
         if (!isSkippable(error)) throw error;
-        if (i === 0) failure = error;
+        failure ??= error;
       }
     view.isBroken = true;
-    throw failure;
+    throw failure ?? NONE_ERROR;
   }
 
   async function read<T>(call: (provider: ReadCalls) => Promise<T>): Promise<T> {
     // Calls that are made at once choose one provider.
     while (view.reader === null) {
-      if (choice !== null) {
-        await choice;
-        continue;
+      if (choice === null) {
+        const chosen = chooseReader(call);
+        choice = chosen.then(noop, noop).finally(() => {
+          choice = null;
+        });
+        return chosen;
       }
-      const chosen = chooseReader(call);
-      choice = chosen.then(
-        () => undefined,
-        () => undefined,
-      );
-      try {
-        return await chosen;
-      } finally {
-        choice = null;
-      }
+      await choice;
     }
-    const member = members[view.reader];
-    if (member === undefined) throw new RangeError("the view is of another list");
     try {
-      return await askReader(member, call);
+      return await askReader(members[view.reader] as ProviderMember, call);
     } catch (error) {
       if (isSkippable(error)) view.isBroken = true;
       throw error;
@@ -173,6 +156,11 @@ export function combineProviders(
   };
 }
 
+const noop = () => undefined;
+const NONE_ERROR = new ProviderError("provider: the payment source has none for this", {
+  permanent: true,
+});
+
 async function evaluateAtFirst(
   members: readonly ProviderMember[],
   asked: Parameters<Provider["evaluate"]>,
@@ -191,7 +179,7 @@ async function evaluateAtFirst(
       if (isOutage(error)) await member.report("evaluate", error);
       failure ??= error;
     }
-  throw failure ?? new ProviderError("provider: none is set that evaluates", { permanent: true });
+  throw failure ?? NONE_ERROR;
 }
 
 /**
@@ -243,9 +231,8 @@ function summarizeRefusals(answers: readonly SubmitAnswer[]): { refused: string 
   if (permanent !== undefined) return permanent;
   const failure = answers.find((one) => one instanceof ProviderError);
   if (failure !== undefined) throw failure;
-  const [first] = refusals;
-  if (first !== undefined) return first;
-  throw new ProviderError("provider: none is set that submits", { permanent: true });
+  if (refusals[0] !== undefined) return refusals[0];
+  throw NONE_ERROR;
 }
 
 /** Those that work in their order, then those whose calls for the purpose failed. */

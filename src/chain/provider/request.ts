@@ -32,8 +32,12 @@ interface Payload {
   body: string | Uint8Array<ArrayBuffer>;
 }
 
-/** Posts to a path, once. `status` is 200 or 400: the caller interprets a 400. */
-export type Sender = (path: string, payload: Payload) => Promise<{ status: number; text: string }>;
+/** Posts to a path, once. `status` is 200, 400 or one of `more`: the caller interprets it. */
+export type Sender = (
+  path: string,
+  payload: Payload,
+  more?: readonly number[],
+) => Promise<{ status: number; text: string }>;
 
 const DEFAULT_TIMEOUT_MS = 8000;
 /** One call and its retries; beyond this no further retry starts. */
@@ -88,10 +92,10 @@ export function createRequester(options: RequesterOptions): Requester {
  * The returned function throws a ProviderError for everything but 200 and 400.
  */
 export function createSender(options: RequesterOptions): Sender {
-  return async (path, payload) => {
+  return async (path, payload, more = []) => {
     checkProviderKey(options);
     await options.budget?.leaseCall();
-    const outcome = await callOnce(options, path, payload);
+    const outcome = await callOnce(options, path, payload, [400, ...more]);
     if (!outcome.ok) throw outcome.error;
     if (outcome.text !== null) return { status: outcome.status, text: outcome.text };
     throw new ProviderError(`provider: POST ${path}: status 404`, { status: 404, permanent: true });
@@ -114,6 +118,7 @@ async function callOnce(
   options: RequesterOptions,
   path: string,
   payload?: Payload,
+  interpreted: readonly number[] = [],
 ): Promise<CallOutcome> {
   const { baseUrl, projectId, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const call = `${payload ? "POST" : "GET"} ${path}`;
@@ -147,7 +152,7 @@ async function callOnce(
   const { status } = response;
   if (text === null)
     throw new ResponseTooLargeError(`provider: ${call}: answer is too large`, { status });
-  if (status === 200 || (payload && status === 400)) return { ok: true, status, text };
+  if (status === 200 || interpreted.includes(status)) return { ok: true, status, text };
   if (status === 404) return { ok: true, status, text: null };
   const message = `provider: ${call}: status ${status}`;
   const refusal = REFUSAL_STATUSES.find((one) => one === status);

@@ -70,6 +70,7 @@ function sourceOf(type: PaymentSourceType): SourceRow {
     requiredAdminSignatures: 2,
     cooldownTime: 7 * MINUTE,
     rpcProvider: "Blockfrost",
+    rpcProviders: null,
     rpcProviderApiKey: "",
     drives: "all",
     autoWithdrawPayments: null,

@@ -29,6 +29,7 @@ export const SOURCE: SourceRow = {
   requiredAdminSignatures: null,
   cooldownTime: 600_000,
   rpcProvider: "Blockfrost",
+  rpcProviders: null,
   rpcProviderApiKey: "",
   drives: "all",
   autoWithdrawPayments: null,

@@ -10,6 +10,8 @@ import { type Requester, readErrorMessage, type Sender } from "../request.ts";
 import { parseEvaluation } from "./evaluation.ts";
 import { getPage } from "./get-page.ts";
 
+/** Dolos has the transaction already. */
+const DUPLICATE_STATUS = 409;
 const PAGE_SIZE = 100;
 /** A wallet with more outputs uses only the newest ones, which include the change of its line. */
 const MAX_PAGES = 10;
@@ -80,10 +82,9 @@ export function createTransactionProvider(get: Requester, send: Sender): Transac
 
     async submit(cbor) {
       const path = "/tx/submit";
-      const { status, text } = await send(path, {
-        contentType: "application/cbor",
-        body: Uint8Array.from(cbor),
-      });
+      const payload = { contentType: "application/cbor", body: Uint8Array.from(cbor) };
+      const { status, text } = await send(path, payload, [DUPLICATE_STATUS]);
+      if (status === DUPLICATE_STATUS) return null;
       if (status === 400) {
         const refused = readErrorMessage(text);
         // blockfrost-platform says so of its connection to the node, not of the transaction.

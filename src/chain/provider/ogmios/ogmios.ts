@@ -20,9 +20,17 @@ const ANSWER = z.union([
   }),
 ]);
 
+/** A redeemer's name, such as `mint:0`; Ogmios 6.0 sends it as text. */
+const VALIDATOR = z.union([
+  z.string(),
+  z
+    .object({ purpose: z.string(), index: COUNT_SCHEMA })
+    .transform(({ purpose, index }) => `${purpose}:${index}`),
+]);
+
 const EVALUATION = z.array(
   z.object({
-    validator: z.object({ purpose: z.string(), index: COUNT_SCHEMA }),
+    validator: VALIDATOR,
     budget: z.object({ memory: COUNT_SCHEMA, cpu: COUNT_SCHEMA }),
   }),
 );
@@ -88,8 +96,8 @@ export function createOgmiosClient(options: RequesterOptions): OgmiosClient {
       try {
         const runs = await call("evaluateTransaction", params, EVALUATION);
         return new Map(
-          runs.map(({ validator: { purpose, index }, budget: { memory, cpu } }) => [
-            `${purpose}:${index}`,
+          runs.map(({ validator, budget: { memory, cpu } }) => [
+            validator,
             { memory: BigInt(memory), steps: BigInt(cpu) } satisfies ExecutionUnits,
           ]),
         );
@@ -119,7 +127,7 @@ const OBSTACLES: Record<number, EvaluationObstacle> = {
 
 const SCRIPT_FAILURES = z.array(
   z.object({
-    validator: z.object({ purpose: z.string(), index: COUNT_SCHEMA }),
+    validator: VALIDATOR,
     error: z.object({ code: z.int() }),
   }),
 );
@@ -142,7 +150,7 @@ function toEvaluationError(error: OgmiosError): Error {
       return new EvaluationUnavailableError("UnknownInput", detail);
     return new ScriptFailedError(
       detail,
-      failures.map(({ validator: { purpose, index } }) => `${purpose}:${index}`),
+      failures.map(({ validator }) => validator),
     );
   }
   if (code === 3004 || code === -32602)
