@@ -108,9 +108,9 @@ function unknownOutputs(text: string) {
 
 function evaluateTransaction({ view }: OgmiosContext, params: object) {
   const { transaction } = TRANSACTION.parse(params);
-  const told = z.object({ additionalUtxo: z.array(OUTPUT).default([]) }).parse(params);
+  const content = z.object({ additionalUtxo: z.array(OUTPUT).default([]) }).parse(params);
   const additional = readAdditionalUtxos(
-    told.additionalUtxo.map(
+    content.additionalUtxo.map(
       ({ transaction: { id }, index, address, value: { ada, ...assets } }) => [
         { txId: id, index },
         { address, value: { coins: ada.lovelace, assets } },

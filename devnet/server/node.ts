@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
-import { type Door, isRangeRefused, toSubmitAnswer, UNSERVED } from "../blockfrost/profiles.ts";
+import { isRangeRefused, type Profile, toSubmitAnswer, UNSERVED } from "../blockfrost/profiles.ts";
 import { BlockfrostError, errorBody, invalidPath, notFound } from "../blockfrost/request.ts";
 import { matchRoute, type RouteMatch } from "../blockfrost/router.ts";
 import { assertMatchesSpecification } from "../blockfrost/schema.ts";
@@ -24,13 +24,13 @@ export interface DevnetNode {
   mineEvery(milliseconds: number | null): void;
   /**
    * Answers one call; `target` is what follows the base URL, with its query. Rules of faults and counts name
-   * calls at another door than `api` with the door before them, as `dolos:/blocks/latest`.
+   * calls at another profile than `api` with the profile before them, as `dolos:/blocks/latest`.
    */
   handle(
     target: string,
     request: IncomingMessage,
     response: ServerResponse,
-    door?: Door,
+    profile?: Profile,
   ): Promise<void>;
 }
 
@@ -51,18 +51,18 @@ export function createNode(name: string, url: string, chain: Chain): DevnetNode 
     call: Call,
     request: IncomingMessage,
     fault: Fault,
-    door: Door,
+    profile: Profile,
   ): Promise<Answer> {
     const body = await readBody(request);
     if (fault.status !== undefined) return refusal(fault.status, fault);
     const { node: owner = 0 } = fault;
-    if (door === "ogmios")
+    if (profile === "ogmios")
       return answerOgmios({ chain, view: chain.view(fault), node: owner }, body);
     checkProjectId(request.headers.project_id);
     if (!call.route) throw invalidPath();
     const { key } = call.route;
-    if (UNSERVED[door].some((pattern) => pattern.test(key))) throw notFound();
-    if (isRangeRefused(door, new URLSearchParams(call.query), chain.view(fault).tip.height))
+    if (UNSERVED[profile].some((pattern) => pattern.test(key))) throw notFound();
+    if (isRangeRefused(profile, new URLSearchParams(call.query), chain.view(fault).tip.height))
       return { status: 400, body: "" };
 
     const { template, params, handler } = call.route;
@@ -80,10 +80,10 @@ export function createNode(name: string, url: string, chain: Chain): DevnetNode 
     target: string,
     request: IncomingMessage,
     response: ServerResponse,
-    door: Door = "api",
+    profile: Profile = "api",
   ) {
     const call = readCall(target, request);
-    const prefix = door === "api" ? "" : `${door}:`;
+    const prefix = profile === "api" ? "" : `${profile}:`;
     const key = call.route && `${prefix}${call.route.key}`;
     if (key) calls.set(key, (calls.get(key) ?? 0) + 1);
     const fault = faults.apply(`${prefix}${target}`);
@@ -93,10 +93,10 @@ export function createNode(name: string, url: string, chain: Chain): DevnetNode 
       request.socket.resetAndDestroy();
       return;
     }
-    const given = await answer(call, request, fault, door).catch(refusalOf);
+    const answered = await answer(call, request, fault, profile).catch(refusalOf);
     const isSubmission = call.route?.key === "POST /tx/submit";
-    const { retryAfter } = given;
-    const { status, body } = isSubmission ? toSubmitAnswer(door, given) : given;
+    const { retryAfter } = answered;
+    const { status, body } = isSubmission ? toSubmitAnswer(profile, answered) : answered;
     response.statusCode = status;
     response.setHeader("content-type", "application/json");
     if (retryAfter !== undefined) response.setHeader("retry-after", retryAfter);

@@ -1,13 +1,13 @@
 /**
  * The local chain as a server on 127.0.0.1. It serves any number of chains, each behind a
- * provider's API at `/{name}/api/v0` and other providers' at `/{name}/{door}`, and `/_control` for other
+ * provider's API at `/{name}/api/v0` and other providers' at `/{name}/{profile}`, and `/_control` for other
  * processes.
  */
 
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { DOORS } from "../blockfrost/profiles.ts";
+import { PROFILES } from "../blockfrost/profiles.ts";
 import { createChain, type DevnetChainOptions } from "../ledger/chain.ts";
 import type { GenesisFunds } from "../ledger/genesis.ts";
 import { type ControlHandler, createControl } from "./control.ts";
@@ -39,7 +39,7 @@ export interface Devnet {
   close(): Promise<void>;
 }
 
-/** Chain and door; the doors of the provider's API have a version. */
+/** Chain and profile; the profiles of the provider's API have a version. */
 const BASE_PATH = /^\/([A-Za-z0-9-]+)\/(?:(api|mirror|ryo|dolos|platform)\/v0|(ogmios))(?=[/?]|$)/;
 const CONTROL_PATH = /^\/_control\//;
 
@@ -58,8 +58,8 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
       return;
     }
     const rest = target.slice(base[0].length);
-    const door = DOORS.find((one) => one === (base[2] ?? base[3]));
-    return node.handle(rest.startsWith("/") ? rest : `/${rest}`, request, response, door);
+    const profile = PROFILES.find((one) => one === (base[2] ?? base[3]));
+    return node.handle(rest.startsWith("/") ? rest : `/${rest}`, request, response, profile);
   }
 
   const server = keepingServer((request, response) => {

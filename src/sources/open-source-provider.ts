@@ -166,9 +166,9 @@ function toMember(
       member.outages = await recordOutcome(place, purpose, error, member.outages);
       const after = member.outages[purpose];
       if ((before === undefined) === (after === undefined)) return;
-      const told = { source, purpose, place: new URL(place.baseUrl).origin };
-      if (after === undefined) log("info", "provider.back", { ...told, since: before?.since });
-      else log("warn", "provider.out", { ...told, reason: after.reason });
+      const fields = { source, purpose, place: new URL(place.baseUrl).origin };
+      if (after === undefined) log("info", "provider.back", { ...fields, since: before?.since });
+      else log("warn", "provider.out", { ...fields, reason: after.reason });
     },
   };
   return member;

@@ -86,8 +86,8 @@ export async function openSyncProvider(
     async compare(address, recent, threshold) {
       const reader = members[view.reader ?? -1] as Reader | undefined;
       if (reader === undefined) return false;
-      const asked = { address, recent, threshold };
-      const lack = await findLack(reader, listOthers(members, view), asked);
+      const query = { address, recent, threshold };
+      const lack = await findLack(reader, listOthers(members, view), query);
       if (lack !== null) await reader.report("reads", new ProviderError(`provider: ${lack}`));
       return lack !== null;
     },
@@ -114,8 +114,8 @@ function listOthers(members: readonly ProviderMember[], { reader }: ProviderView
  * Asks other providers whether a block stands that a provider no longer has. Those that do not answer have
  * no say.
  *
- * @throws ProviderBehindError when a chain that is at least as long has the block: the provider is on a fork;
- *   ProviderDisagreementError when the block is too deep for a fork
+ * @throws ProviderBehindError when a chain that is at least as long has the block. The provider is on a
+ *   fork then. ProviderDisagreementError when the block is too deep for a fork.
  */
 async function confirmRollback(
   others: readonly Reader[],

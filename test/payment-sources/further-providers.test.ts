@@ -153,9 +153,9 @@ describe("POST /payment-source-extended/provider/check", () => {
     ["dolos", { ...READER, evaluate: "absent", submit: "known" }],
     ["platform", { ...READER, evaluate: "absent", submit: "known" }],
     ["ogmios", { network: "known", evaluate: "known", submit: "known" }],
-  ] as const)("tells the server apart by what it can do: %s", async (door, states) => {
-    const rpcProvider = door === "ogmios" ? "Ogmios" : "Blockfrost";
-    expect(await check({ rpcProvider, url: urlOf(api.chain, door) })).toEqual(states);
+  ] as const)("tells the server apart by what it can do: %s", async (profile, states) => {
+    const rpcProvider = profile === "ogmios" ? "Ogmios" : "Blockfrost";
+    expect(await check({ rpcProvider, url: urlOf(api.chain, profile) })).toEqual(states);
   });
 
   it("says that it is unknown what a silent provider can do", async () => {

@@ -126,11 +126,11 @@ export function combineProviders(
     // Calls that are made at once choose one provider.
     while (view.reader === null) {
       if (choice === null) {
-        const chosen = chooseReader(call);
-        choice = chosen.then(noop, noop).finally(() => {
+        const selection = chooseReader(call);
+        choice = selection.then(noop, noop).finally(() => {
           choice = null;
         });
-        return chosen;
+        return selection;
       }
       await choice;
     }

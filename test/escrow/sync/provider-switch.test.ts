@@ -5,9 +5,9 @@ import { TestChain } from "../../support/chain.ts";
 import { shortenTimeouts } from "../../support/crash-at.ts";
 import { sweep } from "../../support/effort.ts";
 import {
-  type Door,
   forgetOutages,
   outagesOf,
+  type Profile,
   providerAt,
   setProviders,
 } from "../../support/sources/provider-list.ts";
@@ -32,12 +32,12 @@ const STEPS = [
 let chain: TestChain;
 let expected: Awaited<ReturnType<typeof leftBehind>>;
 
-/** A source with a second provider at another door to the chain. */
-async function createListedSource(on: TestChain, door: Door = "mirror"): Promise<string> {
+/** A source with a second provider at another profile to the chain. */
+async function createListedSource(on: TestChain, profile: Profile = "mirror"): Promise<string> {
   await emptyTables();
-  await forgetOutages(on, door);
+  await forgetOutages(on, profile);
   const source = await createSource(on, V2);
-  await setProviders(source, providerAt(on, door));
+  await setProviders(source, providerAt(on, profile));
   return source;
 }
 
@@ -59,7 +59,7 @@ afterEach(async () => {
 });
 
 describe("a sync whose first provider stops at any call", () => {
-  it.each(READERS)("ends with the same records, read from %s", async (door) => {
+  it.each(READERS)("ends with the same records, read from %s", async (profile) => {
     const realFetch = globalThis.fetch;
     const isFirst = (url: unknown) => String(url).startsWith(chain.url);
     let calls = 0;
@@ -71,12 +71,12 @@ describe("a sync whose first provider stops at any call", () => {
       });
     };
     stopAt(Number.POSITIVE_INFINITY);
-    await settle(chain, await createListedSource(chain, door));
+    await settle(chain, await createListedSource(chain, profile));
     const all = calls;
     expect(all).toBeGreaterThanOrEqual(5);
-    const ks = door === "mirror" ? sweep(7, all) : [1, Math.ceil(all / 2), all];
+    const ks = profile === "mirror" ? sweep(7, all) : [1, Math.ceil(all / 2), all];
     for (const k of ks) {
-      const source = await createListedSource(chain, door);
+      const source = await createListedSource(chain, profile);
       stopAt(k);
       await settle(chain, source);
       expect(await leftBehind(source), `stopped at call ${k}`).toEqual(expected);

@@ -3,7 +3,7 @@ import { emptyTables } from "../../support/app.ts";
 import { shortenTimeouts } from "../../support/crash-at.ts";
 import { sized } from "../../support/effort.ts";
 import { PaymentSourceFixture } from "../../support/escrow/payment-source-fixture.ts";
-import { type Door, urlOf } from "../../support/sources/provider-list.ts";
+import { type Profile, urlOf } from "../../support/sources/provider-list.ts";
 
 const PURCHASES = sized(6, 50);
 
@@ -18,11 +18,11 @@ afterEach(() => {
 });
 
 /** A service whose source has further providers, and so many purchases that wait for their lock. */
-async function openPurchases(...doors: Door[]): Promise<PaymentSourceFixture> {
+async function openPurchases(...profiles: Profile[]): Promise<PaymentSourceFixture> {
   const buying = await PaymentSourceFixture.open("Web3ChainV2");
-  const RpcProviders = doors.map((door) => ({
-    rpcProvider: door === "ogmios" ? "Ogmios" : "Blockfrost",
-    url: urlOf(buying.chain, door),
+  const RpcProviders = profiles.map((profile) => ({
+    rpcProvider: profile === "ogmios" ? "Ogmios" : "Blockfrost",
+    url: urlOf(buying.chain, profile),
   }));
   const { fixture } = buying;
   const body = { id: fixture.sourceId, RpcProviders };

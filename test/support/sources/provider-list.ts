@@ -4,22 +4,22 @@ import { findBudgetObject } from "../../../src/sources/provider.ts";
 import { type FurtherProvider, sealFurtherProviders } from "../../../src/sources/provider-list.ts";
 import type { TestChain } from "../chain.ts";
 
-/** Doors to a chain beside `api`; see devnet/blockfrost/profiles.ts. */
-export type Door = "mirror" | "ryo" | "dolos" | "platform" | "ogmios";
+/** Profiles to a chain beside `api`; see devnet/blockfrost/profiles.ts. */
+export type Profile = "mirror" | "ryo" | "dolos" | "platform" | "ogmios";
 
 /** The base URL of another provider of the same chain. */
-export function urlOf(chain: TestChain, door: Door): string {
-  return chain.url.replace("/api/v0", door === "ogmios" ? "/ogmios" : `/${door}/v0`);
+export function urlOf(chain: TestChain, profile: Profile): string {
+  return chain.url.replace("/api/v0", profile === "ogmios" ? "/ogmios" : `/${profile}/v0`);
 }
 
 /** A further provider as a source stores it. */
 export function providerAt(
   chain: TestChain,
-  door: Door,
+  profile: Profile,
   use: FurtherProvider["use"] = ["reads", "evaluate", "submit"],
 ): FurtherProvider {
-  const rpcProvider = door === "ogmios" ? "Ogmios" : "Blockfrost";
-  return { rpcProvider, url: urlOf(chain, door), rpcProviderApiKey: "local", use };
+  const rpcProvider = profile === "ogmios" ? "Ogmios" : "Blockfrost";
+  return { rpcProvider, url: urlOf(chain, profile), rpcProviderApiKey: "local", use };
 }
 
 /** Gives a source further providers, written straight to D1. */
@@ -31,19 +31,19 @@ export async function setProviders(sourceId: string, ...providers: FurtherProvid
 }
 
 /** What is known of the outages of a provider with the key `local`. */
-export async function outagesOf(chain: TestChain, door?: Door) {
-  return (await findBudget(chain, door)).readOutages();
+export async function outagesOf(chain: TestChain, profile?: Profile) {
+  return (await findBudget(chain, profile)).readOutages();
 }
 
 /** Has everybody forget that the providers of a chain failed. */
-export async function forgetOutages(chain: TestChain, ...doors: Door[]): Promise<void> {
-  for (const door of [undefined, ...doors]) {
-    const { id } = await findBudget(chain, door);
+export async function forgetOutages(chain: TestChain, ...profiles: Profile[]): Promise<void> {
+  for (const profile of [undefined, ...profiles]) {
+    const { id } = await findBudget(chain, profile);
     const stub = env.PROVIDER_BUDGET.get(env.PROVIDER_BUDGET.idFromString(id.toString()));
     await runInDurableObject(stub, (_, { storage }) => storage.delete("outages"));
   }
 }
 
-function findBudget(chain: TestChain, door?: Door) {
-  return findBudgetObject(env, "Preprod", "local", door ? urlOf(chain, door) : chain.url);
+function findBudget(chain: TestChain, profile?: Profile) {
+  return findBudgetObject(env, "Preprod", "local", profile ? urlOf(chain, profile) : chain.url);
 }
