@@ -3,7 +3,6 @@ import { describe, it } from "vitest";
 import { MAX_RESOURCE_BYTES, toStoredResource } from "../../../src/x402/attempts/attempt-row.ts";
 import { runs } from "../../support/effort.ts";
 
-const MAX_TIME_MS = 2 ** 48 - 1;
 const sizeOf = (text: string) => new TextEncoder().encode(text).length;
 
 describe("the stored URL of a resource", () => {
