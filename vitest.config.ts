@@ -122,8 +122,15 @@ const inWorkerd = () =>
 /** Files that only a long run has: `LONG_TESTS=1` runs one of them. */
 const LONG_ONLY = EFFORT.isLong ? [] : ["**/*.long.test.ts"];
 
-/** Loads the service anew, which ends the objects of whatever else runs there. */
-const ALONE = ["test/compatibility/*.test.ts", "test/http/names/*.test.ts"];
+/**
+ * Loads the service anew, which ends the objects of whatever else runs there, or runs other files' tests
+ * once more.
+ */
+const ALONE = [
+  "test/compatibility/*.test.ts",
+  "test/http/names/*.test.ts",
+  "test/x402/version-1/*.test.ts",
+];
 
 /** What the projects in workerd have in common. */
 const IN_WORKERD = {

@@ -1,10 +1,12 @@
 import { call } from "../support/app.ts";
+import { type Version, version1Body } from "./version-1.ts";
 import type { Payload } from "./x402-fixture.ts";
 
 /** What the plain facilitator interface answers. */
 export interface FacilitatorAnswer {
   isValid?: boolean;
   invalidReason?: string;
+  payer?: string;
   success?: boolean;
   errorReason?: string;
   errorMessage?: string;
@@ -19,10 +21,15 @@ export interface FacilitatorAnswer {
 export async function facilitate(
   path: "verify" | "settle",
   paymentPayload: Payload,
-  paymentRequirements: object = paymentPayload.accepted,
+  paymentRequirements: Payload["accepted"] = paymentPayload.accepted,
   headers: Record<string, string> = {},
+  version: Version = 2,
 ): Promise<{ status: number; headers: Headers; body: FacilitatorAnswer }> {
-  const body = JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements });
+  const body = JSON.stringify(
+    version === 1
+      ? version1Body(paymentPayload, paymentRequirements)
+      : { x402Version: 2, paymentPayload, paymentRequirements },
+  );
   const answer = await call(`/api/v1/x402/facilitator/${path}`, { method: "POST", body, headers });
   return {
     status: answer.status,

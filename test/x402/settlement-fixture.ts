@@ -6,6 +6,7 @@ import type { Env } from "../../src/env.ts";
 import { readAuthorization, toAuthorizationKey } from "../../src/x402/evm/authorization.ts";
 import { app, call } from "../support/app.ts";
 import { type Around, wrapD1 } from "../support/d1.ts";
+import { toSettleEnvelope, type Version, version1Body } from "./version-1.ts";
 import {
   api,
   type Envelope,
@@ -82,17 +83,34 @@ export async function answering(
   return Response.json(body.startsWith("[") ? told : told[0]);
 }
 
+let versionOfFile: Version = 2;
+/** Has the fixtures of a test file send their payments in a version of x402. */
+export function sendInVersion(version: Version): void {
+  versionOfFile = version;
+}
+
 /** One payment that would settle, and what tests do to those who settle it. */
 export class SettlementFixture {
   readonly x402: X402Fixture;
   readonly #buyer: Buyer;
+  /** Version of x402 in which the payment is sent. */
+  readonly #version: Version;
+  /** Payments of version 1 whose outcome comes with a repeat. */
+  readonly #pending = new WeakSet<Payload>();
   source: Source;
   payment: Payload;
   /** Another facilitator, which settles in place of wallets. */
   remote: { url: string; serve: typeof fetch } | null = null;
 
-  private constructor(x402: X402Fixture, buyer: Buyer, source: Source, payment: Payload) {
+  private constructor(
+    x402: X402Fixture,
+    version: Version,
+    buyer: Buyer,
+    source: Source,
+    payment: Payload,
+  ) {
     this.x402 = x402;
+    this.#version = version;
     this.#buyer = buyer;
     this.source = source;
     this.payment = payment;
@@ -100,12 +118,13 @@ export class SettlementFixture {
 
   /** @param name - of the node; see `X402Fixture.create` */
   static async open(name: string): Promise<SettlementFixture> {
-    return SettlementFixture.on(await X402Fixture.create(name));
+    return SettlementFixture.on(await X402Fixture.create(`${name}-v${versionOfFile}`));
   }
 
-  static async on(x402: X402Fixture): Promise<SettlementFixture> {
+  static async on(x402: X402Fixture, version = versionOfFile): Promise<SettlementFixture> {
     const [buyer, source] = [await x402.buyer(), await x402.source()];
-    return new SettlementFixture(x402, buyer, source, await x402.payment(buyer, source));
+    const payment = await x402.payment(buyer, source);
+    return new SettlementFixture(x402, version, buyer, source, payment);
   }
 
   /** Another payment, by the same buyer to another payee. */
@@ -114,29 +133,46 @@ export class SettlementFixture {
     this.payment = await this.x402.payment(this.#buyer, this.source);
   }
 
-  settle() {
-    return settle(this.source, this.payment);
+  /** Sends the payment; in version 1, as a resource server that brings its own terms. */
+  async settle(): Promise<Envelope<SettleData>> {
+    if (this.#version === 2) return settle(this.source, this.payment);
+    const { payment } = this;
+    const wasPending = this.#pending.has(payment);
+    const answer = await call(this.#path, { method: "POST", body: this.#body() });
+    const { data, ...rest } = await this.#toEnvelope(answer);
+    if (data?.settleResponse.errorReason === "settlement_pending") this.#pending.add(payment);
+    return { ...rest, data: data && { ...data, replay: data.replay || wasPending } };
+  }
+
+  /** A facilitator's answer has no id: that of the attempt, but for a repeat, which has its own. */
+  async #toEnvelope(answer: Response): Promise<Envelope<SettleData>> {
+    const { data, ...rest } = await toSettleEnvelope(answer);
+    const [newest] = !data || data.replay ? [] : await this.attempts();
+    return { ...rest, data: data && { ...data, attemptId: newest?.id ?? "" } };
   }
 
   /** Sends the payment for a caller that may hang up. */
   settleFor(signal: AbortSignal): Promise<Response> {
-    return call("/api/v1/x402/settle", { method: "POST", body: this.#body(), signal });
+    return call(this.#path, { method: "POST", body: this.#body(), signal });
   }
 
   /** Sends the payment to a Worker that has something else in place of what it is bound to. */
   async settleOn(bindings: Partial<Env>): Promise<{ status: number; data: SettleData }> {
     const headers = { token: env.ADMIN_KEY ?? "" };
     const request = { method: "POST", body: this.#body(), headers };
-    const response = await app.request("/api/v1/x402/settle", request, {
-      ...env,
-      ...bindings,
-    });
+    const response = await app.request(this.#path, request, { ...env, ...bindings });
+    if (this.#version === 1) return this.#toEnvelope(response);
     const { data } = (await response.json()) as { data: SettleData };
     return { status: response.status, data };
   }
 
+  get #path(): string {
+    return `/api/v1/x402/${this.#version === 1 ? "facilitator/settle" : "settle"}`;
+  }
+
   #body(): string {
     const { source, payment } = this;
+    if (this.#version === 1) return JSON.stringify(version1Body(payment));
     return JSON.stringify({ supportedPaymentSourceId: source.id, paymentPayload: payment });
   }
 

@@ -107,7 +107,7 @@ export const x402Attempt = sqliteTable(
     amount: text("amount").notNull(),
     payTo: text("pay_to").notNull(),
     payer: text("payer"),
-    /** URL of the registered resource; else the one that the payment names, which its payer wrote. */
+    /** URL of the registered resource. Without one, the URL that the payment names. */
     resource: text("resource"),
     paymentPayloadHash: text("payment_payload_hash").notNull(),
     /** The on-chain authorization; see `authorization.ts`. Null when the payload has none. */

@@ -3,18 +3,19 @@ import { openDb } from "../../db/client.ts";
 import { requireNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { type Router, serve } from "../../http/endpoint.ts";
-import { described, named, setDocumentSchema, textField } from "../../http/openapi/fields.ts";
+import { described, textField } from "../../http/openapi/fields.ts";
 import type { SettleOrder } from "../model/messages.ts";
-import {
-  caip2,
-  EXAMPLE_PAYER,
-  paymentPayload,
-  paymentRequirements,
-  strictRequirements,
-} from "../model/schemas.ts";
+import { EXAMPLE_PAYER } from "../model/schemas.ts";
+import { isVersion1, toNetworkName, toVersion1Reason } from "../model/version-1.ts";
 import { listNetworks } from "../networks/save-network.ts";
 import { listFacilitators, NoSettlementNetworkError } from "../networks/settlement-network.ts";
 import { verifyOrder } from "../verify/verify-order.ts";
+import {
+  type FacilitatorBody,
+  facilitatorBody,
+  type MalformedRequest,
+  readFacilitatorBody,
+} from "./facilitator-body.ts";
 import { createOrder, settleOrder } from "./settle-order.ts";
 import {
   type PaymentStateResponse,
@@ -25,27 +26,7 @@ import {
 
 const SETTLE_DEADLINE_MS = 30_000;
 
-const x402VersionText = "Version of x402. Default: the version of the payment.";
-
-/** Accepts every form, since x402 reports a malformed body in a 200 response. */
-const facilitatorBody = setDocumentSchema(
-  z.object({
-    x402Version: z.unknown().optional(),
-    paymentPayload: z.unknown(),
-    paymentRequirements: z.unknown(),
-  }),
-  named(
-    "X402FacilitatorRequest",
-    "A payment, and the terms that it must meet (x402 v2, specification §7).",
-    z.object({
-      x402Version: described(z.int().min(0).optional(), x402VersionText, 2),
-      paymentPayload,
-      paymentRequirements: described(paymentRequirements, "The terms that the resource requires."),
-    }),
-  ),
-);
-type FacilitatorBody = z.output<typeof facilitatorBody>;
-
+const networkText = "EVM chain, as a CAIP-2 id. In version 1, its name there, such as `base`.";
 const reasonText = "Reason code of x402. Omitted without a failure.";
 const messageText = "Explanation of the reason.";
 const payer = described(
@@ -74,7 +55,7 @@ const facilitatorSettleResponse = z.object({
     "Transaction hash. Empty: no transaction.",
     "0x56bd51156cc41b5ab4c2a750d53f6e6914ae9c60baa416ea2688a351ec0ee95c",
   ),
-  network: textField("EVM chain, as a CAIP-2 id.", "eip155:8453"),
+  network: textField(networkText, "eip155:8453"),
   amount: described(z.string().optional(), "Amount paid, in minor units.", "10000"),
 });
 
@@ -84,7 +65,7 @@ const supportedResponse = z.object({
       z.object({
         x402Version: described(z.int(), "Version of x402.", 2),
         scheme: textField("Scheme of the payment.", "exact"),
-        network: textField("EVM chain, as a CAIP-2 id.", "eip155:8453"),
+        network: textField(networkText, "eip155:8453"),
       }),
     ),
     "Kinds of payment that the service settles.",
@@ -102,7 +83,7 @@ const ERRORS = {
   504: "The RPC node did not answer in time.",
 };
 
-/** The interface of an x402 facilitator, for any resource server (x402 v2, specification §7). */
+/** The interface of an x402 facilitator, for any resource server (x402 v1; x402 v2, specification §7). */
 export function registerFacilitatorRoutes(router: Router): void {
   serve(
     router,
@@ -129,11 +110,14 @@ export function registerFacilitatorRoutes(router: Router): void {
         .filter(({ caip2Id }) => chains.has(caip2Id))
         .map(({ address }) => address);
       return {
-        kinds: networks.map(({ caip2Id }) => ({
-          x402Version: 2,
-          scheme: "exact",
-          network: caip2Id,
-        })),
+        kinds: networks.flatMap(({ caip2Id }) => {
+          const name = toNetworkName(caip2Id);
+          const scheme = "exact";
+          return [
+            { x402Version: 2, scheme, network: caip2Id },
+            ...(name === null ? [] : [{ x402Version: 1, scheme, network: name }]),
+          ];
+        }),
         extensions: [],
         signers: { "eip155:*": [...new Set(signers)] },
       };
@@ -159,27 +143,9 @@ export function registerFacilitatorRoutes(router: Router): void {
       errors: { ...ERRORS, 429: "Too many calls, or too many open settlements; see Retry-After." },
     },
     async (c, { body }) => {
-      const now = Date.now();
-      const order = await createFacilitatorOrder(c, body, now);
-      if ("reason" in order)
-        return { isValid: false, invalidReason: order.reason, invalidMessage: order.message };
-      const verification = await verifyOrder(c, order, now).catch((error: unknown) => {
-        if (error instanceof NoSettlementNetworkError) return toNetworkError(order, error.message);
-        throw error;
-      });
-      if ("reason" in verification)
-        return {
-          isValid: false,
-          invalidReason: verification.reason,
-          invalidMessage: verification.message,
-        };
-      const { isValid, payer, invalidReason, invalidMessage } = verification;
-      return {
-        isValid,
-        ...(payer !== null && { payer }),
-        ...(invalidReason !== null && { invalidReason }),
-        ...(invalidMessage !== null && { invalidMessage }),
-      };
+      const { invalidReason, ...answer } = await verifyAsFacilitator(c, body, Date.now());
+      const toReason = isVersion1(body.paymentPayload) ? toVersion1Reason : String;
+      return { ...answer, ...(invalidReason && { invalidReason: toReason(invalidReason) }) };
     },
   );
 
@@ -210,18 +176,59 @@ export function registerFacilitatorRoutes(router: Router): void {
       deadlineMs: SETTLE_DEADLINE_MS,
     },
     async (c, { body }) => {
-      const now = Date.now();
-      const order = await createFacilitatorOrder(c, body, now);
-      if ("reason" in order) return toFailedResponse(order);
-      const answer = await settleOrder(c, order, now);
-      if (answer.kind === "refused" && answer.status === 404)
-        return toFailedResponse(toNetworkError(order, answer.message));
-      throwRefusal(answer);
-      setRetryAfter(c, answer);
-      await recordIfReplay(c, order, answer, now);
-      return toFacilitatorResponse(answer);
+      const answer = await settleAsFacilitator(c, body, Date.now());
+      if (!isVersion1(body.paymentPayload)) return answer;
+      const { errorReason, network } = answer;
+      return {
+        ...answer,
+        network: toNetworkName(network) ?? network,
+        ...(errorReason && { errorReason: toVersion1Reason(errorReason) }),
+      };
     },
   );
+}
+
+async function verifyAsFacilitator(
+  c: AppContext,
+  body: FacilitatorBody,
+  now: number,
+): Promise<z.infer<typeof facilitatorVerifyResponse>> {
+  const order = await createFacilitatorOrder(c, body, now);
+  if ("reason" in order)
+    return { isValid: false, invalidReason: order.reason, invalidMessage: order.message };
+  const verification = await verifyOrder(c, order, now).catch((error: unknown) => {
+    if (error instanceof NoSettlementNetworkError) return toNetworkError(order, error.message);
+    throw error;
+  });
+  if ("reason" in verification)
+    return {
+      isValid: false,
+      invalidReason: verification.reason,
+      invalidMessage: verification.message,
+    };
+  const { isValid, payer, invalidReason, invalidMessage } = verification;
+  return {
+    isValid,
+    ...(payer !== null && { payer }),
+    ...(invalidReason !== null && { invalidReason }),
+    ...(invalidMessage !== null && { invalidMessage }),
+  };
+}
+
+async function settleAsFacilitator(
+  c: AppContext,
+  body: FacilitatorBody,
+  now: number,
+): Promise<z.infer<typeof facilitatorSettleResponse>> {
+  const order = await createFacilitatorOrder(c, body, now);
+  if ("reason" in order) return toFailedResponse(order);
+  const answer = await settleOrder(c, order, now);
+  if (answer.kind === "refused" && answer.status === 404)
+    return toFailedResponse(toNetworkError(order, answer.message));
+  throwRefusal(answer);
+  setRetryAfter(c, answer);
+  await recordIfReplay(c, order, answer, now);
+  return toFacilitatorResponse(answer);
 }
 
 function toFailedResponse({
@@ -256,55 +263,14 @@ function toFacilitatorResponse(
   };
 }
 
-/** Why the service cannot settle a body. Reason codes: x402 specification §9. */
-interface MalformedRequest {
-  reason: string;
-  message: string;
-  network: string;
-}
-
 async function createFacilitatorOrder(
   c: AppContext,
   body: FacilitatorBody,
   now: number,
 ): Promise<SettleOrder | MalformedRequest> {
-  const network = readNetwork(body.paymentRequirements);
-  const toMalformedRequest = (reason: string, message: string): MalformedRequest => ({
-    reason,
-    message,
-    network,
-  });
-  const payload = paymentPayload.safeParse(body.paymentPayload);
-  if ((body.x402Version ?? 2) !== 2)
-    return toMalformedRequest("invalid_x402_version", "x402Version: must be 2");
-  if (!payload.success) return toMalformedRequest("invalid_payload", formatIssues(payload.error));
-  if (payload.data.x402Version !== 2)
-    return toMalformedRequest("invalid_x402_version", "paymentPayload.x402Version: must be 2");
-  const loose = paymentRequirements.safeParse(body.paymentRequirements);
-  if (!loose.success)
-    return toMalformedRequest("invalid_payment_requirements", formatIssues(loose.error));
-  if (loose.data.scheme !== "exact")
-    return toMalformedRequest("unsupported_scheme", "paymentRequirements.scheme: must be exact");
-  if (!caip2.safeParse(loose.data.network).success)
-    return toMalformedRequest(
-      "invalid_network",
-      "paymentRequirements.network: must be an EVM chain",
-    );
-  const requirements = strictRequirements.safeParse(loose.data);
-  if (!requirements.success)
-    return toMalformedRequest("invalid_payment_requirements", formatIssues(requirements.error));
-  requireNetwork(c.var.caller, requirements.data.network, "paymentRequirements.network");
-  return createOrder(c, payload.data, requirements.data, null, now);
-}
-
-function readNetwork(requirements: unknown): string {
-  const { network } = z.object({ network: z.string() }).safeParse(requirements).data ?? {};
-  return network ?? "";
-}
-
-function formatIssues(error: z.ZodError): string {
-  return error.issues
-    .slice(0, 5)
-    .map(({ path, message }) => `${path.join(".")}: ${message}`)
-    .join("; ");
+  const payment = readFacilitatorBody(body);
+  if ("reason" in payment) return payment;
+  const { payload, requirements, hashed } = payment;
+  requireNetwork(c.var.caller, requirements.network, "paymentRequirements.network");
+  return createOrder(c, payload, requirements, null, now, hashed);
 }

@@ -89,6 +89,7 @@ function requireAcceptedRequirements(
  * An order for the objects. `claim` is empty for a payload without an authorization.
  *
  * @param source - null when a resource server brings its own requirements
+ * @param hashed - the payment as its buyer wrote it, in another version of x402
  */
 export async function createOrder(
   c: AppContext,
@@ -96,8 +97,9 @@ export async function createOrder(
   requirements: PaymentRequirements,
   source: PaymentSourceRow | null,
   now: number,
+  hashed: unknown = payload,
 ): Promise<SettleOrder> {
-  const url = source?.url ?? payload.resource?.url;
+  const url = source ? source.url : payload.resource?.url;
   return {
     v: 1,
     requestId: c.var.requestId,
@@ -105,9 +107,9 @@ export async function createOrder(
     caller: c.var.caller,
     paymentSourceId: source?.id ?? null,
     registryRequestId: source?.registryRequestId ?? null,
-    resource: url === undefined ? null : toStoredResource(url),
+    resource: url ? toStoredResource(url) : null,
     payload,
-    payloadHash: await hashPayload(payload),
+    payloadHash: await hashPayload(hashed),
     claim: toClaim(payload, requirements),
     paymentIdentifier: readPaymentIdentifier(payload),
     requirements,

@@ -24,6 +24,9 @@ async function replayed(): Promise<string[]> {
   return results.map(({ id }) => id);
 }
 
+/** A facilitator's answer has no id. */
+const orAnyId = (id: string) => id || expect.any(String);
+
 describe("a payment that is sent again while the first is held up", () => {
   it.each(["before", "after"] as const)(
     "%s any step that is awaited joins it: one success, one replay, one transfer",
@@ -54,7 +57,7 @@ describe("a payment that is sent again while the first is held up", () => {
         const told = answers.map(({ data }) => data);
         expect(told.filter(({ replay }) => !replay)).toHaveLength(1);
         const repeats = told.filter(({ replay }) => replay).map(({ attemptId }) => attemptId);
-        expect(await replayed()).toEqual(repeats);
+        expect(await replayed()).toEqual(repeats.map(orAnyId));
         await fixture.expectSettledOnce();
         return halt.isReached;
       });
@@ -80,6 +83,6 @@ describe("a settled payment that is sent again", () => {
       data: { replay: true, settleResponse },
     });
     expect(lost).toBeGreaterThan(0);
-    expect(await replayed()).toEqual([data.attemptId]);
+    expect(await replayed()).toEqual([orAnyId(data.attemptId)]);
   });
 });

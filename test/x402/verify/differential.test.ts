@@ -1,6 +1,7 @@
 import type { Hex } from "viem";
 import { beforeAll, describe, expect, it } from "vitest";
 import { emptyTables } from "../../support/app.ts";
+import { VERSIONS, type Version } from "../version-1.ts";
 import { settle } from "../x402-fixture.ts";
 import {
   AMOUNT,
@@ -112,8 +113,8 @@ function resolved(value: Case): Case {
 }
 
 /** Both judges say the same, and what that is. */
-async function verdictOfBoth(value: Case) {
-  const { theirs, ours } = await judges.verdicts(value);
+async function verdictOfBoth(value: Case, version: Version = 2) {
+  const { theirs, ours } = await judges.verdicts(value, version);
   expect(ours).toEqual(theirs);
   return ours;
 }
@@ -133,55 +134,61 @@ async function ofWallet(method: Method, isDeployed: boolean, byOwner: boolean, f
 }
 
 describe.each([
-  ["eip3009" as const, EIP3009],
-  ["permit2" as const, PERMIT2],
-])("%s: the SDK's facilitator and ours agree on", (method, mutations) => {
+  ["eip3009" as const, 2 as const, EIP3009],
+  ["permit2" as const, 2 as const, PERMIT2],
+  ["eip3009" as const, 1 as const, EIP3009],
+])("%s in version %i: the SDK's facilitator and ours agree on", (method, version, mutations) => {
   it.each(mutations)("%s", async (_, spoil) => {
-    await verdictOfBoth(resolved(await spoil(base[method])));
+    await verdictOfBoth(resolved(await spoil(base[method])), version);
   });
 
   it("a payer without tokens", async () => {
     const poor = await judges.x402.buyer(1n);
-    expect(await verdictOfBoth(await judges.fresh(method, poor))).toMatchObject({ isValid: false });
+    const value = await judges.fresh(method, poor);
+    expect(await verdictOfBoth(value, version)).toMatchObject({ isValid: false });
   });
 
   it("an authorization that was used", async () => {
     const used = await judges.fresh(method);
     expect((await settle(judges.source, used.payload)).data.settleResponse.success).toBe(true);
-    expect(await verdictOfBoth(used)).toMatchObject({ isValid: false });
+    expect(await verdictOfBoth(used, version)).toMatchObject({ isValid: false });
   });
 
   it.each([
     ["a signature by its owner", true],
     ["a signature by somebody else", false],
   ])("a deployed contract wallet with %s", async (_, byOwner) => {
-    const { isValid } = await verdictOfBoth(await ofWallet(method, true, byOwner));
+    const { isValid } = await verdictOfBoth(await ofWallet(method, true, byOwner), version);
     expect(isValid).toBe(byOwner);
   });
 });
 
-describe("eip3009: the SDK's facilitator and ours agree on", () => {
-  it.each([
-    ["", true],
-    [", signed by somebody else", false],
-  ])("a wallet that is not deployed yet, of a factory that is allowed%s", async (_, byOwner) => {
-    const { isValid } = await verdictOfBoth(await ofWallet("eip3009", false, byOwner));
-    expect(isValid).toBe(byOwner);
-  });
-
-  it("a wallet that is not deployed yet, of a factory that is not allowed", async () => {
-    const value = await ofWallet("eip3009", false, true, OTHER);
-    expect(await verdictOfBoth(value)).toEqual({
-      isValid: false,
-      reason: "eip6492_factory_not_allowed",
+describe.each(VERSIONS)(
+  "eip3009 in version %i: the SDK's facilitator and ours agree on",
+  (version) => {
+    it.each([
+      ["", true],
+      [", signed by somebody else", false],
+    ])("a wallet that is not deployed yet, of a factory that is allowed%s", async (_, byOwner) => {
+      const { isValid } = await verdictOfBoth(await ofWallet("eip3009", false, byOwner), version);
+      expect(isValid).toBe(byOwner);
     });
-  });
 
-  it("a token without EIP-3009", async () => {
-    const { x402, source, buyer } = judges;
-    const asset = x402.contracts.walletFactory.toLowerCase();
-    const requirements = { ...source.requirements, asset };
-    const payload = await x402.payment(buyer, { ...source, requirements });
-    expect(await verdictOfBoth({ payload, requirements })).toMatchObject({ isValid: false });
-  });
-});
+    it("a wallet that is not deployed yet, of a factory that is not allowed", async () => {
+      const value = await ofWallet("eip3009", false, true, OTHER);
+      expect(await verdictOfBoth(value, version)).toEqual({
+        isValid: false,
+        reason: "eip6492_factory_not_allowed",
+      });
+    });
+
+    it("a token without EIP-3009", async () => {
+      const { x402, source, buyer } = judges;
+      const asset = x402.contracts.walletFactory.toLowerCase();
+      const requirements = { ...source.requirements, asset };
+      const payload = await x402.payment(buyer, { ...source, requirements });
+      const verdict = await verdictOfBoth({ payload, requirements }, version);
+      expect(verdict).toMatchObject({ isValid: false });
+    });
+  },
+);

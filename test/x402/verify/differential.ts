@@ -1,8 +1,10 @@
 import { toFacilitatorEvmSigner } from "@x402/evm";
 import { ExactEvmScheme } from "@x402/evm/exact/facilitator";
+import { ExactEvmSchemeV1 } from "@x402/evm/exact/v1/facilitator";
 import { createWalletClient, http, publicActions } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { call } from "../../support/app.ts";
+import { type Version, version1Body } from "../version-1.ts";
 import { type Payload, X402Fixture } from "../x402-fixture.ts";
 
 /** One payment, and the terms it is held against. */
@@ -24,13 +26,13 @@ export class Judges {
   readonly x402: X402Fixture;
   readonly buyer: Buyer;
   readonly source: Awaited<ReturnType<X402Fixture["source"]>>;
-  readonly #sdk: ExactEvmScheme;
+  readonly #sdk: Record<Version, ExactEvmScheme | ExactEvmSchemeV1>;
 
   private constructor(
     x402: X402Fixture,
     buyer: Buyer,
     source: Judges["source"],
-    sdk: ExactEvmScheme,
+    sdk: Record<Version, ExactEvmScheme | ExactEvmSchemeV1>,
   ) {
     this.x402 = x402;
     this.buyer = buyer;
@@ -60,15 +62,18 @@ export class Judges {
     };
   }
 
-  async verdicts({ payload, requirements }: Case) {
-    const theirs = await this.#sdk
-      .verify(payload as never, requirements as never)
+  async verdicts({ payload, requirements }: Case, version: Version = 2) {
+    const body =
+      version === 1
+        ? version1Body(payload, requirements)
+        : { x402Version: 2, paymentPayload: payload, paymentRequirements: requirements };
+    const theirs = await this.#sdk[version]
+      .verify(body.paymentPayload as never, body.paymentRequirements as never)
       .then(({ isValid, invalidReason }) => ({ isValid, reason: invalidReason ?? null }))
       .catch((error: unknown) => ({
         isValid: false,
         reason: `throws ${String(error).slice(0, 40)}`,
       }));
-    const body = { x402Version: 2, paymentPayload: payload, paymentRequirements: requirements };
     const init = { method: "POST", body: JSON.stringify(body) };
     const answer = await call("/api/v1/x402/facilitator/verify", init);
     const ours = (await answer.json()) as { isValid: boolean; invalidReason?: string };
@@ -76,8 +81,8 @@ export class Judges {
   }
 }
 
-/** The SDK's facilitator, with a separate wallet. */
-async function sdkFacilitator(x402: X402Fixture): Promise<ExactEvmScheme> {
+/** The SDK's facilitator of each version, with a separate wallet. */
+async function sdkFacilitator(x402: X402Fixture) {
   const account = privateKeyToAccount(generatePrivateKey());
   await x402.fund(account.address);
   const chain = {
@@ -90,7 +95,8 @@ async function sdkFacilitator(x402: X402Fixture): Promise<ExactEvmScheme> {
     publicActions,
   );
   const signer = toFacilitatorEvmSigner({ ...client, address: account.address } as never);
-  return new ExactEvmScheme(signer, { eip6492AllowedFactories: [x402.contracts.walletFactory] });
+  const config = { eip6492AllowedFactories: [x402.contracts.walletFactory] };
+  return { 1: new ExactEvmSchemeV1(signer, config), 2: new ExactEvmScheme(signer, config) };
 }
 
 /** Changes what the payer signed, so that the signature no longer fits. */

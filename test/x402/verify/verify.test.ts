@@ -83,9 +83,9 @@ describe("POST /x402/facilitator/verify and settle, sent no x402Version of their
     const settled = await ask("settle", payment);
     expect(settled).toMatchObject({ status: 200, body: { success: true } });
 
-    const older = { ...payment, x402Version: 1 };
+    const newer = { ...payment, x402Version: 3 };
     const reason = "invalid_x402_version";
-    expect((await ask("verify", older)).body).toMatchObject({ invalidReason: reason });
-    expect((await ask("settle", older)).body).toMatchObject({ errorReason: reason });
+    expect((await ask("verify", newer)).body).toMatchObject({ invalidReason: reason });
+    expect((await ask("settle", newer)).body).toMatchObject({ errorReason: reason });
   });
 });

@@ -1,0 +1,135 @@
+/** The bodies that a facilitator receives, in both versions of x402. */
+import * as z from "zod";
+import { described, named, setDocumentSchema } from "../../http/openapi/fields.ts";
+import {
+  caip2,
+  type PaymentPayload,
+  type PaymentRequirements,
+  paymentPayload,
+  paymentRequirements,
+  strictRequirements,
+} from "../model/schemas.ts";
+import {
+  isVersion1,
+  translateVersion1,
+  version1Payload,
+  version1Requirements,
+} from "../model/version-1.ts";
+
+const x402VersionText = "Version of x402. Default: the version of the payment.";
+const termsText = "The terms that the resource requires.";
+
+/** Accepts every form, since x402 reports a malformed body in a 200 response. */
+export const facilitatorBody = setDocumentSchema(
+  z.object({
+    x402Version: z.unknown().optional(),
+    paymentPayload: z.unknown(),
+    paymentRequirements: z.unknown(),
+  }),
+  z.union([
+    named(
+      "X402FacilitatorRequest",
+      "A payment, and the terms that it must meet (x402 v2, specification §7).",
+      z.object({
+        x402Version: described(z.int().min(0).optional(), x402VersionText, 2),
+        paymentPayload,
+        paymentRequirements: described(paymentRequirements, termsText),
+      }),
+    ),
+    named(
+      "X402Version1FacilitatorRequest",
+      "A payment, and the terms that it must meet (x402 v1).",
+      z.object({
+        x402Version: described(z.literal(1).optional(), x402VersionText, 1),
+        paymentPayload: version1Payload,
+        paymentRequirements: described(version1Requirements, termsText),
+      }),
+    ),
+  ]),
+);
+export type FacilitatorBody = z.output<typeof facilitatorBody>;
+
+/** Why the service cannot settle a body. Reason codes: x402 specification §9. */
+export interface MalformedRequest {
+  reason: string;
+  message: string;
+  /** As the request names it. */
+  network: string;
+}
+
+/** A payment in terms of version 2. */
+interface ReadPayment {
+  payload: PaymentPayload;
+  requirements: PaymentRequirements;
+  /** The payment as its buyer wrote it. */
+  hashed: unknown;
+}
+
+/** The payment in a body of either version, whose terms the service can settle. */
+export function readFacilitatorBody(body: FacilitatorBody): ReadPayment | MalformedRequest {
+  const network = readNetwork(body.paymentRequirements);
+  const payment = isVersion1(body.paymentPayload) ? readVersion1(body) : readVersion2(body);
+  if ("reason" in payment) return { ...payment, network };
+  const { scheme, network: chain } = payment.requirements;
+  const refuse = (reason: string, message: string) => ({ reason, message, network });
+  if (scheme !== "exact")
+    return refuse("unsupported_scheme", "paymentRequirements.scheme: must be exact");
+  if (!caip2.safeParse(chain).success)
+    return refuse("invalid_network", "paymentRequirements.network: must be an EVM chain");
+  const requirements = strictRequirements.safeParse(payment.requirements);
+  if (!requirements.success)
+    return refuse("invalid_payment_requirements", formatIssues(requirements.error));
+  return { ...payment, requirements: requirements.data };
+}
+
+type Refusal = Omit<MalformedRequest, "network">;
+
+function readVersion2(body: FacilitatorBody): ReadPayment | Refusal {
+  const payload = paymentPayload.safeParse(body.paymentPayload);
+  if ((body.x402Version ?? 2) !== 2) return refuseVersion("x402Version: must be 2");
+  if (!payload.success) return refusePayload(payload.error);
+  if (payload.data.x402Version !== 2)
+    return refuseVersion("paymentPayload.x402Version: must be 1 or 2");
+  const requirements = paymentRequirements.safeParse(body.paymentRequirements);
+  if (!requirements.success) return refuseRequirements(requirements.error);
+  return { payload: payload.data, requirements: requirements.data, hashed: payload.data };
+}
+
+function readVersion1(body: FacilitatorBody): ReadPayment | Refusal {
+  if ((body.x402Version ?? 1) !== 1) return refuseVersion("x402Version: must be 1");
+  const payload = version1Payload.safeParse(body.paymentPayload);
+  if (!payload.success) return refusePayload(payload.error);
+  const terms = version1Requirements.safeParse(body.paymentRequirements);
+  if (!terms.success) return refuseRequirements(terms.error);
+  const translated = translateVersion1(payload.data, terms.data);
+  if (translated) return { ...translated, hashed: payload.data };
+  const isExact = payload.data.scheme === "exact" && terms.data.scheme === "exact";
+  return {
+    reason: isExact ? "invalid_exact_evm_network_mismatch" : "invalid_exact_evm_scheme",
+    message: "network: must be the name of an EVM chain in version 1, such as base",
+  };
+}
+
+function refuseVersion(message: string): Refusal {
+  return { reason: "invalid_x402_version", message };
+}
+
+function refusePayload(error: z.ZodError): Refusal {
+  return { reason: "invalid_payload", message: formatIssues(error) };
+}
+
+function refuseRequirements(error: z.ZodError): Refusal {
+  return { reason: "invalid_payment_requirements", message: formatIssues(error) };
+}
+
+function readNetwork(requirements: unknown): string {
+  const { network } = z.object({ network: z.string() }).safeParse(requirements).data ?? {};
+  return network ?? "";
+}
+
+function formatIssues(error: z.ZodError): string {
+  return error.issues
+    .slice(0, 5)
+    .map(({ path, message }) => `${path.join(".")}: ${message}`)
+    .join("; ");
+}
