@@ -1,0 +1,186 @@
+/** Buyers and resource servers of npm, unchanged: what buyers sign, the service settles as a facilitator. */
+import { existsSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ask } from "../../devnet/client/api.ts";
+import { approvePermit2, dollarsOf, giveDollars, giveGas } from "../../devnet/evm/money.ts";
+import { type EvmNode, startEvmNode } from "../../devnet/evm/node.ts";
+import { freshSecrets } from "../../devnet/secrets.ts";
+import { type Service, startService } from "../../devnet/service.ts";
+import type { Foreign } from "./folder.ts";
+
+/** Version 1 has names for public chains only. */
+const CHAIN_ID = 84_532;
+const NETWORK = `eip155:${CHAIN_ID}`;
+const NAME = "base-sepolia";
+const PRICE = "10000";
+const FORECAST = "Rain until noon";
+
+const packages = new URL("x402/package.json", import.meta.url);
+const load: (name: string) => Foreign = createRequire(packages);
+const isInstalled = existsSync(new URL("node_modules", packages));
+if (!isInstalled)
+  console.log("test/clients/x402 is not installed: the buyers and servers of npm are left out");
+
+type Method = "eip3009" | "permit2";
+type Handler = (request: Request) => Promise<Response> | Response;
+/** A resource server, which is paid at an address. */
+type Seller = (payTo: string, method: Method) => Foreign;
+/** `fetch` that pays with a key. */
+type Buyer = (key: `0x${string}`, fetch: typeof globalThis.fetch) => Foreign;
+
+describe.runIf(isInstalled)("what npm has of x402", () => {
+  let service: Service;
+  let node: EvmNode;
+  const variables = freshSecrets();
+  const closers: (() => void)[] = [];
+
+  beforeAll(async () => {
+    node = await startEvmNode(CHAIN_ID);
+    service = await startService({
+      variables,
+      isEmpty: true,
+      origins: [node.url],
+      log: () => {},
+    });
+    const access = { url: service.url, token: variables.ADMIN_KEY };
+    const caip2Id = NETWORK;
+    const network = { caip2Id, displayName: "Local", rpcUrl: node.url, isTestnet: true };
+    await ask(access, "POST", "/x402/networks", network);
+    const wallet = await ask<{ id: string; address: string }>(access, "POST", "/x402/wallets", {
+      caip2Network: caip2Id,
+      type: "Selling",
+    });
+    await giveGas(node, wallet.address);
+    await ask(access, "POST", "/x402/networks", { caip2Id, facilitatorWalletId: wallet.id });
+  });
+  afterAll(async () => {
+    for (const close of closers) close();
+    await service?.close();
+    await node?.close();
+  });
+
+  function facilitator() {
+    const token = variables.ADMIN_KEY;
+    const keys = { verify: { token }, settle: { token }, supported: { token } };
+    const url = `${service.url}/api/v1/x402/facilitator`;
+    return { url, createAuthHeaders: async () => keys };
+  }
+
+  const version1Routes = () => {
+    const eip712 = { name: "Test Dollar", version: "1" };
+    const asset = { address: node.token, decimals: 6, eip712 };
+    return { "GET /forecast": { price: { amount: PRICE, asset }, network: NAME } };
+  };
+  const version2Routes = (payTo: string, assetTransferMethod: Method) => {
+    const extra = { name: "Test Dollar", version: "1", assetTransferMethod };
+    const price = { amount: PRICE, asset: node.token, extra };
+    return { "GET /forecast": { accepts: { scheme: "exact", network: NETWORK, payTo, price } } };
+  };
+  const version2Server = () => {
+    const { HTTPFacilitatorClient, x402ResourceServer } = load("@x402/core/server");
+    const { ExactEvmScheme } = load("@x402/evm/exact/server");
+    const server = new x402ResourceServer(new HTTPFacilitatorClient(facilitator()));
+    return server.register("eip155:*", new ExactEvmScheme());
+  };
+  const onExpress = (middleware: Foreign): RequestListener => {
+    const app = load("express")();
+    app.get("/forecast", middleware, (_: Foreign, response: Foreign) => response.send(FORECAST));
+    return app;
+  };
+  const onHono = (middleware: Foreign): Handler => {
+    const { Hono } = load("hono");
+    const app = new Hono();
+    app.use("/forecast", middleware);
+    app.get("/forecast", (c: Foreign) => c.text(FORECAST));
+    return (request) => app.fetch(request);
+  };
+
+  const SELLERS: Record<string, Seller> = {
+    "x402-express": (payTo) =>
+      onExpress(load("x402-express").paymentMiddleware(payTo, version1Routes(), facilitator())),
+    "x402-hono": (payTo) =>
+      onHono(load("x402-hono").paymentMiddleware(payTo, version1Routes(), facilitator())),
+    "@x402/express": (payTo, method) =>
+      onExpress(
+        load("@x402/express").paymentMiddleware(version2Routes(payTo, method), version2Server()),
+      ),
+    "@x402/hono": (payTo, method) =>
+      onHono(load("@x402/hono").paymentMiddleware(version2Routes(payTo, method), version2Server())),
+  };
+
+  const BUYERS: Record<string, Buyer> = {
+    "x402-fetch": async (key, fetch) => {
+      const { createSigner, wrapFetchWithPayment } = load("x402-fetch");
+      return wrapFetchWithPayment(fetch, await createSigner(NAME, key));
+    },
+    "@x402/fetch": (key, fetch) => {
+      const { wrapFetchWithPayment, x402Client } = load("@x402/fetch");
+      const { ExactEvmScheme } = load("@x402/evm/exact/client");
+      const { ExactEvmSchemeV1 } = load("@x402/evm/exact/v1/client");
+      const account = privateKeyToAccount(key);
+      const scheme = { network: NETWORK, client: new ExactEvmScheme(account) };
+      const client = x402Client.fromConfig({ schemes: [scheme], spendControls: false });
+      client.registerV1(NAME, new ExactEvmSchemeV1(account));
+      return wrapFetchWithPayment(fetch, client);
+    },
+  };
+
+  /** The seller's URL, and a `fetch` that reaches it. */
+  async function open(seller: Foreign, isExpress: boolean) {
+    if (!isExpress)
+      return {
+        url: "http://seller.example.com/forecast",
+        fetch: async (...request: Parameters<typeof fetch>) => seller(new Request(...request)),
+      };
+    const server = createServer(seller).listen(0, "127.0.0.1");
+    closers.push(() => server.close());
+    await new Promise((resolve) => server.once("listening", resolve));
+    const { port } = server.address() as AddressInfo;
+    return { url: `http://127.0.0.1:${port}/forecast`, fetch: globalThis.fetch };
+  }
+
+  it.each<[buyer: string, seller: string, version: 1 | 2, method: Method]>([
+    ["x402-fetch", "x402-express", 1, "eip3009"],
+    ["x402-fetch", "x402-hono", 1, "eip3009"],
+    ["@x402/fetch", "x402-express", 1, "eip3009"],
+    ["@x402/fetch", "x402-hono", 1, "eip3009"],
+    ["@x402/fetch", "@x402/express", 2, "eip3009"],
+    ["@x402/fetch", "@x402/express", 2, "permit2"],
+    ["@x402/fetch", "@x402/hono", 2, "eip3009"],
+    ["@x402/fetch", "@x402/hono", 2, "permit2"],
+  ])("%s pays %s once, in version %i by %s", async (buyer, seller, version, method) => {
+    const key = generatePrivateKey();
+    const payer = privateKeyToAccount(key).address;
+    const payTo = privateKeyToAccount(generatePrivateKey()).address;
+    await giveDollars(node, payer, BigInt(PRICE) * 2n);
+    await giveGas(node, payer);
+    if (method === "permit2") await approvePermit2(node, payer);
+
+    const { url, fetch } = await open(SELLERS[seller]?.(payTo, method), seller.endsWith("express"));
+    const header = version === 1 ? "x-payment" : "payment-signature";
+    let signature = "";
+    const observed: typeof fetch = async (...request) => {
+      signature = new Request(...request).headers.get(header) ?? signature;
+      return fetch(...request);
+    };
+    const paying: Foreign = await BUYERS[buyer]?.(key, observed);
+    const response: Response = await paying(url, { method: "GET" });
+    expect(response.status, await response.clone().text()).toBe(200);
+    expect(await response.text()).toBe(FORECAST);
+    const settled = response.headers.get(`${version === 1 ? "x-" : ""}payment-response`) ?? "";
+    expect(JSON.parse(atob(settled))).toMatchObject({
+      success: true,
+      transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+      network: version === 1 ? NAME : NETWORK,
+      payer: payer.toLowerCase(),
+    });
+    expect(await dollarsOf(node, payTo)).toBe(BigInt(PRICE));
+
+    expect((await fetch(url, { headers: { [header]: signature } })).status).toBe(402);
+    expect(await dollarsOf(node, payTo)).toBe(BigInt(PRICE));
+  });
+});
