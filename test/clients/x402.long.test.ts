@@ -19,11 +19,11 @@ const NAME = "base-sepolia";
 const PRICE = "10000";
 const FORECAST = "Rain until noon";
 
-const packages = new URL("x402/package.json", import.meta.url);
+const packages = new URL("../../tools/x402-packages/package.json", import.meta.url);
 const load: (name: string) => Foreign = createRequire(packages);
 const isInstalled = existsSync(new URL("node_modules", packages));
 if (!isInstalled)
-  console.log("test/clients/x402 is not installed: the buyers and servers of npm are left out");
+  console.log("tools/x402-packages is not installed: the buyers and servers of npm are left out");
 
 type Method = "eip3009" | "permit2";
 type Handler = (request: Request) => Promise<Response> | Response;

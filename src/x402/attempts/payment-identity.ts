@@ -24,7 +24,8 @@ function escapeText(text: string): string {
   );
 }
 
-const PAYMENT_IDENTIFIER_EXTENSION = "payment-identifier";
+/** Key of the x402 extension by which a payer names a payment. */
+export const PAYMENT_IDENTIFIER_EXTENSION = "payment-identifier";
 
 /** The id of the x402 extension `payment-identifier`. */
 export const paymentIdentifier = z

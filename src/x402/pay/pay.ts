@@ -13,7 +13,7 @@ import {
 } from "../../http/idempotency.ts";
 import { log } from "../../log.ts";
 import { toStoredResource } from "../attempts/attempt-row.ts";
-import { hashPayload } from "../attempts/payment-identity.ts";
+import { hashPayload, PAYMENT_IDENTIFIER_EXTENSION } from "../attempts/payment-identity.ts";
 import { readAuthorization, toAuthorizationKey } from "../evm/authorization.ts";
 import { readBalance } from "../evm/balance.ts";
 import type { TokenDomain } from "../evm/calldata.ts";
@@ -48,8 +48,6 @@ export interface PayBody {
   preferredAsset?: string | undefined;
   paymentIdentifier?: string | undefined;
 }
-
-const PAYMENT_IDENTIFIER_EXTENSION = "payment-identifier";
 
 /**
  * Bytes of a payment's JSON. As a header it is a third longer, which is more than servers take

@@ -4,6 +4,7 @@ import { requireNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { described, textField } from "../../http/openapi/fields.ts";
+import { PAYMENT_IDENTIFIER_EXTENSION } from "../attempts/payment-identity.ts";
 import type { SettleOrder } from "../model/messages.ts";
 import { EXAMPLE_PAYER } from "../model/schemas.ts";
 import { isVersion1, toNetworkName, toVersion1Reason } from "../model/version-1.ts";
@@ -70,7 +71,10 @@ const supportedResponse = z.object({
     ),
     "Kinds of payment that the service settles.",
   ),
-  extensions: described(z.array(textField("An extension.", "none")), "Extensions of x402."),
+  extensions: described(
+    z.array(textField("Key of an extension.", PAYMENT_IDENTIFIER_EXTENSION)),
+    "Extensions of x402 that the service has a part in.",
+  ),
   signers: described(
     z.record(z.string(), z.array(textField("An address.", EXAMPLE_PAYER))),
     "Addresses of the facilitator wallets, by networks.",
@@ -118,7 +122,7 @@ export function registerFacilitatorRoutes(router: Router): void {
             ...(name === null ? [] : [{ x402Version: 1, scheme, network: name }]),
           ];
         }),
-        extensions: [],
+        extensions: [PAYMENT_IDENTIFIER_EXTENSION],
         signers: { "eip155:*": [...new Set(signers)] },
       };
     },

@@ -47,7 +47,11 @@ describe("the facilitator, in version 1,", () => {
   it("supports the chains that version 1 has names for", async () => {
     await X402Fixture.create("31337-version-1");
     const answer = await call("/api/v1/x402/facilitator/supported");
-    const { kinds } = (await answer.json()) as { kinds: { network: string }[] };
+    const { kinds, extensions } = (await answer.json()) as {
+      kinds: { network: string }[];
+      extensions: string[];
+    };
+    expect(extensions).toEqual(["payment-identifier"]);
     const scheme = "exact";
     expect(kinds.toSorted((a, b) => (a.network < b.network ? -1 : 1))).toEqual([
       { x402Version: 1, scheme, network: "base-sepolia" },

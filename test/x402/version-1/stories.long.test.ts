@@ -6,6 +6,7 @@ sendInVersion(1);
 
 describe.each([
   ["answers", () => import("../settle/faults/answers.long.test.ts")],
+  ["another facilitator", () => import("../settle/remote/remote-facilitator.long.test.ts")],
   ["eviction", () => import("../settle/faults/eviction.long.test.ts")],
   ["odd nodes", () => import("../settle/faults/odd-node.test.ts")],
   ["reorganizations", () => import("../settle/faults/reorg.long.test.ts")],
