@@ -2,8 +2,6 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
-/** Letters that encode the time; the others are random. */
-const ID_TIME_LENGTH = 10;
 
 /** The id made last in this process: its time, and its random bits. */
 let lastId = { at: -1, random: -1n };
@@ -44,10 +42,10 @@ export function firstIdAt(at: number): string {
   return encodeId(Math.max(at, 0), 0n);
 }
 
-/** Epoch milliseconds at which a record was created, by its id. */
-export function readIdTime(id: string): number {
+/** The time at which the record of an id was created, epoch milliseconds. */
+export function timeOfId(id: string): number {
   let time = 0;
-  for (const letter of id.slice(0, ID_TIME_LENGTH)) time = time * 32 + ALPHABET.indexOf(letter);
+  for (const digit of id.slice(0, 10)) time = time * 32 + ALPHABET.indexOf(digit);
   return time;
 }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createIdGenerator, deriveId, firstIdAt, newId, readIdTime } from "../../src/db/id.ts";
+import { createIdGenerator, deriveId, firstIdAt, newId, timeOfId } from "../../src/db/id.ts";
 import { runs } from "../support/effort.ts";
 
 const NOW = Date.UTC(2026, 10, 22);
@@ -36,9 +36,9 @@ it("deriveId makes one id of a name, which sorts by its time", () => {
   expect(deriveId(NOW, "payment 0")).toBe(ids[0]);
 });
 
-it("readIdTime returns the time of which an id was made", () => {
+it("timeOfId returns the time of which an id was made", () => {
   fc.assert(
-    fc.property(fc.nat(2 ** 48 - 1), (at) => readIdTime(newId(at)) === at),
+    fc.property(fc.nat(2 ** 48 - 1), (at) => timeOfId(newId(at)) === at),
     runs(100, 10_000),
   );
 });

@@ -1,7 +1,7 @@
 /** An order as stored in D1. */
 
 import type { Database } from "../../db/client.ts";
-import { firstIdAt, readIdTime } from "../../db/id.ts";
+import { firstIdAt, timeOfId } from "../../db/id.ts";
 import type { AttemptOrder, JobStatus } from "../model/messages.ts";
 import type { x402Attempt } from "../model/tables.ts";
 
@@ -92,7 +92,7 @@ export function toAttemptRow(
     charged: false,
     revision: 0,
     // Lists are ordered by id, and filter by its time.
-    createdAt: readIdTime(order.attemptId),
+    createdAt: timeOfId(order.attemptId),
     updatedAt: now,
     ...how,
   };

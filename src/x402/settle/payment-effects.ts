@@ -65,7 +65,7 @@ export async function runEffect(
 ): Promise<PaymentEvent[]> {
   switch (effect) {
     case "verify":
-      return [await verifyPayload(env, payment, run)];
+      return [await verifyIdentifier(env, payment, run, await verifyPayload(env, payment, run))];
     case "write":
       return [await writeAttemptRow(env, payment, run)];
     case "withdraw":
@@ -77,6 +77,25 @@ export async function runEffect(
     case "watch":
       return watchAttempts(env, payment);
   }
+}
+
+/** One identifier is for one payment of its payer (specification of `payment-identifier`). */
+async function verifyIdentifier(
+  env: Env,
+  { order }: Payment,
+  run: SettlementRun,
+  verdict: PaymentEvent,
+): Promise<PaymentEvent> {
+  if (verdict.kind !== "valid" || order.paymentIdentifier === null) return verdict;
+  try {
+    const core = openDb(env, undefined, { deadline: run.deadline });
+    const attemptId = await findIdentifierHolder(core, order, verdict.payer);
+    if (attemptId === null) return verdict;
+    run.response = { kind: "conflict", attemptId };
+  } catch (error) {
+    run.response = toRefusal(error);
+  }
+  return { kind: "broken" };
 }
 
 async function verifyPayload(
@@ -95,13 +114,7 @@ async function verifyPayload(
       run.isStored ? null : findClaimingAttempt(core, order),
       wasVerified(core, order, Date.now()),
     ]);
-    if (!holder)
-      return await withUnusedIdentifier(
-        env,
-        payment,
-        run,
-        withTimeToSign(await verdict, isVerified),
-      );
+    if (!holder) return withTimeToSign(await verdict, isVerified);
     run.response = toHeldResponse(order, holder);
     if (holder.status === "Verified" && holder.claim === order.claim)
       log("error", "x402.claim_lost", { holder: holder.id, attempt: order.attemptId });
@@ -110,21 +123,6 @@ async function verifyPayload(
     run.response = toRefusal(error);
     return { kind: "broken" };
   }
-}
-
-/** One identifier is for one payment of its payer (specification of `payment-identifier`). */
-async function withUnusedIdentifier(
-  env: Env,
-  { order }: Payment,
-  run: SettlementRun,
-  verdict: PaymentEvent,
-): Promise<PaymentEvent> {
-  if (verdict.kind !== "valid" || order.paymentIdentifier === null) return verdict;
-  const core = openDb(env, undefined, { deadline: run.deadline });
-  const attemptId = await findIdentifierHolder(core, order, verdict.payer);
-  if (attemptId === null) return verdict;
-  run.response = { kind: "conflict", attemptId };
-  return { kind: "broken" };
 }
 
 /** A payment that was verified here is never refused for load: the wallet may sign it while it is valid. */
