@@ -217,6 +217,19 @@ describe("POST /x402/pay", () => {
     expect(await attempts()).toHaveLength(2);
   });
 
+  it("signs for a URL of more than 8 KiB, whose beginning the attempt has", async () => {
+    const { paymentRequired, ...rest } = order(wallet, [terms(x402)]);
+    const url = "https://api.example.com/?q=".padEnd(9 * 1024, "x");
+    const body = { ...rest, paymentRequired: { ...paymentRequired, resource: { url } } };
+    const { attemptId, paymentPayload } = await expectOk(await pay(body));
+    expect(paymentPayload.resource).toEqual({ url });
+    const { data } = await api<{ PaymentAttempts: { id: string; resource: string }[] }>(
+      "/x402/payments?take=1",
+    );
+    const resource = `${url.slice(0, 8 * 1024 - 3)}…`;
+    expect(data.PaymentAttempts).toMatchObject([{ id: attemptId, resource }]);
+  });
+
   it("takes the first terms it can sign for, or those in preferredAsset", async () => {
     await x402.mint(x402.contracts.feeToken, wallet.address, 1_000n);
     const other = x402.contracts.feeToken;
