@@ -6,7 +6,7 @@ import type { Env } from "../src/env.ts";
 import { log } from "../src/log.ts";
 import { withTimeout } from "../src/timeout.ts";
 import { OutcomeWriter } from "../src/x402/facilitator-wallet/outcome-writer.ts";
-import type { PumpState } from "../src/x402/facilitator-wallet/pump-round.ts";
+import type { PumpState, RoundReading } from "../src/x402/facilitator-wallet/pump-round.ts";
 import type { SigningWallet } from "../src/x402/facilitator-wallet/sign-jobs.ts";
 import { WalletStore } from "../src/x402/facilitator-wallet/wallet-store.ts";
 import type {
@@ -34,6 +34,8 @@ const MAX_RETRY_DELAY_MS = 5_000;
 /** When to check again: payments that wait for a block, and settled ones that a re-org may undo. */
 const BUSY_ALARM_INTERVAL_MS = 5_000;
 const WATCH_ALARM_INTERVAL_MS = 15_000;
+/** How old a reading of the chain may be when a round begins. A node may be as far behind. */
+const MAX_READING_AGE_MS = 2_000;
 /** How long the wallet's settings are cached. */
 const SETTINGS_TTL_MS = 30_000;
 
@@ -54,10 +56,34 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
   readonly #waiters = new Map<string, Set<() => void>>();
   readonly #outcomes = new OutcomeWriter();
   #settings: { wallet: SigningWallet; until: number } | null = null;
+  /** The chain for the next round, null when it could not be read; and until when it is used. */
+  #reading: { early: Promise<RoundReading | null>; until: number } | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#store = new WalletStore(ctx.storage.sql);
+  }
+
+  async prepare(walletId: string, job: SettlementJob): Promise<void> {
+    // A pump that is running reads the chain itself.
+    const isRead = this.#reading !== null && Date.now() < this.#reading.until;
+    if (this.#activePump || isRead || this.#store.getValue("wallet_id") !== walletId) return;
+    const early = this.#readEarly(job).catch(() => null);
+    this.#reading = { early, until: Date.now() + MAX_READING_AGE_MS };
+    await early;
+  }
+
+  async #readEarly(job: SettlementJob): Promise<RoundReading> {
+    const { readRound } = await import("../src/x402/facilitator-wallet/pump-round.ts");
+    return readRound(this.#store, await this.#loadWallet(), [job]);
+  }
+
+  /** The reading of the chain that was made for the next round. */
+  async #takeReading(): Promise<RoundReading | null> {
+    const reading = this.#reading;
+    this.#reading = null;
+    if (!reading || Date.now() >= reading.until) return null;
+    return reading.early;
   }
 
   /**
@@ -171,16 +197,19 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
         this.#mustResend = false;
         this.#isRequested = false;
         const wallet = await this.#loadWallet();
-        state = await pumpRound(this.#store, wallet, resend, () => this.#notify());
+        const early = await this.#takeReading();
+        state = await pumpRound(this.#store, wallet, resend, early, () => this.#notify());
         retryDelay = INITIAL_RETRY_DELAY_MS;
       } catch (error) {
         // The node may not have the sent transactions, and the network may have another node by now.
         this.#mustResend = true;
         this.#settings = null;
+        this.#reading = null;
         failed = true;
         retryDelay = Math.min(retryDelay * 2, MAX_RETRY_DELAY_MS);
         log("warn", "x402.round_failed", { error: String(error) });
       }
+      this.#store.executePostponed();
       const after = this.#store.takeSnapshot();
       const hasChanged = after !== before;
       before = after;

@@ -4,6 +4,11 @@ export interface D1Call {
   sql: string[];
 }
 
+/** Whether a call is a batch that writes. Others send several reads together. */
+export function isWritingBatch({ kind, sql }: D1Call): boolean {
+  return kind === "batch" && !sql.every((one) => /^\s*select\b/i.test(one));
+}
+
 /** Runs around every call that reaches D1. It may fail before it, after it, or never answer. */
 export type Around = <T>(call: D1Call, run: () => Promise<T>) => Promise<T>;
 

@@ -42,6 +42,7 @@ export async function follow(fixture: SettlementFixture, step: Step): Promise<vo
   fixture.onRpc(({ forward }) => step(forward));
   const { FACILITATOR_WALLET, EVENTS } = env;
   const walletCalls = (stub: Record<string, (...args: unknown[]) => Promise<unknown>>) => ({
+    prepare: (...args: unknown[]) => step(async () => stub.prepare?.(...args)),
     submit: (...args: unknown[]) => step(async () => stub.submit?.(...args)),
     wait: (...args: unknown[]) => step(async () => stub.wait?.(...args)),
   });

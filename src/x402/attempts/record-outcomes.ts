@@ -16,14 +16,19 @@ export interface EndedAttempt {
  * Writes the first outcomes of verified attempts in one atomic batch. If the batch fails, each may
  * be written with `recordOutcome`.
  *
+ * @returns whether an event was written: some webhook is subscribed to it
  * @throws when any has an outcome already, or the database fails
  */
 export async function recordFirstOutcomes(
   core: Database,
   ended: readonly EndedAttempt[],
   now: number,
-): Promise<void> {
-  await core.batch(ended.flatMap((one) => buildOutcomeStatements(one, 0, now)));
+): Promise<boolean> {
+  const written = ended.map((one) => buildOutcomeStatements(one, 0, now));
+  const events = new Set(written.map((statements) => statements.at(-1)));
+  const statements = written.flat();
+  const results = await core.batch(statements);
+  return results.some(({ meta }, i) => events.has(statements[i]) && meta.changes > 0);
 }
 
 /**
@@ -53,6 +58,7 @@ export async function recordOutcome(
   }
 }
 
+/** The last one writes the event. */
 function buildOutcomeStatements(
   { order, outcome }: EndedAttempt,
   revision: number,

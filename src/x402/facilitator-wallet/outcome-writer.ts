@@ -56,13 +56,13 @@ export class OutcomeWriter {
         writes: "idempotent",
         deadline: now + WRITE_TIMEOUT_MS,
       });
-      await recordFirstOutcomes(core, ended, now);
+      const hasEvent = await recordFirstOutcomes(core, ended, now);
       for (const { order } of ended) {
         const status = statuses.get(order.attemptId);
         if (status) this.#writtenOutcomes.set(order.attemptId, toOutcomeKey(status));
       }
       // No payer waits for the dispatcher.
-      void wakeDispatcher(env, first.order.requestId);
+      if (hasEvent) void wakeDispatcher(env, first.order.requestId);
     } catch (error) {
       log("warn", "x402.outcomes_unwritten", { outcomes: ended.length, error: String(error) });
     }

@@ -1,6 +1,7 @@
 import { classifyBroadcast } from "../evm/classify-broadcast.ts";
 import type { Rpc } from "../evm/rpc.ts";
 import { type ChainSnapshot, isLegacyTransaction, readChainSnapshot } from "../evm/transactions.ts";
+import type { SettlementJob } from "../model/messages.ts";
 import { acceptNodeNonce, isStuck, limitToKnownNonces } from "./nonces.ts";
 import { expireJobs, reconcileMinedTransactions, watchDecidedJobs } from "./reconcile-jobs.ts";
 import {
@@ -22,11 +23,45 @@ export class WrongChainError extends Error {
   override name = "WrongChainError";
 }
 
+/** What the node said of the chain and of the jobs to be signed. */
+export interface RoundReading {
+  chain: ChainSnapshot;
+  estimates: ReadonlyMap<string, unknown>;
+  /** Hashes of the transactions whose receipts were read. */
+  transactions: string;
+}
+
+/** Reads the chain for a round. @throws RpcUnavailable */
+export async function readRound(
+  store: WalletStore,
+  wallet: SigningWallet,
+  jobs: readonly SettlementJob[],
+): Promise<RoundReading> {
+  const transactions = listUnminedHashes(store);
+  const { chain, answers } = await readChainSnapshot(
+    wallet.rpc,
+    wallet.address,
+    store.listUnminedTransactions(),
+    store.getValue("only_legacy") !== null,
+    jobs.map((job) => encodeGasEstimate(wallet, job)),
+  );
+  const estimates = new Map(jobs.map((job, i) => [job.id, answers[i]]));
+  return { chain, estimates, transactions };
+}
+
+function listUnminedHashes(store: WalletStore): string {
+  return store
+    .listUnminedTransactions()
+    .map(({ hash }) => hash)
+    .join();
+}
+
 /**
  * One round: reads the chain, concludes what it can, signs waiting jobs, and sends in nonce order.
  * The next round resumes from the stored state whatever fails half-way.
  *
  * @param resend - sends again what was sent, as after a failure of the node
+ * @param early - what was read a moment ago. The round uses it unless transactions were sent or mined since
  * @param onReconciled - runs once new receipts are read, so that no caller waits for the rest of the round
  * @throws RpcUnavailable, WrongChainError
  */
@@ -34,19 +69,18 @@ export async function runPumpRound(
   store: WalletStore,
   wallet: SigningWallet,
   resend: boolean,
+  early: RoundReading | null,
   onReconciled: () => void,
 ): Promise<PumpState> {
   if (getPumpState(store) === "idle") return "idle";
-  const isLegacyOnly = store.getValue("only_legacy") !== null;
-  const signable = listSignableJobs(store);
-  const { chain: reported, answers } = await readChainSnapshot(
-    wallet.rpc,
-    wallet.address,
-    store.listUnminedTransactions(),
-    isLegacyOnly,
-    signable.map(({ job }) => encodeGasEstimate(wallet, job)),
-  );
-  const estimates = new Map(signable.map(({ job }, i) => [job.id, answers[i]]));
+  const { chain: reported, estimates } =
+    early?.transactions === listUnminedHashes(store)
+      ? early
+      : await readRound(
+          store,
+          wallet,
+          listSignableJobs(store).map(({ job }) => job),
+        );
   if (reported.chainId !== wallet.chainId)
     throw new WrongChainError(
       `the RPC node is on chain ${reported.chainId}, not ${wallet.chainId}`,

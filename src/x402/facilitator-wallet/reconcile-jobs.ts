@@ -34,9 +34,11 @@ export async function reconcileMinedTransactions(
       reconcileByReceipt(rpc, store, chain, stored, receipt),
     );
     if (finding.state === "unclear") continue;
-    store.recordMinedTransaction(signed.hash, signed.nonce);
-    if (!isDecided(stored) || hasSettledSince(stored, finding))
-      recordFinding(store, stored, finding);
+    store.postponeWrites(() => {
+      store.recordMinedTransaction(signed.hash, signed.nonce);
+      if (!isDecided(stored) || hasSettledSince(stored, finding))
+        recordFinding(store, stored, finding);
+    });
   }
 
   const passed = new Set(

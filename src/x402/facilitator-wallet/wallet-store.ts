@@ -42,6 +42,10 @@ export class WalletStore {
   /** The same when refused transactions were last sent again. */
   offeredAtBlock: string | null = null;
   readonly #sql: SqlStorage;
+  #isPostponing = false;
+  #postponed: { statement: string; params: SqlStorageValue[] }[] = [];
+  /** The rows of `value`. */
+  readonly #values = new Map<string, string>();
   /** The rows of `open_job` by id, oldest first. Each index of the table would write rows for each job. */
   readonly #openJobs = new Map<string, { seq: number; stored: StoredJob }>();
   /** The rows of `signed` by hash, oldest first. */
@@ -62,6 +66,8 @@ export class WalletStore {
         hash TEXT NOT NULL, nonce INTEGER NOT NULL, job_id TEXT, raw TEXT NOT NULL, gas TEXT NOT NULL,
         max_fee TEXT NOT NULL, tip TEXT NOT NULL, state TEXT NOT NULL, since_block INTEGER NOT NULL, since_time INTEGER NOT NULL);
       CREATE TABLE IF NOT EXISTS value (name TEXT PRIMARY KEY, value TEXT NOT NULL);`);
+    for (const { name, value } of sql.exec("SELECT name, value FROM value").toArray())
+      this.#values.set(String(name), String(value));
     for (const row of sql.exec("SELECT * FROM open_job ORDER BY seq").toArray()) {
       const stored = toStoredJob(row);
       this.#openJobs.set(stored.job.id, { seq: Number(row.seq), stored });
@@ -73,14 +79,40 @@ export class WalletStore {
       });
   }
 
+  /**
+   * Changes what the chain will say again if this object stops. The changes count at once, but their
+   * statements are executed with the next write, or by `executePostponed`. No call leaves an object while one
+   * of its writes is not durable, so an outcome is sent to D1 first.
+   */
+  postponeWrites(change: () => void): void {
+    this.#isPostponing = true;
+    try {
+      change();
+    } finally {
+      this.#isPostponing = false;
+    }
+  }
+
+  executePostponed(): void {
+    const postponed = this.#postponed;
+    this.#postponed = [];
+    for (const { statement, params } of postponed) this.#sql.exec(statement, ...params);
+  }
+
+  #execute(statement: string, ...params: SqlStorageValue[]): void {
+    this.#postponed.push({ statement, params });
+    if (!this.#isPostponing) this.executePostponed();
+  }
+
   /** A value stored by name; null when there is none. */
   getValue(name: StoredValueName): string | null {
-    const [row] = this.#sql.exec("SELECT value FROM value WHERE name = ?", name).toArray();
-    return row ? String(row.value) : null;
+    return this.#values.get(name) ?? null;
   }
 
   setValue(name: StoredValueName, value: string): void {
-    this.#sql.exec(
+    if (this.#values.get(name) === value) return;
+    this.#values.set(name, value);
+    this.#execute(
       `INSERT INTO value (name, value) VALUES (?, ?)
        ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
       name,
@@ -91,6 +123,7 @@ export class WalletStore {
   /** Adds a job; a known one stays as it is. */
   addJob(job: SettlementJob, now: number): void {
     if (this.#openJobs.has(job.id) || this.#findFinalJob(job.id)) return;
+    this.executePostponed();
     const { seq } = this.#sql
       .exec(
         `INSERT INTO open_job (body, state, sign_before, changed_at) VALUES (?, 'waiting', ?, ?)
@@ -202,6 +235,7 @@ export class WalletStore {
   /** Stores a transaction before it is sent anywhere. */
   storeTransaction(signed: SignedTransaction, now: number): void {
     if (this.#signed.has(signed.hash)) throw new Error(`${signed.hash} is stored already`);
+    this.executePostponed();
     const { seq } = this.#sql
       .exec(
         `INSERT INTO signed
@@ -227,7 +261,7 @@ export class WalletStore {
     const stored = this.#signed.get(hash);
     if (!stored || stored.signed.state === state) return;
     this.#signed.set(hash, { ...stored, signed: { ...stored.signed, state } });
-    this.#sql.exec("UPDATE signed SET state = ? WHERE rowid = ?", state, stored.seq);
+    this.#execute("UPDATE signed SET state = ? WHERE rowid = ?", state, stored.seq);
   }
 
   /** Deletes a transaction that was never sent, or that settles nothing. */
@@ -235,7 +269,7 @@ export class WalletStore {
     const stored = this.#signed.get(hash);
     if (!stored) return;
     this.#signed.delete(hash);
-    this.#sql.exec("DELETE FROM signed WHERE rowid = ?", stored.seq);
+    this.#execute("DELETE FROM signed WHERE rowid = ?", stored.seq);
   }
 
   /** Records that this transaction used the nonce, so others with the nonce are lost. */
@@ -292,8 +326,8 @@ export class WalletStore {
     if (!open) return;
     const { state, transaction, reason, message } = open.stored;
     this.#openJobs.delete(id);
-    this.#sql.exec("DELETE FROM open_job WHERE seq = ?", open.seq);
-    this.#sql.exec(
+    this.#execute("DELETE FROM open_job WHERE seq = ?", open.seq);
+    this.#execute(
       `INSERT INTO final_job (id, state, tx, reason, message, changed_at) VALUES (?, ?, ?, ?, ?, ?)`,
       id,
       state,
@@ -305,7 +339,7 @@ export class WalletStore {
     this.#changedJobs.add(id);
     for (const { hash } of this.listJobTransactions(id)) this.deleteTransaction(hash);
     // Ids sort by the time of their request.
-    this.#sql.exec(
+    this.#execute(
       "DELETE FROM final_job WHERE id < ? AND changed_at < ?",
       firstIdAt(now - RETENTION_MS),
       now - RETENTION_MS,
@@ -324,7 +358,7 @@ export class WalletStore {
     if (!open) return;
     const stored = { ...open.stored, ...changes, changedAt: now };
     this.#openJobs.set(id, { ...open, stored });
-    this.#sql.exec(
+    this.#execute(
       `UPDATE open_job SET state = ?, sign_before = ?, tx = ?, block = ?, block_hash = ?,
          reason = ?, message = ?, changed_at = ? WHERE seq = ?`,
       stored.state,

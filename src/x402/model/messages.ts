@@ -127,6 +127,8 @@ export interface PaymentObject {
 
 /** The calls of a facilitator wallet's object. */
 export interface FacilitatorWalletObject {
+  /** Reads the chain for a job that probably comes next. Stores nothing. */
+  prepare(walletId: string, job: SettlementJob): Promise<void>;
   submit(walletId: string, job: SettlementJob, submission: JobSubmission): Promise<JobStatus>;
   wait(jobId: string, waitMs: number): Promise<JobStatus>;
   /** Whether the wallet has jobs that are undecided or not final. */

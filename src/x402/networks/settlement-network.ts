@@ -1,5 +1,6 @@
-import { and, eq, inArray, isNull } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, isNull } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
+import { batchReads } from "../../db/batch-reads.ts";
 import { type Database, openDb } from "../../db/client.ts";
 import { unseal } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
@@ -26,8 +27,19 @@ export function toPrivateKeyEncryptionContext(walletId: string) {
 }
 
 export async function findNetwork(core: Database, caip2Id: string): Promise<NetworkRow | null> {
-  const [row] = await core.orm.select().from(x402Network).where(eq(x402Network.caip2Id, caip2Id));
-  return row ?? null;
+  const [row] = await core.all<Record<string, unknown>>(
+    "SELECT * FROM x402_network WHERE caip2_id = ?",
+    caip2Id,
+  );
+  return row ? toNetworkRow(row) : null;
+}
+
+function toNetworkRow(row: Record<string, unknown>): NetworkRow {
+  const fields = Object.entries(getTableColumns(x402Network)).map(([field, column]) => {
+    const value = row[column.name] ?? null;
+    return [field, value === null ? null : column.mapFromDriverValue(value)];
+  });
+  return Object.fromEntries(fields) as NetworkRow;
 }
 
 /** Finds a wallet that was not removed. */
@@ -136,14 +148,15 @@ export class NoSettlementNetworkError extends Error {
 
 /**
  * @param deadline - epoch milliseconds
+ * @param core - a database whose reads are sent together with others
  * @throws NoSettlementNetworkError when the network is unknown, disabled, or has no facilitator
  */
 export async function findSettlementNetwork(
   env: Env,
   caip2Id: string,
   deadline: number,
+  core: Database = batchReads(openDb(env, undefined, { deadline })),
 ): Promise<SettlementNetwork> {
-  const core = openDb(env, undefined, { deadline });
   const [network, [first, ...others], options] = await Promise.all([
     findNetwork(core, caip2Id),
     listFacilitators(core, caip2Id),

@@ -1,5 +1,6 @@
 import { throwIfOutOfCredits } from "../../api-keys/credits.ts";
-import { DatabaseUnavailableError, openDb } from "../../db/client.ts";
+import { batchReads } from "../../db/batch-reads.ts";
+import { type Database, DatabaseUnavailableError, openDb } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
@@ -106,15 +107,19 @@ async function verifyPayload(
   const { order } = payment;
   if (!run.order) throw new Error("the payload of a payment comes with a request");
   try {
-    const verdict = judgePayload(env, payment, run.order, run.deadline);
+    const core = batchReads(openDb(env, undefined, { deadline: run.deadline }));
+    const verdict = judgePayload(env, payment, run.order, run.deadline, core);
     // A payment that D1 has needs no verdict.
     verdict.catch(() => {});
-    const core = openDb(env, undefined, { deadline: run.deadline });
     const [holder, isVerified] = await Promise.all([
       run.isStored ? null : findClaimingAttempt(core, order),
       wasVerified(core, order, Date.now()),
     ]);
-    if (!holder) return withTimeToSign(await verdict, isVerified);
+    if (!holder) {
+      const event = withTimeToSign(await verdict, isVerified);
+      announceJob(env, event);
+      return event;
+    }
     run.response = toHeldResponse(order, holder);
     if (holder.status === "Verified" && holder.claim === order.claim)
       log("error", "x402.claim_lost", { holder: holder.id, attempt: order.attemptId });
@@ -132,14 +137,24 @@ function withTimeToSign(verdict: PaymentEvent, isVerified: boolean): PaymentEven
   return { ...verdict, job: { ...verdict.job, signBefore } };
 }
 
+/** The wallet reads the chain while D1 writes the attempt. */
+function announceJob(env: Env, event: PaymentEvent): void {
+  if (event.kind !== "valid" || event.wallet.remote) return;
+  const { wallet, job } = event;
+  const object = getFacilitatorWalletStub(env, wallet.caip2Id, wallet.address);
+  // The job itself finds what is wrong.
+  void object.prepare(wallet.id, job).catch(() => {});
+}
+
 /** The chain's verdict on a payment. @throws what `toRefusal` converts */
 async function judgePayload(
   env: Env,
   { order: { attemptId, claim }, wallet: known, earlier }: Payment,
   { payload, requirements }: SettleOrder,
   deadline: number,
+  core: Database,
 ): Promise<PaymentEvent> {
-  const settlementNetwork = await findSettlementNetwork(env, requirements.network, deadline);
+  const settlementNetwork = await findSettlementNetwork(env, requirements.network, deadline, core);
   const { settler } = settlementNetwork;
   // An authorization keeps its first wallet, even one that the network does not use any more.
   const assigned = known ?? earlier.at(-1)?.wallet;

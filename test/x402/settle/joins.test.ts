@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../support/app.ts";
-import { wrapD1 } from "../../support/d1.ts";
+import { isWritingBatch, wrapD1 } from "../../support/d1.ts";
 import { SettlementFixture } from "../settlement-fixture.ts";
 import { atEveryStep, follow, Halt } from "../steps.ts";
 import { settle } from "../x402-fixture.ts";
@@ -72,9 +72,10 @@ describe("a settled payment that is sent again", () => {
     await fixture.again();
     const { settleResponse } = (await fixture.settle()).data;
     let lost = 0;
-    const DB = wrapD1(env.DB, async ({ kind }, run) => {
+    const DB = wrapD1(env.DB, async (call, run) => {
       const result = await run();
-      if (kind === "batch" && lost++ === 0) throw new Error("D1_ERROR: Network connection lost.");
+      if (isWritingBatch(call) && lost++ === 0)
+        throw new Error("D1_ERROR: Network connection lost.");
       return result;
     });
     const { status, data } = await fixture.settleOn({ DB });

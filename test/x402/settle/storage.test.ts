@@ -2,6 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../support/app.ts";
+import { isWritingBatch } from "../../support/d1.ts";
 import { insertKey } from "../../support/keys.ts";
 import { facilitate } from "../facilitator.ts";
 import { broadcasts, SettlementFixture } from "../settlement-fixture.ts";
@@ -196,8 +197,10 @@ describe("the object of a payment that is refused", () => {
 
   it("stores the refusal until the database has it", async () => {
     await fixture.x402.emptyAccount(fixture.payer);
-    await fixture.onDatabase(({ kind }, run) =>
-      kind === "batch" ? Promise.reject(new Error("D1_ERROR: Network connection lost.")) : run(),
+    await fixture.onDatabase((call, run) =>
+      isWritingBatch(call)
+        ? Promise.reject(new Error("D1_ERROR: Network connection lost."))
+        : run(),
     );
     expect((await fixture.settle()).data.settleResponse.success).toBe(false);
     expect(await fixture.attempts()).toEqual([]);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../../../support/app.ts";
-import type { Around } from "../../../support/d1.ts";
+import { type Around, isWritingBatch } from "../../../support/d1.ts";
 import { FULL_ERROR } from "../../../support/full-d1.ts";
 import { SettlementFixture } from "../../settlement-fixture.ts";
 
@@ -18,8 +18,8 @@ const works: Around = (_, run) => run();
 const onBatches = (around: (n: number, run: () => Promise<unknown>) => Promise<unknown>) => {
   let batches = 0;
   return fixture.onDatabase(
-    ({ kind }, run) =>
-      (kind === "batch" ? around(++batches, run) : run()) as ReturnType<typeof run>,
+    (call, run) =>
+      (isWritingBatch(call) ? around(++batches, run) : run()) as ReturnType<typeof run>,
   );
 };
 
