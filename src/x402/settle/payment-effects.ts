@@ -117,7 +117,7 @@ async function verifyPayload(
     ]);
     if (!holder) {
       const event = withTimeToSign(await verdict, isVerified);
-      announceJob(env, event);
+      void announceJob(env, event);
       return event;
     }
     run.response = toHeldResponse(order, holder);
@@ -137,13 +137,16 @@ function withTimeToSign(verdict: PaymentEvent, isVerified: boolean): PaymentEven
   return { ...verdict, job: { ...verdict.job, signBefore } };
 }
 
-/** The wallet reads the chain while D1 writes the attempt. */
-function announceJob(env: Env, event: PaymentEvent): void {
+/** The wallet reads the chain while D1 writes the attempt. Never throws: the job itself finds what is wrong. */
+async function announceJob(env: Env, event: PaymentEvent): Promise<void> {
   if (event.kind !== "valid" || event.wallet.remote) return;
   const { wallet, job } = event;
-  const object = getFacilitatorWalletStub(env, wallet.caip2Id, wallet.address);
-  // The job itself finds what is wrong.
-  void object.prepare(wallet.id, job).catch(() => {});
+  try {
+    const object = getFacilitatorWalletStub(env, wallet.caip2Id, wallet.address);
+    await object.prepare(wallet.id, job);
+  } catch {
+    // Also an object of the version before, while another is deployed.
+  }
 }
 
 /** The chain's verdict on a payment. @throws what `toRefusal` converts */
