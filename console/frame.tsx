@@ -1,15 +1,26 @@
 /** What every page stands in: navigation, the network, and whether what is shown is up to date. */
-import { LogOut } from "lucide";
+import { LogOut, Plus, Search } from "lucide";
 import { Component } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { callApi, clearCachedResponses } from "./api/request.ts";
 import { apiKey, hasAccess, type KeyStatus, keyStatus, signOut } from "./api/session.ts";
 import { FirstRun } from "./pages/first-run.tsx";
 import { NAVIGATION, NAVIGATION_GROUPS } from "./pages/index.tsx";
+import { LIST_PAGES } from "./pages/lists.ts";
+import { searchObjects } from "./pages/search.ts";
 import { unitDetails } from "./ui/format.ts";
 import { Icon } from "./ui/icon.tsx";
 import type { NavigationEntry } from "./ui/navigation-entry.ts";
-import { changeQuery, hrefOf, LIST_START_QUERY, NETWORKS, network, route } from "./ui/route.ts";
+import { type Command, openPalette, Palette } from "./ui/palette.tsx";
+import {
+  changeQuery,
+  hrefOf,
+  LIST_START_QUERY,
+  NETWORKS,
+  network,
+  pageHref,
+  route,
+} from "./ui/route.ts";
 import { SignIn } from "./ui/sign-in.tsx";
 import { Announcement, LastReadStatus } from "./ui/status.tsx";
 import { ThemeChoice } from "./ui/theme.tsx";
@@ -57,9 +68,50 @@ export function Frame() {
           </p>
         )}
       </main>
+      <Palette commands={listCommands()} search={searchObjects} />
       <Announcement />
     </>
   );
+}
+
+/** The pages, their lists, and what can be created, as far as the key may. */
+function listCommands(): Command[] {
+  const pages = NAVIGATION.filter(({ access }) => hasAccess(access)).map(
+    ({ name, title, icon }): Command => ({
+      label: title,
+      kind: "Page",
+      href: pageHref(name),
+      icon,
+    }),
+  );
+  const lists = LIST_PAGES.filter(({ access }) => hasAccess(access)).flatMap(
+    ({ name, title, access, tabs }) => {
+      const icon = NAVIGATION.find((entry) => entry.name === name)?.icon;
+      return tabs
+        .filter(({ needs }) => hasAccess(needs ?? access))
+        .flatMap((tab, i): Command[] => [
+          ...(i === 0
+            ? []
+            : [
+                {
+                  label: `${title}: ${tab.title}`,
+                  kind: "List",
+                  href: pageHref(name, "", { tab: tab.name }),
+                  icon,
+                },
+              ]),
+          ...(tab.creates ?? [])
+            .filter(({ needs = "Admin" }) => hasAccess(needs))
+            .map((action) => ({
+              label: action.label,
+              kind: `Action, ${title.toLowerCase()}`,
+              href: pageHref(name, "", { tab: i === 0 ? undefined : tab.name, do: action.name }),
+              icon: Plus,
+            })),
+        ]);
+    },
+  );
+  return [...pages, ...lists];
 }
 
 /** No link: the fragment is the route. */
@@ -71,6 +123,11 @@ function Header() {
   const status = keyStatus.value;
   return (
     <header class="top">
+      <button type="button" class="find" onClick={openPalette} aria-label="Search and go">
+        <Icon node={Search} />
+        <span>Search or go to…</span>
+        <kbd>Ctrl K</kbd>
+      </button>
       <LastReadStatus />
       <label class={network.value === "Mainnet" ? "choice mainnet" : "choice"}>
         <span>Network</span>

@@ -7,14 +7,23 @@ import { SELLING_WALLET_KEYS } from "./fields/known-ids.ts";
 const REGISTRATION_STATUSES = ["Registered", "Deregistered", "Pending", "Failed"] as const;
 
 const registrationColumns: readonly Column[] = [
-  { heading: "Name", path: "name" },
+  { heading: "Name", path: "name", second: "agentIdentifier" },
   { heading: "State", path: "state", as: "tag" },
-  { heading: "Error", path: "error" },
-  { heading: "Agent", path: "agentIdentifier", as: "code" },
-  { heading: "Wallet", path: "SmartContractWallet.walletAddress", as: "code" },
-  { heading: "Transaction", path: "CurrentTransaction.txHash", as: "code" },
-  { heading: "Made", path: "createdAt", as: "time" },
+  { heading: "Problem", path: "error" },
+  { heading: "Transaction", path: "CurrentTransaction.txHash", as: "hash" },
+  { heading: "Created", path: "createdAt", as: "time" },
 ];
+
+const registrationDetails: readonly Column[] = [
+  { heading: "Agent's token", path: "agentIdentifier", as: "code" },
+  { heading: "Selling wallet", path: "SmartContractWallet.walletAddress", as: "address" },
+];
+
+/** Checks that the agent answered. */
+function describeUptime(row: unknown): string {
+  const [up, all] = [Number(textAt(row, "uptimeCount")), Number(textAt(row, "uptimeCheckCount"))];
+  return all === 0 ? "not checked" : `${Math.round((up * 100) / all)} % of ${all} checks`;
+}
 
 const walletField: Field = {
   name: "sellingWalletVkey",
@@ -79,6 +88,7 @@ const createRegistrationList = (
     { name: "searchQuery", label: "Search", hint: "Search by name or identifier" },
   ],
   columns: registrationColumns,
+  details: registrationDetails,
   creates: [
     {
       name: "register",
@@ -122,12 +132,14 @@ export const agentsPage: PageDefinition = {
         { heading: "Name", path: "name" },
         { heading: "Status", path: "status", as: "tag" },
         { heading: "Why", path: "statusReason" },
-        { heading: "Up", path: "uptimeCount" },
-        { heading: "Of checks", path: "uptimeCheckCount" },
+        { heading: "Uptime", path: "uptimeCount", describe: describeUptime },
         { heading: "Checked", path: "lastUptimeCheck", as: "time" },
         { heading: "Price", path: "AgentPricing.FixedPricing.Amounts", as: "funds" },
         { heading: "URL", path: "apiBaseUrl", as: "link" },
-        { heading: "Agent", path: "agentIdentifier", as: "code" },
+      ],
+      details: [
+        { heading: "Agent's token", path: "agentIdentifier", as: "code" },
+        { heading: "Description", path: "description" },
       ],
     },
     createRegistrationList("registered", "Registered here", "/registry", [

@@ -59,14 +59,16 @@ export const x402Page: PageDefinition = {
       ],
       columns: [
         { heading: "Resource", path: "resource" },
-        { heading: "Direction", path: "direction", as: "tag" },
+        { heading: "Direction", path: "direction", as: "word" },
         { heading: "Status", path: "status", as: "tag" },
-        { heading: "Amount", path: "amount" },
-        { heading: "Asset", path: "asset", as: "code" },
-        { heading: "Network", path: "caip2Network" },
-        { heading: "Payer", path: "payer", as: "code" },
+        { heading: "Amount, minor units", path: "amount" },
         { heading: "Problem", path: "errorMessage" },
         { heading: "When", path: "createdAt", as: "time" },
+      ],
+      details: [
+        { heading: "Token", path: "asset", as: "code" },
+        { heading: "Network", path: "caip2Network" },
+        { heading: "Payer", path: "payer", as: "code" },
       ],
     },
     {

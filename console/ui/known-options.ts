@@ -8,7 +8,7 @@ import type { KnownIds } from "./resource.ts";
 import { network } from "./route.ts";
 import { toWords } from "./words.ts";
 
-const LIST_LIMIT = "100";
+const LIST_LIMIT = 100;
 
 /** Something that a person chooses: its name, and what it is beside that. */
 export interface Option {
@@ -19,14 +19,11 @@ export interface Option {
 
 /** What is requested; a network's own rows are what is shown of those that have one. */
 function createIdsRequest(known: KnownIds): ApiRequest {
-  const { method = "GET", path, query = {}, hasNetwork, isWhole } = known;
-  const parameters = {
-    ...(isWhole ? {} : { limit: LIST_LIMIT }),
-    ...(hasNetwork && { network: network.value }),
-    ...query,
-  };
-  if (method === "GET") return { method, path, query: parameters };
-  return { method, path, body: { ...parameters, ...(!isWhole && { limit: Number(LIST_LIMIT) }) } };
+  const { method = "GET", path, query = {}, body = {}, limit = LIST_LIMIT } = known;
+  const common = known.hasNetwork ? { network: network.value } : {};
+  if (method !== "GET") return { method, path, body: { ...common, limit, ...body } };
+  const page = known.isWhole ? {} : { limit: String(limit) };
+  return { method, path, query: { ...page, ...common, ...query } };
 }
 
 async function readOptions(known: KnownIds, signal: AbortSignal): Promise<Option[]> {

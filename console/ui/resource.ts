@@ -47,6 +47,10 @@ export interface KnownIds {
   method?: "GET" | "POST";
   path: string;
   query?: Readonly<Record<string, string>>;
+  /** What is sent with a POST. */
+  body?: Readonly<Record<string, unknown>>;
+  /** How many rows are requested, where the API gives fewer than of other lists. */
+  limit?: number;
   /** The network that is shown is sent as `network`. */
   hasNetwork?: boolean;
   /** The API answers with all rows at once. */
@@ -197,6 +201,8 @@ export interface Resource {
   fixed?: Readonly<Record<string, string>>;
   filters?: readonly Field[];
   columns: readonly Column[];
+  /** What an opened row shows beside its columns. */
+  details?: readonly Column[];
   creates?: readonly Action[];
   actions?: readonly Action[];
   /** Those whose fields depend on the row. */

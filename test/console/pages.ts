@@ -56,6 +56,7 @@ function ofTab(document: ApiDocument, tab: Resource): string[] {
     path,
     rowsMember: rows,
     columns,
+    details = [],
     filters = [],
     related = [],
     key = "id",
@@ -64,7 +65,7 @@ function ofTab(document: ApiDocument, tab: Resource): string[] {
   if (!operation) return [`no ${method} ${path}`];
   const row = follow(document, answerOf(document, operation), `${rows}.0`);
   const inRow = [
-    ...columns.map(({ path: at }) => at),
+    ...[...columns, ...details].map(({ path: at }) => at),
     ...[key].flat(),
     ...related.flatMap(({ query, id }) => [...Object.values(query), ...(id ? [id] : [])]),
   ];

@@ -54,6 +54,13 @@ export function computeSplit(locked: readonly Funds[], buyer: readonly string[])
   return { BuyerFunds: BuyerFunds.filter(isNonZero), SellerFunds: SellerFunds.filter(isNonZero) };
 }
 
+/** How many administrators have signed, and how many more must. */
+function describeSignatures(row: unknown): string {
+  const signed = valueAt(row, "Proposal.SignedBy") as unknown[] | undefined;
+  if (!signed) return "–";
+  return `${signed.length} signed, ${textAt(row, "Proposal.missingSignatures")} missing`;
+}
+
 export const disputesPage: PageDefinition = {
   name: "disputes",
   title: "Disputes",
@@ -68,16 +75,20 @@ export const disputesPage: PageDefinition = {
       rowsMember: "Disputes",
       hasNetwork: true,
       emptyText: "Nothing is disputed.",
+      details: [
+        { heading: "Seller gets", path: "Proposal.SellerFunds", as: "funds" },
+        { heading: "Buyer gets", path: "Proposal.BuyerFunds", as: "funds" },
+        { heading: "Seller's address", path: "sellerAddress", as: "address" },
+        { heading: "Buyer's address", path: "buyerAddress", as: "address" },
+        { heading: "Administrators who may sign", path: "Proposal.Administrators", as: "list" },
+        { heading: "Who signed", path: "Proposal.SignedBy", as: "list" },
+      ],
       columns: [
-        { heading: "Escrow", path: "id" },
-        { heading: "Of a", path: "kind" },
+        { heading: "Escrow", path: "kind", second: "id" },
         { heading: "Locked", path: "Funds", as: "funds" },
-        { heading: "Seller", path: "sellerAddress", as: "code" },
-        { heading: "Buyer", path: "buyerAddress", as: "code" },
         { heading: "May be settled", path: "settleFrom", as: "time" },
-        { heading: "Proposal", path: "Proposal.state", as: "tag" },
-        { heading: "Signed by", path: "Proposal.SignedBy", as: "count" },
-        { heading: "Signatures missing", path: "Proposal.missingSignatures" },
+        { heading: "Proposal", path: "Proposal.state", as: "tag", fallback: "None yet" },
+        { heading: "Signatures", path: "Proposal.SignedBy", describe: describeSignatures },
         { heading: "Sign until", path: "Proposal.expiresAt", as: "time" },
       ],
       listRowActions: (row) =>
@@ -87,7 +98,7 @@ export const disputesPage: PageDefinition = {
           name: "sign",
           label: "Hand in a signature",
           description:
-            "An administrator's wallet signs the proposal's message (Web3ChainV2) or transaction (Web3ChainV1). Sign with a wallet of this browser, or paste what one answered elsewhere.",
+            "An administrator's wallet signs the proposal. Sign with a wallet of this browser, or paste what a wallet elsewhere has signed.",
           method: "POST",
           path: "/dispute/signature",
           hasNetwork: true,

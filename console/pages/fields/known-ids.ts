@@ -20,6 +20,8 @@ export const AGENTS: KnownIds = {
   rowsMember: "entries",
   idPath: "agentIdentifier",
   labelPaths: ["name", "status", "agentIdentifier"],
+  limit: 50,
+  body: { filter: { status: ["Online", "Offline", "Invalid", "Deregistered"] } },
   hasNetwork: true,
   access: "User",
 };

@@ -1,4 +1,4 @@
-import { textAt } from "../../ui/path.ts";
+import { textAt, valueAt } from "../../ui/path.ts";
 import type { Action, Column, Field, PageDefinition } from "../../ui/resource.ts";
 import { checkAddress, checkMnemonic } from "../fields/checks.ts";
 import { WALLET_TYPES } from "../fields/choices.ts";
@@ -8,7 +8,12 @@ import { PAYMENT_SOURCES } from "../fields/known-ids.ts";
 import { transactions, transfers } from "./payments.ts";
 import { balanceRules } from "./rules.ts";
 
-const noteField: Field = { name: "note", label: "Note", from: "note" };
+const noteField: Field = {
+  name: "note",
+  label: "Note",
+  from: "note",
+  hint: "The name that the console shows.",
+};
 const collectionAddressField: Field = {
   name: "collectionAddress",
   label: "Collection address",
@@ -30,6 +35,19 @@ const typeField: Field = {
   isRequired: true,
 };
 const unitField: Field = { ...tokenField, isEmptySent: false };
+
+/** What a wallet does at this moment. */
+function describeWork(row: unknown): string {
+  const reason = textAt(row, "HeldUp.reason");
+  if (reason !== "") return `Held up: ${reason}`;
+  const countAt = (path: string) => ((valueAt(row, path) as unknown[] | undefined) ?? []).length;
+  const parts = [
+    [countAt("Transactions"), "under way"],
+    [countAt("Waiting"), "waiting"],
+  ] as const;
+  const some = parts.filter(([count]) => count > 0);
+  return some.map(([count, what]) => `${count} ${what}`).join(", ") || "idle";
+}
 
 const createdWalletColumns: readonly Column[] = [
   { heading: "Mnemonic", path: "walletMnemonic", as: "secret" },
@@ -68,16 +86,22 @@ export const walletsPage: PageDefinition = {
         { name: "walletAddress", label: "Address" },
       ],
       columns: [
-        { heading: "Note", path: "note" },
+        { heading: "Name", path: "note", second: "walletAddress" },
         { heading: "Type", path: "type" },
-        { heading: "Address", path: "walletAddress", as: "code" },
         { heading: "Automation", path: "drives", as: "tag" },
         { heading: "Balance", path: "Balance", as: "funds" },
-        { heading: "Outputs", path: "Outputs.count" },
-        { heading: "Under way", path: "Transactions", as: "count" },
-        { heading: "Waiting", path: "Waiting", as: "count" },
-        { heading: "Held up", path: "HeldUp.reason" },
         { heading: "Lacks", path: "Missing", as: "funds" },
+        { heading: "Work", path: "Transactions", describe: describeWork },
+      ],
+      details: [
+        { heading: "Address", path: "walletAddress", as: "address" },
+        { heading: "Revenue or refunds go to", path: "collectionAddress", as: "address" },
+        { heading: "Send what it lacks to", path: "Missing.0.sendTo", as: "address" },
+        { heading: "Why it lacks that", path: "Missing.0.reason" },
+        { heading: "Held up", path: "HeldUp.reason" },
+        { heading: "Unspent outputs", path: "Outputs.count" },
+        { heading: "Key hash", path: "walletVkey", as: "code" },
+        { heading: "Created", path: "createdAt", as: "time" },
       ],
       creates: [
         {

@@ -98,6 +98,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
       {selected !== null && (
         <RowDetails
           title={textAt(selected, columns[0]?.path ?? "") || rowKeyOf(resource, selected)}
+          columns={[...columns.slice(1), ...(resource.details ?? [])]}
           row={selected}
         >
           {actions.filter(isActionOffered(selected)).map((one) => (

@@ -1,20 +1,23 @@
-/** All that the API tells of a row, member by member, and as it was sent. */
+/** An opened row: what people look for, then all that the API tells of it, and as it was sent. */
 import { X } from "lucide";
 import type { ComponentChildren } from "preact";
 import { formatMemberName } from "../format.ts";
 import { Icon } from "../icon.tsx";
-import { textAt } from "../path.ts";
-import type { ValueKind } from "../resource.ts";
+import { textAt, valueAt } from "../path.ts";
+import type { Column, ValueKind } from "../resource.ts";
 import { changeQuery } from "../route.ts";
 import { Facts, Value } from "../value.tsx";
 
-/** Each member of a row under its own name; what is nested deeper than once is shown as JSON. */
+/** Members of a row that are nested deeper than once are shown as JSON. */
 export function RowDetails({
   title,
+  columns,
   row,
   children,
 }: {
   title: string;
+  /** What people look for. */
+  columns: readonly Column[];
   row: unknown;
   /** What can be done with it. */
   children: ComponentChildren;
@@ -39,11 +42,22 @@ export function RowDetails({
       </header>
       <div class="tools">{children}</div>
       <Facts
-        facts={members.map(([title, name, value]) => [
-          formatMemberName(title),
-          <Value key={title} kind={valueKindOf(name, value)} value={value} />,
-        ])}
+        facts={columns
+          .filter(({ path, describe }) => describe || textAt(row, path) !== "")
+          .map(({ heading, path, as, describe }) => [
+            heading,
+            describe ? describe(row) : <Value key={path} kind={as} value={valueAt(row, path)} />,
+          ])}
       />
+      <details class="fold">
+        <summary>All fields</summary>
+        <Facts
+          facts={members.map(([title, name, value]) => [
+            formatMemberName(title),
+            <Value key={title} kind={valueKindOf(name, value)} value={value} />,
+          ])}
+        />
+      </details>
       <RawJson value={row} />
     </section>
   );
