@@ -103,8 +103,10 @@ export function FirstRun() {
   const next = steps.find(({ isDone }) => !isDone);
   return (
     <section class="panel" aria-label="First steps">
-      <h2>First steps on {network.value}</h2>
-      <ol>
+      <header>
+        <h2>First steps on {network.value}</h2>
+      </header>
+      <ol class="steps">
         {steps.map((step) => (
           <li key={step.title} {...(step === next && { "aria-current": "step" })}>
             {step.isDone ? <>✓ {step.title}</> : <a href={step.href}>{step.title}</a>}

@@ -1,5 +1,5 @@
 import { NETWORKS } from "../../src/chain/network.ts";
-import { formatAmount, formatUnit } from "../ui/format.ts";
+import { formatAmount, formatMemberName, formatUnit, shortenId } from "../ui/format.ts";
 import { textAt, valueAt } from "../ui/path.ts";
 import type { Field, PageDefinition } from "../ui/resource.ts";
 import type { Funds } from "./escrow/sides.ts";
@@ -100,6 +100,19 @@ const keyFields: readonly Field[] = [
 
 const isStoredKey = (row: unknown) => textAt(row, "id") !== "env-admin";
 
+const describeKeyId = (row: unknown) => {
+  const id = textAt(row, "apiKeyId");
+  return id === "env-admin" ? "Key of the deployment" : shortenId(id);
+};
+
+/** `payment.create` as `Payment: create`. */
+const describeAuditAction = (row: unknown) => {
+  const [object = "", ...rest] = textAt(row, "action").split(".");
+  return [formatMemberName(object), rest.map(formatMemberName).join(" ").toLowerCase()]
+    .filter(Boolean)
+    .join(": ");
+};
+
 const describeName = (row: unknown) =>
   textAt(row, "name") || (isStoredKey(row) ? textAt(row, "token") : "Key of the deployment");
 
@@ -199,10 +212,13 @@ export const keysPage: PageDefinition = {
         { name: "before", label: "Before", as: "time" },
       ],
       columns: [
-        { heading: "Action", path: "action" },
+        { heading: "Action", path: "action", describe: describeAuditAction },
         { heading: "When", path: "at", as: "time" },
-        { heading: "Key", path: "apiKeyId", as: "code" },
+        { heading: "Key", path: "apiKeyId", describe: describeKeyId },
         { heading: "Target", path: "target", as: "code" },
+      ],
+      details: [
+        { heading: "Key's id", path: "apiKeyId", as: "code" },
         { heading: "Request", path: "requestId", as: "code" },
       ],
     },

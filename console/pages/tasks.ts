@@ -15,16 +15,18 @@ export const tasksPage: PageDefinition = {
       hasNetwork: true,
       emptyText: "No task waits: every requested step is done.",
       columns: [
-        { heading: "Step", path: "step" },
+        { heading: "Step", path: "step", as: "word", second: "id" },
         { heading: "Of a", path: "kind" },
         { heading: "Status", path: "status", as: "tag" },
-        { heading: "Reason", path: "reason" },
+        { heading: "What it waits for", path: "reason" },
         { heading: "Since", path: "since", as: "time" },
-        { heading: "Not before", path: "notBefore", as: "time" },
         { heading: "Deadline", path: "deadline", as: "time" },
         { heading: "Next try", path: "nextTryAt", as: "time" },
+      ],
+      details: [
+        { heading: "Not before", path: "notBefore", as: "time" },
         { heading: "Failed tries", path: "failedTries" },
-        { heading: "Transaction", path: "txHash", as: "code" },
+        { heading: "Transaction", path: "txHash", as: "hash" },
       ],
       related: [
         {

@@ -41,20 +41,23 @@ export const webhooksPage: PageDefinition = {
       name: "endpoints",
       title: "Endpoints",
       description:
-        "Receivers of events. One that fails for too long is disabled: mend the receiver, test it, then revive it here and replay what it missed.",
+        "Receivers of events. One that fails for too long is disabled. Repair the receiver, test it, revive it here, and replay what it missed.",
       path: "/webhooks",
       rowsMember: "Webhooks",
       emptyText:
         "There is no endpoint yet. Create one to receive events of payments, purchases and errors.",
       columns: [
-        { heading: "Name", path: "name" },
-        { heading: "URL", path: "url", as: "link" },
-        { heading: "Format", path: "format" },
+        { heading: "Name", path: "name", second: "url" },
         { heading: "Active", path: "isActive", as: "flag" },
         { heading: "Failures", path: "failureCount" },
         { heading: "Last success", path: "lastSuccessAt", as: "time" },
         { heading: "Disabled", path: "disabledAt", as: "time" },
         { heading: "Why", path: "disabledReason" },
+      ],
+      details: [
+        { heading: "URL", path: "url", as: "link" },
+        { heading: "Format", path: "format", as: "word" },
+        { heading: "Events", path: "Events", as: "words" },
       ],
       creates: [
         {
@@ -167,7 +170,6 @@ export const webhooksPage: PageDefinition = {
               name: "since",
               label: "Since",
               as: "time",
-              hint: "ISO 8601, such as 2026-11-22T06:00:00Z.",
             },
             { name: "until", label: "Until", as: "time" },
           ],

@@ -11,6 +11,7 @@ export type ValueKind =
   | "text"
   | "tag"
   | "word"
+  | "words"
   | "code"
   | "hash"
   | "address"

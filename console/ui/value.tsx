@@ -44,6 +44,15 @@ export function Value({ kind = "text", value }: { kind?: ValueKind | undefined; 
       return <Amount amount={String(value)} unit="" />;
     case "word":
       return <>{toWords(String(value))}</>;
+    case "words":
+      return (
+        <>
+          {[value]
+            .flat()
+            .map((one) => toWords(String(one)))
+            .join(", ")}
+        </>
+      );
     case "flag":
       return <>{value === true ? "yes" : "no"}</>;
     case "list":
@@ -201,14 +210,21 @@ export function PageLink({
   to,
   id,
   query,
+  isButton = false,
   children,
 }: {
   to: string;
   id?: string;
   query?: Record<string, string | undefined>;
+  /** It stands among buttons. */
+  isButton?: boolean;
   children: ComponentChildren;
 }) {
-  return <a href={pageHref(to, id, query)}>{children}</a>;
+  return (
+    <a href={pageHref(to, id, query)} class={isButton ? "button plain" : ""}>
+      {children}
+    </a>
+  );
 }
 
 /** A PDF that came as base64, as a file of this tab. */

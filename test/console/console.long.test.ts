@@ -24,6 +24,7 @@ import { until } from "../../devnet/client/wait.ts";
 import { type Address, freePort, killCopies, ready, start } from "../e2e/copies.ts";
 import { paired, sized } from "../support/effort.ts";
 import { expectAccessible } from "./accessible.ts";
+import { collectApiNames, findApiNames } from "./api-names.ts";
 import { type ApiDocument, unknownNames, unknownSteps } from "./pages.ts";
 
 const MARKUP = `<img src=x onerror="document.title='pwned'"><b>&amp;bold</b>`;
@@ -136,6 +137,67 @@ else
       }
     });
 
+    test("no page, dialog or opened row shows a name of the API", async () => {
+      const document = await (await fetch(`${service.url}/api/v1/openapi.json`)).json();
+      const names = collectApiNames(document as ApiDocument);
+      expect(findApiNames("a payByTime, QUEUE_DEAD of /api/v1/payment.", names)).toHaveLength(3);
+      const { page } = await signedIn(LOOKS[0] as Look);
+      const problems: string[] = [];
+      for (const fragment of [...FRAGMENTS, `#/payment/${payment.id}`, ...DIALOGS]) {
+        await show(page, fragment);
+        if (fragment.includes("&do=")) await page.getByRole("dialog").waitFor();
+        else {
+          const row = page.locator("main button.open").first();
+          if ((await row.count()) > 0) await row.click();
+        }
+        const found = findApiNames(await page.locator("body").innerText(), names);
+        problems.push(...found.map((name) => `${fragment}: ${name}`));
+      }
+      expect(problems).toEqual([]);
+      await page.context().close();
+    });
+
+    test("the palette finds pages and wallets by the keyboard alone", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      await page.keyboard.press("Control+k");
+      const palette = page.getByRole("dialog", { name: "Search and go" });
+      await palette.getByRole("option", { name: "Overview" }).waitFor();
+      await expectAccessible(page, "palette");
+      await page.keyboard.type("disputes");
+      await palette.getByRole("option", { selected: true, name: "Disputes" }).waitFor();
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Disputes" }).waitFor();
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("seller-0");
+      await palette.getByRole("option", { selected: true, name: "seller-0" }).waitFor();
+      await page.keyboard.press("Enter");
+      await page.getByRole("region", { name: "seller-0" }).waitFor();
+      await page.context().close();
+    });
+
+    test("a key with a limit is made by the form, which checks it and asks before it is left", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      await show(page, "#/keys?do=create");
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Name").fill("Of the form");
+      await page.keyboard.press("Escape");
+      await dialog.getByText("Discard what you typed?").waitFor();
+      await dialog.getByRole("button", { name: "Continue" }).click();
+      await dialog.getByLabel("May pay and change (+PAY)").check();
+      await dialog.getByRole("button", { name: "Add limit" }).click();
+      await dialog.getByLabel("Amount").fill("50.1234567");
+      await dialog.getByLabel("Name").focus();
+      await dialog.getByText("with at most 6 decimals").waitFor();
+      await dialog.getByLabel("Amount").fill("50");
+      await dialog.getByLabel("seller-0").check();
+      await dialog.getByRole("button", { name: "Create key" }).click();
+      await dialog.getByLabel("I have written it down").check();
+      await dialog.getByRole("button", { name: "Close" }).click();
+      const row = page.locator("tr", { hasText: "Of the form" });
+      await row.locator('td[data-label="Limits"]', { hasText: "50 ADA · 1 wallet" }).waitFor();
+      await page.context().close();
+    });
+
     test("refuses a key that is none, keeps one in the tab, and forgets it on leaving", async () => {
       const { page } = await openConsole(browser, service.url, LOOKS[0] as Look);
       await expectAccessible(page, "sign in");
@@ -243,7 +305,7 @@ else
       await page.getByRole("dialog", { name: "Add policy" }).waitFor();
       await show(page, "#/overview?network=Mainnet");
       await steps.getByRole("link", { name: "Create a payment source" }).click();
-      await page.getByRole("dialog", { name: "Create from parameters" }).waitFor();
+      await page.getByRole("dialog", { name: "Create source" }).waitFor();
       expect(page.url()).toContain("network=Mainnet");
       await expectAccessible(page, "first source");
       await page.context().close();

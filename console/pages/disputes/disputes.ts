@@ -1,5 +1,5 @@
 /** Disputes, which administrators of the contract settle: how far each is, and what can be done. */
-import { formatAmount, formatUnit } from "../../ui/format.ts";
+import { formatAmount, formatUnit, shortenId } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
 import type { Action, Field, PageDefinition } from "../../ui/resource.ts";
 import { listSigningHelpers } from "./browser-wallets.ts";
@@ -54,10 +54,12 @@ export function computeSplit(locked: readonly Funds[], buyer: readonly string[])
   return { BuyerFunds: BuyerFunds.filter(isNonZero), SellerFunds: SellerFunds.filter(isNonZero) };
 }
 
+const describeEscrow = (row: unknown) => `${textAt(row, "kind")} ${shortenId(textAt(row, "id"))}`;
+
 /** How many administrators have signed, and how many more must. */
 function describeSignatures(row: unknown): string {
   const signed = valueAt(row, "Proposal.SignedBy") as unknown[] | undefined;
-  if (!signed) return "–";
+  if (!signed) return "";
   return `${signed.length} signed, ${textAt(row, "Proposal.missingSignatures")} missing`;
 }
 
@@ -70,7 +72,7 @@ export const disputesPage: PageDefinition = {
       name: "disputes",
       title: "Disputes",
       description:
-        "Escrows that both sides claim. Either side can give in, on the escrow's own page; or administrators of the contract agree on a split: propose one here, have each sign it, and it is settled by itself as soon as the contract allows it.",
+        "Escrows that both sides claim. Propose a split, and let administrators of the contract sign it. Then it is settled by itself. Or one side gives in, on the page of the escrow.",
       path: "/dispute",
       rowsMember: "Disputes",
       hasNetwork: true,
@@ -84,7 +86,7 @@ export const disputesPage: PageDefinition = {
         { heading: "Who signed", path: "Proposal.SignedBy", as: "list" },
       ],
       columns: [
-        { heading: "Escrow", path: "kind", second: "id" },
+        { heading: "Escrow", path: "kind", describe: describeEscrow },
         { heading: "Locked", path: "Funds", as: "funds" },
         { heading: "May be settled", path: "settleFrom", as: "time" },
         { heading: "Proposal", path: "Proposal.state", as: "tag", fallback: "None yet" },

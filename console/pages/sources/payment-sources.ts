@@ -1,5 +1,6 @@
 /** The contracts that are followed. */
 
+import { valueAt } from "../../ui/path.ts";
 import type { Field, Resource } from "../../ui/resource.ts";
 import { SOURCE_TYPES } from "../fields/choices.ts";
 import { automationModeField } from "../fields/drives.ts";
@@ -42,16 +43,30 @@ const derivedContractFields: readonly Field[] = [
     as: "number",
     initial: "0",
     isRequired: true,
-    hint: "0 for Web3ChainV2, which has none.",
+    hint: "0 for version 2, which has none.",
   },
   {
     name: "FeeReceiverNetworkWallet.walletAddress",
     label: "Fee receiver's address",
-    hint: "For Web3ChainV1 only.",
+    hint: "For version 1 only.",
   },
   { name: "cooldownTime", label: "Cooldown in milliseconds", as: "number" },
   automationModeField,
 ];
+
+/** How many wallets of each kind a source has. */
+function describeWallets(row: unknown): string {
+  const kinds = [
+    ["PurchasingWallets", "buying"],
+    ["SellingWallets", "selling"],
+    ["FundingWallets", "funding"],
+  ] as const;
+  const counts = kinds.map(
+    ([path, name]) => [((valueAt(row, path) as unknown[] | undefined) ?? []).length, name] as const,
+  );
+  const some = counts.filter(([count]) => count > 0).map(([count, name]) => `${count} ${name}`);
+  return some.join(", ") || "none";
+}
 
 export const paymentSources: Resource = {
   name: "payment",
@@ -64,21 +79,22 @@ export const paymentSources: Resource = {
   emptyText:
     "No contract is followed on this network. Create a payment source from its parameters.",
   columns: [
-    { heading: "Contract", path: "smartContractAddress" },
-    { heading: "Type", path: "paymentSourceType" },
+    { heading: "Contract", path: "paymentSourceType", as: "word", second: "smartContractAddress" },
     { heading: "Automation", path: "drives", as: "tag" },
     { heading: "Read", path: "lastCheckedAt", as: "time" },
+    { heading: "Problem", path: "error" },
+    { heading: "Wallets", path: "PurchasingWallets", describe: describeWallets },
+  ],
+  details: [
+    { heading: "Contract's address", path: "smartContractAddress", as: "address" },
+    { heading: "Policy", path: "policyId", as: "code" },
     { heading: "Reading its past", path: "syncInProgress", as: "flag" },
-    { heading: "Error", path: "error" },
-    { heading: "Outages", path: "RpcProviderOutages", as: "count" },
-    { heading: "Purchasing", path: "PurchasingWallets", as: "count" },
-    { heading: "Selling", path: "SellingWallets", as: "count" },
-    { heading: "Funding", path: "FundingWallets", as: "count" },
+    { heading: "Providers that do not work", path: "RpcProviderOutages", as: "count" },
   ],
   creates: [
     {
       name: "create",
-      label: "Create from parameters",
+      label: "Create source",
       description:
         "Derives the contract's address and policy from its parameters and follows it from its first transaction. The provider must show the contract's script; where it does not, follow a contract by its address and policy.",
       method: "POST",

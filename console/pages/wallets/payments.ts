@@ -41,8 +41,9 @@ export const transactions: Resource = {
     { heading: "Tasks", path: "Tasks", as: "count" },
     { heading: "Fee", path: "fees", as: "native" },
     { heading: "Error", path: "error" },
-    { heading: "Made", path: "createdAt", as: "time" },
+    { heading: "Created", path: "createdAt", as: "time" },
   ],
+  details: [{ heading: "Hash", path: "txHash", as: "hash" }],
 };
 
 export const transfers: Resource = {
@@ -56,13 +57,15 @@ export const transfers: Resource = {
   emptyText: "Nothing was transferred.",
   filters: [{ name: "hotWalletId", label: "From wallet", knownIds: WALLETS }],
   columns: [
-    { heading: "Id", path: "id" },
+    { heading: "To", path: "toAddress" },
     { heading: "Status", path: "status", as: "tag" },
-    { heading: "To", path: "toAddress", as: "code" },
-    { heading: "Native coin", path: "minorUnitAmount", as: "native" },
+    { heading: "Amount", path: "minorUnitAmount", as: "native" },
     { heading: "Tokens", path: "assets", as: "funds" },
-    { heading: "Transaction", path: "txHash", as: "code" },
-    { heading: "Note", path: "errorNote" },
-    { heading: "Made", path: "createdAt", as: "time" },
+    { heading: "Problem", path: "errorNote" },
+    { heading: "Created", path: "createdAt", as: "time" },
+  ],
+  details: [
+    { heading: "To the address", path: "toAddress", as: "address" },
+    { heading: "Transaction", path: "txHash", as: "hash" },
   ],
 };

@@ -11,6 +11,7 @@ import type { Action, RelatedList, Resource } from "../resource.ts";
 import { changeQuery, network, route } from "../route.ts";
 import { LoadingIndicator } from "../status.tsx";
 import { PageLink } from "../value.tsx";
+import { toWords } from "../words.ts";
 import { Filters, Pager } from "./filters.tsx";
 import { RowDetails } from "./row-details.tsx";
 import { Table } from "./table.tsx";
@@ -97,7 +98,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
       {missing && <p class="empty">Choose: {missing.label}.</p>}
       {selected !== null && (
         <RowDetails
-          title={textAt(selected, columns[0]?.path ?? "") || rowKeyOf(resource, selected)}
+          title={describeRow(resource, selected)}
           columns={[...columns.slice(1), ...(resource.details ?? [])]}
           row={selected}
         >
@@ -145,6 +146,13 @@ export function ResourceList({ resource }: { resource: Resource }) {
   );
 }
 
+/** What a row is called, as its first column says it. */
+function describeRow(resource: Resource, row: unknown): string {
+  const [first] = resource.columns;
+  const text = first?.describe?.(row) || textAt(row, first?.path ?? "");
+  return (first?.as === "word" ? toWords(text) : text) || rowKeyOf(resource, row);
+}
+
 function RelatedLink({ related, row }: { related: RelatedList; row: unknown }) {
   const { label, page, pageWhen, tab, id, query } = related;
   const to = pageWhen && textAt(row, pageWhen.at) === pageWhen.is ? pageWhen.page : page;
@@ -153,6 +161,7 @@ function RelatedLink({ related, row }: { related: RelatedList; row: unknown }) {
       to={to}
       id={id === undefined ? "" : textAt(row, id)}
       query={{ tab, ...pickValues(row, query) }}
+      isButton
     >
       {label}
     </PageLink>

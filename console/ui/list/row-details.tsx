@@ -43,7 +43,7 @@ export function RowDetails({
       <div class="tools">{children}</div>
       <Facts
         facts={columns
-          .filter(({ path, describe }) => describe || textAt(row, path) !== "")
+          .filter(({ path, describe }) => (describe?.(row) ?? textAt(row, path)) !== "")
           .map(({ heading, path, as, describe }) => [
             heading,
             describe ? describe(row) : <Value key={path} kind={as} value={valueAt(row, path)} />,

@@ -4,6 +4,10 @@ import { shortenId } from "../format.ts";
 import { textAt, valueAt } from "../path.ts";
 import type { Column } from "../resource.ts";
 import { PageLink, Tag, Value } from "../value.tsx";
+import { toWords } from "../words.ts";
+
+/** A longer text is cut in its cell; the opened row has all of it. */
+const MAX_CELL_LENGTH = 120;
 
 interface TableProps<Row> {
   title: string;
@@ -49,13 +53,7 @@ export function Table<Row>({
                 >
                   {i === 0 ? (
                     <span>
-                      {open(
-                        row,
-                        <RowName
-                          value={column.describe?.(row) ?? valueAt(row, column.path)}
-                          fallback={keyOf(row)}
-                        />,
-                      )}
+                      {open(row, <RowName value={nameOf(column, row)} fallback={keyOf(row)} />)}
                       {column.second && !isEmptyValue(valueAt(row, column.path)) && (
                         <SecondLine text={textAt(row, column.second)} />
                       )}
@@ -71,6 +69,11 @@ export function Table<Row>({
       </table>
     </section>
   );
+}
+
+function nameOf({ describe, path, as }: Column, row: unknown): unknown {
+  const value = describe?.(row) ?? valueAt(row, path);
+  return as === "word" ? toWords(String(value)) : value;
 }
 
 /** What a row is called; an identifier, which has no blanks, is shortened. */
@@ -97,6 +100,12 @@ function Cell({ column, row }: { column: Column; row: unknown }) {
       <span class="none">{column.fallback}</span>
     );
   const shown = <Value kind={column.as} value={value} />;
+  if (typeof value === "string" && value.length > MAX_CELL_LENGTH)
+    return (
+      <span class="clamp" title={value}>
+        {shown}
+      </span>
+    );
   if (column.leadsTo === undefined || !value) return shown;
   return (
     <PageLink to={column.leadsTo} id={String(value)}>
