@@ -123,7 +123,7 @@ function Header() {
   const status = keyStatus.value;
   return (
     <header class="top">
-      <button type="button" class="find" onClick={openPalette} aria-label="Search and go">
+      <button type="button" class="find" onClick={openPalette}>
         <Icon node={Search} />
         <span>Search or go to…</span>
         <kbd>Ctrl K</kbd>

@@ -1,13 +1,29 @@
 /** What the managed EVM wallets hold, as their networks' nodes tell. */
 
+import { formatUnits, shortenId } from "../ui/format.ts";
+import { valueAt } from "../ui/path.ts";
 import type { Resource } from "../ui/resource.ts";
 import { EVM_NETWORKS, EVM_WALLETS } from "./fields/known-ids.ts";
+
+interface EvmAsset {
+  asset: string;
+  amount: string;
+  decimals: number | null;
+}
+
+/** Each amount in whole units, with the token's address where it is not the native coin. */
+function describeAssets(row: unknown): string {
+  const assets = (valueAt(row, "Assets") as EvmAsset[] | null | undefined) ?? [];
+  return assets
+    .map(({ asset, amount, decimals }) => `${formatUnits(amount, decimals)} ${shortenId(asset)}`)
+    .join(" · ");
+}
 
 export const evmBalances: Resource = {
   name: "balances",
   title: "Balances",
   description:
-    "What each EVM wallet holds, in minor units: the native coin, which pays the gas, then tokens. At most half a minute old.",
+    "What each EVM wallet holds: the native coin, which pays the gas, then tokens. At most half a minute old.",
   path: "/x402/wallets/balances",
   rowsMember: "Balances",
   key: "evmWalletId",
@@ -18,10 +34,9 @@ export const evmBalances: Resource = {
   ],
   pageRows: 10,
   columns: [
-    { heading: "Wallet", path: "evmWalletId" },
-    { heading: "Address", path: "address", as: "code" },
+    { heading: "Wallet", path: "address", second: "evmWalletId" },
     { heading: "Network", path: "caip2Network" },
-    { heading: "Holds", path: "Assets", as: "records" },
+    { heading: "Holds", path: "Assets", describe: describeAssets },
     { heading: "Problem", path: "error" },
     { heading: "Read", path: "readAt", as: "time" },
   ],

@@ -38,7 +38,7 @@ export const x402Page: PageDefinition = {
       name: "payments",
       title: "Payments",
       description:
-        "Attempts to pay by x402, in and out. One that stays Verified for minutes was not settled: look at the network's wallet and its gas.",
+        "Attempts to pay by x402, in and out. One that stays verified for minutes was not settled: check the network's wallet and its gas.",
       path: "/x402/payments",
       rowsMember: "PaymentAttempts",
       emptyText: "Nobody has paid by x402, or nothing that the filters leave.",

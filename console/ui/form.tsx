@@ -200,7 +200,7 @@ export function FieldInput({
   const isRequired = field.isRequired === true && !field.isFilter;
   useEffect(() => {
     const [only, second] = options ?? [];
-    if (isRequired && value === "" && only && !second) onChange(only.id);
+    if (field.isRequired && value === "" && only && !second) onChange(only.id);
   }, [options]);
   const about = field.hint || problem ? `${id}-about` : undefined;
   const attributes = {

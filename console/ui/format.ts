@@ -8,8 +8,12 @@ export const unitDetails = signal<ReadonlyMap<string, { ticker: string; decimals
 
 /** An amount in minor units with its unit's decimals, and digits in groups of three: `1 234.5`. */
 export function formatAmount(amount: string, unit: string): string {
-  if (!/^-?\d+$/.test(amount)) return amount;
-  const decimals = unitDetails.value.get(unit)?.decimals ?? 0;
+  return formatUnits(amount, unitDetails.value.get(unit)?.decimals ?? 0);
+}
+
+/** An amount in minor units with its decimals; null: they are not known. */
+export function formatUnits(amount: string, decimals: number | null): string {
+  if (!/^-?\d+$/.test(amount) || decimals === null) return amount;
   const isNegative = amount.startsWith("-");
   const digits = amount.replace("-", "").padStart(decimals + 1, "0");
   const whole = digits.slice(0, digits.length - decimals).replace(/\B(?=(\d{3})+$)/g, " ");

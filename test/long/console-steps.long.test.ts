@@ -290,12 +290,11 @@ describe.runIf(chromium)("an escrow's own page", { timeout: 4 * STEP_MS }, () =>
     );
     await show(page, "#/overview");
     const chart = page.getByRole("region", { name: "Payments" });
+    await chart.locator("summary").click();
     for (const { onChainState, count } of byState) {
       const name = onChainState === null ? "Nothing locked" : toWords(onChainState);
       const state = page.getByText(name, { exact: true });
-      await chart
-        .locator("dl.bars > div", { has: state, hasText: new RegExp(`${count}$`) })
-        .waitFor();
+      await chart.locator("dl > div", { has: state, hasText: new RegExp(`${count}$`) }).waitFor();
     }
   });
 

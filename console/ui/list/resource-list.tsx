@@ -95,7 +95,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
       </Filters>
       {live.error && <Problem problem={live.error} />}
       {live.data === null && live.error === null && <LoadingIndicator />}
-      {missing && <p class="empty">Choose: {missing.label}.</p>}
+      {missing && <p class="empty">Choose the {missing.label.toLowerCase()} above.</p>}
       {selected !== null && (
         <RowDetails
           title={describeRow(resource, selected)}
