@@ -80,7 +80,7 @@ export function changeQuery(
   const { page, id, query } = route.value;
   const href = hrefOf(page, id, { ...query, ...changes });
   if (isReplaced) {
-    history.replaceState(null, "", href);
+    history.replaceState(history.state, "", href);
     route.value = readRoute(href);
   } else location.hash = href;
 }

@@ -1,6 +1,7 @@
 /** An opened row: what people look for, then all that the API tells of it, and as it was sent. */
 import { X } from "lucide";
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { formatMemberName } from "../format.ts";
 import { Icon } from "../icon.tsx";
 import { textAt, valueAt } from "../path.ts";
@@ -27,8 +28,11 @@ export function RowDetails({
       ? Object.entries(value).map(([inner, one]) => [`${name}: ${inner}`, inner, one] as const)
       : [[name, name, value] as const],
   );
+  const panel = useRef<HTMLElement>(null);
+  // The row that was opened may be far below.
+  useEffect(() => panel.current?.scrollIntoView({ block: "nearest" }), [title]);
   return (
-    <section class="panel" aria-label={title}>
+    <section class="panel opened" aria-label={title} ref={panel}>
       <header>
         <h2>{title}</h2>
         <button
