@@ -214,7 +214,7 @@ export function FieldInput({
   return (
     <div class={field.as === "flag" ? "field flag" : "field"} onFocusOut={onLeave}>
       {field.as === "choices" && (
-        <Choices field={field} options={options ?? []} value={value} onChange={onChange} />
+        <Choices field={field} options={options} value={value} onChange={onChange} />
       )}
       {field.as === "rows" && <RowsInput field={field} value={value} onChange={onChange} />}
       {field.as !== "choices" && field.as !== "rows" && (
@@ -334,15 +334,15 @@ function Choices({
   onChange,
 }: {
   field: Field;
-  /** What is offered beside the choices of the field. */
-  options: readonly Option[];
+  /** What is offered beside the choices of the field; null: it is not known yet. */
+  options: readonly Option[] | null;
   value: string;
   onChange: (value: string) => void;
 }) {
   const selected = value.split("\n").filter(Boolean);
   const known: Option[] = [
     ...(field.choices ?? []).map((id) => ({ id, label: toWords(id), detail: "" })),
-    ...options,
+    ...(options ?? []),
   ];
   const unknown = selected.filter((id) => !known.some((one) => one.id === id));
   const all = [...known, ...unknown.map((id) => ({ id, label: shortenId(id), detail: "" }))];
@@ -359,6 +359,7 @@ function Choices({
   return (
     <fieldset class="choices">
       <legend>{field.label}</legend>
+      {field.knownIds && options === null && <span class="none">Reading…</span>}
       {all.map(({ id, label, detail }) => (
         <label key={id}>
           <input type="checkbox" checked={selected.includes(id)} onChange={() => toggle(id)} />

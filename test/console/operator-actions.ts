@@ -301,7 +301,7 @@ const OF_WORKER_BOTS: readonly OperatorAction[] = [
 
 const OF_DISPUTES: readonly OperatorAction[] = [
   { at: "disputes/disputes", does: "propose", row: [""] },
-  { at: "disputes/disputes", does: "withdraw", row: ["Collecting"] },
+  { at: "disputes/disputes", does: "withdraw", row: ["Collects signatures"] },
 ];
 
 /** Done in another test: a signature needs a wallet. */
