@@ -13,7 +13,7 @@ import { developmentSecrets } from "../../devnet/secrets.ts";
 
 const [url = "http://127.0.0.1:8787", key = developmentSecrets().ADMIN_KEY] = process.argv.slice(2);
 const DOCS = new URL("../../docs/", import.meta.url);
-const HEIGHT = 760;
+const HEIGHT = 820;
 
 const chromium = findChromium();
 if (chromium === null) throw new Error("no Chromium: set CHROMIUM, or install one");
@@ -44,7 +44,7 @@ try {
     const { page } = await openConsole(browser, url, {
       ...{ theme: "light", size: isPhone ? "phone" : "desktop" },
     });
-    await page.setViewportSize({ width: isPhone ? 390 : 1200, height: HEIGHT });
+    await page.setViewportSize({ width: isPhone ? 390 : 1280, height: HEIGHT });
     await signIn(page, key);
     await show(page, fragment);
     if ("prepare" in more) await more.prepare(page);

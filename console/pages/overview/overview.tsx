@@ -108,6 +108,15 @@ function toHealthTodos(reasons: Health["reasons"], others: readonly Todo[]): Tod
   });
 }
 
+const TODO_HEADING_ID = "needs-a-person";
+
+/** No link: the fragment is the route. */
+function showTodos(): void {
+  const heading = document.getElementById(TODO_HEADING_ID);
+  heading?.scrollIntoView({ block: "start" });
+  heading?.focus({ preventScroll: true });
+}
+
 /** Each part is shown as soon as it is there: what is slow keeps nobody from seeing the others. */
 export function Overview() {
   const withNetwork = (name: string) => `${name} ${network.value}`;
@@ -127,6 +136,11 @@ export function Overview() {
     <>
       <div class="title">
         <h1>Overview</h1>
+        {todos.length > 0 && (
+          <button type="button" class="needs" onClick={showTodos}>
+            {todos.length === 1 ? "1 needs a person" : `${todos.length} need a person`}
+          </button>
+        )}
         <div class="tools">
           <PeriodChoice period={period} />
         </div>
@@ -146,7 +160,9 @@ export function Overview() {
           <Volumes period={period} />
         </>
       )}
-      <h2 class="section">Needs a person</h2>
+      <h2 class="section" id={TODO_HEADING_ID} tabIndex={-1}>
+        Needs a person
+      </h2>
       {!isWhole && !health.error && <LoadingIndicator />}
       {sections
         .flatMap(({ errors }) => errors)
