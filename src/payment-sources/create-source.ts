@@ -15,6 +15,7 @@ import {
   checkProviderKey,
   findContractTransaction,
   requireAddress,
+  requireTransactionBytes,
 } from "../sources/validate-request.ts";
 import {
   decideAutomationModes,
@@ -52,6 +53,7 @@ export async function createSource(
     const provider = await createProvider(c.env, network, rpcProviderApiKey, "wallet");
     await checkProviderKey(provider);
     const { address: contractAddress, policyId } = await findContract(provider);
+    await requireTransactionBytes(provider, contractAddress);
     const further = await validateFurtherProviders(
       c,
       network,

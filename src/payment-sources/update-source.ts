@@ -10,7 +10,11 @@ import { openSourceProvider } from "../sources/open-source-provider.ts";
 import { createProvider } from "../sources/provider.ts";
 import { openFurtherProviders, sealFurtherProviders } from "../sources/provider-list.ts";
 import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
-import { checkProviderKey, findContractTransaction } from "../sources/validate-request.ts";
+import {
+  checkProviderKey,
+  findContractTransaction,
+  requireTransactionBytes,
+} from "../sources/validate-request.ts";
 import {
   decideAutomationModes,
   deriveWallets,
@@ -65,7 +69,10 @@ export async function updateSource(
     newKey === undefined
       ? await openSourceProvider(c.env, source, "wallet")
       : await createProvider(c.env, source.network, newKey, "wallet");
-  if (newKey !== undefined) await checkProviderKey(provider);
+  if (newKey !== undefined) {
+    await checkProviderKey(provider);
+    await requireTransactionBytes(provider, source.contractAddress);
+  }
   const further = await readNewProviders(c, source, body);
   const added = drafts.map(await decideAutomationModes(provider, source, drafts));
 

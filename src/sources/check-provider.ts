@@ -7,29 +7,20 @@ import { createKindProvider, createProviderFetch } from "./open-source-provider.
 import { findBudgetObject, selectBaseUrl } from "./provider.ts";
 import type { FurtherProvider } from "./provider-list.ts";
 
-/** What a provider must be able to do, and what it is needed for. */
+/** What a provider must be able to do: for which purpose, and what a lack means. */
 const CAPABILITIES = {
-  network: { purpose: null, lack: "It is no provider of this network: it cannot be used." },
-  tip: { purpose: "reads", lack: "Without the tip it cannot be read." },
-  addressHistory: {
-    purpose: "reads",
-    lack: "Without the history of an address it cannot be read.",
-  },
-  transactionBytes: {
-    purpose: "reads",
-    lack: "Without the bytes of transactions nothing it says can be verified.",
-  },
-  unspentOutputs: {
-    purpose: "reads",
-    lack: "Without the unspent outputs of an address wallets cannot spend.",
-  },
-  protocolParameters: {
-    purpose: "reads",
-    lack: "Without the protocol parameters wallets cannot build transactions.",
-  },
-  evaluate: { purpose: "evaluate", lack: "Another provider must evaluate scripts." },
-  submit: { purpose: "submit", lack: "Another provider must submit transactions." },
-} as const satisfies Record<string, { purpose: ProviderPurpose | null; lack: string }>;
+  network: [null, "It is no provider of this network: it cannot be used."],
+  tip: ["reads", "Without the tip it cannot be read."],
+  addressHistory: ["reads", "Without the history of an address it cannot be read."],
+  transactionBytes: ["reads", "Without the bytes of transactions nothing can be verified."],
+  unspentOutputs: ["reads", "Without the unspent outputs of an address wallets cannot spend."],
+  protocolParameters: [
+    "reads",
+    "Without the protocol parameters wallets cannot build transactions.",
+  ],
+  evaluate: ["evaluate", "Another provider must evaluate scripts."],
+  submit: ["submit", "Another provider must submit transactions."],
+} as const satisfies Record<string, [purpose: ProviderPurpose | null, lack: string]>;
 
 export type Capability = keyof typeof CAPABILITIES;
 export const CAPABILITY_NAMES = Object.keys(CAPABILITIES) as [Capability, ...Capability[]];
@@ -46,7 +37,6 @@ export interface CapabilityCheck {
 
 /** Bytes that no node takes for a transaction: asking costs nothing. */
 const JUNK = Uint8Array.of(0x80);
-const UNKNOWN_MEANING = "The provider did not tell.";
 
 /**
  * Checks what a provider can do, with one harmless call for each capability.
@@ -73,9 +63,9 @@ export async function checkProvider(
   return Promise.all(
     states.map(async ([capability, checking]) => {
       const state = await checking;
-      const { lack } = CAPABILITIES[capability];
-      const meaning = { known: null, absent: lack, unknown: UNKNOWN_MEANING }[state];
-      return { capability, state, meaning };
+      const [, absent] = CAPABILITIES[capability];
+      const meanings = { known: null, absent, unknown: "The provider did not tell." };
+      return { capability, state, meaning: meanings[state] };
     }),
   );
 }
@@ -86,36 +76,45 @@ export function findLack(
   purposes: readonly ProviderPurpose[],
 ): CapabilityCheck | undefined {
   return checks.find(({ capability, state }) => {
-    const { purpose } = CAPABILITIES[capability];
+    const [purpose] = CAPABILITIES[capability];
     return state === "absent" && (purpose === null || purposes.includes(purpose));
   });
 }
 
+const ONE = { page: 1, count: 1 };
+
+/** @param address - null: what needs one stays unknown */
 function checkReads(
   provider: Provider,
   address: string | null,
 ): [Capability, Promise<CapabilityState>][] {
-  const history =
-    address === null ? null : askFor(() => provider.addressTransactions(address, ONE));
+  /** A 404 may mean that the chain has nothing there. */
+  const askAt = <T>(call: (address: string) => Promise<T[] | null>) =>
+    askFor(async () => (address === null ? UNASKED : ((await call(address)) ?? [])));
+  const history = askAt((at) => provider.addressTransactions(at, ONE));
   return [
     ["tip", toState(askFor(() => provider.latestBlock()))],
-    ["addressHistory", history === null ? UNKNOWN : toState(history, [])],
-    ["transactionBytes", history === null ? UNKNOWN : checkBytes(provider, history)],
+    ["addressHistory", toState(history)],
+    ["transactionBytes", toState(askFor(() => readFirstBytes(provider, history)))],
     [
       "unspentOutputs",
-      address === null
-        ? UNKNOWN
-        : toState(
-            askFor(() => provider.addressOutputs(address, { ...ONE, order: "asc" })),
-            [],
-          ),
+      toState(askAt((at) => provider.addressOutputs(at, { ...ONE, order: "asc" }))),
     ],
     ["protocolParameters", toState(askFor(() => provider.protocolParameters()))],
   ];
 }
 
-const ONE = { page: 1, count: 1 };
-const UNKNOWN = Promise.resolve("unknown" as const);
+/** Stands for an answer that nobody asked for. */
+const UNASKED = new ProviderError("provider: was not asked");
+
+async function readFirstBytes(
+  provider: Provider,
+  history: Promise<{ txHash: string }[] | ProviderError | null>,
+): Promise<string | ProviderError | null> {
+  const rows = await history;
+  const first = rows instanceof ProviderError ? undefined : rows?.[0];
+  return first === undefined ? UNASKED : provider.transactionCbor(first.txHash);
+}
 
 /** The answer, null for absent, and the error for unknown. */
 async function askFor<T>(call: () => Promise<T>): Promise<T | ProviderError> {
@@ -127,25 +126,11 @@ async function askFor<T>(call: () => Promise<T>): Promise<T | ProviderError> {
   }
 }
 
-/** @param absent - what a 404 stands for, where it may mean that the chain has nothing */
-async function toState<T>(
-  answer: Promise<T | ProviderError>,
-  absent?: T,
-): Promise<CapabilityState> {
-  const found = (await answer) ?? absent ?? null;
+async function toState(answer: Promise<unknown>): Promise<CapabilityState> {
+  const found = await answer;
   if (found === null) return "absent";
   if (!(found instanceof ProviderError)) return "known";
   return found.permanent || found.status === 404 ? "absent" : "unknown";
-}
-
-async function checkBytes(
-  provider: Provider,
-  history: Promise<{ txHash: string }[] | null | ProviderError>,
-): Promise<CapabilityState> {
-  const rows = await history;
-  if (rows instanceof ProviderError || !rows?.[0]) return "unknown";
-  const [{ txHash }] = rows as [{ txHash: string }];
-  return toState(askFor(() => provider.transactionCbor(txHash)));
 }
 
 async function checkNetwork(

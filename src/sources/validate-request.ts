@@ -65,6 +65,35 @@ export async function checkProviderKey(
 }
 
 /**
+ * Requires the bytes of a contract's first transaction, if there is one: nothing else that a provider says
+ * can be verified.
+ *
+ * @throws ApiError 400 when the provider lacks them; ProviderError
+ */
+export async function requireTransactionBytes(provider: Provider, address: string): Promise<void> {
+  const [first] = (await provider.addressTransactions(address, { page: 1, count: 1 })) ?? [];
+  if (first && (await provider.transactionCbor(first.txHash)) === null)
+    throw new ApiError(
+      400,
+      "PaymentSourceConfig: the chain provider lacks the bytes of transactions. Use one that has them",
+    );
+}
+
+/**
+ * Requires the list of a policy's redeemers, from which a registry is read, where the policy was used.
+ *
+ * @throws ApiError 400 when the provider lacks it; ProviderError
+ */
+export async function requirePolicyHistory(provider: Provider, policyId: string): Promise<void> {
+  if ((await provider.scriptRedeemers(policyId, { page: 1, count: 1 })) !== null) return;
+  if ((await provider.scriptCbor(policyId)) !== null)
+    throw new ApiError(
+      400,
+      "rpcProviderApiKey: the chain provider lacks the redeemers of a policy. Use one that has them",
+    );
+}
+
+/**
  * The chain position of a contract's transaction.
  *
  * @throws ApiError 400 when the provider does not know it, or it does not involve the contract;

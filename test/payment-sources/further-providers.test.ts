@@ -67,16 +67,6 @@ describe("RpcProviders of a payment source", () => {
     expect(refused.message).toMatch(/^RpcProviders\[0\]/);
   });
 
-  it("may be on a private host that the deployment lists", async () => {
-    const { origin } = new URL(api.chain.url);
-    const listed = { LOOPBACK_ORIGINS: "", PROVIDER_ORIGINS: `https://other.example,${origin}` };
-    const RpcProviders = [mirror()];
-    expect((await api.create({ RpcProviders }, { env: listed })).message).toBeUndefined();
-    await emptyTables();
-    const unlisted = { LOOPBACK_ORIGINS: "", PROVIDER_ORIGINS: "" };
-    expect((await api.create({ RpcProviders }, { env: unlisted })).status).toBe(400);
-  });
-
   it("are refused with a use that the check finds missing, in a sentence", async () => {
     const ryo = {
       rpcProvider: "Blockfrost",
@@ -127,6 +117,22 @@ describe("RpcProviders of a payment source", () => {
   });
 });
 
+describe("the first provider of a source", () => {
+  it("must have the bytes of the contract's transactions", async () => {
+    await api.chain.faults({ match: "^/txs/.*/cbor", status: 404 });
+    const refused = await api.create();
+    expect([refused.status, refused.message]).toEqual([
+      400,
+      expect.stringContaining("lacks the bytes of transactions"),
+    ]);
+    await api.chain.faults();
+    const { data } = await api.create();
+    await api.chain.faults({ match: "^/txs/.*/cbor", status: 404 });
+    const PaymentSourceConfig = { rpcProviderApiKey: "another-key" };
+    expect((await api.update({ id: data.id, PaymentSourceConfig })).status).toBe(400);
+  });
+});
+
 describe("POST /payment-source-extended/provider/check", () => {
   const check = async (entry: object) => {
     const { data } = await api.ask("POST", "/api/v1/payment-source-extended/provider/check", {
@@ -156,6 +162,18 @@ describe("POST /payment-source-extended/provider/check", () => {
   ] as const)("tells the server apart by what it can do: %s", async (profile, states) => {
     const rpcProvider = profile === "ogmios" ? "Ogmios" : "Blockfrost";
     expect(await check({ rpcProvider, url: urlOf(api.chain, profile) })).toEqual(states);
+  });
+
+  it("reaches a private host only if the deployment lists its origin", async () => {
+    const body = { network: "Preprod", rpcProvider: "Ogmios", url: urlOf(api.chain, "ogmios") };
+    const { origin } = new URL(api.chain.url);
+    const askWith = (PROVIDER_ORIGINS: string) =>
+      api.ask("POST", "/api/v1/payment-source-extended/provider/check", body, {
+        env: { LOOPBACK_ORIGINS: "", PROVIDER_ORIGINS },
+      });
+    const { data } = await askWith(`https://other.example,${origin}`);
+    expect(data.Capabilities[0]).toMatchObject({ capability: "network", state: "known" });
+    expect((await askWith("https://other.example")).status).toBe(400);
   });
 
   it("says that it is unknown what a silent provider can do", async () => {

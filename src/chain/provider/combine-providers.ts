@@ -28,7 +28,7 @@ export interface ProviderMember {
 export class ProviderView {
   /** Index of the provider that is read; null before the first answer. */
   reader: number | null = null;
-  /** Whether the chosen provider failed, or all did. */
+  /** Whether the chosen provider failed, so that another view does not choose it. */
   isBroken = false;
   /** The providers that it may read, by index; none where there is no list. */
   readers: readonly (readonly [index: number, member: ProviderMember])[] = [];
@@ -118,7 +118,6 @@ export function combineProviders(
         if (!isSkippable(error)) throw error;
         failure ??= error;
       }
-    view.isBroken = true;
     throw failure ?? NONE_ERROR;
   }
 
@@ -137,7 +136,7 @@ export function combineProviders(
     try {
       return await askReader(members[view.reader] as ProviderMember, call);
     } catch (error) {
-      if (isSkippable(error)) view.isBroken = true;
+      if (isOutage(error)) view.isBroken = true;
       throw error;
     }
   }

@@ -8,7 +8,7 @@ import { ApiError } from "../../http/errors.ts";
 import { runIdempotently } from "../../http/idempotency.ts";
 import { refuseMixingWithDevelopment } from "../../sources/contracts/local-contracts.ts";
 import { createProvider } from "../../sources/provider.ts";
-import { checkProviderKey } from "../../sources/validate-request.ts";
+import { checkProviderKey, requirePolicyHistory } from "../../sources/validate-request.ts";
 import { registrySource } from "../entries/tables.ts";
 import { endCursor, insertCursor } from "../sync/cursor.ts";
 import {
@@ -172,11 +172,13 @@ async function requireRegistrySource(c: AppContext, id: string): Promise<Registr
   return source;
 }
 
-/** @throws ApiError 400 when the provider refuses the key */
+/** @throws ApiError 400 when the provider refuses the key, or lacks what the registry is read from */
 async function checkKey(
   c: AppContext,
-  { network }: Pick<RegistrySourceRow, "network">,
+  { network, policyId }: Pick<RegistrySourceRow, "network" | "policyId">,
   key: string,
 ): Promise<void> {
-  await checkProviderKey(await createProvider(c.env, network, key, "wallet"), "rpcProviderApiKey");
+  const provider = await createProvider(c.env, network, key, "wallet");
+  await checkProviderKey(provider, "rpcProviderApiKey");
+  await requirePolicyHistory(provider, policyId);
 }

@@ -122,6 +122,19 @@ describe("a read", () => {
   });
 });
 
+it("a view does not call for another one when only its budget is used up", async () => {
+  let isUsedUp = false;
+  const view = new ProviderView();
+  const read = () =>
+    isUsedUp ? Promise.reject(new CallBudgetExhaustedError(null)) : Promise.resolve("a");
+  const members = [createMember({ name: "a", read }), createMember({ name: "b" })];
+  const provider = combineProviders(members, view);
+  await provider.latestBlock();
+  isUsedUp = true;
+  await expect(provider.block(1)).rejects.toThrow(CallBudgetExhaustedError);
+  expect(view.canSwitch).toBe(false);
+});
+
 describe("an evaluation", () => {
   it("goes on to a provider whose node answers", async () => {
     const behind = new EvaluationUnavailableError("NotSynced", "");

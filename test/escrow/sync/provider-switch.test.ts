@@ -72,7 +72,8 @@ describe("a sync whose first provider stops at any call", () => {
     };
     stopAt(Number.POSITIVE_INFINITY);
     await settle(chain, await createListedSource(chain, profile));
-    const all = calls;
+    // The last one is a comparison's: the next pass finds out.
+    const all = calls - 1;
     expect(all).toBeGreaterThanOrEqual(5);
     const ks = profile === "mirror" ? sweep(7, all) : [1, Math.ceil(all / 2), all];
     for (const k of ks) {

@@ -4,6 +4,7 @@ import { app, emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
 import { countingD1 } from "../../support/d1.ts";
 import { diff, metadataOf, runJob, V1, V2 } from "../../support/registry/registry-sync.ts";
+import { urlOf } from "../../support/sources/provider-list.ts";
 
 let chain: TestChain;
 let policyId: string;
@@ -104,6 +105,14 @@ describe("POST /registry-source/", () => {
       message: "policyId: a registry source already has this policy",
     });
     expect(await audited()).toHaveLength(1);
+  });
+
+  it("answers 400 when the provider lacks the history of a policy that was used", async () => {
+    const onDolos = { env: { BLOCKFROST_URL_PREPROD: urlOf(chain, "dolos") } };
+    await chain.act([{ do: "mint", as: "a", version: V1, metadata: metadataOf("a") }]);
+    const { status, message } = await create({}, onDolos);
+    expect([status, message]).toEqual([400, expect.stringContaining("lacks the redeemers")]);
+    expect(await audited()).toEqual([]);
   });
 
   it("answers 400 when the provider refuses the key, and writes nothing", async () => {
