@@ -80,7 +80,7 @@ type ReadCalls = Pick<Provider, (typeof READ_CALLS)[number]>;
  *
  * - A read goes to the view's provider. The first read of a view chooses it: the first one in order
  *   that works, then those that failed lately.
- * - An evaluation goes to the first provider that gives an answer about the scripts.
+ * - An evaluation goes to the first provider that can run the scripts.
  * - A transaction goes to all that may submit, at once.
  *
  * @param signal - after it, failures tell nothing about a provider
@@ -172,10 +172,9 @@ async function evaluateAtFirst(
       return units;
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
-      const isAnswer =
-        error instanceof EvaluationUnavailableError && error.obstacle !== "NotSynced";
-      if (isAnswer) throw error;
-      if (isOutage(error)) await member.report("evaluate", error);
+      // Another node may know an output that this one does not.
+      const isObstacle = error instanceof EvaluationUnavailableError;
+      if (isOutage(error) && !isObstacle) await member.report("evaluate", error);
       failure ??= error;
     }
   throw failure ?? NONE_ERROR;

@@ -147,15 +147,24 @@ describe("an evaluation", () => {
     expect([...(await combineProviders(members).evaluate(BYTES)).keys()]).toEqual(["d"]);
   });
 
-  it.each([new ScriptFailedError("no"), new EvaluationUnavailableError("UnknownInput", "")])(
-    "ends with an answer about the scripts: %s",
-    async (answer) => {
-      const a = createMember({ name: "a", evaluate: () => Promise.reject(answer) });
-      const provider = combineProviders([a, createMember({ name: "b" })]);
-      await expect(provider.evaluate(BYTES)).rejects.toBe(answer);
-      expect(a.outages).toEqual({});
-    },
-  );
+  it("ends with a script's failure", async () => {
+    const answer = new ScriptFailedError("no");
+    const a = createMember({ name: "a", evaluate: () => Promise.reject(answer) });
+    const provider = combineProviders([a, createMember({ name: "b" })]);
+    await expect(provider.evaluate(BYTES)).rejects.toBe(answer);
+    expect(a.outages).toEqual({});
+  });
+
+  it("asks all for an output that the first does not know, and tells what the first said", async () => {
+    const unknown = new EvaluationUnavailableError("UnknownInput", "");
+    const create = (name: string) =>
+      createMember({ name, evaluate: () => Promise.reject(unknown) });
+    const members = [create("a"), create("b")];
+    await expect(combineProviders(members).evaluate(BYTES)).rejects.toBe(unknown);
+    expect(members.map(({ outages }) => outages)).toEqual([{}, {}]);
+    const units = await combineProviders([...members, createMember({ name: "c" })]).evaluate(BYTES);
+    expect([...units.keys()]).toEqual(["c"]);
+  });
 });
 
 describe("a submission", () => {
