@@ -47,34 +47,44 @@ class OgmiosError extends Error {
   }
 }
 
+const ERAS = ["shelley", "allegra", "mary", "alonzo", "babbage", "conway"];
+
+/** A node tries to read a transaction as one of each era. */
+function toDeserialisationError(reason: string): OgmiosError {
+  const data = Object.fromEntries(ERAS.map((era) => [era, reason]));
+  return new OgmiosError(-32602, "Invalid transaction.", data);
+}
+
 /** Answers a POST. */
 export function answerOgmios(
   context: OgmiosContext,
   body: Uint8Array,
 ): { status: number; body: string } {
-  const envelope = { jsonrpc: "2.0", id: null };
+  let envelope: object = { jsonrpc: "2.0", id: null };
   try {
     const { method, params } = REQUEST.parse(JSON.parse(new TextDecoder().decode(body)));
+    envelope = { ...envelope, method };
     const call = METHODS[method];
     if (!call) throw new OgmiosError(-32601, `Unknown method ${method}`);
     const result = call(context, params);
-    return { status: 200, body: JSON.stringify({ ...envelope, method, result }) };
+    return { status: 200, body: JSON.stringify({ ...envelope, result }) };
   } catch (error) {
     const { code, message, data } =
-      error instanceof OgmiosError ? error : new OgmiosError(-32602, String(error));
+      error instanceof OgmiosError ? error : toDeserialisationError(String(error));
     const content = { ...envelope, error: { code, message, ...(data !== undefined && { data }) } };
     return { status: 400, body: JSON.stringify(content) };
   }
 }
 
 const METHODS: Record<string, (context: OgmiosContext, params: object) => unknown> = {
+  // Of the genesis only what tells networks apart.
   "queryNetwork/genesisConfiguration": () => ({ era: "shelley", networkMagic: 1 }),
   "queryNetwork/tip": ({ view }) => ({ slot: view.tip.slot, id: view.tip.hash }),
   evaluateTransaction: evaluateTransaction,
   submitTransaction: submitTransaction,
 };
 
-function submitTransaction({ chain, node }: OgmiosContext, params: object) {
+function submitTransaction({ chain, node, view }: OgmiosContext, params: object) {
   const { transaction } = TRANSACTION.parse(params);
   try {
     return { transaction: { id: chain.submit(hexToBytes(transaction.cbor), node) } };
@@ -82,19 +92,37 @@ function submitTransaction({ chain, node }: OgmiosContext, params: object) {
     if (error instanceof MempoolFull)
       throw new OgmiosError(3997, error.message, { error: error.message });
     if (!(error instanceof LedgerRejection)) throw error;
-    const [code, message] = CODES[error.token] ?? [3000, error.message];
-    throw new OgmiosError(code, message, code === 3117 ? unknownOutputs(error.message) : undefined);
+    throw toSubmitError(error, view);
   }
 }
 
-/** Codes by the node's names of the rules. */
-const CODES: Record<string, [code: number, message: string]> = {
-  BadInputsUTxO: [3117, "The transaction contains unknown UTxO references as inputs."],
-  OutsideValidityIntervalUTxO: [3118, "The transaction is outside of its validity interval."],
-  FeeTooSmallUTxO: [3122, "Insufficient fee."],
-  ValueNotConservedUTxO: [3123, "In and out value not conserved."],
-  DecoderFailure: [-32602, "Invalid transaction."],
-};
+/** Of a refusal, what the specification asks for. Rules without a code here are a mempool's error. */
+function toSubmitError({ token, message }: LedgerRejection, view: LedgerView): OgmiosError {
+  const zero = { ada: { lovelace: 0 } };
+  switch (token) {
+    case "BadInputsUTxO":
+      return new OgmiosError(3117, "Unknown inputs.", unknownOutputs(message));
+    case "OutsideValidityIntervalUTxO":
+      return new OgmiosError(3118, "Outside of the validity interval.", {
+        validityInterval: {},
+        currentSlot: view.tip.slot,
+      });
+    case "FeeTooSmallUTxO":
+      return new OgmiosError(3122, "Insufficient fee.", {
+        minimumRequiredFee: zero,
+        providedFee: zero,
+      });
+    case "ValueNotConservedUTxO":
+      return new OgmiosError(3123, "Value not conserved.", {
+        valueConsumed: zero,
+        valueProduced: zero,
+      });
+    case "DecoderFailure":
+      return toDeserialisationError(message);
+    default:
+      return new OgmiosError(3997, "The mempool refuses it.", { error: message });
+  }
+}
 
 function unknownOutputs(text: string) {
   const references = [...text.matchAll(/([0-9a-f]{64})\D{1,40}(\d+)/g)];
@@ -124,7 +152,10 @@ function evaluateTransaction({ view }: OgmiosContext, params: object) {
   const overlap = additional.filter((reference) => confirmed(reference) !== undefined);
   if (overlap.length > 0)
     throw new OgmiosError(3002, "Some outputs are known already.", {
-      overlap: overlap.map(outputKey),
+      overlappingOutputReferences: overlap.map(({ txHash, index }) => ({
+        transaction: { id: txHash },
+        index,
+      })),
     });
   const byKey = new Map(additional.map((one) => [outputKey(one), one.cbor]));
   try {
@@ -144,7 +175,11 @@ function evaluateTransaction({ view }: OgmiosContext, params: object) {
     if (!(error instanceof ScriptsFailed)) throw error;
     const failures = [...error.reasons].map(([name, reason]) => {
       const [purpose = "", index = ""] = name.split(":");
-      const failure = { code: 3012, message: "Some of the scripts failed.", data: reason };
+      const failure = {
+        code: 3012,
+        message: "Some of the scripts failed.",
+        data: { validationError: reason, traces: [] },
+      };
       return { validator: { purpose, index: Number(index) }, error: failure };
     });
     throw new OgmiosError(3010, "Some scripts of the transaction failed.", failures);

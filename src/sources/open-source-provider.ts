@@ -57,37 +57,37 @@ export interface ProviderPlace {
   outages: Outages;
 }
 
+/** Makes clients of all providers of a payment source, in order, for a use. */
+type MemberFactory = (use: ProviderUse, signal?: AbortSignal) => ProviderMember[];
+
 /**
  * The provider of a payment source. With several, one view of them: see `combineProviders`.
  *
- * @param view - what the reads of several calls share; left out: they share this provider
  * @throws SealError when the keys cannot be decrypted
  */
 export async function openSourceProvider(
   env: Env,
   source: SourceOfProviders,
   use: ProviderUse,
-  { signal, view }: { signal?: AbortSignal; view?: ProviderView } = {},
+  signal?: AbortSignal,
 ): Promise<Provider> {
   const { id, network, rpcProviderApiKey, rpcProviders } = source;
-  if (rpcProviders === null) {
-    const key = await unseal(env, toProviderKeyEncryptionContext(id), rpcProviderApiKey);
-    return createProvider(env, network, key, use, signal);
+  if (rpcProviders !== null) {
+    const createMembers = await openProviderMembers(env, source);
+    return combineProviders(createMembers(use, signal), new ProviderView(), signal);
   }
-  const members = await openProviderMembers(env, source, use, signal);
-  return combineProviders(members, view, signal);
+  const key = await unseal(env, toProviderKeyEncryptionContext(id), rpcProviderApiKey);
+  return createProvider(env, network, key, use, signal);
 }
 
-/** All providers of a payment source, in order. @throws SealError */
+/** @throws SealError */
 export async function openProviderMembers(
   env: Env,
   source: SourceOfProviders,
-  use: ProviderUse,
-  signal?: AbortSignal,
-): Promise<ProviderMember[]> {
+): Promise<MemberFactory> {
   const places = await openProviderPlaces(env, source);
   const fetch = await createProviderFetch(env);
-  return places.map((place) => toMember(env, source, place, use, fetch, signal));
+  return (use, signal) => places.map((place) => toMember(env, source, place, use, fetch, signal));
 }
 
 /**
@@ -99,15 +99,20 @@ export async function openWalletProviders(
   source: SourceOfProviders,
   view: ProviderView = new ProviderView(),
 ): Promise<{ provider: Provider; deadlineProvider: Provider }> {
-  const open = (use: ProviderUse) => openSourceProvider(env, source, use, { view });
+  const createMembers =
+    source.rpcProviders === null ? null : await openProviderMembers(env, source);
+  const open = (use: ProviderUse) =>
+    createMembers === null
+      ? openSourceProvider(env, source, use)
+      : combineProviders(createMembers(use), view);
   const [building, pending, urgent] = await Promise.all([
     open("wallet"),
     open("sync"),
     open("deadline"),
   ]);
-  const withFallback = (provider: Provider): Provider["submit"] => {
+  const withFallback = ({ submit }: Provider): Provider["submit"] => {
     const places = createFallbackSubmitters(env, source.network);
-    return (cbor) => submitWithFallback([provider.submit, ...places], cbor);
+    return (cbor) => submitWithFallback([submit, ...places], cbor);
   };
   const { latestBlock, block, transaction } = pending;
   return {
@@ -156,36 +161,36 @@ function toMember(
   fetch: typeof globalThis.fetch,
   signal: AbortSignal | undefined,
 ): ProviderMember {
-  const member: ProviderMember = {
+  return {
     provider: createKindProvider(env, network, place, use, fetch, signal),
     purposes: place.purposes,
-    outages: place.outages,
+    get outages() {
+      return place.outages;
+    },
     async report(purpose, error) {
-      const before = member.outages[purpose];
+      const before = place.outages[purpose];
       if (error === null && !isSuccessWanted(before, Date.now())) return;
-      member.outages = await recordOutcome(place, purpose, error, member.outages);
-      const after = member.outages[purpose];
+      place.outages = await recordOutcome(place, purpose, error);
+      const after = place.outages[purpose];
       if ((before === undefined) === (after === undefined)) return;
       const fields = { source, purpose, place: new URL(place.baseUrl).origin };
       if (after === undefined) log("info", "provider.back", { ...fields, since: before?.since });
       else log("warn", "provider.out", { ...fields, reason: after.reason });
     },
   };
-  return member;
 }
 
 /** Without the object nobody else learns of it, which costs them a call. */
 async function recordOutcome(
-  { budget }: ProviderPlace,
+  { budget, outages }: ProviderPlace,
   purpose: ProviderPurpose,
   error: ProviderError | null,
-  known: Outages,
 ): Promise<Outages> {
   const failure = error && { reason: error.message, retryAt: error.retryAt };
   try {
     return await budget.recordCall(purpose, failure);
   } catch {
-    return known;
+    return outages;
   }
 }
 

@@ -72,7 +72,7 @@ export async function openSyncProvider(
     const provider = await openSourceProvider(env, source, use);
     return { provider, ...UNLISTED };
   }
-  const members = await openProviderMembers(env, source, use);
+  const members = (await openProviderMembers(env, source))(use);
   const now = Date.now();
   return {
     provider: combineProviders(members, view),

@@ -16,7 +16,7 @@ export interface ProviderMember {
   provider: Pick<Provider, "evaluate" | "submit"> & NetworkIdentity & Partial<Provider>;
   purposes: readonly ProviderPurpose[];
   /** As they were when the list was opened, and after each report. */
-  outages: Outages;
+  readonly outages: Outages;
   /** Tells everybody who uses the provider what became of a call. Never throws. */
   report(purpose: ProviderPurpose, failure: ProviderError | null): Promise<void>;
 }

@@ -182,9 +182,7 @@ async function openSources(
     const apiKey = await unsealOrEmpty(env, toProviderKeyEncryptionContext(id), rpcProviderApiKey);
     const source = access.get(id);
     if (!source || apiKey === "") continue;
-    source.provider = await openSourceProvider(env, row, use, {
-      signal: source.stop.signal,
-    });
+    source.provider = await openSourceProvider(env, row, use, source.stop.signal);
   }
   return access;
 }

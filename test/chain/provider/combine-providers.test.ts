@@ -28,12 +28,13 @@ interface Behaviour {
 
 /** A provider that answers each read with its name; it writes down its calls and reports. */
 function createMember(behaviour: Behaviour, log: string[] = []): ProviderMember {
-  const { name, outages = {}, purposes = PROVIDER_PURPOSES } = behaviour;
+  const { name, purposes = PROVIDER_PURPOSES } = behaviour;
+  let { outages = {} } = behaviour;
   const read = () => {
     log.push(name);
     return behaviour.read?.() ?? Promise.resolve(name);
   };
-  const member: ProviderMember = {
+  return {
     provider: {
       latestBlock: read,
       block: read,
@@ -48,16 +49,17 @@ function createMember(behaviour: Behaviour, log: string[] = []): ProviderMember 
       networkMagic: async () => 1,
     } as unknown as ProviderMember["provider"],
     purposes,
-    outages,
+    get outages() {
+      return outages;
+    },
     async report(purpose, error) {
       log.push(`${name} ${purpose} ${error ? "failed" : "worked"}`);
       const failure = error && { reason: error.message, retryAt: error.retryAt };
-      const after = recordCall(member.outages[purpose], failure, Date.now());
-      const { [purpose]: _, ...others } = member.outages;
-      member.outages = { ...others, ...(after && { [purpose]: after }) };
+      const after = recordCall(outages[purpose], failure, Date.now());
+      const { [purpose]: _, ...others } = outages;
+      outages = { ...others, ...(after && { [purpose]: after }) };
     },
   };
-  return member;
 }
 
 const fail = () => Promise.reject(FAILURE);
