@@ -1,6 +1,10 @@
 import { DurableObject } from "cloudflare:workers";
 import { ProviderView } from "../src/chain/provider/combine-providers.ts";
-import { type Block, CallBudgetExhaustedError } from "../src/chain/provider/provider.ts";
+import {
+  type Block,
+  CallBudgetExhaustedError,
+  ProviderError,
+} from "../src/chain/provider/provider.ts";
 import { type Database, openDb } from "../src/db/client.ts";
 import {
   type Env,
@@ -143,7 +147,7 @@ export class SourceCursor extends DurableObject<Env> implements SourceObject {
         } catch (error) {
           first ??= error;
           view = selectNextView(error, view);
-          if (view === null) throw first;
+          if (view === null) throw error instanceof ProviderError ? first : error;
           log("warn", "sync.provider_passed_over", {
             source: sourceId,
             requestId,

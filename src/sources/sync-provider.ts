@@ -124,23 +124,24 @@ async function confirmRollback(
 ): Promise<void> {
   for (const { provider, outages } of others) {
     if (outages.reads !== undefined) continue;
-    const answer = await askTogether(provider, lost.height);
-    if (answer?.block?.hash !== lost.block_hash) continue;
+    const answer = await askIfWorking(
+      Promise.all([provider.latestBlock(), provider.block(lost.height)]),
+    );
+    if (answer?.[1]?.hash !== lost.block_hash) continue;
     if (tip.height - lost.height > MAX_FORK_BLOCKS)
       throw new ProviderDisagreementError(
         `provider: two providers disagree about block ${lost.height}: remove the wrong one`,
         { permanent: true },
       );
-    if (answer.tip.height >= tip.height)
+    if (answer[0].height >= tip.height)
       throw new ProviderBehindError(`provider: is on a fork below block ${lost.height}`);
   }
 }
 
-/** A block of a provider, and its tip; null when it does not answer. */
-async function askTogether(provider: Provider, height: number) {
+/** What a provider answers; null when it does not. */
+async function askIfWorking<T>(call: Promise<T>): Promise<T | null> {
   try {
-    const [tip, block] = await Promise.all([provider.latestBlock(), provider.block(height)]);
-    return { tip, block };
+    return await call;
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     return null;
@@ -182,22 +183,14 @@ async function findLack(
       await other.report("reads", error);
       continue;
     }
-    const lag = tip.height - (await readTipHeight(reader.provider, tip));
+    // A reader that does not answer: the next pass finds out.
+    const own = await askIfWorking(reader.provider.latestBlock());
+    const lag = tip.height - (own ?? tip).height;
     if (lag > MAX_LAG_BLOCKS) return `its tip is ${lag} blocks behind another provider's`;
     if (hidden && (await isHiddenBy(reader, provider, address, hidden)))
       return `does not list transaction ${hidden.txHash} that another provider lists`;
   }
   return null;
-}
-
-/** @param otherwise - a tip whose height counts when the provider does not answer: the next pass finds out */
-async function readTipHeight(provider: Provider, otherwise: Block): Promise<number> {
-  try {
-    return (await provider.latestBlock()).height;
-  } catch (error) {
-    if (!(error instanceof ProviderError)) throw error;
-    return otherwise.height;
-  }
 }
 
 /** Whether a provider has the block of a transaction, and does not list it even now. */
@@ -208,16 +201,15 @@ async function isHiddenBy(
   { txHash, blockHeight }: AddressTransaction,
 ): Promise<boolean> {
   const page = { from: blockHeight, page: 1, count: LISTING_PAGE_SIZE };
-  try {
-    const [theirs, ours, rows] = await Promise.all([
+  const answer = await askIfWorking(
+    Promise.all([
       other.block(blockHeight),
       reader.provider.block(blockHeight),
       reader.provider.addressTransactions(address, page),
-    ]);
-    const isSameChain = theirs !== null && theirs.hash === ours?.hash;
-    return isSameChain && !rows?.some((row) => row.txHash === txHash);
-  } catch (error) {
-    if (!(error instanceof ProviderError)) throw error;
-    return false;
-  }
+    ]),
+  );
+  if (answer === null) return false;
+  const [theirs, ours, rows] = answer;
+  const isSameChain = theirs !== null && theirs.hash === ours?.hash;
+  return isSameChain && !rows?.some((row) => row.txHash === txHash);
 }

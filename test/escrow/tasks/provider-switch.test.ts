@@ -71,6 +71,21 @@ describe("purchases whose first provider", () => {
     expect(await countLocks(buying)).toBe(PURCHASES);
   });
 
+  it("stays on a fork are each locked once", async () => {
+    const buying = await openPurchases("mirror");
+    const { chain } = buying;
+    // The lock is on both chains, and what came after it on one.
+    await buying.work();
+    await buying.sync();
+    await chain.mine(2);
+    await chain.rollback(3, true);
+    await chain.mine(6);
+    await chain.faults({ match: "^/", fork: 0 });
+    await lockAll(buying);
+    await chain.faults();
+    expect(await countLocks(buying)).toBe(PURCHASES);
+  });
+
   it("fails most calls are each locked once", async () => {
     const buying = await openPurchases("mirror");
     const realFetch = globalThis.fetch;
