@@ -1,6 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
+/** Servers of an operator's own node, which need Ogmios beside them. */
+const NODE_PROFILES = ["ryo", "dolos", "platform"] as const;
+
 const DEFAULT_FOLDER = fileURLToPath(new URL("../.local-state", import.meta.url));
 
 /** What `npm start` was asked for. */
@@ -15,6 +18,8 @@ export interface StartOptions {
   keep?: string;
   /** Origins on this machine, comma separated. */
   origins?: string;
+  /** The profile of the chain provider, with Ogmios beside it. */
+  provider?: string;
 }
 
 const OPTIONS = {
@@ -23,6 +28,7 @@ const OPTIONS = {
   idle: { type: "boolean" },
   keep: { type: "string" },
   origins: { type: "string" },
+  provider: { type: "string" },
 } as const;
 
 export const USAGE = `npm start -- [options]   runs the service on a local chain, with a demo playing on it
@@ -31,6 +37,7 @@ export const USAGE = `npm start -- [options]   runs the service on a local chain
   --idle               has the demo's payment sources, wallets and x402 resource, and plays nothing
   --keep, --keep=DIR   keeps chain and records in .local-state/ or DIR, and resumes from there
   --origins=URL,…      origins on this machine that webhooks, agents and nodes of yours may be at
+  --provider=NAME      reads from a server like ryo, dolos or platform, with Ogmios beside it
   --help               prints this
 
   PORT=8788 npm start  listens at another port than 8787
@@ -55,6 +62,8 @@ export function readOptions(given: readonly string[]): StartOptions {
     if (!Object.hasOwn(OPTIONS, name)) throw new Error(`there is no option ${rawName}; ${HINT}`);
     const takesValue = OPTIONS[name as keyof typeof OPTIONS].type === "string";
     if (takesValue && !value) throw new Error(`${rawName} needs a value; ${HINT}`);
+    if (name === "provider" && !NODE_PROFILES.some((one) => one === value))
+      throw new Error(`${rawName} is one of ${NODE_PROFILES.join(", ")}; ${HINT}`);
     if (!takesValue && value !== undefined) throw new Error(`${rawName} takes no value; ${HINT}`);
   }
   return values as StartOptions;

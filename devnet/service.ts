@@ -44,6 +44,8 @@ export interface ServiceOptions {
    * whatever `startService` makes may be there already.
    */
   keep?: string;
+  /** The profile of the chain provider; see `devnet/blockfrost/profiles.ts`. Default: the hosted service's. */
+  provider?: string;
 }
 
 export interface Service {
@@ -125,7 +127,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const host = await startHost({
       bindings: {
         ...options.variables,
-        BLOCKFROST_URL_PREPROD: url,
+        BLOCKFROST_URL_PREPROD: toProfileUrl(url, options.provider),
         CONTRACT_TEMPLATES: JSON.stringify(templates()),
         LOOPBACK_ORIGINS: origins.join(","),
         HEALTH_CHECK_INTERVAL_S: CHECK_EVERY_S,
@@ -143,8 +145,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     closers.push(closeHost);
     const admin = { url: host.url, token: options.variables.ADMIN_KEY };
     if (!options.isEmpty) {
-      await ensureRegistrySource(admin);
-      await ensureSources(admin, options.hasActors ? "nothing" : "all");
+      // The others lack what a registry is read from.
+      if (options.provider === undefined || options.provider === "ryo")
+        await ensureRegistrySource(admin);
+      const helper = { rpcProvider: "Ogmios", url: url.replace("/api/v0", "/ogmios") };
+      await ensureSources(
+        admin,
+        options.hasActors ? "nothing" : "all",
+        options.provider === undefined ? [] : [helper],
+      );
       await ensureWebhook(admin, receiver);
     }
     let x402: Service["x402"];
@@ -169,6 +178,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await close();
     throw error;
   }
+}
+
+/** The same chain as another server shows it. */
+function toProfileUrl(url: string, profile = "api"): string {
+  return url.replace("/api/v0", `/${profile}/v0`);
 }
 
 /** The EVM node of the service, or why this machine has none. */

@@ -2,7 +2,7 @@
  * `npm start`: the service on a local chain, for development and demonstration. Its state is
  * deleted on exit, unless a folder is given to store it.
  *
- *     PORT=8787 npm start -- [--no-demo | --idle] [--keep | --keep=FOLDER] [--origins=ORIGIN,…]
+ *     PORT=8787 npm start -- [--no-demo | --idle] [--keep | --keep=FOLDER] [--origins=ORIGIN,…] [--provider=NAME]
  */
 import { once } from "node:events";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -76,6 +76,7 @@ async function start(): Promise<void> {
     // The demo's two days are over when the service begins.
     begins: Date.now() - HISTORY_MS,
     ...(keep && { keep }),
+    ...(flags.provider && { provider: flags.provider }),
   });
   const access = { url: service.url, token: variables.ADMIN_KEY };
   // A chain that was kept has had its demo; one that was stopped in the middle of it stays so.

@@ -13,13 +13,18 @@ const PATH = "/payment-source-extended";
  * wallets.
  *
  * @param drives - what the service does automatically with them
+ * @param RpcProviders - their further chain providers
  * @throws when the service refuses.
  */
-export async function ensureSources(service: ApiAccess, drives: "nothing" | "all"): Promise<void> {
+export async function ensureSources(
+  service: ApiAccess,
+  drives: "nothing" | "all",
+  RpcProviders: object[] = [],
+): Promise<void> {
   const followed = (await listed(service)).map((source) => source.smartContractAddress);
   for (const contract of contracts()) {
     if (followed.includes(contract.address)) continue;
-    await ask(service, "POST", PATH, { ...sourceOf(contract), drives });
+    await ask(service, "POST", PATH, { ...sourceOf(contract), drives, RpcProviders });
   }
 }
 

@@ -3,7 +3,11 @@ import type { ProviderMember } from "../chain/provider/combine-providers.ts";
 import type { ProviderPurpose } from "../chain/provider/outage.ts";
 import { type Provider, ProviderError } from "../chain/provider/provider.ts";
 import type { Env } from "../env.ts";
-import { createKindProvider, createProviderFetch } from "./open-source-provider.ts";
+import {
+  createKindProvider,
+  createProviderFetch,
+  IMPATIENT_OPTIONS,
+} from "./open-source-provider.ts";
 import { findBudgetObject, selectBaseUrl } from "./provider.ts";
 import type { FurtherProvider } from "./provider-list.ts";
 
@@ -53,7 +57,7 @@ export async function checkProvider(
   const budget = await findBudgetObject(env, network, apiKey, baseUrl);
   const place = { kind, baseUrl, url, apiKey, budget };
   const fetch = await createProviderFetch(env);
-  const provider = createKindProvider(env, network, place, "wallet", fetch);
+  const provider = createKindProvider(env, network, place, "wallet", fetch, IMPATIENT_OPTIONS);
   const states: [Capability, Promise<CapabilityState>][] = [
     ["network", checkNetwork(provider, network)],
     ...(kind === "Ogmios" ? [] : checkReads(provider as Provider, address)),

@@ -13,6 +13,7 @@ import {
   type ProviderPurpose,
 } from "../chain/provider/outage.ts";
 import type { Provider, ProviderError } from "../chain/provider/provider.ts";
+import type { RequesterOptions } from "../chain/provider/request.ts";
 import { unseal } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
 import { createPublicFetch } from "../http/outbound/fetch-public.ts";
@@ -40,8 +41,8 @@ export type SourceOfProviders = Pick<
   "id" | "network" | "rpcProviderApiKey" | "rpcProviders"
 >;
 
-/** With another provider at hand, a silent one is not waited for any longer, and not asked again. */
-const TIMEOUT_WITH_ALTERNATIVE_MS = 4_000;
+/** With another reader at hand, a silent one is not waited for any longer, and not asked again. */
+export const IMPATIENT_OPTIONS = { timeoutMs: 4_000, maxAttempts: 1 } as const;
 /** For the look at the database that the URLs' rules need. */
 const RULES_TIMEOUT_MS = 10_000;
 
@@ -87,7 +88,19 @@ export async function openProviderMembers(
 ): Promise<MemberFactory> {
   const places = await openProviderPlaces(env, source);
   const fetch = await createProviderFetch(env);
-  return (use, signal) => places.map((place) => toMember(env, source, place, use, fetch, signal));
+  const hasAlternative = places.filter(({ purposes }) => purposes.includes("reads")).length > 1;
+  const options = hasAlternative ? IMPATIENT_OPTIONS : {};
+  return (use, signal) =>
+    places.map((place) =>
+      toMember(
+        source,
+        place,
+        createKindProvider(env, source.network, place, use, fetch, {
+          ...options,
+          ...(signal && { signal }),
+        }),
+      ),
+    );
 }
 
 /**
@@ -154,15 +167,12 @@ export async function createProviderFetch(env: Env): Promise<typeof globalThis.f
 }
 
 function toMember(
-  env: Env,
-  { id: source, network }: SourceOfProviders,
+  { id: source }: SourceOfProviders,
   place: ProviderPlace,
-  use: ProviderUse,
-  fetch: typeof globalThis.fetch,
-  signal: AbortSignal | undefined,
+  provider: ProviderMember["provider"],
 ): ProviderMember {
   return {
-    provider: createKindProvider(env, network, place, use, fetch, signal),
+    provider,
     purposes: place.purposes,
     get outages() {
       return place.outages;
@@ -201,15 +211,13 @@ export function createKindProvider(
   { kind, baseUrl, url, apiKey, budget }: Omit<ProviderPlace, "purposes" | "outages">,
   use: ProviderUse,
   fetch: typeof globalThis.fetch,
-  signal?: AbortSignal,
+  more: Pick<RequesterOptions, "timeoutMs" | "maxAttempts" | "signal">,
 ): ProviderMember["provider"] {
   const options = {
+    ...more,
     baseUrl,
     projectId: apiKey,
     budget: createLeasedBudget(budget, use),
-    timeoutMs: TIMEOUT_WITH_ALTERNATIVE_MS,
-    maxAttempts: 1,
-    ...(signal && { signal }),
     ...(url !== null && { fetch }),
   };
   return kind === "Ogmios"

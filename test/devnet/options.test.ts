@@ -19,6 +19,7 @@ it.each([
   ["--no-demo=yes", "--no-demo takes no value"],
   ["--origins", "--origins needs a value"],
   ["--origins=", "--origins needs a value"],
+  ["--provider=koios", "--provider is one of ryo, dolos, platform"],
   ["demo", "demo is no option"],
 ])("readOptions reports the problem of %s in one line", (option, problem) => {
   expect(() => readOptions([option])).toThrow(
@@ -27,7 +28,15 @@ it.each([
 });
 
 it("the usage lists every option, in lines that fit a screen", () => {
-  for (const option of ["--no-demo", "--idle", "--keep", "--origins", "--help", "PORT="])
+  for (const option of [
+    "--no-demo",
+    "--idle",
+    "--keep",
+    "--origins",
+    "--provider",
+    "--help",
+    "PORT=",
+  ])
     expect(USAGE).toContain(option);
   expect(Math.max(...USAGE.split("\n").map(({ length }) => length))).toBeLessThan(100);
 });
