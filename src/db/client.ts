@@ -19,6 +19,13 @@ export class DatabaseFullError extends DatabaseUnavailableError {
   override readonly retryAfter = 60;
 }
 
+/** An archive has less than the database moved there: it was set back, or it is not bound. */
+export class ArchiveBehindError extends DatabaseUnavailableError {
+  override name = "ArchiveBehindError";
+  /** A person has to put it forward. */
+  override readonly retryAfter = 60;
+}
+
 export interface DatabaseOptions {
   /**
    * `once` (default): a write whose outcome is unknown is not sent again. `idempotent`: the caller

@@ -1,6 +1,6 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { ProviderError } from "../chain/provider/provider.ts";
-import { DatabaseFullError, DatabaseUnavailableError } from "../db/client.ts";
+import { ArchiveBehindError, DatabaseFullError, DatabaseUnavailableError } from "../db/client.ts";
 import { log } from "../log.ts";
 import { type AdminErrorKind, createAdminErrorResponse, isAdminPath } from "./admin-errors.ts";
 import type { AppContext } from "./context.ts";
@@ -87,6 +87,10 @@ export function createErrorResponse(error: unknown, c: AppContext): Response {
 function toApiError(error: unknown): ApiError {
   for (const cause of iterateCauses(error)) {
     if (cause instanceof ApiError) return cause;
+    if (cause instanceof ArchiveBehindError)
+      return new ApiError("archive_behind", "An archive lacks records. Try again later.", {
+        retryAfter: cause.retryAfter,
+      });
     if (cause instanceof DatabaseFullError)
       return new ApiError("database_full", "The database is full. Try again later.", {
         retryAfter: cause.retryAfter,

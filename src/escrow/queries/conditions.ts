@@ -1,7 +1,7 @@
 import { PAYMENT_SOURCE_TYPES, type PaymentSourceType } from "../../chain/network.ts";
 import { firstIdAt } from "../../db/id.ts";
 import type { Side } from "../model/escrow-record.ts";
-import type { Viewer } from "./diff-page.ts";
+import type { Viewer } from "./page-rows.ts";
 import { buildScopeCondition } from "./scope-condition.ts";
 
 /** The types that a query asks for: SQL has an arm for each, since its indexes begin with one. */

@@ -1,9 +1,17 @@
 import type * as z from "zod";
-import { ON_CHAIN_STATES } from "../../chain/network.ts";
+import { ON_CHAIN_STATES, type OnChainState } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 import { packHexSql, unpackHexSql } from "../../db/hex-column.ts";
-import { hashIdentifier, type Side } from "../model/escrow-record.ts";
+import { firstIdAt } from "../../db/id.ts";
+import { type EscrowRecord, hashIdentifier, type Side } from "../model/escrow-record.ts";
+import { PLACE_SQL } from "../store/archived-escrows.ts";
+import {
+  ARCHIVED_ESCROW_COLUMNS,
+  ESCROW_COLUMNS,
+  type EscrowRow,
+  toEscrowRecord,
+} from "../store/escrow-row.ts";
 import { selectByIdentifierSql } from "../store/identity.ts";
 import {
   ACTING_WALLET_ADDRESS_SQL,
@@ -11,7 +19,15 @@ import {
   SHOWN_HASH_SQL,
 } from "../store/predicates.ts";
 import { EscrowConditions, sourceTypesOf } from "./conditions.ts";
-import { buildPageColumnsSql, type DiffQuery, readPageJson, type Viewer } from "./diff-page.ts";
+import {
+  buildPageColumnsSql,
+  type PageOptions,
+  type RecordPage,
+  readPage,
+  readPageRows,
+  renderRows,
+  type Viewer,
+} from "./page-rows.ts";
 import type { listQuery } from "./query-schemas.ts";
 import { buildPageRowsSql } from "./scope-condition.ts";
 
@@ -27,13 +43,91 @@ export type ListQuery = Pick<z.output<typeof listQuery>, "network" | "limit" | "
  *
  * @returns JSON text of the records, comma separated
  */
-export function readListPage(
+export async function readListPage(
   db: Database,
   side: Side,
-  query: ListQuery & Pick<DiffQuery, "env">,
+  query: ListQuery & PageOptions,
 ): Promise<string> {
-  const { sql, params } = buildListSql(side, query, buildPageColumnsSql(query));
-  return readPageJson(db, side, query, sql, params);
+  const page = createListPage(side, query, buildPageColumnsSql(query));
+  return renderRows(await readPageRows(db, query, page), side, query.env).join(",");
+}
+
+/** Reads the records of a page of a list. */
+export async function readListRecords(
+  db: Database,
+  side: Side,
+  query: ListQuery & Pick<PageOptions, "env">,
+): Promise<EscrowRecord[]> {
+  const page = createListPage(side, query, "id");
+  const rows = await readPage<EscrowRow>(db, query.env, page, ({ sql, params }, context) => ({
+    sql: `SELECT ${context ? `${ARCHIVED_ESCROW_COLUMNS}, ${PLACE_SQL}` : ESCROW_COLUMNS}
+      FROM (${sql}) AS page JOIN escrow USING (id) ORDER BY id DESC`,
+    params,
+  }));
+  return rows.map(toEscrowRecord);
+}
+
+/** Rows that are counted together. */
+const COUNT_PAGE_SIZE = 1_000;
+
+/** Reads the states of all records of a query, page after page. */
+export async function readListStates(
+  db: Database,
+  side: Side,
+  query: Omit<ListQuery, "limit" | "includeHistory"> & Pick<PageOptions, "env">,
+): Promise<(OnChainState | null)[]> {
+  const states: (OnChainState | null)[] = [];
+  for (let cursorId: string | undefined; ; ) {
+    const filters = { ...query, cursorId, limit: COUNT_PAGE_SIZE, includeHistory: false };
+    const page = createListPage(side, filters, "id, on_chain_state");
+    const rows = await readPage<{ id: string; state: OnChainState | null }>(
+      db,
+      query.env,
+      page,
+      ({ sql, params }, context) => ({
+        sql: `SELECT id, on_chain_state AS state ${context ? `, ${PLACE_SQL}` : ""} FROM (${sql}) AS page`,
+        params,
+      }),
+    );
+    states.push(...rows.map(({ state }) => state));
+    cursorId = rows.at(-1)?.id;
+    if (rows.length < COUNT_PAGE_SIZE) return states;
+  }
+}
+
+/** A page of a list. @param columns - SQL of its columns, the id among them */
+function createListPage(side: Side, query: ListQuery, columns: string): RecordPage {
+  const { network, limit, blockchainIdentifier } = query;
+  const identifierHash =
+    blockchainIdentifier === undefined ? undefined : hashIdentifier(blockchainIdentifier);
+  return {
+    ...{ network, limit, isDescending: true, firstKey: "greatest_id", identifierHash },
+    // What waits for a person is in no archive.
+    overlap: needsPerson(query) ? null : buildOverlapCondition(side, query),
+    build: (from, ids) =>
+      buildListSql(side, from ? { ...query, cursorId: from.id } : query, columns, ids),
+  };
+}
+
+function buildOverlapCondition(side: Side, query: ListQuery): SqlExpression {
+  const { id, cursorId, createdFrom, createdTo } = query;
+  const bounds = [
+    ["least_id <", cursorId],
+    ["least_id <=", id],
+    ["greatest_id >=", id],
+    ["greatest_id >=", createdFrom === undefined ? undefined : firstIdAt(createdFrom)],
+    ["least_id <", createdTo === undefined ? undefined : firstIdAt(createdTo)],
+  ] as const;
+  const conditions = [
+    ...bounds.flatMap(([sql, value]) =>
+      value === undefined ? [] : [{ sql: `${sql} ?`, params: [value] }],
+    ),
+    ...buildSearchesAllCondition(side, query),
+  ];
+  return {
+    sql: ["greatest_id IS NOT NULL", ...conditions.map(({ sql }) => sql)].join(" AND "),
+    params: conditions.flatMap(({ params }) => params),
+  };
 }
 
 /**
@@ -44,33 +138,23 @@ export function readListPage(
  *
  * @param columns - SQL of the selected columns, the id among them
  * @returns with ?1 for the side and ?2 for the network
+ * @param ids - of an archive, the ids of the identifier that is asked for; JSON array
  */
-export function buildListSql(side: Side, query: ListQuery, columns: string): SqlExpression {
-  const found = new EscrowConditions(side, query.network);
-  found.addCondition("id =", query.id);
-  found.addCondition("on_chain_state =", query.filterOnChainState);
-  found.addCondition("contract_address =", query.filterSmartContractAddress);
-  if (query.filterAgentIdentifier !== undefined)
-    found.conditions.push(
-      `agent_identifier = ${packHexSql(found.addParameter(query.filterAgentIdentifier))}`,
-    );
-  found.addCondition("error_type =", query.filterErrorType);
-  const needsPerson = query.filterNeedsManualAction || query.filterErrorType !== undefined;
-  if (needsPerson) found.conditions.push(NEEDS_PERSON_CONDITION);
-  found.restrictToViewer(query.viewer);
-  found.restrictToCreationPeriod(query);
-  found.addCondition("id <", query.cursorId);
+function buildListSql(side: Side, query: ListQuery, columns: string, ids?: string): SqlExpression {
+  const found = createListConditions(side, query);
   const parameter = (value: unknown) => found.addParameter(value);
+  if (ids !== undefined)
+    found.conditions.push(`id IN (SELECT value FROM json_each(${parameter(ids)}))`);
   const limit = parameter(query.limit);
   const all = found.toSql();
   const looked = buildUnindexedConditions(query).map(({ sql, params }) =>
     found.bindParameters(sql, params),
   );
   // Of these there are few: then their wallets are looked at, whatever the key is bound to.
-  const isOfFew = needsPerson || (query.id ?? query.blockchainIdentifier) !== undefined;
+  const isOfFew = needsPerson(query) || (query.id ?? query.blockchainIdentifier) !== undefined;
   const { blockchainIdentifier: identifier } = query;
   const table =
-    identifier === undefined
+    identifier === undefined || ids !== undefined
       ? "escrow"
       : selectByIdentifierSql(parameter(hashIdentifier(identifier)), "?1");
   const newest = {
@@ -91,6 +175,47 @@ export function buildListSql(side: Side, query: ListQuery, columns: string): Sql
     sql: `${arms.join(" UNION ALL ")} ORDER BY id DESC LIMIT ${limit}`,
     params: found.params,
   };
+}
+
+/** Conditions that indexes find rows by. */
+function createListConditions(side: Side, query: ListQuery): EscrowConditions {
+  const found = new EscrowConditions(side, query.network);
+  found.addCondition("id =", query.id);
+  found.addCondition("on_chain_state =", query.filterOnChainState);
+  found.addCondition("contract_address =", query.filterSmartContractAddress);
+  if (query.filterAgentIdentifier !== undefined)
+    found.conditions.push(
+      `agent_identifier = ${packHexSql(found.addParameter(query.filterAgentIdentifier))}`,
+    );
+  found.addCondition("error_type =", query.filterErrorType);
+  if (needsPerson(query)) found.conditions.push(NEEDS_PERSON_CONDITION);
+  found.restrictToViewer(query.viewer);
+  found.restrictToCreationPeriod(query);
+  found.addCondition("id <", query.cursorId);
+  return found;
+}
+
+const needsPerson = ({ filterNeedsManualAction, filterErrorType }: ListQuery) =>
+  filterNeedsManualAction || filterErrorType !== undefined;
+
+/**
+ * SQL condition that a search looks at all records of the database that may match. Otherwise the records of
+ * archives come after those that it does not look at. The parameters are without numbers.
+ */
+function buildSearchesAllCondition(side: Side, query: ListQuery): SqlExpression[] {
+  if (buildUnindexedConditions(query).length === 0) return [];
+  const { params, ...found } = createListConditions(side, query);
+  const used: unknown[] = [];
+  const sql = found.conditions.join(" AND ").replace(/\?(\d+)/g, (_, position) => {
+    used.push(params[Number(position) - 1]);
+    return "?";
+  });
+  return [
+    {
+      sql: `(SELECT count(*) FROM (SELECT 1 FROM escrow WHERE ${sql} LIMIT ${MAX_SEARCHED_RECORDS})) < ${MAX_SEARCHED_RECORDS}`,
+      params: used,
+    },
+  ];
 }
 
 /** An amount of the price, in minor units of the native coin unless another unit is named. */

@@ -1,11 +1,14 @@
 import type * as z from "zod";
-import { openDb } from "../../db/client.ts";
+import { openArchives } from "../../archive/open-archives.ts";
+import { readFromArchive } from "../../archive/read-merged.ts";
+import { type Database, openDb, statement } from "../../db/client.ts";
+import type { SqlExpression } from "../../db/clock.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { createJsonResponse, openReadSession } from "../../http/session.ts";
 import { hashIdentifier, type Side } from "../model/escrow-record.ts";
-import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
-import { buildPageColumnsSql, readRecords } from "./diff-page.ts";
+import { SOURCE_REMOVED_CONDITION } from "../store/predicates.ts";
+import { buildPageColumnsSql, buildRowsSql, renderRows } from "./page-rows.ts";
 import type { identifierLookupBody } from "./query-schemas.ts";
 import { buildScopeCondition } from "./scope-condition.ts";
 
@@ -27,27 +30,7 @@ export async function resolveIdentifiers(
   const identifiers = new Set(blockchainIdentifiers ?? [blockchainIdentifier ?? ""]);
   const hashes = [...identifiers].map(hashIdentifier);
   const replica = openReadSession(c, network);
-  const read = (session: typeof replica) => {
-    const { filterSmartContractAddress: contract, includeHistory } = body;
-    const params = [side, network, JSON.stringify(hashes)];
-    const parameter = (value: string) => `?${params.push(value)}`;
-    const conditions = [
-      contract === null ? null : `contract_address = ${parameter(contract)}`,
-      buildScopeCondition(c.var.caller.scope, parameter),
-    ].map((condition) => (condition === null ? "" : `AND ${condition}`));
-    return readRecords(
-      session,
-      side,
-      { includeHistory, viewer: c.var.caller, env: c.env },
-      `SELECT ${buildPageColumnsSql(body)} FROM (SELECT asked.key AS place, escrow_identity.id AS identified_id
-         FROM json_each(?3) AS asked CROSS JOIN escrow_identity
-           ON identifier_hash = unhex(asked.value) AND side = ?1)
-       CROSS JOIN escrow ON escrow.id = identified_id
-       WHERE network = ?2 ${conditions.join(" ")}
-       ORDER BY place, ${PREFERRED_FIRST_SQL}`,
-      params,
-    );
-  };
+  const read = (session: typeof replica) => readIdentified(c, session, side, hashes, body);
   let session = replica;
   let records = await read(session);
   if (records.length < hashes.length) {
@@ -62,4 +45,118 @@ export async function resolveIdentifiers(
   if (record === undefined)
     throw new ApiError(404, `blockchainIdentifier: there is no such ${side}`);
   return createJsonResponse(c, `{"status":"success","data":${record}}`, session);
+}
+
+/** Columns that order the records of an identifier, the preferred one first. */
+interface OrderRow {
+  id: string;
+  /** Index of the identifier. */
+  ordinal: number;
+  isRemoved: number;
+  isUnrequested: number;
+}
+
+/** Where an archive has a record of an identifier. */
+interface ArchivedPlace extends Omit<OrderRow, "isUnrequested"> {
+  archive: number;
+  operation: number;
+  bookmark: string | null;
+  tip: number | null;
+}
+
+/** @returns JSON text of the records of identifiers, in the order of the identifiers */
+async function readIdentified(
+  c: AppContext,
+  db: Database,
+  side: Side,
+  hashes: readonly string[],
+  body: z.output<typeof identifierLookupBody>,
+): Promise<string[]> {
+  const { network, includeHistory } = body;
+  const options = { includeHistory, viewer: c.var.caller, env: c.env };
+  const archives = openArchives(c.env);
+  const listed = JSON.stringify(hashes);
+  const hot = buildRowsSql(
+    buildIdentifiedSql(c, side, body, {
+      rows: `(SELECT asked.key AS ordinal, escrow_identity.id AS identified_id
+          FROM json_each(?3) AS asked CROSS JOIN escrow_identity
+            ON identifier_hash = unhex(asked.value) AND side = ?1)
+        CROSS JOIN escrow ON escrow.id = identified_id`,
+      columns: `ordinal, ${SOURCE_REMOVED_CONDITION} AS isRemoved`,
+      listed,
+    }),
+    options,
+    ORDER_COLUMNS,
+    null,
+  );
+  type Row = Parameters<typeof renderRows>[0][number] & OrderRow;
+  if (archives.length === 0)
+    return renderRows(await db.all<Row>(hot.sql, ...hot.params), side, c.env);
+  // Where records are is told together with those that are here: a copy in an archive stays what it was.
+  const [places, own] = (await db.batch([
+    statement(
+      `SELECT key AS ordinal, place.id, place.archive, operation, bookmark,
+         ${SOURCE_REMOVED_CONDITION} AS isRemoved,
+         (SELECT height FROM chain_tip WHERE network = ?1) AS tip
+       FROM json_each(?2) CROSS JOIN escrow_identity AS place
+         ON place.identifier_hash = unhex(value) AND place.side = ?3
+       JOIN archive_range ON kind = 'escrow' AND network = ?1 AND archive_range.archive = place.archive`,
+      network,
+      listed,
+      side,
+    ),
+    statement(hot.sql, ...hot.params),
+  ])) as [D1Result<ArchivedPlace>, D1Result<Row>];
+  const byArchive = Map.groupBy(places.results, ({ archive }) => archive);
+  const archived = await Promise.all(
+    [...byArchive.values()].map(async (some) => {
+      const [
+        { archive: number, ...range } = { archive: 0, operation: 0, bookmark: null, tip: null },
+      ] = some;
+      const read = buildRowsSql(
+        buildIdentifiedSql(c, side, body, {
+          rows: `(SELECT value->>'id' AS told, value->>'ordinal' AS ordinal, value->>'isRemoved' AS isRemoved
+              FROM json_each(?3)) CROSS JOIN escrow ON escrow.id = told`,
+          columns: "ordinal, isRemoved",
+          listed: JSON.stringify(some),
+        }),
+        options,
+        ORDER_COLUMNS,
+        range,
+      );
+      return readFromArchive<Row>(archives, { ...range, archive: number }, "escrow", network, read);
+    }),
+  );
+  const rows = [...own.results, ...archived.flat()].sort(
+    (a, b) =>
+      a.ordinal - b.ordinal ||
+      a.isRemoved - b.isRemoved ||
+      a.isUnrequested - b.isUnrequested ||
+      (a.id < b.id ? 1 : -1),
+  );
+  return renderRows(rows, side, c.env);
+}
+
+const ORDER_COLUMNS = "page.ordinal, page.isRemoved, page.isUnrequested, ";
+
+/** SQL of the records of identifiers that a caller may see. ?1 is the side, ?2 the network and ?3 what is listed. */
+function buildIdentifiedSql(
+  c: AppContext,
+  side: Side,
+  body: z.output<typeof identifierLookupBody>,
+  { rows, columns, listed }: { rows: string; columns: string; listed: string },
+): SqlExpression {
+  const { network, filterSmartContractAddress: contract } = body;
+  const params = [side, network, listed];
+  const parameter = (value: string) => `?${params.push(value)}`;
+  const conditions = [
+    contract === null ? null : `contract_address = ${parameter(contract)}`,
+    buildScopeCondition(c.var.caller.scope, parameter),
+  ].map((condition) => (condition === null ? "" : `AND ${condition}`));
+  return {
+    sql: `SELECT ${buildPageColumnsSql(body)}, ${columns}, is_requested IS NULL AS isUnrequested
+      FROM ${rows} WHERE network = ?2 ${conditions.join(" ")}
+      ORDER BY ordinal, isRemoved, isUnrequested, id DESC`,
+    params,
+  };
 }

@@ -188,7 +188,7 @@ export function createEscrowRoutes() {
       },
       async (c, { query }) => {
         const session = openReadSession(c, query.network);
-        const filters = { ...query, viewer: c.var.caller };
+        const filters = { ...query, viewer: c.var.caller, env: c.env };
         const [counts, byDay] = await Promise.all([
           countRecords(session, side, filters),
           countByDay(session, side, filters, Date.now()),

@@ -22,8 +22,19 @@ export function buildScopeCondition(
   parameter: (value: string) => string,
 ): string | null {
   if (!scope?.walletIds) return null;
-  const permitted = `(SELECT value FROM json_each(${parameter(JSON.stringify(scope.walletIds))}))`;
-  const wallets = `iif(wallet_id IS NULL, coalesce(wallet_ids, '[]'), json_array(wallet_id))`;
+  return buildPermittedCondition(scope.walletIds, WALLETS_SQL, parameter);
+}
+
+/** SQL of the wallets of a row of `escrow`, a JSON array. */
+const WALLETS_SQL = `iif(wallet_id IS NULL, coalesce(wallet_ids, '[]'), json_array(wallet_id))`;
+
+/** SQL that a JSON array has wallets, all of which are permitted. @param wallets - SQL of the array */
+export function buildPermittedCondition(
+  permittedIds: readonly string[],
+  wallets: string,
+  parameter: (value: string) => string,
+): string {
+  const permitted = `(SELECT value FROM json_each(${parameter(JSON.stringify(permittedIds))}))`;
   return `(SELECT min(value IN ${permitted}) FROM json_each(${wallets}))`;
 }
 

@@ -1,6 +1,6 @@
 import type { Network, OnChainState, PaymentSourceType } from "../../chain/network.ts";
 import { type Statement, statement } from "../../db/client.ts";
-import { readIdTime } from "../../db/id.ts";
+import { timeOfId } from "../../db/id.ts";
 import { type EscrowRecord, type Side, walletIdsOf } from "../model/escrow-record.ts";
 
 export const DAY_MS = 24 * 60 * 60_000;
@@ -60,7 +60,7 @@ export function countReturned(archive: number, escrows: readonly CountedEscrow[]
 function addToCounts(escrows: readonly CountedEscrow[], count: 1 | -1): Statement {
   const rows = escrows.map(({ id, walletIds, ...escrow }) => ({
     ...escrow,
-    day: Math.floor(readIdTime(id) / DAY_MS),
+    day: Math.floor(timeOfId(id) / DAY_MS),
     walletIds: JSON.stringify(walletIds),
   }));
   return statement(

@@ -1,5 +1,6 @@
 import type { MovedKind } from "../../archive/moved-kind.ts";
 import { type Statement, statement } from "../../db/client.ts";
+import type { SqlExpression } from "../../db/clock.ts";
 import { type CountedEscrow, countArchived } from "./archived-counts.ts";
 import { FINAL_CONDITION } from "./predicates.ts";
 import { escrow, escrowAction, escrowRequest, escrowTransaction } from "./tables.ts";
@@ -21,6 +22,21 @@ const NOTHING_PENDING_SQL = `NOT EXISTS (SELECT 1 FROM escrow_transaction AS mad
     WHERE proposal.identifier_hash = escrow.identifier_hash
       AND proposal.state IN ('Collecting', 'SettleRequested', 'SettleInitiated'))
   AND NOT EXISTS (SELECT 1 FROM escrow_open AS open WHERE open.id = escrow.id)`;
+
+/** SQL of `page.id`'s place, in an archive. */
+export const PLACE_SQL = `(SELECT json_object('identifierHash', identifier_hash, 'side', side, 'sourceId', source_id)
+  FROM escrow WHERE id = page.id) AS place`;
+
+/** SQL of the ids that an archive has, of places that `PLACE_SQL` told. @param places - JSON array */
+export function findNamedEscrows(archive: number, places: string): SqlExpression {
+  return {
+    sql: `SELECT id FROM json_each(?1) AS told CROSS JOIN escrow_identity AS place
+        ON place.identifier_hash = unhex(told.value->>'identifierHash')
+          AND place.side = told.value->>'side' AND place.source_id = told.value->>'sourceId'
+      WHERE archive = ?2`,
+    params: [places, archive],
+  };
+}
 
 /** Payments and purchases, with their histories and what their requests left. */
 export const MOVED_ESCROWS: MovedKind = {

@@ -1,6 +1,11 @@
 import { jsonRowSql, parseJsonRow } from "../../db/json-row.ts";
 import type { DocumentTable } from "../../db/render-outdated.ts";
-import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "./escrow-row.ts";
+import {
+  ARCHIVED_ESCROW_COLUMNS,
+  ESCROW_COLUMNS,
+  type EscrowRow,
+  toEscrowRecord,
+} from "./escrow-row.ts";
 import { DOC_VERSION, renderRecord } from "./render-record.ts";
 
 /** The documents of payments and purchases, for the job that renders outdated ones again. */
@@ -19,6 +24,10 @@ export const ESCROW_DOCUMENTS: DocumentTable = {
 export const DOC_OR_ROW_SQL = `coalesce(
   (SELECT doc FROM escrow_open WHERE id = page.id AND doc_version = ${DOC_VERSION}),
   (SELECT ${jsonRowSql(ESCROW_COLUMNS)} FROM escrow WHERE id = page.id)) AS document`;
+
+/** The same of a record of an archive. */
+export const ARCHIVED_ROW_SQL = `(SELECT ${jsonRowSql(ARCHIVED_ESCROW_COLUMNS)}
+  FROM escrow WHERE id = page.id) AS document`;
 
 /** A row of `DOC_OR_ROW_SQL`. */
 export interface StoredDocument {

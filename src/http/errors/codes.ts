@@ -192,6 +192,13 @@ export const ERROR_CODES = {
     remedy:
       "Repeat the request after `Retry-After`, with the same Idempotency-Key if it has one. An operator has to make room.",
   },
+  archive_behind: {
+    status: 503,
+    meaning:
+      "An archive lacks records that the database moved there: it was set back, or it is not bound.",
+    remedy:
+      "Repeat the request after `Retry-After`. An operator has to put the archive forward or bind it.",
+  },
   chain_provider_unavailable: {
     status: 503,
     meaning: "The chain provider accepts no calls at the moment.",

@@ -334,7 +334,7 @@ describe("rows read by a list page", () => {
       [now - 2 * DAY_MS, 0],
     ] as const) {
       const { d1, rowsRead } = countingD1(env.DB);
-      const query = { network: "Preprod" as const, filterNeedsManualAction: false, days: 1 };
+      const query = { network: "Preprod" as const, filterNeedsManualAction: false, days: 1, env };
       expect(await countByDay(openDb({ DB: d1 }), "payment", query, at)).toMatchObject([{ total }]);
       // And one for each pair of type and state, and the lists that are joined.
       expect(rowsRead()).toBeLessThanOrEqual(total + 80);
@@ -344,7 +344,7 @@ describe("rows read by a list page", () => {
   it("are those of the errors alone, for a count of them", async () => {
     await write(900);
     const { d1, rowsRead } = countingD1(env.DB);
-    const query = { network: "Preprod" as const, filterNeedsManualAction: true };
+    const query = { network: "Preprod" as const, filterNeedsManualAction: true, env };
     expect((await countRecords(openDb({ DB: d1 }), "payment", query)).total).toBe(30);
     expect(rowsRead()).toBeLessThanOrEqual(31);
   });

@@ -7,9 +7,9 @@ import {
   type DiffPage,
   readDiffPage,
   type StampColumn,
-  type Viewer,
 } from "../../../src/escrow/queries/diff-page.ts";
 import { readListPage } from "../../../src/escrow/queries/list-page.ts";
+import type { Viewer } from "../../../src/escrow/queries/page-rows.ts";
 import { call, emptyTables } from "../../support/app.ts";
 import { countingD1 } from "../../support/d1.ts";
 import { runs } from "../../support/effort.ts";

@@ -4,8 +4,7 @@ import { toWireValueName } from "../../../http/names/wire-names.ts";
 import { listTokens, type Token } from "../../../tokens/tokens.ts";
 import type { EscrowRecord, Side, StoredFunds } from "../../model/escrow-record.ts";
 import { nextActionOf } from "../../model/intent.ts";
-import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../../store/escrow-row.ts";
-import { buildListSql, type ListQuery } from "../list-page.ts";
+import { type ListQuery, readListRecords } from "../list-page.ts";
 
 /** CSV as RFC 4180 has it, that no spreadsheet takes for anything but text and numbers: pure. */
 
@@ -131,12 +130,12 @@ export async function buildCsvFile(
   for (let left = query.limit; ; ) {
     // One more tells whether any follow.
     const limit = Math.min(left, READ_PAGE_SIZE) + 1;
-    const { sql, params } = buildListSql(side, { ...query, cursorId, limit }, ESCROW_COLUMNS);
-    const rows = await session.all<EscrowRow>(sql, ...params);
-    const hasMore = rows.length === limit;
-    for (const row of hasMore ? rows.slice(0, -1) : rows) {
-      lines.push(formatCsvLine(cellsOf(toEscrowRecord(row), units)));
-      cursorId = row.id;
+    const page = { ...query, cursorId, limit, env: c.env };
+    const records = await readListRecords(session, side, page);
+    const hasMore = records.length === limit;
+    for (const record of hasMore ? records.slice(0, -1) : records) {
+      lines.push(formatCsvLine(cellsOf(record, units)));
+      cursorId = record.id;
       left--;
     }
     if (!hasMore) return { text: lines.join(""), nextCursor: null };
