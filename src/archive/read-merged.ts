@@ -44,7 +44,7 @@ export interface MergedPage<Row extends MergedRow, Context> {
 }
 
 /** An archive as the database knows it. */
-interface ArchiveState {
+export interface ArchiveState {
   /** Its number. */
   archive: number;
   operation: number;
@@ -115,9 +115,10 @@ async function tryToRead<Row extends MergedRow, Context>(
 }
 
 /** Reads rows of an archive, in one session. @throws ArchiveBehindError */
-type ReadArchive = <Row>(query: SqlExpression) => Promise<Row[]>;
+export type ReadArchive = <Row>(query: SqlExpression) => Promise<Row[]>;
 
-function openArchive(
+/** Begins a session with an archive at least as new as the database knows it. @throws ArchiveBehindError */
+export function openArchive(
   archives: readonly Archive[],
   { archive: number, operation, bookmark }: ArchiveState,
   kind: ArchivedKind,

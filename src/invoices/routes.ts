@@ -203,7 +203,7 @@ export async function listMissingInvoices(c: AppContext, query: z.output<typeof 
   const { caller, deadline } = c.var;
   const database = openDb(c.env, query.network, { deadline });
   const removed = await listRemovedSources(openDb(c.env, undefined, { deadline }), query.network);
-  const found = await listUninvoicedPayments(database, caller, query, removed, Date.now());
+  const found = await listUninvoicedPayments(database, c.env, caller, query, removed, Date.now());
   return { UninvoicedPayments: found };
 }
 

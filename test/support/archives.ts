@@ -7,7 +7,8 @@ export const ARCHIVES = {
   ARCHIVE_3: env.TEST_ARCHIVE_3,
 };
 
-const TABLES = [
+/** The tables of an archive. */
+export const ARCHIVE_TABLES = [
   "archive_operation",
   "escrow",
   "escrow_transaction",
@@ -18,7 +19,7 @@ const TABLES = [
 export async function emptyArchives(): Promise<void> {
   await Promise.all(
     Object.values(ARCHIVES).map((archive) =>
-      archive.batch(TABLES.map((table) => archive.prepare(`DELETE FROM ${table}`))),
+      archive.batch(ARCHIVE_TABLES.map((table) => archive.prepare(`DELETE FROM ${table}`))),
     ),
   );
 }
@@ -26,9 +27,9 @@ export async function emptyArchives(): Promise<void> {
 /** All rows of an archive, by table. */
 export async function readArchive(archive: D1Database): Promise<Record<string, unknown[]>> {
   const read = await archive.batch(
-    TABLES.map((table) => archive.prepare(`SELECT * FROM ${table}`)),
+    ARCHIVE_TABLES.map((table) => archive.prepare(`SELECT * FROM ${table}`)),
   );
-  return Object.fromEntries(TABLES.map((table, i) => [table, read[i]?.results ?? []]));
+  return Object.fromEntries(ARCHIVE_TABLES.map((table, i) => [table, read[i]?.results ?? []]));
 }
 
 /** As the chain leaves records once no rollback reaches them. */

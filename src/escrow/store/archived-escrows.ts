@@ -11,6 +11,14 @@ const IS_HERE_SQL = `EXISTS (SELECT 1 FROM escrow_identity AS place
     AND place.source_id = escrow.source_id AND place.id = escrow.id AND place.archive IS NULL)`;
 
 /**
+ * SQL on a row of `escrow`: the database has no older record of the same identifier, of a source that was removed.
+ * What looks for a newer record in the database alone therefore misses none.
+ */
+const IS_OLDEST_HERE_SQL = `NOT EXISTS (SELECT 1 FROM escrow_identity AS older
+  WHERE older.identifier_hash = unhex(escrow.identifier_hash) AND older.side = escrow.side
+    AND older.id < escrow.id AND older.archive IS NULL)`;
+
+/**
  * SQL on a row of `escrow`: nothing is pending for it in other tables. A rollback reaches a block as long as
  * there is undo data of it.
  */
@@ -46,7 +54,8 @@ export const MOVED_ESCROWS: MovedKind = {
   rangeColumns: ["id", "chain_changed_at", "action_changed_at", "changed_at", "block_time"],
   finalRows: "escrow INDEXED BY escrow_final",
   changedAt: "changed_at",
-  isFinalSql: `${FINAL_CONDITION} AND ${NOTHING_PENDING_SQL} AND ${IS_HERE_SQL}`,
+  isFinalSql: `${FINAL_CONDITION} AND ${NOTHING_PENDING_SQL} AND ${IS_HERE_SQL}
+    AND ${IS_OLDEST_HERE_SQL}`,
   stepsSql: `((SELECT count(*) FROM escrow_transaction WHERE record_id = escrow.id)
     + (SELECT count(*) FROM escrow_action WHERE record_id = escrow.id))`,
   summarySql: `json_object('id', id, 'side', side, 'network', network, 'sourceId', source_id,

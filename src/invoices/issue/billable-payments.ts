@@ -66,6 +66,10 @@ export interface BillableRow {
   baseId: string | null;
 }
 
+/** A payment of which the seller got something. */
+export const HAS_REVENUE_CONDITION = `EXISTS (SELECT 1 FROM json_each(${REVENUE_SQL}) AS one
+  WHERE CAST(one.value->>'amount' AS REAL) > 0)`;
+
 /**
  * A row of `escrow` that is to be billed: the newest record of its payment. A result that could not be
  * withdrawn yet when its source was removed is left out, since its outcome is unknown. `?1` is the
@@ -76,8 +80,7 @@ const BILLABLE_RECORD_CONDITION = `${BILLABLE_CONDITION} AND escrow.network = ?1
       AND newer.network = escrow.network AND newer.contract_address = escrow.contract_address)
   AND (on_chain_state <> 'ResultSubmitted' OR NOT EXISTS (SELECT 1 FROM json_each(?4) AS removed
     WHERE removed.key = source_id AND removed.value < ${BILLABLE_AT_SQL}))
-  AND EXISTS (SELECT 1 FROM json_each(${REVENUE_SQL}) AS one
-    WHERE CAST(one.value->>'amount' AS REAL) > 0)`;
+  AND ${HAS_REVENUE_CONDITION}`;
 
 /** Such a row that became billable from `?2` on and before `?3`, and is on no invoice. */
 export const UNINVOICED_CONDITION = `${BILLABLE_RECORD_CONDITION} AND ${BILLABLE_AT_SQL} >= ?2 AND ${BILLABLE_AT_SQL} < ?3
@@ -156,18 +159,23 @@ export function toBillablePayment(row: BillableRow, month: Month): BillablePayme
  * Sets the payments that a base bills to exactly these. Aborts the batch when another base has
  * taken one of them: `violates(error, "invoiced_payment.base_id")`.
  *
- * @param recordIds - one record of each payment
+ * @param identities - of the payments, which archives may have
  */
-export function updateInvoicedPayments(baseId: string, recordIds: readonly string[]): Statement[] {
-  const ids = JSON.stringify(recordIds);
-  const covered = `SELECT identifier_hash, network, contract_address FROM escrow
-    WHERE id IN (SELECT value FROM json_each(?2))`;
+export function updateInvoicedPayments(
+  baseId: string,
+  network: Network,
+  identities: readonly string[],
+): Statement[] {
+  const rows = JSON.stringify(identities.map((identity) => identity.split("#")));
+  const covered = `SELECT value->>1 AS identifier_hash, ?3 AS network, value->>0 AS contract_address
+    FROM json_each(?2)`;
   return [
     statement(
       `DELETE FROM invoiced_payment
        WHERE base_id = ?1 AND (identifier_hash, network, contract_address) NOT IN (${covered})`,
       baseId,
-      ids,
+      rows,
+      network,
     ),
     statement(
       `INSERT INTO invoiced_payment (identifier_hash, network, contract_address, base_id)
@@ -175,7 +183,8 @@ export function updateInvoicedPayments(baseId: string, recordIds: readonly strin
        ON CONFLICT (identifier_hash, network, contract_address)
        DO UPDATE SET base_id = iif(base_id = excluded.base_id, base_id, NULL)`,
       baseId,
-      ids,
+      rows,
+      network,
     ),
   ];
 }

@@ -168,7 +168,8 @@ export async function commitRevision(
         ...documents,
         ...updateInvoicedPayments(
           baseId,
-          payments.map(({ id }) => id),
+          network,
+          payments.map(({ identity }) => identity),
         ),
         ...chargeOperation(c.var.caller, "invoice-monthly"),
       ],

@@ -19,9 +19,7 @@ import { findRates } from "../rates/rates.ts";
 import { requirePlausibleRates } from "../rates/require-plausible-rates.ts";
 import {
   type BillablePaymentRecord,
-  type BillableRow,
   type BillingScope,
-  selectBillablePayments,
   toBillablePayment,
 } from "./billable-payments.ts";
 import {
@@ -39,6 +37,7 @@ import {
   toInvoiceItems,
 } from "./compose-invoice.ts";
 import { findDocument, type IssuedDocument, loadOrRenderPdf } from "./issued-document.ts";
+import { readBillablePayments } from "./read-billable-payments.ts";
 
 /** The result of a request. */
 export interface MonthlyInvoice {
@@ -168,7 +167,7 @@ async function tryIssueInvoice(
     now,
   } = attempt;
   const { network, month } = purchases;
-  const { base, payments, sellerVkey } = await loadBillingState(attempt);
+  const { base, payments, sellerVkey } = await loadBillingState(c.env, attempt);
   // The current invoice is free, and only the rates decide whether it is still current.
   if (base === null) await requireCredits(core, c.var.caller, "invoice-monthly");
 
@@ -213,32 +212,25 @@ function canChangeInvoice({ id, permission }: Caller, { createdById }: IssuedDoc
 }
 
 /**
- * What is to be billed and what was, as of one moment: an invoice issued later makes the base's
- * version too old to commit.
+ * What is to be billed and what was. The base is read first: an invoice issued later makes its version too old
+ * to commit.
  *
  * @throws ApiError 404, 409
  */
-async function loadBillingState({
-  database,
-  billingScope: purchases,
-  sourceRemovalTimes: removed,
-  now,
-}: IssueContext): Promise<{
+async function loadBillingState(
+  env: AppContext["env"],
+  { database, billingScope: purchases, sourceRemovalTimes: removed, now }: IssueContext,
+): Promise<{
   base: InvoiceBase | null;
   payments: BillablePaymentRecord[];
   sellerVkey: string;
 }> {
-  const [bases, billable] = await database.batch([
-    selectInvoiceBases(purchases),
-    selectBillablePayments(purchases, removed, now),
-  ]);
-  const payments = ((billable?.results ?? []) as BillableRow[]).map((row) =>
-    toBillablePayment(row, purchases.month),
-  );
+  const { sql, params } = selectInvoiceBases(purchases);
+  const bases = await database.all<InvoiceBaseRow>(sql, ...params);
+  const rows = await readBillablePayments(database, env, purchases, removed, now);
+  const payments = rows.map((row) => toBillablePayment(row, purchases.month));
   const sellerVkey = requireSingleSeller(payments);
-  const row = ((bases?.results ?? []) as InvoiceBaseRow[]).find(
-    (one) => one.sellerVkey === sellerVkey,
-  );
+  const row = bases.find((one) => one.sellerVkey === sellerVkey);
   return { base: row ? toInvoiceBase(row) : null, payments, sellerVkey };
 }
 

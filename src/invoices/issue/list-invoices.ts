@@ -1,9 +1,8 @@
 import type * as z from "zod";
-import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import { unpackHexSql } from "../../db/hex-column.ts";
 import { buildScopeCondition } from "../../escrow/queries/scope-condition.ts";
-import { BUYER_VKEY_SQL } from "../../escrow/store/predicates.ts";
+import { BILLABLE_AT_SQL, BUYER_VKEY_SQL, ENDED_CONDITION } from "../../escrow/store/predicates.ts";
 import type { Caller } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
 import type { InvoiceContent } from "../model/invoice-content.ts";
@@ -11,6 +10,7 @@ import { parseMonth } from "../model/month.ts";
 import type { invoiceRecord, uninvoicedPayment } from "../model/response-schemas.ts";
 import type { invoiceListQuery, uninvoicedQuery } from "../model/schemas.ts";
 import { findXmlOmissionReason } from "../pdf/invoice-xml.ts";
+import { readPayments } from "./archived-payments.ts";
 import {
   BILLABLE_COLUMNS,
   type BillableRow,
@@ -130,6 +130,13 @@ const CANCELLED_CONDITION = `(kind = 'Invoice' AND EXISTS (SELECT 1 FROM invoice
   WHERE later.base_id = invoice_document.base_id AND later.kind = 'Cancellation'
     AND later.revision = invoice_document.revision))`;
 
+interface UninvoicedRow extends BillableRow {
+  blockchainIdentifier: string;
+  onChainState: string;
+  createdAt: number;
+  buyerVkey: string;
+}
+
 /**
  * Uninvoiced payments that became billable in a month, newest first, within the API key's wallets.
  *
@@ -138,6 +145,7 @@ const CANCELLED_CONDITION = `(kind = 'Invoice' AND EXISTS (SELECT 1 FROM invoice
  */
 export async function listUninvoicedPayments(
   database: Database,
+  env: Parameters<typeof readPayments>[1],
   { scope }: Pick<Caller, "scope">,
   query: z.output<typeof uninvoicedQuery>,
   removed: Readonly<Record<string, number>>,
@@ -152,25 +160,34 @@ export async function listUninvoicedPayments(
     return `AND ${condition} ?${params.length}`;
   };
   const permitted = buildScopeCondition(scope, (ids) => `?${params.push(ids)}`);
-  const rows = await database.all<
-    BillableRow & {
-      blockchainIdentifier: string;
-      onChainState: string;
-      createdAt: number;
-      buyerVkey: string;
-      network: Network;
-    }
-  >(
-    `SELECT ${BILLABLE_COLUMNS}, NULL AS baseId, ${unpackHexSql("blockchain_identifier")} AS blockchainIdentifier,
-       on_chain_state AS onChainState, escrow.created_at AS createdAt,
-       ${BUYER_VKEY_SQL} AS buyerVkey
-     FROM escrow ${query.buyerWalletVkey === undefined ? "" : "INDEXED BY escrow_billed"}
-     WHERE ${UNINVOICED_CONDITION} ${permitted === null ? "" : `AND ${permitted}`}
-       ${filter(`${BUYER_VKEY_SQL} =`, query.buyerWalletVkey?.toLowerCase())}
-       ${filter("escrow.id <", query.cursorId)}
-     ORDER BY escrow.id DESC LIMIT ?${params.push(query.limit)}`,
-    ...params,
+  const columns = `${BILLABLE_COLUMNS}, NULL AS baseId,
+    ${unpackHexSql("blockchain_identifier")} AS blockchainIdentifier, on_chain_state AS onChainState,
+    escrow.created_at AS createdAt, ${BUYER_VKEY_SQL} AS buyerVkey`;
+  const buyer = query.buyerWalletVkey?.toLowerCase();
+  const filters = `${permitted === null ? "" : `AND ${permitted}`}
+    ${filter(`${BUYER_VKEY_SQL} =`, buyer)} ${filter("escrow.id <", query.cursorId)}`;
+  const { hot, archived } = await readPayments<UninvoicedRow>(
+    database,
+    env,
+    query.network,
+    {
+      sql: `SELECT ${columns} FROM escrow ${buyer === undefined ? "" : "INDEXED BY escrow_billed"}
+        WHERE ${UNINVOICED_CONDITION} ${filters} ORDER BY escrow.id DESC LIMIT ?${params.length + 1}`,
+      params: [...params, query.limit],
+    },
+    {
+      columns,
+      // The end of an escrow of an archive is when it became billable.
+      ids: `SELECT id FROM escrow INDEXED BY escrow_ended
+        WHERE side = 'payment' AND network = ?1 AND ${ENDED_CONDITION} AND block_time >= ?2 / 1000
+          AND block_time < ?3 / 1000 + 1 AND ${BILLABLE_AT_SQL} >= ?2 AND ${BILLABLE_AT_SQL} < ?3
+          AND ?4 IS NOT NULL ${filters}`,
+      params,
+    },
   );
+  const rows = [...hot, ...archived.filter(({ baseId }) => baseId === null)]
+    .sort((a, b) => (a.id < b.id ? 1 : -1))
+    .slice(0, query.limit);
   return rows.map((row) => ({
     id: row.id,
     blockchainIdentifier: row.blockchainIdentifier,

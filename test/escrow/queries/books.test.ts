@@ -279,6 +279,7 @@ describe("POST /payment/income and POST /purchase/spending", () => {
         agentIdentifier: null,
         sourceType: undefined,
         walletIds: null,
+        env,
       },
       ...{ startAt: (IN_MAY + 1) * 1000, endAt: null },
     };

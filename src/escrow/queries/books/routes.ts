@@ -89,6 +89,7 @@ async function respondWithBooks(
     endAt: typeof endDate === "number" ? clampTime(endDate) : null,
     sourceType: body.filterPaymentSourceType,
     walletIds: caller.permission === "Admin" ? null : (caller.scope?.walletIds ?? null),
+    env: c.env,
   });
   const dateOf = createCalendar(timeZone);
   if (dateOf === null) throw new Error(`there is no time zone ${timeZone}`);

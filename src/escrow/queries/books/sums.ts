@@ -1,10 +1,15 @@
 /** Sums the amounts of escrows in the database, without reading single records. */
+
+import { openArchives } from "../../../archive/open-archives.ts";
+import { readWithArchives } from "../../../archive/read-with-archives.ts";
 import { type Network, ON_CHAIN_STATES, type PaymentSourceType } from "../../../chain/network.ts";
 import type { Database } from "../../../db/client.ts";
 import { packHexSql } from "../../../db/hex-column.ts";
 import type { Side } from "../../model/escrow-record.ts";
+import { findNamedEscrows } from "../../store/archived-escrows.ts";
 import { selectNewerSql } from "../../store/identity.ts";
 import { ENDED_CONDITION, SOURCE_REMOVED_CONDITION } from "../../store/predicates.ts";
+import { type EndedRow, findSuperseded } from "./superseded.ts";
 
 /**
  * Seconds that a sum covers. Since the ledger exists, every offset of a time zone has been a
@@ -32,15 +37,15 @@ const AMOUNT_SQL = `CAST(value->>'amount' AS INTEGER)`;
  * SQL of the sums of a side's (?1) and a network's (?2) escrows in a period. The period is from ?3 to before
  * ?4, Unix seconds. ?5 is a type and ?6 a list of wallets, or null. ?7 is the agent, if any.
  */
-const buildSumsSql = (ofAgent: boolean) => `WITH
+const buildSumsSql = (ofAgent: boolean, filters: string) => `WITH
   found AS MATERIALIZED (
     SELECT ${ESCROW_FIELDS_SQL} FROM escrow INDEXED BY ${ofAgent ? "escrow_agent_ended" : "escrow_ended"}
     WHERE side = ?1 AND network = ?2 AND ${ENDED_CONDITION} AND block_time >= ?3 AND block_time < ?4
-      ${buildFiltersSql(ofAgent)}
+      ${filters}
     UNION ALL
     SELECT ${ESCROW_FIELDS_SQL} FROM escrow INDEXED BY escrow_state_newest
     WHERE side = ?1 AND network = ?2 AND on_chain_state IN (${OPEN_STATES_SQL})
-      AND block_time >= ?3 AND block_time < ?4 ${buildFiltersSql(ofAgent)}),
+      AND block_time >= ?3 AND block_time < ?4 ${filters}),
   parts AS (
     SELECT quarter, 'gained' AS kind, price AS funds, fees, settled
     FROM found WHERE reached = 'Withdrawn'
@@ -86,8 +91,12 @@ const SUPERSEDED_CONDITION = `EXISTS (SELECT 1 FROM ${selectNewerSql("?1")}
 const buildFiltersSql = (ofAgent: boolean) => `
   AND (?5 IS NULL OR source_type = ?5)
   AND (?6 IS NULL OR wallet_id IN (SELECT value FROM json_each(?6)))
-  AND NOT (${SOURCE_REMOVED_CONDITION} AND ${SUPERSEDED_CONDITION})
   ${ofAgent ? `AND agent_identifier = ${packHexSql("?7")}` : ""}`;
+
+const NOT_SUPERSEDED_SQL = `AND NOT (${SOURCE_REMOVED_CONDITION} AND ${SUPERSEDED_CONDITION})`;
+
+/** Of an archive: ?8 lists the ids of records that do not count. */
+const COUNTING_SQL = "AND id NOT IN (SELECT value FROM json_each(?8))";
 
 /** Which side of an account amounts belong to. */
 export const ACCOUNT_KINDS = ["gained", "refunded", "pending"] as const;
@@ -102,6 +111,7 @@ export interface SumsQuery {
   sourceType: PaymentSourceType | undefined;
   /** Ids of the only wallets whose records count; null: all. */
   walletIds: readonly string[] | null;
+  env: Parameters<typeof openArchives>[0];
 }
 
 /** What escrows of a quarter of an hour came to in one unit, minor units. */
@@ -138,16 +148,61 @@ export async function readSums(
   side: Side,
   query: SumsQuery,
 ): Promise<{ escrows: number; sums: EscrowSum[] }> {
-  const rows = await db.all<SumRow>(
-    buildSumsSql(query.agentIdentifier !== null),
+  const ofAgent = query.agentIdentifier !== null;
+  const filters = buildFiltersSql(ofAgent);
+  const params = [
     side,
     query.network,
     toSeconds(query.startAt) ?? 0,
     toSeconds(query.endAt) ?? Number.MAX_SAFE_INTEGER,
     query.sourceType ?? null,
     query.walletIds && JSON.stringify(query.walletIds),
-    ...(query.agentIdentifier === null ? [] : [query.agentIdentifier]),
-  );
+  ];
+  const { hot, archived } = await readWithArchives<SumRow, EndedRow>(db, openArchives(query.env), {
+    kind: "escrow",
+    network: query.network,
+    overlap: {
+      sql: "least_block_time < ? AND greatest_block_time >= ?",
+      params: [params[3], params[2]],
+    },
+    buildArchived: (after, limit) => ({
+      sql: `${buildEndedSql(ofAgent, filters)} LIMIT ${limit}`,
+      params: [...params, query.agentIdentifier, after?.blockTime ?? -1, after?.id ?? ""],
+    }),
+    findNamed: findNamedEscrows,
+    hot: {
+      sql: buildSumsSql(ofAgent, `${filters} ${NOT_SUPERSEDED_SQL}`),
+      params: ofAgent ? [...params, query.agentIdentifier] : params,
+    },
+  });
+  const results = [toSums(hot)];
+  if (archived.length > 0) {
+    const superseded = await findSuperseded(db, query.network, archived, query.walletIds);
+    for (const { read, rows, unnamedIds } of archived) {
+      const others = rows.filter(({ id }) => superseded.has(id)).map(({ id }) => id);
+      const sums = await read<SumRow>({
+        sql: buildSumsSql(ofAgent, `${filters} ${COUNTING_SQL}`),
+        params: [...params, query.agentIdentifier, JSON.stringify([...unnamedIds, ...others])],
+      });
+      results.push(toSums(sums));
+    }
+  }
+  return {
+    escrows: results.reduce((sum, { escrows }) => sum + escrows, 0),
+    sums: results.flatMap(({ sums }) => sums),
+  };
+}
+
+/** SQL of ended escrows of an archive, in the order of their block times. ?8 and ?9 are where it begins. */
+const buildEndedSql = (ofAgent: boolean, filters: string) =>
+  `SELECT id, block_time AS blockTime, source_id AS sourceId, contract_address AS contractAddress,
+     json_object('identifierHash', identifier_hash, 'side', side, 'sourceId', source_id) AS place
+   FROM escrow INDEXED BY ${ofAgent ? "escrow_agent_ended" : "escrow_ended"}
+   WHERE side = ?1 AND network = ?2 AND ${ENDED_CONDITION} AND block_time >= ?3 AND block_time < ?4
+     ${filters} AND block_time >= ?8 AND (block_time, id) > (?8, ?9) ORDER BY block_time, id`;
+
+/** The sums from their rows. */
+function toSums(rows: readonly SumRow[]): { escrows: number; sums: EscrowSum[] } {
   const toExactSum = (high: number, low: number) => BigInt(high) * BigInt(BILLION) + BigInt(low);
   const escrows = rows.find(({ what }) => what === "escrows")?.low ?? 0;
   const sums = rows
