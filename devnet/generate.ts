@@ -1,6 +1,6 @@
 /**
- * `npm run generate` writes `migrations/` and `migrations-archive/` from the tables in `src/`. It adds WITHOUT
- * ROWID and triggers, which drizzle cannot declare. A later change of a trigger needs a migration by hand.
+ * `npm run generate` writes `migrations/` and `migrations-archive/` from the tables in `src/`. It adds what
+ * drizzle has no word for: WITHOUT ROWID and triggers. A later change of a trigger needs a migration by hand.
  *
  * Before 1.0.0 is released no database has to be kept, and the one migration is written anew. The same
  * tables give the same files. From then on `npm run generate -- --name what_changed` adds a migration.

@@ -17,6 +17,7 @@ import { DIST } from "./build.ts";
 
 const configPath = fileURLToPath(new URL("../wrangler.toml", import.meta.url));
 const migrationsPath = new URL("../migrations/", import.meta.url);
+const archiveMigrationsPath = new URL("../migrations-archive/", import.meta.url);
 const searchMigrationsPath = new URL("../migrations-search/", import.meta.url);
 
 export interface HostOptions {
@@ -31,6 +32,8 @@ export interface HostOptions {
    * workerd with it.
    */
   leaveSignals?: boolean;
+  /** How many archives are bound; none when omitted. */
+  archives?: number;
   /** False: no key is limited. The simulated limits cost more than the real ones. */
   rateLimits?: false;
   /** Takes each line that the Worker or its runtime prints; the console when omitted. */
@@ -61,12 +64,13 @@ export interface Host {
 }
 
 /**
- * Starts the built Worker and applies `migrations/` and `migrations-search/` to its databases.
+ * Starts the built Worker and applies the migrations to its databases.
  *
  * @throws when the port is taken, the bundle does not start or a migration fails.
  */
 export async function startHost(options: HostOptions): Promise<Host> {
-  const { log } = options;
+  const { log, archives = 0 } = options;
+  const archiveNames = Array.from({ length: archives }, (_, i) => `ARCHIVE_${i + 1}`);
   const script = options.bundle ?? join(DIST, "worker.js");
   // Its list of read files would be between the lines of the program that starts a host.
   process.env.WRANGLER_LOG ??= "warn";
@@ -78,6 +82,10 @@ export async function startHost(options: HostOptions): Promise<Host> {
     new Miniflare(
       convertV4MiniflareOptions({
         ...workerOptions,
+        d1Databases: {
+          ...workerOptions.d1Databases,
+          ...Object.fromEntries(archiveNames.map((name) => [name, name])),
+        },
         ...(options.rateLimits === false && { ratelimits: {} }),
         modules: modulesOf(script),
         modulesRoot: dirname(script),
@@ -101,6 +109,8 @@ export async function startHost(options: HostOptions): Promise<Host> {
     await applyMigrations(d1, migrationsPath);
     const searchD1 = await miniflare.getD1Database("SEARCH_DB");
     await applyMigrations(searchD1, searchMigrationsPath);
+    for (const name of archiveNames)
+      await applyMigrations(await miniflare.getD1Database(name), archiveMigrationsPath);
     const worker = await miniflare.getWorker();
     return {
       url,

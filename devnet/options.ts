@@ -20,6 +20,8 @@ export interface StartOptions {
   origins?: string;
   /** The profile of the chain provider, with Ogmios beside it. */
   provider?: string;
+  /** How old final escrows must be to go to an archive: see `readMinutes`. There is none when omitted. */
+  "archive-after"?: string;
 }
 
 const OPTIONS = {
@@ -29,6 +31,7 @@ const OPTIONS = {
   keep: { type: "string" },
   origins: { type: "string" },
   provider: { type: "string" },
+  "archive-after": { type: "string" },
 } as const;
 
 export const USAGE = `npm start -- [options]   runs the service on a local chain, with a demo playing on it
@@ -38,6 +41,7 @@ export const USAGE = `npm start -- [options]   runs the service on a local chain
   --keep, --keep=DIR   keeps chain and records in .local-state/ or DIR, and resumes from there
   --origins=URL,…      origins on this machine that webhooks, agents and nodes of yours may be at
   --provider=NAME      reads from a server like ryo, dolos or platform, with Ogmios beside it
+  --archive-after=1m   moves final escrows of that age to an archive: minutes, hours (2h) or days (3d)
   --help               prints this
 
   PORT=8788 npm start  listens at another port than 8787
@@ -67,4 +71,19 @@ export function readOptions(given: readonly string[]): StartOptions {
     if (!takesValue && value !== undefined) throw new Error(`${rawName} takes no value; ${HINT}`);
   }
   return values as StartOptions;
+}
+
+const MINUTES: Readonly<Record<string, number>> = { m: 1, h: 60, d: 24 * 60 };
+
+/**
+ * Reads a duration such as `1m`, `2h` or `3d`, in minutes.
+ *
+ * @throws with one clear line for another text
+ */
+export function readMinutes(text: string): number {
+  const [, count = "", unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+  const minutes = MINUTES[unit];
+  if (minutes === undefined)
+    throw new Error(`${text} is no duration such as 1m, 2h or 3d; ${HINT}`);
+  return Number(count) * minutes;
 }

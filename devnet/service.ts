@@ -39,6 +39,8 @@ export interface ServiceOptions {
   hasActors?: boolean;
   /** Milliseconds between two runs of the cron; default 2,000. The platform's are a minute apart. */
   cronEveryMs?: number;
+  /** Minutes after which final escrows go to an archive; there is none when omitted. */
+  archiveAfterMinutes?: number;
   /**
    * Folder in which both chains and the Worker's state live on; all are forgotten when omitted. So
    * whatever `startService` makes may be there already.
@@ -124,6 +126,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const origins = [devnet.url, agents.url, inbox.url, receiver.url];
     if (node) origins.push(node.url);
     origins.push(...(options.origins ?? []));
+    const { archiveAfterMinutes } = options;
     const host = await startHost({
       bindings: {
         ...options.variables,
@@ -133,7 +136,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         HEALTH_CHECK_INTERVAL_S: CHECK_EVERY_S,
         PROVIDER_CALLS_PER_SECOND: CALLS_PER_SECOND,
         INBOX_PROVIDER_URL_PREPROD: inbox.url,
+        ...(archiveAfterMinutes !== undefined && {
+          ARCHIVE_AFTER_MINUTES: String(archiveAfterMinutes),
+        }),
       },
+      archives: archiveAfterMinutes === undefined ? 0 : 1,
       leaveSignals: true,
       ...(options.log && { log: options.log }),
       ...(options.port !== undefined && { port: options.port }),

@@ -2,7 +2,8 @@
  * `npm start`: the service on a local chain, for development and demonstration. Its state is
  * deleted on exit, unless a folder is given to store it.
  *
- *     PORT=8787 npm start -- [--no-demo | --idle] [--keep | --keep=FOLDER] [--origins=ORIGIN,…] [--provider=NAME]
+ *     PORT=8787 npm start -- [--no-demo | --idle] [--keep | --keep=FOLDER] [--origins=ORIGIN,…]
+ *         [--provider=NAME] [--archive-after=1m]
  */
 import { once } from "node:events";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -23,7 +24,7 @@ import { handOver } from "./demo/sources.ts";
 import { playPurchases } from "./demo/x402/buyer.ts";
 import { EvmUnavailable } from "./evm/node.ts";
 import { requireAssets, requireFolder, requireWritableCheckout } from "./folders.ts";
-import { readOptions, type StartOptions, USAGE } from "./options.ts";
+import { readMinutes, readOptions, type StartOptions, USAGE } from "./options.ts";
 import { DEFAULT_PORT, EXAMPLE_ORIGINS, readOrigins } from "./origins.ts";
 import { createProgress } from "./progress.ts";
 import { developmentSecrets } from "./secrets.ts";
@@ -51,6 +52,8 @@ async function start(): Promise<void> {
   contracts();
   const named = flags.origins === undefined ? [] : readOrigins(flags.origins);
   const origins = [...Object.values(EXAMPLE_ORIGINS), ...named];
+  const archiveAfter = flags["archive-after"];
+  const archiveAfterMinutes = archiveAfter === undefined ? null : readMinutes(archiveAfter);
   requireWritableCheckout();
   const keep = flags.keep && resolve(flags.keep);
   if (keep) requireFolder(keep);
@@ -77,6 +80,7 @@ async function start(): Promise<void> {
     begins: Date.now() - HISTORY_MS,
     ...(keep && { keep }),
     ...(flags.provider && { provider: flags.provider }),
+    ...(archiveAfterMinutes !== null && { archiveAfterMinutes }),
   });
   const access = { url: service.url, token: variables.ADMIN_KEY };
   // A chain that was kept has had its demo; one that was stopped in the middle of it stays so.

@@ -28,8 +28,8 @@ type MoverEnv = Parameters<typeof openArchives>[0] &
 
 /**
  * Moves final records to archives, a portion at a time. Each portion is copied and read back, and the database
- * deletes only what was read back as it is. A run may stop anywhere and overlap another one. A copy counts only
- * from the batch on that deletes the record. Of two runs, the one that read first is refused.
+ * deletes only what was read back as it is. A run may stop anywhere: a copy counts only
+ * from the batch on that deletes the record. Runs may overlap: the one that read first is refused.
  *
  * @param now - epoch milliseconds
  * @param deadline - epoch milliseconds after which no further portion is begun
@@ -333,8 +333,8 @@ function buildRangeSql(column: string, values: string): string[] {
     ["greatest", "max"],
   ].map(([name, pick]) => {
     const now = `${name}_${column}`;
-    const portion = `(SELECT ${pick}(value) FROM json_each(${values}))`;
-    return `${now} = ${pick}(coalesce(${now}, ${portion}), coalesce(${portion}, ${now}))`;
+    const added = `(SELECT ${pick}(value) FROM json_each(${values}))`;
+    return `${now} = ${pick}(coalesce(${now}, ${added}), coalesce(${added}, ${now}))`;
   });
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readOptions, USAGE } from "../../devnet/options.ts";
+import { readMinutes, readOptions, USAGE } from "../../devnet/options.ts";
 
 it("readOptions reads what npm start was asked for", () => {
   expect(readOptions([])).toEqual({});
@@ -20,11 +20,17 @@ it.each([
   ["--origins", "--origins needs a value"],
   ["--origins=", "--origins needs a value"],
   ["--provider=koios", "--provider is one of ryo, dolos, platform"],
+  ["--archive-after", "--archive-after needs a value"],
   ["demo", "demo is no option"],
 ])("readOptions reports the problem of %s in one line", (option, problem) => {
   expect(() => readOptions([option])).toThrow(
     new Error(`${problem}; npm start -- --help lists the options`),
   );
+});
+
+it("readMinutes reads minutes, hours and days", () => {
+  expect(["1m", "2h", "3d"].map(readMinutes)).toEqual([1, 120, 4320]);
+  expect(() => readMinutes("90s")).toThrow("90s is no duration such as 1m, 2h or 3d");
 });
 
 it("the usage lists every option, in lines that fit a screen", () => {
@@ -34,6 +40,7 @@ it("the usage lists every option, in lines that fit a screen", () => {
     "--keep",
     "--origins",
     "--provider",
+    "--archive-after",
     "--help",
     "PORT=",
   ])

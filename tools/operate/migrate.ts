@@ -1,8 +1,10 @@
 /**
- * `npm run migrate:remote [-- --env=NAME]`: brings both databases of a deployment to the tables of this
- * checkout. It prints first where the ledger stands, so that there is a way back. It can be stopped and run
+ * `npm run migrate:remote [-- --env=NAME]`: brings the databases of a deployment to the tables of this
+ * checkout. Archives come first, since both versions of the service read them. It prints first where the ledger stands, so that there is a way back. It can be stopped and run
  * again: it continues where it was.
  */
+import { fileURLToPath } from "node:url";
+import { unstable_readConfig } from "wrangler";
 import { applyMigrations, readMigrations } from "./apply-migrations.ts";
 import { openWranglerDatabase, runWrangler } from "./wrangler-database.ts";
 
@@ -10,7 +12,15 @@ const flags = process.argv.slice(2);
 const environment = flags.length > 0 ? flags : ["--env="];
 
 runWrangler(["d1", "time-travel", "info", "DB", ...environment]);
+const { d1_databases: databases } = unstable_readConfig({
+  config: fileURLToPath(new URL("../../wrangler.toml", import.meta.url)),
+  env: environment.find((flag) => flag.startsWith("--env="))?.slice("--env=".length) ?? "",
+});
+const archives = databases
+  .map(({ binding }) => binding)
+  .filter((name) => /^ARCHIVE_\d+$/.test(name));
 for (const [binding, folder] of [
+  ...archives.map((name) => [name, "migrations-archive/"] as const),
   ["DB", "migrations/"],
   ["SEARCH_DB", "migrations-search/"],
 ] as const) {
