@@ -38,10 +38,10 @@ export const PLACE_SQL = `(SELECT json_object('identifierHash', identifier_hash,
 /** SQL of the ids that an archive has, of places that `PLACE_SQL` told. @param places - JSON array */
 export function findNamedEscrows(archive: number, places: string): SqlExpression {
   return {
-    sql: `SELECT id FROM json_each(?1) AS told CROSS JOIN escrow_identity AS place
+    sql: `SELECT place.id FROM json_each(?1) AS told CROSS JOIN escrow_identity AS place
         ON place.identifier_hash = unhex(told.value->>'identifierHash')
           AND place.side = told.value->>'side' AND place.source_id = told.value->>'sourceId'
-      WHERE archive = ?2`,
+      WHERE place.archive = ?2`,
     params: [places, archive],
   };
 }
