@@ -167,9 +167,7 @@ describe("reads", () => {
       const records = makeRecords();
       await write(records);
       const token =
-        who === "an Admin"
-          ? ADMIN
-          : await insertKey({ walletLimit: ["wallet-a"], canPay: true });
+        who === "an Admin" ? ADMIN : await insertKey({ walletLimit: ["wallet-a"], canPay: true });
       const before = await readAll(records, token, env);
       for (const one of before) expect(one, JSON.stringify(one)).toMatchObject({ status: 200 });
       await moveAll();
@@ -214,7 +212,9 @@ describe("reads", () => {
       return { status: answer.status };
     };
     const all = "/payment?network=Preprod&limit=100";
-    expect(await ask(all, { ...env, ARCHIVE_1: env.TEST_ARCHIVE_1 })).toMatchObject({ status: 503 });
+    expect(await ask(all, { ...env, ARCHIVE_1: env.TEST_ARCHIVE_1 })).toMatchObject({
+      status: 503,
+    });
     expect(await ask("/payment?network=Preprod&limit=3", { ...env, ...ARCHIVES })).toMatchObject({
       status: 200,
     });
