@@ -1,6 +1,6 @@
 /**
  * The histories of the records of a page. D1 returns the plain fields of each entry, and the Worker makes
- * their JSON. In SQL, that takes several times as long, and twice the bytes.
+ * their JSON. SQL that makes it takes several times as long, and returns twice the bytes.
  */
 import { MISMATCH_STATUS } from "../model/transaction-record.ts";
 import { renderTime, withHistories } from "../store/render-record.ts";

@@ -24,9 +24,9 @@ export async function recordFirstOutcomes(
   ended: readonly EndedAttempt[],
   now: number,
 ): Promise<boolean> {
-  const written = ended.map((one) => buildOutcomeStatements(one, 0, now));
-  const events = new Set(written.map((statements) => statements.at(-1)));
-  const statements = written.flat();
+  const outcomes = ended.map((one) => buildOutcomeStatements(one, 0, now));
+  const events = new Set(outcomes.map((statements) => statements.at(-1)));
+  const statements = outcomes.flat();
   const results = await core.batch(statements);
   return results.some(({ meta }, i) => events.has(statements[i]) && meta.changes > 0);
 }
