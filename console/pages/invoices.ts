@@ -1,4 +1,4 @@
-import { valueAt } from "../ui/path.ts";
+import { textAt, valueAt } from "../ui/path.ts";
 import type { Field, PageDefinition } from "../ui/resource.ts";
 import { SELLING_WALLET_KEYS } from "./fields/known-ids.ts";
 
@@ -33,6 +33,20 @@ const createPartyFields = (who: "Seller" | "Buyer"): Field[] => {
   return fields.map((field) => ({ ...field, name: `${who}.${field.name}`, group: who }));
 };
 
+/** An amount of an invoice with its currency: `61 500.00 EUR`. */
+const describeMoney = (path: string) => (row: unknown) => {
+  const [whole = "", ...rest] = textAt(row, path).split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, " ");
+  return `${[grouped, ...rest].join(".")} ${textAt(row, "invoiceCurrency").toUpperCase()}`;
+};
+
+function describeKind(row: unknown): string {
+  const revision = Number(textAt(row, "revisionNumber"));
+  const kind = textAt(row, "kind");
+  const numbered = revision > 1 ? `${kind}, revision ${revision}` : kind;
+  return valueAt(row, "isCancelled") === true ? `${numbered}, cancelled` : numbered;
+}
+
 export const invoicesPage: PageDefinition = {
   name: "invoices",
   title: "Invoices",
@@ -50,15 +64,16 @@ export const invoicesPage: PageDefinition = {
       filters: [monthField],
       columns: [
         { heading: "Number", path: "invoiceNumber" },
-        { heading: "Kind", path: "kind" },
-        { heading: "Revision", path: "revisionNumber" },
-        { heading: "Cancelled", path: "isCancelled", as: "flag" },
+        { heading: "Kind", path: "kind", describe: describeKind },
         { heading: "Date", path: "invoiceDate" },
         { heading: "Buyer", path: "Buyer.companyName" },
-        { heading: "Currency", path: "invoiceCurrency" },
-        { heading: "Net", path: "netTotal" },
-        { heading: "VAT", path: "vatTotal" },
-        { heading: "Gross", path: "grossTotal" },
+        { heading: "Net", path: "netTotal", describe: describeMoney("netTotal") },
+        { heading: "VAT", path: "vatTotal", describe: describeMoney("vatTotal") },
+        { heading: "Gross", path: "grossTotal", describe: describeMoney("grossTotal") },
+      ],
+      details: [
+        { heading: "Revision", path: "revisionNumber" },
+        { heading: "Cancelled", path: "isCancelled", as: "flag" },
       ],
       creates: [
         {

@@ -217,14 +217,17 @@ export const webhooksPage: PageDefinition = {
         { name: "event", label: "Event", as: "choice", choices: EVENT_KINDS },
       ],
       columns: [
-        { heading: "Event", path: "event" },
+        { heading: "Event", path: "event", as: "word", second: "id" },
         { heading: "Status", path: "status", as: "tag" },
         { heading: "Attempts", path: "attempts" },
-        { heading: "Answer", path: "responseStatus" },
+        { heading: "HTTP status", path: "responseStatus" },
         { heading: "Problem", path: "error" },
-        { heading: "Milliseconds", path: "durationMs" },
         { heading: "Last attempt", path: "lastAttemptAt", as: "time" },
         { heading: "Next attempt", path: "nextAttemptAt", as: "time" },
+      ],
+      details: [
+        { heading: "Milliseconds", path: "durationMs" },
+        { heading: "Each attempt", path: "AttemptLog", as: "records" },
       ],
       actions: [
         {

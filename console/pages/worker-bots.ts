@@ -28,7 +28,7 @@ export const workerBotsPage: PageDefinition = {
         { heading: "Name", path: "name" },
         { heading: "Version", path: "versionId" },
         { heading: "Status", path: "status", as: "tag" },
-        { heading: "Made", path: "createdAt", as: "time" },
+        { heading: "Created", path: "createdAt", as: "time" },
         { heading: "Id", path: "id", as: "code" },
       ],
       creates: [
@@ -73,7 +73,7 @@ export const workerBotsPage: PageDefinition = {
         { heading: "Name", path: "name" },
         { heading: "Summary", path: "summary" },
         { heading: "Status", path: "status", as: "tag" },
-        { heading: "Made", path: "createdAt", as: "time" },
+        { heading: "Created", path: "createdAt", as: "time" },
       ],
       creates: [
         {

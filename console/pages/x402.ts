@@ -141,7 +141,7 @@ export const x402Page: PageDefinition = {
         { heading: "Network", path: "caip2Network" },
         { heading: "Note", path: "note" },
         { heading: "Id", path: "id", as: "code" },
-        { heading: "Made", path: "createdAt", as: "time" },
+        { heading: "Created", path: "createdAt", as: "time" },
       ],
       creates: [
         {
@@ -204,8 +204,8 @@ export const x402Page: PageDefinition = {
         { heading: "Key", path: "apiKeyId" },
         { heading: "Wallet", path: "evmWalletId", as: "code" },
         { heading: "Asset", path: "asset", as: "code" },
-        { heading: "Left", path: "remainingAmount" },
-        { heading: "Spent", path: "spentAmount" },
+        { heading: "Left, minor units", path: "remainingAmount" },
+        { heading: "Spent, minor units", path: "spentAmount" },
         { heading: "Enabled", path: "isEnabled", as: "flag" },
       ],
       creates: [
@@ -274,7 +274,7 @@ export const x402Page: PageDefinition = {
         { heading: "Amount", path: "terms.amount" },
         { heading: "Asset", path: "terms.asset", as: "code" },
         { heading: "Paid to", path: "terms.payTo", as: "code" },
-        { heading: "Made", path: "createdAt", as: "time" },
+        { heading: "Created", path: "createdAt", as: "time" },
       ],
       creates: [
         {

@@ -101,8 +101,14 @@ function Filter({ field, value }: { field: Field; value: string }) {
     const timer = setTimeout(applyFilter, field.choices ? 0 : TYPING_DELAY_MS);
     return () => clearTimeout(timer);
   }, [typed]);
-  const shown: Field = field.as === "choices" ? { ...field, as: "choice" } : field;
-  return <FieldInput field={{ ...shown, isFilter: true }} value={typed} onChange={setTyped} />;
+  const { unlessGiven = "", isRequired = false, as = "text" } = field;
+  const shown: Field = {
+    ...field,
+    as: as === "choices" ? "choice" : as,
+    isFilter: true,
+    isRequired: isRequired && !route.value.query[unlessGiven],
+  };
+  return <FieldInput field={shown} value={typed} onChange={setTyped} />;
 }
 
 /** To older rows, by the last one that is shown, and back to the newest. */
