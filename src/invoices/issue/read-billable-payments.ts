@@ -1,3 +1,4 @@
+import { openArchives } from "../../archive/open-archives.ts";
 import type { Database } from "../../db/client.ts";
 import {
   BILLABLE_AT_SQL,
@@ -26,6 +27,8 @@ export async function readBillablePayments(
   now: number,
 ): Promise<BillableRow[]> {
   const { network, buyerVkey, sellerVkey, sellerVkeys, month } = scope;
+  const hot = selectBillablePayments(scope, removed, now);
+  if (openArchives(env).length === 0) return database.all<BillableRow>(hot.sql, ...hot.params);
   const billed = await database.all<{ baseId: string; id: string }>(
     `SELECT base_id AS baseId, place.id FROM invoice_base
        JOIN invoiced_payment ON base_id = invoice_base.id
@@ -39,27 +42,21 @@ export async function readBillablePayments(
   const [, from, to] = toUninvoicedParams(network, month, removed, now);
   const ofSellers = `(?4 IS NULL OR seller_vkey = ?4)
     AND (?5 IS NULL OR seller_vkey IN (SELECT value FROM json_each(?5)))`;
-  const found = await readPayments<BillableRow>(
-    database,
-    env,
-    network,
-    selectBillablePayments(scope, removed, now),
-    {
-      columns: `${BILLABLE_COLUMNS}, ${BILLABLE_IN_MONTH_CONDITION} AS isOfMonth`,
-      ids: `SELECT id FROM escrow INDEXED BY escrow_billed
+  const found = await readPayments<BillableRow>(database, env, network, hot, {
+    columns: `${BILLABLE_COLUMNS}, ${BILLABLE_IN_MONTH_CONDITION} AS isOfMonth`,
+    ids: `SELECT id FROM escrow INDEXED BY escrow_billed
           WHERE ${BILLABLE_CONDITION} AND network = ?7 AND ${BUYER_VKEY_SQL} = ?3
             AND ${BILLABLE_IN_MONTH_CONDITION} AND ${ofSellers}
         UNION SELECT id FROM escrow WHERE id IN (SELECT value FROM json_each(?6)) AND ${ofSellers}`,
-      params: [
-        from,
-        to,
-        buyerVkey,
-        sellerVkey,
-        sellerVkeys && JSON.stringify(sellerVkeys),
-        JSON.stringify(billed.map(({ id }) => id)),
-      ],
-    },
-  );
+    params: [
+      from,
+      to,
+      buyerVkey,
+      sellerVkey,
+      sellerVkeys && JSON.stringify(sellerVkeys),
+      JSON.stringify(billed.map(({ id }) => id)),
+    ],
+  });
   const own = new Set(billed.map(({ baseId }) => baseId));
   const archived = (found.archived as (BillableRow & { isOfMonth: number })[]).filter(
     ({ baseId, isOfMonth }) => (baseId === null ? isOfMonth === 1 : own.has(baseId)),
