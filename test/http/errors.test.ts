@@ -1,7 +1,11 @@
 import { Hono } from "hono";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ProviderError } from "../../src/chain/provider/provider.ts";
-import { DatabaseFullError, DatabaseUnavailableError } from "../../src/db/client.ts";
+import {
+  ArchiveBehindError,
+  DatabaseFullError,
+  DatabaseUnavailableError,
+} from "../../src/db/client.ts";
 import type { AppEnv } from "../../src/http/context.ts";
 import { ApiError, createErrorResponse } from "../../src/http/errors.ts";
 import { assignRequestId } from "../../src/http/headers.ts";
@@ -41,6 +45,14 @@ describe("an error", () => {
       "The database is unavailable",
       "2",
       "database_unavailable",
+    ],
+    [
+      "of an archive that was set back",
+      new ArchiveBehindError("x"),
+      503,
+      "An archive lacks records. Try again later.",
+      "60",
+      "archive_behind",
     ],
     [
       "of a database without room",
