@@ -1,8 +1,10 @@
+import { openArchives } from "../archive/open-archives.ts";
 import { type Database, openDb, type Statement, statement } from "../db/client.ts";
 import { openRecordDatabases } from "../db/record-databases.ts";
 import type { Env } from "../env.ts";
-import { buildErasure } from "./erasures.ts";
+import { buildErasure, ERASURES } from "./erasures.ts";
 
+const ARCHIVE_ERASURES = ERASURES.filter(({ isInArchives }) => isInArchives);
 const JOB_PREFIX = "erasure:";
 /** Longer than a revoked key is cached and its last request takes. */
 const LAST_WRITES_MS = 5 * 60_000;
@@ -29,7 +31,7 @@ export function storeErasureJob(keyId: string, now: number): Statement {
  * @param now - epoch milliseconds, as `deadline`
  */
 export async function continueErasures(
-  env: Pick<Env, "DB">,
+  env: Pick<Env, "DB"> & Parameters<typeof openArchives>[0],
   now: number,
   deadline: number,
 ): Promise<void> {
@@ -42,7 +44,13 @@ export async function continueErasures(
   for (const { keyId, begunAt } of jobs) {
     let isComplete = true;
     for (const database of openRecordDatabases(env, options))
-      isComplete = (await eraseRest(database, keyId, now, deadline)) && isComplete;
+      isComplete = (await eraseRest(database, ERASURES, keyId, now, deadline)) && isComplete;
+    // After the database: what moves from there from now on has nothing of the key.
+    for (const archive of openArchives(env)) {
+      const database = archive.open(options);
+      const isErased = await eraseRest(database, ARCHIVE_ERASURES, keyId, now, deadline);
+      isComplete = isErased && isComplete;
+    }
     if (isComplete && begunAt <= now - LAST_WRITES_MS)
       await core.batch([
         statement(
@@ -57,12 +65,13 @@ export async function continueErasures(
 /** @returns whether nothing is left */
 async function eraseRest(
   database: Database,
+  erasures: typeof ERASURES,
   keyId: string,
   now: number,
   deadline: number,
 ): Promise<boolean> {
   while (Date.now() < deadline) {
-    const portion = buildErasure(keyId, now);
+    const portion = buildErasure(keyId, now, erasures);
     if (portion.count(await database.batch(portion.statements)).isComplete) return true;
   }
   return false;

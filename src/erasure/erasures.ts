@@ -18,6 +18,8 @@ interface Erasure {
   what: (typeof ERASED_DATA)[number];
   /** The columns whose values go, each `table.column`. */
   columns: readonly `${string}.${string}`[];
+  /** Whether archives have some of it too. */
+  isInArchives?: true;
   /**
    * Statements that repeat without harm, for one batch. The last returns a row for each row that it
    * erased, up to `MAX_ERASED_ROWS`.
@@ -49,6 +51,7 @@ export const ERASURES: readonly Erasure[] = [
   {
     what: "metadata",
     columns: ["escrow_request.metadata"],
+    isInArchives: true,
     toStatements: (keyId) => [
       // Whoever copies the record, or has its text, notices the change.
       statement(
@@ -156,9 +159,13 @@ export interface ErasurePortion {
  *
  * @param now - epoch milliseconds
  */
-export function buildErasure(keyId: string, now: number): ErasurePortion {
+export function buildErasure(
+  keyId: string,
+  now: number,
+  erasures: readonly Erasure[] = ERASURES,
+): ErasurePortion {
   const statements: Statement[] = [];
-  const parts = ERASURES.map(({ what, toStatements }) => {
+  const parts = erasures.map(({ what, toStatements }) => {
     statements.push(...toStatements(keyId, now));
     return { what, last: statements.length - 1 };
   });

@@ -1,0 +1,46 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, expect, it } from "vitest";
+import { moveFinalRecords } from "../../src/archive/move-records.ts";
+import { continueErasures } from "../../src/erasure/continue-erasures.ts";
+import { MOVED_ESCROWS } from "../../src/escrow/store/archived-escrows.ts";
+import { app, emptyTables } from "../support/app.ts";
+import { ARCHIVES, emptyArchives, makeFinal, readArchive } from "../support/archives.ts";
+import { insertKey } from "../support/keys.ts";
+import { makeRecord, Writer } from "../support/sources/records.ts";
+
+const NOTE = "for Ada Lovelace";
+const BINDINGS = { ...env, ...ARCHIVES, ARCHIVE_AFTER_MINUTES: "0" };
+
+beforeEach(async () => {
+  await emptyTables();
+  await emptyArchives();
+});
+
+it("The erasure of a key removes its notes from archives too", async () => {
+  await insertKey({ id: "key-a" });
+  const writer = await Writer.create(env.DB);
+  const record = makeRecord("payment");
+  await writer.change([record], Date.now(), "Withdrawn");
+  await env.DB.prepare(
+    "INSERT INTO escrow_request (record_id, requested_by_id, metadata, made_at) VALUES (?, 'key-a', ?, 1)",
+  )
+    .bind(record.id, NOTE)
+    .run();
+  await makeFinal();
+  await moveFinalRecords(BINDINGS, [MOVED_ESCROWS], Date.now() + 1_000, Date.now() + 60_000);
+  expect(JSON.stringify(await readArchive(env.TEST_ARCHIVE_1))).toContain(NOTE);
+
+  const answer = await app.request(
+    "/api/v1/erasure",
+    {
+      method: "POST",
+      headers: { token: env.ADMIN_KEY ?? "" },
+      body: JSON.stringify({ apiKeyId: "key-a" }),
+    },
+    BINDINGS,
+  );
+  expect(answer.status).toBe(200);
+  expect(await answer.json()).toMatchObject({ data: { isComplete: false } });
+  await continueErasures(BINDINGS, Date.now(), Date.now() + 60_000);
+  expect(JSON.stringify(await readArchive(env.TEST_ARCHIVE_1))).not.toContain(NOTE);
+});
