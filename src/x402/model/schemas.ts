@@ -76,6 +76,9 @@ export const timeoutSeconds = described(
   300,
 );
 
+/** A URL may fill a body, which is bounded to 1 MiB. */
+export const MAX_URL_LENGTH = 1024 * 1024;
+
 const jsonObject = z.record(z.string(), z.unknown());
 const REQUIREMENTS_DESCRIPTION = "Terms of a payment (x402 v2, specification §5).";
 
@@ -129,7 +132,11 @@ export const paymentPayload = named(
     resource: described(
       z
         .object({
-          url: described(z.string().min(1), "URL of the resource.", EXAMPLE_RESOURCE_URL),
+          url: described(
+            textParameter(MAX_URL_LENGTH),
+            "URL of the resource.",
+            EXAMPLE_RESOURCE_URL,
+          ),
         })
         .optional(),
       "The resource that the payment is for.",

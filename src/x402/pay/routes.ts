@@ -15,6 +15,7 @@ import {
   EXAMPLE_RESOURCE_URL,
   EXAMPLE_WALLET_ID,
   evmAddress,
+  MAX_URL_LENGTH,
   nullableText,
   paymentRequirements,
   tokenAmount,
@@ -38,7 +39,11 @@ const payBody = z.object({
       ),
       resource: described(
         z.looseObject({
-          url: described(z.string().min(1), "URL of the resource.", EXAMPLE_RESOURCE_URL),
+          url: described(
+            textParameter(MAX_URL_LENGTH),
+            "URL of the resource.",
+            EXAMPLE_RESOURCE_URL,
+          ),
         }),
         "The resource that the payment is for.",
       ),
