@@ -83,7 +83,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
       convertV4MiniflareOptions({
         ...workerOptions,
         d1Databases: {
-          ...workerOptions.d1Databases,
+          ...(workerOptions.d1Databases as Record<string, string>),
           ...Object.fromEntries(archiveNames.map((name) => [name, name])),
         },
         ...(options.rateLimits === false && { ratelimits: {} }),

@@ -1,7 +1,7 @@
 /**
  * `npm run migrate:remote [-- --env=NAME]`: brings the databases of a deployment to the tables of this
- * checkout. Archives come first, since both versions of the service read them. It prints first where the ledger stands, so that there is a way back. It can be stopped and run
- * again: it continues where it was.
+ * checkout. It prints first where the ledger stands, so that there is a way back. Archives come first, since
+ * both versions of the service read them. It can be stopped and run again: it continues where it was.
  */
 import { fileURLToPath } from "node:url";
 import { unstable_readConfig } from "wrangler";
@@ -12,7 +12,7 @@ const flags = process.argv.slice(2);
 const environment = flags.length > 0 ? flags : ["--env="];
 
 runWrangler(["d1", "time-travel", "info", "DB", ...environment]);
-const { d1_databases: databases } = unstable_readConfig({
+const { d1_databases: databases }: { d1_databases: { binding: string }[] } = unstable_readConfig({
   config: fileURLToPath(new URL("../../wrangler.toml", import.meta.url)),
   env: environment.find((flag) => flag.startsWith("--env="))?.slice("--env=".length) ?? "",
 });
