@@ -69,9 +69,13 @@ export async function openRpc(env: Env, network: NetworkRow, deadline: number): 
 }
 
 /** Options of calls to RPC nodes. */
-export async function readRpcOptions(env: Env, deadline: number): Promise<RpcOptions> {
+export async function readRpcOptions(
+  env: Env,
+  deadline: number,
+  core?: Database,
+): Promise<RpcOptions> {
   return {
-    loopbackOrigins: await listLoopbackOrigins(env, deadline),
+    loopbackOrigins: await listLoopbackOrigins(env, deadline, core),
     resolverUrl: env.DNS_OVER_HTTPS_URL,
   };
 }
@@ -160,7 +164,7 @@ export async function findSettlementNetwork(
   const [network, [first, ...others], options] = await Promise.all([
     findNetwork(core, caip2Id),
     listFacilitators(core, caip2Id),
-    readRpcOptions(env, deadline),
+    readRpcOptions(env, deadline, core),
   ]);
   if (!network?.isEnabled)
     throw new NoSettlementNetworkError(`There is no enabled network ${caip2Id}`);
