@@ -21,25 +21,33 @@ export function describeNext(side: Side, row: EscrowRow, now: number): string {
   if (requestedAction === "None" && row.onChainState === null)
     return "It ended without a lock. Nothing is left to do.";
   const isSeller = side === "payment";
+  const isOver = (path: string) => (toEpochMs(textAt(row, path)) ?? Infinity) <= now;
   switch (row.onChainState) {
     case null:
       return isSeller
         ? `The buyer may lock the price; the time for it ends ${formatDueTime("payByTime")}.`
         : `The price is to be locked; the time for it ends ${formatDueTime("payByTime")}.`;
     case "FundsLocked":
+      if (isOver("submitResultTime"))
+        return isSeller
+          ? "The time for the result is over. The buyer gets the money back."
+          : "The time for the result is over. The refund is automatic.";
       return isSeller
         ? `The result is to be submitted: the time for it ends ${formatDueTime("submitResultTime")}. Without it the buyer gets the money back.`
         : `The seller may submit the result: the time for it ends ${formatDueTime("submitResultTime")}. Without a result the refund is automatic.`;
     case "ResultSubmitted":
+      if (isOver("unlockTime")) return "The time for a dispute is over. The payout is automatic.";
       return isSeller
         ? `The buyer may dispute until the unlock time, ${formatDueTime("unlockTime")}; then the payout is automatic.`
         : `The result is there. A dispute is possible until the unlock time, ${formatDueTime("unlockTime")}; then the seller is paid.`;
     case "RefundRequested":
+      if (isOver("submitResultTime"))
+        return "The time for the result is over. The refund is automatic.";
       return isSeller
         ? `The buyer asked for the money back. A result may still be submitted; the time for it ends ${formatDueTime("submitResultTime")}.`
         : `The refund is automatic once the seller's time is over, ${formatDueTime("submitResultTime")}, unless a result is submitted.`;
     case "Disputed":
-      return `Both sides claim the money. Either gives in, or administrators settle it: their time begins ${formatDueTime("externalDisputeUnlockTime")}.`;
+      return `Both sides claim the money. One side gives in, or administrators settle it: possible ${isOver("externalDisputeUnlockTime") ? "now" : formatDueTime("externalDisputeUnlockTime")}.`;
     case "WithdrawAuthorized":
       return "The seller may withdraw at once. The payout is automatic.";
     case "RefundAuthorized":

@@ -193,20 +193,22 @@ function EscrowPanels({
           <p class="none">Nothing has to be done here.</p>
         )}
       </section>
-      <div class="cards">
-        <section class="card">
-          <h2>Money</h2>
-          <Facts facts={listMoney(side, row)} isLines />
-        </section>
+      <div class="cards details">
+        <div>
+          <section class="card">
+            <h2>Money</h2>
+            <Facts facts={listMoney(side, row)} isLines />
+          </section>
+          <section class="card">
+            <h2>Parties and identifiers</h2>
+            <Facts facts={listParties(side, row, other)} />
+          </section>
+        </div>
         <section class="card times">
           <h2>Times</h2>
           <Timeline row={row} now={now} />
         </section>
       </div>
-      <section class="card">
-        <h2>Parties and identifiers</h2>
-        <Facts facts={listParties(side, row, other)} />
-      </section>
       {hasAccess("+PAY") && <Deliveries id={row.id} />}
       <RawJson value={row} />
       {opened && (
