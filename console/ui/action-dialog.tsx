@@ -3,15 +3,15 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { toCallError } from "../api/live.ts";
 import { type CallError, callApi } from "../api/request.ts";
 import { ActionResult, secretColumnsOf } from "./action-result.tsx";
+import { FieldInput } from "./form.tsx";
 import {
   buildBody,
   FieldError,
-  FieldInput,
   type FieldValues,
   findProblem,
   readInitialValues,
   setValueAtPath,
-} from "./form.tsx";
+} from "./form-values.ts";
 import { valueAt } from "./path.ts";
 import type { Action, Field, FormHelper, FromRow } from "./resource.ts";
 import { changeQuery, NETWORKS, network, route } from "./route.ts";

@@ -4,7 +4,7 @@ import { useLiveData } from "../../api/live.ts";
 import { type ApiRequest, callApi, urlOf } from "../../api/request.ts";
 import { hasAccess } from "../../api/session.ts";
 import { ActionDialog, Problem } from "../action-dialog.tsx";
-import { setValueAtPath } from "../form.tsx";
+import { setValueAtPath } from "../form-values.ts";
 import { useOpenedAction } from "../opened-action.ts";
 import { textAt } from "../path.ts";
 import type { Action, RelatedList, Resource } from "../resource.ts";
