@@ -1,5 +1,5 @@
 import { textAt, valueAt } from "../ui/path.ts";
-import type { Field, PageDefinition } from "../ui/resource.ts";
+import type { Action, Field, PageDefinition } from "../ui/resource.ts";
 import { SELLING_WALLET_KEYS } from "./fields/known-ids.ts";
 
 /** The month before this one: the one that invoices are issued for. */
@@ -47,6 +47,46 @@ function describeKind(row: unknown): string {
   return valueAt(row, "isCancelled") === true ? `${numbered}, cancelled` : numbered;
 }
 
+const issueAction: Action = {
+  name: "issue",
+  label: "Issue invoice",
+  description:
+    "Makes the invoice of a buyer's wallet for a month, for your own books. A changed one becomes a new revision and cancels the former.",
+  method: "POST",
+  path: "/invoice/monthly/internal",
+  hasNetwork: true,
+  fields: [
+    monthField,
+    {
+      name: "buyerWalletVkey",
+      label: "Buyer's wallet",
+      isRequired: true,
+      hint: "Its key hash. The list of what is not invoiced fills it in.",
+    },
+    { name: "sellerWalletVkey", label: "Seller's wallet", knownIds: SELLING_WALLET_KEYS },
+    { name: "invoiceCurrency", label: "Currency", isRequired: true, initial: "eur" },
+    { name: "vatRate", label: "VAT rate", as: "number", hint: "A fraction, such as 0.19." },
+    { name: "reverseCharge", label: "Reverse charge", as: "flag" },
+    ...createPartyFields("Seller"),
+    ...createPartyFields("Buyer"),
+  ],
+  shows: [{ heading: "PDF", path: "invoice", as: "pdf" }],
+};
+
+/** The invoice of the buyer of a payment, for the payment's month. */
+function createIssueRowAction(row: unknown): Action {
+  const known: Readonly<Record<string, string>> = {
+    month: textAt(row, "billableAt").slice(0, "2026-11".length),
+    buyerWalletVkey: textAt(row, "buyerWalletVkey"),
+    sellerWalletVkey: textAt(row, "sellerWalletVkey"),
+  };
+  const fields = (issueAction.fields ?? []).map((field) => {
+    const initial = known[field.name];
+    return initial ? { ...field, initial } : field;
+  });
+  return { ...issueAction, fields };
+}
+
 export const invoicesPage: PageDefinition = {
   name: "invoices",
   title: "Invoices",
@@ -75,33 +115,7 @@ export const invoicesPage: PageDefinition = {
         { heading: "Revision", path: "revisionNumber" },
         { heading: "Cancelled", path: "isCancelled", as: "flag" },
       ],
-      creates: [
-        {
-          name: "issue",
-          label: "Issue invoice",
-          description:
-            "Makes the invoice of a buyer's wallet for a month, for your own books. A changed one becomes a new revision and cancels the former.",
-          method: "POST",
-          path: "/invoice/monthly/internal",
-          hasNetwork: true,
-          fields: [
-            { ...monthField },
-            {
-              name: "buyerWalletVkey",
-              label: "Buyer's wallet",
-              isRequired: true,
-              hint: "Its key hash, which the list of what is not invoiced shows.",
-            },
-            { name: "sellerWalletVkey", label: "Seller's wallet", knownIds: SELLING_WALLET_KEYS },
-            { name: "invoiceCurrency", label: "Currency", isRequired: true, initial: "eur" },
-            { name: "vatRate", label: "VAT rate", as: "number", hint: "A fraction, such as 0.19." },
-            { name: "reverseCharge", label: "Reverse charge", as: "flag" },
-            ...createPartyFields("Seller"),
-            ...createPartyFields("Buyer"),
-          ],
-          shows: [{ heading: "PDF", path: "invoice", as: "pdf" }],
-        },
-      ],
+      creates: [issueAction],
       actions: [
         {
           name: "pdf",
@@ -121,7 +135,9 @@ export const invoicesPage: PageDefinition = {
     {
       name: "missing",
       title: "Not invoiced",
-      description: "Payments of a month that are on no invoice.",
+      description:
+        "Payments of a month that are on no invoice. Open one to issue the invoice of its buyer.",
+      listRowActions: (row) => [createIssueRowAction(row)],
       path: "/invoice/monthly/missing",
       rowsMember: "UninvoicedPayments",
       hasNetwork: true,
