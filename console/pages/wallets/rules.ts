@@ -1,8 +1,18 @@
 /** What is done when a wallet's balance falls: somebody is told, or it is filled up. */
 
-import { valueAt } from "../../ui/path.ts";
+import { formatAmount, formatUnit } from "../../ui/format.ts";
+import { textAt, valueAt } from "../../ui/path.ts";
 import type { Column, Resource } from "../../ui/resource.ts";
 import { WALLETS } from "../fields/known-ids.ts";
+
+/** An amount of the rule's token. */
+function describeAmount(path: string): (row: unknown) => string {
+  return (row) => {
+    const amount = textAt(row, path);
+    const unit = textAt(row, "unit");
+    return amount === "" ? "–" : `${formatAmount(amount, unit)} ${formatUnit(unit)}`;
+  };
+}
 
 export const balanceRules: readonly Resource[] = [
   createRuleList(
@@ -11,7 +21,7 @@ export const balanceRules: readonly Resource[] = [
     "/wallet/low-balance",
     "An event is sent each time a balance falls below its threshold.",
     [
-      { heading: "Below", path: "thresholdAmount" },
+      { heading: "Below", path: "thresholdAmount", describe: describeAmount("thresholdAmount") },
       { heading: "Status", path: "status", as: "tag" },
     ],
   ),
@@ -21,9 +31,9 @@ export const balanceRules: readonly Resource[] = [
     "/wallet/top-up",
     "A Funding wallet fills a wallet up when its balance falls below an amount.",
     [
-      { heading: "Below", path: "below" },
-      { heading: "Up to", path: "upTo" },
-      { heading: "Most a day", path: "perDay" },
+      { heading: "Below", path: "below", describe: describeAmount("below") },
+      { heading: "Up to", path: "upTo", describe: describeAmount("upTo") },
+      { heading: "Most a day", path: "perDay", describe: describeAmount("perDay") },
       { heading: "Waits for", path: "waitsFor" },
     ],
   ),
@@ -47,9 +57,8 @@ function createRuleList(
     filters: [{ name: "walletId", label: "Wallet", knownIds: WALLETS }],
     columns: [
       { heading: "Wallet", path: "walletId" },
-      { heading: "Unit", path: "unit", as: "code" },
       ...columns,
-      { heading: "Balance", path: "balance" },
+      { heading: "Balance", path: "balance", describe: describeAmount("balance") },
       { heading: "Enabled", path: "enabled", as: "flag" },
       { heading: "Checked", path: "checkedAt", as: "time" },
     ],
@@ -57,7 +66,7 @@ function createRuleList(
       {
         name: "switch-off",
         label: "Switch off",
-        description: "Keeps the rule and does nothing by it.",
+        description: "Stops the rule without deleting it.",
         method: "PATCH",
         path,
         fixed: { enabled: false },

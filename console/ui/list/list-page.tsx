@@ -1,4 +1,5 @@
 /** A page that is made of lists: one, or several as tabs. */
+import { useEffect, useRef } from "preact/hooks";
 import { hasAccess } from "../../api/session.ts";
 import type { PageDefinition } from "../resource.ts";
 import { pageHref, route } from "../route.ts";
@@ -15,17 +16,31 @@ export function ListPage({ page }: { page: PageDefinition }) {
       {tabs.length > 1 && (
         <nav class="tabs" aria-label={page.title}>
           {tabs.map(({ name, title }, i) => (
-            <a
+            <TabLink
               key={name}
+              isCurrent={name === selected?.name}
               href={pageHref(page.name, "", { tab: i === 0 ? undefined : name })}
-              {...(name === selected?.name && { "aria-current": "page" })}
-            >
-              {title}
-            </a>
+              title={title}
+            />
           ))}
         </nav>
       )}
       {selected && <ResourceList key={selected.name} resource={selected} />}
     </>
+  );
+}
+
+function TabLink({ title, href, isCurrent }: { title: string; href: string; isCurrent: boolean }) {
+  const link = useRef<HTMLAnchorElement>(null);
+  // On a phone the tabs are one line, which scrolls.
+  useEffect(() => {
+    const line = link.current?.parentElement;
+    if (isCurrent && link.current && line)
+      line.scrollLeft = link.current.offsetLeft - line.offsetLeft;
+  }, [isCurrent]);
+  return (
+    <a ref={link} href={href} {...(isCurrent && { "aria-current": "page" })}>
+      {title}
+    </a>
   );
 }
