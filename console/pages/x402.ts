@@ -67,7 +67,7 @@ export const x402Page: PageDefinition = {
       ],
       details: [
         { heading: "Token", path: "asset", as: "code" },
-        { heading: "Network", path: "caip2Network" },
+        { heading: "Network", path: "caip2Network", knownIds: EVM_NETWORKS },
         { heading: "Payer", path: "payer", as: "code" },
       ],
     },
@@ -82,7 +82,7 @@ export const x402Page: PageDefinition = {
         { heading: "Transaction", path: "txHash" },
         { heading: "Succeeded", path: "success", as: "flag" },
         { heading: "Amount", path: "amount" },
-        { heading: "Network", path: "caip2Network" },
+        { heading: "Network", path: "caip2Network", knownIds: EVM_NETWORKS },
         { heading: "Payer", path: "payer", as: "code" },
         { heading: "When", path: "createdAt", as: "time" },
       ],
@@ -138,7 +138,7 @@ export const x402Page: PageDefinition = {
       columns: [
         { heading: "Address", path: "address" },
         { heading: "Type", path: "type" },
-        { heading: "Network", path: "caip2Network" },
+        { heading: "Network", path: "caip2Network", knownIds: EVM_NETWORKS },
         { heading: "Note", path: "note" },
         { heading: "Id", path: "id", as: "code" },
         { heading: "Created", path: "createdAt", as: "time" },
@@ -201,8 +201,8 @@ export const x402Page: PageDefinition = {
       rowsMember: "Budgets",
       emptyText: "No key may pay by x402 yet: set a budget.",
       columns: [
-        { heading: "Key", path: "apiKeyId" },
-        { heading: "Wallet", path: "evmWalletId", as: "code" },
+        { heading: "Key", path: "apiKeyId", knownIds: API_KEYS },
+        { heading: "Wallet", path: "evmWalletId", knownIds: EVM_WALLETS },
         { heading: "Asset", path: "asset", as: "code" },
         { heading: "Left, minor units", path: "remainingAmount" },
         { heading: "Spent, minor units", path: "spentAmount" },
@@ -253,7 +253,7 @@ export const x402Page: PageDefinition = {
       rowsMember: "Rules",
       emptyText: "There is no rule. Make one at a wallet.",
       columns: [
-        { heading: "Wallet", path: "evmWalletId" },
+        { heading: "Wallet", path: "evmWalletId", knownIds: EVM_WALLETS },
         { heading: "Asset", path: "asset", as: "code" },
         { heading: "Below", path: "threshold" },
         { heading: "State", path: "state", as: "tag" },
@@ -270,7 +270,7 @@ export const x402Page: PageDefinition = {
       columns: [
         { heading: "URL", path: "url" },
         { heading: "Description", path: "description" },
-        { heading: "Network", path: "terms.caip2Network" },
+        { heading: "Network", path: "terms.caip2Network", knownIds: EVM_NETWORKS },
         { heading: "Amount", path: "terms.amount" },
         { heading: "Asset", path: "terms.asset", as: "code" },
         { heading: "Paid to", path: "terms.payTo", as: "code" },

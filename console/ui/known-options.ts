@@ -26,8 +26,8 @@ function createIdsRequest(known: KnownIds): ApiRequest {
   return { method, path, query: { ...page, ...common, ...query } };
 }
 
-async function readOptions(known: KnownIds, signal: AbortSignal): Promise<Option[]> {
-  const data = await callApi<Record<string, unknown[]>>(createIdsRequest(known), signal);
+async function readOptions(known: KnownIds): Promise<Option[]> {
+  const data = await callApi<Record<string, unknown[]>>(createIdsRequest(known));
   return (data[known.rowsMember] ?? [])
     .filter((row) => [undefined, network.value].includes(textAt(row, "network") || undefined))
     .map((row) => {
@@ -41,17 +41,34 @@ async function readOptions(known: KnownIds, signal: AbortSignal): Promise<Option
     .filter(({ id }, i, all) => all.findIndex((one) => one.id === id) === i);
 }
 
+const CACHE_MS = 5_000;
+const cache = new Map<string, { time: number; options: Promise<Option[]> }>();
+
+/** The same list is read once for all who ask within seconds. */
+function loadOptions(known: KnownIds): Promise<Option[]> {
+  const key = `${network.value} ${JSON.stringify(known)}`;
+  const cached = cache.get(key);
+  if (cached && Date.now() - cached.time < CACHE_MS) return cached.options;
+  const options = readOptions(known);
+  cache.set(key, { time: Date.now(), options });
+  return options;
+}
+
 /** The options of a list, once they are there. Without access, people type identifiers. */
 export function useKnownOptions(known: KnownIds | undefined): readonly Option[] | null {
   const [options, setOptions] = useState<readonly Option[] | null>(null);
   useEffect(() => {
     if (!known || !hasAccess(known.access)) return;
-    const stop = new AbortController();
-    readOptions(known, stop.signal)
-      .then(setOptions)
+    let isStopped = false;
+    loadOptions(known)
+      .then((found) => {
+        if (!isStopped) setOptions(found);
+      })
       // The identifier can be typed in all the same.
       .catch(() => undefined);
-    return () => stop.abort();
+    return () => {
+      isStopped = true;
+    };
   }, [known, network.value]);
   return options;
 }

@@ -39,6 +39,8 @@ export interface Column {
   fallback?: string;
   /** Path of what is shown below the first cell, smaller. */
   second?: string;
+  /** The list that has a name for the identifier. */
+  knownIds?: KnownIds;
   /** The page that the value leads to. */
   leadsTo?: string;
 }

@@ -56,7 +56,7 @@ function createRuleList(
     emptyText: "There is no rule. Make one at a wallet.",
     filters: [{ name: "walletId", label: "Wallet", knownIds: WALLETS }],
     columns: [
-      { heading: "Wallet", path: "walletId" },
+      { heading: "Wallet", path: "walletId", knownIds: WALLETS },
       ...columns,
       { heading: "Balance", path: "balance", describe: describeAmount("balance") },
       { heading: "Enabled", path: "enabled", as: "flag" },

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { formatMemberName } from "../format.ts";
 import { Icon } from "../icon.tsx";
+import { KnownName } from "../known-name.tsx";
 import { textAt, valueAt } from "../path.ts";
 import type { Column, ValueKind } from "../resource.ts";
 import { changeQuery } from "../route.ts";
@@ -48,9 +49,15 @@ export function RowDetails({
       <Facts
         facts={columns
           .filter(({ path, describe }) => (describe?.(row) ?? textAt(row, path)) !== "")
-          .map(({ heading, path, as, describe }) => [
+          .map(({ heading, path, as, describe, knownIds }) => [
             heading,
-            describe ? describe(row) : <Value key={path} kind={as} value={valueAt(row, path)} />,
+            describe ? (
+              describe(row)
+            ) : knownIds ? (
+              <KnownName key={path} known={knownIds} id={textAt(row, path)} />
+            ) : (
+              <Value key={path} kind={as} value={valueAt(row, path)} />
+            ),
           ])}
       />
       <details class="fold">

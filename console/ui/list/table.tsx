@@ -1,6 +1,7 @@
 /** Rows as a table. */
 import type { ComponentChildren } from "preact";
 import { shortenId } from "../format.ts";
+import { KnownName } from "../known-name.tsx";
 import { textAt, valueAt } from "../path.ts";
 import type { Column } from "../resource.ts";
 import { PageLink, Tag, Value } from "../value.tsx";
@@ -53,7 +54,7 @@ export function Table<Row>({
                 >
                   {i === 0 ? (
                     <span>
-                      {open(row, <RowName value={nameOf(column, row)} fallback={keyOf(row)} />)}
+                      {open(row, <RowName column={column} row={row} fallback={keyOf(row)} />)}
                       {column.second && !isEmptyValue(valueAt(row, column.path)) && (
                         <SecondLine text={textAt(row, column.second)} />
                       )}
@@ -77,7 +78,9 @@ function nameOf({ describe, path, as }: Column, row: unknown): unknown {
 }
 
 /** What a row is called; an identifier, which has no blanks, is shortened. */
-function RowName({ value, fallback }: { value: unknown; fallback: string }) {
+function RowName({ column, row, fallback }: { column: Column; row: unknown; fallback: string }) {
+  const value = nameOf(column, row);
+  if (column.knownIds) return <KnownName known={column.knownIds} id={String(value)} />;
   const name = value === null || value === undefined || value === "" ? fallback : String(value);
   return <>{name.includes(" ") || name.includes("/") ? name : shortenId(name)}</>;
 }
@@ -99,6 +102,8 @@ function Cell({ column, row }: { column: Column; row: unknown }) {
     ) : (
       <span class="none">{column.fallback}</span>
     );
+  if (column.knownIds && !isEmptyValue(value))
+    return <KnownName known={column.knownIds} id={String(value)} />;
   const shown = <Value kind={column.as} value={value} />;
   if (typeof value === "string" && value.length > MAX_CELL_LENGTH)
     return (
