@@ -74,6 +74,9 @@ function ofTab(document: ApiDocument, tab: Resource): string[] {
     ...inRow.filter((at) => follow(document, row, at).length === 0).map((at) => `row has no ${at}`),
     ...sentUnknown(document, operation, method, asked),
     ...filters.flatMap((field) => ofKnown(document, field)),
+    ...[...columns, ...details].flatMap(({ heading, knownIds }) =>
+      knownIds ? ofKnown(document, { name: heading, label: heading, knownIds }) : [],
+    ),
     ...[...(tab.creates ?? []), ...(tab.actions ?? [])].flatMap((action) =>
       ofAction(document, action, row),
     ),
