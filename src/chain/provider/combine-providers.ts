@@ -258,9 +258,10 @@ function isSkippable(error: unknown): error is ProviderError {
 }
 
 /**
- * Whether a failed call says that the provider does not work. Our own budget says nothing of it, and a 400
- * is about what was asked, which callers choose.
+ * Whether a failed call says that the provider does not work. Our own budget says nothing of it. A 400 is
+ * about what was asked, which callers choose. A permanent 404 is a call that it never serves.
  */
 function isOutage(error: unknown): error is ProviderError {
-  return isSkippable(error) && !(error instanceof CallBudgetExhaustedError) && error.status !== 400;
+  if (!isSkippable(error) || error instanceof CallBudgetExhaustedError) return false;
+  return error.status !== 400 && !(error.status === 404 && error.permanent);
 }

@@ -149,6 +149,14 @@ describe("an evaluation", () => {
     expect([...(await combineProviders(members).evaluate(BYTES)).keys()]).toEqual(["d"]);
   });
 
+  it("goes on from a provider that never evaluates, which is no outage", async () => {
+    const lack = new ProviderError("status 404", { status: 404, permanent: true });
+    const a = createMember({ name: "a", evaluate: () => Promise.reject(lack) });
+    const units = await combineProviders([a, createMember({ name: "b" })]).evaluate(BYTES);
+    expect([...units.keys()]).toEqual(["b"]);
+    expect(a.outages).toEqual({});
+  });
+
   it("ends with a script's failure", async () => {
     const answer = new ScriptFailedError("no");
     const a = createMember({ name: "a", evaluate: () => Promise.reject(answer) });
