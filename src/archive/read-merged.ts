@@ -31,6 +31,8 @@ export interface MergedPage<Row extends MergedRow, Context> {
   firstKey: string;
   /** SQL condition on `archive_range`, that an archive may have rows of the page. */
   overlap: SqlExpression;
+  /** Whether that condition has a least `greatest_changed_at`: then no archive is read that has none. */
+  isByStamp: boolean;
   /** SQL of the columns of `Context`. */
   context: SqlExpression;
   /** The page in the database. */
@@ -88,7 +90,8 @@ async function tryToRead<Row extends MergedRow, Context>(
   const [found, own] = (await db.batch([
     statement(
       `SELECT archive, operation, returned, bookmark, ${page.firstKey} AS firstKey, ${context.sql}
-       FROM archive_range WHERE kind = ? AND network = ? AND ${overlap.sql}`,
+       FROM archive_range ${page.isByStamp ? "INDEXED BY archive_range_changed" : ""}
+       WHERE kind = ? AND network = ? AND ${overlap.sql}`,
       ...context.params,
       page.kind,
       page.network,

@@ -178,7 +178,7 @@ describe("reads", () => {
     },
   );
 
-  it("of a poller that has caught up ask the database alone, for no more rows", async () => {
+  it("of a poller that has caught up ask the database alone, for one more row", async () => {
     const records = makeRecords();
     await write(records);
     const url = `/api/v1/payment/diff?network=Preprod&lastUpdate=${iso(Date.now() + HOUR_MS)}`;
@@ -200,7 +200,8 @@ describe("reads", () => {
         throw new Error("the archive is asked");
       },
     });
-    expect(await ask({ ARCHIVE_1: unread })).toBeLessThanOrEqual(before);
+    // D1 counts a search that finds no archive.
+    expect(await ask({ ARCHIVE_1: unread })).toBeLessThanOrEqual(before + 1);
   });
 
   it("answer 503 when an archive was set back or is not bound, and others go on", async () => {

@@ -151,6 +151,7 @@ export function readPage<Row extends PagePosition>(
     ...{ kind: "escrow", network, limit, isDescending, firstKey },
     keyOf: (row) => row.stamp ?? row.id,
     overlap: overlap ?? { sql: "TRUE", params: [] },
+    isByStamp: !isDescending,
     context: {
       sql: `(SELECT height FROM chain_tip WHERE network = archive_range.network) AS tip,
         (SELECT t FROM clock WHERE feed = 'escrow:' || archive_range.network) AS clock,
