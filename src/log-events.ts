@@ -137,7 +137,7 @@ export const LOG_EVENTS = {
   "archive.needed":
     "bind another archive: the databases of final records are full. Until then the database keeps what it has",
   "archive.behind":
-    "put the archive forward again, as docs/operating.md says: it has less than the database moved there",
+    "put the archive forward again, as docs/scaling.md says: it has less than the database moved there",
   "archive.copy_differs":
     "report it: what an archive answered is not what was stored there. Nothing was deleted",
   "database.full_unreported":

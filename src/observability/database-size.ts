@@ -1,3 +1,4 @@
+import { openArchives } from "../archive/open-archives.ts";
 import { type Database, DatabaseFullError, openDb, statement } from "../db/client.ts";
 import { type FullDatabase, findMonitor, type SizeSample } from "../db/database-monitor.ts";
 import { type Env, readDatabaseMaxBytes } from "../env.ts";
@@ -82,12 +83,17 @@ const toGigabytes = (bytes: number) => (bytes / 1e9).toFixed(2);
 
 /** Metrics of the databases' sizes. @throws DatabaseUnavailableError */
 export async function collectSizeMetrics(
-  env: MonitorEnv & Pick<Env, "SEARCH_DB">,
+  env: MonitorEnv & Pick<Env, "SEARCH_DB"> & Parameters<typeof openArchives>[0],
   deadline: number,
   now: number,
 ): Promise<MetricFamily[]> {
   const { bytes, maxBytes, daysLeft } = await readDatabaseReport(env, deadline, now);
   const searchBytes = await readBytes({ DB: env.SEARCH_DB }, deadline);
+  const archiveSamples = [];
+  for (const { name, open } of openArchives(env)) {
+    const [result] = await open({ deadline }).batch([statement("SELECT 1")]);
+    archiveSamples.push({ labels: { database: name }, value: result?.meta.size_after ?? 0 });
+  }
   const labels = { database: "DB" };
   return [
     {
@@ -98,6 +104,7 @@ export async function collectSizeMetrics(
       samples: [
         { labels, value: bytes },
         { labels: { database: "SEARCH_DB" }, value: searchBytes },
+        ...archiveSamples,
       ],
     },
     {
