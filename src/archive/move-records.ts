@@ -232,8 +232,15 @@ class Mover {
     const listed = JSON.stringify(records.map(({ id }) => id));
     await database.batch([
       statement(
-        `INSERT INTO archive_operation (kind, network, operation) VALUES (?1, ?2, iif(?3 = 0, 1, NULL))
-         ON CONFLICT (kind, network) DO UPDATE SET operation = iif(operation = ?3, ?3 + 1, NULL)`,
+        `INSERT INTO archive_operation (kind, network, operation) VALUES (?, ?, 0)
+         ON CONFLICT DO NOTHING`,
+        this.#kind.kind,
+        this.#network,
+      ),
+      // Null aborts the batch.
+      statement(
+        `UPDATE archive_operation SET operation = iif(operation = ?3, operation + 1, NULL)
+         WHERE kind = ?1 AND network = ?2`,
         this.#kind.kind,
         this.#network,
         operation,

@@ -133,6 +133,11 @@ class World {
     await moveFinalRecords(bindings, [MOVED_ESCROWS], now + 1_000, now + 60_000).catch((error) => {
       if (stopsAt === 0) throw error;
     });
+    if (stopsAt > 0) return;
+    const left = await env.DB.prepare(
+      "SELECT count(*) AS n FROM escrow WHERE on_chain_state = 'Withdrawn'",
+    ).first<number>("n");
+    expect(left, "what is final has moved").toBe(0);
   }
 
   /** As the fold does when a transaction would change an archived record. */

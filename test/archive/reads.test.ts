@@ -9,6 +9,7 @@ import { app, emptyTables } from "../support/app.ts";
 import { ARCHIVES, emptyArchives, makeFinal } from "../support/archives.ts";
 import { countingD1, wrapD1 } from "../support/d1.ts";
 import { insertKey } from "../support/keys.ts";
+import { saveDatabase } from "../support/restore.ts";
 import { makeRecord, Writer } from "../support/sources/records.ts";
 
 const ADMIN = env.ADMIN_KEY ?? "";
@@ -177,6 +178,21 @@ describe("reads", () => {
       for (const [i, answer] of after.entries()) expect(answer).toEqual(before[i]);
     },
   );
+
+  it("answer as before once the database alone was set back, and once its records moved again", async () => {
+    const records = makeRecords();
+    await write(records);
+    const before = await readAll(records, ADMIN, env);
+    const restore = await saveDatabase();
+    await moveAll();
+    await restore();
+    const bindings = { ...env, ...ARCHIVES };
+    expect(await readAll(records, ADMIN, bindings)).toEqual(before);
+    await moveAll();
+    const here = await env.DB.prepare("SELECT count(*) AS n FROM escrow").first<number>("n");
+    expect(here).toBe(6);
+    expect(await readAll(records, ADMIN, bindings)).toEqual(before);
+  });
 
   it("of a poller that has caught up ask the database alone, for one more row", async () => {
     const records = makeRecords();
