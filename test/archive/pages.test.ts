@@ -22,6 +22,13 @@ interface Item {
 }
 
 const pick = fc.array(fc.nat(RECORDS - 1), { minLength: 1, maxLength: 4 });
+const plainChange = fc.oneof(
+  fc.record({ do: fc.constant("write" as const), picks: pick }),
+  fc.record({ do: fc.constant("end" as const), picks: pick }),
+  fc.record({ do: fc.constant("return" as const), picks: pick }),
+  // Another run of the mover.
+  fc.constant({ do: "move" as const, full: 0, stopsAt: 0, during: null }),
+);
 const change = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant("write" as const), picks: pick }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("end" as const), picks: pick }) },
@@ -33,6 +40,8 @@ const change = fc.oneof(
       full: fc.nat(1),
       /** The call at which the mover stops; 0: none. */
       stopsAt: fc.nat(9),
+      /** What happens before a call of the mover. */
+      during: fc.option(fc.tuple(fc.integer({ min: 2, max: 9 }), plainChange)),
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("return" as const), picks: pick }) },
@@ -52,7 +61,8 @@ const step = fc.oneof(
     during: fc.option(fc.tuple(fc.integer({ min: 2, max: 12 }), change)),
   }),
 );
-type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
+type PlainChange = typeof plainChange extends fc.Arbitrary<infer T> ? T : never;
+type Change = PlainChange | (typeof change extends fc.Arbitrary<infer T> ? T : never);
 
 /** A service with archives, all of whose databases have replicas that lag. */
 class World {
@@ -98,7 +108,7 @@ class World {
   }
 
   async apply(one: Change): Promise<void> {
-    if (one.do === "move") await this.#move(one.full, one.stopsAt);
+    if (one.do === "move") await this.#move(one);
     else {
       const picked = [...new Set(one.picks)].flatMap((i) => this.records[i] ?? []);
       for (const record of picked) await this.#bringBack(record);
@@ -112,12 +122,13 @@ class World {
     await this.databases[0].commit();
   }
 
-  async #move(full: number, stopsAt: number): Promise<void> {
+  async #move({ full, stopsAt, during }: Extract<Change, { do: "move" }>): Promise<void> {
     let calls = 0;
     const { DB, ARCHIVE_1, ARCHIVE_2 } = this.bindings;
     const wrap = (d1: D1Database, isFull = false) =>
       wrapD1(d1, async (_, run) => {
         if (++calls === stopsAt) throw new Error("the process was stopped");
+        if (calls === during?.[0]) await this.apply(during[1]);
         const result = await run();
         if (isFull) for (const { meta } of result as D1Result[]) meta.size_after = 1e12;
         return result;
@@ -133,7 +144,7 @@ class World {
     await moveFinalRecords(bindings, [MOVED_ESCROWS], now + 1_000, now + 60_000).catch((error) => {
       if (stopsAt === 0) throw error;
     });
-    if (stopsAt > 0) return;
+    if (stopsAt > 0 || during) return;
     const left = await env.DB.prepare(
       "SELECT count(*) AS n FROM escrow WHERE on_chain_state = 'Withdrawn'",
     ).first<number>("n");
