@@ -289,3 +289,31 @@ it("Pages show what one database shows, whatever moves, stops, returns and lags 
   );
   await fc.assert(property, runs(10, 300));
 });
+
+it("A page has no record that is newer than the database that it began with", async () => {
+  const world = await World.create();
+  const path = "/payment/diff/onchain-state-or-result?network=Preprod&limit=10";
+  const move = { do: "move", full: 0, stopsAt: 0, during: null } as const;
+  await world.apply({ do: "write", picks: [1] });
+  await world.apply({ do: "end", picks: [0] });
+  await world.apply(move);
+  world.setLags([0, 0, 0]);
+  const [first] = await world.ask(path, world.bindings);
+  // Another record changes first. Then the archived one returns, changes and moves again.
+  await world.apply({ do: "write", picks: [1] });
+  await world.apply({ do: "end", picks: [0] });
+  await world.apply(move);
+  for (let lag = 0; lag < 12; lag++) {
+    const seen = new Map<string, string>();
+    let last = first;
+    for (const behind of [lag, 0, 0]) {
+      world.setLags([behind, 0, 0]);
+      const from = `&cursorId=${last?.id}&lastUpdate=${last?.onChainStateOrResultLastChangedAt}`;
+      const items = await world.ask(`${path}${from}`, world.bindings);
+      for (const { id, resultHash } of items) seen.set(id, resultHash);
+      last = items.at(-1) ?? last;
+    }
+    for (const { id } of world.records.slice(0, 2))
+      expect(seen.get(id), `behind by ${lag} commits`).toBe(world.history.get(id)?.at(-1));
+  }
+});
