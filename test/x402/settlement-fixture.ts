@@ -93,10 +93,9 @@ export function sendInVersion(version: Version): void {
 export class SettlementFixture {
   readonly x402: X402Fixture;
   readonly #buyer: Buyer;
-  /** Version of x402 in which the payment is sent. */
-  readonly #version: Version;
-  /** Payments of version 1 whose outcome comes with a repeat. */
-  readonly #pending = new WeakSet<Payload>();
+  readonly #given: Version;
+  /** Attempts of version 1 whose outcome comes with a repeat. */
+  readonly #pending = new WeakMap<Payload, string>();
   source: Source;
   payment: Payload;
   /** Another facilitator, which settles in place of wallets. */
@@ -110,7 +109,7 @@ export class SettlementFixture {
     payment: Payload,
   ) {
     this.x402 = x402;
-    this.#version = version;
+    this.#given = version;
     this.#buyer = buyer;
     this.source = source;
     this.payment = payment;
@@ -137,11 +136,13 @@ export class SettlementFixture {
   async settle(): Promise<Envelope<SettleData>> {
     if (this.#version === 2) return settle(this.source, this.payment);
     const { payment } = this;
-    const wasPending = this.#pending.has(payment);
+    const pending = this.#pending.get(payment);
     const answer = await call(this.#path, { method: "POST", body: this.#body() });
     const { data, ...rest } = await this.#toEnvelope(answer);
-    if (data?.settleResponse.errorReason === "settlement_pending") this.#pending.add(payment);
-    return { ...rest, data: data && { ...data, replay: data.replay || wasPending } };
+    if (data?.settleResponse.errorReason === "settlement_pending")
+      this.#pending.set(payment, data.attemptId);
+    const replay = data?.replay || data?.attemptId === pending;
+    return { ...rest, data: data && { ...data, replay } };
   }
 
   /** A facilitator's answer has no id: that of the attempt, but for a repeat, which has its own. */
@@ -164,6 +165,11 @@ export class SettlementFixture {
     if (this.#version === 1) return this.#toEnvelope(response);
     const { data } = (await response.json()) as { data: SettleData };
     return { status: response.status, data };
+  }
+
+  /** Version of x402 in which the payment is sent: only version 2 has Permit2. */
+  get #version(): Version {
+    return "permit2Authorization" in this.payment.payload ? 2 : this.#given;
   }
 
   get #path(): string {
