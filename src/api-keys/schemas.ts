@@ -4,7 +4,7 @@ import { MAX_TOKEN_LENGTH } from "../http/authenticate.ts";
 import {
   bech32AddressParameter,
   network,
-  requestUnit,
+  spendableUnit,
   unit,
 } from "../http/openapi/chain-fields.ts";
 import {
@@ -59,7 +59,7 @@ const networkLimit = described(
 const spendingLimitText = "Amount that a key may spend of one unit on one network.";
 const spendingLimitFields = {
   network,
-  unit: requestUnit,
+  unit: spendableUnit,
   amount: described(
     z.string().regex(/^\d{1,18}$/, `must be a whole number below 10^18`),
     "Minor units of `unit`, for all purchases together.",

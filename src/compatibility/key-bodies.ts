@@ -5,7 +5,7 @@ import {
   newToken,
   updateApiKeyBody,
 } from "../api-keys/schemas.ts";
-import { network, requestUnit } from "../http/openapi/chain-fields.ts";
+import { network, spendableUnit } from "../http/openapi/chain-fields.ts";
 import { described, setDocumentSchema } from "../http/openapi/fields.ts";
 import { textParameter } from "../http/openapi/parameters.ts";
 
@@ -22,7 +22,7 @@ const flag = z.union([
 const creditsOf = (amount: RegExp) =>
   z.array(
     z.strictObject({
-      unit: requestUnit,
+      unit: spendableUnit,
       amount: described(
         z.string().regex(amount, "must be a whole number below 10^18"),
         "Minor units of `unit`.",

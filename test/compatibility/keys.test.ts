@@ -161,6 +161,15 @@ describe("POST /api-key in the payment service's form", () => {
     expect(await messageOf(create(body))).toMatch(new RegExp(`^${field.replaceAll("[", "\\[")}: `));
     expect((await external.request("GET", PATH)).data.ApiKeys).toHaveLength(1);
   });
+
+  it("refuses credits of a token of an EVM chain, and names the budgets (400)", async () => {
+    const unit = `eip155:8453:0x${"ab".repeat(20)}`;
+    const budgets = "x402 payments have budgets instead. Set one with `POST /x402/budgets`";
+    expect(await messageOf(create(credit("1", unit)))).toBe(`UsageCredits[0].unit: ${budgets}`);
+    await insertKey({ id: "key", spendingLimits: [] });
+    const more = { id: "key", UsageCreditsToAddOrRemove: [{ unit, amount: "1" }] };
+    expect(await messageOf(change(more))).toBe(`UsageCreditsToAddOrRemove[0].unit: ${budgets}`);
+  });
 });
 
 describe("PATCH /api-key in the payment service's form", () => {

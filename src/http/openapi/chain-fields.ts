@@ -51,14 +51,30 @@ const UNIT_DESCRIPTION = "Empty for the native coin, else policy id and asset na
 /** The unit in an answer. A price that was minted elsewhere may be in any text. */
 export const unit = described(z.string(), UNIT_DESCRIPTION, "");
 
+function explainUnit(sent: unknown): string {
+  return `must be "" for the native coin, or policy id and asset name in hex, not ${quoteUnit(String(sent))}`;
+}
+
 /** The name of a member that is a unit, in the spelling in which it was sent. */
-export const unitKey = z.string().regex(UNIT_PATTERN, {
-  error: ({ input }) =>
-    `must be "" for the native coin, or policy id and asset name in hex, not ${quoteUnit(String(input))}`,
-});
+export const unitKey = z.string().regex(UNIT_PATTERN, { error: ({ input }) => explainUnit(input) });
 
 /** The unit that a request names, in any of its spellings. */
 export const requestUnit = described(unitKey.transform(normalizeUnit), UNIT_DESCRIPTION, "");
+
+const X402_LIMITS = "x402 payments have budgets instead. Set one with `POST /x402/budgets`";
+
+/** The unit of a key's limit. The error for a token of an EVM chain names what limits x402 payments. */
+export const spendableUnit = described(
+  z
+    .string()
+    .regex(UNIT_PATTERN, {
+      error: ({ input }) =>
+        String(input).startsWith("eip155:") ? X402_LIMITS : explainUnit(input),
+    })
+    .transform(normalizeUnit),
+  UNIT_DESCRIPTION,
+  "",
+);
 
 /** The unit of a token that a request names, in either letter case. */
 export const requestToken = described(
