@@ -34,7 +34,7 @@ const externalFields = {
   WalletScopes: status.WalletScopes,
   RemainingUsageCredits: described(
     status.RemainingUsageCredits,
-    "Remainder of `spendingLimits`, on the network of the key where least is left. Empty: no limit.",
+    "Remainder of `spendingLimits`, on the network of the key where least is left, and of x402 budgets, whose unit is the CAIP-2 id and the token. Empty: no limit.",
   ),
 };
 
@@ -53,8 +53,12 @@ export const createdExternalKey = named(
 
 type ExternalKey = z.input<typeof externalKey>;
 
-/** @param spending - what the key has spent */
-export function toExternalKey(key: ApiKeyRecord, spending: readonly Spending[]): ExternalKey {
+/** @param x402 - what is left of the key's x402 budgets */
+export function toExternalKey(
+  key: ApiKeyRecord,
+  spending: readonly Spending[] = [],
+  x402: ExternalKey["RemainingUsageCredits"] = [],
+): ExternalKey {
   const canAdmin = key.permission === "Admin";
   const wallets = canAdmin ? null : key.walletLimit;
   const isLimited = !canAdmin && key.spendingLimits !== null;
@@ -68,14 +72,14 @@ export function toExternalKey(key: ApiKeyRecord, spending: readonly Spending[]):
     ChainIdLimit: key.networkLimit.filter((one) => !NETWORKS.some((ledger) => ledger === one)),
     walletScopeEnabled: wallets !== null,
     WalletScopes: (wallets ?? []).map((hotWalletId) => ({ hotWalletId })),
-    RemainingUsageCredits: isLimited ? findSmallestRemainders(key, spending) : [],
+    RemainingUsageCredits: isLimited ? [...findSmallestRemainders(key, spending), ...x402] : [],
   };
 }
 
 /** The same, with the names that this service and the registry service have of its rights. */
-export function toRegistryKey(key: ApiKeyRecord, spending: readonly Spending[]): ExternalKey {
-  const { permission, usageLimited } = key;
-  return { ...toExternalKey(key, spending), permission, usageLimited };
+export function toRegistryKey(...used: Parameters<typeof toExternalKey>): ExternalKey {
+  const [{ permission, usageLimited }] = used;
+  return { ...toExternalKey(...used), permission, usageLimited };
 }
 
 /** There one amount of a unit is for all networks, so no more is shown than each network has left. */

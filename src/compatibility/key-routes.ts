@@ -16,6 +16,7 @@ import type { AppContext } from "../http/context.ts";
 import { type Router, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
 import { pageParametersWithTake } from "../http/openapi/parameters.ts";
+import { readBudgetRemainders } from "../x402/pay/budgets.ts";
 import { createKeyBody, deleteKeyBody, updateKeyBody } from "./key-bodies.ts";
 import { createdExternalKey, externalKey, toExternalKey, toRegistryKey } from "./key-record.ts";
 import { toKeyChanges, toNewKey } from "./to-key-changes.ts";
@@ -39,8 +40,8 @@ export function registerKeyRoutes(router: Router): void {
       errors: { 404: "There is no such wallet." },
     },
     async (c, { body: { form, body } }) => {
-      if (form === "own") return toRegistryKey(await createKey(c, body, Date.now()), []);
-      return toExternalKey(await createKey(c, toNewKey(body), Date.now()), []);
+      if (form === "own") return toRegistryKey(await createKey(c, body, Date.now()));
+      return toExternalKey(await createKey(c, toNewKey(body), Date.now()));
     },
   );
 
@@ -59,15 +60,9 @@ export function registerKeyRoutes(router: Router): void {
         apiKeys: described(z.array(apiKeyRecord), "The API keys, with our names of their rights."),
       }),
     },
-    async (c, { query: { take, ...query } }) => {
-      const database = openPrimaryDb(c);
-      const apiKeys = await listKeys(c.env, database, { ...query, limit: take ?? query.limit });
-      const ids = apiKeys.filter(isSpendingLimited).map(({ id }) => id);
-      const spending = ids.length > 0 ? await readSpendingByKey(database, ids) : new Map();
-      return {
-        ApiKeys: apiKeys.map((one) => toExternalKey(one, spending.get(one.id) ?? [])),
-        apiKeys,
-      };
+    async (c, { query: { take, limit, ...query } }) => {
+      const keys = await listKeys(c.env, openPrimaryDb(c), { ...query, limit: take ?? limit });
+      return { ApiKeys: keys.map(await readUses(c, keys, toExternalKey)), apiKeys: keys };
     },
   );
 
@@ -143,7 +138,15 @@ export function registerKeyRoutes(router: Router): void {
 }
 
 async function render(c: AppContext, key: ApiKeyRecord, toAnswer: typeof toExternalKey) {
-  if (!isSpendingLimited(key)) return toAnswer(key, []);
-  const spending = await readSpendingByKey(openPrimaryDb(c), [key.id]);
-  return toAnswer(key, spending.get(key.id) ?? []);
+  return (await readUses(c, [key], toAnswer))(key);
+}
+
+/** Reads what keys have used of their limits, for their answers. */
+async function readUses(c: AppContext, keys: ApiKeyRecord[], toAnswer: typeof toExternalKey) {
+  const ids = keys.filter(isSpendingLimited).map(({ id }) => id);
+  if (ids.length === 0) return (key: ApiKeyRecord) => toAnswer(key);
+  const database = openPrimaryDb(c);
+  const reads = [readSpendingByKey(database, ids), readBudgetRemainders(database, ids)] as const;
+  const [spending, x402] = await Promise.all(reads);
+  return (key: ApiKeyRecord) => toAnswer(key, spending.get(key.id), x402.get(key.id));
 }

@@ -17,10 +17,7 @@ const providerKey = named(
   "RpcProviderKey",
   "The key of a payment source's chain provider.",
   z.object({
-    id,
-    network,
-    createdAt,
-    updatedAt,
+    ...{ id, network, createdAt, updatedAt },
     rpcProviderApiKey: textField("The key, masked but for its last four characters.", "*****E6uA"),
     rpcProvider,
   }),
@@ -87,14 +84,12 @@ export function registerServiceRoutes(router: Router): void {
     async (c, { query }) => {
       const sources = await listSources(c.env, { ...query, order: "oldest" }, c.var.deadline);
       return {
-        RpcProviderKeys: sources.map(({ PaymentSourceConfig: config, ...source }) => ({
-          id: source.id,
-          network: source.network,
-          createdAt: source.createdAt,
-          updatedAt: source.updatedAt,
-          rpcProvider: config.rpcProvider,
-          rpcProviderApiKey: maskToken(config.rpcProviderApiKey),
-        })),
+        RpcProviderKeys: sources.map(
+          ({ id, network, createdAt, updatedAt, PaymentSourceConfig: config }) => ({
+            ...{ id, network, createdAt, updatedAt, rpcProvider: config.rpcProvider },
+            rpcProviderApiKey: maskToken(config.rpcProviderApiKey),
+          }),
+        ),
       };
     },
   );

@@ -31,8 +31,7 @@ export function toExternalBalance(
     displayName,
     native: native && {
       symbol: NATIVE_SYMBOLS[caip2Network] ?? "Native",
-      decimals: native.decimals,
-      amount: native.amount,
+      ...{ decimals: native.decimals, amount: native.amount },
     },
     asset: token && { ...token, symbol: null },
     error,

@@ -326,6 +326,17 @@ describe.runIf([sellerFile, buyerFile, registryFile, x402File].some(Boolean))(
       expect(accept(await client.getX402Budgets())[0].remainingAmount).toBe("5000");
       expect((await client.payX402(order)).error).toMatchObject({ kind: "refused", status: 402 });
 
+      const limited = await createKey({ usageLimited: "true", ChainIdLimit: [EVM_NETWORK] });
+      await ask(scene.access, "POST", "/x402/budgets", {
+        ...{ apiKeyId: limited.id, evmWalletId, caip2Network: EVM_NETWORK, asset: node.token },
+        remainingAmount: "4000",
+      });
+      expect(accept(await connect(limited.token).getX402KeySpendCaps())).toEqual({
+        usageLimited: true,
+        creditsByUnit: new Map([[`${EVM_NETWORK}:${asset}`, 4000n]]),
+        grandfatheredUncapped: false,
+      });
+
       const stranger = connect((await createKey({ ChainIdLimit: [EVM_NETWORK] })).token);
       expect(accept(await stranger.getX402AdminPurchasingWallets())).toEqual([]);
     });

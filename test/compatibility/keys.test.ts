@@ -401,6 +401,42 @@ describe("GET /api-key-status", () => {
       ],
     });
   });
+
+  it("says what is left of the x402 budgets of a limited key, of all wallets together", async () => {
+    const token = await insertKey({ id: "key", canPay: true, spendingLimits: [] });
+    const asset = `0x${"ab".repeat(20)}`;
+    const insertBudget = (name: string, chain: string, remaining: string, isEnabled: boolean) => [
+      statement(
+        `INSERT INTO x402_wallet (id, caip2_id, address, type, private_key, created_by_id, created_at, updated_at)
+         VALUES (?1, ?2, ?1, 'Purchasing', '', 'admin', 0, 0)`,
+        ...[name, chain],
+      ),
+      statement(
+        `INSERT INTO x402_budget (id, api_key_id, evm_wallet_id, asset, remaining_amount, spent_amount, is_enabled,
+           created_by_id, revision, created_at, updated_at) VALUES (?1, 'key', ?1, ?2, ?3, '0', ?4, 'admin', 0, 0, 0)`,
+        ...[name, asset, remaining, isEnabled ? 1 : 0],
+      ),
+    ];
+    await openDb(env).batch([
+      ...insertBudget("a", "eip155:8453", "9007199254740993", true),
+      ...insertBudget("b", "eip155:8453", "7", true),
+      ...insertBudget("c", "eip155:84532", "5", false),
+      ...insertBudget("d", "eip155:1", "3", true),
+    ]);
+    const RemainingUsageCredits = [
+      { unit: `eip155:1:${asset}`, amount: "3" },
+      { unit: `eip155:8453:${asset}`, amount: "9007199254741000" },
+    ];
+    const path = "/api/v1/api-key-status";
+    expect((await external.request("GET", path, { token })).data).toMatchObject({
+      usageLimited: true,
+      RemainingUsageCredits,
+    });
+    const { data } = await external.request("GET", PATH);
+    const listed = data.ApiKeys.find(({ id }: { id: string }) => id === "key");
+    expect(listed).toMatchObject({ RemainingUsageCredits });
+    expect((await own.request("GET", path, { token })).data.RemainingUsageCredits).toEqual([]);
+  });
 });
 
 describe("a deployment without these names", () => {

@@ -119,6 +119,30 @@ export async function readBudgets(
   return new Map(rows.map((row) => [row.asset, row]));
 }
 
+/**
+ * What keys may still pay from their enabled budgets, by the key's id: of all wallets together. The unit is
+ * the CAIP-2 id and the token's address: `eip155:8453:0x…`.
+ */
+export async function readBudgetRemainders(
+  core: Database,
+  keyIds: readonly string[],
+): Promise<Map<string, { unit: string; amount: string }[]>> {
+  const rows = await core.all<{ id: string; unit: string; amount: string }>(
+    `SELECT api_key_id AS id, caip2_id || ':' || asset AS unit, remaining_amount AS amount
+     FROM x402_budget JOIN x402_wallet ON x402_wallet.id = evm_wallet_id
+     WHERE api_key_id IN (SELECT value FROM json_each(?)) AND is_enabled ORDER BY unit`,
+    JSON.stringify(keyIds),
+  );
+  const byKey = new Map<string, { unit: string; amount: string }[]>();
+  for (const { id, unit, amount } of rows) {
+    const found = byKey.get(id) ?? [];
+    const last = found.at(-1);
+    if (last?.unit === unit) last.amount = String(BigInt(last.amount) + BigInt(amount));
+    else byKey.set(id, [...found, { unit, amount }]);
+  }
+  return byKey;
+}
+
 /** Whether a budget is enabled and has that much left, in the token's minor units. */
 export function isBudgetSufficient(budget: BudgetRow, amount: bigint): boolean {
   return budget.isEnabled && BigInt(budget.remainingAmount) >= amount;
