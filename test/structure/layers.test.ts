@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { between, circles, readImports } from "./imports.ts";
@@ -98,6 +99,12 @@ describe("the service", () => {
       .filter(([, targets]) => targets.some((to) => areaOf(to) === "src/compatibility"))
       .map(([file]) => file);
     expect(importers).toEqual(["src/app.ts"]);
+  });
+
+  test("has at most 2,500 lines in src/compatibility", () => {
+    const files = [...imports.keys()].filter((file) => areaOf(file) === "src/compatibility");
+    const lineCounts = files.map((file) => readFileSync(file, "utf8").split("\n").length - 1);
+    expect(lineCounts.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(2_500);
   });
 
   test("has no circle of files", () => {
