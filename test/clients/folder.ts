@@ -32,3 +32,9 @@ export function findCopy(repository: string, path: string, stage: string): strin
   console.log(`PEER_CLIENTS has no ${repository}/${path}: ${stage} is left out`);
   return null;
 }
+
+/** What a copy's call found. @throws with the copy's reason when it refuses. */
+export function accept(result: Foreign): Foreign {
+  if (result.isErr()) throw new Error(`the marketplace refuses: ${JSON.stringify(result.error)}`);
+  return result.value;
+}

@@ -30,6 +30,9 @@ const ALIASES: readonly [repository: string, pattern: RegExp, path: string][] = 
   ["masumi-payment-service", /^@\/(.*)$/, "src/$1"],
   ["masumi-registry-service", /^@\/(.*)$/, "src/$1"],
   ["masumi-saas", /^@\/(.*)$/, "apps/web/src/$1"],
+  ["sokosumi", /^@\/(.*)$/, "apps/core/src/$1"],
+  // Of the package, only the patterns are needed.
+  ["sokosumi", /^@sokosumi\/masumi$/, "packages/masumi/src/utils/caip19"],
 ];
 
 /** A plugin for the tests of this folder; it leaves all other modules alone. */

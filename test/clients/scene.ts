@@ -47,14 +47,20 @@ const PAST_MS = 12 * HOUR_MS;
 const RECENTLY_MS = 2 * HOUR_MS;
 const JUST_NOW_MS = 5 * 60_000;
 
-/** Starts everything. @throws when there is no EVM node for this machine. */
-export async function startScene(): Promise<Scene> {
+/**
+ * Starts everything.
+ *
+ * @param origins - where further EVM nodes are
+ * @throws when there is no EVM node for this machine.
+ */
+export async function startScene(origins: readonly string[] = []): Promise<Scene> {
   const variables = { ...freshSecrets(), WIRE_NAMES: "cardano", AUTO_WITHDRAW_REFUNDS: "false" };
   const service = await startService({
     variables,
     hasActors: true,
     begins: Date.now() - PAST_MS,
     log: () => {},
+    origins,
   });
   const access = { url: service.url, token: variables.ADMIN_KEY };
   try {
