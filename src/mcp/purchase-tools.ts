@@ -95,7 +95,9 @@ export const showSpendingTool = defineTool({
   input: z.object({}),
   async run({ service, caller }) {
     const key = await service.callApi<KeyStatus>("GET", "/api-key-status");
-    const { spendingLimits, RemainingUsageCredits } = key;
+    const { spendingLimits } = key;
+    // Clients of other services see what is left of x402 budgets there too, in units of EVM chains.
+    const left = key.RemainingUsageCredits.filter(({ unit }) => hasFormat("hex", unit));
     const isLimited = caller.permission !== "Admin" && spendingLimits !== null;
     const readTotals = async (name: string) => {
       const body = { agentIdentifier: null, network: name };
@@ -115,7 +117,7 @@ export const showSpendingTool = defineTool({
       networks: key.networkLimit.map((name) => trustFormatted("network", name)),
       purchases: await Promise.all(cardanoNetworks.map(readTotals)),
       spending: isLimited
-        ? { limits: trustFunds(spendingLimits), left: trustFunds(RemainingUsageCredits) }
+        ? { limits: trustFunds(spendingLimits), left: trustFunds(left) }
         : trustLiteral("The key has no spending limit."),
       calls: {
         used: key.accumulatedUsageCredits,

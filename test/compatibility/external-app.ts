@@ -4,6 +4,10 @@ import type { createApp } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
 import { checkerOf, type Document } from "../support/endpoints/document.ts";
 
+interface ToolAnswer {
+  result: { content: { text: string }[] };
+}
+
 /** A separate service, with the variable `WIRE_NAMES` of its deployment. */
 export interface ExternalApp {
   /** The text of its OpenAPI document. */
@@ -15,6 +19,9 @@ export interface ExternalApp {
     options?: { body?: object; token?: string; env?: Env },
     // biome-ignore lint/suspicious/noExplicitAny: the assertions are what checks the answer's shape
   ): Promise<{ status: number; data: any; error: any }>;
+  /** Calls a tool of the Model Context Protocol, and reads what it shows. */
+  // biome-ignore lint/suspicious/noExplicitAny: the same
+  callTool(name: string, token: string): Promise<any>;
 }
 
 /** Starts a service with our own names, and one with those of other services. */
@@ -41,6 +48,16 @@ export async function startApp(wireNames: "cardano" | undefined): Promise<Extern
       const [pathname = ""] = path.split("?");
       if (status === 200) expect(problemsOf(method, pathname, status, answer)).toEqual([]);
       return { status, data: answer.data, error: answer.error };
+    },
+    async callTool(name, token) {
+      const message = { method: "tools/call", params: { name, arguments: {} } };
+      const init = {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}` },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...message }),
+      };
+      const answer = (await (await app.request("/mcp", init, env)).json()) as ToolAnswer;
+      return JSON.parse(answer.result.content[0]?.text ?? "{}");
     },
   };
 }

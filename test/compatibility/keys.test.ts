@@ -436,6 +436,8 @@ describe("GET /api-key-status", () => {
     const listed = data.ApiKeys.find(({ id }: { id: string }) => id === "key");
     expect(listed).toMatchObject({ RemainingUsageCredits });
     expect((await own.request("GET", path, { token })).data.RemainingUsageCredits).toEqual([]);
+    const { spending } = await external.callTool("spending", token);
+    expect(spending).toEqual({ limits: [], left: [] });
   });
 });
 
