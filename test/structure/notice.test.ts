@@ -26,6 +26,7 @@ it("every bundled package has a license that allows distribution, and a holder",
     "(MIT AND Zlib)",
     "0BSD",
     "Apache-2.0",
+    "ISC",
     "MIT",
     "MIT AND OFL-1.1",
   ]);

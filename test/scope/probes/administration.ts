@@ -57,11 +57,12 @@ export const ADMINISTRATION_PROBES: Probes = {
     drives: "finish",
   })),
   "DELETE /payment-source-extended": probeWith(({ sourceId }) => ({ id: sourceId, force: true })),
-  "POST /payment-source-extended/provider/check": probeWith(({ network }) => ({
-    network,
-    rpcProvider: "Blockfrost",
-    rpcProviderApiKey: "key",
-  })),
+  "POST /payment-source-extended/provider/check": [
+    {
+      fields: ({ network }) => ({ network, rpcProvider: "Blockfrost", rpcProviderApiKey: "key" }),
+      ...revealToAdmins((body) => body.includes("addressHistory")),
+    },
+  ],
   "GET /payment-source-extended/reference-script": probeSource("sourceId"),
   "POST /payment-source-extended/reference-script": probeSource("otherSourceId"),
   "DELETE /payment-source-extended/reference-script": probeSource("sourceId"),
