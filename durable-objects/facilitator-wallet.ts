@@ -121,7 +121,8 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
         const isRecorded = !isPending && this.#outcomes.confirmRecorded(jobId, status);
         return { ...status, isRecorded };
       }
-      this.#start();
+      // A pump that runs knows the job; asked again, it would read the chain once more at its end.
+      if (isPending && !this.#activePump) this.#start();
       const signBefore = job?.signBefore ?? until;
       // Also wakes up at its deadline, since nothing may happen to it until then.
       const pause = Math.max(Math.min(left, signBefore - Date.now()), 0);
