@@ -227,10 +227,12 @@ function summarizeRefusals(answers: readonly SubmitAnswer[]): { refused: string 
   );
   const permanent = refusals.find(({ refused }) => isPermanentRejection(refused));
   if (permanent !== undefined) return permanent;
-  const failure = answers.find((one) => one instanceof ProviderError);
-  if (failure !== undefined) throw failure;
+  const failures = answers.flatMap((one) => (one instanceof ProviderError ? [one] : []));
+  // One that takes no transactions cannot have this one.
+  const unknown = failures.find((one) => !isUnserved(one));
+  if (unknown !== undefined) throw unknown;
   if (refusals[0] !== undefined) return refusals[0];
-  throw NONE_ERROR;
+  throw failures[0] ?? NONE_ERROR;
 }
 
 /** Those that work in their order, then those whose calls for the purpose failed. */
@@ -257,11 +259,16 @@ function isSkippable(error: unknown): error is ProviderError {
   return error instanceof ProviderError && !(error instanceof ResponseTooLargeError);
 }
 
+/** Whether a call is one that the provider never serves. */
+function isUnserved({ status, permanent }: ProviderError): boolean {
+  return status === 404 && permanent;
+}
+
 /**
  * Whether a failed call says that the provider does not work. Our own budget says nothing of it. A 400 is
- * about what was asked, which callers choose. A permanent 404 is a call that it never serves.
+ * about what was asked, which callers choose.
  */
 function isOutage(error: unknown): error is ProviderError {
   if (!isSkippable(error) || error instanceof CallBudgetExhaustedError) return false;
-  return error.status !== 400 && !(error.status === 404 && error.permanent);
+  return error.status !== 400 && !isUnserved(error);
 }

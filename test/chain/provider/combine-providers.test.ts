@@ -15,6 +15,7 @@ import {
 import { runs } from "../../support/effort.ts";
 
 const FAILURE = new ProviderError("provider: GET /blocks/latest: status 503", { status: 503 });
+const UNSERVED = new ProviderError("provider: status 404", { status: 404, permanent: true });
 const BYTES = Uint8Array.of(0x84);
 
 interface Behaviour {
@@ -150,8 +151,7 @@ describe("an evaluation", () => {
   });
 
   it("goes on from a provider that never evaluates, which is no outage", async () => {
-    const lack = new ProviderError("status 404", { status: 404, permanent: true });
-    const a = createMember({ name: "a", evaluate: () => Promise.reject(lack) });
+    const a = createMember({ name: "a", evaluate: () => Promise.reject(UNSERVED) });
     const units = await combineProviders([a, createMember({ name: "b" })]).evaluate(BYTES);
     expect([...units.keys()]).toEqual(["b"]);
     expect(a.outages).toEqual({});
@@ -183,6 +183,7 @@ describe("a submission", () => {
     permanent: () => Promise.resolve({ refused: "FeeTooSmallUTxO" }),
     temporary: () => Promise.resolve({ refused: "BadInputsUTxO" }),
     failed: () => Promise.reject(FAILURE),
+    unserved: () => Promise.reject(UNSERVED),
   };
   type Answer = keyof typeof ANSWERS;
 
@@ -200,7 +201,9 @@ describe("a submission", () => {
         else if (answers.includes("permanent"))
           expect(result).toEqual({ refused: "FeeTooSmallUTxO" });
         else if (answers.includes("failed")) expect(result).toBe(FAILURE);
-        else expect(result).toEqual({ refused: "BadInputsUTxO" });
+        else if (answers.includes("temporary"))
+          expect(result).toEqual({ refused: "BadInputsUTxO" });
+        else expect(result).toBe(UNSERVED);
       }),
       runs(100, 2_000),
     );
