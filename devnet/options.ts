@@ -41,7 +41,7 @@ export const USAGE = `npm start -- [options]   runs the service on a local chain
   --keep, --keep=DIR   keeps chain and records in .local-state/ or DIR, and resumes from there
   --origins=URL,…      origins on this machine that webhooks, agents and nodes of yours may be at
   --provider=NAME      reads from a server like ryo, dolos or platform, with Ogmios beside it
-  --archive-after=1m   moves final escrows of that age to an archive: minutes, hours (2h) or days (3d)
+  --archive-after=1m   moves final escrows of that age to an archive: also 2h (hours), 3d (days)
   --help               prints this
 
   PORT=8788 npm start  listens at another port than 8787
