@@ -15,7 +15,7 @@ runWrangler(["d1", "time-travel", "info", "DB", ...environment]);
 const { d1_databases: databases }: { d1_databases: { binding: string }[] } = unstable_readConfig({
   config: fileURLToPath(new URL("../../wrangler.toml", import.meta.url)),
   env: environment.find((flag) => flag.startsWith("--env="))?.slice("--env=".length) ?? "",
-});
+}) as { d1_databases: { binding: string }[] };
 const archives = databases
   .map(({ binding }) => binding)
   .filter((name) => /^ARCHIVE_\d+$/.test(name));
