@@ -1,4 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
+import { openArchives } from "../src/archive/open-archives.ts";
 import { ProviderView } from "../src/chain/provider/combine-providers.ts";
 import {
   type Block,
@@ -124,6 +125,7 @@ export class SourceCursor extends DurableObject<Env> implements SourceObject {
           db: database,
           ...providers,
           source: { ...source, wallets },
+          archives: openArchives(env),
           threshold: readConfirmationThreshold(env),
           // Of several providers, one is read from the tip on.
           tip:

@@ -200,8 +200,7 @@ export class EscrowRecords {
     for (const block of chain.blocks.slice(this.#applied.length)) {
       const read = chain.read(block);
       const { records, storedTransactions: stored } = await loadKnownRecords(
-        this.#db,
-        SOURCE,
+        { db: this.#db, source: SOURCE, archives: [] },
         [read],
         true,
       );

@@ -1,3 +1,4 @@
+import type { ArchiveEnv } from "../../archive/open-archives.ts";
 import type { Network } from "../../chain/network.ts";
 import { type Database, openDb, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
@@ -6,10 +7,8 @@ import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
 import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
-import { hashIdentifier } from "../model/escrow-record.ts";
-import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
-import { selectByIdentifierSql } from "../store/identity.ts";
-import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
+import type { EscrowRecord } from "../model/escrow-record.ts";
+import { loadByIdentifier } from "../store/load-by-identifier.ts";
 import {
   buildProposal,
   type DisputedEscrow,
@@ -34,7 +33,7 @@ export async function proposeSettlement(
   const { caller, deadline } = c.var;
   const database = openDb(c.env, network, { writes: "idempotent", deadline });
   const core = openDb(c.env, undefined, { deadline });
-  const disputed = await loadDisputedEscrow(database, network, blockchainIdentifier);
+  const disputed = await loadDisputedEscrow(c, database, network, blockchainIdentifier);
   const source = await findActiveSource(core, disputed.records[0].sourceId);
   if (!source) throw new ApiError(404, "blockchainIdentifier: the payment source was removed");
   const place: Omit<ProposalContext, "wallets"> = {
@@ -82,41 +81,27 @@ const CONFLICT_COLUMNS = [
  * @throws ApiError 404, 409
  */
 export async function loadDisputedEscrow(
+  { env, var: { deadline } }: { env: ArchiveEnv; var: { deadline: number } },
   database: Database,
   network: Network,
   blockchainIdentifier: string,
 ): Promise<DisputedEscrow> {
-  const rows = await database.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM ${selectByIdentifierSql("?1")}
-     WHERE network = ?2 AND on_chain_state = 'Disputed'
-     ORDER BY ${PREFERRED_FIRST_SQL}`,
-    hashIdentifier(blockchainIdentifier),
-    network,
-  );
-  const all = rows.map(toEscrowRecord);
-  const records = all.filter(({ sourceId }) => sourceId === all[0]?.sourceId);
+  const found = await loadByIdentifier(env, database, { network, blockchainIdentifier }, deadline);
+  const all = found.map((one) => one.record);
+  const disputed = all.filter(({ state }) => state.onChainState === "Disputed");
+  const records = disputed.filter(({ sourceId }) => sourceId === disputed[0]?.sourceId);
   const [record, ...others] = records;
   const output = records.find((one) => one.output !== null)?.output;
-  if (!record || !output)
-    throw await createNotDisputedError(database, network, blockchainIdentifier);
+  if (!record || !output) throw createNotDisputedError(all[0]);
   return { records: [record, ...others], output };
 }
 
-async function createNotDisputedError(
-  database: Database,
-  network: Network,
-  blockchainIdentifier: string,
-): Promise<ApiError> {
-  const [found] = await database.all<{ state: string | null }>(
-    `SELECT on_chain_state AS state FROM ${selectByIdentifierSql("?1")}
-     WHERE network = ?2 ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
-    hashIdentifier(blockchainIdentifier),
-    network,
-  );
-  if (!found) return new ApiError(404, "blockchainIdentifier: there is no such escrow");
+function createNotDisputedError(record: EscrowRecord | undefined): ApiError {
+  if (!record) return new ApiError(404, "blockchainIdentifier: there is no such escrow");
+  const { onChainState } = record.state;
   const why =
-    found.state === "Disputed"
+    onChainState === "Disputed"
       ? "the escrow's output is not known yet after a rollback. Try again later."
-      : `the escrow is ${found.state ?? "not locked"}, not Disputed`;
+      : `the escrow is ${onChainState ?? "not locked"}, not Disputed`;
   return new ApiError("wrong_state", `blockchainIdentifier: ${why}`);
 }

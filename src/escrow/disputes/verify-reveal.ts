@@ -8,11 +8,9 @@ import { listPermittedNetworks } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
-import { type EscrowRecord, hashIdentifier } from "../model/escrow-record.ts";
+import type { EscrowRecord } from "../model/escrow-record.ts";
 import { isWithinScope } from "../queries/scope-condition.ts";
-import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
-import { selectByIdentifierSql } from "../store/identity.ts";
-import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
+import { loadByIdentifier } from "../store/load-by-identifier.ts";
 import { parseAdministratorKeys } from "./administrators.ts";
 
 export const REVEAL_ACTION = "RevealData";
@@ -85,13 +83,10 @@ function findSignatureProblem(request: RevealRequest, vkey: string): string | nu
 /** The payment, on whichever network of the key it is. @throws ApiError 404 */
 async function findPayment(c: AppContext, blockchainIdentifier: string): Promise<EscrowRecord> {
   for (const network of listPermittedNetworks(c.var.caller)) {
-    const [row] = await openDb(c.env, network, c.var).all<EscrowRow>(
-      `SELECT ${ESCROW_COLUMNS} FROM ${selectByIdentifierSql("?1", "'payment'")}
-       WHERE network = ?2 ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
-      hashIdentifier(blockchainIdentifier),
-      network,
-    );
-    const record = row && toEscrowRecord(row);
+    const named = { network, blockchainIdentifier, side: "payment" as const };
+    const database = openDb(c.env, network, c.var);
+    const [found] = await loadByIdentifier(c.env, database, named, c.var.deadline);
+    const record = found?.record;
     if (record && isWithinScope(c.var.caller.scope, record)) return record;
   }
   throw new ApiError(404, "blockchainIdentifier: there is no such payment");

@@ -1,14 +1,15 @@
 import type * as z from "zod";
+import type { Network } from "../../chain/network.ts";
 import { type Database, openDb, violates } from "../../db/client.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { type EscrowRecord, hashIdentifier, isWithoutLock } from "../model/escrow-record.ts";
+import { type EscrowRecord, isWithoutLock } from "../model/escrow-record.ts";
 import { readListPage } from "../queries/list-page.ts";
 import { isWithinScope } from "../queries/scope-condition.ts";
 import { ChangeSet } from "../store/change-set.ts";
-import { loadRecords } from "../store/load-records.ts";
+import { loadByIdentifier } from "../store/load-by-identifier.ts";
 import { writeChanges } from "../store/write-changes.ts";
 import { returnCharges } from "./charges.ts";
 import type { CancellationBody, cancelledPurchase } from "./schemas.ts";
@@ -59,16 +60,12 @@ export async function cancelPurchase(
 async function findRequestedPurchase(
   c: AppContext,
   database: Database,
-  network: string,
+  network: Network,
   blockchainIdentifier: string,
 ): Promise<EscrowRecord> {
-  const { records } = await loadRecords(
-    database,
-    [],
-    "SELECT record_id FROM escrow_request WHERE purchase_of = ?2",
-    `${network}:${hashIdentifier(blockchainIdentifier)}`,
-  );
-  const [record] = records;
+  const named = { network, blockchainIdentifier, side: "purchase" as const };
+  const found = await loadByIdentifier(c.env, database, named, c.var.deadline);
+  const record = found.map((one) => one.record).find(({ terms }) => terms.isRequested);
   if (!record || !isWithinScope(c.var.caller.scope, record))
     throw new ApiError(404, "blockchainIdentifier: there is no such purchase");
   return record;

@@ -6,11 +6,10 @@ import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
-import { type EscrowRecord, hashIdentifier } from "../model/escrow-record.ts";
+import type { EscrowRecord } from "../model/escrow-record.ts";
 import type { Intent } from "../model/intent.ts";
 import { readListPage } from "../queries/list-page.ts";
-import { selectByIdentifierSql } from "../store/identity.ts";
-import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
+import { loadByIdentifier } from "../store/load-by-identifier.ts";
 import {
   buildRecord,
   type CreatedRecord,
@@ -157,20 +156,15 @@ export async function refuseExistingPurchase(
   database: Database,
   { network, blockchainIdentifier }: Pick<PurchaseBody, "network" | "blockchainIdentifier">,
 ): Promise<void> {
-  const [row] = await database.all<{ id: string; requestedById: string }>(
-    `SELECT id, requested_by_id AS requestedById 
-     FROM ${selectByIdentifierSql("?1", "'purchase'")}
-     WHERE network = ?2
-     ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
-    hashIdentifier(blockchainIdentifier),
-    network,
-  );
-  if (!row) return;
-  const { caller } = c.var;
-  const isShown = caller.permission === "Admin" || caller.id === row.requestedById;
+  const { caller, deadline } = c.var;
+  const named = { network, blockchainIdentifier, side: "purchase" as const };
+  const [found] = await loadByIdentifier(c.env, database, named, deadline);
+  if (!found) return;
+  const { id, requestedById } = found.record;
+  const isShown = caller.permission === "Admin" || caller.id === requestedById;
   const query = {
     network,
-    id: row.id,
+    id,
     limit: 1,
     includeHistory: false,
     viewer: caller,
@@ -179,7 +173,7 @@ export async function refuseExistingPurchase(
   const object = isShown ? await readListPage(database, "purchase", query) : "";
   throw new ApiError("already_exists", "blockchainIdentifier: already has a purchase", {
     beside: {
-      id: row.id,
+      id,
       ...(object !== "" && { object: JSON.parse(object) }),
     },
   });

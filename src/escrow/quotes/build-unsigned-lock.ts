@@ -16,17 +16,15 @@ import {
 import type { TransactionPlan } from "../../chain/transaction/transaction-plan.ts";
 import { type Database, openDb } from "../../db/client.ts";
 import { mayUseWallet } from "../../http/authenticate.ts";
-import type { AppContext, Caller } from "../../http/context.ts";
+import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { resolveChainClock } from "../../sources/chain-clock.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
 import { openSourceProvider } from "../../sources/open-source-provider.ts";
 import { findWallet } from "../../wallets/managed/find-wallet.ts";
-import { type EscrowRecord, hashIdentifier, payeeOf } from "../model/escrow-record.ts";
+import { type EscrowRecord, payeeOf } from "../model/escrow-record.ts";
 import { nextActionOf } from "../model/intent.ts";
-import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
-import { selectByIdentifierSql } from "../store/identity.ts";
-import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
+import { loadByIdentifier } from "../store/load-by-identifier.ts";
 import { type Buyer, buildLockPart, computeLockedFunds } from "../terms/build-lock-part.ts";
 import { readLatestLiveTime } from "../terms/escrow-times.ts";
 import { requirePayableFunds } from "../terms/offer.ts";
@@ -60,7 +58,7 @@ export async function buildUnsignedLock(
   const { network } = body;
   const buyer = parseBuyer(network, body.buyerAddress);
   const database = openDb(c.env, network, { deadline: c.var.deadline });
-  const record = await findPayment(c.var.caller, database, network, body.blockchainIdentifier);
+  const record = await findPayment(c, database, network, body.blockchainIdentifier);
   requireUnlockedPayment(record);
   refuseSellerAddress(record, buyer);
   requirePayableFunds(record.terms.funds, "blockchainIdentifier");
@@ -129,20 +127,14 @@ function parseBuyer(network: Network, text: string): Buyer {
  * @throws ApiError 404
  */
 async function findPayment(
-  { scope }: Caller,
+  { env, var: { caller, deadline } }: AppContext,
   database: Database,
   network: Network,
   blockchainIdentifier: string,
 ): Promise<EscrowRecord> {
-  const [row] = await database.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM ${selectByIdentifierSql("?1", "'payment'")}
-     WHERE network = ?2
-     ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
-    hashIdentifier(blockchainIdentifier),
-    network,
-  );
-  const record = row && toEscrowRecord(row);
-  if (!record?.wallet || !mayUseWallet(scope, record.wallet.id))
+  const named = { network, blockchainIdentifier, side: "payment" as const };
+  const [{ record } = { record: null }] = await loadByIdentifier(env, database, named, deadline);
+  if (!record?.wallet || !mayUseWallet(caller.scope, record.wallet.id))
     throw new ApiError(
       404,
       "blockchainIdentifier: there is no such payment of a wallet that the API key may use",

@@ -19,6 +19,7 @@ import type { Progress, Step } from "../model/intent.ts";
 import type { DiffQuery } from "../queries/diff-page.ts";
 import { readListPage } from "../queries/list-page.ts";
 import { ChangeSet } from "../store/change-set.ts";
+import type { IdentifiedRecord } from "../store/load-by-identifier.ts";
 import {
   renderRecord,
   STAMP_MARK,
@@ -28,7 +29,6 @@ import {
 } from "../store/render-record.ts";
 import { writeChanges } from "../store/write-changes.ts";
 import { readLiveChainTime } from "../terms/escrow-times.ts";
-import type { FoundEscrow } from "./find-own-record.ts";
 import { isFinalStep, validateTiming } from "./validate-step.ts";
 
 /** Decisions in a row while other writers change the record. */
@@ -97,7 +97,7 @@ export async function storeNoChange(
 export async function changeProgress(
   c: AppContext,
   database: Database,
-  { record, tipHeight }: Pick<FoundEscrow, "record" | "tipHeight">,
+  { record, tipHeight }: Pick<IdentifiedRecord, "record" | "tipHeight">,
   progress: Progress,
   audited: Omit<AuditEntry, "target">,
   remember: StoreResponse,

@@ -1,13 +1,10 @@
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import { mayUseWallet } from "../../http/authenticate.ts";
-import type { Caller } from "../../http/context.ts";
+import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { type EscrowRecord, hashIdentifier, type Side } from "../model/escrow-record.ts";
-import type { Step } from "../model/intent.ts";
-import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
-import { selectByIdentifierSql } from "../store/identity.ts";
-import { PREFERRED_FIRST_SQL } from "../store/predicates.ts";
+import type { EscrowRecord, Side } from "../model/escrow-record.ts";
+import { type IdentifiedRecord, loadByIdentifier } from "../store/load-by-identifier.ts";
 
 /** An escrow of a side, as requests name it. */
 export interface EscrowReference {
@@ -16,42 +13,23 @@ export interface EscrowReference {
   blockchainIdentifier: string;
 }
 
-export interface FoundEscrow {
-  record: EscrowRecord;
-  /** What its newest transaction on the chain was made for; null: it is not ours, or there is none. */
-  newestStep: Step | null;
-  /** Height of the newest block seen; 0: none was. */
-  tipHeight: number;
-}
-
 /**
  * The record of an escrow, which only its owner and Admins may change: of several the one that is meant.
  *
- * @throws ApiError 403, 404
+ * @throws ApiError 403, 404; ArchiveBehindError
  */
 export async function findOwnRecord(
+  { env, var: { caller, deadline } }: Pick<AppContext, "env" | "var">,
   database: Database,
-  caller: Caller,
-  { side, network, blockchainIdentifier }: EscrowReference,
-): Promise<FoundEscrow> {
-  const [row] = await database.all<EscrowRow & { newest: Step | null; tip: number | null }>(
-    `SELECT ${ESCROW_COLUMNS}, (SELECT intent->>'step' FROM escrow_transaction
-       WHERE record_id = escrow.id AND tx_hash = escrow.transaction_hash) AS newest,
-       (SELECT height FROM chain_tip WHERE network = ?3) AS tip
-     FROM ${selectByIdentifierSql("?1", "?2")}
-     WHERE network = ?3
-     ORDER BY ${PREFERRED_FIRST_SQL} LIMIT 1`,
-    hashIdentifier(blockchainIdentifier),
-    side,
-    network,
-  );
-  const { newest = null, tip, ...stored } = row ?? {};
-  const record = row && toEscrowRecord(stored as EscrowRow);
-  if (!record || !isInScope(record, caller))
+  named: EscrowReference,
+): Promise<IdentifiedRecord> {
+  const { side } = named;
+  const [found] = await loadByIdentifier(env, database, named, deadline);
+  if (!found || !isInScope(found.record, caller))
     throw new ApiError(404, `blockchainIdentifier: there is no such ${side}`);
-  if (caller.permission !== "Admin" && caller.id !== record.requestedById)
+  if (caller.permission !== "Admin" && caller.id !== found.record.requestedById)
     throw new ApiError("not_owner", `blockchainIdentifier: the ${side} belongs to another API key`);
-  return { record, newestStep: newest, tipHeight: tip ?? 0 };
+  return found;
 }
 
 function isInScope({ wallet, requestedById }: EscrowRecord, { id, scope }: Caller): boolean {

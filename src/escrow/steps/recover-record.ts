@@ -41,7 +41,7 @@ export async function recoverRecord<ApiRecord>(
   const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const changed = await runIdempotently(c, database, now, (remember) =>
     retryOnConflict(async () => {
-      const { record, tipHeight } = await findOwnRecord(database, c.var.caller, named);
+      const { record, tipHeight } = await findOwnRecord(c, database, named);
       if (updatedAt !== null && record.updatedAt !== updatedAt)
         throw new ApiError(
           "changed_concurrently",

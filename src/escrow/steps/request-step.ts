@@ -38,11 +38,7 @@ export async function requestStep<ApiRecord>(
   const named = { side: API_STEPS[request.name].side, network, blockchainIdentifier };
   const changed = await runIdempotently(c, database, now, (remember) =>
     retryOnConflict(async () => {
-      const {
-        record,
-        newestStep: newest,
-        tipHeight,
-      } = await findOwnRecord(database, c.var.caller, named);
+      const { record, newestStep: newest, tipHeight } = await findOwnRecord(c, database, named);
       const verdict = validateStep(record, request, newest);
       const warnings = await collectSizeWarnings(c.env, database, record, request.name);
       if (verdict.is === "done") return storeNoChange(database, record, remember, warnings);

@@ -1,3 +1,4 @@
+import type { ArchivedPlace } from "../../archive/archived-place.ts";
 import type { OnChainState } from "../../chain/network.ts";
 import type { AddressTransaction } from "../../chain/provider/provider.ts";
 import { createIdGenerator } from "../../db/id.ts";
@@ -51,6 +52,8 @@ interface ChangeSetContext {
   others?: EscrowRecord[];
   /** What is stored of the transactions. */
   stored?: StoredTransaction[];
+  /** Where those of the records are that archives have, by id. */
+  archived?: ReadonlyMap<string, ArchivedPlace>;
 }
 
 /** A record that this batch writes, and which of its stamps move. */
@@ -84,6 +87,7 @@ export class ChangeSet {
   readonly #index: RecordIndex;
   readonly #outOfScope: RecordIndex;
   readonly #storedTransactions: ReadonlyMap<string, StoredTransaction>;
+  #archived: ReadonlyMap<string, ArchivedPlace>;
 
   /**
    * @param records - the stored records that the transactions may touch
@@ -95,11 +99,12 @@ export class ChangeSet {
     tipHeight: number,
     known: ChangeSetContext = {},
   ) {
-    const { pricing = new Map(), others = [], stored = [] } = known;
+    const { pricing = new Map(), others = [], stored = [], archived = new Map() } = known;
     this.now = now;
     this.pricing = pricing;
     this.#tipHeight = tipHeight;
     this.#newId = createIdGenerator(now);
+    this.#archived = archived;
     this.#index = new RecordIndex(records);
     this.#outOfScope = new RecordIndex(others);
     this.#storedTransactions = new Map(
@@ -120,6 +125,16 @@ export class ChangeSet {
   /** Whether an identifier is that of a record which is outside the scope of this run. */
   isOutsideScope(side: Side, identifierHash: string): boolean {
     return this.#outOfScope.findByIdentifier(side, identifierHash) !== undefined;
+  }
+
+  /** Where the changed records are that must come back from archives before they are written. */
+  listArchivedPlaces(): ArchivedPlace[] {
+    return [...this.records.keys()].flatMap((id) => this.#archived.get(id) ?? []);
+  }
+
+  /** All of them are in the database again. */
+  markReturned(): void {
+    this.#archived = new Map();
   }
 
   /** What was stored of a record's transaction before this run. */

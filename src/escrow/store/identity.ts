@@ -1,15 +1,15 @@
 /** SQL that finds rows of `escrow` by their identifiers: through `escrow_identity`. */
 
 /**
- * The records with an identifier, to follow FROM. Only the columns of `escrow` have their plain names there.
+ * The records of a side with an identifier, to follow FROM. Only the columns of `escrow` have their plain names
+ * there.
  *
  * @param hash - SQL of the identifier's hash, hex
- * @param side - SQL; left out: both
+ * @param side - SQL
  */
-export function selectByIdentifierSql(hash: string, side?: string): string {
-  const ofSide = side === undefined ? "" : `AND side = ${side}`;
+export function selectByIdentifierSql(hash: string, side: string): string {
   return `(SELECT id AS identified_id FROM escrow_identity
-    WHERE identifier_hash = unhex(${hash}) ${ofSide})
+    WHERE identifier_hash = unhex(${hash}) AND side = ${side})
     CROSS JOIN escrow ON escrow.id = identified_id`;
 }
 

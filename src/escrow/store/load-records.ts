@@ -16,6 +16,12 @@ export interface LoadedRecords {
   storedTransactions: StoredTransaction[];
 }
 
+/** A row of `buildRecordsSql`. */
+export interface LoadedRow extends EscrowRow {
+  /** JSON. */
+  transactions: string | null;
+}
+
 /**
  * Records, with what is stored of transactions of theirs.
  *
@@ -28,14 +34,24 @@ export async function loadRecords(
   ids: string,
   ...params: unknown[]
 ): Promise<LoadedRecords> {
-  const rows = await db.all<EscrowRow & { transactions: string | null }>(
-    `SELECT ${ESCROW_COLUMNS}, (SELECT json_group_array(json_array(${TRANSACTION_SQL}, json(intent)))
+  const sql = buildRecordsSql(ESCROW_COLUMNS, ids);
+  return toLoadedRecords(await db.all<LoadedRow>(sql, JSON.stringify(txHashes), ...params));
+}
+
+/**
+ * SQL of records with what is stored of transactions of theirs, whose hashes are ?1.
+ *
+ * @param columns - of `EscrowRow`
+ * @param ids - SQL that selects the ids of the records
+ */
+export function buildRecordsSql(columns: string, ids: string): string {
+  return `SELECT ${columns}, (SELECT json_group_array(json_array(${TRANSACTION_SQL}, json(intent)))
          FROM escrow_transaction
          WHERE record_id = escrow.id AND tx_hash IN (SELECT value FROM json_each(?1))) AS transactions
-     FROM escrow WHERE id IN (${ids})`,
-    JSON.stringify(txHashes),
-    ...params,
-  );
+     FROM escrow WHERE id IN (${ids})`;
+}
+
+export function toLoadedRecords(rows: readonly LoadedRow[]): LoadedRecords {
   return {
     records: rows.map(({ transactions: _, ...row }) => toEscrowRecord(row)),
     storedTransactions: rows.flatMap(({ id, transactions }) =>

@@ -78,6 +78,9 @@ const IMMUTABLE_COLUMNS: ReadonlySet<string> = new Set([
 
 /** SQL of columns that are not what the row's JSON has by their name; `at` is the stamp of the write. */
 const COMPUTED_COLUMNS: Record<string, string> = {
+  // Null aborts the batch: a record that was written before is in an archive now.
+  revision: `iif(v->>'revision' = 0 OR EXISTS (SELECT 1 FROM escrow AS stored WHERE stored.id = v->>'id'),
+    v->>'revision', NULL)`,
   chainChangedAt: "iif(v->>'movesChain', at, v->>'chainChangedAt')",
   actionChangedAt: "iif(v->>'movesAction', at, v->>'actionChangedAt')",
   changedAt: "iif(v->>'movesAny', at, v->>'changedAt')",

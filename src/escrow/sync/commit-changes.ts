@@ -1,5 +1,5 @@
-import { type Database, type Statement, statement } from "../../db/client.ts";
-import { commitCursor as commitMove } from "../../indexer/cursor.ts";
+import { type Database, type Statement, statement, violates } from "../../db/client.ts";
+import { commitCursor as commitMove, StaleRecordError } from "../../indexer/cursor.ts";
 import type { Position } from "../../indexer/position.ts";
 import type { Backfill } from "../../sources/cursor.ts";
 import { insertChangeIfWalletsRemoved } from "../../wallets/managed/wallet-changes.ts";
@@ -51,7 +51,13 @@ export async function commitChanges(
     ...markIfWalletRemoved(changes, cursor),
     ...more,
   ];
-  await commitMove(db, ESCROW_TABLES, cursor, { recent, columns }, statements, changes.now);
+  try {
+    await commitMove(db, ESCROW_TABLES, cursor, { recent, columns }, statements, changes.now);
+  } catch (error) {
+    if (violates(error, "escrow_identity.identifier_hash"))
+      throw new StaleRecordError("a record was made, or moved, meanwhile");
+    throw error;
+  }
   if (backfill === null) delete cursor.backfill;
   else cursor.backfill = backfill;
 }

@@ -1,15 +1,24 @@
+import type { Archive } from "../../archive/open-archives.ts";
 import type { AddressTransaction, Block, Provider } from "../../chain/provider/provider.ts";
 import type { Database } from "../../db/client.ts";
 import { raiseTip, resetTip } from "../../indexer/chain-tip.ts";
-import { LEASE_TTL_MS } from "../../indexer/cursor.ts";
+import { LEASE_TTL_MS, StaleRecordError } from "../../indexer/cursor.ts";
 import { requirePosition } from "../../indexer/find-fork.ts";
 import type { Follower, PassContext } from "../../indexer/follower.ts";
 import { isAfter, type Position } from "../../indexer/position.ts";
 import { loadPricingTypes, type PricingType } from "../../registry/entries/pricing.ts";
 import { type Backfill, toWalletRoleKey } from "../../sources/cursor.ts";
 import { type EscrowRecord, isWithoutLock } from "../model/escrow-record.ts";
+import {
+  ArchivedRecordStaleError,
+  type ArchiveReading,
+  findArchivedPlaces,
+  type LoadedArchivedRecords,
+  loadArchivedRecords,
+  returnArchivedRecords,
+} from "../store/archived-records.ts";
 import { ChangeSet } from "../store/change-set.ts";
-import { type LoadedRecords, loadRecords } from "../store/load-records.ts";
+import { loadRecords } from "../store/load-records.ts";
 import { applyLocks } from "./apply-locks.ts";
 import { applySpends } from "./apply-spends.ts";
 import { type CursorUpdate, commitChanges } from "./commit-changes.ts";
@@ -37,6 +46,8 @@ import { deleteFinalUndoData, undoSteps } from "./undo-steps.ts";
 export interface SyncContext extends PassContext {
   provider: Provider;
   source: EscrowSource;
+  /** Where final records may be. */
+  archives: readonly Archive[];
   /** Of the provider, if it was asked just now. */
   tip?: Block | null;
   /** Time before a deadline at which the event is sent, milliseconds. */
@@ -85,6 +96,7 @@ export function followNewTransactions(context: SyncContext, cursor: EscrowCursor
         leaseUntil: now() + LEASE_TTL_MS,
         ...limitBackfill(cursor, recent.at(-1)),
       };
+      await returnChangedRecords(context, changes);
       await commitChanges(db, cursor, changes, move, more);
     },
     recordTip: (tip) => [raiseTip(network, tip.height), ...deleteFinalUndoData(sourceId, tip)],
@@ -117,6 +129,7 @@ export function followBackfill(
       const done = recent.at(-1) ?? null;
       const end = cursor.recent.at(-1);
       const isPart = end !== undefined && isAfter(end, done);
+      await returnChangedRecords(context, changes);
       await commitChanges(context.db, cursor, changes, {
         recent: cursor.recent,
         leaseUntil: isPart ? context.now() + LEASE_TTL_MS : null,
@@ -128,23 +141,23 @@ export function followBackfill(
 
 /** How a run of transactions is folded: of the wallets that a part of the history is read for. */
 function createFoldSteps(
-  { db, source, now }: SyncContext,
+  context: SyncContext,
   cursor: EscrowCursor,
   part: "past" | "new",
 ): Pick<EscrowFollower, "load" | "apply" | "isFull"> {
+  const { db, source, now } = context;
   const { isComplete: complete } = cursor;
   const scope = scopeOf(source, cursor, part);
   return {
     async load(reads, tip) {
-      const { records, storedTransactions: stored } = await loadKnownRecords(
-        db,
-        source,
-        reads,
-        complete,
-      );
+      const {
+        records,
+        storedTransactions: stored,
+        places: archived,
+      } = await loadKnownRecords(context, reads, complete);
       const pricing = await loadPricing(db, scope.source, reads);
       const others = records.filter((record) => !scope.has(record));
-      const known = { pricing, others, stored };
+      const known = { pricing, others, stored, archived };
       return new ChangeSet(records.filter(scope.has), now(), tip.height, known);
     },
     async apply(changes, read, deadline) {
@@ -166,6 +179,22 @@ function createFoldSteps(
       stateText >= MAX_STATE_TEXT_LENGTH ||
       ignoredLocks >= MAX_IGNORED_LOCKS,
   };
+}
+
+/** How long the archives may take to answer. */
+const ARCHIVE_TIMEOUT_MS = 10_000;
+
+const toArchiveReading = ({ db, archives, source }: KnownRecordsContext): ArchiveReading => ({
+  ...{ db, archives, network: source.network, deadline: Date.now() + ARCHIVE_TIMEOUT_MS },
+});
+
+/** Brings the archived records back that transactions change. @throws StaleRecordError */
+async function returnChangedRecords(context: SyncContext, changes: ChangeSet): Promise<void> {
+  try {
+    await returnArchivedRecords(toArchiveReading(context), changes, context.source.id);
+  } catch (error) {
+    throw error instanceof ArchivedRecordStaleError ? new StaleRecordError(error.message) : error;
+  }
 }
 
 /** Where steps were undone, the past of added wallets was undone with the rest. */
@@ -232,19 +261,23 @@ function scopeOf(
   };
 }
 
+interface KnownRecordsContext extends Pick<SyncContext, "source" | "archives"> {
+  db: ArchiveReading["db"];
+}
+
 /**
- * The stored records that transactions may touch: they spend the record's funds, or an output
+ * The stored records that transactions may touch, those of archives among them: they spend the record's funds, or an output
  * carries its identifier.
  *
  * @param complete - false when past transactions were skipped. Then the spent outputs may differ
  *   from the stored outputs, and the provider is asked for their datums.
  */
 export async function loadKnownRecords(
-  db: Pick<Database, "all">,
-  source: EscrowSource,
+  context: KnownRecordsContext,
   reads: ContractTransaction[],
   complete: boolean,
-): Promise<LoadedRecords> {
+): Promise<LoadedArchivedRecords> {
+  const { db, source, archives } = context;
   const valid = reads.filter(({ tx }) => tx.isValid);
   const utxos = valid.flatMap(({ tx }) =>
     tx.spendRedeemers.flatMap(({ inputIndex }) => {
@@ -257,10 +290,13 @@ export async function loadKnownRecords(
     for (const read of valid.filter(({ tx }) => tx.spendRedeemers.length > 0))
       for (const datum of (await read.loadSpentDatums()).values())
         if (datum !== null) hashes.push(identifyEscrow(source, datum).identifierHash);
-  if (utxos.length + hashes.length === 0) return { records: [], storedTransactions: [] };
-  return loadRecords(
+  const places = new Map();
+  if (utxos.length + hashes.length === 0) return { records: [], storedTransactions: [], places };
+  const txHashes = valid.map(({ tx }) => tx.hash);
+  const identifiers = JSON.stringify([...new Set(hashes)]);
+  const here = await loadRecords(
     db,
-    valid.map(({ tx }) => tx.hash),
+    txHashes,
     `SELECT id FROM escrow WHERE source_id = ?2 AND utxo IN (SELECT value FROM json_each(?3))
      UNION
      SELECT id FROM escrow_identity
@@ -268,8 +304,28 @@ export async function loadKnownRecords(
        AND side IN ('payment', 'purchase') AND source_id = ?2`,
     source.id,
     JSON.stringify(utxos),
-    JSON.stringify([...new Set(hashes)]),
+    identifiers,
   );
+  if (archives.length === 0) return { ...here, places };
+  // Between the two reads a record may move: then a batch that writes it is refused, and all is read again.
+  const isHere = new Set(here.records.map(({ id }) => id));
+  const found = await findArchivedPlaces(
+    { db, network: source.network },
+    `identifier_hash IN (SELECT unhex(value) FROM json_each(?2))
+       AND side IN ('payment', 'purchase') AND source_id = ?3`,
+    identifiers,
+    source.id,
+  );
+  const archived = await loadArchivedRecords(
+    toArchiveReading(context),
+    txHashes,
+    found.filter(({ id }) => !isHere.has(id)),
+  );
+  return {
+    records: [...here.records, ...archived.records],
+    storedTransactions: [...here.storedTransactions, ...archived.storedTransactions],
+    places: archived.places,
+  };
 }
 
 /** How the agents are priced whose escrows some transactions may lock for our wallets. */

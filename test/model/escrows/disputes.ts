@@ -48,7 +48,12 @@ export async function propose(service: Service, n: number): Promise<void> {
   const id = newId(now);
   await service.process({}, ({ db, provider }) =>
     unlessRefused(async () => {
-      const found = await loadDisputedEscrow(db, network, blockchainIdentifier);
+      const found = await loadDisputedEscrow(
+        { env: {}, var: { deadline: Number.POSITIVE_INFINITY } },
+        db,
+        network,
+        blockchainIdentifier,
+      );
       const { buyer, seller } = splitOf(found.output.value, n >> 2);
       const { statements } = await buildProposal(
         {

@@ -256,6 +256,7 @@ export class Service {
       const context = {
         ...{ db, provider, threshold: 1, warnBeforeMs: 30 * 60_000, now: () => now },
         source: { ...this.source, wallets: this.wallets },
+        archives: [],
         onCommit: async () => {},
       };
       for (let goesOn = true; goesOn; ) goesOn = await syncSource(context, cursor, now + PASS_MS);

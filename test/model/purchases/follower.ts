@@ -48,7 +48,11 @@ export async function follow(
   for (const block of ledger.blocks) {
     if (block.height <= last) continue;
     const reads = readsOf(source, block);
-    const { records, storedTransactions: stored } = await loadKnownRecords(db, source, reads, true);
+    const { records, storedTransactions: stored } = await loadKnownRecords(
+      { db, source, archives: [] },
+      reads,
+      true,
+    );
     const changes = new ChangeSet(records, ledger.now, tip.height, { stored });
     for (const read of reads) await applyTransaction(changes, source, read, null);
     await db.batch([
