@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { Statement } from "../../src/db/client.ts";
 import type { WalletDatabase } from "../../src/wallets/spending/store/wallet.ts";
+import { EMPTY_LOG_SQL, LOG_WRITES_SQL, UNRAISED_SQL } from "../support/child-writes.ts";
 import { OBSERVE_EVENTS_SQL } from "../support/observer.ts";
 
 const MIGRATIONS = globSync("migrations/*.sql")
@@ -23,6 +24,7 @@ export class ModelDatabase {
     for (const migration of MIGRATIONS) this.#file.exec(migration);
     this.#file.exec(OBSERVE_EVENTS_SQL);
     this.#file.exec(schema);
+    for (const sql of LOG_WRITES_SQL) this.#file.exec(sql);
     this.#withoutLists();
     for (const table of tables)
       this.#file.exec(`CREATE TABLE saved_${table} AS SELECT * FROM ${table}`);
@@ -99,10 +101,13 @@ export class ModelDatabase {
     for (const { name } of indexes) this.#file.exec(`DROP INDEX ${name}`);
   }
 
+  /** @throws Error also if the batch writes what belongs to an escrow without raising the escrow's revision */
   #batch(statements: readonly Statement[]): D1Result[] {
     this.#file.exec("BEGIN");
     try {
+      for (const sql of EMPTY_LOG_SQL) this.all(sql);
       const results = statements.map(({ sql, params }) => ({ results: this.all(sql, ...params) }));
+      if (this.all(UNRAISED_SQL).length > 0) throw new Error("a revision was not raised");
       this.#file.exec("COMMIT");
       return results as D1Result[];
     } catch (error) {
