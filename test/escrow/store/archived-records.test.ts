@@ -15,6 +15,7 @@ import { ARCHIVES, emptyArchives, makeFinal, readArchive } from "../../support/a
 import { TestChain } from "../../support/chain.ts";
 import { wrapD1 } from "../../support/d1.ts";
 import { sized, sweep } from "../../support/effort.ts";
+import { lockSame, lockSigned } from "../../support/sources/backfill.ts";
 import { createSource, runPass, settle } from "../../support/sources/sync.ts";
 
 const V1 = "Web3ChainV1";
@@ -197,6 +198,26 @@ describe("a lock that comes after its quote expired and moved to an archive", ()
     expect(await places()).toEqual([null]);
     expect((await readHot()).escrow_request).toMatchObject([{ metadata: "later" }]);
     expect(await ranges()).toEqual([{ count: 0, returned: 2 }]);
+  });
+});
+
+describe("a second lock of an archived purchase", () => {
+  it.each([
+    ["by its own wallet brings it back, with an error for a person", "buyer-0", [1, null]],
+    ["by a stranger changes nothing", "stranger", [1, 1]],
+  ])("%s", async (_, buyer, expected) => {
+    const chain = await TestChain.create();
+    const source = await createSource(chain);
+    const [first] = await chain.act([lockSigned("a", "buyer-0"), ...life("a").slice(1)]);
+    await settle(chain, source);
+    await archive();
+    await chain.act([lockSame(first, "again", buyer)]);
+    await settle(chain, source, WITH_ARCHIVES);
+    expect((await places()).toSorted()).toEqual(expected);
+    const isBack = expected.includes(null);
+    expect((await readHot()).escrow).toMatchObject(
+      isBack ? [{ side: "purchase", error_type: "Unknown", on_chain_state: "Withdrawn" }] : [],
+    );
   });
 });
 
