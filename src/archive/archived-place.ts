@@ -1,6 +1,5 @@
 import type { Network } from "../chain/network.ts";
-import { type Statement, statement } from "../db/client.ts";
-import { ArchiveBehindError } from "./archive-behind-error.ts";
+import { ArchiveBehindError, type Statement, statement } from "../db/client.ts";
 import type { ArchivedKind } from "./archive-tables.ts";
 import type { Archive } from "./open-archives.ts";
 

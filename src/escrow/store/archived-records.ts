@@ -1,11 +1,16 @@
 /** Archived escrows that the database meets again: read where they are, and brought back to be changed. */
 import { getTableConfig } from "drizzle-orm/sqlite-core";
-import { ArchiveBehindError } from "../../archive/archive-behind-error.ts";
 import { type ArchivedPlace, readPlaces } from "../../archive/archived-place.ts";
 import type { Archive } from "../../archive/open-archives.ts";
 import { insertRowTexts, rowTextSql } from "../../archive/row-text.ts";
 import type { Network } from "../../chain/network.ts";
-import { type Database, type Statement, statement, violates } from "../../db/client.ts";
+import {
+  ArchiveBehindError,
+  type Database,
+  type Statement,
+  statement,
+  violates,
+} from "../../db/client.ts";
 import { insertChangeIfWalletsRemoved } from "../../wallets/managed/wallet-changes.ts";
 import { type CountedEscrow, countReturned } from "./archived-counts.ts";
 import { MOVED_ESCROWS } from "./archived-escrows.ts";

@@ -57,7 +57,7 @@ describe("a replay of the chain", () => {
   it.each(["from the beginning", "for a wallet that was added later"])(
     "%s writes no archived escrow, and makes none anew",
     async (what) => {
-      const count = sized(4, 40);
+      const count = sized(4, 200);
       const chain = await TestChain.create();
       const source = await createSource(chain);
       await chain.act(Array.from({ length: count }, (_, i) => life(`e${i}`)).flat());
