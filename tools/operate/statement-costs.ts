@@ -15,7 +15,7 @@ const BYTES_PER_ROW: Record<string, number> = {
   dispute_proposal: 7_000,
   escrow: 6_300,
   escrow_action: 2_000,
-  escrow_identity: 200,
+  escrow_identity: 115,
   escrow_open: 9_700,
   escrow_request: 6_300,
   escrow_transaction: 1_800,
