@@ -7,8 +7,8 @@ import { type NETWORKS, network } from "./route.ts";
 export type ExplorerPage = "tx" | "address";
 
 /**
- * Addresses of explorers, in which `{page}` stands for `tx` or `address`, and `{id}` for the hash or the
- * address. An empty text: the network has none.
+ * Addresses of explorers, with places for `{page}`, which is `tx` or `address`, and for `{id}`. An empty text
+ * means none.
  */
 declare const EXPLORER_URLS: Readonly<Record<(typeof NETWORKS)[number], string>>;
 

@@ -190,7 +190,7 @@ export function Facts({
   isLines = false,
 }: {
   facts: readonly (readonly [name: string, value: ComponentChildren])[];
-  /** Each fact has a line of its own. */
+  /** Each fact has its line. */
   isLines?: boolean;
 }) {
   return (

@@ -1,4 +1,4 @@
-/** How servers with the provider's API differ from the hosted service. Each has a profile of its own. */
+/** How servers with the provider's API differ from the hosted service. Each has its profile. */
 export const PROFILES = ["api", "mirror", "ryo", "dolos", "platform", "ogmios"] as const;
 export type Profile = (typeof PROFILES)[number];
 

@@ -17,9 +17,9 @@ export interface ArchivedPlace {
 /**
  * Reads rows of the archives that have some records. All statements of an archive are one batch of its primary.
  *
- * @param select - statements by the ids of records, as a JSON array
- * @returns of each archive the rows of each statement
- * @throws ArchiveBehindError if an archive is not bound, or has less than was moved there
+ * @param select - statements by ids, a JSON array
+ * @returns by archive and statement
+ * @throws ArchiveBehindError if an archive is not bound, or lacks records
  */
 export async function readPlaces<Rows extends object[][]>(
   archives: readonly Archive[],

@@ -224,8 +224,8 @@ class Mover {
   /**
    * Replaces the archive's copies with all that belongs to them.
    *
-   * @param operation - the last that the archive had; another one meanwhile aborts the batch
-   * @returns the archive's bookmark after it
+   * @param operation - the archive's last one; another one meanwhile aborts the batch
+   * @returns the archive's bookmark after it.
    */
   async #copy(archive: Archive, operation: number, { records }: Portion): Promise<string | null> {
     const database = archive.open({ deadline: this.#deadline });

@@ -64,7 +64,7 @@ interface Range extends ArchiveState {
  * page begins again. A copy that the database does not name counts nowhere. Archives that begin after a page
  * that is full are not asked.
  *
- * @param db - a session: each of its reads sees what the reads before saw, or more
+ * @param db - a session, whose reads never see less than earlier ones
  * @throws ArchiveBehindError, DatabaseUnavailableError
  */
 export async function readMerged<Row extends MergedRow, Context>(
@@ -159,8 +159,8 @@ export function readFromArchive<Row>(
 /**
  * The first rows of a page that an archive has and no other place.
  *
- * @param isBeyond - rows from which on no more are needed
- * @returns null: records came back from it meanwhile
+ * @param isBeyond - whether a row is after the page
+ * @returns null: records came back from it
  */
 async function readArchive<Row extends MergedRow, Context>(
   db: Database,

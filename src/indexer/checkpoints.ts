@@ -36,7 +36,7 @@ const MAX_ROLLBACK_BLOCKS = 2160;
  * commits to all blocks before it, so everything up to there stands. Only a different hash at its
  * height is a rollback.
  *
- * @returns the newest of all when it does not stand, and the newest that does (null: none, or none yet)
+ * @returns the newest of all when it does not stand, and the newest that does (null: none yet).
  * @throws ProviderBehindError when the provider does not reach a checkpoint; ProviderError when it serves
  *   another chain than before
  */

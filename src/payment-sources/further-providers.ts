@@ -25,8 +25,8 @@ export type ProviderRecords = Pick<PaymentSourceRecord, "RpcProviders" | "RpcPro
 /**
  * The further providers of a request, each checked.
  *
- * @param stored - those that were set, whose keys a request need not repeat
- * @param contractAddress - whose history a provider that reads must have; null: not known yet
+ * @param stored - the present ones, whose keys a request need not repeat
+ * @param contractAddress - of the history to read; null: not known
  * @throws ApiError 400 naming the field and the lack
  */
 export async function validateFurtherProviders(

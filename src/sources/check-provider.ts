@@ -108,7 +108,7 @@ function checkReads(
   ];
 }
 
-/** Stands for an answer that nobody asked for. */
+/** The place of an answer that nobody asked for. */
 const UNASKED = new ProviderError("provider: was not asked");
 
 async function readFirstBytes(

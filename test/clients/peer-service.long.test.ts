@@ -1,4 +1,4 @@
-/** The peer's own service, as a process with its database, buys from agents of ours. */
+/** The peer's own service, as a process with its database, buys from our agents. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -147,7 +147,7 @@ describe.runIf(folder)("the peer's own service", () => {
       ).rejects.toThrow(/invalid_type/);
   });
 
-  /** Its source of a contract of ours, with a wallet of its own. */
+  /** The payment source of the peer, with our contract and another wallet. */
   async function addSource({ access }: PeerService, type: PaymentSourceType): Promise<void> {
     const { cooldownTime, fee, requiredAdminSignatures } = TERMS[type];
     const buyer = createWords();

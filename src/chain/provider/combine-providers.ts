@@ -83,7 +83,7 @@ type ReadCalls = Pick<Provider, (typeof READ_CALLS)[number]>;
  * - An evaluation goes to the first provider that can run the scripts.
  * - A transaction goes to all that may submit, at once.
  *
- * @param signal - after it, failures tell nothing about a provider
+ * @param signal - after it, failures say nothing of a provider.
  * @throws ProviderError, the first one, when no provider answers
  */
 export function combineProviders(

@@ -1,4 +1,4 @@
-/** What a provider is used for. Each purpose fails and recovers by itself. */
+/** What a provider is used for. Each purpose fails and recovers alone. */
 export const PROVIDER_PURPOSES = ["reads", "evaluate", "submit"] as const;
 export type ProviderPurpose = (typeof PROVIDER_PURPOSES)[number];
 

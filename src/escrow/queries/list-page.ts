@@ -136,9 +136,9 @@ function buildOverlapCondition(side: Side, query: ListQuery): SqlExpression {
  * returns. With two filters, or for a key that is bound to wallets, one index finds the rows. The
  * other filter is checked for each row. A search reads a bounded number of rows.
  *
- * @param columns - SQL of the selected columns, the id among them
+ * @param columns - SQL, the id among them
+ * @param ids - JSON array of the only ids, for archives
  * @returns with ?1 for the side and ?2 for the network
- * @param ids - of an archive, the ids of the identifier that is asked for; JSON array
  */
 function buildListSql(side: Side, query: ListQuery, columns: string, ids?: string): SqlExpression {
   const found = createListConditions(side, query);

@@ -51,8 +51,8 @@ export interface RecordPage {
    * SQL of its rows in order: `buildPageColumnsSql`, `stamp` if they are ordered by one, and `revision` if
    * versions are read. ?1 is the side and ?2 the network.
    *
-   * @param from - the row to begin from, or after; null: the page's own beginning
-   * @param ids - JSON array of the only ids that count; left out: all
+   * @param from - the row to begin from, or after
+   * @param ids - JSON array of the only ids; default: all
    */
   build(from: PagePosition | null, ids?: string): SqlExpression;
 }
@@ -169,7 +169,7 @@ export function readPage<Row extends PagePosition>(
  * SQL of a page's rows with all that they are rendered from.
  *
  * @param more - SQL of further columns, each followed by a comma
- * @param context - of an archive; null: the rows are the database's own
+ * @param context - of an archive
  */
 export function buildRowsSql(
   { sql, params }: SqlExpression,

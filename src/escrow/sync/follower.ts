@@ -266,8 +266,8 @@ interface KnownRecordsContext extends Pick<SyncContext, "source" | "archives"> {
 }
 
 /**
- * The stored records that transactions may touch, those of archives among them: they spend the record's funds, or an output
- * carries its identifier.
+ * The stored records that transactions may touch, those of archives among them. A transaction spends the
+ * record's funds, or an output carries its identifier.
  *
  * @param complete - false when past transactions were skipped. Then the spent outputs may differ
  *   from the stored outputs, and the provider is asked for their datums.

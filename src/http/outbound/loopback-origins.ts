@@ -2,7 +2,7 @@ import type { Database } from "../../db/client.ts";
 import { hasMainnetSource } from "../../db/mainnet-sources.ts";
 
 /**
- * The loopback origins that guarded fetches may reach: those of `LOOPBACK_ORIGINS`, and none if any
+ * The loopback origins that guarded fetches may reach: those of `LOOPBACK_ORIGINS`. There are none if any
  * source is on Mainnet.
  *
  * @param deadline - epoch milliseconds

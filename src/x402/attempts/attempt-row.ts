@@ -134,10 +134,10 @@ export async function findClaimingAttempt(
 }
 
 /**
- * Id of another attempt, settled or pending, under which the payer has used the order's payment
- * identifier with its key; null: there is none.
+ * Id of the settled or pending attempt, beside the order's, with which the payer has used its payment
+ * identifier. Null: there is none.
  *
- * @param payer - the verified payer: else a stranger could use up the identifiers of others
+ * @param payer - verified, since a stranger could use up the identifiers of others
  */
 export async function findIdentifierHolder(
   core: Database,

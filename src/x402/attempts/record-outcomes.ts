@@ -16,7 +16,7 @@ export interface EndedAttempt {
  * Writes the first outcomes of verified attempts in one atomic batch. If the batch fails, each may
  * be written with `recordOutcome`.
  *
- * @returns whether an event was written: some webhook is subscribed to it
+ * @returns whether an event was written
  * @throws when any has an outcome already, or the database fails
  */
 export async function recordFirstOutcomes(

@@ -60,8 +60,8 @@ function listUnminedHashes(store: WalletStore): string {
  * One round: reads the chain, concludes what it can, signs waiting jobs, and sends in nonce order.
  * The next round resumes from the stored state whatever fails half-way.
  *
- * @param resend - sends again what was sent, as after a failure of the node
- * @param early - what was read a moment ago. The round uses it unless transactions were sent or mined since
+ * @param resend - sends again what was sent
+ * @param early - what was read a moment ago. The round uses it unless transactions were sent or mined since.
  * @param onReconciled - runs once new receipts are read, so that no caller waits for the rest of the round
  * @throws RpcUnavailable, WrongChainError
  */

@@ -88,7 +88,7 @@ function requireAcceptedRequirements(
 /**
  * An order for the objects. `claim` is empty for a payload without an authorization.
  *
- * @param source - null when a resource server brings its own requirements
+ * @param source - null: the resource server brings requirements
  * @param hashed - the payment as its buyer wrote it, in another version of x402
  */
 export async function createOrder(

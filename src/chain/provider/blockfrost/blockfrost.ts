@@ -21,11 +21,11 @@ import { createTransactionProvider, toProviderUtxo, UTXO } from "./transactions.
 const MAX_TIP_AHEAD_S = 300;
 
 /**
- * A provider with the Blockfrost HTTP API. Reads are retried on temporary failures; refusals (402,
+ * A provider with the Blockfrost HTTP API. Reads are retried on temporary failures. Refusals (402,
  * 418, 429) are reported to the budget and thrown with the time to retry.
  *
- * @param clock - with `wall` a tip of the future is refused: by a single one everything that has a deadline
- *   would end. Default: `tip`, for a chain that lives in another time
+ * @param clock - with `wall` a tip of the future is refused, since it would end everything with a deadline.
+ *   Default: `tip`, for a chain that lives in another time
  */
 export function createBlockfrostProvider(
   options: RequesterOptions,
