@@ -67,6 +67,7 @@ const WORDS: Readonly<Record<string, string>> = {
   FUND_DISTRIBUTION_CONFIRMED: "Transfer: confirmed",
   FUND_DISTRIBUTION_FAILED: "Transfer: failed",
   SOURCE_STUCK: "Service: source stuck",
+  PROVIDER_OUT: "Service: chain provider out",
   WALLET_STUCK: "Service: wallet stuck",
   ENDPOINT_DISABLED: "Service: endpoint disabled",
   QUEUE_DEAD: "Service: message given up",
