@@ -27,7 +27,8 @@ export interface Deployment {
   policy: Script;
 }
 
-let ready: ReadyContracts | undefined;
+/** Of the file that was read last. */
+let ready: { path: string | undefined; contracts: ReadyContracts } | undefined;
 
 /**
  * The scripts of `ESCROW_CONTRACTS`, if it is set.
@@ -36,8 +37,9 @@ let ready: ReadyContracts | undefined;
  */
 export function readyContracts(): ReadyContracts {
   const { ESCROW_CONTRACTS: path } = process.env;
-  ready ??= path ? readReadyContracts(path) : {};
-  return ready;
+  if (!ready || ready.path !== path)
+    ready = { path, contracts: path ? readReadyContracts(path) : {} };
+  return ready.contracts;
 }
 
 /** Our programs, with parameters in the form of the default deployment. */

@@ -1,10 +1,12 @@
 /** The contracts of the local chain, with the terms of `terms.ts`. */
 import { PAYMENT_SOURCE_TYPES, type PaymentSourceType } from "../../src/chain/network.ts";
 import type { ContractTemplates } from "../../src/sources/contracts/templates.ts";
-import { type Deployment, deploy, openDeployment } from "./deployment.ts";
+import { type Deployment, deploy, openDeployment, readyContracts } from "./deployment.ts";
+import type { ReadyContracts } from "./ready.ts";
 import { TERMS } from "./terms.ts";
 
-let deployed: Record<PaymentSourceType, Deployment> | undefined;
+/** Compiled once for the scripts that replace ours. */
+let deployed: (Record<PaymentSourceType, Deployment> & { ready: ReadyContracts }) | undefined;
 
 /**
  * @param rules - `open` is the contract without any
@@ -12,10 +14,13 @@ let deployed: Record<PaymentSourceType, Deployment> | undefined;
  */
 export function contractOf(type: PaymentSourceType, rules?: "open"): Deployment {
   if (rules === "open") return openDeployment(type);
-  deployed ??= {
-    Web3ChainV1: deploy(TERMS.Web3ChainV1),
-    Web3ChainV2: deploy(TERMS.Web3ChainV2),
-  };
+  const ready = readyContracts();
+  if (deployed?.ready !== ready)
+    deployed = {
+      ready,
+      Web3ChainV1: deploy(TERMS.Web3ChainV1),
+      Web3ChainV2: deploy(TERMS.Web3ChainV2),
+    };
   return deployed[type];
 }
 
