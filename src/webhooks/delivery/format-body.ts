@@ -46,7 +46,8 @@ function formatExtendedBody({ id, kind, sequence, createdAt, data }: OutgoingEve
 
 /** UTF-16 code units: Discord's limit. */
 const MAX_TEXT_LENGTH = 2_000;
-const MAX_VALUE_LENGTH = 200;
+/** Code points: the note of a wallet without funds, with its address, has room. */
+const MAX_VALUE_LENGTH = 600;
 
 type JsonValue = null | boolean | number | string | JsonValue[] | { [name: string]: JsonValue };
 

@@ -112,10 +112,21 @@ describe("a chat message, whatever a stranger put into the record", () => {
     expect(text).toBe("WALLET_LOW_BALANCE\nno te: a b");
   });
 
+  it("has the whole address that a wallet without funds is to receive them at", () => {
+    const address = `addr_test1${"q".repeat(98)}`;
+    const note = `wallet ${"ab".repeat(28)} holds too little for 3 purchases: send at least 7280060 to ${address}, and the lock continues automatically`;
+    const { text } = parsed("CHAT", {
+      ...EVENT,
+      kind: "WALLET_STUCK",
+      data: JSON.stringify({ note }),
+    });
+    expect(text).toBe(`WALLET_STUCK\nnote: ${note}`);
+  });
+
   it("keeps a field that has too many code points short without breaking one", () => {
-    const data = JSON.stringify({ note: "😀".repeat(500) });
+    const data = JSON.stringify({ note: "😀".repeat(700) });
     const { text } = parsed("CHAT", { ...EVENT, kind: "WALLET_LOW_BALANCE", data });
-    expect(text).toBe(`WALLET_LOW_BALANCE\nnote: ${"😀".repeat(199)}…`);
+    expect(text).toBe(`WALLET_LOW_BALANCE\nnote: ${"😀".repeat(599)}…`);
   });
 });
 
