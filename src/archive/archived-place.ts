@@ -1,7 +1,7 @@
 import type { Network } from "../chain/network.ts";
-import { ArchiveBehindError, type Statement, statement } from "../db/client.ts";
+import { ArchiveBehindError, type Statement } from "../db/client.ts";
 import type { ArchivedKind } from "./archive-tables.ts";
-import type { Archive } from "./open-archives.ts";
+import { type Archive, selectOperation } from "./open-archives.ts";
 
 /** Where the database says that a record is, and what it knew of that archive then. */
 export interface ArchivedPlace {
@@ -34,16 +34,7 @@ export async function readPlaces<Rows extends object[][]>(
       if (!archive) throw new ArchiveBehindError(`ARCHIVE_${number} is not bound`);
       const ids = JSON.stringify(listed.map(({ id }) => id));
       const [operations, ...rows] = (
-        await archive
-          .open({ deadline })
-          .batch([
-            statement(
-              "SELECT operation FROM archive_operation WHERE kind = ? AND network = ?",
-              kind,
-              network,
-            ),
-            ...select(ids),
-          ])
+        await archive.open({ deadline }).batch([selectOperation(kind, network), ...select(ids)])
       ).map(({ results }) => results);
       const [{ operation } = { operation: 0 }] = operations as { operation: number }[];
       const least = Math.max(...listed.map((one) => one.operation));

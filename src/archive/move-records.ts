@@ -9,7 +9,7 @@ import {
 } from "../env.ts";
 import { log } from "../log.ts";
 import type { MovedKind } from "./moved-kind.ts";
-import { type Archive, openArchives } from "./open-archives.ts";
+import { type Archive, openArchives, selectOperation } from "./open-archives.ts";
 import { insertRowTexts, rowTextSql } from "./row-text.ts";
 
 /** Records moved in one batch. */
@@ -166,13 +166,9 @@ class Mover {
     for (const archive of this.#archives) {
       const [result] = (await archive
         .open({ deadline: this.#deadline })
-        .batch([
-          statement(
-            "SELECT operation FROM archive_operation WHERE kind = ? AND network = ?",
-            this.#kind.kind,
-            this.#network,
-          ),
-        ])) as D1Result<{ operation: number }>[];
+        .batch([selectOperation(this.#kind.kind, this.#network)])) as D1Result<{
+        operation: number;
+      }>[];
       const bytes = result?.meta.size_after ?? 0;
       if (bytes < readDatabaseMaxBytes(this.#env) * FILLED_SHARE)
         return { archive, operation: result?.results[0]?.operation ?? 0 };

@@ -1,5 +1,13 @@
-import { type Database, type DatabaseOptions, openDb } from "../db/client.ts";
+import type { Network } from "../chain/network.ts";
+import {
+  type Database,
+  type DatabaseOptions,
+  openDb,
+  type Statement,
+  statement,
+} from "../db/client.ts";
 import type { Env } from "../env.ts";
+import type { ArchivedKind } from "./archive-tables.ts";
 
 /** A database of final records. */
 export interface Archive {
@@ -37,4 +45,13 @@ export function openArchives(env: ArchiveEnv): Archive[] {
         }),
     });
   }
+}
+
+/** Selects the `operation` of an archive's last copy. */
+export function selectOperation(kind: ArchivedKind, network: Network): Statement {
+  return statement(
+    "SELECT operation FROM archive_operation WHERE kind = ? AND network = ?",
+    kind,
+    network,
+  );
 }

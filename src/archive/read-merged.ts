@@ -7,7 +7,7 @@ import {
 } from "../db/client.ts";
 import type { SqlExpression } from "../db/clock.ts";
 import type { ArchivedKind } from "./archive-tables.ts";
-import type { Archive } from "./open-archives.ts";
+import { type Archive, selectOperation } from "./open-archives.ts";
 
 /** How often a page is begun again because records came back from an archive meanwhile. */
 const MAX_ATTEMPTS = 4;
@@ -132,11 +132,7 @@ export function openArchive(
   const session = archive.open({ reads: bookmark === null ? "primary" : { bookmark } });
   return async <Row>({ sql, params }: SqlExpression) => {
     const [has, read] = (await session.batch([
-      statement(
-        "SELECT operation FROM archive_operation WHERE kind = ? AND network = ?",
-        kind,
-        network,
-      ),
+      selectOperation(kind, network),
       statement(sql, ...params),
     ])) as [D1Result<{ operation: number }>, D1Result<Row>];
     if ((has.results[0]?.operation ?? 0) < operation)

@@ -1,12 +1,10 @@
+/** Rows as text that says every value of each with its type, so that a copy is compared as text. */
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { getTableConfig } from "drizzle-orm/sqlite-core";
 import { type Statement, statement } from "../db/client.ts";
+import { joinJsonTexts } from "../db/join-json-texts.ts";
 import { jsonRowSql } from "../db/json-row.ts";
 
-/** Rows as text that says every value of each with its type, so that a copy is compared as text. */
-
-/** D1 takes two megabytes in one parameter. */
-const MAX_PARAMETER_BYTES = 1_000_000;
 /** A function of D1 takes at most 32 arguments; see `jsonRowSql`. */
 const MAX_ARGUMENTS = 32;
 
@@ -46,21 +44,5 @@ export function insertRowTexts(table: SQLiteTable, texts: readonly string[]): St
   const columns = readColumns(table);
   const sql = `INSERT INTO ${getTableConfig(table).name} (${columns.map(({ name }) => name).join(", ")})
      SELECT ${columns.map(({ decoded }) => decoded).join(", ")} FROM json_each(?)`;
-  return joinTexts(texts).map((rows) => statement(sql, rows));
-}
-
-/** JSON arrays of the texts, each short enough for one parameter. */
-function joinTexts(texts: readonly string[]): string[] {
-  const parts: string[][] = [];
-  let bytes = MAX_PARAMETER_BYTES;
-  for (const text of texts) {
-    const more = Buffer.byteLength(text);
-    if (bytes + more > MAX_PARAMETER_BYTES) {
-      parts.push([]);
-      bytes = 0;
-    }
-    parts.at(-1)?.push(text);
-    bytes += more;
-  }
-  return parts.map((part) => `[${part.join(",")}]`);
+  return joinJsonTexts(texts).map((rows) => statement(sql, rows));
 }

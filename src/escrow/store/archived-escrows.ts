@@ -67,14 +67,21 @@ export const MOVED_ESCROWS: MovedKind = {
 
 function buildMoveStatements(archive: number, summaries: readonly string[]): Statement[] {
   const escrows = summaries.map((summary) => JSON.parse(summary) as CountedEscrow);
-  return [
-    statement(
-      `UPDATE escrow_identity SET archive = ?1
-       WHERE (identifier_hash, side, source_id) IN (
-         SELECT unhex(value->>'identifierHash'), value->>'side', value->>'sourceId' FROM json_each(?2))`,
-      archive,
-      `[${summaries.join(",")}]`,
-    ),
-    countArchived(escrows),
-  ];
+  return [placeIdentities(archive, summaries), countArchived(escrows)];
+}
+
+/**
+ * Names the place of records in their identities.
+ *
+ * @param archive - null: the database
+ * @param summaries - of `MOVED_ESCROWS.summarySql`
+ */
+export function placeIdentities(archive: number | null, summaries: readonly string[]): Statement {
+  return statement(
+    `UPDATE escrow_identity SET archive = ?1
+     WHERE (identifier_hash, side, source_id) IN (
+       SELECT unhex(value->>'identifierHash'), value->>'side', value->>'sourceId' FROM json_each(?2))`,
+    archive,
+    `[${summaries.join(",")}]`,
+  );
 }

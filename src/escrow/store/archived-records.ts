@@ -13,7 +13,7 @@ import {
 } from "../../db/client.ts";
 import { insertChangeIfWalletsRemoved } from "../../wallets/managed/wallet-changes.ts";
 import { type CountedEscrow, countReturned } from "./archived-counts.ts";
-import { MOVED_ESCROWS } from "./archived-escrows.ts";
+import { MOVED_ESCROWS, placeIdentities } from "./archived-escrows.ts";
 import type { ChangeSet } from "./change-set.ts";
 import { ARCHIVED_ESCROW_COLUMNS } from "./escrow-row.ts";
 import {
@@ -152,12 +152,7 @@ export async function returnArchivedRecords(
           ([own, ...others][i] ?? []).map(({ row }) => row),
         ),
       ),
-      statement(
-        `UPDATE escrow_identity SET archive = NULL
-         WHERE (identifier_hash, side, source_id) IN (
-           SELECT unhex(value->>'identifierHash'), value->>'side', value->>'sourceId' FROM json_each(?))`,
-        `[${summaries.join(",")}]`,
-      ),
+      placeIdentities(null, summaries),
       // A record that moved away was not told of a wallet that was removed since.
       ...(vkeys.length > 0 ? [insertChangeIfWalletsRemoved(sourceId, vkeys, changes.now)] : []),
     ];

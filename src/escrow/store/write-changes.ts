@@ -3,6 +3,7 @@ import type { Network } from "../../chain/network.ts";
 import { type Statement, statement } from "../../db/client.ts";
 import { isoTimeSql, reserveStamps, type SqlExpression, stampSql } from "../../db/clock.ts";
 import { isPackedHex, packHexSql } from "../../db/hex-column.ts";
+import { joinJsonTexts } from "../../db/join-json-texts.ts";
 import { writeEvents } from "../../events/outbox.ts";
 import { computeDueAt, findUnwarnedDeadline } from "../model/compute-due-at.ts";
 import type { EscrowRecord } from "../model/escrow-record.ts";
@@ -40,25 +41,9 @@ export function writeChanges(
   ];
 }
 
-/** D1 takes two megabytes in one parameter, and a party may make a record of tens of kilobytes. */
-const MAX_PARAMETER_BYTES = 1_000_000;
-
-/** JSON arrays of the rows, each short enough for one parameter: D1 counts its bytes, in UTF-8. */
+/** JSON arrays of the rows. Rows are large, so each becomes text once. */
 function chunkRows(rows: object[]): string[] {
-  const parts: string[][] = [];
-  let bytes = MAX_PARAMETER_BYTES;
-  for (const row of rows) {
-    // Rows are large, so each becomes text once.
-    const text = JSON.stringify(row);
-    const more = Buffer.byteLength(text);
-    if (bytes + more > MAX_PARAMETER_BYTES) {
-      parts.push([]);
-      bytes = 0;
-    }
-    parts.at(-1)?.push(text);
-    bytes += more;
-  }
-  return parts.map((texts) => `[${texts.join(",")}]`);
+  return joinJsonTexts(rows.map((row) => JSON.stringify(row)));
 }
 
 /** Columns that a later write of a record leaves as they are. */
