@@ -79,11 +79,6 @@ export function findOpenPurpose(state: RegistrationState): RegistrationPurpose |
   return /(Requested|Initiated)$/.test(state) ? purposeOfState(state) : null;
 }
 
-/** Whether a transaction may be pending. */
-export function isInitiated(state: RegistrationState): boolean {
-  return state.endsWith("Initiated");
-}
-
 /**
  * Names a wallet's task: minting and burning a registration's token are two, and each update is
  * another.

@@ -32,8 +32,6 @@ export async function walletAddress(): Promise<string> {
   return Address.toBech32(await wallet.address());
 }
 
-export type Wallet = ReturnType<typeof walletOn>;
-
 /** A wallet whose provider is the node, over HTTP. */
 export function walletOn(node: DevnetNode) {
   const client = Client.make(preprod)

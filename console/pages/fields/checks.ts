@@ -4,14 +4,6 @@ export function checkUrl(text: string): string | null {
   return URL.canParse(text) ? null : "must be an address such as https://example.com";
 }
 
-/** @param bytes - how many the text has */
-export const checkHex =
-  (bytes: number) =>
-  (text: string): string | null =>
-    new RegExp(`^[0-9a-f]{${2 * bytes}}$`, "i").test(text)
-      ? null
-      : `must be ${2 * bytes} digits from 0 to 9 and a to f`;
-
 export function checkAddress(text: string): string | null {
   return /^addr(_test)?1[02-9ac-hj-np-z]{20,}$/.test(text)
     ? null

@@ -34,10 +34,8 @@ export const PURCHASE_ACTIONS = [
 export type PurchaseAction = (typeof PURCHASE_ACTIONS)[number];
 
 export const PAYMENT_ERROR_TYPES = ["NetworkError", "Unknown"] as const;
-export type PaymentErrorType = (typeof PAYMENT_ERROR_TYPES)[number];
 
 export const PURCHASE_ERROR_TYPES = ["NetworkError", "InsufficientFunds", "Unknown"] as const;
-export type PurchaseErrorType = (typeof PURCHASE_ERROR_TYPES)[number];
 
 export interface TransitionResult<Action> {
   action: Action;

@@ -38,8 +38,12 @@ interface IdentityRow {
 const MAX_ATTEMPTS = 3;
 
 /**
- * The records with an identifier, in the order of `PREFERRED_FIRST_SQL`. Those of archives are read there, and
+ * The records with an identifier, the preferred record first. Those of archives are read there, and
  * stay there: no request changes a final record.
+ *
+ * Records of sources in use come first, because only they can take steps. Then come requested records, then the
+ * newest. An identifier of Web3ChainV1 does not name its contract, so anybody can lock a copy at another one.
+ * A payment source that was removed and added again has a second record of each escrow.
  *
  * @param named - `side` left out: both
  * @throws ArchiveBehindError

@@ -51,11 +51,3 @@ export const FINAL_CONDITION = `requested_action = 'None' AND error_type IS NULL
 /** The payment source was removed. There are few sources. */
 export const SOURCE_REMOVED_CONDITION =
   "source_id IN (SELECT removed.id FROM payment_source AS removed WHERE removed.deleted_at IS NOT NULL)";
-
-/**
- * Order of the records with one identifier, the preferred record first. Records of sources in use
- * come first, because only they can take steps. Then come requested records, then the newest. An
- * identifier of Web3ChainV1 does not name its contract, so anybody can lock a copy at another one.
- * A payment source that was removed and added again has a second record of each escrow.
- */
-export const PREFERRED_FIRST_SQL = `${SOURCE_REMOVED_CONDITION}, is_requested IS NULL, id DESC`;

@@ -9,7 +9,6 @@ import {
   EXAMPLE_POLICY_ID,
   minorUnitsField,
   named,
-  textField,
   walletAddressField,
   walletVkeyField,
 } from "./fields.ts";
@@ -138,11 +137,6 @@ export const actingWallet = named(
     walletAddress: walletAddressField("the wallet"),
   }),
 );
-
-/** What the URL of a file or a page looks like in an answer. */
-export function urlField(what: string, example = "https://agents.example.com/translator") {
-  return textField(what, example);
-}
 
 /** An address of the ledger in a request; its checksum and network are checked by the feature. */
 export function bech32AddressParameter() {

@@ -94,8 +94,6 @@ export const transferQuery = z.object({
   network: network.optional(),
 });
 
-export type TransferQuery = z.output<typeof transferQuery>;
-
 const status = named(
   "TransferStatus",
   "Status of a transfer. `Pending`: no transaction yet. `Sent`: the transaction waits for confirmations. `Failed`: no transaction can pay it.",

@@ -15,9 +15,6 @@ const RETRY_DELAYS_MS: readonly number[] = [
   24 * HOUR_MS,
 ];
 
-/** A delivery has failed when this many attempts have. */
-export const MAX_ATTEMPTS = RETRY_DELAYS_MS.length + 1;
-
 /** From the first attempt of a delivery to the last, milliseconds. */
 export const SCHEDULE_DURATION_MS = RETRY_DELAYS_MS.reduce((sum, wait) => sum + wait, 0);
 
