@@ -57,6 +57,20 @@ async function register({ access }: Scene, sellingWalletVkey: string, price: obj
   return id;
 }
 
+/** Creates a key that may pay, without limits unless `more` says otherwise. */
+export function createPayingKey(
+  access: Access,
+  more: object,
+): Promise<{ id: string; token: string }> {
+  return ask(access, "POST", "/api-key", {
+    permission: "ReadAndPay",
+    NetworkLimit: [NETWORK],
+    UsageCredits: [],
+    usageLimited: "false",
+    ...more,
+  });
+}
+
 /** Waits until an agent is registered, and returns its identifier. */
 export function waitForAgent(access: Access, id: string): Promise<string> {
   return until(

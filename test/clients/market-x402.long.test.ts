@@ -5,6 +5,7 @@ import { createPayer } from "../../devnet/demo/x402/buyer.ts";
 import { NETWORK as EVM_NETWORK } from "../../devnet/demo/x402/rail.ts";
 import { giveDollars, giveGas } from "../../devnet/evm/money.ts";
 import { type EvmNode, startEvmNode } from "../../devnet/evm/node.ts";
+import { createPayingKey } from "./client-scene.ts";
 import { accept, type Foreign, findCopy, loadCopy } from "./folder.ts";
 import { createClient } from "./market-stand-ins.ts";
 import { type Scene, startScene } from "./scene.ts";
@@ -47,14 +48,7 @@ describe.runIf(x402File)("the marketplace over x402", () => {
     await base?.close();
   });
 
-  const createKey = (more: object) =>
-    ask<{ id: string; token: string }>(scene.access, "POST", "/api-key", {
-      permission: "ReadAndPay",
-      NetworkLimit: [NETWORK],
-      UsageCredits: [],
-      usageLimited: "false",
-      ...more,
-    });
+  const createKey = (more: object) => createPayingKey(scene.access, more);
 
   it("finds a network, its own budget, a funded wallet, and pays", async () => {
     const { node, resource } = scene.x402;

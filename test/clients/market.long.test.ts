@@ -5,7 +5,7 @@ import { ask } from "../../devnet/client/api.ts";
 import { until } from "../../devnet/client/wait.ts";
 import { contractOf } from "../../devnet/contracts/index.ts";
 import type { PaymentSourceType } from "../../src/chain/network.ts";
-import { type ClientScene, startClientScene } from "./client-scene.ts";
+import { type ClientScene, createPayingKey, startClientScene } from "./client-scene.ts";
 import { accept, type Foreign, findCopy, loadCopy } from "./folder.ts";
 
 const NETWORK = "Preprod";
@@ -58,14 +58,7 @@ describe.runIf([sellerFile, buyerFile, registryFile].some(Boolean))("the marketp
       { what: `the agent ${agentIdentifier} in the registry`, everyMs: 500 },
     );
 
-  const createKey = (more: object) =>
-    ask<{ id: string; token: string }>(scene.access, "POST", "/api-key", {
-      permission: "ReadAndPay",
-      NetworkLimit: [NETWORK],
-      UsageCredits: [],
-      usageLimited: "false",
-      ...more,
-    });
+  const createKey = (more: object) => createPayingKey(scene.access, more);
 
   /** A seller's key for one wallet, and the marketplace's client with it. */
   async function bind(

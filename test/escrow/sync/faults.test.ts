@@ -6,19 +6,9 @@ import { crashAt } from "../../support/crash-at.ts";
 import { failingD1, OVERLOAD_ERRORS, RETRYABLE_ERRORS, racedD1 } from "../../support/d1.ts";
 import { paired, sampled, sweep } from "../../support/effort.ts";
 import { createSource, leftBehind, runPass, settle } from "../../support/sources/sync.ts";
+import { TWO_LIVES } from "./two-lives.ts";
 
 const V2 = "Web3ChainV2";
-
-/** Two lives and a rejected lock, in seven transactions: every kind of write a sync makes. */
-const STEPS = [
-  { do: "lock", as: "a", version: V2 },
-  { do: "lock", as: "b", version: V2, datum: { sellerCooldownTime: "5" } },
-  { do: "submitResult", on: "a" },
-  { do: "requestRefund", on: "a" },
-  { do: "lock", as: "c", version: V2 },
-  { do: "submitResult", on: "c" },
-  { do: "withdrawDisputed", on: "a" },
-];
 
 type Left = Awaited<ReturnType<typeof leftBehind>>;
 
@@ -32,7 +22,7 @@ async function freshSource(on = chain): Promise<string> {
 
 beforeAll(async () => {
   chain = await TestChain.create();
-  await chain.act(STEPS);
+  await chain.act(TWO_LIVES);
   const source = await freshSource();
   await settle(chain, source);
   expected = await leftBehind(source);

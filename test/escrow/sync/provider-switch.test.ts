@@ -12,22 +12,12 @@ import {
   setProviders,
 } from "../../support/sources/provider-list.ts";
 import { createSource, leftBehind, runPass, settle } from "../../support/sources/sync.ts";
+import { TWO_LIVES } from "./two-lives.ts";
 
 const V2 = "Web3ChainV2";
 const READERS = ["mirror", "ryo", "dolos", "platform"] as const;
 /** Rules of faults that only the first provider meets. */
 const AT_FIRST = "^/";
-
-/** Two lives and a rejected lock, in seven transactions: every kind of write a sync makes. */
-const STEPS = [
-  { do: "lock", as: "a", version: V2 },
-  { do: "lock", as: "b", version: V2, datum: { sellerCooldownTime: "5" } },
-  { do: "submitResult", on: "a" },
-  { do: "requestRefund", on: "a" },
-  { do: "lock", as: "c", version: V2 },
-  { do: "submitResult", on: "c" },
-  { do: "withdrawDisputed", on: "a" },
-];
 
 let chain: TestChain;
 let expected: Awaited<ReturnType<typeof leftBehind>>;
@@ -47,7 +37,7 @@ const countEscrows = () => env.DB.prepare("SELECT count(*) AS n FROM escrow").fi
 beforeAll(async () => {
   vi.spyOn(console, "warn").mockImplementation(() => {});
   chain = await TestChain.create();
-  await chain.act(STEPS);
+  await chain.act(TWO_LIVES);
   await emptyTables();
   const source = await createSource(chain, V2);
   await settle(chain, source);

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
 import { call, emptyTables } from "../../support/app.ts";
 import { runs } from "../../support/effort.ts";
+import { upper } from "../disguises.ts";
 import { MAX_WAIT_S, SettlementFixture } from "../settlement-fixture.ts";
 import { toSettleEnvelope, VERSIONS, type Version, version1Body } from "../version-1.ts";
 import {
@@ -48,7 +49,6 @@ const NO_DISGUISE: Record<Version, Disguise[]> = {
   2: ["none", "reordered", "withDroppedFields"],
 };
 
-const upper = (hex: string) => `0x${hex.slice(2).toUpperCase()}`;
 const zeros = (number: string) => `00${number}`;
 
 /** Changes members of what was signed, where they are. */

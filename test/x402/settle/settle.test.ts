@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../support/app.ts";
 import { insertKey } from "../../support/keys.ts";
 import { holdEventsToTheDocument } from "../../support/webhooks/declared.ts";
+import { disguisePayload, upper } from "../disguises.ts";
 import { api, settle, X402Fixture } from "../x402-fixture.ts";
 
 let x402: X402Fixture;
@@ -97,25 +98,8 @@ describe("POST /x402/settle", () => {
   it("answers 409 to an authorization in any other dress", async () => {
     const [buyer, source, other] = [await x402.buyer(), await x402.source(), await x402.source()];
     const payment = await x402.payment(buyer, source);
-    const { authorization, signature } = payment.payload as {
-      authorization: Record<string, string>;
-      signature: string;
-    };
-    const upper = (hex = "") => `0x${hex.slice(2).toUpperCase()}`;
-    const inside = (changes: Record<string, string>) => ({
-      ...payment,
-      payload: { signature, authorization: { ...authorization, ...changes } },
-    });
     const disguises: unknown[] = [
-      inside({ from: upper(authorization.from) }),
-      inside({ to: upper(authorization.to) }),
-      inside({ nonce: upper(authorization.nonce) }),
-      inside({ value: `0${authorization.value}` }),
-      inside({ validAfter: "00" }),
-      inside({ validBefore: `0${authorization.validBefore}` }),
-      inside({ note: "x" }),
-      { ...payment, payload: { ...payment.payload, note: "x" } },
-      { ...payment, payload: { ...payment.payload, signature: upper(signature) } },
+      ...disguisePayload(payment),
       { ...payment, accepted: { ...payment.accepted, asset: upper(payment.accepted.asset) } },
       { ...payment, accepted: { ...payment.accepted, payTo: upper(payment.accepted.payTo) } },
       { ...payment, accepted: { ...payment.accepted, extra: {} } },

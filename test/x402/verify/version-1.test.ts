@@ -3,6 +3,7 @@ import { EVM_NETWORK_CHAIN_ID_MAP } from "@x402/evm/v1";
 import { beforeAll, describe, expect, it } from "vitest";
 import { toNetworkName } from "../../../src/x402/model/version-1.ts";
 import { call, emptyTables } from "../../support/app.ts";
+import { disguisePayload } from "../disguises.ts";
 import { type FacilitatorAnswer, facilitate } from "../facilitator.ts";
 import { version1Body } from "../version-1.ts";
 import { api, type Payload, settle, X402Fixture } from "../x402-fixture.ts";
@@ -106,27 +107,7 @@ describe("the facilitator, in version 1,", () => {
 
   it("settles an authorization once of all that come at once, in any dress and version", async () => {
     await sign();
-    const { signature, authorization } = payment.payload as {
-      signature: string;
-      authorization: Record<string, string>;
-    };
-    const upper = (hex = "") => `0x${hex.slice(2).toUpperCase()}`;
-    const inside = (changes: Record<string, string>) => ({
-      ...payment,
-      payload: { signature, authorization: { ...authorization, ...changes } },
-    });
-    const dresses: Payload[] = [
-      payment,
-      inside({ from: upper(authorization.from) }),
-      inside({ to: upper(authorization.to) }),
-      inside({ nonce: upper(authorization.nonce) }),
-      inside({ value: `0${authorization.value}` }),
-      inside({ validAfter: "00" }),
-      inside({ validBefore: `0${authorization.validBefore}` }),
-      inside({ note: "x" }),
-      { ...payment, payload: { ...payment.payload, note: "x" } },
-      { ...payment, payload: { ...payment.payload, signature: upper(signature) } },
-    ];
+    const dresses = [payment, ...disguisePayload(payment)];
     const answers = await Promise.all(
       dresses.flatMap((dress) => [
         facilitateV1("settle", dress, payment.accepted),
