@@ -1,5 +1,5 @@
 /** One thing that can be done: what it does, what it needs, and what became of it. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { toCallError } from "../api/live.ts";
 import { type CallError, callApi } from "../api/request.ts";
 import { ActionResult, secretColumnsOf } from "./action-result.tsx";
@@ -43,10 +43,10 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
   const [hasNetwork, setHasNetwork] = useState(!asksNetwork);
   const isChanged = answer === null && isDifferent(initialValues.current, values);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     dialog.current?.showModal();
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isChanged) return;
     const warn = (event: Event) => event.preventDefault();
     addEventListener("beforeunload", warn);

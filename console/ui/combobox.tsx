@@ -1,7 +1,7 @@
 /** A text field that offers names: the keyboard and the roles are those of the ARIA combobox pattern. */
 import ComboboxNavigation from "@github/combobox-nav";
 import { ChevronsUpDown } from "lucide";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 import type { Option } from "./known-options.ts";
 
@@ -42,14 +42,14 @@ export function Combobox({
     .filter((one) => typed === null || typed === "" || matches(one, typed))
     .slice(0, MAX_SHOWN_OPTIONS);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!input.current || !list.current) return;
     navigation.current = new ComboboxNavigation(input.current, list.current, {
       tabInsertsSuggestions: false,
     });
     return () => navigation.current?.destroy();
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isOpen && shown.length > 0) navigation.current?.start();
     else navigation.current?.stop();
   }, [isOpen, shown.length > 0]);
@@ -64,7 +64,7 @@ export function Combobox({
     if (option) onChange(option.id);
     close();
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = list.current;
     element?.addEventListener("combobox-commit", commit);
     return () => element?.removeEventListener("combobox-commit", commit);

@@ -2,7 +2,7 @@
 import ComboboxNavigation from "@github/combobox-nav";
 import { signal } from "@preact/signals";
 import { Search } from "lucide";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconNode } from "./icon.tsx";
 
 /** Somewhere to go. */
@@ -30,7 +30,7 @@ export interface PaletteProps {
 }
 
 export function Palette(props: PaletteProps) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
@@ -60,7 +60,8 @@ function OpenPalette({ commands, search }: PaletteProps) {
     isOpen.value = false;
   };
 
-  useEffect(() => {
+  // Before the next key, which belongs to the field.
+  useLayoutEffect(() => {
     dialog.current?.showModal();
     if (!input.current || !list.current) return;
     navigation.current = new ComboboxNavigation(input.current, list.current, {
@@ -70,6 +71,7 @@ function OpenPalette({ commands, search }: PaletteProps) {
     navigation.current.start();
     return () => navigation.current?.destroy();
   }, []);
+  // After the library, which ends a selection when the text changes.
   useEffect(() => navigation.current?.resetSelection(), [entered, shown.length]);
   useEffect(() => {
     if (entered.length < MIN_SEARCH_LENGTH) return;
@@ -84,7 +86,7 @@ function OpenPalette({ commands, search }: PaletteProps) {
       stop.abort();
     };
   }, [entered]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = list.current;
     const go = (event: Event) => {
       const index = (event.target as HTMLElement).closest("li")?.dataset.index;

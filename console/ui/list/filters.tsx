@@ -93,12 +93,15 @@ export function Filters({
 const TYPING_DELAY_MS = 350;
 
 function Filter({ field, value }: { field: Field; value: string }) {
-  const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
+  /** What the URL has not got yet; null: nothing. */
+  const [typed, setTyped] = useState<string | null>(null);
+  const apply = (text: string) => changeQuery({ ...LIST_START_QUERY, [field.name]: text }, true);
   useEffect(() => {
-    if (typed === value) return;
-    const applyFilter = () => changeQuery({ ...LIST_START_QUERY, [field.name]: typed }, true);
-    const timer = setTimeout(applyFilter, field.choices ? 0 : TYPING_DELAY_MS);
+    if (typed === null) return;
+    const timer = setTimeout(() => {
+      apply(typed);
+      setTyped(null);
+    }, TYPING_DELAY_MS);
     return () => clearTimeout(timer);
   }, [typed]);
   const { unlessGiven = "", isRequired = false, as = "text" } = field;
@@ -108,7 +111,8 @@ function Filter({ field, value }: { field: Field; value: string }) {
     isFilter: true,
     isRequired: isRequired && !route.value.query[unlessGiven],
   };
-  return <FieldInput field={shown} value={typed} onChange={setTyped} />;
+  const onChange = field.choices ? apply : setTyped;
+  return <FieldInput field={shown} value={typed ?? value} onChange={onChange} />;
 }
 
 /** To older rows, by the last one that is shown, and back to the newest. */
