@@ -22,7 +22,7 @@ export interface StartedService {
   log: string;
 }
 
-const DIFF = "/purchase/diff/onchain-state-or-result?network=Preprod";
+const DIFF = "/purchase/diff/onchain-state-or-result?network=Preprod&limit=1";
 const LABEL_LENGTH = 9;
 
 /** The lines: addresses and the admin key, and three things to try. At most 15, so that they fit a screen. */

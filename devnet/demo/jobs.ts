@@ -1,7 +1,7 @@
 /**
  * The jobs of the demo's agents, as MIP-003 has them: `POST /start_job` answers a quote of the service,
  * `GET /input_schema` describes the input, and `GET /status?job_id=` says how far a job is. A job that
- * is paid is delivered a moment later.
+ * is paid is delivered a moment later, unless its text is `never`.
  */
 import { randomUUID } from "node:crypto";
 import { hashInput, hashResult } from "../../client/hashes.ts";
@@ -15,6 +15,8 @@ const MINUTE_MS = 60_000;
 const POLL_MS = 2_000;
 /** Long enough where the clock of the chain is minutes ahead. */
 const PAY_BY_MINUTES = 10;
+/** Text of a job that no agent delivers, so that a buyer can try a refund. */
+const UNDELIVERED = "never";
 const NONCE = /^(?:[0-9a-f]{2}){7,13}$/;
 
 const INPUT_SCHEMA = {
@@ -96,7 +98,7 @@ interface Quote {
   sellerReturnAddress: string | null;
 }
 
-/** The result is due 16 minutes from now and paid out after 31, which is the earliest that may be. */
+/** Can be bought for eight minutes; the result is due 26 minutes from now, and paid out after 41. */
 async function askForQuote(
   access: ApiAccess,
   agentIdentifier: string,
@@ -108,9 +110,9 @@ async function askForQuote(
     network: NETWORK,
     ...{ agentIdentifier, identifierFromPurchaser, inputHash },
     payByTime: at(PAY_BY_MINUTES),
-    submitResultTime: at(16),
-    unlockTime: at(31),
-    externalDisputeUnlockTime: at(46),
+    submitResultTime: at(26),
+    unlockTime: at(41),
+    externalDisputeUnlockTime: at(56),
     ...(isOnV2(agentIdentifier) && { supportedPaymentSourceIndex: 0 }),
   });
   return { ...quote, agentIdentifier, identifierFromPurchaser, inputHash };
@@ -154,6 +156,7 @@ async function work(
   const limitMs = PAY_BY_MINUTES * MINUTE_MS;
   await until(isPaid, { what: "the payment of a job", everyMs: POLL_MS, limitMs, signal });
   job.status = "running";
+  if (text === UNDELIVERED) return;
   const result = `Done by the demo: ${text}`;
   const submitResultHash = await hashResult(nonce, result);
   await ask(access, "POST", "/payment/submit-result", { ...body, submitResultHash });

@@ -28,7 +28,7 @@ it("summaryOf prints the addresses, the key and three things to try in 15 lines"
     "  Log        state/service.log",
     "",
     "Try:",
-    "  curl -s -H 'token: key' 'http://127.0.0.1:8787/api/v1/purchase/diff/onchain-state-or-result?network=Preprod'",
+    "  curl -s -H 'token: key' 'http://127.0.0.1:8787/api/v1/purchase/diff/onchain-state-or-result?network=Preprod&limit=1'",
     "  npm run example -- buy-a-job",
     "  sign in to http://127.0.0.1:8787/console with the admin key",
   ]);

@@ -41,12 +41,13 @@ export function withDefaultTimes({
 }
 
 /**
- * Checks that an escrow's times leave everybody the time to act.
+ * Checks that an escrow's times leave everybody the time to act. With `isQuoted` a refusal advises
+ * another quote.
  *
  * @param now - epoch milliseconds
  * @throws ApiError 400 with the field and the first or last allowed time
  */
-export function checkTimes(times: EscrowTimes, now: number): void {
+export function checkTimes(times: EscrowTimes, now: number, isQuoted = false): void {
   const { payByTime, submitResultTime, unlockTime, externalDisputeUnlockTime } = times;
   if (payByTime > submitResultTime - 5 * MINUTE_MS)
     throw createTooLateError(
@@ -54,8 +55,9 @@ export function checkTimes(times: EscrowTimes, now: number): void {
       submitResultTime - 5 * MINUTE_MS,
       "5 minutes before submitResultTime",
     );
+  const advice = isQuoted ? "; the quote has expired: request another" : "";
   if (payByTime < now + 2 * MINUTE_MS)
-    throw createTooEarlyError("payByTime", now + 2 * MINUTE_MS, "2 minutes ahead");
+    throw createTooEarlyError("payByTime", now + 2 * MINUTE_MS, "2 minutes ahead", advice);
   if (externalDisputeUnlockTime < unlockTime + 15 * MINUTE_MS)
     throw createTooEarlyError(
       "externalDisputeUnlockTime",
@@ -63,7 +65,7 @@ export function checkTimes(times: EscrowTimes, now: number): void {
       "15 minutes after unlockTime",
     );
   if (submitResultTime < now + 15 * MINUTE_MS)
-    throw createTooEarlyError("submitResultTime", now + 15 * MINUTE_MS, "15 minutes ahead");
+    throw createTooEarlyError("submitResultTime", now + 15 * MINUTE_MS, "15 minutes ahead", advice);
   if (submitResultTime > unlockTime - 15 * MINUTE_MS)
     throw createTooLateError(
       "submitResultTime",
@@ -75,8 +77,9 @@ export function checkTimes(times: EscrowTimes, now: number): void {
       throw createTooLateError(field, now + MAX_AHEAD_MS, "a year ahead");
 }
 
-function createTooEarlyError(field: string, first: number, why: string): ApiError {
-  return new ApiError(400, `${field}: must be at least ${why}, from ${formatTime(first)} on`);
+function createTooEarlyError(field: string, first: number, why: string, advice = ""): ApiError {
+  const bound = `must be at least ${why}, from ${formatTime(first)} on`;
+  return new ApiError(400, `${field}: ${bound}${advice}`);
 }
 
 function createTooLateError(field: string, last: number, why: string): ApiError {

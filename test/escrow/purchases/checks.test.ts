@@ -117,13 +117,19 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
     };
     const cases: [Partial<typeof times>, RegExp][] = [
       [{ payByTime: inMinutes(16) }, /^payByTime: must be at most 5 minutes before submitResult/],
-      [{ payByTime: inMinutes(1) }, /^payByTime: must be at least 2 minutes ahead/],
+      [
+        { payByTime: inMinutes(1) },
+        /^payByTime: must be at least 2 minutes ahead, from .*Z on; the quote has expired: request another$/,
+      ],
       [{ payByTime: inMinutes(-1) }, /^payByTime: must be at least 2 minutes ahead/],
       [
         { externalDisputeUnlockTime: inMinutes(84) },
         /^externalDisputeUnlockTime: must be at least 15 minutes after unlockTime/,
       ],
-      [{ submitResultTime: inMinutes(14) }, /^submitResultTime: must be at least 15 minutes ahead/],
+      [
+        { submitResultTime: inMinutes(14) },
+        /^submitResultTime: must be at least 15 minutes ahead, from .*Z on; the quote has expired: request another$/,
+      ],
       [{ submitResultTime: inMinutes(56) }, /^submitResultTime: must be at most 15 minutes before/],
       [
         { externalDisputeUnlockTime: inMinutes(366 * 24 * 60) },
