@@ -16,6 +16,12 @@ export async function trackPrimaryBookmark(work: () => Promise<void>): Promise<s
   return request.bookmark;
 }
 
+/** For an object that wrote after the request's own calls: their bookmarks are older than its write. */
+export function forgetPrimaryBookmark(): void {
+  const request = requests.getStore();
+  if (request) request.bookmark = null;
+}
+
 /** Adds a bookmark of the primary to the request that asked it. Newer bookmarks sort last, as D1 documents. */
 export function addPrimaryBookmark(bookmark: string | null): void {
   const request = requests.getStore();

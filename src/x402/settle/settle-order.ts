@@ -1,6 +1,7 @@
 import { requireCredits } from "../../api-keys/credits.ts";
 import { openDb } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
+import { forgetPrimaryBookmark } from "../../db/primary-bookmark.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -139,7 +140,10 @@ export async function settleOrder(
   for (;;) {
     const waitMs = deadline - Date.now();
     try {
-      return await getPaymentStub(c.env, order.claim).settle({ ...order, attemptId, waitMs });
+      const payment = getPaymentStub(c.env, order.claim);
+      const response = await payment.settle({ ...order, attemptId, waitMs });
+      forgetPrimaryBookmark();
+      return response;
     } catch (error) {
       // The object may have migrated during the call: a retry joins the stored payment.
       const { requestId } = order;

@@ -37,6 +37,18 @@ async function events(attemptId: string) {
   return results.map(({ kind, data }) => ({ kind, data: JSON.parse(data) }));
 }
 
+/** The primary's bookmark. Newer ones sort last. */
+async function readBookmark(): Promise<string> {
+  const session = env.DB.withSession("first-primary");
+  await session.prepare("SELECT 1").run();
+  return session.getBookmark() ?? "";
+}
+
+async function pendingTransactions(): Promise<number> {
+  const { pending } = await x402.rpc<{ pending: string }>("txpool_status");
+  return Number(pending);
+}
+
 describe("POST /x402/settle", () => {
   it.each(["eip3009", "permit2"] as const)("settles a payment by %s", async (method) => {
     const [buyer, source] = [await x402.buyer(), await x402.source()];
@@ -67,6 +79,20 @@ describe("POST /x402/settle", () => {
     expect(await events(data.attemptId)).toMatchObject([
       { kind: "X402_PAYMENT_SETTLED", data: { success: true, attemptId: data.attemptId } },
     ]);
+  });
+
+  it("answers with a bookmark that is newer than the settlement", async () => {
+    const [buyer, source] = [await x402.buyer(), await x402.source()];
+    const payment = await x402.payment(buyer, source);
+    await x402.rpc("evm_setAutomine", false);
+    const answer = settle(source, payment);
+    await vi.waitUntil(async () => (await pendingTransactions()) > 0, { timeout: 60_000 });
+    const beforeIt = await readBookmark();
+    await x402.rpc("evm_setAutomine", true);
+    await x402.rpc("evm_mine");
+    const { headers, data } = await answer;
+    expect(data.settleResponse.success).toBe(true);
+    expect((headers.get("x-d1-bookmark") ?? "") > beforeIt).toBe(true);
   });
 
   it("answers a settled payment again with its settlement and a new attempt", async () => {
