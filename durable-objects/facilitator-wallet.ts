@@ -117,10 +117,8 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
       const status = this.#store.getJobStatus(jobId);
       const left = until - Date.now();
       const isPending = status.state === "pending";
-      if (left <= 0 || (!isPending && !this.#outcomes.isBeingWritten(jobId))) {
-        const isRecorded = !isPending && this.#outcomes.confirmRecorded(jobId, status);
-        return { ...status, isRecorded };
-      }
+      if (left <= 0 || (!isPending && !this.#outcomes.isBeingWritten(jobId)))
+        return isPending ? status : this.#outcomes.confirmRecorded(jobId, status);
       // A pump that runs knows the job; asked again, it would read the chain once more at its end.
       if (isPending && !this.#activePump) this.#start();
       const signBefore = job?.signBefore ?? until;

@@ -1,4 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
+import { trackPrimaryBookmark } from "../src/db/primary-bookmark.ts";
 import type { Env } from "../src/env.ts";
 import { log } from "../src/log.ts";
 import { withTimeout } from "../src/timeout.ts";
@@ -68,11 +69,14 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
   /** Epoch milliseconds; null: no alarm is set. Undefined: not read yet. */
   #alarmAt: number | null | undefined;
   readonly #waitingOrders = new Set<SettleOrder>();
+  /** The database's bookmark after the newest run; null: no run has ended, or it called no database. */
+  #bookmark: string | null = null;
 
-  async settle(order: SettleOrder): Promise<SettleResponse> {
+  async settle(order: SettleOrder): Promise<{ response: SettleResponse; bookmark: string | null }> {
     this.#waitingOrders.add(order);
     try {
-      return await this.#settle(order);
+      const response = await this.#settle(order);
+      return { response, bookmark: this.#activeRun ? null : this.#bookmark };
     } finally {
       this.#waitingOrders.delete(order);
     }
@@ -234,7 +238,10 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
   }
 
   async #runAndTidy(work: () => Promise<SettleResponse | null>): Promise<SettleResponse | null> {
-    const answer = await work();
+    let answer: SettleResponse | null = null;
+    this.#bookmark = await trackPrimaryBookmark(async () => {
+      answer = await work();
+    });
     await this.#emptyStorage();
     return answer;
   }

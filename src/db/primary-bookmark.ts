@@ -16,10 +16,13 @@ export async function trackPrimaryBookmark(work: () => Promise<void>): Promise<s
   return request.bookmark;
 }
 
-/** For an object that wrote after the request's own calls: their bookmarks are older than its write. */
-export function forgetPrimaryBookmark(): void {
+/**
+ * Replaces the bookmarks of the request's own calls, which are older than the write of an object. Null:
+ * the object does not know its own.
+ */
+export function replacePrimaryBookmark(bookmark: string | null): void {
   const request = requests.getStore();
-  if (request) request.bookmark = null;
+  if (request) request.bookmark = bookmark;
 }
 
 /** Adds a bookmark of the primary to the request that asked it. Newer bookmarks sort last, as D1 documents. */

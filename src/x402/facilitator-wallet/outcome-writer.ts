@@ -1,5 +1,6 @@
 /** Writes the first outcomes of payments to D1, one batch per round. */
 import { openDb } from "../../db/client.ts";
+import { trackPrimaryBookmark } from "../../db/primary-bookmark.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
@@ -17,7 +18,7 @@ const WRITE_TIMEOUT_MS = 3_000;
 export class OutcomeWriter {
   readonly #expectedOutcomes = new Map<string, { order: AttemptOrder; payer: string }>();
   readonly #jobIdsInProgress = new Set<string>();
-  readonly #writtenOutcomes = new Map<string, string>();
+  readonly #writtenOutcomes = new Map<string, { outcome: string; bookmark: string | null }>();
 
   /** Registers an attempt whose first outcome the wallet writes. */
   expectOutcome(order: AttemptOrder, payer: string): void {
@@ -28,12 +29,13 @@ export class OutcomeWriter {
     return this.#jobIdsInProgress.has(jobId);
   }
 
-  /** Whether D1 has this outcome. From now on, the payment records outcomes itself. */
-  confirmRecorded(jobId: string, status: JobStatus): boolean {
-    const isWritten = this.#writtenOutcomes.get(jobId) === toOutcomeKey(status);
+  /** Adds whether D1 has this outcome. From now on, the payment records outcomes itself. */
+  confirmRecorded(jobId: string, status: JobStatus): JobStatus {
+    const written = this.#writtenOutcomes.get(jobId);
     this.#expectedOutcomes.delete(jobId);
     this.#writtenOutcomes.delete(jobId);
-    return isWritten;
+    if (written?.outcome !== toOutcomeKey(status)) return { ...status, isRecorded: false };
+    return { ...status, isRecorded: true, bookmark: written.bookmark };
   }
 
   /** Writes the outcomes that exist now. Never throws. */
@@ -56,10 +58,14 @@ export class OutcomeWriter {
         writes: "idempotent",
         deadline: now + WRITE_TIMEOUT_MS,
       });
-      const hasEvent = await recordFirstOutcomes(core, ended, now);
+      let hasEvent = false;
+      const bookmark = await trackPrimaryBookmark(async () => {
+        hasEvent = await recordFirstOutcomes(core, ended, now);
+      });
       for (const { order } of ended) {
         const status = statuses.get(order.attemptId);
-        if (status) this.#writtenOutcomes.set(order.attemptId, toOutcomeKey(status));
+        if (status)
+          this.#writtenOutcomes.set(order.attemptId, { outcome: toOutcomeKey(status), bookmark });
       }
       // No payer waits for the dispatcher.
       if (hasEvent) void wakeDispatcher(env, first.order.requestId);

@@ -99,6 +99,8 @@ export interface JobStatus {
   isFinal: boolean;
   /** Whether the wallet has written this first outcome to D1. Omitted: no. */
   isRecorded?: boolean;
+  /** The database's bookmark after that write. */
+  bookmark?: string | null;
 }
 
 /** The request behind a job. */
@@ -119,7 +121,8 @@ export function getPaymentStub(
 
 /** The calls of an authorization's object. */
 export interface PaymentObject {
-  settle(order: SettleOrder): Promise<SettleResponse>;
+  /** @returns the answer, and the database's bookmark after what was written for it; null: not known */
+  settle(order: SettleOrder): Promise<{ response: SettleResponse; bookmark: string | null }>;
   /** Works on an attempt now. @returns whether the object remembers the attempt */
   reconcile(attemptId: string): Promise<boolean>;
   wake(): Promise<void>;

@@ -1,6 +1,7 @@
 import { throwIfOutOfCredits } from "../../api-keys/credits.ts";
 import { batchReads } from "../../db/batch-reads.ts";
 import { type Database, DatabaseUnavailableError, openDb } from "../../db/client.ts";
+import { addPrimaryBookmark } from "../../db/primary-bookmark.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
@@ -246,6 +247,7 @@ async function submitJob(env: Env, payment: Payment, run: SettlementRun): Promis
   if (!event) return [];
   const { payment: decided } = advancePayment(payment, event);
   if (!status.isRecorded || !decided) return [event];
+  addPrimaryBookmark(status.bookmark ?? null);
   run.response = toSettleResponse(decided, { replay: false, first: true });
   return [event, { kind: "recorded" }];
 }

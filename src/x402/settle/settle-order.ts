@@ -1,7 +1,7 @@
 import { requireCredits } from "../../api-keys/credits.ts";
 import { openDb } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import { forgetPrimaryBookmark } from "../../db/primary-bookmark.ts";
+import { replacePrimaryBookmark } from "../../db/primary-bookmark.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -141,8 +141,8 @@ export async function settleOrder(
     const waitMs = deadline - Date.now();
     try {
       const payment = getPaymentStub(c.env, order.claim);
-      const response = await payment.settle({ ...order, attemptId, waitMs });
-      forgetPrimaryBookmark();
+      const { response, bookmark } = await payment.settle({ ...order, attemptId, waitMs });
+      replacePrimaryBookmark(bookmark);
       return response;
     } catch (error) {
       // The object may have migrated during the call: a retry joins the stored payment.
