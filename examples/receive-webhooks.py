@@ -29,9 +29,12 @@ class Receiver(BaseHTTPRequestHandler):
         genuine = is_genuine(self.headers, body)
         if genuine:
             event = json.loads(body)  # an id may come twice: dedupe by it
-            print(event["type"], event["id"], flush=True)
+            print(f"{event['type']} {event['id']}\n", end="", flush=True)
         self.send_response(204 if genuine else 400)
         self.end_headers()
+
+    def log_message(self, *_):
+        pass
 
 
 with contextlib.suppress(KeyboardInterrupt):

@@ -31,11 +31,11 @@ export class OutcomeWriter {
 
   /** Adds whether D1 has this outcome. From now on, the payment records outcomes itself. */
   confirmRecorded(jobId: string, status: JobStatus): JobStatus {
-    const written = this.#writtenOutcomes.get(jobId);
+    const recorded = this.#writtenOutcomes.get(jobId);
     this.#expectedOutcomes.delete(jobId);
     this.#writtenOutcomes.delete(jobId);
-    if (written?.outcome !== toOutcomeKey(status)) return { ...status, isRecorded: false };
-    return { ...status, isRecorded: true, bookmark: written.bookmark };
+    if (recorded?.outcome !== toOutcomeKey(status)) return { ...status, isRecorded: false };
+    return { ...status, isRecorded: true, bookmark: recorded.bookmark };
   }
 
   /** Writes the outcomes that exist now. Never throws. */

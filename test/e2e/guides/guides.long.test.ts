@@ -30,12 +30,12 @@ afterAll(() => {
 });
 
 it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buyers.md leads to a job", async () => {
-  const [install, variables, register, read, agent, sellersKey, newest, income] = blocksOf(
+  const [install, variables, register, id, read, agent, sellersKey, newest, income] = blocksOf(
     SELLERS,
     "sh",
   );
   await blocks.output(install, { folder: "." });
-  for (const block of [variables, agent]) await blocks.output(block);
+  for (const block of [variables, id, agent]) await blocks.output(block);
   const ID = (await blocks.output(register, { env: { AGENT_PORT: PORT } })).trim();
   const readAgent = async () => {
     const [state, identifier] = (await blocks.output(read, { env: { ID } })).trim().split(" ");
