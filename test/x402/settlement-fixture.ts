@@ -92,7 +92,7 @@ export function sendInVersion(version: Version): void {
 /** One payment that would settle, and what tests do to those who settle it. */
 export class SettlementFixture {
   readonly x402: X402Fixture;
-  readonly #buyer: Buyer;
+  #buyer: Buyer;
   readonly #given: Version;
   /** Attempts of version 1 whose outcome comes with a repeat. */
   readonly #pending = new WeakMap<Payload, string>();
@@ -236,7 +236,8 @@ export class SettlementFixture {
     this.source = await this.x402.source({ maxTimeoutSeconds: seconds, ...terms });
     const { requirements } = this.source;
     const long = { ...this.source, requirements: { ...requirements, maxTimeoutSeconds: 300 } };
-    const signed = await this.x402.payment(await this.x402.buyer(), long, method);
+    this.#buyer = await this.x402.buyer();
+    const signed = await this.x402.payment(this.#buyer, long, method);
     this.payment = { ...signed, accepted: requirements, ...(extensions && { extensions }) };
   }
 

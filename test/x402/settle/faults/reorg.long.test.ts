@@ -192,14 +192,15 @@ describe("a payment that reverted in a block that is rolled back", () => {
   });
 
   it("is settled after all, and leaves its identifier with the payment that took it over since", async () => {
-    const { source, payment } = fixture;
+    const { source, payment, x402 } = fixture;
+    await x402.mint(x402.contracts.token, fixture.payer, 10_000n);
     await fixture.again();
     fixture.payment = { ...fixture.payment, extensions };
     const other = (await fixture.settle()).data;
     expect(other.settleResponse.success).toBe(true);
 
     Object.assign(fixture, { source, payment });
-    await takeInstead(2);
+    await takeInstead(3);
     const { data } = await api<{ PaymentAttempts: Attempt[] }>("/x402/payments?status=Settled");
     expect(data.PaymentAttempts).toMatchObject([
       { id: other.attemptId, paymentIdentifier: other.paymentIdentifier },
