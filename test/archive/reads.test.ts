@@ -11,6 +11,7 @@ import { countingD1, wrapD1 } from "../support/d1.ts";
 import { insertKey } from "../support/keys.ts";
 import { saveDatabase } from "../support/restore.ts";
 import { makeRecord, Writer } from "../support/sources/records.ts";
+import { insertSource } from "../support/sources/sources.ts";
 
 const ADMIN = env.ADMIN_KEY ?? "";
 const HOUR_MS = 60 * 60_000;
@@ -243,5 +244,30 @@ describe("reads", () => {
     );
     expect(behind.status).toBe(503);
     expect(await behind.text()).toContain("archive_behind");
+  });
+
+  it("of an identifier answer 503 when its archive lacks the record", async () => {
+    const records = makeRecords();
+    await write(records);
+    await moveAll();
+    const { id, blockchainIdentifier } = records[1] as EscrowRecord;
+    const cancel = async (network: string) => {
+      const answer = await app.request(
+        "/api/v1/purchase/cancel-refund-request",
+        {
+          method: "POST",
+          headers: { token: ADMIN, "content-type": "application/json" },
+          body: JSON.stringify({ network, blockchainIdentifier }),
+        },
+        { ...env, ...ARCHIVES },
+      );
+      return [answer.status, ((await answer.json()) as { error: { code: string } }).error.code];
+    };
+    expect(await cancel("Preprod")).toEqual([409, "wrong_state"]);
+    await env.TEST_ARCHIVE_1.prepare("DELETE FROM escrow WHERE id = ?").bind(id).run();
+    expect(await cancel("Preprod")).toEqual([503, "archive_behind"]);
+    // The record is of another network then.
+    await insertSource("source-a", "Preprod");
+    expect(await cancel("Mainnet")).toEqual([404, "not_found"]);
   });
 });

@@ -1,7 +1,7 @@
 import { readPlaces } from "../../archive/archived-place.ts";
 import { type ArchiveEnv, openArchives } from "../../archive/open-archives.ts";
 import type { Network } from "../../chain/network.ts";
-import { type Database, statement } from "../../db/client.ts";
+import { ArchiveBehindError, type Database, statement } from "../../db/client.ts";
 import { type EscrowRecord, hashIdentifier, type Side } from "../model/escrow-record.ts";
 import type { Step } from "../model/intent.ts";
 import { findArchivedPlaces } from "./archived-records.ts";
@@ -46,7 +46,7 @@ const MAX_ATTEMPTS = 3;
  * A payment source that was removed and added again has a second record of each escrow.
  *
  * @param named - `side` left out: both
- * @throws ArchiveBehindError
+ * @throws ArchiveBehindError if an archive is not bound, or lacks one of the records
  */
 export async function loadByIdentifier(
   env: ArchiveEnv,
@@ -67,7 +67,10 @@ export async function loadByIdentifier(
       const record = toEscrowRecord(columns);
       return [{ record, newestStep, tipHeight: tipHeight ?? 0, isSourceRemoved }];
     });
-    if (found.length < rows.length && attempt < MAX_ATTEMPTS) continue;
+    if (found.length < rows.length) {
+      if (attempt < MAX_ATTEMPTS) continue;
+      throw new ArchiveBehindError(`archives have ${found.length} of ${rows.length} records`);
+    }
     return found
       .filter(({ record }) => record.network === named.network)
       .toSorted(
@@ -88,10 +91,11 @@ function readIdentities(
   return database.all(
     `SELECT ${ESCROW_COLUMNS}, ${NEWEST_STEP_SQL}, identified_id AS identifiedId, archive,
        (SELECT height FROM chain_tip WHERE network = ?3) AS tipHeight,
-       EXISTS (SELECT 1 FROM payment_source AS removed
-         WHERE removed.id = identified_source AND removed.deleted_at IS NOT NULL) AS isSourceRemoved
-     FROM (SELECT id AS identified_id, source_id AS identified_source, archive FROM escrow_identity
-       WHERE identifier_hash = unhex(?1) AND (?2 IS NULL OR side = ?2))
+       isSourceRemoved
+     FROM (SELECT place.id AS identified_id, place.archive, source.deleted_at IS NOT NULL AS isSourceRemoved
+       FROM escrow_identity AS place LEFT JOIN payment_source AS source ON source.id = place.source_id
+       WHERE identifier_hash = unhex(?1) AND (?2 IS NULL OR side = ?2)
+         AND ifnull(source.network, ?3) = ?3)
      LEFT JOIN escrow ON escrow.id = identified_id`,
     hashIdentifier(blockchainIdentifier),
     side ?? null,
