@@ -1,7 +1,7 @@
 import type { Network } from "../chain/network.ts";
 import { ArchiveBehindError, type Statement } from "../db/client.ts";
 import type { ArchivedKind } from "./archive-tables.ts";
-import { type Archive, selectOperation } from "./open-archives.ts";
+import { type Archive, findArchive, selectOperation } from "./open-archives.ts";
 
 /** Where the database says that a record is, and what it knew of that archive then. */
 export interface ArchivedPlace {
@@ -30,8 +30,7 @@ export async function readPlaces<Rows extends object[][]>(
   const byArchive = [...Map.groupBy(places, ({ archive }) => archive)];
   return Promise.all(
     byArchive.map(async ([number, listed]) => {
-      const archive = archives.find((one) => one.number === number);
-      if (!archive) throw new ArchiveBehindError(`ARCHIVE_${number} is not bound`);
+      const archive = findArchive(archives, number);
       const ids = JSON.stringify(listed.map(({ id }) => id));
       const [operations, ...rows] = (
         await archive.open({ deadline }).batch([selectOperation(kind, network), ...select(ids)])

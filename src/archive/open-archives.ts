@@ -1,5 +1,6 @@
 import type { Network } from "../chain/network.ts";
 import {
+  ArchiveUnboundError,
   type Database,
   type DatabaseOptions,
   openDb,
@@ -27,11 +28,14 @@ export type ArchiveEnv = {
   [Name in keyof Env as Name extends `ARCHIVE_${number}` ? Name : never]: Env[Name];
 };
 
-/** The archives of a deployment, the first one first; none: nothing is moved. */
+/**
+ * The archives of a deployment, the first one first; none: nothing is moved. One that has records may be missing:
+ * what needs it asks `findArchive`.
+ */
 export function openArchives(env: ArchiveEnv): Archive[] {
   const archives: Archive[] = [];
   for (let number = 1; ; number++) {
-    const name = `ARCHIVE_${number}` as const;
+    const name = nameArchive(number);
     const DB = env[name];
     if (DB === undefined) return archives;
     archives.push({
@@ -45,6 +49,43 @@ export function openArchives(env: ArchiveEnv): Archive[] {
         }),
     });
   }
+}
+
+const nameArchive = (number: number) => `ARCHIVE_${number}` as const;
+
+/** The archive of a number. @throws ArchiveUnboundError if a person has to bind it */
+export function findArchive(archives: readonly Archive[], number: number): Archive {
+  const archive = archives.find((one) => one.number === number);
+  // Bindings have no gap: the first one that is missing hides those after it.
+  if (!archive) throw new ArchiveUnboundError(nameArchive(archives.length + 1));
+  return archive;
+}
+
+/** The bindings that the database's records need and the deployment lacks. @param db - of the records */
+export async function listUnboundArchives(
+  env: ArchiveEnv,
+  db: Pick<Database, "all">,
+): Promise<string[]> {
+  const rows = await db.all<{ archive: number }>(
+    "SELECT DISTINCT archive FROM archive_range ORDER BY archive",
+  );
+  return rows.map(({ archive }) => nameArchive(archive)).filter((name) => env[name] === undefined);
+}
+
+/** Whether archives may have records of a network. An archive that has some may be missing. */
+export async function mayHaveArchived(
+  env: ArchiveEnv,
+  db: Pick<Database, "all">,
+  kind: ArchivedKind,
+  network: Network,
+): Promise<boolean> {
+  if (openArchives(env).length > 0) return true;
+  const ranges = await db.all(
+    "SELECT 1 FROM archive_range WHERE kind = ? AND network = ? LIMIT 1",
+    kind,
+    network,
+  );
+  return ranges.length > 0;
 }
 
 /** Selects the `operation` of an archive's last copy. */

@@ -7,7 +7,7 @@ import {
 } from "../db/client.ts";
 import type { SqlExpression } from "../db/clock.ts";
 import type { ArchivedKind } from "./archive-tables.ts";
-import { type Archive, selectOperation } from "./open-archives.ts";
+import { type Archive, findArchive, selectOperation } from "./open-archives.ts";
 
 /** How often a page is begun again because records came back from an archive meanwhile. */
 const MAX_ATTEMPTS = 4;
@@ -29,8 +29,8 @@ export interface MergedPage<Row extends MergedRow, Context> {
   keyOf(row: Row): string | number;
   /** Column of `archive_range` with the key of an archive's first row: `least_` or, descending, `greatest_`. */
   firstKey: string;
-  /** SQL condition on `archive_range`, that an archive may have rows of the page. */
-  overlap: SqlExpression;
+  /** SQL condition on `archive_range`, that an archive may have rows of the page; null: none has. */
+  overlap: SqlExpression | null;
   /** Whether that condition has a least `greatest_changed_at`: then no archive is read that has none. */
   isByStamp: boolean;
   /** SQL of the columns of `Context`. */
@@ -72,9 +72,10 @@ export async function readMerged<Row extends MergedRow, Context>(
   archives: readonly Archive[],
   page: MergedPage<Row, Context>,
 ): Promise<Row[]> {
-  if (archives.length === 0) return db.all<Row>(page.hot.sql, ...page.hot.params);
+  const { hot, overlap } = page;
+  if (overlap === null) return db.all<Row>(hot.sql, ...hot.params);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-    const rows = await tryToRead(db, archives, page);
+    const rows = await tryToRead(db, archives, { ...page, overlap });
     if (rows) return rows;
   }
   throw new DatabaseUnavailableError("records keep coming back from an archive");
@@ -84,7 +85,7 @@ export async function readMerged<Row extends MergedRow, Context>(
 async function tryToRead<Row extends MergedRow, Context>(
   db: Database,
   archives: readonly Archive[],
-  page: MergedPage<Row, Context>,
+  page: MergedPage<Row, Context> & { overlap: SqlExpression },
 ): Promise<Row[] | null> {
   const { overlap, context, hot, limit } = page;
   const [found, own] = (await db.batch([
@@ -127,8 +128,7 @@ export function openArchive(
   kind: ArchivedKind,
   network: Network,
 ): ReadArchive {
-  const archive = archives.find((one) => one.number === number);
-  if (!archive) throw new ArchiveBehindError(`ARCHIVE_${number}: it is not bound`);
+  const archive = findArchive(archives, number);
   const session = archive.open({ reads: bookmark === null ? "primary" : { bookmark } });
   return async <Row>({ sql, params }: SqlExpression) => {
     const [has, read] = (await session.batch([

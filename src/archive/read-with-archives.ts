@@ -45,8 +45,6 @@ export async function readWithArchives<HotRow, Row extends MergedRow>(
   query: ArchivedQuery<Row>,
 ): Promise<{ hot: HotRow[]; archived: ArchivedPart<Row>[] }> {
   const { kind, network, overlap, hot } = query;
-  if (archives.length === 0)
-    return { hot: await db.all<HotRow>(hot.sql, ...hot.params), archived: [] };
   const ranges = statement(
     `SELECT archive, operation, bookmark FROM archive_range
      WHERE kind = ? AND network = ? AND ${overlap.sql} ORDER BY archive`,
@@ -56,6 +54,11 @@ export async function readWithArchives<HotRow, Row extends MergedRow>(
   );
   const toVersion = (states: readonly ArchiveState[]) =>
     JSON.stringify(states.map(({ archive, operation }) => [archive, operation]));
+  if (archives.length === 0) {
+    const [states, own] = await db.batch([ranges, statement(hot.sql, ...hot.params)]);
+    if (states?.results.length === 0)
+      return { hot: (own as D1Result<HotRow>).results, archived: [] };
+  }
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const states = await db.all<ArchiveState>(ranges.sql, ...ranges.params);
     const parts: (Omit<ArchivedPart<Row>, "unnamedIds"> & { archive: number })[] = [];

@@ -26,6 +26,18 @@ export class ArchiveBehindError extends DatabaseUnavailableError {
   override readonly retryAfter = 60;
 }
 
+/** An archive that has records is not bound. */
+export class ArchiveUnboundError extends ArchiveBehindError {
+  override name = "ArchiveUnboundError";
+  /** Of the archive. */
+  readonly binding: string;
+
+  constructor(binding: string) {
+    super(`${binding} is not bound`);
+    this.binding = binding;
+  }
+}
+
 export interface DatabaseOptions {
   /**
    * `once` (default): a write whose outcome is unknown is not sent again. `idempotent`: the caller

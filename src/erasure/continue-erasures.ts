@@ -1,4 +1,4 @@
-import { openArchives } from "../archive/open-archives.ts";
+import { listUnboundArchives, openArchives } from "../archive/open-archives.ts";
 import { type Database, openDb, type Statement, statement } from "../db/client.ts";
 import { openRecordDatabases } from "../db/record-databases.ts";
 import type { Env } from "../env.ts";
@@ -43,8 +43,11 @@ export async function continueErasures(
   );
   for (const { keyId, begunAt } of jobs) {
     let isComplete = true;
-    for (const database of openRecordDatabases(env, options))
+    for (const database of openRecordDatabases(env, options)) {
       isComplete = (await eraseRest(database, ERASURES, keyId, now, deadline)) && isComplete;
+      // It goes on once they are bound.
+      if ((await listUnboundArchives(env, database)).length > 0) isComplete = false;
+    }
     // After the database: what moves from there from now on has nothing of the key.
     for (const archive of openArchives(env)) {
       const database = archive.open(options);

@@ -1,6 +1,11 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { ProviderError } from "../chain/provider/provider.ts";
-import { ArchiveBehindError, DatabaseFullError, DatabaseUnavailableError } from "../db/client.ts";
+import {
+  ArchiveBehindError,
+  ArchiveUnboundError,
+  DatabaseFullError,
+  DatabaseUnavailableError,
+} from "../db/client.ts";
 import { log } from "../log.ts";
 import { type AdminErrorKind, createAdminErrorResponse, isAdminPath } from "./admin-errors.ts";
 import type { AppContext } from "./context.ts";
@@ -88,7 +93,7 @@ function toApiError(error: unknown): ApiError {
   for (const cause of iterateCauses(error)) {
     if (cause instanceof ApiError) return cause;
     if (cause instanceof ArchiveBehindError)
-      return new ApiError("archive_behind", "An archive lacks records. Try again later.", {
+      return new ApiError("archive_behind", describeArchive(cause), {
         retryAfter: cause.retryAfter,
       });
     if (cause instanceof DatabaseFullError)
@@ -102,6 +107,12 @@ function toApiError(error: unknown): ApiError {
     if (cause instanceof ProviderError) return toProviderApiError(cause);
   }
   return new ApiError(500, "Internal Server Error");
+}
+
+function describeArchive(error: ArchiveBehindError): string {
+  return error instanceof ArchiveUnboundError
+    ? `The archive ${error.binding} is not bound. An operator has to bind it.`
+    : "An archive lacks records. Try again later.";
 }
 
 /** 503 when the provider (or our budget for it) makes us wait, 504 when it was too slow. */

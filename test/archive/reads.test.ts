@@ -136,12 +136,19 @@ function listReads(records: readonly EscrowRecord[]): [path: string, body?: obje
   ];
 }
 
+interface Answer {
+  path: string;
+  status: number;
+  etag: string | null;
+  text: string;
+}
+
 async function readAll(
   records: readonly EscrowRecord[],
   token: string,
   bindings: object,
-): Promise<unknown[]> {
-  const answers: unknown[] = [];
+): Promise<Answer[]> {
+  const answers: Answer[] = [];
   for (const [path, body] of listReads(records)) {
     const init = body && {
       method: "POST",
@@ -245,6 +252,41 @@ describe("reads", () => {
     expect(behind.status).toBe(503);
     expect(await behind.text()).toContain("archive_behind");
   });
+
+  it.each([
+    ["ARCHIVE_1", {}],
+    ["ARCHIVE_2", { ARCHIVE_1: env.TEST_ARCHIVE_1 }],
+  ])(
+    "that need %s name it while it is not bound, and others answer as before",
+    async (name, bound) => {
+      const records = makeRecords();
+      await write(records);
+      const before = await readAll(records, ADMIN, env);
+      await moveAll();
+      const after = await readAll(records, ADMIN, { ...env, ...bound });
+      const refused = after.filter(({ status }, i) => {
+        if (status === 200) expect(after[i]).toEqual(before[i]);
+        return status !== 200;
+      });
+      for (const one of refused)
+        expect([one.status, one.text]).toEqual([
+          503,
+          expect.stringContaining(`${name} is not bound`),
+        ]);
+      const paths = refused.map(({ path }) => path.split("?")[0]);
+      expect(new Set(paths)).toEqual(
+        new Set([
+          ...["/payment", "/purchase"].flatMap((side) =>
+            ["", "/diff", "/diff/next-action", "/diff/onchain-state-or-result", "/csv", "/count"]
+              .concat("/resolve-blockchain-identifier")
+              .map((path) => side + path),
+          ),
+          ...["/payment/income", "/purchase/spending", "/invoice/monthly/missing"],
+        ]),
+      );
+      expect(refused.length).toBeLessThan(after.length);
+    },
+  );
 
   it("of an identifier answer 503 when its archive lacks the record", async () => {
     const records = makeRecords();

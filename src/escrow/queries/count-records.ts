@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { openArchives } from "../../archive/open-archives.ts";
+import { mayHaveArchived } from "../../archive/open-archives.ts";
 import { ON_CHAIN_STATES } from "../../chain/network.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";
@@ -30,7 +30,9 @@ export async function countRecords(
   side: Side,
   query: CountQuery,
 ): Promise<Omit<Counts, "byDay">> {
-  const { days, edges } = hasArchives(query) ? splitPeriod(query) : { days: query, edges: [] };
+  const isSplit =
+    mayBeArchived(query) && (await mayHaveArchived(query.env, db, "escrow", query.network));
+  const { days, edges } = isSplit ? splitPeriod(query) : { days: query, edges: [] };
   const counts = days ? await countWholeDays(db, side, { ...query, ...days }) : new Map();
   for (const edge of edges)
     for (const state of await readListStates(db, side, { ...query, ...edge }))
@@ -47,8 +49,7 @@ function addTo(counts: StateCounts, state: CountedState, count: number): void {
 }
 
 /** What waits for a person is in no archive. */
-const hasArchives = ({ env, filterNeedsManualAction }: CountQuery) =>
-  !filterNeedsManualAction && openArchives(env).length > 0;
+const mayBeArchived = ({ filterNeedsManualAction }: CountQuery) => !filterNeedsManualAction;
 
 type Period = Pick<CountQuery, "createdFrom" | "createdTo">;
 
@@ -84,7 +85,7 @@ async function countWholeDays(db: Database, side: Side, query: CountQuery): Prom
        FROM escrow WHERE ${found.toSql()}`,
       ...found.params,
     ),
-    ...(hasArchives(query) ? [countArchives(side, query)] : []),
+    ...(mayBeArchived(query) ? [countArchives(side, query)] : []),
   ])) as [D1Result<Record<string, number>>, D1Result<ArchivedCount>?];
   const counts: StateCounts = new Map(
     STATE_COUNTERS.map(({ state, name }) => [state, here.results[0]?.[name] ?? 0]),
@@ -158,7 +159,7 @@ export async function countByDay(
   const period = { createdFrom: (today - query.days + 1) * DAY_MS, createdTo: undefined };
   const [rows, archived] = (await db.batch([
     here,
-    ...(hasArchives(query) ? [countArchives(side, { ...query, ...period })] : []),
+    ...(mayBeArchived(query) ? [countArchives(side, { ...query, ...period })] : []),
   ])) as [D1Result<{ day: string; state: CountedState; n: number }>, D1Result<ArchivedCount>?];
   return days.map(({ day }) => {
     const ofDay = [

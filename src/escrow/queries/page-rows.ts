@@ -147,10 +147,10 @@ export function readPage<Row extends PagePosition>(
 ): Promise<Row[]> {
   const { network, limit, isDescending, firstKey, overlap, identifierHash } = page;
   const ofIdentifier = `(SELECT json_group_array(id) FROM escrow_identity WHERE identifier_hash = unhex(?))`;
-  return readMerged<Row, ArchiveContext>(db, overlap === null ? [] : openArchives(env), {
+  return readMerged<Row, ArchiveContext>(db, openArchives(env), {
     ...{ kind: "escrow", network, limit, isDescending, firstKey },
     keyOf: (row) => row.stamp ?? row.id,
-    overlap: overlap ?? { sql: "TRUE", params: [] },
+    overlap,
     isByStamp: !isDescending,
     context: {
       sql: `(SELECT height FROM chain_tip WHERE network = archive_range.network) AS tip,

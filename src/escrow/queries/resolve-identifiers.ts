@@ -90,8 +90,6 @@ async function readIdentified(
     null,
   );
   type Row = Parameters<typeof renderRows>[0][number] & OrderRow;
-  if (archives.length === 0)
-    return renderRows(await db.all<Row>(hot.sql, ...hot.params), side, c.env);
   // Where records are is told together with those that are here: a copy in an archive stays what it was.
   const [places, own] = (await db.batch([
     statement(
