@@ -147,12 +147,12 @@ function Header() {
       <ThemeChoice />
       <button
         type="button"
-        class="plain"
+        class="plain leave"
         onClick={() => signOut()}
-        title={status ? `Signed in with ${status.token}` : ""}
+        title={status ? `Sign out; signed in with ${status.token}` : "Sign out"}
       >
         <Icon node={LogOut} />
-        Sign out
+        <span>Sign out</span>
       </button>
     </header>
   );

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 
 const STORAGE_KEY = "theme";
 const THEMES = ["system", "light", "dark"] as const;
-const THEME_LABELS = { system: "System theme", light: "Light", dark: "Dark" } as const;
+const THEME_LABELS = { system: "System theme", light: "Light theme", dark: "Dark theme" } as const;
 type Theme = (typeof THEMES)[number];
 
 export const theme = signal<Theme>(

@@ -175,6 +175,21 @@ else
       await page.context().close();
     });
 
+    test("the theme is chosen on a phone too, and stays chosen", async () => {
+      const { page } = await signedIn({ theme: "dark", size: "phone" });
+      const background = () =>
+        page.evaluate("getComputedStyle(document.body).backgroundColor") as Promise<string>;
+      const dark = await background();
+      const chosen = page.getByLabel("Theme");
+      await chosen.selectOption({ label: "Light theme" });
+      await expect.poll(background).not.toBe(dark);
+      await page.reload();
+      await chosen.waitFor();
+      expect([await chosen.inputValue(), (await background()) === dark]).toEqual(["light", false]);
+      await expectAccessible(page, "light theme on a dark phone");
+      await page.context().close();
+    });
+
     test("a key with a limit is made by the form, which checks it and asks before it is left", async () => {
       const { page } = await signedIn(LOOKS[0] as Look);
       await show(page, "#/keys?do=create");
