@@ -34,11 +34,45 @@ export const CONSOLE_HEADERS = [
   "X-Frame-Options: DENY",
 ];
 
-/** Where people look at transactions and addresses, for each network; see `ui/explorer.tsx`. */
-const EXPLORER_URLS = {
-  Preprod: process.env.EXPLORER_URL_PREPROD ?? "https://preprod.cexplorer.io/{page}/{id}",
-  Mainnet: process.env.EXPLORER_URL_MAINNET ?? "https://cexplorer.io/{page}/{id}",
+const CARDANO_EXPLORERS = {
+  Preprod: "https://preprod.cexplorer.io",
+  Mainnet: "https://cexplorer.io",
 };
+
+/** By chain id of `eip155`. */
+const EVM_EXPLORERS = {
+  1: "https://etherscan.io",
+  10: "https://optimistic.etherscan.io",
+  56: "https://bscscan.com",
+  137: "https://polygonscan.com",
+  8453: "https://basescan.org",
+  42161: "https://arbiscan.io",
+  43113: "https://testnet.snowtrace.io",
+  43114: "https://snowtrace.io",
+  80002: "https://amoy.polygonscan.com",
+  84532: "https://sepolia.basescan.org",
+  11155111: "https://sepolia.etherscan.io",
+};
+
+/**
+ * Where people look at transactions and addresses, for each network and EVM chain; see `ui/explorer.tsx`.
+ * `EXPLORER_URL_PREPROD`, `EXPLORER_URL_MAINNET` and `EXPLORER_URL_EIP155_<chain id>` come before the defaults.
+ */
+export function readExplorerUrls(
+  variables: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const known = [
+    ...Object.entries(CARDANO_EXPLORERS),
+    ...Object.entries(EVM_EXPLORERS).map(([id, url]) => [`eip155:${id}`, url] as const),
+  ].map(([name, url]) => [name, `${url}/{page}/{id}`] as const);
+  const urls = Object.fromEntries(known);
+  for (const [variable, url] of Object.entries(variables)) {
+    const [, name = "", id] = /^EXPLORER_URL_(PREPROD|MAINNET|EIP155_(\d+))$/.exec(variable) ?? [];
+    if (name === "" || url === undefined) continue;
+    urls[id ? `eip155:${id}` : name === "PREPROD" ? "Preprod" : "Mainnet"] = url;
+  }
+  return urls;
+}
 
 /** How the console is bundled. */
 export const consoleBundle: BuildOptions = {
@@ -50,7 +84,7 @@ export const consoleBundle: BuildOptions = {
   target: "es2022",
   jsx: "automatic",
   jsxImportSource: "preact",
-  define: { EXPLORER_URLS: JSON.stringify(EXPLORER_URLS) },
+  define: { EXPLORER_URLS: JSON.stringify(readExplorerUrls(process.env)) },
   legalComments: "none",
   logLevel: "warning",
 };

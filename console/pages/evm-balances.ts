@@ -1,7 +1,7 @@
 /** What the managed EVM wallets hold, as their networks' nodes tell. */
 
-import { formatUnits, shortenId } from "../ui/format.ts";
-import { valueAt } from "../ui/path.ts";
+import { formatEvmAmount } from "../ui/evm-tokens.ts";
+import { textAt, valueAt } from "../ui/path.ts";
 import type { Resource } from "../ui/resource.ts";
 import { EVM_NETWORKS, EVM_WALLETS } from "./fields/known-ids.ts";
 
@@ -11,11 +11,12 @@ interface EvmAsset {
   decimals: number | null;
 }
 
-/** Each amount in whole units, with the token's address where it is not the native coin. */
+/** Each amount with its token. */
 function describeAssets(row: unknown): string {
+  const chain = textAt(row, "caip2Network");
   const assets = (valueAt(row, "Assets") as EvmAsset[] | null | undefined) ?? [];
   return assets
-    .map(({ asset, amount, decimals }) => `${formatUnits(amount, decimals)} ${shortenId(asset)}`)
+    .map(({ asset, amount, decimals }) => formatEvmAmount(amount, chain, asset, decimals))
     .join(" · ");
 }
 
@@ -40,4 +41,5 @@ export const evmBalances: Resource = {
     { heading: "Problem", path: "error" },
     { heading: "Read", path: "readAt", as: "time" },
   ],
+  details: [{ heading: "Address", path: "address", as: "address", chainFrom: "caip2Network" }],
 };

@@ -1,4 +1,6 @@
-import type { Field, PageDefinition } from "../ui/resource.ts";
+import { formatEvmAmount, formatEvmToken } from "../ui/evm-tokens.ts";
+import { textAt } from "../ui/path.ts";
+import type { Column, Field, PageDefinition } from "../ui/resource.ts";
 import { evmBalances } from "./evm-balances.ts";
 import { API_KEYS, EVM_NETWORKS, EVM_WALLETS } from "./fields/known-ids.ts";
 
@@ -8,6 +10,43 @@ const caip2Field: Field = {
   knownIds: EVM_NETWORKS,
   hint: "Such as eip155:8453.",
 };
+
+/** A column of an amount of a token. */
+const amountColumn = (
+  heading: string,
+  path: string,
+  { asset = "asset", chain = "caip2Network", none = "" } = {},
+): Column => ({
+  heading,
+  path,
+  isAmount: true,
+  describe: (row) => {
+    const amount = textAt(row, path);
+    return amount === "" ? none : formatEvmAmount(amount, textAt(row, chain), textAt(row, asset));
+  },
+});
+
+/** What the token is called, and its address where people can copy it. */
+const tokenColumn = (path: string, chain = "caip2Network"): Column => ({
+  heading: "Token",
+  path,
+  describe: (row) => formatEvmToken(textAt(row, chain), textAt(row, path)),
+});
+
+const addressColumn = (heading: string, path: string, chainFrom = "caip2Network"): Column => ({
+  heading,
+  path,
+  as: "address",
+  chainFrom,
+});
+
+const hashColumn = (path: string): Column => ({
+  heading: "Transaction",
+  path,
+  as: "hash",
+  chainFrom: "caip2Network",
+});
+
 const networkFields: readonly Field[] = [
   { name: "displayName", label: "Name", from: "displayName", isRequired: true },
   { name: "rpcUrl", label: "RPC URL", from: "rpcUrl", isRequired: true },
@@ -61,14 +100,17 @@ export const x402Page: PageDefinition = {
         { heading: "Resource", path: "resource" },
         { heading: "Direction", path: "direction", as: "word" },
         { heading: "Status", path: "status", as: "tag" },
-        { heading: "Amount, minor units", path: "amount" },
+        amountColumn("Amount", "amount"),
         { heading: "Problem", path: "errorMessage" },
         { heading: "When", path: "createdAt", as: "time" },
       ],
       details: [
-        { heading: "Token", path: "asset", as: "code" },
+        hashColumn("Settlement.txHash"),
         { heading: "Network", path: "caip2Network", knownIds: EVM_NETWORKS },
-        { heading: "Payer", path: "payer", as: "code" },
+        addressColumn("Token's address", "asset"),
+        addressColumn("Payer", "payer"),
+        addressColumn("Paid to", "payTo"),
+        addressColumn("Settled by", "facilitator"),
       ],
     },
     {
@@ -81,11 +123,12 @@ export const x402Page: PageDefinition = {
       columns: [
         { heading: "Transaction", path: "txHash" },
         { heading: "Succeeded", path: "success", as: "flag" },
-        { heading: "Amount", path: "amount" },
+        amountColumn("Amount", "amount"),
         { heading: "Network", path: "caip2Network", knownIds: EVM_NETWORKS },
-        { heading: "Payer", path: "payer", as: "code" },
+        addressColumn("Payer", "payer"),
         { heading: "When", path: "createdAt", as: "time" },
       ],
+      details: [hashColumn("txHash"), addressColumn("Token's address", "asset")],
     },
     {
       name: "networks",
@@ -103,7 +146,7 @@ export const x402Page: PageDefinition = {
         { heading: "Enabled", path: "isEnabled", as: "flag" },
         { heading: "Test", path: "isTestnet", as: "flag" },
         { heading: "RPC", path: "rpcUrl", as: "link" },
-        { heading: "Settles", path: "facilitatorWalletAddress", as: "code" },
+        addressColumn("Settles", "facilitatorWalletAddress", "caip2Id"),
       ],
       creates: [
         {
@@ -140,8 +183,11 @@ export const x402Page: PageDefinition = {
         { heading: "Type", path: "type" },
         { heading: "Network", path: "caip2Network", knownIds: EVM_NETWORKS },
         { heading: "Note", path: "note" },
-        { heading: "Id", path: "id", as: "code" },
         { heading: "Created", path: "createdAt", as: "time" },
+      ],
+      details: [
+        addressColumn("Full address", "address"),
+        { heading: "Id", path: "id", as: "code" },
       ],
       creates: [
         {
@@ -203,10 +249,13 @@ export const x402Page: PageDefinition = {
       columns: [
         { heading: "Key", path: "apiKeyId", knownIds: API_KEYS },
         { heading: "Wallet", path: "evmWalletId", knownIds: EVM_WALLETS },
-        { heading: "Asset", path: "asset", as: "code" },
-        { heading: "Left, minor units", path: "remainingAmount" },
-        { heading: "Spent, minor units", path: "spentAmount" },
+        amountColumn("Left", "remainingAmount"),
+        amountColumn("Spent", "spentAmount"),
         { heading: "Enabled", path: "isEnabled", as: "flag" },
+      ],
+      details: [
+        { heading: "Network", path: "caip2Network", knownIds: EVM_NETWORKS },
+        addressColumn("Token's address", "asset"),
       ],
       creates: [
         {
@@ -254,8 +303,8 @@ export const x402Page: PageDefinition = {
       emptyText: "There is no rule. Make one at a wallet.",
       columns: [
         { heading: "Wallet", path: "evmWalletId", knownIds: EVM_WALLETS },
-        { heading: "Asset", path: "asset", as: "code" },
-        { heading: "Below", path: "threshold" },
+        tokenColumn("asset"),
+        amountColumn("Below", "threshold"),
         { heading: "State", path: "state", as: "tag" },
         { heading: "Checked", path: "checkedAt", as: "time" },
       ],
@@ -271,11 +320,15 @@ export const x402Page: PageDefinition = {
         { heading: "URL", path: "url" },
         { heading: "Description", path: "description" },
         { heading: "Network", path: "terms.caip2Network", knownIds: EVM_NETWORKS },
-        { heading: "Amount", path: "terms.amount" },
-        { heading: "Asset", path: "terms.asset", as: "code" },
-        { heading: "Paid to", path: "terms.payTo", as: "code" },
+        amountColumn("Price", "terms.amount", {
+          asset: "terms.asset",
+          chain: "terms.caip2Network",
+          none: "stated for each payment",
+        }),
+        addressColumn("Paid to", "terms.payTo", "terms.caip2Network"),
         { heading: "Created", path: "createdAt", as: "time" },
       ],
+      details: [addressColumn("Token's address", "terms.asset", "terms.caip2Network")],
       creates: [
         {
           name: "create",

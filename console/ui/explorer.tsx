@@ -1,20 +1,31 @@
-/** Links to a block explorer. The build sets the address for each network. */
+/** Links to a block explorer. The build sets the address for each network and EVM chain. */
 import { ExternalLink } from "lucide";
 import { Icon } from "./icon.tsx";
-import { type NETWORKS, network } from "./route.ts";
+import { network } from "./route.ts";
 
 /** What an explorer has a page for, as its addresses say it. */
 export type ExplorerPage = "tx" | "address";
 
 /**
- * Addresses of explorers, with places for `{page}`, which is `tx` or `address`, and for `{id}`. An empty text
- * means none.
+ * Addresses of explorers, with places for `{page}`, which is `tx` or `address`, and for `{id}`, by network of
+ * Cardano or CAIP-2 id of an EVM chain. None, or an empty text, means that there is no explorer.
  */
-declare const EXPLORER_URLS: Readonly<Record<(typeof NETWORKS)[number], string>>;
+declare const EXPLORER_URLS: Readonly<Record<string, string>>;
 
-export function ExplorerLink({ page, id }: { page: ExplorerPage; id: string }) {
-  const template = EXPLORER_URLS[network.value];
-  if (template === "") return null;
+const EVM_ID = /^0x[\da-f]+$/i;
+
+/** @param chain - the CAIP-2 id of an EVM chain; undefined: the network that is shown */
+export function ExplorerLink({
+  page,
+  id,
+  chain,
+}: {
+  page: ExplorerPage;
+  id: string;
+  chain?: string | undefined;
+}) {
+  const template = EXPLORER_URLS[chain ?? network.value] ?? "";
+  if (template === "" || (chain !== undefined && !EVM_ID.test(id))) return null;
   const href = template.replace("{page}", page).replace("{id}", encodeURIComponent(id));
   const what = page === "tx" ? "transaction" : "address";
   return (

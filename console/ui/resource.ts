@@ -43,6 +43,10 @@ export interface Column {
   knownIds?: KnownIds;
   /** The page that the value leads to. */
   leadsTo?: string;
+  /** It is an amount that `describe` makes, so it stands at the right. */
+  isAmount?: boolean;
+  /** Path of the CAIP-2 id of the chain that a hash or an address is of, where it is an EVM chain. */
+  chainFrom?: string;
 }
 
 /** A list of the API whose rows have an identifier that is asked for. */

@@ -25,7 +25,16 @@ setInterval(() => {
   if (document.visibilityState === "visible") clock.value = Date.now();
 }, 1_000);
 
-export function Value({ kind = "text", value }: { kind?: ValueKind | undefined; value: unknown }) {
+export function Value({
+  kind = "text",
+  value,
+  chain,
+}: {
+  kind?: ValueKind | undefined;
+  value: unknown;
+  /** The CAIP-2 id of the EVM chain that a hash or an address is of. */
+  chain?: string | undefined;
+}) {
   if (value === undefined || value === null || value === "") return <span class="none">–</span>;
   switch (kind) {
     case "tag":
@@ -33,9 +42,9 @@ export function Value({ kind = "text", value }: { kind?: ValueKind | undefined; 
     case "code":
       return <Code text={String(value)} />;
     case "hash":
-      return <Code text={String(value)} explore="tx" />;
+      return <Code text={String(value)} explore="tx" chain={chain} />;
     case "address":
-      return <Code text={String(value)} explore="address" />;
+      return <Code text={String(value)} explore="address" chain={chain} />;
     case "time":
       return <Time value={value} />;
     case "funds":
@@ -125,12 +134,20 @@ export function Time({ value }: { value: unknown }) {
 }
 
 /** An identifier, shortened, with a button that copies all of it. */
-export function Code({ text, explore }: { text: string; explore?: ExplorerPage | undefined }) {
+export function Code({
+  text,
+  explore,
+  chain,
+}: {
+  text: string;
+  explore?: ExplorerPage | undefined;
+  chain?: string | undefined;
+}) {
   return (
     <span class="code">
       <code title={text}>{shortenId(text)}</code>
       {text.length > 20 && <CopyButton text={text} name={shortenId(text)} />}
-      {explore && <ExplorerLink page={explore} id={text} />}
+      {explore && <ExplorerLink page={explore} id={text} chain={chain} />}
     </span>
   );
 }

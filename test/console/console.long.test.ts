@@ -175,6 +175,40 @@ else
       await page.context().close();
     });
 
+    test("amounts of x402 have whole units, and an explorer shows what a known chain has", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      const open = async (fragment: string) => {
+        await show(page, fragment);
+        await page.locator("main button.open").first().click();
+        await page.locator(".opened").waitFor();
+      };
+      for (const [tab, cells] of [
+        ["payments", { Amount: "0.01 Test Dollar" }],
+        ["settlements", { Amount: "0.01 Test Dollar" }],
+        ["budgets", { Left: "0.98 Test Dollar", Spent: "0.02 Test Dollar" }],
+        ["resources", { Price: "0.01 Test Dollar" }],
+      ] as const) {
+        await show(page, `#/x402?tab=${tab}`);
+        for (const [label, text] of Object.entries(cells))
+          await page.locator(`td[data-label="${label}"]`, { hasText: text }).first().waitFor();
+      }
+      await open("#/x402");
+      const links = page.locator(".opened a.explore");
+      expect(await links.count()).toBe(0);
+      await page.route("**/x402/**", async (route) => {
+        const response = await route.fetch();
+        const body = (await response.text()).replaceAll("eip155:31337", "eip155:8453");
+        await route.fulfill({ response, body });
+      });
+      await page.reload();
+      await open("#/x402?tab=settlements");
+      await expect
+        .poll(async () => (await links.first().getAttribute("href")) ?? "")
+        .toMatch(/^https:[/][/]basescan[.]org[/](tx|address)[/]0x[0-9a-f]+$/);
+      await page.unrouteAll({ behavior: "wait" });
+      await page.context().close();
+    });
+
     test("the theme is chosen on a phone too, and stays chosen", async () => {
       const { page } = await signedIn({ theme: "dark", size: "phone" });
       const background = () =>

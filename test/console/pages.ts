@@ -65,7 +65,7 @@ function ofTab(document: ApiDocument, tab: Resource): string[] {
   if (!operation) return [`no ${method} ${path}`];
   const row = follow(document, answerOf(document, operation), `${rows}.0`);
   const inRow = [
-    ...[...columns, ...details].map(({ path: at }) => at),
+    ...[...columns, ...details].flatMap(({ path: at, chainFrom }) => [at, chainFrom ?? []].flat()),
     ...[key].flat(),
     ...related.flatMap(({ query, id }) => [...Object.values(query), ...(id ? [id] : [])]),
   ];

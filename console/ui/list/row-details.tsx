@@ -10,7 +10,6 @@ import type { Column, ValueKind } from "../resource.ts";
 import { changeQuery } from "../route.ts";
 import { Facts, Value } from "../value.tsx";
 
-/** Members of a row that are nested deeper than once are shown as JSON. */
 export function RowDetails({
   title,
   columns,
@@ -24,11 +23,7 @@ export function RowDetails({
   /** What can be done with it. */
   children: ComponentChildren;
 }) {
-  const members = Object.entries(row as object).flatMap(([name, value]) =>
-    isObject(value)
-      ? Object.entries(value).map(([inner, one]) => [`${name}: ${inner}`, inner, one] as const)
-      : [[name, name, value] as const],
-  );
+  const members = listMembers(row as object);
   const panel = useRef<HTMLElement>(null);
   // The row that was opened may be far below.
   useEffect(() => panel.current?.scrollIntoView({ block: "nearest" }), [title]);
@@ -49,28 +44,61 @@ export function RowDetails({
       <Facts
         facts={columns
           .filter(({ path, describe }) => (describe?.(row) ?? textAt(row, path)) !== "")
-          .map(({ heading, path, as, describe, knownIds }) => [
+          .map(({ heading, path, as, describe, knownIds, chainFrom }) => [
             heading,
             describe ? (
               describe(row)
             ) : knownIds ? (
               <KnownName key={path} known={knownIds} id={textAt(row, path)} />
             ) : (
-              <Value key={path} kind={as} value={valueAt(row, path)} />
+              <Value
+                key={path}
+                kind={as}
+                value={valueAt(row, path)}
+                chain={chainFrom && textAt(row, chainFrom)}
+              />
             ),
           ])}
       />
       <details class="fold">
         <summary>All fields</summary>
         <Facts
-          facts={members.map(([title, name, value]) => [
-            formatMemberName(title),
+          facts={members.map(({ title, name, value }) => [
+            title,
             <Value key={title} kind={valueKindOf(name, value)} value={value} />,
           ])}
         />
       </details>
       <RawJson value={row} />
     </section>
+  );
+}
+
+interface Member {
+  /** What it is called, after what it is inside of. */
+  title: string;
+  name: string;
+  value: unknown;
+}
+
+/** Everything that a row has, in words; what is empty is left to the raw JSON. */
+export function listMembers(row: object, within = ""): Member[] {
+  return Object.entries(row).flatMap(([name, value]): Member[] => {
+    const own = formatMemberName(name);
+    const title = within === "" ? own : `${within}: ${lowerFirst(own)}`;
+    if (isEmpty(value)) return [];
+    return isObject(value) ? listMembers(value, title) : [{ title, name, value }];
+  });
+}
+
+/** The first letter small, unless it begins a word such as `API`. */
+function lowerFirst(text: string): string {
+  return /^[A-Z][A-Z\d]/.test(text) ? text : text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+function isEmpty(value: unknown): boolean {
+  return (
+    value === null || value === undefined || value === "" || (Array.isArray(value) && !value.length)
   );
 }
 

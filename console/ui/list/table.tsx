@@ -36,9 +36,9 @@ export function Table<Row>({
       <table>
         <thead>
           <tr>
-            {columns.map(({ heading: head }) => (
-              <th key={head} scope="col">
-                {head}
+            {columns.map((column) => (
+              <th key={column.heading} scope="col" class={isAmount(column) ? "number" : ""}>
+                {column.heading}
               </th>
             ))}
           </tr>
@@ -47,11 +47,7 @@ export function Table<Row>({
           {rows.map((row) => (
             <tr key={keyOf(row)} class={isFresh?.(row) ? "fresh" : ""}>
               {columns.map((column, i) => (
-                <td
-                  key={column.heading}
-                  data-label={column.heading}
-                  class={isEmptyValue(valueAt(row, column.path)) ? "bare" : ""}
-                >
+                <td key={column.heading} data-label={column.heading} class={classOf(column, row)}>
                   {i === 0 ? (
                     <span>
                       {open(row, <RowName column={column} row={row} fallback={keyOf(row)} />)}
@@ -70,6 +66,16 @@ export function Table<Row>({
       </table>
     </section>
   );
+}
+
+/** Amounts stand at the right, so that their digits are below each other. */
+function isAmount({ as, isAmount = false }: Column): boolean {
+  return isAmount || as === "funds" || as === "native";
+}
+
+function classOf(column: Column, row: unknown): string {
+  const isBare = isEmptyValue(valueAt(row, column.path));
+  return [isBare && "bare", isAmount(column) && "number"].filter(Boolean).join(" ");
 }
 
 function nameOf({ describe, path, as }: Column, row: unknown): unknown {
@@ -104,7 +110,8 @@ function Cell({ column, row }: { column: Column; row: unknown }) {
     );
   if (column.knownIds && !isEmptyValue(value))
     return <KnownName known={column.knownIds} id={String(value)} />;
-  const shown = <Value kind={column.as} value={value} />;
+  const chain = column.chainFrom && textAt(row, column.chainFrom);
+  const shown = <Value kind={column.as} value={value} chain={chain} />;
   if (typeof value === "string" && value.length > MAX_CELL_LENGTH)
     return (
       <span class="clamp" title={value}>

@@ -125,6 +125,7 @@ export async function listSettlements(
     .select({
       settlement: x402Settlement,
       caip2Network: x402Attempt.caip2Id,
+      asset: x402Attempt.asset,
       paymentPayloadHash: x402Attempt.paymentPayloadHash,
     })
     .from(x402Settlement)

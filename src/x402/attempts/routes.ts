@@ -74,6 +74,7 @@ const settlement = named(
     ...settlementFields,
     ...attemptFields,
     caip2Network: textField("EVM chain, as a CAIP-2 id.", "eip155:8453"),
+    asset: textField("Address of the token.", EXAMPLE_ASSET),
   }),
 );
 
