@@ -96,7 +96,48 @@ export function splitWords(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** The name of a member as people read it: `responseStatus` as `Response status`. */
+/** Members whose words alone do not say what they are. */
+const MEMBER_NAMES: Readonly<Record<string, string>> = {
+  caip2Id: "CAIP-2 id",
+  caip2Network: "EVM network",
+  blockchainIdentifier: "Escrow's identifier",
+  agentIdentifier: "Agent's token",
+  apiBaseUrl: "URL",
+  payTo: "Paid to",
+  walletVkey: "Wallet's key hash",
+  drives: "Automation",
+};
+
+/** Words of names of members that people write in another way. */
+const MEMBER_WORDS: Readonly<Record<string, string>> = {
+  api: "API",
+  csv: "CSV",
+  evm: "EVM",
+  http: "HTTP",
+  rpc: "RPC",
+  tx: "transaction",
+  url: "URL",
+  utxo: "output",
+  vkey: "key hash",
+};
+
+/**
+ * The name of a member as people read it: `responseStatus` as `Response status`, `lastUsedAt` as `Last used`,
+ * and `isActive` as `Active`.
+ */
 export function formatMemberName(name: string): string {
-  return splitWords(name.charAt(0).toUpperCase() + name.slice(1));
+  if (Object.hasOwn(MEMBER_NAMES, name)) return MEMBER_NAMES[name] ?? name;
+  const words = name
+    .replaceAll("VKey", "Vkey")
+    .replaceAll(/(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_-]+/g, " ")
+    .toLowerCase()
+    .split(" ")
+    .filter(Boolean);
+  const isQuestion = words.length > 1 && words[0] === "is";
+  const isTime = words.length > 1 && words.at(-1) === "at";
+  const text = words
+    .slice(isQuestion ? 1 : 0, isTime ? -1 : undefined)
+    .map((word) => MEMBER_WORDS[word] ?? word)
+    .join(" ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

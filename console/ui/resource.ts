@@ -5,7 +5,7 @@ import type { Access } from "../api/session.ts";
 /**
  * Kinds of values. `tag` and `word` are one of a list of names. `code` is an identifier that people copy, `hash`
  * one of a transaction, and `address` one of the ledger. An explorer shows the last two. `secret` is an identifier
- * that its owner has to store. `records` are flat objects.
+ * that its owner has to store. `records` are flat objects. `minor` is an amount of an unknown unit.
  */
 export type ValueKind =
   | "text"
@@ -19,6 +19,7 @@ export type ValueKind =
   | "time"
   | "funds"
   | "native"
+  | "minor"
   | "flag"
   | "list"
   | "count"

@@ -10,6 +10,7 @@ import {
   formatMemberName,
   formatRelativeTime,
   formatUnit,
+  formatUnits,
   shortenId,
   toEpochMs,
 } from "./format.ts";
@@ -17,7 +18,7 @@ import { Icon } from "./icon.tsx";
 import { textAt } from "./path.ts";
 import type { ValueKind } from "./resource.ts";
 import { pageHref } from "./route.ts";
-import { toWords } from "./words.ts";
+import { hasWords, toWords } from "./words.ts";
 
 /** The time now, moved on each second while the page is visible. */
 export const clock = signal(Date.now());
@@ -49,6 +50,8 @@ export function Value({
       return <Time value={value} />;
     case "funds":
       return <FundsList value={value} />;
+    case "minor":
+      return <span class="amount">{formatUnits(String(value), 0)} minor units</span>;
     case "native":
       return <Amount amount={String(value)} unit="" />;
     case "word":
@@ -101,7 +104,8 @@ export function RecordList({ records }: { records: readonly object[] }) {
 function formatItem(item: unknown): string {
   const time = typeof item === "string" && ISO_TIME.test(item) ? Date.parse(item) : Number.NaN;
   if (!Number.isNaN(time)) return formatDate(time);
-  return typeof item === "object" ? JSON.stringify(item) : String(item);
+  if (typeof item === "object") return JSON.stringify(item);
+  return hasWords(String(item)) ? toWords(String(item)) : String(item);
 }
 
 /** Names that want somebody, that are on their way, and that ended well. Others are neither. */

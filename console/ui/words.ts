@@ -81,7 +81,12 @@ const WORDS: Readonly<Record<string, string>> = {
   Collecting: "Collects signatures",
 };
 
+/** Whether people call it otherwise than the API does. */
+export function hasWords(name: string): boolean {
+  return Object.hasOwn(WORDS, name);
+}
+
 /** What people call a constant of the API; one that has no other name is split into its words. */
 export function toWords(name: string): string {
-  return Object.hasOwn(WORDS, name) ? (WORDS[name] ?? name) : splitWords(name);
+  return hasWords(name) ? (WORDS[name] ?? name) : splitWords(name);
 }

@@ -148,7 +148,13 @@ else
         if (fragment.includes("&do=")) await page.getByRole("dialog").waitFor();
         else {
           const row = page.locator("main button.open").first();
-          if ((await row.count()) > 0) await row.click();
+          if ((await row.count()) > 0) {
+            await row.click();
+            await page.locator(".opened").waitFor();
+          }
+          // What is folded has no text for a reader yet.
+          for (const fold of await page.locator("main details:not(.raw)").all())
+            await fold.evaluate((element) => element.setAttribute("open", ""));
         }
         const found = findApiNames(await page.locator("body").innerText(), names);
         problems.push(...found.map((name) => `${fragment}: ${name}`));

@@ -1,4 +1,4 @@
-/** An opened row: what people look for, then all that the API tells of it, and as it was sent. */
+/** An opened row: what people look for, then what else the API tells of it, and as it was sent. */
 import { X } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -9,6 +9,7 @@ import { textAt, valueAt } from "../path.ts";
 import type { Column, ValueKind } from "../resource.ts";
 import { changeQuery } from "../route.ts";
 import { Facts, Value } from "../value.tsx";
+import { hasWords } from "../words.ts";
 
 export function RowDetails({
   title,
@@ -23,7 +24,8 @@ export function RowDetails({
   /** What can be done with it. */
   children: ComponentChildren;
 }) {
-  const members = listMembers(row as object);
+  const shown = new Set(columns.map(({ path }) => path));
+  const members = listMembers(row as object).filter(({ path }) => !shown.has(path));
   const panel = useRef<HTMLElement>(null);
   // The row that was opened may be far below.
   useEffect(() => panel.current?.scrollIntoView({ block: "nearest" }), [title]);
@@ -61,7 +63,7 @@ export function RowDetails({
           ])}
       />
       <details class="fold">
-        <summary>All fields</summary>
+        <summary>Other fields</summary>
         <Facts
           facts={members.map(({ title, name, value }) => [
             title,
@@ -77,18 +79,27 @@ export function RowDetails({
 interface Member {
   /** What it is called, after what it is inside of. */
   title: string;
+  path: string;
   name: string;
   value: unknown;
 }
 
 /** Everything that a row has, in words; what is empty is left to the raw JSON. */
-export function listMembers(row: object, within = ""): Member[] {
-  return Object.entries(row).flatMap(([name, value]): Member[] => {
-    const own = formatMemberName(name);
-    const title = within === "" ? own : `${within}: ${lowerFirst(own)}`;
-    if (isEmpty(value)) return [];
-    return isObject(value) ? listMembers(value, title) : [{ title, name, value }];
-  });
+export function listMembers(row: object): Member[] {
+  return Object.entries(row).flatMap(([name, value]) =>
+    membersOf(formatMemberName(name), name, name, value),
+  );
+}
+
+function membersOf(title: string, path: string, name: string, value: unknown): Member[] {
+  if (isEmpty(value)) return [];
+  if (isObject(value))
+    return Object.entries(value).flatMap(([inner, one]) =>
+      membersOf(`${title}: ${lowerFirst(formatMemberName(inner))}`, `${path}.${inner}`, inner, one),
+    );
+  if (Array.isArray(value) && value.some((one) => isObject(one) && !isFlatObject(one)))
+    return value.flatMap((one, i) => membersOf(`${title} ${i + 1}`, `${path}.${i}`, name, one));
+  return [{ title, path, name, value }];
 }
 
 /** The first letter small, unless it begins a word such as `API`. */
@@ -119,22 +130,25 @@ export function RawJson({ value }: { value: unknown }) {
   );
 }
 
+const amountOf = (funds: object) => textAt(funds, "amount") || textAt(funds, "quantity");
+
 /** How a member is shown, by its name and its value. */
 export function valueKindOf(name: string, value: unknown): ValueKind {
   if (typeof value === "boolean") return "flag";
   if (Array.isArray(value)) {
     if (value.length === 0) return "list";
-    if (value.every((one) => textAt(one, "unit") !== "" || textAt(one, "amount") !== ""))
-      return value.every((one) => typeof one === "object" && one !== null && "unit" in one)
-        ? "funds"
-        : "json";
-    if (value.every((one) => typeof one !== "object")) return "list";
+    if (value.every((one) => isObject(one) && "unit" in one && /^\d+$/.test(amountOf(one))))
+      return "funds";
+    if (value.every((one) => typeof one !== "object"))
+      return value.every((one) => hasWords(String(one))) ? "words" : "list";
     return value.every(isFlatObject) ? "records" : "json";
   }
   if (typeof value === "object" && value !== null) return "json";
+  if (/(^amount|Amount|threshold)$/.test(name) && /^\d+$/.test(String(value))) return "minor";
   if (/(At|From|Time|Until|since|Check|DateTime)$/.test(name) && typeof value === "string")
     return "time";
   if (/(^id|Id|Hash|Address|Vkey|VKey|Identifier|address|hash)$/.test(name)) return "code";
   if (/^(state|status|type|drives|onChainState|outcome|direction|kind)$/i.test(name)) return "tag";
-  return typeof value === "string" && /^[0-9a-f]{40,}$/.test(value) ? "code" : "text";
+  if (/(State|Status|Type|Format|Kind|Action)$/i.test(name)) return "word";
+  return typeof value === "string" && /^(0x)?[0-9a-f]{40,}$/.test(value) ? "code" : "text";
 }
