@@ -65,7 +65,7 @@ export function readExplorerUrls(
     ...Object.entries(CARDANO_EXPLORERS),
     ...Object.entries(EVM_EXPLORERS).map(([id, url]) => [`eip155:${id}`, url] as const),
   ].map(([name, url]) => [name, `${url}/{page}/{id}`] as const);
-  const urls = Object.fromEntries(known);
+  const urls: Record<string, string> = Object.fromEntries(known);
   for (const [variable, url] of Object.entries(variables)) {
     const [, name = "", id] = /^EXPLORER_URL_(PREPROD|MAINNET|EIP155_(\d+))$/.exec(variable) ?? [];
     if (name === "" || url === undefined) continue;

@@ -49,12 +49,10 @@ const cursorPathsOf = ({ key = "id", cursor = {} }: Resource) => ({
   ...cursor,
 });
 
-/** What identifies a row, in the URL too. */
+/** What identifies a row, in the URL too, which has no empty values: the native coin's unit is one. */
 function rowKeyOf({ key = "id" }: Resource, row: unknown): string {
-  return [key]
-    .flat()
-    .map((path) => textAt(row, path))
-    .join(" ");
+  const parts = [key].flat().map((path) => textAt(row, path));
+  return parts.join(" ") || "native";
 }
 
 export function ResourceList({ resource }: { resource: Resource }) {

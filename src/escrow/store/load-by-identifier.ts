@@ -46,7 +46,7 @@ const MAX_ATTEMPTS = 3;
  * A payment source that was removed and added again has a second record of each escrow.
  *
  * @param named - `side` left out: both
- * @throws ArchiveBehindError if an archive is not bound, or lacks one of the records
+ * @throws ArchiveBehindError
  */
 export async function loadByIdentifier(
   env: ArchiveEnv,
