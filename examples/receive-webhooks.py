@@ -33,8 +33,7 @@ class Receiver(BaseHTTPRequestHandler):
         self.send_response(204 if genuine else 400)
         self.end_headers()
 
-    def log_message(self, *_):
-        pass
+    def log_message(self, *_): ...
 
 
 with contextlib.suppress(KeyboardInterrupt):
