@@ -7,8 +7,8 @@ import { network } from "./route.ts";
 export type ExplorerPage = "tx" | "address";
 
 /**
- * Addresses of explorers, by network of Cardano or CAIP-2 id of an EVM chain. `{page}` stands for `tx` or
- * `address`, `{id}` for what is shown. None, or an empty text, means that there is no explorer.
+ * Addresses of explorers, by network of Cardano or CAIP-2 id of an EVM chain. `{page}` is `tx` or
+ * `address`, and `{id}` what is shown. None, or an empty text, means that there is no explorer.
  */
 declare const EXPLORER_URLS: Readonly<Record<string, string>>;
 
