@@ -2,14 +2,13 @@
 import { X } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { formatMemberName } from "../format.ts";
 import { Icon } from "../icon.tsx";
 import { KnownName } from "../known-name.tsx";
 import { textAt, valueAt } from "../path.ts";
-import type { Column, ValueKind } from "../resource.ts";
+import type { Column } from "../resource.ts";
 import { changeQuery } from "../route.ts";
 import { Facts, Value } from "../value.tsx";
-import { hasWords } from "../words.ts";
+import { listMembers, valueKindOf } from "./members.ts";
 
 export function RowDetails({
   title,
@@ -76,51 +75,6 @@ export function RowDetails({
   );
 }
 
-interface Member {
-  /** What it is called, after what it is inside of. */
-  title: string;
-  path: string;
-  name: string;
-  value: unknown;
-}
-
-/** Everything that a row has, in words; what is empty is left to the raw JSON. */
-export function listMembers(row: object): Member[] {
-  return Object.entries(row).flatMap(([name, value]) =>
-    membersOf(formatMemberName(name), name, name, value),
-  );
-}
-
-function membersOf(title: string, path: string, name: string, value: unknown): Member[] {
-  if (isEmpty(value)) return [];
-  if (isObject(value))
-    return Object.entries(value).flatMap(([inner, one]) =>
-      membersOf(`${title}: ${lowerFirst(formatMemberName(inner))}`, `${path}.${inner}`, inner, one),
-    );
-  if (Array.isArray(value) && value.some((one) => isObject(one) && !isFlatObject(one)))
-    return value.flatMap((one, i) => membersOf(`${title} ${i + 1}`, `${path}.${i}`, name, one));
-  return [{ title, path, name, value }];
-}
-
-/** The first letter small, unless it begins a word such as `API`. */
-function lowerFirst(text: string): string {
-  return /^[A-Z][A-Z\d]/.test(text) ? text : text.charAt(0).toLowerCase() + text.slice(1);
-}
-
-function isEmpty(value: unknown): boolean {
-  return (
-    value === null || value === undefined || value === "" || (Array.isArray(value) && !value.length)
-  );
-}
-
-function isFlatObject(value: unknown): boolean {
-  return isObject(value) && Object.values(value).every((one) => typeof one !== "object" || !one);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 export function RawJson({ value }: { value: unknown }) {
   return (
     <details class="raw">
@@ -128,27 +82,4 @@ export function RawJson({ value }: { value: unknown }) {
       <pre>{JSON.stringify(value, null, 2)}</pre>
     </details>
   );
-}
-
-const amountOf = (funds: object) => textAt(funds, "amount") || textAt(funds, "quantity");
-
-/** How a member is shown, by its name and its value. */
-export function valueKindOf(name: string, value: unknown): ValueKind {
-  if (typeof value === "boolean") return "flag";
-  if (Array.isArray(value)) {
-    if (value.length === 0) return "list";
-    if (value.every((one) => isObject(one) && "unit" in one && /^\d+$/.test(amountOf(one))))
-      return "funds";
-    if (value.every((one) => typeof one !== "object"))
-      return value.every((one) => hasWords(String(one))) ? "words" : "list";
-    return value.every(isFlatObject) ? "records" : "json";
-  }
-  if (typeof value === "object" && value !== null) return "json";
-  if (/(^amount|Amount|threshold)$/.test(name) && /^\d+$/.test(String(value))) return "minor";
-  if (/(At|From|Time|Until|since|Check|DateTime)$/.test(name) && typeof value === "string")
-    return "time";
-  if (/(^id|Id|Hash|Address|Vkey|VKey|Identifier|address|hash)$/.test(name)) return "code";
-  if (/^(state|status|type|drives|onChainState|outcome|direction|kind)$/i.test(name)) return "tag";
-  if (/(State|Status|Type|Format|Kind|Action)$/i.test(name)) return "word";
-  return typeof value === "string" && /^(0x)?[0-9a-f]{40,}$/.test(value) ? "code" : "text";
 }

@@ -1,6 +1,7 @@
 /** What an opened row says of its members, in words. */
 import { describe, expect, test } from "vitest";
 import { formatMemberName } from "../../console/ui/format.ts";
+import { valueKindOf } from "../../console/ui/list/members.ts";
 
 describe("formatMemberName", () => {
   test.each([
@@ -18,5 +19,15 @@ describe("formatMemberName", () => {
     ["payment", "Payment"],
   ])("%s is %s", (name, words) => {
     expect(formatMemberName(name)).toBe(words);
+  });
+});
+
+describe("valueKindOf", () => {
+  test.each([
+    ["step", "AuthorizeRefund", "word"],
+    ["changed", ["networkLimit", "name"], "words"],
+    ["name", "MyWallet", "text"],
+  ])("%s of %j is shown as %s", (name, value, kind) => {
+    expect(valueKindOf(name, value)).toBe(kind);
   });
 });
