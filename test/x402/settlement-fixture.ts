@@ -92,7 +92,9 @@ export function sendInVersion(version: Version): void {
 /** One payment that would settle, and what tests do to those who settle it. */
 export class SettlementFixture {
   readonly x402: X402Fixture;
-  #buyer: Buyer;
+  readonly #buyer: Buyer;
+  /** Who signed the last impatient payment. */
+  impatientBuyer: Buyer | undefined;
   readonly #given: Version;
   /** Attempts of version 1 whose outcome comes with a repeat. */
   readonly #pending = new WeakMap<Payload, string>();
@@ -126,10 +128,10 @@ export class SettlementFixture {
     return new SettlementFixture(x402, version, buyer, source, payment);
   }
 
-  /** Another payment, by the same buyer to another payee. */
-  async again(terms: Record<string, unknown> = {}): Promise<void> {
+  /** Another payment to another payee; by default of the buyer who is not impatient. */
+  async again(terms: Record<string, unknown> = {}, buyer = this.#buyer): Promise<void> {
     this.source = await this.x402.source(terms);
-    this.payment = await this.x402.payment(this.#buyer, this.source);
+    this.payment = await this.x402.payment(buyer, this.source);
   }
 
   /** Sends the payment; in version 1, as a resource server that brings its own terms. */
@@ -236,8 +238,8 @@ export class SettlementFixture {
     this.source = await this.x402.source({ maxTimeoutSeconds: seconds, ...terms });
     const { requirements } = this.source;
     const long = { ...this.source, requirements: { ...requirements, maxTimeoutSeconds: 300 } };
-    this.#buyer = await this.x402.buyer();
-    const signed = await this.x402.payment(this.#buyer, long, method);
+    this.impatientBuyer = await this.x402.buyer();
+    const signed = await this.x402.payment(this.impatientBuyer, long, method);
     this.payment = { ...signed, accepted: requirements, ...(extensions && { extensions }) };
   }
 

@@ -194,7 +194,7 @@ describe("a payment that reverted in a block that is rolled back", () => {
   it("is settled after all, and leaves its identifier with the payment that took it over since", async () => {
     const { source, payment, x402 } = fixture;
     await x402.mint(x402.contracts.token, fixture.payer, 10_000n);
-    await fixture.again();
+    await fixture.again({}, fixture.impatientBuyer);
     fixture.payment = { ...fixture.payment, extensions };
     const other = (await fixture.settle()).data;
     expect(other.settleResponse.success).toBe(true);
