@@ -72,20 +72,21 @@ export async function listUnboundArchives(
   return rows.map(({ archive }) => nameArchive(archive)).filter((name) => env[name] === undefined);
 }
 
-/** Whether archives may have records of a network. An archive that has some may be missing. */
-export async function mayHaveArchived(
-  env: ArchiveEnv,
-  db: Pick<Database, "all">,
-  kind: ArchivedKind,
-  network: Network,
-): Promise<boolean> {
-  if (openArchives(env).length > 0) return true;
-  const ranges = await db.all(
-    "SELECT 1 FROM archive_range WHERE kind = ? AND network = ? LIMIT 1",
-    kind,
-    network,
-  );
-  return ranges.length > 0;
+/**
+ * The database's rows, if no archive has records of the network; null: one may have some, bound or not. Both
+ * are read at one moment, so that no record moves in between.
+ */
+export async function readIfNoneArchived<Row>(
+  archives: readonly Archive[],
+  db: Pick<Database, "batch">,
+  { kind, network, hot }: { kind: ArchivedKind; network: Network; hot: Statement },
+): Promise<Row[] | null> {
+  if (archives.length > 0) return null;
+  const [ranges, own] = (await db.batch([
+    statement("SELECT 1 FROM archive_range WHERE kind = ? AND network = ? LIMIT 1", kind, network),
+    hot,
+  ])) as [D1Result, D1Result<Row>];
+  return ranges.results.length === 0 ? own.results : null;
 }
 
 /** Selects the `operation` of an archive's last copy. */

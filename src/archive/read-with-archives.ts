@@ -2,7 +2,7 @@ import type { Network } from "../chain/network.ts";
 import { type Database, DatabaseUnavailableError, statement } from "../db/client.ts";
 import type { SqlExpression } from "../db/clock.ts";
 import type { ArchivedKind } from "./archive-tables.ts";
-import type { Archive } from "./open-archives.ts";
+import { type Archive, readIfNoneArchived } from "./open-archives.ts";
 import { type ArchiveState, type MergedRow, openArchive, type ReadArchive } from "./read-merged.ts";
 
 /** Rows of an archive that are read, and looked up in the database, together. */
@@ -45,6 +45,8 @@ export async function readWithArchives<HotRow, Row extends MergedRow>(
   query: ArchivedQuery<Row>,
 ): Promise<{ hot: HotRow[]; archived: ArchivedPart<Row>[] }> {
   const { kind, network, overlap, hot } = query;
+  const alone = await readIfNoneArchived<HotRow>(archives, db, query);
+  if (alone) return { hot: alone, archived: [] };
   const ranges = statement(
     `SELECT archive, operation, bookmark FROM archive_range
      WHERE kind = ? AND network = ? AND ${overlap.sql} ORDER BY archive`,
@@ -54,11 +56,6 @@ export async function readWithArchives<HotRow, Row extends MergedRow>(
   );
   const toVersion = (states: readonly ArchiveState[]) =>
     JSON.stringify(states.map(({ archive, operation }) => [archive, operation]));
-  if (archives.length === 0) {
-    const [states, own] = await db.batch([ranges, statement(hot.sql, ...hot.params)]);
-    if (states?.results.length === 0)
-      return { hot: (own as D1Result<HotRow>).results, archived: [] };
-  }
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const states = await db.all<ArchiveState>(ranges.sql, ...ranges.params);
     const parts: (Omit<ArchivedPart<Row>, "unnamedIds"> & { archive: number })[] = [];

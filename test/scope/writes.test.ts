@@ -29,8 +29,8 @@ const EXCEPTIONS: Readonly<Record<string, number>> = {
   "POST /inbox-agents/deregister": 5,
   "POST /registry-inbox/deregister": 5,
   "POST /v1/admin/worker-bots/versions/migrate": 5,
-  "POST /invoice/monthly": 12,
-  "POST /invoice/monthly/internal": 11,
+  "POST /invoice/monthly": 11,
+  "POST /invoice/monthly/internal": 10,
   "POST /x402/pay": 5,
   "POST /x402/budgets": 5,
 };

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { mayHaveArchived } from "../../archive/open-archives.ts";
+import { openArchives, readIfNoneArchived } from "../../archive/open-archives.ts";
 import { ON_CHAIN_STATES } from "../../chain/network.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";
@@ -30,19 +30,57 @@ export async function countRecords(
   side: Side,
   query: CountQuery,
 ): Promise<Omit<Counts, "byDay">> {
-  const isSplit =
-    mayBeArchived(query) && (await mayHaveArchived(query.env, db, "escrow", query.network));
-  const { days, edges } = isSplit ? splitPeriod(query) : { days: query, edges: [] };
-  const counts = days ? await countWholeDays(db, side, { ...query, ...days }) : new Map();
-  for (const edge of edges)
-    for (const state of await readListStates(db, side, { ...query, ...edge }))
-      addTo(counts, state, 1);
+  const counts = (await countAlone(db, side, query)) ?? (await countWithArchives(db, side, query));
   return withTotal(
     STATE_COUNTERS.map(({ state }) => ({ onChainState: state, count: counts.get(state) ?? 0 })),
   );
 }
 
 type StateCounts = Map<CountedState, number>;
+
+/** Null: archives may have some of the records. */
+async function countAlone(
+  db: Database,
+  side: Side,
+  query: CountQuery,
+): Promise<StateCounts | null> {
+  const { env, network } = query;
+  const hot = buildCount(side, query);
+  const rows = mayBeArchived(query)
+    ? await readIfNoneArchived<CountRow>(openArchives(env), db, { kind: "escrow", network, hot })
+    : await db.all<CountRow>(hot.sql, ...hot.params);
+  return rows && toCounts(rows);
+}
+
+async function countWithArchives(
+  db: Database,
+  side: Side,
+  query: CountQuery,
+): Promise<StateCounts> {
+  const { days, edges } = splitPeriod(query);
+  const counts = days ? await countWholeDays(db, side, { ...query, ...days }) : new Map();
+  for (const edge of edges)
+    for (const state of await readListStates(db, side, { ...query, ...edge }))
+      addTo(counts, state, 1);
+  return counts;
+}
+
+type CountRow = Record<string, number>;
+
+/** One pass, where GROUP BY would sort what it reads. */
+function buildCount(side: Side, query: CountQuery): Statement {
+  const found = new EscrowConditions(side, query.network);
+  addFilters(found, query);
+  found.restrictToCreationPeriod(query);
+  return statement(
+    `SELECT ${STATE_COUNTERS.map(({ name, sql }) => `count(*) FILTER (WHERE ${sql}) AS "${name}"`).join(", ")}
+     FROM escrow WHERE ${found.toSql()}`,
+    ...found.params,
+  );
+}
+
+const toCounts = ([row]: readonly CountRow[]): StateCounts =>
+  new Map(STATE_COUNTERS.map(({ state, name }) => [state, row?.[name] ?? 0]));
 
 function addTo(counts: StateCounts, state: CountedState, count: number): void {
   counts.set(state, (counts.get(state) ?? 0) + count);
@@ -75,22 +113,12 @@ function splitPeriod({ createdFrom: from, createdTo: to }: Period): {
 }
 
 async function countWholeDays(db: Database, side: Side, query: CountQuery): Promise<StateCounts> {
-  const found = new EscrowConditions(side, query.network);
-  addFilters(found, query);
-  found.restrictToCreationPeriod(query);
   const [here, archived] = (await db.batch([
-    // One pass, where GROUP BY would sort what it reads.
-    statement(
-      `SELECT ${STATE_COUNTERS.map(({ name, sql }) => `count(*) FILTER (WHERE ${sql}) AS "${name}"`).join(", ")}
-       FROM escrow WHERE ${found.toSql()}`,
-      ...found.params,
-    ),
-    ...(mayBeArchived(query) ? [countArchives(side, query)] : []),
-  ])) as [D1Result<Record<string, number>>, D1Result<ArchivedCount>?];
-  const counts: StateCounts = new Map(
-    STATE_COUNTERS.map(({ state, name }) => [state, here.results[0]?.[name] ?? 0]),
-  );
-  for (const { state, n } of archived?.results ?? []) addTo(counts, state, n);
+    buildCount(side, query),
+    countArchives(side, query),
+  ])) as [D1Result<CountRow>, D1Result<ArchivedCount>];
+  const counts = toCounts(here.results);
+  for (const { state, n } of archived.results) addTo(counts, state, n);
   return counts;
 }
 

@@ -1,4 +1,4 @@
-import { mayHaveArchived } from "../../archive/open-archives.ts";
+import { openArchives, readIfNoneArchived } from "../../archive/open-archives.ts";
 import type { Database } from "../../db/client.ts";
 import {
   BILLABLE_AT_SQL,
@@ -28,8 +28,10 @@ export async function readBillablePayments(
 ): Promise<BillableRow[]> {
   const { network, buyerVkey, sellerVkey, sellerVkeys, month } = scope;
   const hot = selectBillablePayments(scope, removed, now);
-  if (!(await mayHaveArchived(env, database, "escrow", network)))
-    return database.all<BillableRow>(hot.sql, ...hot.params);
+  const alone = await readIfNoneArchived<BillableRow>(openArchives(env), database, {
+    ...{ kind: "escrow", network, hot },
+  });
+  if (alone) return alone;
   const billed = await database.all<{ baseId: string; id: string }>(
     `SELECT base_id AS baseId, place.id FROM invoice_base
        JOIN invoiced_payment ON base_id = invoice_base.id
