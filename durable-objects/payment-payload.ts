@@ -69,14 +69,14 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
   /** Epoch milliseconds; null: no alarm is set. Undefined: not read yet. */
   #alarmAt: number | null | undefined;
   readonly #waitingOrders = new Set<SettleOrder>();
-  /** The database's bookmark after the newest run; null: no run has ended, or it called no database. */
+  /** The database's bookmark after the newest run; null: that run has not ended, or called no database. */
   #bookmark: string | null = null;
 
   async settle(order: SettleOrder): Promise<{ response: SettleResponse; bookmark: string | null }> {
     this.#waitingOrders.add(order);
     try {
       const response = await this.#settle(order);
-      return { response, bookmark: this.#activeRun ? null : this.#bookmark };
+      return { response, bookmark: this.#bookmark };
     } finally {
       this.#waitingOrders.delete(order);
     }
@@ -238,12 +238,12 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
   }
 
   async #runAndTidy(work: () => Promise<SettleResponse | null>): Promise<SettleResponse | null> {
-    let answer: SettleResponse | null = null;
-    this.#bookmark = await trackPrimaryBookmark(async () => {
-      answer = await work();
-    });
+    // A run that breaks off may have written.
+    this.#bookmark = null;
+    const { result, bookmark } = await trackPrimaryBookmark(work);
+    this.#bookmark = bookmark;
     await this.#emptyStorage();
-    return answer;
+    return result;
   }
 
   async #runEffects(

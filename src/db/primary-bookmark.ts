@@ -7,13 +7,15 @@ interface TrackedRequest {
 const requests = new AsyncLocalStorage<TrackedRequest>();
 
 /**
- * Runs a request, and returns the newest bookmark that the primary answered it with; null: it was not
- * asked. A request inside another one adds to the bookmark of both.
+ * Runs a request, and returns its result with the newest bookmark that the primary answered it with;
+ * null: it was not asked. A request inside another one adds to the bookmark of both.
  */
-export async function trackPrimaryBookmark(work: () => Promise<void>): Promise<string | null> {
+export async function trackPrimaryBookmark<Result>(
+  work: () => Promise<Result>,
+): Promise<{ result: Result; bookmark: string | null }> {
   const request = requests.getStore() ?? { bookmark: null };
-  await requests.run(request, work);
-  return request.bookmark;
+  const result = await requests.run(request, work);
+  return { result, bookmark: request.bookmark };
 }
 
 /**

@@ -40,15 +40,14 @@ export function createJsonResponse(
 export const returnBookmark: MiddlewareHandler<AppEnv> = async (c, next) => {
   const seen = await trackPrimaryBookmark(next);
   if (c.req.method === "GET" || !c.res.ok || c.res.headers.has("x-d1-bookmark")) return;
-  const bookmark = seen ?? (await readPrimaryBookmark(c));
+  const bookmark = seen.bookmark ?? (await readPrimaryBookmark(c));
   if (bookmark !== null) c.res.headers.set("x-d1-bookmark", bookmark);
 };
 
-/** The bookmark after a write that an object made alone, as x402 settlements are. */
-function readPrimaryBookmark(c: AppContext): Promise<string | null> {
-  return trackPrimaryBookmark(async () => {
-    await openDb(c.env).all("SELECT 1");
-  });
+/** The bookmark after a write that an object made alone, and does not tell it. */
+async function readPrimaryBookmark(c: AppContext): Promise<string | null> {
+  const { bookmark } = await trackPrimaryBookmark(() => openDb(c.env).all("SELECT 1"));
+  return bookmark;
 }
 
 /** A page that tells its version without its texts. */

@@ -58,10 +58,9 @@ export class OutcomeWriter {
         writes: "idempotent",
         deadline: now + WRITE_TIMEOUT_MS,
       });
-      let hasEvent = false;
-      const bookmark = await trackPrimaryBookmark(async () => {
-        hasEvent = await recordFirstOutcomes(core, ended, now);
-      });
+      const { result: hasEvent, bookmark } = await trackPrimaryBookmark(() =>
+        recordFirstOutcomes(core, ended, now),
+      );
       for (const { order } of ended) {
         const status = statuses.get(order.attemptId);
         if (status)
