@@ -7,7 +7,6 @@ import { apiKey, hasAccess, type KeyStatus, keyStatus, signOut } from "./api/ses
 import { FirstRun } from "./pages/first-run.tsx";
 import { NAVIGATION, NAVIGATION_GROUPS } from "./pages/index.tsx";
 import { LIST_PAGES } from "./pages/lists.ts";
-import { loadEvmTokens } from "./pages/load-evm-tokens.ts";
 import { searchObjects } from "./pages/search.ts";
 import { unitDetails } from "./ui/format.ts";
 import { Icon } from "./ui/icon.tsx";
@@ -50,13 +49,8 @@ export function Frame() {
     // A page that needs them shows the same problem, with its own next try.
     if (token !== null) loadKeyAndUnits().catch(() => undefined);
   }, [token]);
-  const entry = NAVIGATION.find(({ name }) => name === route.value.page);
-  const isX402Shown = token !== null && keyStatus.value !== null && entry?.name === "x402";
-  useEffect(() => {
-    // Without them, amounts are in minor units.
-    if (isX402Shown) loadEvmTokens().catch(() => undefined);
-  }, [isX402Shown]);
   if (token === null) return <SignIn />;
+  const entry = NAVIGATION.find(({ name }) => name === route.value.page);
   return (
     <>
       <button type="button" class="skip" onClick={focusMain}>

@@ -23,6 +23,7 @@ import { disputesPage } from "./disputes/disputes.ts";
 import { createEscrowPage } from "./escrow/escrow-list.tsx";
 import { invoicesPage } from "./invoices.ts";
 import { keysPage } from "./keys.ts";
+import { loadEvmTokens } from "./load-evm-tokens.ts";
 import { Overview } from "./overview/overview.tsx";
 import { sourcesPage } from "./sources/sources.ts";
 import { tasksPage } from "./tasks.ts";
@@ -31,10 +32,15 @@ import { webhooksPage } from "./webhooks.ts";
 import { workerBotsPage } from "./worker-bots.ts";
 import { x402Page } from "./x402.ts";
 
-const toNavigationEntry = (page: PageDefinition, icon: IconNode): NavigationEntry => ({
+/** @param load - reads what the page's lists show better with */
+const toNavigationEntry = (
+  page: PageDefinition,
+  icon: IconNode,
+  load?: () => Promise<void>,
+): NavigationEntry => ({
   ...page,
   icon,
-  Component: () => <ListPage page={page} />,
+  Component: () => <ListPage page={page} load={load} />,
 });
 
 export const NAVIGATION_GROUPS: readonly NavigationGroup[] = [
@@ -64,7 +70,7 @@ export const NAVIGATION_GROUPS: readonly NavigationGroup[] = [
     title: "Agents",
     entries: [
       toNavigationEntry(agentsPage, Bot),
-      toNavigationEntry(x402Page, Coins),
+      toNavigationEntry(x402Page, Coins, loadEvmTokens),
       toNavigationEntry(workerBotsPage, ServerCog),
     ],
   },

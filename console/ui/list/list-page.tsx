@@ -1,12 +1,23 @@
 /** A page that is made of lists: one, or several as tabs. */
 import { useEffect, useRef } from "preact/hooks";
-import { hasAccess } from "../../api/session.ts";
+import { hasAccess, keyStatus } from "../../api/session.ts";
 import type { PageDefinition } from "../resource.ts";
 import { pageHref, route } from "../route.ts";
 import { ResourceList } from "./resource-list.tsx";
 
-export function ListPage({ page }: { page: PageDefinition }) {
+export function ListPage({
+  page,
+  load,
+}: {
+  page: PageDefinition;
+  /** Reads what the lists show better with. They are shown without it, too. */
+  load?: (() => Promise<void>) | undefined;
+}) {
   const tabs = page.tabs.filter(({ needs }) => hasAccess(needs ?? page.access));
+  const isKeyKnown = keyStatus.value !== null;
+  useEffect(() => {
+    if (isKeyKnown) load?.().catch(() => undefined);
+  }, [load, isKeyKnown]);
   const selected = tabs.find(({ name }) => name === route.value.query.tab) ?? tabs[0];
   return (
     <>

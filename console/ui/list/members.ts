@@ -2,7 +2,6 @@
 import { formatMemberName } from "../format.ts";
 import { textAt } from "../path.ts";
 import type { ValueKind } from "../resource.ts";
-import { hasWords } from "../words.ts";
 
 export interface Member {
   /** What it is called, after what it is inside of. */
@@ -59,8 +58,7 @@ export function valueKindOf(name: string, value: unknown): ValueKind {
     if (value.every((one) => isObject(one) && "unit" in one && /^\d+$/.test(amountOf(one))))
       return "funds";
     if (name === "changed") return "words";
-    if (value.every((one) => typeof one !== "object"))
-      return value.every((one) => hasWords(String(one))) ? "words" : "list";
+    if (value.every((one) => typeof one !== "object")) return "list";
     return value.every(isFlatObject) ? "records" : "json";
   }
   if (typeof value === "object" && value !== null) return "json";
