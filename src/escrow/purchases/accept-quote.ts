@@ -78,7 +78,7 @@ export async function acceptQuote(
   const { source } = payers;
   const provider = await openSourceProvider(c.env, source, { caller: c.var.caller.id });
   const times = timesOf(body);
-  checkTimes(times, await readLatestLiveTime(c, provider, source.id, now), true);
+  checkTimes(times, await readLatestLiveTime(c, provider, source.id, now), { isQuoted: true });
   await requireCredits(database, c.var.caller, operation);
 
   const holder = await findTokenHolder(provider, source, agentIdentifier);

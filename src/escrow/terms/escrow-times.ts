@@ -47,7 +47,11 @@ export function withDefaultTimes({
  * @param now - epoch milliseconds
  * @throws ApiError 400 with the field and the first or last allowed time
  */
-export function checkTimes(times: EscrowTimes, now: number, isQuoted = false): void {
+export function checkTimes(
+  times: EscrowTimes,
+  now: number,
+  { isQuoted = false }: { isQuoted?: boolean } = {},
+): void {
   const { payByTime, submitResultTime, unlockTime, externalDisputeUnlockTime } = times;
   if (payByTime > submitResultTime - 5 * MINUTE_MS)
     throw createTooLateError(
