@@ -1,7 +1,7 @@
 /**
  * Fills the database of the running service on the local chain while 50 purchases and 100 polls run,
- * and makes room again. No request fails otherwise than with `database_full`, the alarm arrives, and
- * in the end each purchase is locked once.
+ * and makes room again. Requests fail with `database_full` alone. The alarm arrives. In the end each
+ * purchase is locked once.
  *
  *     npm run drill:full
  *

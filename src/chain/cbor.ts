@@ -62,7 +62,7 @@ interface ItemHead {
 }
 
 /**
- * Reads exactly one item. Nesting uses no call stack, so any depth is harmless here; a recursive
+ * Reads exactly one item. Nesting uses no call stack, so any depth is harmless here. A recursive
  * walk of the tree must limit its own depth.
  *
  * @throws CborError when the bytes are not one well-formed item, or hold a floating point number.
