@@ -76,7 +76,7 @@ it("docs/first-job.md leads to a job that was bought, and to one that was sold",
     env: { AGENT_URL: agent?.apiBaseUrl ?? "" },
     files: { "buy.mts": program },
   });
-  expect(printed).toMatch(/^Done by the demo: Guten Tag\n/);
+  expect(printed).toMatch(/^[0-9a-f]+\nDone by the demo: Guten Tag\n/);
 
   const shop = blocks.start(commandOf("first-job.md", "sell-a-job.mts"), {
     env: { PORT: agentPort },
