@@ -53,10 +53,11 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   await vi.waitUntil(request, { timeout: WAIT_MS, interval: 100 });
   expect(await orderWrongly(AGENT_URL)).toBe(400);
 
-  const [installAgain, names, list, buyersKey, refund, spending] = blocksOf(BUYERS, "sh");
+  const [installAgain, names, list, url, buyersKey, refund, spending] = blocksOf(BUYERS, "sh");
   await blocks.output(installAgain, { folder: "." });
-  await blocks.output(names);
-  const isListed = async () => (await blocks.output(list)).includes(`"apiBaseUrl":"${AGENT_URL}"`);
+  for (const block of [names, url]) await blocks.output(block);
+  const isListed = async () =>
+    (await blocks.output(list)).includes(`${AGENT_URL}  Loud translator\n`);
   await until(isListed, { what: "the agent in the list", limitMs: WAIT_MS });
   const buyer = { SERVICE_TOKEN: tokenOf(await blocks.output(buyersKey)), AGENT_URL };
   const [program] = blocksOf(BUYERS, "ts");
