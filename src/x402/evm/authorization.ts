@@ -43,6 +43,14 @@ const uint = z
   .regex(/^\d{1,78}$/, "must be a whole number in decimal digits")
   .transform(BigInt)
   .refine((value) => value < 2n ** 256n, "must be below 2^256");
+/** Decimal text, or hex as in an example of the x402 specification. */
+const permit2Nonce = z.union([
+  uint,
+  z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{1,64}$/)
+    .transform(BigInt),
+]);
 const signature = hex.max(20_000);
 
 const eip3009 = z.object({
@@ -63,7 +71,7 @@ const permit2 = z.object({
     from: address,
     permitted: z.object({ token: address, amount: uint }),
     spender: address,
-    nonce: uint,
+    nonce: permit2Nonce,
     deadline: uint,
     witness: z.object({ to: address, validAfter: uint }),
   }),
@@ -108,8 +116,9 @@ function parsePayload<Schema extends z.ZodType>(schema: Schema, value: unknown):
 }
 
 /**
- * Identifies the authorization itself, however its payload is written. The token contract uses an
- * EIP-3009 nonce once per payer. Permit2 uses a nonce once per owner, whatever the token.
+ * Identifies the authorization itself, however its payload is written, and whatever scheme or version of
+ * x402 it is sent in. The token contract uses an EIP-3009 nonce once per payer. Permit2 uses a nonce once
+ * per owner, whatever the token and the spender.
  *
  * @param asset - the token's address
  */
@@ -118,7 +127,8 @@ export function toAuthorizationKey(
   asset: string,
   authorization: Authorization,
 ): string {
-  const { kind, from, nonce } = authorization;
-  const scope = kind === "eip3009" ? [caip2Id, asset] : [caip2Id];
-  return [kind, ...scope, from, nonce].join(":").toLowerCase();
+  const { from, nonce } = authorization;
+  const scope =
+    authorization.kind === "eip3009" ? ["eip3009", caip2Id, asset] : ["permit2", caip2Id];
+  return [...scope, from, nonce].join(":").toLowerCase();
 }
