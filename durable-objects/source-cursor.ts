@@ -1,11 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { openArchives } from "../src/archive/open-archives.ts";
-import { ProviderView } from "../src/chain/provider/combine-providers.ts";
-import {
-  type Block,
-  CallBudgetExhaustedError,
-  ProviderError,
-} from "../src/chain/provider/provider.ts";
+import { type Block, CallBudgetExhaustedError } from "../src/chain/provider/provider.ts";
 import { type Database, openDb } from "../src/db/client.ts";
 import {
   type Env,
@@ -19,27 +14,21 @@ import { syncSource } from "../src/escrow/sync/sync-source.ts";
 import { createDueWalletFinder } from "../src/escrow/tasks/wallets-with-escrows.ts";
 import { wakeDispatcher } from "../src/events/outbox.ts";
 import { forgetTip, recordFailure } from "../src/indexer/cursor.ts";
-import type { Position } from "../src/indexer/position.ts";
+import { LISTING_PAGE_SIZE } from "../src/indexer/list-pending.ts";
 import { reportFailure } from "../src/indexer/report-failure.ts";
 import { log } from "../src/log.ts";
 import { checkService } from "../src/observability/check-service.ts";
 import { resolveChainClock } from "../src/sources/chain-clock.ts";
 import type { SourceObject } from "../src/sources/cursor.ts";
 import { findActiveSource } from "../src/sources/find-source.ts";
-import {
-  openSyncProvider,
-  type SyncProvider,
-  selectNextView,
-} from "../src/sources/sync-provider.ts";
 import { listActiveWallets } from "../src/wallets/managed/find-wallet.ts";
 import { findWalletsToResend } from "../src/wallets/queue/due-wallets.ts";
 import { wakeWalletsOfFeatures } from "../src/wallets/queue/wake-wallet.ts";
 import { runAlarm } from "./alarm.ts";
+import { ProviderPasses } from "./provider-passes.ts";
 
 /** How long one alarm works before it yields and sets the next. */
 const MAX_RUN_MS = 20_000;
-/** Between two comparisons of a source's providers: each takes up to four calls. */
-const COMPARISON_INTERVAL_MS = 5 * 60_000;
 /** How long a tip that another reader has read is good enough. */
 const TIP_MAX_AGE_MS = 2_000;
 /**
@@ -55,7 +44,7 @@ const DATABASE_TIMEOUT_MS = 60_000;
  */
 export class SourceCursor extends DurableObject<Env> implements SourceObject {
   #tip: { block: Block; at: number } | null = null;
-  #comparedAt = 0;
+  readonly #passes = new ProviderPasses();
 
   /**
    * Requests a pass and returns immediately, so that a slow source delays nobody.
@@ -114,24 +103,17 @@ export class SourceCursor extends DurableObject<Env> implements SourceObject {
     this.#tip = null;
     let hasCommitted = false;
     try {
-      for (let view: ProviderView | null = new ProviderView(), first: unknown = null; ; ) {
+      const hasMore = await this.#passes.run(env, use, requestId, async () => {
         const cursor = await readCursor(database, sourceId);
         // After the cursor: see `syncSource`.
         const source = await findActiveSource(openDb(env), sourceId);
         if (source === null || cursor === null) return null;
         const wallets = await listActiveWallets(openDb(env), [sourceId]);
-        const providers = await openSyncProvider(env, source, use, view);
-        const context: SyncContext = {
+        const context: Omit<SyncContext, "provider" | "tip"> = {
           db: database,
-          ...providers,
           source: { ...source, wallets },
           archives: openArchives(env),
           threshold: readConfirmationThreshold(env),
-          // Of several providers, one is read from the tip on.
-          tip:
-            known && !providers.isListed && Date.now() - known.at < TIP_MAX_AGE_MS
-              ? known.block
-              : null,
           warnBeforeMs: readDeadlineWarningMs(env),
           now: Date.now,
           onCommit: () => {
@@ -139,41 +121,29 @@ export class SourceCursor extends DurableObject<Env> implements SourceObject {
             return wakeDispatcher(env, requestId);
           },
         };
-        try {
-          const hasMore = await syncSource(context, cursor, deadline);
-          await providers.reportPassedOver(first);
-          if (hasMore) return Date.now();
-          if (!(await this.#isReaderIncomplete(providers, source, cursor))) break;
-          await forgetTip(database, ESCROW_TABLES, sourceId);
-          return Date.now();
-        } catch (error) {
-          first ??= error;
-          view = selectNextView(error, view);
-          if (view === null) throw error instanceof ProviderError ? first : error;
-          log("warn", "sync.provider_passed_over", {
-            source: sourceId,
-            requestId,
-            error: String(error),
-          });
-        }
-      }
+        return {
+          ...{ source, cursor },
+          run({ isListed, provider, confirmRollback }) {
+            // Of several providers, one is read from the tip on.
+            const isFresh = known && !isListed && Date.now() - known.at < TIP_MAX_AGE_MS;
+            const tip = isFresh ? known.block : null;
+            const all = { ...context, provider, confirmRollback, tip };
+            return syncSource(all, cursor, deadline);
+          },
+          listRecent: (provider, from) =>
+            provider.addressTransactions(source.contractAddress, {
+              ...(from !== undefined && { from }),
+              ...{ page: 1, count: LISTING_PAGE_SIZE },
+            }),
+          forgetTip: () => forgetTip(database, ESCROW_TABLES, sourceId),
+        };
+      });
+      if (hasMore !== false) return hasMore && Date.now();
     } finally {
       if (hasCommitted) await this.#wakeWallets(database, sourceId, requestId);
     }
     const interval = readSyncIntervalMs(env);
     return interval && Date.now() + interval;
-  }
-
-  /** Compares the pass with another provider now and then. @returns whether the pass lacks something */
-  async #isReaderIncomplete(
-    { compare, isProbeDue }: SyncProvider,
-    { contractAddress }: { contractAddress: string },
-    cursor: { recent: Position[]; tipHash: string | null },
-  ): Promise<boolean> {
-    const isDue = isProbeDue || Date.now() - this.#comparedAt >= COMPARISON_INTERVAL_MS;
-    if (compare === null || !isDue) return false;
-    this.#comparedAt = Date.now();
-    return compare(contractAddress, cursor.recent, readConfirmationThreshold(this.env));
   }
 
   /** Has wallets do at once what the records are due for by now. Never throws: the cron wakes them too. */

@@ -4,7 +4,8 @@ import { SealError } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
 import type { NewIncident } from "../events/incidents.ts";
 import { toIsoTime } from "../http/envelope.ts";
-import { openProviderPlaces, type SourceOfProviders } from "../sources/open-source-provider.ts";
+import { openProviderPlaces } from "../sources/open-source-provider.ts";
+import type { SourceOfProviders } from "../sources/source-row.ts";
 
 /** How long a provider fails before operators are told: a single lost call recovers at the first probe. */
 const MIN_OUTAGE_MS = 30_000;

@@ -64,7 +64,7 @@ export async function createSource(
     const source: SourceRow = {
       ...draft,
       ...{ contractAddress, policyId },
-      rpcProviders: await sealFurtherProviders(c.env, draft.id, further),
+      rpcProviders: await sealFurtherProviders(c.env, draft, further),
     };
     const first = body.lastIdentifierChecked;
     const after =

@@ -139,17 +139,18 @@ async function readNewProviders(
   { RpcProviders }: UpdateSourceBody,
 ): Promise<Statement[]> {
   if (RpcProviders === undefined) return [];
-  const { id, network, contractAddress } = source;
   const stored = await openFurtherProviders(c.env, source);
   const providers = await validateFurtherProviders(
     c,
-    network,
-    contractAddress,
+    source.network,
+    source.contractAddress,
     RpcProviders,
     stored,
   );
-  const sealed = await sealFurtherProviders(c.env, id, providers);
-  return [statement("UPDATE payment_source SET rpc_providers = ?2 WHERE id = ?1", id, sealed)];
+  const sealed = await sealFurtherProviders(c.env, source, providers);
+  return [
+    statement("UPDATE payment_source SET rpc_providers = ?2 WHERE id = ?1", source.id, sealed),
+  ];
 }
 
 async function buildSettingsUpdate(

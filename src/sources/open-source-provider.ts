@@ -21,7 +21,6 @@ import { log } from "../log.ts";
 import {
   type BudgetObject,
   createLeasedBudget,
-  createProvider,
   findBudgetObject,
   type ProviderUse,
   selectBaseUrl,
@@ -32,14 +31,8 @@ import {
   openFurtherProviders,
   readProviderUrlRules,
 } from "./provider-list.ts";
-import { type SourceRow, toProviderKeyEncryptionContext } from "./source-row.ts";
+import { type SourceOfProviders, toProviderKeyEncryptionContext } from "./source-row.ts";
 import { createFallbackSubmitters, submitWithFallback } from "./submit-with-fallback.ts";
-
-/** A payment source, as far as its providers are concerned. */
-export type SourceOfProviders = Pick<
-  SourceRow,
-  "id" | "network" | "rpcProviderApiKey" | "rpcProviders"
->;
 
 /** With another reader at hand, a silent one is not waited for any longer, and not asked again. */
 export const IMPATIENT_OPTIONS = { timeoutMs: 4_000, maxAttempts: 1 } as const;
@@ -58,11 +51,11 @@ export interface ProviderPlace {
   outages: Outages;
 }
 
-/** Makes clients of all providers of a payment source, in order, for a use. */
+/** Makes clients of all providers of a source, in order, for a use. */
 type MemberFactory = (use: ProviderUse, signal?: AbortSignal) => ProviderMember[];
 
 /**
- * The provider of a payment source. With several, one view of them: see `combineProviders`.
+ * The provider of a source: one view of its providers; see `combineProviders`.
  *
  * @throws SealError when the keys cannot be decrypted
  */
@@ -72,13 +65,8 @@ export async function openSourceProvider(
   use: ProviderUse,
   signal?: AbortSignal,
 ): Promise<Provider> {
-  const { id, network, rpcProviderApiKey, rpcProviders } = source;
-  if (rpcProviders !== null) {
-    const createMembers = await openProviderMembers(env, source);
-    return combineProviders(createMembers(use, signal), new ProviderView(), signal);
-  }
-  const key = await unseal(env, toProviderKeyEncryptionContext(id), rpcProviderApiKey);
-  return createProvider(env, network, key, use, signal);
+  const createMembers = await openProviderMembers(env, source);
+  return combineProviders(createMembers(use, signal), new ProviderView(), signal);
 }
 
 /** @throws SealError */
@@ -87,20 +75,18 @@ export async function openProviderMembers(
   source: SourceOfProviders,
 ): Promise<MemberFactory> {
   const places = await openProviderPlaces(env, source);
-  const fetch = await createProviderFetch(env);
+  const hasUrl = places.some(({ url }) => url !== null);
+  const fetch = hasUrl ? await createProviderFetch(env) : globalThis.fetch;
   const hasAlternative = places.filter(({ purposes }) => purposes.includes("reads")).length > 1;
   const options = hasAlternative ? IMPATIENT_OPTIONS : {};
   return (use, signal) =>
-    places.map((place) =>
-      toMember(
-        source,
-        place,
-        createKindProvider(env, source.network, place, use, fetch, {
-          ...options,
-          ...(signal && { signal }),
-        }),
-      ),
-    );
+    places.map((place) => {
+      const more = { ...options, ...(signal && { signal }) };
+      const provider = createKindProvider(env, source.network, place, use, fetch, more);
+      return places.length > 1
+        ? toMember(source, place, provider)
+        : { ...place, provider, report: () => Promise.resolve() };
+    });
 }
 
 /**
@@ -112,17 +98,9 @@ export async function openWalletProviders(
   source: SourceOfProviders,
   view: ProviderView = new ProviderView(),
 ): Promise<{ provider: Provider; deadlineProvider: Provider }> {
-  const createMembers =
-    source.rpcProviders === null ? null : await openProviderMembers(env, source);
-  const open = (use: ProviderUse) =>
-    createMembers === null
-      ? openSourceProvider(env, source, use)
-      : combineProviders(createMembers(use), view);
-  const [building, pending, urgent] = await Promise.all([
-    open("wallet"),
-    open("sync"),
-    open("deadline"),
-  ]);
+  const createMembers = await openProviderMembers(env, source);
+  const open = (use: ProviderUse) => combineProviders(createMembers(use), view);
+  const [building, pending, urgent] = [open("wallet"), open("sync"), open("deadline")];
   const withFallback = ({ submit }: Provider): Provider["submit"] => {
     const places = createFallbackSubmitters(env, source.network);
     return (cbor) => submitWithFallback([submit, ...places], cbor);
@@ -142,8 +120,8 @@ export async function openProviderPlaces(
   env: Env,
   source: SourceOfProviders,
 ): Promise<ProviderPlace[]> {
-  const { id, network, rpcProviderApiKey } = source;
-  const apiKey = await unseal(env, toProviderKeyEncryptionContext(id), rpcProviderApiKey);
+  const { id, network, rpcProviderApiKey, table } = source;
+  const apiKey = await unseal(env, toProviderKeyEncryptionContext(id, table), rpcProviderApiKey);
   const first: FurtherProvider = {
     rpcProvider: "Blockfrost",
     url: null,
@@ -155,7 +133,7 @@ export async function openProviderPlaces(
     list.map(async ({ rpcProvider: kind, url, rpcProviderApiKey: key, use: purposes }) => {
       const baseUrl = url ?? selectBaseUrl(env, network);
       const budget = await findBudgetObject(env, network, key, baseUrl);
-      const outages = await budget.readOutages();
+      const outages = list.length > 1 ? await budget.readOutages() : {};
       return { kind, baseUrl, url, apiKey: key, purposes, budget, outages };
     }),
   );

@@ -3,7 +3,7 @@ import { PROVIDER_PURPOSES, type ProviderPurpose } from "../chain/provider/outag
 import { seal, unseal } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
 import { listLoopbackOrigins } from "../http/outbound/loopback-origins.ts";
-import { type SourceRow, toProvidersEncryptionContext } from "./source-row.ts";
+import { type SourceOfProviders, toProvidersEncryptionContext } from "./source-row.ts";
 
 /** Kinds of providers that a source may use beside its first one. */
 export const FURTHER_PROVIDER_KINDS = ["Blockfrost", "Ogmios"] as const;
@@ -32,21 +32,21 @@ export type FurtherProvider = z.infer<typeof FURTHER_PROVIDER>;
 /** The further providers of a source, in order. @throws SealError when they cannot be decrypted */
 export async function openFurtherProviders(
   env: Pick<Env, "SEALING_KEYS">,
-  { id, rpcProviders }: Pick<SourceRow, "id" | "rpcProviders">,
+  source: SourceOfProviders,
 ): Promise<FurtherProvider[]> {
-  if (rpcProviders === null) return [];
-  const text = await unseal(env, toProvidersEncryptionContext(id), rpcProviders);
+  if (source.rpcProviders === null) return [];
+  const text = await unseal(env, toProvidersEncryptionContext(source), source.rpcProviders);
   return z.array(FURTHER_PROVIDER).parse(JSON.parse(text));
 }
 
 /** What is stored of them; null when there are none. */
 export async function sealFurtherProviders(
   env: Pick<Env, "SEALING_KEYS">,
-  sourceId: string,
+  source: Pick<SourceOfProviders, "id" | "table">,
   providers: readonly FurtherProvider[],
 ): Promise<string | null> {
   if (providers.length === 0) return null;
-  return seal(env, toProvidersEncryptionContext(sourceId), JSON.stringify(providers));
+  return seal(env, toProvidersEncryptionContext(source), JSON.stringify(providers));
 }
 
 type OutboundEnv = Pick<Env, "DB" | "DNS_OVER_HTTPS_URL" | "LOOPBACK_ORIGINS" | "PROVIDER_ORIGINS">;

@@ -18,14 +18,10 @@ import {
   ProviderBehindError,
   ProviderDisagreementError,
 } from "../indexer/checkpoints.ts";
-import { LISTING_PAGE_SIZE } from "../indexer/list-pending.ts";
 import { isAfter, type Position } from "../indexer/position.ts";
-import {
-  openProviderMembers,
-  openSourceProvider,
-  type SourceOfProviders,
-} from "./open-source-provider.ts";
+import { openProviderMembers } from "./open-source-provider.ts";
 import type { ProviderUse } from "./provider.ts";
+import type { SourceOfProviders } from "./source-row.ts";
 
 /** Blocks below which two chains that disagree are not waited for. */
 const MAX_FORK_BLOCKS = 20;
@@ -33,33 +29,40 @@ const MAX_FORK_BLOCKS = 20;
 /** Blocks that a provider may be behind another one for longer than a pass. */
 const MAX_LAG_BLOCKS = 10;
 
-/** What a pass over a payment source reads from. */
+type RecentTransaction = Pick<AddressTransaction, "txHash" | "blockHeight" | "txIndex">;
+
+/**
+ * Lists the last transactions of what a pass follows.
+ *
+ * @param from - block height; undefined: from the start
+ */
+export type ListRecent = (
+  provider: Provider,
+  from: number | undefined,
+) => Promise<readonly RecentTransaction[] | null>;
+
+/** What a pass over a source reads from. */
 export interface SyncProvider {
   provider: Provider;
   /** Whether the source has several providers. */
   isListed: boolean;
   /** See `PassContext`. */
-  confirmRollback?(lost: Checkpoint, tip: Block): Promise<void>;
+  confirmRollback(lost: Checkpoint, tip: Block): Promise<void>;
+  /** Whether a comparison would tell that a provider works again. */
+  isProbeDue: boolean;
   /**
-   * Asks another provider for the contract's last transactions, after a complete pass. If it has one that
-   * the pass was not shown, the pass's provider counts as failed. Null: there is no other provider.
+   * Asks the other providers for the last transactions, after a complete pass. If one has a transaction
+   * that the pass was not shown, the pass's provider counts as failed.
    *
    * @returns whether there is one
    */
-  compare: ((address: string, recent: Position[], threshold: number) => Promise<boolean>) | null;
-  /** Whether a comparison would tell that a provider works again. */
-  isProbeDue: boolean;
+  isReaderIncomplete(list: ListRecent, recent: Position[], threshold: number): Promise<boolean>;
   /**
    * After a complete pass: providers that were passed over since they are behind are not used for anything
    * else either.
    */
   reportPassedOver(error: unknown): Promise<void>;
 }
-
-const UNLISTED = {
-  ...{ isListed: false, compare: null, isProbeDue: false },
-  reportPassedOver: () => Promise.resolve(),
-};
 
 /** The provider of a pass. @throws SealError when the keys cannot be decrypted */
 export async function openSyncProvider(
@@ -68,25 +71,21 @@ export async function openSyncProvider(
   use: ProviderUse,
   view: ProviderView,
 ): Promise<SyncProvider> {
-  if (source.rpcProviders === null) {
-    const provider = await openSourceProvider(env, source, use);
-    return { provider, ...UNLISTED };
-  }
   const members = (await openProviderMembers(env, source))(use);
   const now = Date.now();
   return {
     provider: combineProviders(members, view),
-    isListed: true,
+    isListed: members.length > 1,
     isProbeDue: members.some(({ outages: { reads } }) => isProbeDue(reads, now)),
     async reportPassedOver(error) {
       const [first = -1] = view.passedOver;
       if (error instanceof ProviderBehindError) await members[first]?.report("reads", error);
     },
     confirmRollback: (lost, tip) => confirmRollback(listOthers(members, view), lost, tip),
-    async compare(address, recent, threshold) {
+    async isReaderIncomplete(list, recent, threshold) {
       const reader = members[view.reader ?? -1] as Reader | undefined;
       if (reader === undefined) return false;
-      const query = { address, recent, threshold };
+      const query = { list, recent, threshold };
       const lack = await findLack(reader, listOthers(members, view), query);
       if (lack !== null) await reader.report("reads", new ProviderError(`provider: ${lack}`));
       return lack !== null;
@@ -155,7 +154,7 @@ async function askIfWorking<T>(call: Promise<T>): Promise<T | null> {
 async function findLack(
   reader: Reader,
   others: readonly Reader[],
-  { address, recent, threshold }: { address: string; recent: Position[]; threshold: number },
+  { list, recent, threshold }: { list: ListRecent; recent: Position[]; threshold: number },
 ): Promise<string | null> {
   const [start] = recent;
   const known = new Set(recent.map(([, , txHash]) => txHash));
@@ -163,14 +162,12 @@ async function findLack(
     const { provider, outages } = other;
     if (outages.reads !== undefined && !isProbeDue(outages.reads, Date.now())) continue;
     let tip: Block;
-    let hidden: AddressTransaction | undefined;
+    let hidden: RecentTransaction | undefined;
     try {
       tip = await provider.latestBlock();
       const [reached = 0] = recent.at(-1) ?? [];
       if (tip.height < reached) throw new ProviderBehindError("provider: its tip is behind");
-      const range = start === undefined ? {} : { from: start[0] };
-      const page = { ...range, page: 1, count: LISTING_PAGE_SIZE };
-      const rows = await provider.addressTransactions(address, page);
+      const rows = await list(provider, start?.[0]);
       await other.report("reads", null);
       hidden = rows?.find(
         ({ txHash, blockHeight, txIndex }) =>
@@ -187,7 +184,7 @@ async function findLack(
     const own = await askIfWorking(reader.provider.latestBlock());
     const lag = tip.height - (own ?? tip).height;
     if (lag > MAX_LAG_BLOCKS) return `its tip is ${lag} blocks behind another provider's`;
-    if (hidden && (await isHiddenBy(reader, provider, address, hidden)))
+    if (hidden && (await isHiddenBy(reader, provider, list, hidden)))
       return `does not list transaction ${hidden.txHash} that another provider lists`;
   }
   return null;
@@ -197,15 +194,14 @@ async function findLack(
 async function isHiddenBy(
   reader: Reader,
   other: Provider,
-  address: string,
-  { txHash, blockHeight }: AddressTransaction,
+  list: ListRecent,
+  { txHash, blockHeight }: RecentTransaction,
 ): Promise<boolean> {
-  const page = { from: blockHeight, page: 1, count: LISTING_PAGE_SIZE };
   const answer = await askIfWorking(
     Promise.all([
       other.block(blockHeight),
       reader.provider.block(blockHeight),
-      reader.provider.addressTransactions(address, page),
+      list(reader.provider, blockHeight),
     ]),
   );
   if (answer === null) return false;

@@ -106,7 +106,7 @@ describe("PROVIDER_OUT", () => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     const chain = await TestChain.create();
     const source = await createSource(chain, "Web3ChainV2");
-    await setProviders(source, providerAt(chain, "mirror"));
+    await setProviders(source, [providerAt(chain, "mirror")]);
     const dead = { BLOCKFROST_URL_PREPROD: `${chain.url}/nowhere` };
     await runPass(chain, source, { env: dead });
     const checkAt = async (delay: number) => {
@@ -124,7 +124,7 @@ describe("PROVIDER_OUT", () => {
       },
     ]);
     expect(await reasons()).toEqual([{ kind: "PROVIDER_OUT", count: 1 }]);
-    await setProviders(source);
+    await setProviders(source, []);
     await checkAt(3 * MINUTE);
     expect(await reasons()).toEqual([]);
   });

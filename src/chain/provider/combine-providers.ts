@@ -94,6 +94,8 @@ export function combineProviders(
   view.readers = orderByHealth(members, "reads")
     .map((member) => [members.indexOf(member), member] as const)
     .filter(([i]) => !view.passedOver.includes(i));
+  const [first, ...others] = view.readers;
+  if (first !== undefined && others.length === 0) view.reader = first[0];
   let choice: Promise<void> | null = null;
 
   async function askReader<T>(member: ProviderMember, call: (provider: ReadCalls) => Promise<T>) {

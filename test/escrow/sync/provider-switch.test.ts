@@ -27,7 +27,7 @@ async function createListedSource(on: TestChain, profile: Profile = "mirror"): P
   await emptyTables();
   await forgetOutages(on, profile);
   const source = await createSource(on, V2);
-  await setProviders(source, providerAt(on, profile));
+  await setProviders(source, [providerAt(on, profile)]);
   return source;
 }
 

@@ -23,11 +23,13 @@ export function providerAt(
 }
 
 /** Gives a source further providers, written straight to D1. */
-export async function setProviders(sourceId: string, ...providers: FurtherProvider[]) {
-  const sealed = await sealFurtherProviders(env, sourceId, providers);
-  await env.DB.prepare("UPDATE payment_source SET rpc_providers = ? WHERE id = ?")
-    .bind(sealed, sourceId)
-    .run();
+export async function setProviders(
+  id: string,
+  providers: FurtherProvider[],
+  table: "payment_source" | "registry_source" = "payment_source",
+) {
+  const sealed = await sealFurtherProviders(env, { id, table }, providers);
+  await env.DB.prepare(`UPDATE ${table} SET rpc_providers = ? WHERE id = ?`).bind(sealed, id).run();
 }
 
 /** What is known of the outages of a provider with the key `local`. */
