@@ -1,31 +1,29 @@
 import { DurableObject } from "cloudflare:workers";
 import { openDb } from "../src/db/client.ts";
-import { unseal } from "../src/db/sealed.ts";
 import { type Env, readConfirmationThreshold } from "../src/env.ts";
 import { listLoopbackOrigins } from "../src/http/outbound/loopback-origins.ts";
 import { deleteRegistrations, endRegistrations } from "../src/inbox/end-registrations.ts";
 import { undoInboxMints, writeInboxMints } from "../src/inbox/write-inbox-mints.ts";
-import { recordFailure } from "../src/indexer/cursor.ts";
+import { forgetTip, recordFailure } from "../src/indexer/cursor.ts";
 import { reportFailure } from "../src/indexer/report-failure.ts";
 import { log } from "../src/log.ts";
 import { checkService } from "../src/observability/check-service.ts";
 import { reopenRegistrations } from "../src/registrations/store.ts";
 import { checkAgentHealth } from "../src/registry/health/check-agents.ts";
 import { indexChanges } from "../src/registry/search/index-changes.ts";
-import {
-  findActiveRegistrySource,
-  toProviderKeyEncryptionContext,
-} from "../src/registry/sources/list-registry-sources.ts";
+import { findActiveRegistrySource } from "../src/registry/sources/list-registry-sources.ts";
 import { continueRemoval, loadRemovedSource } from "../src/registry/sync/continue-removal.ts";
-import { REGISTRY_TABLES } from "../src/registry/sync/cursor.ts";
+import { REGISTRY_TABLES, readCursor } from "../src/registry/sync/cursor.ts";
+import { listRecentMints } from "../src/registry/sync/list-mints.ts";
+import type { MintListener } from "../src/registry/sync/mint-listener.ts";
 import { syncRegistry } from "../src/registry/sync/sync-registry.ts";
 import {
   type RegistryJob,
   type RegistryObject,
   wakeRegistryJob,
 } from "../src/registry/sync/wake-registry.ts";
-import { createProvider } from "../src/sources/provider.ts";
 import { runAlarm } from "./alarm.ts";
+import { ProviderPasses } from "./provider-passes.ts";
 
 /** How long one alarm works before it yields and sets the next. */
 const MAX_RUN_MS = 20_000;
@@ -41,6 +39,8 @@ type SourceJob = Extract<RegistryJob, { sourceId: string }>;
  * objects ever run, the versions of the rows let only one of them write.
  */
 export class RegistryCursor extends DurableObject<Env> implements RegistryObject {
+  readonly #passes = new ProviderPasses();
+
   /** Requests a run and returns immediately, so that a slow source delays nobody. */
   async tick(job: RegistryJob, requestId: string): Promise<void> {
     await this.ctx.storage.put({ job, requestId });
@@ -94,29 +94,30 @@ export class RegistryCursor extends DurableObject<Env> implements RegistryObject
         end: (now) => endRegistrations(database, removed, now),
         deleteAll: () => deleteRegistrations(database, sourceId),
       });
-    const source = await findActiveRegistrySource(openDb(env), sourceId);
-    if (source === null) return false;
-    const apiKey = await unseal(
-      env,
-      toProviderKeyEncryptionContext(sourceId),
-      source.rpcProviderApiKey,
-    );
-    return syncRegistry(
-      {
-        db: database,
-        provider: await createProvider(env, network, apiKey, "sync"),
-        source,
+    const hasMore = await this.#passes.run(env, "sync", requestId, async () => {
+      const cursor = await readCursor(database, sourceId);
+      const source = await findActiveRegistrySource(openDb(env), sourceId);
+      if (source === null || cursor === null) return null;
+      const context = {
+        ...{ db: database, source, now: Date.now },
         threshold: readConfirmationThreshold(env),
-        now: Date.now,
         listener: {
           apply: (reads, now) => writeInboxMints(source, reads, now),
           undoAgents: (agents, above, now) => reopenRegistrations(network, agents, above, now),
           undo: (above, now) => undoInboxMints(database, source, above, now),
-        },
+        } satisfies MintListener,
         onCommit: () => this.#wakeDependentJobs(job, requestId),
-      },
-      deadline,
-    );
+      };
+      return {
+        ...{ source, cursor },
+        run: ({ provider, confirmRollback }) =>
+          syncRegistry({ ...context, provider, confirmRollback }, cursor, deadline),
+        listRecent: (provider) =>
+          listRecentMints(provider, source.policyId, sourceId, cursor.recent),
+        forgetTip: () => forgetTip(database, REGISTRY_TABLES, sourceId),
+      };
+    });
+    return hasMore === true;
   }
 
   async #checkHealth({ sourceId, network }: SourceJob, deadline: number): Promise<boolean> {

@@ -511,6 +511,7 @@ CREATE TABLE `registry_source` (
 	`url` text,
 	`note` text,
 	`rpc_provider_api_key` text NOT NULL,
+	`rpc_providers` text,
 	`created_by_id` text NOT NULL,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,

@@ -17,6 +17,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: "payment_source", column: "rpc_providers", keyColumns: ["id"] },
   { table: "managed_wallet", column: "mnemonic", keyColumns: ["id"] },
   { table: "registry_source", column: "rpc_provider_api_key", keyColumns: ["id"] },
+  { table: "registry_source", column: "rpc_providers", keyColumns: ["id"] },
   { table: "webhook_endpoint", column: "url", keyColumns: ["id"] },
   { table: "webhook_endpoint", column: "auth_token", keyColumns: ["id"] },
   { table: "webhook_endpoint", column: "secret", keyColumns: ["id"] },

@@ -85,7 +85,7 @@ const COLUMNS: Readonly<Record<string, Partial<Record<Treatment, string>>>> = {
   },
   registry_health: { progress: "source_id entry_id" },
   registry_source: {
-    settings: "id network policy_id url note rpc_provider_api_key created_by_id",
+    settings: "id network policy_id url note rpc_provider_api_key rpc_providers created_by_id",
   },
   registry_step: { temporary: "source_id tx_hash entry_id before" },
   chain_tip: { progress: "network" },

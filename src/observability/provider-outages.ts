@@ -11,7 +11,7 @@ import type { SourceOfProviders } from "../sources/source-row.ts";
 const MIN_OUTAGE_MS = 30_000;
 
 /**
- * Providers that fail, of the payment sources that have several. Where there is only one, its source is
+ * Providers that fail, of the sources that have several. Where there is only one, its source is
  * stuck.
  *
  * @param now - epoch milliseconds
@@ -22,8 +22,14 @@ export async function findProviderOutages(
   now: number,
 ): Promise<NewIncident[]> {
   const sources = await core.all<SourceOfProviders>(
-    `SELECT id, network, rpc_provider_api_key AS rpcProviderApiKey, rpc_providers AS rpcProviders
-     FROM payment_source WHERE deleted_at IS NULL AND rpc_providers IS NOT NULL ORDER BY id`,
+    (["payment_source", "registry_source"] as const)
+      .map(
+        (table) =>
+          `SELECT id, network, rpc_provider_api_key AS rpcProviderApiKey,
+             rpc_providers AS rpcProviders, '${table}' AS "table"
+           FROM ${table} WHERE deleted_at IS NULL AND rpc_providers IS NOT NULL`,
+      )
+      .join(" UNION ALL "),
   );
   const found = await Promise.all(sources.map((source) => findOutagesOf(env, source, now)));
   return found.flat();
@@ -47,7 +53,8 @@ async function findOutagesOf(
     const [first] = failing;
     if (first === undefined) return [];
     const data = {
-      ...{ paymentSourceId: source.id, network: source.network, provider },
+      ...{ sourceId: source.id, network: source.network, provider },
+      kind: source.table === "registry_source" ? ("registry" as const) : ("payment" as const),
       use: failing.map(({ use }) => use),
       since: toIsoTime(first.since),
       reason: first.reason,

@@ -4,16 +4,18 @@ import { described, idField, named, textField, timestampField } from "../http/op
 import type { EventDeclaration } from "../http/router.ts";
 import { providerPurpose } from "../sources/schemas.ts";
 
+const sourceKind = described(
+  named("SourceKind", "Kind of a source.", z.enum(["payment", "registry"])),
+  "Kind of the source.",
+  "payment",
+);
+
 const stuckSource = named(
   "StuckSource",
   "A source whose sync has stopped.",
   z.object({
     sourceId: idField("the source", "01m80ydym8b5krj5k5mrnn0w9r"),
-    kind: described(
-      named("SourceKind", "Kind of a source.", z.enum(["payment", "registry"])),
-      "Kind of the source.",
-      "payment",
-    ),
+    kind: sourceKind,
     network,
     lastSyncAt: described(
       timestampField("").nullable(),
@@ -30,13 +32,14 @@ const stuckSource = named(
 
 const providerOutage = named(
   "ProviderOutage",
-  "A chain provider that a payment source does not use at the moment.",
+  "A chain provider that a source does not use at the moment.",
   z.object({
-    paymentSourceId: idField("the payment source", "01m80ydym8b5krj5k5mrnn0w9r"),
+    sourceId: idField("the source", "01m80ydym8b5krj5k5mrnn0w9r"),
+    kind: sourceKind,
     network,
     provider: described(
       z.int(),
-      "Position of the provider. 0: that of `PaymentSourceConfig`, 1: the first of `RpcProviders`.",
+      "Position of the provider. 0: the first provider of the source, 1: the first of `RpcProviders`.",
       0,
     ),
     use: described(z.array(providerPurpose), "What it is not used for.", ["reads"]),
@@ -115,7 +118,7 @@ export const SERVICE_EVENTS: readonly EventDeclaration[] = [
   },
   {
     kind: "PROVIDER_OUT",
-    summary: "For Admins: one of several chain providers of a payment source does not work",
+    summary: "For Admins: one of several chain providers of a source does not work",
     data: providerOutage,
   },
   {

@@ -7,6 +7,7 @@ import { ApiError } from "../http/errors.ts";
 import { runIdempotently } from "../http/idempotency.ts";
 import { createContractFinder } from "../sources/contracts/derive-contract.ts";
 import { insertCursor } from "../sources/cursor.ts";
+import { renderFurtherProviders, validateFurtherProviders } from "../sources/further-providers.ts";
 import { createProvider } from "../sources/provider.ts";
 import { sealFurtherProviders } from "../sources/provider-list.ts";
 import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
@@ -24,7 +25,6 @@ import {
   rejectDuplicateWallets,
   toConflictError,
 } from "../wallets/managed/derive-wallets.ts";
-import { renderFurtherProviders, validateFurtherProviders } from "./further-providers.ts";
 import { INITIAL_SYNC_STATUS, toSourceRecord } from "./list-sources.ts";
 import type { PaymentSourceRecord } from "./response-schemas.ts";
 import type { CreateSourceBody } from "./schemas.ts";
@@ -54,13 +54,8 @@ export async function createSource(
     await checkProviderKey(provider);
     const { address: contractAddress, policyId } = await findContract(provider);
     await requireTransactionBytes(provider, contractAddress);
-    const further = await validateFurtherProviders(
-      c,
-      network,
-      contractAddress,
-      body.RpcProviders ?? [],
-      [],
-    );
+    const place = { network, contractAddress };
+    const further = await validateFurtherProviders(c, place, body.RpcProviders ?? [], []);
     const source: SourceRow = {
       ...draft,
       ...{ contractAddress, policyId },

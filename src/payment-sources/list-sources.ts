@@ -5,12 +5,13 @@ import { unsealOrEmpty } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
 import { toIsoTime } from "../http/envelope.ts";
 import { readSyncStatuses, type SyncStatus } from "../sources/cursor.ts";
+import { loadProviderRecords } from "../sources/further-providers.ts";
+import type { ProviderRecords } from "../sources/schemas.ts";
 import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
 import { paymentSource } from "../sources/tables.ts";
 import { listActiveWallets } from "../wallets/managed/find-wallet.ts";
 import { renderWallet } from "../wallets/managed/render-wallet.ts";
 import { managedWallet, type WalletRow } from "../wallets/managed/tables.ts";
-import { loadProviderRecords, type ProviderRecords } from "./further-providers.ts";
 import type { PaymentSourceRecord, PublicSourceRecord } from "./response-schemas.ts";
 
 /** Which sources a list shows. */

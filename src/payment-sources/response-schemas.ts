@@ -12,21 +12,14 @@ import {
   timestampField,
   walletAddressField,
 } from "../http/openapi/fields.ts";
-import { CAPABILITY_NAMES } from "../sources/check-provider.ts";
 import {
   automationMode,
   autoWithdrawPayments,
   autoWithdrawRefunds,
-  providerPurpose,
+  providerListFields,
 } from "../sources/schemas.ts";
 import { walletEntry } from "../wallets/managed/schemas.ts";
-import {
-  configText,
-  EXAMPLE_POLICY_ID,
-  EXAMPLE_PROVIDER_URL,
-  furtherProviderKind,
-  rpcProvider,
-} from "./schemas.ts";
+import { configText, EXAMPLE_POLICY_ID, rpcProvider } from "./schemas.ts";
 
 const adminWallet = named(
   "AdminWallet",
@@ -123,82 +116,8 @@ export const paymentSourceRecord = named(
       ),
       configText,
     ),
-    RpcProviders: described(
-      z.array(
-        named(
-          "FurtherRpcProviderRecord",
-          "A chain provider that a payment source uses beside its first one.",
-          z.object({
-            rpcProvider: furtherProviderKind,
-            url: described(
-              z.string().nullable(),
-              "Base URL. Null: the deployment's.",
-              EXAMPLE_PROVIDER_URL,
-            ),
-            rpcProviderApiKey: textField(
-              "The key, masked but for its last four characters. Empty: none.",
-              "*****E6uA",
-            ),
-            use: described(z.array(providerPurpose), "What the provider is used for."),
-          }),
-        ),
-      ),
-      "Further chain providers, used in this order after the first.",
-    ),
-    RpcProviderOutages: described(
-      z.array(
-        named(
-          "RpcProviderOutage",
-          "That a chain provider of a payment source does not work.",
-          z.object({
-            provider: described(
-              z.int().min(0),
-              "Position of the provider. 0: that of `PaymentSourceConfig`, 1: the first of `RpcProviders`.",
-              0,
-            ),
-            use: described(providerPurpose, "What it is not used for meanwhile.", "reads"),
-            since: timestampField("Time of the first failed call."),
-            reason: textField("Why calls failed.", "provider: GET /blocks/latest: status 503"),
-          }),
-        ),
-      ),
-      "Providers that the service does not use at the moment. Always empty without `RpcProviders`.",
-    ),
+    ...providerListFields,
   }),
 );
-
-/** What a check of a provider found. */
-export const providerCheck = z.object({
-  Capabilities: described(
-    z.array(
-      named(
-        "ProviderCapability",
-        "Whether a chain provider has a capability.",
-        z.object({
-          capability: described(
-            named("RpcCapability", "What a chain provider can do.", z.enum(CAPABILITY_NAMES)),
-            "What was asked for.",
-            "evaluate",
-          ),
-          state: described(
-            named(
-              "RpcCapabilityState",
-              "Whether a chain provider has a capability.",
-              z.enum(["known", "absent", "unknown"]),
-            ),
-            "`known`: it has the capability; `absent`: it lacks it; `unknown`: it did not tell.",
-            "absent",
-          ),
-          meaning: described(
-            z.string().nullable(),
-            "What a lack means. Null: nothing is lacking.",
-            "Another provider must evaluate scripts.",
-          ),
-        }),
-      ),
-    ),
-    "Each capability that the service needs of a provider.",
-  ),
-});
 
 export type PaymentSourceRecord = z.infer<typeof paymentSourceRecord>;

@@ -4,10 +4,11 @@ import { createRouter, serve } from "../http/endpoint.ts";
 import { network } from "../http/openapi/chain-fields.ts";
 import { described } from "../http/openapi/fields.ts";
 import { pageParametersWithTake } from "../http/openapi/parameters.ts";
+import { checkRequestedProvider } from "../sources/further-providers.ts";
+import { checkProviderBody, providerCheck } from "../sources/schemas.ts";
 import { wakeChangedSource } from "../sources/wake-source.ts";
 import { removeWalletBody, walletRecord } from "../wallets/managed/schemas.ts";
 import { createSource } from "./create-source.ts";
-import { checkRequestedProvider } from "./further-providers.ts";
 import { listPublicSources, listSources } from "./list-sources.ts";
 import {
   getReferenceScript,
@@ -21,13 +22,8 @@ import {
 } from "./reference-script/schemas.ts";
 import { removeSource } from "./remove-source.ts";
 import { removeEmptyWallet } from "./remove-wallet.ts";
-import { paymentSourceRecord, providerCheck, publicSourceRecord } from "./response-schemas.ts";
-import {
-  checkProviderBody,
-  createSourceBody,
-  deleteSourceBody,
-  updateSourceBody,
-} from "./schemas.ts";
+import { paymentSourceRecord, publicSourceRecord } from "./response-schemas.ts";
+import { createSourceBody, deleteSourceBody, updateSourceBody } from "./schemas.ts";
 import { updateSource } from "./update-source.ts";
 
 const listQuery = z.object({

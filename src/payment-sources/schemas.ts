@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { PROVIDER_PURPOSES } from "../chain/provider/outage.ts";
 import {
   bech32AddressParameter,
   network,
@@ -15,12 +14,11 @@ import {
 } from "../http/openapi/fields.ts";
 import { textParameter } from "../http/openapi/parameters.ts";
 import { findContractProblems } from "../sources/contracts/rules.ts";
-import { FURTHER_PROVIDER_KINDS } from "../sources/provider-list.ts";
 import {
   automationMode,
   autoWithdrawPayments,
   autoWithdrawRefunds,
-  providerPurpose,
+  furtherProviders,
 } from "../sources/schemas.ts";
 import { newWallet } from "../wallets/managed/schemas.ts";
 
@@ -44,55 +42,6 @@ const config = z.object({
   rpcProvider,
 });
 export const configText = "Chain provider of the source.";
-
-export const furtherProviderKind = described(
-  named("FurtherRpcProvider", "API of a further chain provider.", z.enum(FURTHER_PROVIDER_KINDS)),
-  "API of the provider. `Blockfrost`: any server with that API. `Ogmios`: a node's, which reads nothing.",
-  "Blockfrost",
-);
-const providerUrlText =
-  "Base URL, `https` with a public host or an origin of `PROVIDER_ORIGINS`. Omitted: the deployment's.";
-export const EXAMPLE_PROVIDER_URL = "https://chain.example/api/v0";
-
-const furtherProviderFields = {
-  rpcProvider: furtherProviderKind,
-  url: described(textParameter().optional(), providerUrlText, EXAMPLE_PROVIDER_URL),
-  rpcProviderApiKey: described(
-    textParameter()
-      .regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces")
-      .optional(),
-    "Key of the provider. Omitted: the stored key of the same provider and URL, or none.",
-    "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
-  ),
-};
-const furtherProvider = named(
-  "FurtherRpcProviderConfig",
-  "A chain provider that a payment source uses beside its first one.",
-  z.object({
-    ...furtherProviderFields,
-    use: described(
-      z.array(providerPurpose).min(1).max(PROVIDER_PURPOSES.length).optional(),
-      "What the provider is used for. Omitted: all that it can do.",
-      ["reads", "submit"],
-    ),
-  }),
-);
-export type FurtherProviderBody = z.output<typeof furtherProvider>;
-const furtherProviders = described(
-  z.array(furtherProvider).max(5).optional(),
-  "Further chain providers, used in this order after the first. They replace those that were set.",
-);
-
-export const checkProviderBody = z.object({
-  network,
-  ...furtherProviderFields,
-  smartContractAddress: described(
-    bech32AddressParameter().optional(),
-    "Contract whose history the provider must have.",
-    EXAMPLE_CONTRACT_ADDRESS,
-  ),
-});
-export type CheckProviderBody = z.output<typeof checkProviderBody>;
 
 const address = z.object({
   walletAddress: described(

@@ -6,9 +6,9 @@ import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { moveCursor, startBackfill } from "../sources/cursor.ts";
 import { findActiveSource } from "../sources/find-source.ts";
+import { buildProviderListUpdate } from "../sources/further-providers.ts";
 import { openSourceProvider } from "../sources/open-source-provider.ts";
 import { createProvider } from "../sources/provider.ts";
-import { openFurtherProviders, sealFurtherProviders } from "../sources/provider-list.ts";
 import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
 import {
   checkProviderKey,
@@ -28,7 +28,6 @@ import { WALLET_ROLES, type WalletRow } from "../wallets/managed/tables.ts";
 import { insertWalletChange } from "../wallets/managed/wallet-changes.ts";
 import { applyWalletChanges } from "./apply-wallet-changes.ts";
 import { destroyUnneededKeys } from "./destroy-unneeded-keys.ts";
-import { validateFurtherProviders } from "./further-providers.ts";
 import { loadSourceRecord } from "./list-sources.ts";
 import { requireNoOpenTransactions, requireNoUnfinishedRecords } from "./refuse-removal.ts";
 import type { PaymentSourceRecord } from "./response-schemas.ts";
@@ -73,7 +72,8 @@ export async function updateSource(
     await checkProviderKey(provider);
     await requireTransactionBytes(provider, source.contractAddress);
   }
-  const further = await readNewProviders(c, source, body);
+  const { contractAddress } = source;
+  const further = await buildProviderListUpdate(c, source, { contractAddress }, body.RpcProviders);
   const added = drafts.map(await decideAutomationModes(provider, source, drafts));
 
   const detail = {
@@ -130,27 +130,6 @@ function findWalletsToRemove(wallets: WalletRow[], body: UpdateSourceBody): stri
       return id;
     });
   });
-}
-
-/** Statements for the further providers, when the request has any. */
-async function readNewProviders(
-  c: AppContext,
-  source: SourceRow,
-  { RpcProviders }: UpdateSourceBody,
-): Promise<Statement[]> {
-  if (RpcProviders === undefined) return [];
-  const stored = await openFurtherProviders(c.env, source);
-  const providers = await validateFurtherProviders(
-    c,
-    source.network,
-    source.contractAddress,
-    RpcProviders,
-    stored,
-  );
-  const sealed = await sealFurtherProviders(c.env, source, providers);
-  return [
-    statement("UPDATE payment_source SET rpc_providers = ?2 WHERE id = ?1", source.id, sealed),
-  ];
 }
 
 async function buildSettingsUpdate(

@@ -2,16 +2,12 @@ import { requireCredits } from "../api-keys/credits.ts";
 import { chargeCall } from "../api-keys/run-with-charge.ts";
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { openDb, type Statement, statement } from "../db/client.ts";
-import { unseal } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
-import { createProvider } from "../sources/provider.ts";
+import { openSourceProvider } from "../sources/open-source-provider.ts";
 import { pageSql, renderPage } from "./entries/read-entries.ts";
 import type { EntryPageRow } from "./entries/render-entry.ts";
-import {
-  findActiveRegistrySource,
-  toProviderKeyEncryptionContext,
-} from "./sources/list-registry-sources.ts";
+import { findActiveRegistrySource } from "./sources/list-registry-sources.ts";
 import { findSellerWallet, type SellerWallet } from "./token-holder.ts";
 
 /**
@@ -74,11 +70,6 @@ async function loadSellerWallet(c: AppContext, row: EntryPageRow): Promise<Selle
   );
   if (source === null)
     throw new ApiError(404, "agentIdentifier: the registry of this agent was removed");
-  const key = await unseal(
-    c.env,
-    toProviderKeyEncryptionContext(source.id),
-    source.rpcProviderApiKey,
-  );
-  const provider = await createProvider(c.env, row.network, key, { caller: c.var.caller.id });
+  const provider = await openSourceProvider(c.env, source, { caller: c.var.caller.id });
   return findSellerWallet(provider, source.id, row.network, row.agent_identifier);
 }

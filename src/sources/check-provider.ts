@@ -17,6 +17,7 @@ const CAPABILITIES = {
   tip: ["reads", "Without the tip it cannot be read."],
   addressHistory: ["reads", "Without the history of an address it cannot be read."],
   transactionBytes: ["reads", "Without the bytes of transactions nothing can be verified."],
+  policyHistory: ["reads", "Without the history of the policy no registry can be read."],
   unspentOutputs: ["reads", "Without the unspent outputs of an address wallets cannot spend."],
   protocolParameters: [
     "reads",
@@ -42,17 +43,21 @@ export interface CapabilityCheck {
 /** Bytes that no node takes for a transaction: asking costs nothing. */
 const JUNK = Uint8Array.of(0x80);
 
-/**
- * Checks what a provider can do, with one harmless call for each capability.
- *
- * @param address - of a contract whose history is looked for; null: none
- */
+/** What a provider's history is looked at for: a contract, a registry's policy, or neither. */
+export interface CheckedHistory {
+  network: Network;
+  contractAddress?: string | undefined;
+  /** With it, only what a registry is read from counts. */
+  policyId?: string | undefined;
+}
+
+/** Checks what a provider can do, with one harmless call for each capability. */
 export async function checkProvider(
   env: Env,
-  network: Network,
+  history: CheckedHistory,
   { rpcProvider: kind, url, rpcProviderApiKey: apiKey }: Omit<FurtherProvider, "use">,
-  address: string | null,
 ): Promise<CapabilityCheck[]> {
+  const { network, policyId } = history;
   const baseUrl = url ?? selectBaseUrl(env, network);
   const budget = await findBudgetObject(env, network, apiKey, baseUrl);
   const place = { kind, baseUrl, url, apiKey, budget };
@@ -60,10 +65,10 @@ export async function checkProvider(
   const provider = createKindProvider(env, network, place, "wallet", fetch, IMPATIENT_OPTIONS);
   const states: [Capability, Promise<CapabilityState>][] = [
     ["network", checkNetwork(provider, network)],
-    ...(kind === "Ogmios" ? [] : checkReads(provider as Provider, address)),
-    ["evaluate", checkEvaluation(provider)],
-    ["submit", checkSubmission(provider)],
   ];
+  if (kind !== "Ogmios") states.push(...checkReads(provider as Provider, history));
+  if (policyId === undefined)
+    states.push(["evaluate", checkEvaluation(provider)], ["submit", checkSubmission(provider)]);
   return Promise.all(
     states.map(async ([capability, checking]) => {
       const state = await checking;
@@ -87,19 +92,25 @@ export function findLack(
 
 const ONE = { page: 1, count: 1 };
 
-/** @param address - null: what needs one stays unknown */
 function checkReads(
   provider: Provider,
-  address: string | null,
+  { contractAddress: address, policyId }: CheckedHistory,
 ): [Capability, Promise<CapabilityState>][] {
   /** A 404 may mean that the chain has nothing there. */
   const askAt = <T>(call: (address: string) => Promise<T[] | null>) =>
-    askFor(async () => (address === null ? UNASKED : ((await call(address)) ?? [])));
-  const history = askAt((at) => provider.addressTransactions(at, ONE));
-  return [
+    askFor(async () => (address === undefined ? UNASKED : ((await call(address)) ?? [])));
+  const history =
+    policyId === undefined
+      ? askAt((at) => provider.addressTransactions(at, ONE))
+      : askFor(() => readPolicyHistory(provider, policyId));
+  const checks: [Capability, Promise<CapabilityState>][] = [
     ["tip", toState(askFor(() => provider.latestBlock()))],
-    ["addressHistory", toState(history)],
+    [policyId === undefined ? "addressHistory" : "policyHistory", toState(history)],
     ["transactionBytes", toState(askFor(() => readFirstBytes(provider, history)))],
+  ];
+  if (policyId !== undefined) return checks;
+  return [
+    ...checks,
     [
       "unspentOutputs",
       toState(askAt((at) => provider.addressOutputs(at, { ...ONE, order: "asc" }))),
@@ -110,6 +121,12 @@ function checkReads(
 
 /** The place of an answer that nobody asked for. */
 const UNASKED = new ProviderError("provider: was not asked");
+
+/** Null: the provider lacks it. A policy that was never used has no history. */
+async function readPolicyHistory(provider: Provider, policyId: string) {
+  const rows = await provider.scriptRedeemers(policyId, ONE);
+  return rows ?? ((await provider.scriptCbor(policyId)) === null ? UNASKED : null);
+}
 
 async function readFirstBytes(
   provider: Provider,

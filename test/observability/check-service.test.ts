@@ -120,7 +120,13 @@ describe("PROVIDER_OUT", () => {
     expect(await told()).toMatchObject([
       {
         type: "PROVIDER_OUT",
-        data: { paymentSourceId: source, provider: 0, use: ["reads"], network: "Preprod" },
+        data: {
+          sourceId: source,
+          kind: "payment",
+          provider: 0,
+          use: ["reads"],
+          network: "Preprod",
+        },
       },
     ]);
     expect(await reasons()).toEqual([{ kind: "PROVIDER_OUT", count: 1 }]);

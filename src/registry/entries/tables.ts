@@ -20,6 +20,8 @@ export const registrySource = sqliteTable(
     note: text("note"),
     /** Sealed for (`registry_source`, id, `rpc_provider_api_key`); empty once deleted. */
     rpcProviderApiKey: text("rpc_provider_api_key").notNull(),
+    /** `FurtherProvider[]` as JSON, sealed for (`registry_source`, id, `rpc_providers`); null: none. */
+    rpcProviders: text("rpc_providers"),
     createdById: text("created_by_id").notNull(),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),

@@ -7,7 +7,13 @@ import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently } from "../../http/idempotency.ts";
 import { refuseMixingWithDevelopment } from "../../sources/contracts/local-contracts.ts";
+import {
+  buildProviderListUpdate,
+  validateFurtherProviders,
+} from "../../sources/further-providers.ts";
 import { createProvider } from "../../sources/provider.ts";
+import { sealFurtherProviders } from "../../sources/provider-list.ts";
+import { toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
 import { checkProviderKey, requirePolicyHistory } from "../../sources/validate-request.ts";
 import { registrySource } from "../entries/tables.ts";
 import { endCursor, insertCursor } from "../sync/cursor.ts";
@@ -15,7 +21,6 @@ import {
   findActiveRegistrySource,
   type RegistrySourceRecord,
   type RegistrySourceRow,
-  toProviderKeyEncryptionContext,
   toRegistrySourceRecords,
 } from "./list-registry-sources.ts";
 import type { createSourceBody, updateSourceBody } from "./schemas.ts";
@@ -34,13 +39,15 @@ export async function createRegistrySource(
   const { network, policyId, rpcProviderApiKey } = body;
   refuseMixingWithDevelopment(c.env, { network, scriptHash: policyId }, "policyId");
   const id = newId(now);
-  const row: RegistrySourceRow = {
-    id,
-    network,
-    policyId,
+  const draft: RegistrySourceRow = {
+    ...{ id, network, policyId, table: "registry_source", rpcProviders: null },
     url: body.url,
     note: body.note,
-    rpcProviderApiKey: await seal(c.env, toProviderKeyEncryptionContext(id), rpcProviderApiKey),
+    rpcProviderApiKey: await seal(
+      c.env,
+      toProviderKeyEncryptionContext(id, "registry_source"),
+      rpcProviderApiKey,
+    ),
     createdById: c.var.caller.id,
     createdAt: now,
     updatedAt: now,
@@ -48,7 +55,14 @@ export async function createRegistrySource(
   };
   const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   return runIdempotently(c, database, now, async (remember) => {
-    await checkKey(c, row, rpcProviderApiKey);
+    await checkKey(c, draft, rpcProviderApiKey);
+    const further = await validateFurtherProviders(
+      c,
+      { network, policyId },
+      body.RpcProviders ?? [],
+      [],
+    );
+    const row = { ...draft, rpcProviders: await sealFurtherProviders(c.env, draft, further) };
     const [record] = await toRegistrySourceRecords(c.env, [row], c.var.deadline);
     if (!record) throw new ApiError(404, "id: there is no such registry source");
     const detail = { network, policyId };
@@ -88,10 +102,12 @@ export async function updateRegistrySource(
   const source = await requireRegistrySource(c, body.id);
   const newKey = body.rpcProviderApiKey;
   if (newKey !== undefined) await checkKey(c, source, newKey);
+  const { policyId } = source;
+  const further = await buildProviderListUpdate(c, source, { policyId }, body.RpcProviders);
   const sealed =
     newKey === undefined
       ? null
-      : await seal(c.env, toProviderKeyEncryptionContext(body.id), newKey);
+      : await seal(c.env, toProviderKeyEncryptionContext(body.id, source.table), newKey);
   await commitWithAudit(
     c,
     database,
@@ -112,6 +128,7 @@ export async function updateRegistrySource(
         body.note ?? null,
         sealed,
       ),
+      ...further,
     ],
   );
   const [record] = await toRegistrySourceRecords(
@@ -152,7 +169,7 @@ export async function removeRegistrySource(
     },
     [
       statement(
-        `UPDATE registry_source SET deleted_at = ?2, rpc_provider_api_key = ''
+        `UPDATE registry_source SET deleted_at = ?2, rpc_provider_api_key = '', rpc_providers = NULL
          WHERE id = ?1 AND deleted_at IS NULL`,
         id,
         now,

@@ -4,17 +4,19 @@ import { NETWORKS } from "../../chain/network.ts";
 import { type Database, openDb } from "../../db/client.ts";
 import { unseal } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
+import { loadProviderRecords } from "../../sources/further-providers.ts";
+import { toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
 import { registrySource } from "../entries/tables.ts";
 import { readSyncStatuses } from "../sync/cursor.ts";
 import type { registrySourceRecord } from "./schemas.ts";
 
-export type RegistrySourceRow = typeof registrySource.$inferSelect;
+export type RegistrySourceRow = typeof registrySource.$inferSelect & { table: "registry_source" };
 export type RegistrySourceRecord = z.input<typeof registrySourceRecord>;
 
-/** Where the provider key of a source is sealed for. */
-export function toProviderKeyEncryptionContext(sourceId: string) {
-  return { table: "registry_source", id: sourceId, column: "rpc_provider_api_key" };
-}
+const withTable = (row: typeof registrySource.$inferSelect): RegistrySourceRow => ({
+  ...row,
+  table: "registry_source",
+});
 
 /** A source that was not removed, its provider key still sealed; null when there is none. */
 export async function findActiveRegistrySource(
@@ -25,7 +27,7 @@ export async function findActiveRegistrySource(
     .select()
     .from(registrySource)
     .where(and(eq(registrySource.id, id), isNull(registrySource.deletedAt)));
-  return row ?? null;
+  return row ? withTable(row) : null;
 }
 
 /** One page of sources as the interface shows them to an Admin, newest first. */
@@ -45,7 +47,7 @@ export async function listRegistrySources(
     )
     .orderBy(desc(registrySource.id))
     .limit(query.limit);
-  return toRegistrySourceRecords(env, rows, deadline);
+  return toRegistrySourceRecords(env, rows.map(withTable), deadline);
 }
 
 /** Sources as the interface shows them to an Admin, with their provider keys. */
@@ -71,9 +73,10 @@ export async function toRegistrySourceRecords(
       note: row.note ?? "",
       rpcProviderApiKey: await unseal(
         env,
-        toProviderKeyEncryptionContext(row.id),
+        toProviderKeyEncryptionContext(row.id, row.table),
         row.rpcProviderApiKey,
       ),
+      ...(await loadProviderRecords(env, row)),
       ...(byId.get(row.id) ?? { latestPage: 1, latestIdentifier: null, error: null }),
     })),
   );

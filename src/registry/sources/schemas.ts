@@ -9,6 +9,7 @@ import {
   textField,
 } from "../../http/openapi/fields.ts";
 import { textParameter } from "../../http/openapi/parameters.ts";
+import { furtherProviders, providerListFields } from "../../sources/schemas.ts";
 import { policyIdText } from "../entries/schemas.ts";
 
 const EXAMPLE_SOURCE_ID = "01m80ydyh764k620mzqgxwshp9";
@@ -35,12 +36,14 @@ export const createSourceBody = z.object({
   url: described(z.url().max(250).nullable().default(null), "URL of the registry.", EXAMPLE_URL),
   note: described(textParameter(250, 0).nullable().default(null), "A note for people.", "main"),
   rpcProviderApiKey: providerKey,
+  RpcProviders: furtherProviders,
 });
 
 export const updateSourceBody = z.object({
   id,
   note: described(textParameter(250, 0).nullable().optional(), "A note for people.", "main"),
   rpcProviderApiKey: providerKey.optional(),
+  RpcProviders: furtherProviders,
 });
 
 export const deleteSourceBody = z.object({ id });
@@ -63,6 +66,7 @@ export const registrySourceRecord = named(
       "Key of the chain provider. Empty: the key that encrypted it is lost.",
       "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
     ),
+    ...providerListFields,
     latestPage: described(z.int().min(0), "Number of synced pages of transactions.", 1),
     latestIdentifier: described(
       z.string().nullable(),

@@ -16,9 +16,9 @@ export interface ListedMint {
 }
 
 /**
- * The mints and burns of a policy after those that are done; see `listPending`. When one is listed
- * late that stands before all of `recent`, it is the whole policy's: what was applied is recognised
- * and skipped.
+ * The mints and burns of a policy after those that are done; see `listPending`. When the provider lists
+ * the first of `recent` elsewhere, since one was listed late or another provider listed it, it is the whole
+ * policy's: what was applied is recognised and skipped.
  */
 export async function listMints(
   provider: Provider,
@@ -29,15 +29,45 @@ export async function listMints(
   const [first] = recent;
   const begin = first?.[3] ?? 0;
   const pages = listMintPages(provider, policyId, begin, first !== undefined);
-  const { listed, pending } = await listPendingTransactions(sourceId, recent, pages);
-  const isMoved = listed.some(({ txHash, ordinal }) => txHash === first?.[2] && ordinal !== begin);
-  if (!isMoved) return pending;
+  try {
+    const { listed, pending } = await listPendingTransactions(sourceId, recent, pages);
+    const place = listed.find(({ txHash }) => txHash === first?.[2]);
+    if (place === undefined || place.ordinal === begin) return pending;
+  } catch (error) {
+    if (!(error instanceof ProviderBehindError) || first === undefined) throw error;
+    const place = await findListed(listMintPages(provider, policyId, 0, true), first[2]);
+    if (place === undefined || place.ordinal === begin) throw error;
+  }
   const all = await listPendingTransactions(
     sourceId,
     [],
     listMintPages(provider, policyId, 0, true),
   );
   return all.pending;
+}
+
+async function findListed(pages: AsyncIterable<ListingPage<ListedMint>>, txHash: string) {
+  for await (const { rows } of pages) {
+    const found = rows.find((row) => row.txHash === txHash);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/**
+ * The last mints and burns of a policy with their places, to be compared with another provider's.
+ *
+ * @returns those after `recent` as a provider lists them
+ */
+export async function listRecentMints(
+  provider: Provider,
+  policyId: string,
+  sourceId: string,
+  recent: MintPosition[],
+) {
+  const [mint] = await listMints(provider, policyId, sourceId, recent);
+  const place = mint && (await provider.transaction(mint.txHash));
+  return place ? [{ ...place, txHash: place.hash }] : [];
 }
 
 /** Pages searched for the transaction of a checkpoint. */

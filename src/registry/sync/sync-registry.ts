@@ -16,7 +16,6 @@ import {
   type MintPosition,
   REGISTRY_TABLES,
   type RegistryCursor,
-  readCursor,
 } from "./cursor.ts";
 import { type ListedMint, listMints, listMintsAbove } from "./list-mints.ts";
 import type { MintListener } from "./mint-listener.ts";
@@ -42,10 +41,9 @@ const MAX_ENTRIES = 100;
  */
 export async function syncRegistry(
   context: RegistrySyncContext,
+  cursor: RegistryCursor,
   deadline: number,
 ): Promise<boolean> {
-  const cursor = await readCursor(context.db, context.source.id);
-  if (cursor === null) return false;
   return runPass(followMints(context, cursor), await context.provider.latestBlock(), deadline);
 }
 

@@ -4,7 +4,7 @@ import { app, emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
 import { countingD1 } from "../../support/d1.ts";
 import { diff, metadataOf, runJob, V1, V2 } from "../../support/registry/registry-sync.ts";
-import { urlOf } from "../../support/sources/provider-list.ts";
+import { type Profile, urlOf } from "../../support/sources/provider-list.ts";
 
 let chain: TestChain;
 let policyId: string;
@@ -72,6 +72,8 @@ describe("POST /registry-source/", () => {
       policyId,
       note: "ours",
       rpcProviderApiKey: "key-1",
+      RpcProviders: [],
+      RpcProviderOutages: [],
       latestPage: 1,
       latestIdentifier: null,
       error: null,
@@ -113,6 +115,31 @@ describe("POST /registry-source/", () => {
     const { status, message } = await create({}, onDolos);
     expect([status, message]).toEqual([400, expect.stringContaining("lacks the redeemers")]);
     expect(await audited()).toEqual([]);
+  });
+
+  it("uses further providers that have the history of the policy", async () => {
+    await chain.act([{ do: "mint", as: "a", version: V1, metadata: metadataOf("a") }]);
+    const at = (profile: Profile) => ({
+      rpcProvider: profile === "ogmios" ? "Ogmios" : "Blockfrost",
+      url: urlOf(chain, profile),
+    });
+    for (const [profile, message] of [
+      ["dolos", "RpcProviders[0]: Without the history of the policy no registry can be read."],
+      ["ogmios", "RpcProviders[0]: the provider can do nothing"],
+    ] as const)
+      expect(await create({ RpcProviders: [at(profile)] })).toMatchObject({ status: 400, message });
+    const RpcProviders = [{ ...at("ryo"), rpcProviderApiKey: "secret" }];
+    const { data } = await create({ RpcProviders });
+    const shown = [{ ...at("ryo"), rpcProviderApiKey: "*****cret", use: ["reads"] }];
+    expect(data.RpcProviders).toEqual(shown);
+    await chain.faults({ match: "^/", status: 500 });
+    await sync(String(data.id));
+    expect((await diff()).map(({ name }) => name)).toEqual(["a"]);
+    expect((await ask("GET", null)).data.sources).toMatchObject([
+      { RpcProviders: shown, RpcProviderOutages: [{ provider: 0, use: "reads" }], error: null },
+    ]);
+    await chain.faults();
+    expect((await ask("PATCH", { id: data.id, RpcProviders: [] })).data.RpcProviders).toEqual([]);
   });
 
   it("answers 400 when the provider refuses the key, and writes nothing", async () => {

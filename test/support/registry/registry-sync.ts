@@ -6,9 +6,9 @@ import { newId } from "../../../src/db/id.ts";
 import { seal } from "../../../src/db/sealed.ts";
 import type { Env } from "../../../src/env.ts";
 import { registrySource } from "../../../src/registry/entries/tables.ts";
-import { toProviderKeyEncryptionContext } from "../../../src/registry/sources/list-registry-sources.ts";
 import { insertCursor } from "../../../src/registry/sync/cursor.ts";
 import type { RegistryJob } from "../../../src/registry/sync/wake-registry.ts";
+import { toProviderKeyEncryptionContext } from "../../../src/sources/source-row.ts";
 import { call } from "../app.ts";
 import type { TestChain } from "../chain.ts";
 import { ASLEEP } from "../objects.ts";
@@ -76,7 +76,11 @@ export async function insertRegistrySource(policyId: string): Promise<string> {
         policyId,
         url: null,
         note: null,
-        rpcProviderApiKey: await seal(env, toProviderKeyEncryptionContext(id), "local"),
+        rpcProviderApiKey: await seal(
+          env,
+          toProviderKeyEncryptionContext(id, "registry_source"),
+          "local",
+        ),
         createdById: "env-admin",
         createdAt: now,
         updatedAt: now,

@@ -1,38 +1,39 @@
 import { maskToken } from "../api-keys/token.ts";
-import type { Network } from "../chain/network.ts";
 import { PROVIDER_PURPOSES } from "../chain/provider/outage.ts";
+import { type Statement, statement } from "../db/client.ts";
 import { SealError } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
 import type { AppContext } from "../http/context.ts";
 import { toIsoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { checkPublicUrl, PublicFetchError } from "../http/outbound/fetch-public.ts";
-import { type CapabilityCheck, checkProvider, findLack } from "../sources/check-provider.ts";
-import { openProviderPlaces } from "../sources/open-source-provider.ts";
+import {
+  type CapabilityCheck,
+  type CheckedHistory,
+  checkProvider,
+  findLack,
+} from "./check-provider.ts";
+import { openProviderPlaces } from "./open-source-provider.ts";
 import {
   type FurtherProvider,
   KIND_PURPOSES,
+  openFurtherProviders,
   readProviderUrlRules,
-} from "../sources/provider-list.ts";
-import type { SourceRow } from "../sources/source-row.ts";
-import { requireContractAddress } from "../sources/validate-request.ts";
-import type { PaymentSourceRecord } from "./response-schemas.ts";
-import type { CheckProviderBody, FurtherProviderBody } from "./schemas.ts";
-
-/** What a source's record shows of its providers. */
-export type ProviderRecords = Pick<PaymentSourceRecord, "RpcProviders" | "RpcProviderOutages">;
+  sealFurtherProviders,
+} from "./provider-list.ts";
+import type { CheckProviderBody, FurtherProviderBody, ProviderRecords } from "./schemas.ts";
+import type { SourceOfProviders } from "./source-row.ts";
+import { requireContractAddress } from "./validate-request.ts";
 
 /**
  * The further providers of a request, each checked.
  *
  * @param stored - the present ones, whose keys a request need not repeat
- * @param contractAddress - of the history to read; null: not known
  * @throws ApiError 400 naming the field and the lack
  */
 export async function validateFurtherProviders(
   c: AppContext,
-  network: Network,
-  contractAddress: string | null,
+  place: CheckedHistory,
   bodies: readonly FurtherProviderBody[],
   stored: readonly FurtherProvider[],
 ): Promise<FurtherProvider[]> {
@@ -40,27 +41,50 @@ export async function validateFurtherProviders(
     bodies.map(async (body, i) => {
       const field = `RpcProviders[${i}]`;
       const provider = await toFurtherProvider(c, field, body, stored);
-      const checks = await checkProvider(c.env, network, provider, contractAddress);
+      const checks = await checkProvider(c.env, place, provider);
       const lack = findLack(checks, body.use ?? []);
       if (lack !== undefined) throw new ApiError(400, `${field}: ${lack.meaning}`);
-      const use = provider.use.filter((purpose) => findLack(checks, [purpose]) === undefined);
-      if (use.length === 0) throw new ApiError(400, `${field}: the provider can do nothing`);
+      const use = provider.use.filter(
+        (purpose) =>
+          (place.policyId === undefined || purpose === "reads") &&
+          findLack(checks, [purpose]) === undefined,
+      );
+      if (use.length === 0)
+        throw new ApiError(
+          400,
+          `${field}: ${findLack(checks, PROVIDER_PURPOSES)?.meaning ?? "the provider can do nothing"}`,
+        );
       return { ...provider, use };
     }),
   );
 }
 
+/** The statement for the further providers of a request, if it has any. @throws ApiError 400 */
+export async function buildProviderListUpdate(
+  c: AppContext,
+  source: SourceOfProviders,
+  history: Omit<CheckedHistory, "network">,
+  bodies: readonly FurtherProviderBody[] | undefined,
+): Promise<Statement[]> {
+  if (bodies === undefined) return [];
+  const stored = await openFurtherProviders(c.env, source);
+  const place = { network: source.network, ...history };
+  const providers = await validateFurtherProviders(c, place, bodies, stored);
+  const sealed = await sealFurtherProviders(c.env, source, providers);
+  const { table = "payment_source", id } = source;
+  return [statement(`UPDATE ${table} SET rpc_providers = ?2 WHERE id = ?1`, id, sealed)];
+}
+
 /** Checks what a provider can do. @throws ApiError 400 */
 export async function checkRequestedProvider(
   c: AppContext,
-  { network, smartContractAddress, ...body }: CheckProviderBody,
+  { network, smartContractAddress, policyId, ...body }: CheckProviderBody,
 ): Promise<{ Capabilities: CapabilityCheck[] }> {
-  const address =
-    smartContractAddress === undefined
-      ? null
-      : requireContractAddress(network, smartContractAddress).address;
+  const contractAddress =
+    smartContractAddress && requireContractAddress(network, smartContractAddress).address;
   const provider = await toFurtherProvider(c, "", body, []);
-  return { Capabilities: await checkProvider(c.env, network, provider, address) };
+  const place = { network, contractAddress, policyId };
+  return { Capabilities: await checkProvider(c.env, place, provider) };
 }
 
 /** @throws ApiError 400 */
@@ -106,7 +130,10 @@ export function renderFurtherProviders(providers: readonly FurtherProvider[]): P
 }
 
 /** The providers of a source, and which of them do not work. Providers whose keys are lost are left out. */
-export async function loadProviderRecords(env: Env, source: SourceRow): Promise<ProviderRecords> {
+export async function loadProviderRecords(
+  env: Env,
+  source: SourceOfProviders,
+): Promise<ProviderRecords> {
   if (source.rpcProviders === null) return renderFurtherProviders([]);
   try {
     const places = await openProviderPlaces(env, source);
