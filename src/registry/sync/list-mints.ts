@@ -16,9 +16,9 @@ export interface ListedMint {
 }
 
 /**
- * The mints and burns of a policy after those that are done; see `listPending`. When the provider lists
- * the first of `recent` elsewhere, since one was listed late or another provider listed it, it is the whole
- * policy's: what was applied is recognised and skipped.
+ * The mints and burns of a policy after those that are done; see `listPending`. A provider may list the
+ * first of `recent` elsewhere: a mint was listed late, or another provider was read. Then all mints are
+ * returned, and what was applied is recognised and skipped.
  */
 export async function listMints(
   provider: Provider,

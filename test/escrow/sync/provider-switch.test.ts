@@ -3,8 +3,8 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
 import { shortenTimeouts } from "../../support/crash-at.ts";
-import { sweep } from "../../support/effort.ts";
 import {
+  expectSameAtEachSwitch,
   forgetOutages,
   outagesOf,
   type Profile,
@@ -49,31 +49,13 @@ afterEach(async () => {
 });
 
 describe("a sync whose first provider stops at any call", () => {
-  it.each(READERS)("ends with the same records, read from %s", async (profile) => {
-    const realFetch = globalThis.fetch;
-    const isFirst = (url: unknown) => String(url).startsWith(chain.url);
-    let calls = 0;
-    const stopAt = (k: number) => {
-      calls = 0;
-      vi.stubGlobal("fetch", async (...args: Parameters<typeof realFetch>) => {
-        if (isFirst(args[0]) && ++calls >= k) throw new TypeError("connection reset");
-        return realFetch(...args);
-      });
-    };
-    stopAt(Number.POSITIVE_INFINITY);
-    await settle(chain, await createListedSource(chain, profile));
-    // The last one is a comparison's: the next pass finds out.
-    const all = calls - 1;
-    expect(all).toBeGreaterThanOrEqual(5);
-    const ks = profile === "mirror" ? sweep(7, all) : [1, Math.ceil(all / 2), all];
-    for (const k of ks) {
+  it.each(READERS)("ends with the same records, read from %s", (profile) =>
+    expectSameAtEachSwitch(profile, expected, async (withFirst) => {
       const source = await createListedSource(chain, profile);
-      stopAt(k);
-      await settle(chain, source);
-      expect(await leftBehind(source), `stopped at call ${k}`).toEqual(expected);
-      expect(await outagesOf(chain)).toMatchObject({ reads: { reason: expect.any(String) } });
-    }
-  });
+      await withFirst(() => settle(chain, source));
+      return leftBehind(source);
+    }),
+  );
 });
 
 describe("a first provider", () => {
