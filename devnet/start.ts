@@ -13,6 +13,7 @@ import { join, resolve } from "node:path";
 import { buildWorker } from "./build.ts";
 import { contracts } from "./contracts/index.ts";
 import { publishScripts } from "./demo/actors/publish.ts";
+import { nameDollar } from "./demo/currency.ts";
 import { invoiceCommand } from "./demo/invoice-command.ts";
 import { takeJobs } from "./demo/jobs.ts";
 import { playPresent } from "./demo/present.ts";
@@ -99,6 +100,7 @@ async function start(): Promise<void> {
     progress.begin("Registering the demo's agents");
     // From here on the service spends from the actors' wallets, and they no more.
     await handOver(access);
+    await nameDollar(access);
     const play = await playRegistrations({ ...service, ...access });
     goOn(play(curtain.signal));
     // The first thing that the summary proposes is to buy from this agent.

@@ -1,10 +1,10 @@
 import { NETWORKS } from "../../src/chain/network.ts";
-import { formatAmount, formatMemberName, formatUnit, shortenId } from "../ui/format.ts";
+import { formatFunds, formatMemberName, shortenId } from "../ui/format.ts";
 import { textAt, valueAt } from "../ui/path.ts";
 import type { Field, PageDefinition } from "../ui/resource.ts";
 import type { Funds } from "./escrow/sides.ts";
 import { createAmountField, tokenField } from "./fields/funds.ts";
-import { API_KEYS, EVM_NETWORKS, WALLETS } from "./fields/known-ids.ts";
+import { ALL_EVM_NETWORKS, API_KEYS, WALLETS } from "./fields/known-ids.ts";
 
 const isLimited = (values: Readonly<Record<string, string>>) => values.permission !== "Admin";
 const canSpend = (values: Readonly<Record<string, string>>) =>
@@ -67,7 +67,7 @@ const keyFields: readonly Field[] = [
     label: "Networks",
     as: "choices",
     choices: NETWORKS,
-    knownIds: EVM_NETWORKS,
+    knownIds: ALL_EVM_NETWORKS,
     from: "networkLimit",
     initial: NETWORKS.join("\n"),
     isShown: isLimited,
@@ -122,7 +122,7 @@ function describeLimits(row: unknown): string {
   const wallets = (valueAt(row, "walletLimit") as string[] | null | undefined) ?? [];
   const isCounted = valueAt(row, "usageLimited") === true;
   const parts = [
-    ...limits.map(({ unit, amount }) => `${formatAmount(amount, unit)} ${formatUnit(unit)}`),
+    ...limits.map(({ unit, amount }) => formatFunds(amount, unit)),
     ...(wallets.length > 0 ? [`${wallets.length} wallet${wallets.length === 1 ? "" : "s"}`] : []),
     ...(isCounted
       ? [`${textAt(row, "accumulatedUsageCredits")} of ${textAt(row, "maxUsageCredits")} credits`]
@@ -156,7 +156,7 @@ export const keysPage: PageDefinition = {
         { heading: "Access", path: "permission", describe: describeAccess },
         { heading: "Limits", path: "spendingLimits", describe: describeLimits },
         { heading: "Spent", path: "Spending", as: "funds", fallback: "nothing" },
-        { heading: "Networks", path: "networkLimit", as: "list" },
+        { heading: "Networks", path: "networkLimit", knownIds: ALL_EVM_NETWORKS },
         { heading: "Last used", path: "lastUsedAt", as: "time", fallback: "never" },
       ],
       creates: [

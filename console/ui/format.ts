@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 
 /** What a unit is called and how many decimals it has, by unit (`GET /units`). */
 export const unitDetails = signal<ReadonlyMap<string, { ticker: string; decimals: number }>>(
-  new Map(),
+  new Map([["", { ticker: "ADA", decimals: 6 }]]),
 );
 
 /** An amount in minor units with its unit's decimals, and digits in groups of three: `1 234.5`. */
@@ -26,6 +26,18 @@ export function formatUnit(unit: string): string {
   const known = unitDetails.value.get(unit)?.ticker;
   if (known !== undefined) return known;
   return unit === "" ? "native" : (decodeAssetName(unit) ?? shortenId(unit));
+}
+
+/** An amount with its unit. Where a token's decimals are not known, it is in minor units, and says so. */
+export function formatFunds(amount: string, unit: string): string {
+  return `${formatAmount(amount, unit)} ${formatUnitOf(amount, unit)}`;
+}
+
+/** What stands behind an amount. One minor unit is a whole token, such as that of an agent. */
+export function formatUnitOf(amount: string, unit: string): string {
+  const name = formatUnit(unit);
+  const isKnown = unitDetails.value.has(unit) || amount === "0" || amount === "1";
+  return isKnown ? name : `minor units of ${name}`;
 }
 
 const POLICY_DIGITS = 56;

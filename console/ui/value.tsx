@@ -9,7 +9,7 @@ import {
   formatDate,
   formatMemberName,
   formatRelativeTime,
-  formatUnit,
+  formatUnitOf,
   formatUnits,
   shortenId,
   toEpochMs,
@@ -180,7 +180,7 @@ export function CopyButton({ text, name }: { text: string; name: string }) {
 export function Amount({ amount, unit }: { amount: string; unit: string }) {
   return (
     <span class="amount" title={unit}>
-      {formatAmount(amount, unit)} {formatUnit(unit)}
+      <span>{formatAmount(amount, unit)}</span> <span>{formatUnitOf(amount, unit)}</span>
     </span>
   );
 }

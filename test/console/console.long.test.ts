@@ -181,6 +181,44 @@ else
       await page.context().close();
     });
 
+    test("every table fits a desktop, with amounts at the right and no column that is empty", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      const problems: string[] = [];
+      for (const fragment of FRAGMENTS) {
+        await show(page, fragment);
+        const found =
+          (await page.evaluate(`[...document.querySelectorAll(".scroll")].flatMap((box) => {
+          const cut = box.scrollWidth > box.clientWidth ? ["is cut"] : [];
+          const names = [...box.querySelectorAll("th")].slice(1).map((head) => head.textContent);
+          const cells = (name) => [...box.querySelectorAll("td")].filter((one) => one.dataset.label === name);
+          return [...cut, ...names.filter((name) => cells(name).every((one) => one.textContent === "–"))];
+        })`)) as string[];
+        problems.push(...found.map((one) => `${fragment}: ${one}`));
+      }
+      expect(problems).toEqual([]);
+      await show(page, "#/payment");
+      const amount = page.locator('td[data-label="Amount"]').first();
+      expect(await amount.evaluate((one) => getComputedStyle(one).textAlign)).toBe("right");
+      await page.context().close();
+    });
+
+    test("the overview shows where charts will be while their numbers are read", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      const requests: (() => void)[] = [];
+      await page.route("**/payment/count?**", async (route) => {
+        await new Promise<void>((go) => requests.push(go));
+        await route.continue();
+      });
+      await page.reload();
+      const card = page.locator('.charts [aria-label="Payments"]');
+      await card.locator(".waiting").waitFor();
+      await expect.poll(() => requests.length).toBeGreaterThan(0);
+      await page.unrouteAll({ behavior: "ignoreErrors" });
+      for (const go of requests) go();
+      await card.locator(".chart").waitFor();
+      await page.context().close();
+    });
+
     test("amounts of x402 have whole units, and an explorer shows what a known chain has", async () => {
       const { page } = await signedIn(LOOKS[0] as Look);
       const open = async (fragment: string) => {

@@ -1,5 +1,5 @@
 /** Disputes, which administrators of the contract settle: how far each is, and what can be done. */
-import { formatAmount, formatUnit, shortenId } from "../../ui/format.ts";
+import { formatFunds, shortenId } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
 import type { Action, Field, PageDefinition } from "../../ui/resource.ts";
 import { listSigningHelpers } from "./browser-wallets.ts";
@@ -15,10 +15,10 @@ const isProposalOpen = (row: unknown) => textAt(row, "Proposal.state") === "Coll
 function createProposeAction(row: unknown): Action {
   const locked = (valueAt(row, "Funds") ?? []) as Funds[];
   const fields = locked.map(({ unit, amount }, i): Field => {
-    const whole = formatAmount(amount, unit);
+    const whole = formatFunds(amount, unit);
     return {
       name: `buyer.${i}`,
-      label: `The buyer gets, of ${whole} ${formatUnit(unit)}`,
+      label: `The buyer gets, of ${whole}`,
       as: "amount",
       unit,
       isRequired: true,

@@ -1,5 +1,5 @@
 /** Differences between a quote and its lock, as a note of the service states them. */
-import { formatAmount, formatUnit } from "../../ui/format.ts";
+import { formatFunds, formatUnit } from "../../ui/format.ts";
 import { toWords } from "../../ui/words.ts";
 
 export interface Difference {
@@ -69,9 +69,6 @@ const PATTERNS: readonly [RegExp, (match: RegExpExecArray) => Difference][] = [
     }),
   ],
 ];
-
-const formatFunds = (amount: string, unit: string) =>
-  `${formatAmount(amount, unit)} ${formatUnit(unit)}`;
 
 function compareAmounts(unit: string, expected: string, found: string): Difference {
   return {

@@ -42,7 +42,7 @@ const columnsOf = (side: Side): readonly Column[] => [
   { heading: "Agent", path: "agentName", second: "id" },
   { heading: "State", path: "onChainState", as: "tag", fallback: "Nothing locked" },
   { heading: "Amount", path: SIDES[side].funds, as: "funds" },
-  { heading: "Next", path: "NextAction.requestedAction", as: "tag" },
+  { heading: "Next", path: "NextAction.requestedAction", as: "word" },
   { heading: "Problem", path: "NextAction.errorType", as: "tag" },
   { heading: "Result until", path: "submitResultTime", as: "time" },
   { heading: "Unlocks", path: "unlockTime", as: "time" },

@@ -76,6 +76,13 @@ export const EVM_NETWORKS: KnownIds = {
   access: "User",
 };
 
+/** Those that are disabled too. */
+export const ALL_EVM_NETWORKS: KnownIds = {
+  ...EVM_NETWORKS,
+  path: "/x402/networks",
+  access: "Admin",
+};
+
 export const API_KEYS: KnownIds = {
   path: "/api-key",
   rowsMember: "ApiKeys",

@@ -1,7 +1,7 @@
 /** Lists that are searched for what needs a person. */
 import { callApi } from "../../api/request.ts";
 import type { Access } from "../../api/session.ts";
-import { formatAmount, formatUnit, shortenId } from "../../ui/format.ts";
+import { formatFunds, shortenId } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
 import { network, pageHref } from "../../ui/route.ts";
 import { toWords } from "../../ui/words.ts";
@@ -23,9 +23,6 @@ const UNSETTLED_MIN_AGE_MS = 5 * 60_000;
 const arrayAt = (row: unknown, path: string) =>
   (valueAt(row, path) as unknown[] | null | undefined) ?? [];
 
-const formatFunds = ({ amount, unit }: Funds) =>
-  `${formatAmount(amount, unit)} ${formatUnit(unit)}`;
-
 function toWalletTodo(row: unknown): Todo | null {
   const name = textAt(row, "note") || shortenId(textAt(row, "walletAddress"));
   const href = pageHref("wallets", "", { on: textAt(row, "id") });
@@ -38,7 +35,7 @@ function toWalletTodo(row: unknown): Todo | null {
     return {
       ...about,
       kind: "walletLacks",
-      name: `${name} lacks ${formatFunds(lack)}`,
+      name: `${name} lacks ${formatFunds(lack.amount, lack.unit)}`,
       advice: `Send it to ${shortenId(textAt(lack, "sendTo"))}: ${textAt(lack, "reason")}.`,
       funds: missing,
     };

@@ -1,5 +1,5 @@
 /** What needs a person: each kind once, with its count, its amount, what to do and where. */
-import { formatAmount, formatUnit } from "../../ui/format.ts";
+import { formatFunds } from "../../ui/format.ts";
 import { TODO_KINDS, type TodoGroup, type TodoKind } from "./todo-kinds.ts";
 
 /** So many of a kind are listed; the kind's own list has the others. */
@@ -20,9 +20,7 @@ function TodoLine({ group: { kind, todos, funds } }: { group: TodoGroup }) {
   const [first] = todos;
   if (!first) return null;
   const isOne = todos.length === 1;
-  const amounts = funds.map(
-    ({ amount, unit }) => `${formatAmount(amount, unit)} ${formatUnit(unit)}`,
-  );
+  const amounts = funds.map(({ amount, unit }) => formatFunds(amount, unit));
   return (
     <li class={tone}>
       <div class="what">
@@ -37,11 +35,7 @@ function TodoLine({ group: { kind, todos, funds } }: { group: TodoGroup }) {
                 <li key={href}>
                   <a href={href}>{name}</a>{" "}
                   <span class="amount">
-                    {own
-                      .map(
-                        ({ amount, unit }) => `${formatAmount(amount, unit)} ${formatUnit(unit)}`,
-                      )
-                      .join(" and ")}
+                    {own.map(({ amount, unit }) => formatFunds(amount, unit)).join(" and ")}
                   </span>
                 </li>
               ))}

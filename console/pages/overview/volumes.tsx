@@ -77,7 +77,12 @@ const DAY_FORMAT = new Intl.DateTimeFormat("en-GB", {
 
 function VolumeCard({ side, counts }: { side: Side; counts: EscrowCounts | null }) {
   const { title } = SIDES[side];
-  if (counts === null) return <section class="card" aria-label={title} />;
+  if (counts === null)
+    return (
+      <section class="card" aria-label={title}>
+        <span class="waiting" aria-hidden="true" />
+      </section>
+    );
   const { total, byState, byDay } = counts;
   const series = OUTCOMES.map(({ label, color }) => ({
     label,

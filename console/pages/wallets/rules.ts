@@ -1,6 +1,6 @@
 /** What is done when a wallet's balance falls: somebody is told, or it is filled up. */
 
-import { formatAmount, formatUnit } from "../../ui/format.ts";
+import { formatFunds } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
 import type { Column, Resource } from "../../ui/resource.ts";
 import { WALLETS } from "../fields/known-ids.ts";
@@ -10,7 +10,7 @@ function describeAmount(path: string): (row: unknown) => string {
   return (row) => {
     const amount = textAt(row, path);
     const unit = textAt(row, "unit");
-    return amount === "" ? "–" : `${formatAmount(amount, unit)} ${formatUnit(unit)}`;
+    return amount === "" ? "–" : formatFunds(amount, unit);
   };
 }
 

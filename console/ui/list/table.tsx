@@ -1,7 +1,7 @@
 /** Rows as a table. */
 import type { ComponentChildren } from "preact";
 import { shortenId } from "../format.ts";
-import { KnownName } from "../known-name.tsx";
+import { KnownName, KnownNames } from "../known-name.tsx";
 import { textAt, valueAt } from "../path.ts";
 import type { Column } from "../resource.ts";
 import { PageLink, Tag, Value } from "../value.tsx";
@@ -24,12 +24,13 @@ interface TableProps<Row> {
 /** On a narrow screen each row is a card, whose cells are labelled by `data-label`. */
 export function Table<Row>({
   title,
-  columns,
+  columns: all,
   rows,
   keyOf,
   renderRowLink: open,
   isRecentlyChanged: isFresh,
 }: TableProps<Row>) {
+  const columns = all.filter((column, i) => i === 0 || rows.some((row) => hasCell(column, row)));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: those without a mouse scroll a wide table by it.
     <section class="scroll" aria-label={title} tabIndex={0}>
@@ -66,6 +67,11 @@ export function Table<Row>({
       </table>
     </section>
   );
+}
+
+/** A column that has nothing in any row would take the room of others. */
+function hasCell({ describe, fallback, path }: Column, row: unknown): boolean {
+  return fallback !== undefined || !isEmptyValue(describe ? describe(row) : valueAt(row, path));
 }
 
 /** Amounts stand at the right, so that their digits are below each other. */
@@ -109,7 +115,7 @@ function Cell({ column, row }: { column: Column; row: unknown }) {
       <span class="none">{column.fallback}</span>
     );
   if (column.knownIds && !isEmptyValue(value))
-    return <KnownName known={column.knownIds} id={String(value)} />;
+    return <KnownNames known={column.knownIds} value={value} />;
   const chain = column.chainFrom && textAt(row, column.chainFrom);
   const shown = <Value kind={column.as} value={value} chain={chain} />;
   if (typeof value === "string" && value.length > MAX_CELL_LENGTH)
