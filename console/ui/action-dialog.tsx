@@ -91,6 +91,8 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
     return isEmpty ? undefined : (findProblem(field, values) ?? undefined);
   };
 
+  const confirmation =
+    action.confirmation ?? (action.isFinal ? "I know that this cannot be taken back." : undefined);
   const isSecretOpen = () => answer !== null && secretColumnsOf(action, answer).length > 0;
   const close = () => {
     if (isChanged && !isLeaving) setLeaving(true);
@@ -157,14 +159,14 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
             onFilled={(filled) => setValues((all) => ({ ...all, ...filled }))}
             onProblem={setProblem}
           />
-          {action.isFinal && (
+          {confirmation !== undefined && (
             <label class="sure">
               <input
                 type="checkbox"
                 checked={isSure}
                 onChange={(event) => setSure(event.currentTarget.checked)}
               />
-              I know that this cannot be taken back.
+              {confirmation}
             </label>
           )}
           {problem && <Problem problem={problem} text={describeProblem(problem, fields)} />}
@@ -186,7 +188,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
               <button
                 type="submit"
                 class={action.isFinal ? "final" : "main"}
-                disabled={isSending || (action.isFinal === true && !isSure)}
+                disabled={isSending || (confirmation !== undefined && !isSure)}
               >
                 {isSending ? "Sending…" : action.label}
               </button>

@@ -151,8 +151,10 @@ export interface Action {
   hasNetwork?: boolean;
   /** Whether it is offered for a row. */
   isApplicable?: (row: unknown) => boolean;
-  /** It cannot be taken back, so it is confirmed. */
+  /** It removes or ends something, which cannot be taken back: it is red, and confirmed. */
   isFinal?: boolean;
+  /** What an operator confirms before it is done, where it removes nothing. */
+  confirmation?: string;
   needs?: Access;
   /** Members of the answer that are shown. */
   shows?: readonly Column[];

@@ -231,21 +231,14 @@ export function PageLink({
   to,
   id,
   query,
-  isButton = false,
   children,
 }: {
   to: string;
   id?: string;
   query?: Record<string, string | undefined>;
-  /** It stands among buttons. */
-  isButton?: boolean;
   children: ComponentChildren;
 }) {
-  return (
-    <a href={pageHref(to, id, query)} class={isButton ? "button plain" : ""}>
-      {children}
-    </a>
-  );
+  return <a href={pageHref(to, id, query)}>{children}</a>;
 }
 
 /** A PDF that came as base64, as a file of this tab. */

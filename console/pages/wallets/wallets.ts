@@ -168,7 +168,7 @@ export const walletsPage: PageDefinition = {
             },
           ],
           fromRow: { fromWalletAddress: "walletAddress" },
-          isFinal: true,
+          confirmation: "The address is right: a payment cannot be taken back.",
         },
         {
           name: "low-balance",
@@ -217,7 +217,7 @@ export const walletsPage: PageDefinition = {
           path: "/wallet",
           fromRow: { id: "id", walletType: "type" },
           fixed: { includeSecret: "true" },
-          isFinal: true,
+          confirmation: "Nobody else sees this screen.",
           shows: [{ heading: "Mnemonic", path: "Secret.mnemonic", as: "secret" }],
         },
         ...WALLET_TYPES.map(createRemoveAction),

@@ -94,20 +94,6 @@ export function ResourceList({ resource }: { resource: Resource }) {
       {live.error && <Problem problem={live.error} />}
       {live.data === null && live.error === null && <LoadingIndicator />}
       {missing && <p class="empty">Choose the {missing.label.toLowerCase()} above.</p>}
-      {selected !== null && (
-        <RowDetails
-          title={describeRow(resource, selected)}
-          columns={[...columns.slice(1), ...(resource.details ?? [])]}
-          row={selected}
-        >
-          {actions.filter(isActionOffered(selected)).map((one) => (
-            <ActionButton key={one.name} action={one} on={rowKeyOf(resource, selected)} />
-          ))}
-          {related.map((one) => (
-            <RelatedLink key={one.label} related={one} row={selected} />
-          ))}
-        </RowDetails>
-      )}
       {live.data && rows.length === 0 && !missing && <p class="empty">{resource.emptyText}</p>}
       {rows.length > 0 && (
         <Table
@@ -130,6 +116,30 @@ export function ResourceList({ resource }: { resource: Resource }) {
               : undefined
           }
         />
+      )}
+      {selected !== null && (
+        <RowDetails
+          key={rowKeyOf(resource, selected)}
+          title={describeRow(resource, selected)}
+          columns={[...columns.slice(1), ...(resource.details ?? [])]}
+          row={selected}
+        >
+          <div class="tools">
+            {actions
+              .filter(isActionOffered(selected))
+              .sort(byFinality)
+              .map((one) => (
+                <ActionButton key={one.name} action={one} on={rowKeyOf(resource, selected)} />
+              ))}
+          </div>
+          {related.length > 0 && (
+            <nav class="links" aria-label="Related lists">
+              {related.map((one) => (
+                <RelatedLink key={one.label} related={one} row={selected} />
+              ))}
+            </nav>
+          )}
+        </RowDetails>
       )}
       {opened && (
         <ActionDialog
@@ -159,7 +169,6 @@ function RelatedLink({ related, row }: { related: RelatedList; row: unknown }) {
       to={to}
       id={id === undefined ? "" : textAt(row, id)}
       query={{ tab, ...pickValues(row, query) }}
-      isButton
     >
       {label}
     </PageLink>
@@ -175,6 +184,10 @@ const isActionOffered =
   (row: unknown) =>
   ({ needs = "Admin", isApplicable: when }: Action): boolean =>
     hasAccess(needs) && (when === undefined || when(row));
+
+/** What removes something stands last. */
+const byFinality = (one: Action, other: Action) =>
+  Number(one.isFinal === true) - Number(other.isFinal === true);
 
 function ActionButton({
   action,

@@ -1,9 +1,9 @@
-/** An opened row: what people look for, then what else the API tells of it, and as it was sent. */
+/** An opened row, in a drawer beside its table: what people look for, then what else the API tells of it, and as it was sent. */
 import { X } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../icon.tsx";
-import { KnownName } from "../known-name.tsx";
+import { KnownNames } from "../known-name.tsx";
 import { textAt, valueAt } from "../path.ts";
 import type { Column } from "../resource.ts";
 import { changeQuery } from "../route.ts";
@@ -20,28 +20,31 @@ export function RowDetails({
   /** What people look for. */
   columns: readonly Column[];
   row: unknown;
-  /** What can be done with it. */
+  /** What can be done with it, and what belongs to it. */
   children: ComponentChildren;
 }) {
   const shown = new Set(columns.map(({ path }) => path));
   const members = listMembers(row as object).filter(({ path }) => !shown.has(path));
   const panel = useRef<HTMLElement>(null);
-  // The row that was opened may be far below.
-  useEffect(() => panel.current?.scrollIntoView({ block: "nearest" }), [title]);
+  useEffect(() => panel.current?.focus({ preventScroll: true }), []);
   return (
-    <section class="panel opened" aria-label={title} ref={panel}>
+    <section
+      class="opened"
+      aria-label={title}
+      ref={panel}
+      tabIndex={-1}
+      onKeyDown={(event) => {
+        // Dialogs are outside of it.
+        if (event.key === "Escape") closeRow();
+      }}
+    >
       <header>
         <h2>{title}</h2>
-        <button
-          type="button"
-          class="close"
-          aria-label="Close"
-          onClick={() => changeQuery({ on: undefined, do: undefined })}
-        >
+        <button type="button" class="close" aria-label="Close" onClick={closeRow}>
           <Icon node={X} />
         </button>
       </header>
-      <div class="tools">{children}</div>
+      {children}
       <Facts
         facts={columns
           .filter(({ path, describe }) => (describe?.(row) ?? textAt(row, path)) !== "")
@@ -50,7 +53,7 @@ export function RowDetails({
             describe ? (
               describe(row)
             ) : knownIds ? (
-              <KnownName key={path} known={knownIds} id={textAt(row, path)} />
+              <KnownNames key={path} known={knownIds} value={valueAt(row, path)} />
             ) : (
               <Value
                 key={path}
@@ -73,6 +76,12 @@ export function RowDetails({
       <RawJson value={row} />
     </section>
   );
+}
+
+/** Closes the drawer; the focus returns to what opened it. */
+function closeRow(): void {
+  document.querySelector<HTMLElement>('button.open[aria-expanded="true"]')?.focus();
+  changeQuery({ on: undefined, do: undefined });
 }
 
 export function RawJson({ value }: { value: unknown }) {
