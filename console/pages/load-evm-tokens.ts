@@ -1,7 +1,7 @@
 /** What the service knows of the tokens of x402. */
 import { callApi } from "../api/request.ts";
 import { hasAccess } from "../api/session.ts";
-import { type EvmToken, evmTokenKey, evmTokens } from "../ui/evm-tokens.ts";
+import { type EvmToken, evmDefaultAssets, evmTokenKey, evmTokens } from "../ui/evm-tokens.ts";
 
 /** Tokens that people know by another name than that of their contract's signatures. */
 const SYMBOLS: Readonly<Record<string, string>> = { "USD Coin": "USDC" };
@@ -43,4 +43,9 @@ export async function loadEvmTokens(): Promise<void> {
     tokens.set(evmTokenKey(network, asset), { decimals: extra.decimals, symbol });
   }
   evmTokens.value = tokens;
+  evmDefaultAssets.value = new Map(
+    Networks.flatMap(({ caip2Id, defaultAsset }) =>
+      defaultAsset === null ? [] : [[caip2Id, defaultAsset] as const],
+    ),
+  );
 }

@@ -1,6 +1,6 @@
-import { formatEvmAmount, formatEvmToken } from "../ui/evm-tokens.ts";
+import { findEvmToken, formatEvmAmount, formatEvmToken, listEvmTokens } from "../ui/evm-tokens.ts";
 import { textAt } from "../ui/path.ts";
-import type { Column, Field, PageDefinition } from "../ui/resource.ts";
+import type { Column, Field, Option, PageDefinition } from "../ui/resource.ts";
 import { evmBalances } from "./evm-balances.ts";
 import { API_KEYS, EVM_NETWORKS, EVM_WALLETS } from "./fields/known-ids.ts";
 
@@ -8,8 +8,28 @@ const caip2Field: Field = {
   name: "caip2Network",
   label: "Network",
   knownIds: EVM_NETWORKS,
-  hint: "Such as eip155:8453.",
 };
+
+const tokenField: Field = {
+  name: "asset",
+  label: "Token",
+  listOptions: listEvmTokens,
+  hint: "Its name, or its address.",
+};
+
+const NATIVE_OPTION: Option = { id: "native", label: "Native coin", detail: "It pays the gas." };
+
+/** An amount in whole units of the form's token, or of the row's. */
+const createAmountField = (name: string, label: string): Field => ({
+  name,
+  label,
+  as: "amount",
+  isRequired: true,
+  token: (values, row) => {
+    const read = (member: string) => values[member] || (row === null ? "" : textAt(row, member));
+    return findEvmToken(read("asset"), read("caip2Network"));
+  },
+});
 
 /** A column of an amount of a token. */
 const amountColumn = (
@@ -225,13 +245,12 @@ export const x402Page: PageDefinition = {
           path: "/x402/low-balance",
           fields: [
             {
-              name: "asset",
-              label: "Token",
+              ...tokenField,
+              listOptions: () => [NATIVE_OPTION, ...listEvmTokens()],
               initial: "native",
               isRequired: true,
-              hint: "Its address, or native for gas.",
             },
-            { name: "threshold", label: "Below, in minor units", isRequired: true },
+            createAmountField("threshold", "Below"),
           ],
           fromRow: { evmWalletId: "id" },
         },
@@ -267,8 +286,8 @@ export const x402Page: PageDefinition = {
           fields: [
             { name: "apiKeyId", label: "Key", knownIds: API_KEYS, isRequired: true },
             { name: "evmWalletId", label: "Wallet", knownIds: EVM_WALLETS, isRequired: true },
-            { name: "asset", label: "Token's address", isRequired: true },
-            { name: "remainingAmount", label: "May pay, in minor units", isRequired: true },
+            { ...tokenField, isRequired: true },
+            createAmountField("remainingAmount", "May pay"),
             { name: "isEnabled", label: "Enabled", as: "flag", initial: "true" },
           ],
         },
@@ -281,12 +300,7 @@ export const x402Page: PageDefinition = {
           method: "POST",
           path: "/x402/budgets",
           fields: [
-            {
-              name: "remainingAmount",
-              label: "May pay, in minor units",
-              from: "remainingAmount",
-              isRequired: true,
-            },
+            { ...createAmountField("remainingAmount", "May pay"), from: "remainingAmount" },
             { name: "isEnabled", label: "Enabled", as: "flag", from: "isEnabled" },
           ],
           fromRow: { apiKeyId: "apiKeyId", evmWalletId: "evmWalletId", asset: "asset" },
@@ -341,8 +355,8 @@ export const x402Page: PageDefinition = {
             { name: "url", label: "URL", isRequired: true },
             { name: "description", label: "Description" },
             { ...caip2Field, isRequired: true },
-            { name: "asset", label: "Token's address", hint: "Empty: the network's default." },
-            { name: "amount", label: "Price, in minor units", isRequired: true },
+            { ...tokenField, hint: "Its name, or its address. Empty: the network's default." },
+            createAmountField("amount", "Price"),
             { name: "payTo", label: "Paid to (address)", isRequired: true },
           ],
         },

@@ -6,6 +6,7 @@ import { ActionResult, secretColumnsOf } from "./action-result.tsx";
 import { FieldInput } from "./form.tsx";
 import {
   buildBody,
+  describeToken,
   FieldError,
   type FieldValues,
   findProblem,
@@ -88,7 +89,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
     if (problem?.field?.startsWith(`${name}.`)) return describeProblem(problem, fields);
     if (!left.has(name)) return undefined;
     const isEmpty = (values[name] ?? "") === "";
-    return isEmpty ? undefined : (findProblem(field, values) ?? undefined);
+    return isEmpty ? undefined : (findProblem(field, values, row) ?? undefined);
   };
 
   const confirmation =
@@ -114,7 +115,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
   const renderField = (field: Field) => (
     <FieldInput
       key={field.name}
-      field={field}
+      field={field.token ? { ...field, hint: describeToken(field.token(values, row)) } : field}
       value={values[field.name] ?? ""}
       problem={problemOf(field)}
       onChange={(value) => setValues((all) => ({ ...all, [field.name]: value }))}

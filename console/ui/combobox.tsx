@@ -3,7 +3,7 @@ import ComboboxNavigation from "@github/combobox-nav";
 import { ChevronsUpDown } from "lucide";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
-import type { Option } from "./known-options.ts";
+import type { Option } from "./resource.ts";
 
 const MAX_SHOWN_OPTIONS = 50;
 

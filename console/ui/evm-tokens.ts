@@ -1,6 +1,7 @@
 /** Amounts of x402 in whole units of their tokens, as far as the service knows the decimals. */
 import { signal } from "@preact/signals";
 import { formatUnits, shortenId } from "./format.ts";
+import type { AmountToken, Option } from "./resource.ts";
 
 export interface EvmToken {
   decimals: number;
@@ -21,6 +22,37 @@ export function formatEvmToken(chain: string, asset: string): string {
 }
 
 const NATIVE_DECIMALS = 18;
+
+/** The token that each chain is paid in where nobody chooses one. */
+export const evmDefaultAssets = signal<ReadonlyMap<string, string>>(new Map());
+
+/** The known tokens by their addresses, to choose from. */
+export function listEvmTokens(): Option[] {
+  const found = new Map<string, Option>();
+  for (const key of evmTokens.value.keys()) {
+    const [chain = "", asset = ""] = key.split(" ");
+    found.set(asset, { id: asset, label: formatEvmToken(chain, asset), detail: shortenId(asset) });
+  }
+  return [...found.values()];
+}
+
+/**
+ * The token of an amount in a form.
+ *
+ * @param chain - empty: not known; then the token is one whose address all chains have the same decimals for
+ */
+export function findEvmToken(asset: string, chain = ""): AmountToken {
+  const id = asset || (evmDefaultAssets.value.get(chain) ?? "");
+  if (id === "native") return { name: "native coins", decimals: NATIVE_DECIMALS };
+  if (id === "") return { name: "the token", decimals: null };
+  const found = [...evmTokens.value].filter(([key]) =>
+    chain === "" ? key.endsWith(evmTokenKey("", id)) : key === evmTokenKey(chain, id),
+  );
+  const [[key = "", first] = [], ...others] = found;
+  if (first === undefined || others.some(([, one]) => one.decimals !== first.decimals))
+    return { name: shortenId(id), decimals: null };
+  return { name: formatEvmToken(key.split(" ")[0] ?? "", id), decimals: first.decimals };
+}
 
 /**
  * An amount with its token. Without known decimals it is in minor units, and says so.

@@ -1,7 +1,14 @@
 /** What the fields of a form hold, and what is sent of them. */
-import { formatAmount, formatUnit, parseMinorUnits, toEpochMs, unitDetails } from "./format.ts";
+import {
+  formatAmount,
+  formatUnit,
+  formatUnits,
+  parseUnits,
+  toEpochMs,
+  unitDetails,
+} from "./format.ts";
 import { textAt, valueAt } from "./path.ts";
-import type { Field } from "./resource.ts";
+import type { AmountToken, Field } from "./resource.ts";
 
 /** What stands in the fields, by their names. */
 export type FieldValues = Record<string, string>;
@@ -34,6 +41,10 @@ export function readInitialValues(
       if (row === null && as !== "secret") return [name, given[name] ?? initial];
       if (from === undefined || row === null) return [name, initial];
       const value = valueAt(row, from);
+      if (field.token) {
+        const { decimals } = field.token({ ...given }, row);
+        return [name, formatUnits(textAt(row, from), decimals)];
+      }
       if (as === "rows") return [name, JSON.stringify(readRows(field, value))];
       if (Array.isArray(value))
         return [name, value.map((one) => (itemName ? textAt(one, itemName) : one)).join("\n")];
@@ -83,7 +94,7 @@ function readFieldValue(field: Field, values: FieldValues, row: unknown): unknow
   const before = field.from === undefined ? "" : textAt(row, field.from);
   const isList = LIST_KINDS.has(field.as ?? "text");
   const isEmpty = text === "" || (field.as === "rows" && text === "[]");
-  if (!isEmpty) return parseFieldValue(field, text, values);
+  if (!isEmpty) return parseFieldValue(field, text, values, row);
   if (field.isEmptySent) return "";
   if (field.isRequired) throw new FieldError(field, "is required");
   if (isList && !field.isNullWhenEmpty) return field.from === undefined ? undefined : [];
@@ -91,16 +102,16 @@ function readFieldValue(field: Field, values: FieldValues, row: unknown): unknow
 }
 
 /** What is wrong with what a field holds; null: nothing. */
-export function findProblem(field: Field, values: FieldValues): string | null {
+export function findProblem(field: Field, values: FieldValues, row: unknown): string | null {
   try {
-    readFieldValue(field, values, null);
+    readFieldValue(field, values, row);
     return null;
   } catch (error) {
     return error instanceof FieldError ? error.problem : String(error);
   }
 }
 
-function parseFieldValue(field: Field, text: string, values: FieldValues): unknown {
+function parseFieldValue(field: Field, text: string, values: FieldValues, row: unknown): unknown {
   const problem = field.check?.(text) ?? null;
   if (problem !== null) throw new FieldError(field, problem);
   switch (field.as) {
@@ -112,7 +123,7 @@ function parseFieldValue(field: Field, text: string, values: FieldValues): unkno
       return number;
     }
     case "amount":
-      return parseAmount(field, text, values);
+      return parseAmount(field, text, tokenOf(field, values, row));
     case "time": {
       const time = toEpochMs(text);
       if (time === null) throw new FieldError(field, "must be a time");
@@ -142,13 +153,29 @@ function buildRow(field: Field, row: FieldValues): object {
   }
 }
 
-function parseAmount(field: Field, text: string, values: FieldValues): string {
-  const unit = field.unit ?? values[field.unitFrom ?? ""] ?? "";
-  const amount = parseMinorUnits(text, unit);
+/** What an amount is of. */
+function tokenOf({ token, unit, unitFrom }: Field, values: FieldValues, row: unknown): AmountToken {
+  if (token) return token(values, row);
+  const id = unit ?? values[unitFrom ?? ""] ?? "";
+  return { name: formatUnit(id), decimals: unitDetails.value.get(id)?.decimals ?? 0 };
+}
+
+function parseAmount(field: Field, text: string, { name, decimals }: AmountToken): string {
+  const amount = parseUnits(text, decimals ?? 0);
   if (amount !== null) return amount;
-  const decimals = unitDetails.value.get(unit)?.decimals ?? 0;
-  const places = decimals === 0 ? "without decimals" : `with at most ${decimals} decimals`;
-  throw new FieldError(field, `must be an amount of ${formatUnit(unit)} ${places}`);
+  throw new FieldError(field, `must be an amount of ${name} ${describeDecimals(decimals)}`);
+}
+
+function describeDecimals(decimals: number | null): string {
+  if (decimals === null) return "in minor units";
+  return decimals === 0 ? "without decimals" : `with at most ${decimals} decimals`;
+}
+
+/** What people are told of an amount before they type it in: its token, and how it is written. */
+export function describeToken({ name, decimals }: AmountToken): string {
+  return decimals === null
+    ? `In minor units: the decimals of ${name} are not known.`
+    : `In ${name}, ${describeDecimals(decimals)}.`;
 }
 
 /** Sets a member by its path. */

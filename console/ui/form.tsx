@@ -1,12 +1,12 @@
 /** Fields that a person fills in. */
 import { Plus, X } from "lucide";
-import { useEffect, useId } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
 import { Combobox } from "./combobox.tsx";
 import { type FieldValues, parseRows, readInitialValues } from "./form-values.ts";
 import { shortenId, toEpochMs } from "./format.ts";
 import { Icon } from "./icon.tsx";
-import { type Option, useKnownOptions } from "./known-options.ts";
-import type { Field } from "./resource.ts";
+import { useKnownOptions } from "./known-options.ts";
+import type { Field, Option } from "./resource.ts";
 import { toWords } from "./words.ts";
 
 export function FieldInput({
@@ -25,7 +25,9 @@ export function FieldInput({
   onLeave?: () => void;
 }) {
   const id = useId();
-  const options = useKnownOptions(field.knownIds);
+  const [listed] = useState(field.listOptions);
+  const known = useKnownOptions(field.knownIds);
+  const options = listed ?? known;
   const isRequired = field.isRequired === true && !field.isFilter;
   useEffect(() => {
     const [only, second] = options ?? [];
@@ -52,7 +54,7 @@ export function FieldInput({
           {!isRequired && !field.isFilter && field.as !== "flag" && field.as !== "choice" && (
             <span class="optional">optional</span>
           )}
-          {field.knownIds ? (
+          {field.knownIds || listed ? (
             <Combobox
               options={options ?? []}
               value={value}

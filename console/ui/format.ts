@@ -52,7 +52,11 @@ function decodeAssetName(unit: string): string | null {
 
 /** A minor unit amount from what a person typed in whole units; null when it is none. */
 export function parseMinorUnits(text: string, unit: string): string | null {
-  const decimals = unitDetails.value.get(unit)?.decimals ?? 0;
+  return parseUnits(text, unitDetails.value.get(unit)?.decimals ?? 0);
+}
+
+/** A minor unit amount from what a person typed in whole units of so many decimals; null when it is none. */
+export function parseUnits(text: string, decimals: number): string | null {
   const match = /^(\d+)(?:[.,](\d+))?$/.exec(text.replaceAll(/\s/g, ""));
   if (!match) return null;
   const [, whole = "", fraction = ""] = match;

@@ -4,18 +4,11 @@ import { type ApiRequest, callApi } from "../api/request.ts";
 import { hasAccess } from "../api/session.ts";
 import { shortenId } from "./format.ts";
 import { textAt } from "./path.ts";
-import type { KnownIds } from "./resource.ts";
+import type { KnownIds, Option } from "./resource.ts";
 import { network } from "./route.ts";
 import { toWords } from "./words.ts";
 
 const LIST_LIMIT = 100;
-
-/** Something that a person chooses: its name, and what it is beside that. */
-export interface Option {
-  id: string;
-  label: string;
-  detail: string;
-}
 
 /** What is requested; a network's own rows are what is shown of those that have one. */
 function createIdsRequest(known: KnownIds): ApiRequest {

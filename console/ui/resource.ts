@@ -2,6 +2,13 @@
 import type { HttpMethod } from "../api/request.ts";
 import type { Access } from "../api/session.ts";
 
+/** Something that a person chooses: its name, and what it is beside that. */
+export interface Option {
+  id: string;
+  label: string;
+  detail: string;
+}
+
 /**
  * Kinds of values. `tag` and `word` are one of a list of names. `code` is an identifier that people copy, `hash`
  * one of a transaction, and `address` one of the ledger. An explorer shows the last two. `secret` is an identifier
@@ -72,6 +79,13 @@ export interface KnownIds {
   access: Access;
 }
 
+/** The token of an amount that is typed in. */
+export interface AmountToken {
+  name: string;
+  /** Null: they are not known, and minor units are typed in. */
+  decimals: number | null;
+}
+
 /** Something that a person fills in. */
 export interface Field {
   /** Its path in the body or in the query. */
@@ -125,6 +139,10 @@ export interface Field {
   unitFrom?: string;
   /** The unit of an amount, where it is known beforehand. */
   unit?: string;
+  /** The token of an amount, where it is none of the ledger. */
+  token?: (values: Readonly<Record<string, string>>, row: unknown) => AmountToken;
+  /** What is offered for a text, where the console itself knows it. */
+  listOptions?: () => readonly Option[];
   /** A list is sent as objects that have each item under this name. */
   itemName?: string;
 }

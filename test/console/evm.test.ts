@@ -2,17 +2,28 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { readExplorerUrls } from "../../console/build.ts";
 import {
+  evmDefaultAssets,
   evmTokenKey,
   evmTokens,
+  findEvmToken,
   formatEvmAmount,
   formatEvmToken,
+  listEvmTokens,
 } from "../../console/ui/evm-tokens.ts";
+import {
+  buildBody,
+  describeToken,
+  findProblem,
+  readInitialValues,
+} from "../../console/ui/form-values.ts";
+import type { Field } from "../../console/ui/resource.ts";
 
 const BASE = "eip155:8453";
 const USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 
 afterEach(() => {
   evmTokens.value = new Map();
+  evmDefaultAssets.value = new Map();
 });
 
 describe("formatEvmAmount", () => {
@@ -32,6 +43,57 @@ describe("formatEvmAmount", () => {
 
   test("takes the decimals of the answer itself before others", () => {
     expect(formatEvmAmount("25", BASE, USDC, 1)).toBe("2.5 0x833589fC…A02913");
+  });
+});
+
+describe("findEvmToken", () => {
+  test("finds a token by its address, or as the one that its chain is paid in", () => {
+    evmTokens.value = new Map([[evmTokenKey(BASE, USDC), { decimals: 6, symbol: "USDC" }]]);
+    evmDefaultAssets.value = new Map([[BASE, USDC]]);
+    const known = { name: "USDC", decimals: 6 };
+    expect(findEvmToken(USDC)).toEqual(known);
+    expect(findEvmToken("", BASE)).toEqual(known);
+    expect(findEvmToken("native")).toEqual({ name: "native coins", decimals: 18 });
+    expect(listEvmTokens().map(({ id, label }) => [id, label])).toEqual([
+      [USDC.toLowerCase(), "USDC"],
+    ]);
+  });
+
+  test("knows no decimals of another chain's token, nor where two chains differ", () => {
+    evmTokens.value = new Map([
+      [evmTokenKey(BASE, USDC), { decimals: 6, symbol: "USDC" }],
+      [evmTokenKey("eip155:1", USDC), { decimals: 18, symbol: "USDC" }],
+    ]);
+    expect(findEvmToken(USDC).decimals).toBe(null);
+    expect(findEvmToken(USDC, "eip155:10").decimals).toBe(null);
+    expect(findEvmToken(USDC, "eip155:1").decimals).toBe(18);
+  });
+});
+
+describe("the form of an amount", () => {
+  const field: Field = {
+    ...{ name: "remainingAmount", label: "May pay", as: "amount", from: "remainingAmount" },
+    token: (_, row) => findEvmToken((row as { asset: string }).asset),
+  };
+  const row = { asset: USDC, remainingAmount: "1234500000" };
+
+  test("holds and sends the row's minor units in whole units of its token", () => {
+    evmTokens.value = new Map([[evmTokenKey(BASE, USDC), { decimals: 6, symbol: "USDC" }]]);
+    const values = readInitialValues([field], row);
+    expect(values).toEqual({ remainingAmount: "1 234.5" });
+    expect(buildBody([field], values, row)).toEqual({ remainingAmount: "1234500000" });
+    expect(findProblem(field, { remainingAmount: "0.1234567" }, row)).toBe(
+      "must be an amount of USDC with at most 6 decimals",
+    );
+  });
+
+  test("takes minor units where the decimals are not known, and says so", () => {
+    evmTokens.value = new Map();
+    const values = readInitialValues([field], row);
+    expect(buildBody([field], values, row)).toEqual({ remainingAmount: "1234500000" });
+    expect(describeToken(findEvmToken(USDC))).toBe(
+      "In minor units: the decimals of 0x833589fC…A02913 are not known.",
+    );
   });
 });
 

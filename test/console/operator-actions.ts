@@ -247,26 +247,26 @@ function ofX402({ network, rpcUrl, token, payerId, keyId, address }: Evm): Opera
       ...{ at: "x402/wallets", does: "create", shows: "Address" },
       fill: { Network: network, Type: "Purchasing", Note: "Purse" },
     },
-    { at: "x402/wallets", does: "watch", row: ["Purse"], fill: { "Below, in minor units": "9" } },
+    { at: "x402/wallets", does: "watch", row: ["Purse"], fill: { Below: "9" } },
     {
       ...{ at: "x402/budgets", does: "set" },
       fill: {
         Key: keyId,
         Wallet: payerId,
-        "Token's address": token,
-        "May pay, in minor units": "77",
+        Token: token,
+        "May pay": "77.5",
       },
     },
     {
-      ...{ at: "x402/budgets", does: "change", row: ["77"] },
-      fill: { "May pay, in minor units": "88" },
+      ...{ at: "x402/budgets", does: "change", row: ["77.5"] },
+      fill: { "May pay": "88" },
     },
     {
       ...{ at: "x402/resources", does: "create" },
       fill: {
         URL: "https://sold.example.com/of-the-acts",
         Network: network,
-        "Price, in minor units": "5",
+        Price: "0.05",
         "Paid to (address)": address,
       },
     },

@@ -1,8 +1,9 @@
 /** A page that is made of lists: one, or several as tabs. */
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { hasAccess, keyStatus } from "../../api/session.ts";
 import type { PageDefinition } from "../resource.ts";
 import { pageHref, route } from "../route.ts";
+import { LoadingIndicator } from "../status.tsx";
 import { ResourceList } from "./resource-list.tsx";
 
 export function ListPage({
@@ -10,13 +11,17 @@ export function ListPage({
   load,
 }: {
   page: PageDefinition;
-  /** Reads what the lists show better with. They are shown without it, too. */
+  /** Reads what the lists and forms are made with. They are shown when it ends, even when it fails. */
   load?: (() => Promise<void>) | undefined;
 }) {
   const tabs = page.tabs.filter(({ needs }) => hasAccess(needs ?? page.access));
+  const [isReady, setReady] = useState(load === undefined);
   const isKeyKnown = keyStatus.value !== null;
   useEffect(() => {
-    if (isKeyKnown) load?.().catch(() => undefined);
+    if (!isKeyKnown || load === undefined) return;
+    load()
+      .catch(() => undefined)
+      .finally(() => setReady(true));
   }, [load, isKeyKnown]);
   const selected = tabs.find(({ name }) => name === route.value.query.tab) ?? tabs[0];
   return (
@@ -36,7 +41,8 @@ export function ListPage({
           ))}
         </nav>
       )}
-      {selected && <ResourceList key={selected.name} resource={selected} />}
+      {!isReady && <LoadingIndicator />}
+      {isReady && selected && <ResourceList key={selected.name} resource={selected} />}
     </>
   );
 }

@@ -121,6 +121,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
         <RowDetails
           key={rowKeyOf(resource, selected)}
           title={describeRow(resource, selected)}
+          known={columns[0]?.knownIds}
           columns={[...columns.slice(1), ...(resource.details ?? [])]}
           row={selected}
         >

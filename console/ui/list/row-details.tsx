@@ -5,18 +5,21 @@ import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../icon.tsx";
 import { KnownNames } from "../known-name.tsx";
 import { textAt, valueAt } from "../path.ts";
-import type { Column } from "../resource.ts";
+import type { Column, KnownIds } from "../resource.ts";
 import { changeQuery } from "../route.ts";
 import { Facts, Value } from "../value.tsx";
 import { listMembers, valueKindOf } from "./members.ts";
 
 export function RowDetails({
   title,
+  known,
   columns,
   row,
   children,
 }: {
   title: string;
+  /** The list that has a name for the title. */
+  known?: KnownIds | undefined;
   /** What people look for. */
   columns: readonly Column[];
   row: unknown;
@@ -39,7 +42,7 @@ export function RowDetails({
       }}
     >
       <header>
-        <h2>{title}</h2>
+        <h2>{known ? <KnownNames known={known} value={title} /> : title}</h2>
         <button type="button" class="close" aria-label="Close" onClick={closeRow}>
           <Icon node={X} />
         </button>
