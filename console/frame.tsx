@@ -1,7 +1,7 @@
 /** What every page stands in: navigation, the network, and whether what is shown is up to date. */
-import { LogOut, Plus, Search } from "lucide";
+import { LogOut, Menu, Plus, Search, X } from "lucide";
 import { Component } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { callApi, clearCachedResponses } from "./api/request.ts";
 import { apiKey, hasAccess, type KeyStatus, keyStatus, signOut } from "./api/session.ts";
 import { FirstRun } from "./pages/first-run.tsx";
@@ -159,6 +159,10 @@ function Header() {
 }
 
 function Navigation({ current }: { current: NavigationEntry | undefined }) {
+  const [isOpen, setOpen] = useState(false);
+  const href = route.value;
+  // A page was chosen.
+  useEffect(() => setOpen(false), [href]);
   const isOffered = ({ access, isHidden }: NavigationEntry) => hasAccess(access) && !isHidden;
   return (
     <nav class="side" aria-label="Pages">
@@ -166,7 +170,18 @@ function Navigation({ current }: { current: NavigationEntry | undefined }) {
         <img src="/console/icon.svg" alt="" />
         Agent payments
       </div>
-      <div class="pages">
+      {/* On a phone it stands in place of the list, and says which page is shown. */}
+      <button
+        type="button"
+        class="menu"
+        aria-expanded={isOpen}
+        aria-controls="pages"
+        onClick={() => setOpen(!isOpen)}
+      >
+        <Icon node={isOpen ? X : Menu} />
+        {current?.title ?? "Pages"}
+      </button>
+      <div class={isOpen ? "pages open" : "pages"} id="pages">
         {NAVIGATION_GROUPS.map(({ title, entries }) => {
           const offered = entries.filter(isOffered);
           if (offered.length === 0) return null;
@@ -189,18 +204,9 @@ function Navigation({ current }: { current: NavigationEntry | undefined }) {
 }
 
 function NavigationLink({ entry, isCurrent }: { entry: NavigationEntry; isCurrent: boolean }) {
-  const link = useRef<HTMLAnchorElement>(null);
-  // On a phone the navigation is one line, which scrolls.
-  useEffect(() => {
-    if (isCurrent) link.current?.scrollIntoView({ block: "nearest", inline: "center" });
-  }, [isCurrent]);
   const query = network.value === "Mainnet" ? { network: "Mainnet" } : {};
   return (
-    <a
-      ref={link}
-      href={hrefOf(entry.name, "", query)}
-      {...(isCurrent && { "aria-current": "page" })}
-    >
+    <a href={hrefOf(entry.name, "", query)} {...(isCurrent && { "aria-current": "page" })}>
       {entry.icon && <Icon node={entry.icon} size={18} />}
       {entry.title}
     </a>

@@ -253,6 +253,48 @@ else
       await page.context().close();
     });
 
+    test("a row opens beside its table, which does not move, and the focus returns by Escape", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      await show(page, "#/wallets");
+      const opener = page.getByRole("button", { name: "seller-0" });
+      const before = await opener.boundingBox();
+      await opener.focus();
+      await page.keyboard.press("Enter");
+      const drawer = page.getByRole("region", { name: "seller-0" });
+      await drawer.waitFor();
+      expect(await opener.boundingBox()).toEqual(before);
+      expect(await drawer.locator("button.final").allTextContents()).toEqual(["Remove"]);
+      await expectAccessible(page, "drawer");
+      await page.keyboard.press("Tab");
+      expect(await drawer.evaluate((one) => one.contains(document.activeElement))).toBe(true);
+      await page.keyboard.press("Escape");
+      await drawer.waitFor({ state: "detached" });
+      expect(await opener.evaluate((one) => one === document.activeElement)).toBe(true);
+      await page.context().close();
+    });
+
+    test("a phone names the page that is shown, and its menu has every page and tab uncut", async () => {
+      const { page } = await signedIn(LOOKS[3] as Look);
+      await show(page, "#/x402?tab=resources");
+      const menu = page.getByRole("button", { name: "x402", exact: true });
+      const links = page.locator("#pages a, .tabs a");
+      await menu.click();
+      const { width } = page.viewportSize() ?? { width: 0 };
+      for (const link of await links.all()) {
+        const box = await link.boundingBox();
+        expect([(box?.x ?? -1) >= 0, (box?.x ?? 0) + (box?.width ?? width) <= width]).toEqual([
+          true,
+          true,
+        ]);
+      }
+      await expectAccessible(page, "menu of a phone");
+      await page.locator("#pages").getByRole("link", { name: "Webhooks" }).click();
+      await page.getByRole("heading", { name: "Webhooks" }).waitFor();
+      await page.getByRole("button", { name: "Webhooks", exact: true }).waitFor();
+      expect(await links.first().isVisible()).toBe(false);
+      await page.context().close();
+    });
+
     test("the theme is chosen on a phone too, and stays chosen", async () => {
       const { page } = await signedIn({ theme: "dark", size: "phone" });
       const background = () =>

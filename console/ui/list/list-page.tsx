@@ -1,5 +1,5 @@
 /** A page that is made of lists: one, or several as tabs. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { hasAccess, keyStatus } from "../../api/session.ts";
 import type { PageDefinition } from "../resource.ts";
 import { pageHref, route } from "../route.ts";
@@ -48,15 +48,8 @@ export function ListPage({
 }
 
 function TabLink({ title, href, isCurrent }: { title: string; href: string; isCurrent: boolean }) {
-  const link = useRef<HTMLAnchorElement>(null);
-  // On a phone the tabs are one line, which scrolls.
-  useEffect(() => {
-    const line = link.current?.parentElement;
-    if (isCurrent && link.current && line)
-      line.scrollLeft = link.current.offsetLeft - line.offsetLeft;
-  }, [isCurrent]);
   return (
-    <a ref={link} href={href} {...(isCurrent && { "aria-current": "page" })}>
+    <a href={href} {...(isCurrent && { "aria-current": "page" })}>
       {title}
     </a>
   );
