@@ -13,6 +13,7 @@ import {
   readInitialValues,
   setValueAtPath,
 } from "./form-values.ts";
+import { capitalize } from "./format.ts";
 import { valueAt } from "./path.ts";
 import type { Action, Field, FormHelper, FromRow } from "./resource.ts";
 import { changeQuery, NETWORKS, network, route } from "./route.ts";
@@ -86,7 +87,8 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
   const problemOf = (field: Field) => {
     const { name } = field;
     if (problem?.field === name) return describeProblem(problem, fields);
-    if (problem?.field?.startsWith(`${name}.`)) return describeProblem(problem, fields);
+    if (problem?.field?.startsWith(`${name}.`) || problem?.field?.startsWith(`${name}[`))
+      return describeProblem(problem, fields);
     if (!left.has(name)) return undefined;
     const isEmpty = (values[name] ?? "") === "";
     return isEmpty ? undefined : (findProblem(field, values, row) ?? undefined);
@@ -230,8 +232,17 @@ function groupFields(fields: readonly Field[]): [group: string | undefined, fiel
 function describeProblem(problem: Error, fields: readonly Field[]): string {
   const { message } = problem;
   const named = fields.find(({ name }) => message.startsWith(`${name}:`));
-  return named ? message.replace(named.name, named.label) : message;
+  if (named) return message.replace(named.name, named.label);
+  const [, list, row, member, text] = ROW_PROBLEM.exec(message) ?? [];
+  const rows = fields.find(({ name, rowFields }) => name === list && rowFields);
+  if (rows === undefined) return message;
+  const label = rows.rowFields?.find(({ name }) => name === member)?.label;
+  const place = [`${capitalize(rows.rowName ?? "row")} ${Number(row) + 1}`, label];
+  return `${place.filter(Boolean).join(", ")}: ${text}`;
 }
+
+/** A problem of one row: `RpcProviders[0].url: must be …`, or with `.0` in place of `[0]`. */
+const ROW_PROBLEM = /^(\w+)(?:\[|\.)(\d+)\]?(?:\.(\w+))?: (.*)$/s;
 
 function buildRequestBody(action: Action, values: Record<string, string>, row: unknown): object {
   const body = buildBody(action.fields ?? [], values, row) as Record<string, unknown>;

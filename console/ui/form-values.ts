@@ -58,7 +58,10 @@ function readRows({ rowFields = [] }: Field, value: unknown): FieldValues[] {
   return (Array.isArray(value) ? value : []).map((one) =>
     Object.fromEntries(
       rowFields.map(({ name, as, unitFrom = "" }) => {
-        const text = textAt(one, name);
+        const member = valueAt(one, name);
+        const text = Array.isArray(member) ? member.join("\n") : textAt(one, name);
+        // A record has its secrets masked.
+        if (as === "secret") return [name, ""];
         return [name, as === "amount" ? formatAmount(text, textAt(one, unitFrom)) : text];
       }),
     ),

@@ -1,9 +1,9 @@
 /** Fields that a person fills in. */
-import { Plus, X } from "lucide";
+import { ArrowUp, Plus, X } from "lucide";
 import { useEffect, useId, useState } from "preact/hooks";
 import { Combobox } from "./combobox.tsx";
 import { type FieldValues, parseRows, readInitialValues } from "./form-values.ts";
-import { shortenId, toEpochMs } from "./format.ts";
+import { capitalize, shortenId, toEpochMs } from "./format.ts";
 import { Icon } from "./icon.tsx";
 import { useKnownOptions } from "./known-options.ts";
 import type { Field, Option } from "./resource.ts";
@@ -204,6 +204,9 @@ function Choices({
   );
 }
 
+/** A row of more fields stands in several lines. */
+const MAX_FIELDS_IN_LINE = 3;
+
 /** Rows that are added one by one, each with the same fields. */
 function RowsInput({
   field,
@@ -214,15 +217,29 @@ function RowsInput({
   value: string;
   onChange: (value: string) => void;
 }) {
-  const { rowFields = [], rowName = "row" } = field;
+  const { rowFields = [], rowName = "row", isOrdered = false } = field;
   const rows = parseRows(value);
   const change = (next: readonly FieldValues[]) => onChange(JSON.stringify(next));
   const add = () => change([...rows, readInitialValues(rowFields, null)]);
+  const raise = (i: number) =>
+    change([...rows.slice(0, i - 1), ...rows.slice(i - 1, i + 1).reverse(), ...rows.slice(i + 1)]);
+  const isTall = rowFields.length > MAX_FIELDS_IN_LINE;
   return (
     <fieldset class="rows">
       <legend>{field.label}</legend>
       {rows.map((row, i) => (
-        <div class="row" key={i}>
+        // biome-ignore lint/a11y/useSemanticElements: a fieldset of its own would have a second border.
+        <div
+          class={isTall ? "row tall" : "row"}
+          key={i}
+          role="group"
+          aria-label={`${capitalize(rowName)} ${i + 1}`}
+        >
+          {isTall && (
+            <h3>
+              {capitalize(rowName)} {i + 1}
+            </h3>
+          )}
           {rowFields.map((one) => (
             <FieldInput
               key={one.name}
@@ -241,6 +258,16 @@ function RowsInput({
           >
             <Icon node={X} size={14} />
           </button>
+          {isOrdered && i > 0 && (
+            <button
+              type="button"
+              class="close"
+              aria-label={`Move ${rowName} ${i + 1} up`}
+              onClick={() => raise(i)}
+            >
+              <Icon node={ArrowUp} size={14} />
+            </button>
+          )}
         </div>
       ))}
       <button type="button" onClick={add}>

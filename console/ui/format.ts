@@ -64,6 +64,10 @@ export function parseUnits(text: string, decimals: number): string | null {
   return BigInt(whole + fraction.padEnd(decimals, "0")).toString();
 }
 
+export function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** A long identifier with its middle left out. */
 export function shortenId(text: string): string {
   return text.length > 20 ? `${text.slice(0, 10)}…${text.slice(-6)}` : text;
@@ -109,7 +113,7 @@ export function formatRelativeTime(time: number, now: number): string {
 export function splitWords(name: string): string {
   if (!/^[A-Z][a-z0-9]+([A-Z0-9][a-z0-9]*)*$/.test(name)) return name;
   const text = name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return capitalize(text);
 }
 
 /** Members whose words alone do not say what they are. */
@@ -155,5 +159,5 @@ export function formatMemberName(name: string): string {
     .slice(isQuestion ? 1 : 0, isTime ? -1 : undefined)
     .map((word) => MEMBER_WORDS[word] ?? word)
     .join(" ");
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return capitalize(text);
 }

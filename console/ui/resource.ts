@@ -113,6 +113,8 @@ export interface Field {
   rowFields?: readonly Field[];
   /** What one row is called. */
   rowName?: string;
+  /** The order of the rows matters, so people change it. */
+  isOrdered?: boolean;
   /** The heading that fields stand under together. */
   group?: string;
   /** Whether it is shown, by what the other fields hold; a hidden field is not sent. */

@@ -45,6 +45,10 @@ const WORDS: Readonly<Record<string, string>> = {
   all: "Runs everything",
   finish: "Ends open escrows",
   nothing: "Only watches",
+  // What chain providers are used for.
+  reads: "Reads the chain",
+  evaluate: "Evaluates scripts",
+  submit: "Submits transactions",
   // Contracts.
   Web3ChainV1: "Version 1",
   Web3ChainV2: "Version 2",

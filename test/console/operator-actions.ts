@@ -104,6 +104,7 @@ function ofSources({ address, other, sourceId }: Props): OperatorAction[] {
     },
     { at: payment, does: "change", ...ours, fill: { Automation: "nothing" } },
     { at: payment, does: "budget", ...ours, shows: "Used today" },
+    { at: payment, does: "providers", ...ours },
     { at: payment, does: "rewind", ...ours },
     { at: payment, does: "remove", ...ours },
     { at: payment, does: "publish", ...demos },

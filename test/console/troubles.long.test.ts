@@ -296,6 +296,41 @@ describe.runIf(chromium)("the overview leads to what ends", () => {
     await isEnded("A settlement is unresolved");
   });
 
+  test("a source with one provider: others are added in their order, checked and shown", async () => {
+    const { ExtendedPaymentSources } = await sources();
+    await show(page, `#/sources?on=${ExtendedPaymentSources[0]?.id}`);
+    await page.getByRole("button", { name: "Change providers" }).click();
+    const dialog = page.getByRole("dialog");
+    const rowOf = (place: number) => dialog.getByRole("group", { name: `Provider ${place}` });
+    const save = () => dialog.getByRole("button", { name: "Change providers" }).click();
+    await dialog.getByRole("button", { name: "Add provider" }).click();
+    await rowOf(1).getByLabel("URL").fill("http://127.0.0.1:9/api/v0");
+    await save();
+    await dialog
+      .getByText(/^Provider 1, URL: /)
+      .first()
+      .waitFor();
+    await rowOf(1).getByLabel("URL").fill(service.provider.replace("/api/", "/mirror/"));
+    await dialog.getByRole("button", { name: "Add provider" }).click();
+    await rowOf(2).getByLabel("Server").selectOption("Ogmios");
+    await rowOf(2).getByLabel("URL").fill(service.provider.replace("/api/v0", "/ogmios"));
+    await rowOf(2).getByLabel("Submits transactions").check();
+    await dialog.getByRole("button", { name: "Move provider 2 up" }).click();
+    await save();
+    await dialog.waitFor({ state: "detached" });
+    const host = new URL(service.provider).host;
+    await page
+      .locator(".opened dd", { hasText: `${host} (submits transactions), then ${host} (` })
+      .waitFor();
+    await page.getByRole("button", { name: "Change providers" }).click();
+    expect(await rowOf(1).getByLabel("Server").inputValue()).toBe("Ogmios");
+    expect(await rowOf(2).getByLabel("Provider key").inputValue()).toBe("");
+    await rowOf(2).getByRole("button", { name: "Remove provider 2" }).click();
+    await rowOf(1).getByRole("button", { name: "Remove provider 1" }).click();
+    await save();
+    await dialog.waitFor({ state: "detached" });
+  });
+
   test("a source that lags: its provider's key is changed", async () => {
     service.faults.add({ status: 500 });
     await follow(/sources? lags?/);

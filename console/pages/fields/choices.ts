@@ -5,6 +5,8 @@ export const AUTOMATION_MODES = ["all", "finish", "nothing"] as const;
 export const WALLET_TYPES = ["Purchasing", "Selling", "Funding"] as const;
 export const SOURCE_TYPES = ["Web3ChainV1", "Web3ChainV2"] as const;
 export const WEBHOOK_FORMATS = ["EXTENDED", "CHAT", "GOOGLE_CHAT", "DISCORD"] as const;
+export const PROVIDER_KINDS = ["Blockfrost", "Ogmios"] as const;
+export const PROVIDER_PURPOSES = ["reads", "evaluate", "submit"] as const;
 export { EVENT_KINDS };
 
 /** What `drives` does, for the hints of forms. */

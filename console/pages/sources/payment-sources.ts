@@ -6,6 +6,7 @@ import { SOURCE_TYPES } from "../fields/choices.ts";
 import { automationModeField } from "../fields/drives.ts";
 import { WALLETS } from "../fields/known-ids.ts";
 import { showBudgetAction } from "./budget.ts";
+import { changeProvidersAction, providerColumns } from "./providers.ts";
 
 const providerKeyField: Field = {
   name: "PaymentSourceConfig.rpcProviderApiKey",
@@ -89,7 +90,7 @@ export const paymentSources: Resource = {
     { heading: "Contract's address", path: "smartContractAddress", as: "address" },
     { heading: "Policy", path: "policyId", as: "code" },
     { heading: "Reading its past", path: "syncInProgress", as: "flag" },
-    { heading: "Providers that do not work", path: "RpcProviderOutages", as: "count" },
+    ...providerColumns,
   ],
   creates: [
     {
@@ -132,6 +133,7 @@ export const paymentSources: Resource = {
       fields: [automationModeField, { ...providerKeyField, hint: "Left as it is when empty." }],
       fromRow: { id: "id" },
     },
+    changeProvidersAction,
     showBudgetAction,
     {
       name: "publish",
