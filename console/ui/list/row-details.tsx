@@ -1,4 +1,4 @@
-/** An opened row, in a drawer beside its table: what people look for, then what else the API tells of it, and as it was sent. */
+/** An opened row in a drawer: what people look for, then what else the API tells of it, and as it was sent. */
 import { X } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
