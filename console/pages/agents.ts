@@ -118,6 +118,9 @@ export const agentsPage: PageDefinition = {
       path: "/registry-entry",
       rowsMember: "entries",
       hasNetwork: true,
+      elsewhere: [
+        { label: "Register agent", tab: "registered", action: "register", needs: "+PAY" },
+      ],
       emptyText: "The registry knows no agent on this network, or none that the filters leave.",
       filters: [
         {

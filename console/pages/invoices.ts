@@ -1,5 +1,6 @@
 import { textAt, valueAt } from "../ui/path.ts";
 import type { Action, Field, PageDefinition } from "../ui/resource.ts";
+import { checkPercent } from "./fields/checks.ts";
 import { SELLING_WALLET_KEYS } from "./fields/known-ids.ts";
 
 /** The month before this one: the one that invoices are issued for. */
@@ -64,12 +65,17 @@ const issueAction: Action = {
       hint: "Its key hash. The list of what is not invoiced fills it in.",
     },
     { name: "sellerWalletVkey", label: "Seller's wallet", knownIds: SELLING_WALLET_KEYS },
-    { name: "invoiceCurrency", label: "Currency", isRequired: true, initial: "eur" },
-    { name: "vatRate", label: "VAT rate", as: "number", hint: "A fraction, such as 0.19." },
+    { name: "invoiceCurrency", label: "Currency", isRequired: true, initial: "EUR" },
+    { name: "vatRate", label: "VAT in percent", as: "number", check: checkPercent },
     { name: "reverseCharge", label: "Reverse charge", as: "flag" },
     ...createPartyFields("Seller"),
     ...createPartyFields("Buyer"),
   ],
+  // A fraction of the API; percents have at most four decimals.
+  toBody: (filled) =>
+    typeof filled.vatRate === "number"
+      ? { ...filled, vatRate: Number((filled.vatRate / 100).toFixed(6)) }
+      : filled,
   shows: [{ heading: "PDF", path: "invoice", as: "pdf" }],
 };
 
@@ -100,6 +106,7 @@ export const invoicesPage: PageDefinition = {
       path: "/invoice/monthly",
       rowsMember: "Invoices",
       hasNetwork: true,
+      elsewhere: [{ label: "Payments without an invoice", tab: "missing", needs: "+PAY" }],
       emptyText: "Nothing was invoiced for this month.",
       filters: [monthField],
       columns: [

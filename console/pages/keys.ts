@@ -3,6 +3,7 @@ import { formatFunds, formatMemberName, shortenId } from "../ui/format.ts";
 import { textAt, valueAt } from "../ui/path.ts";
 import type { Field, PageDefinition } from "../ui/resource.ts";
 import type { Funds } from "./escrow/sides.ts";
+import { AUDIT_ACTIONS } from "./fields/choices.ts";
 import { createAmountField, tokenField } from "./fields/funds.ts";
 import { ALL_EVM_NETWORKS, API_KEYS, WALLETS } from "./fields/known-ids.ts";
 
@@ -106,8 +107,8 @@ const describeKeyId = (row: unknown) => {
 };
 
 /** `payment.create` as `Payment: create`. */
-const describeAuditAction = (row: unknown) => {
-  const [object = "", ...rest] = textAt(row, "action").split(".");
+const formatAuditAction = (action: string) => {
+  const [object = "", ...rest] = action.split(".");
   return [formatMemberName(object), rest.map(formatMemberName).join(" ").toLowerCase()]
     .filter(Boolean)
     .join(": ");
@@ -115,6 +116,14 @@ const describeAuditAction = (row: unknown) => {
 
 const describeName = (row: unknown) =>
   textAt(row, "name") || (isStoredKey(row) ? textAt(row, "token") : "Key of the deployment");
+
+/** Each limit with its network. */
+function describeSpendingLimits(row: unknown): string {
+  const limits = (valueAt(row, "spendingLimits") as (Funds & { network: string })[] | null) ?? [];
+  return limits
+    .map(({ network, unit, amount }) => `${formatFunds(amount, unit)} on ${network}`)
+    .join(" · ");
+}
 
 /** All limits of a key in one text. */
 function describeLimits(row: unknown): string {
@@ -158,6 +167,10 @@ export const keysPage: PageDefinition = {
         { heading: "Spent", path: "Spending", as: "funds", fallback: "nothing" },
         { heading: "Networks", path: "networkLimit", knownIds: ALL_EVM_NETWORKS },
         { heading: "Last used", path: "lastUsedAt", as: "time", fallback: "never" },
+      ],
+      details: [
+        { heading: "May spend", path: "spendingLimits", describe: describeSpendingLimits },
+        { heading: "Wallets", path: "walletLimit", knownIds: WALLETS },
       ],
       creates: [
         {
@@ -207,12 +220,22 @@ export const keysPage: PageDefinition = {
       emptyText: "Nothing was changed yet, or nothing that the filters leave.",
       filters: [
         { name: "apiKeyId", label: "Key", knownIds: API_KEYS },
-        { name: "action", label: "Action" },
+        {
+          name: "action",
+          label: "Action",
+          as: "choice",
+          choices: AUDIT_ACTIONS,
+          nameChoice: formatAuditAction,
+        },
         { name: "after", label: "After", as: "time" },
         { name: "before", label: "Before", as: "time" },
       ],
       columns: [
-        { heading: "Action", path: "action", describe: describeAuditAction },
+        {
+          heading: "Action",
+          path: "action",
+          describe: (row) => formatAuditAction(textAt(row, "action")),
+        },
         { heading: "When", path: "at", as: "time" },
         { heading: "Key", path: "apiKeyId", describe: describeKeyId },
         { heading: "Target", path: "target", as: "code" },

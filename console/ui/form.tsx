@@ -85,7 +85,7 @@ function toLocalTime(text: string): string {
 }
 
 function SimpleInput({
-  field: { as = "text", choices = [], isRequired, isFilter },
+  field: { as = "text", choices = [], nameChoice = toWords, isRequired, isFilter },
   value,
   attributes,
   onChange,
@@ -105,7 +105,7 @@ function SimpleInput({
           )}
           {choices.map((choice) => (
             <option key={choice} value={choice} selected={choice === value}>
-              {toWords(choice)}
+              {nameChoice(choice)}
             </option>
           ))}
         </select>

@@ -109,6 +109,8 @@ export interface Field {
     | "month"
     | "time";
   choices?: readonly string[];
+  /** What a choice is called. */
+  nameChoice?: (choice: string) => string;
   /** Fields of each row. */
   rowFields?: readonly Field[];
   /** What one row is called. */
@@ -204,6 +206,14 @@ export interface RelatedList {
   query: Readonly<Record<string, string>>;
 }
 
+/** A link to another tab, and to the form that is opened there. */
+export interface ElsewhereLink {
+  label: string;
+  tab: string;
+  action?: string;
+  needs: Access;
+}
+
 /** A list of the API, and what can be done with its rows. */
 export interface Resource {
   /** Its name in the URL. */
@@ -238,6 +248,8 @@ export interface Resource {
   /** Those whose fields depend on the row. */
   listRowActions?: (row: unknown) => readonly Action[];
   related?: readonly RelatedList[];
+  /** What people look for here, and find in another tab of the page. */
+  elsewhere?: readonly ElsewhereLink[];
   /** What an operator does where there is nothing yet. */
   emptyText: string;
 }

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 
 const STORAGE_KEY = "theme";
 const THEMES = ["system", "light", "dark"] as const;
-const THEME_LABELS = { system: "System theme", light: "Light theme", dark: "Dark theme" } as const;
+const THEME_LABELS = { system: "System", light: "Light", dark: "Dark" } as const;
 type Theme = (typeof THEMES)[number];
 
 export const theme = signal<Theme>(
@@ -21,7 +21,7 @@ export function ThemeChoice() {
     applyTheme();
   };
   return (
-    <label class="choice theme">
+    <label class="choice theme" title="Theme">
       <span>Theme</span>
       <select value={theme.value} onChange={(event) => selectTheme(event.currentTarget.value)}>
         {THEMES.map((one) => (

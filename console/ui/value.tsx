@@ -41,7 +41,13 @@ export function Value({
     case "tag":
       return <Tag name={String(value)} />;
     case "code":
-      return <Code text={String(value)} />;
+      return (
+        <>
+          {[value].flat().map((one) => (
+            <Code key={one} text={String(one)} />
+          ))}
+        </>
+      );
     case "hash":
       return <Code text={String(value)} explore="tx" chain={chain} />;
     case "address":
@@ -112,7 +118,7 @@ function formatItem(item: unknown): string {
 const TAG_TONES: readonly [tone: string, pattern: RegExp][] = [
   [
     "bad",
-    /Error|Fail|Dead|Invalid|Dispute[^d]*d$|Manual|Insufficient|Offline|Low$|Refused|Expired|Revoked|Orphan|RolledBack|STUCK|DISABLED|DEAD|^nothing$/,
+    /Error|Fail|Unknown|Dead|Invalid|Dispute[^d]*d$|Manual|Insufficient|Offline|Low$|Refused|Expired|Revoked|Orphan|RolledBack|STUCK|DISABLED|DEAD|^nothing$/,
   ],
   ["busy", /Requested|Initiated|Pending|Stored|Sent|Retrying|Authorized|InBlock|finish/],
   [

@@ -49,6 +49,8 @@ const WORDS: Readonly<Record<string, string>> = {
   reads: "Reads the chain",
   evaluate: "Evaluates scripts",
   submit: "Submits transactions",
+  // Filters.
+  true: "Yes",
   // Contracts.
   Web3ChainV1: "Version 1",
   Web3ChainV2: "Version 2",

@@ -301,7 +301,7 @@ else
         page.evaluate("getComputedStyle(document.body).backgroundColor") as Promise<string>;
       const dark = await background();
       const chosen = page.getByLabel("Theme");
-      await chosen.selectOption({ label: "Light theme" });
+      await chosen.selectOption({ label: "Light" });
       await expect.poll(background).not.toBe(dark);
       await page.reload();
       await chosen.waitFor();

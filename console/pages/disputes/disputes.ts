@@ -82,8 +82,8 @@ export const disputesPage: PageDefinition = {
         { heading: "Buyer gets", path: "Proposal.BuyerFunds", as: "funds" },
         { heading: "Seller's address", path: "sellerAddress", as: "address" },
         { heading: "Buyer's address", path: "buyerAddress", as: "address" },
-        { heading: "Administrators who may sign", path: "Proposal.Administrators", as: "list" },
-        { heading: "Who signed", path: "Proposal.SignedBy", as: "list" },
+        { heading: "Administrators who may sign", path: "Proposal.Administrators", as: "code" },
+        { heading: "Who signed", path: "Proposal.SignedBy", as: "code" },
       ],
       columns: [
         { heading: "Escrow", path: "kind", describe: describeEscrow },

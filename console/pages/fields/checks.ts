@@ -10,6 +10,10 @@ export function checkAddress(text: string): string | null {
     : "must be an address that begins with addr1 or addr_test1";
 }
 
+export function checkPercent(text: string): string | null {
+  return Number(text) >= 0 && Number(text) <= 100 ? null : "must be between 0 and 100";
+}
+
 const WORD_COUNTS = [12, 15, 18, 21, 24];
 
 export function checkMnemonic(text: string): string | null {

@@ -7,6 +7,37 @@ export const SOURCE_TYPES = ["Web3ChainV1", "Web3ChainV2"] as const;
 export const WEBHOOK_FORMATS = ["EXTENDED", "CHAT", "GOOGLE_CHAT", "DISCORD"] as const;
 export const PROVIDER_KINDS = ["Blockfrost", "Ogmios"] as const;
 export const PROVIDER_PURPOSES = ["reads", "evaluate", "submit"] as const;
+/** Changes that people look for in the audit log. */
+export const AUDIT_ACTIONS = [
+  "api-key.create",
+  "api-key.update",
+  "api-key.delete",
+  "webhook.create",
+  "webhook.update",
+  "webhook.delete",
+  "webhook.rotate-secret",
+  "webhook.replay",
+  "wallet.create",
+  "wallet.update",
+  "wallet.delete",
+  "wallet.transfer",
+  "wallet.reveal-secret",
+  "payment-source.create",
+  "payment-source.update",
+  "payment-source.delete",
+  "payment.create",
+  "payment.step",
+  "purchase.create",
+  "purchase.step",
+  "purchase.cancel",
+  "dispute.propose",
+  "dispute.sign",
+  "dispute.withdraw",
+  "agent.register",
+  "agent.deregister",
+  "invoice.issue",
+  "invoice-rate.store",
+] as const;
 export { EVENT_KINDS };
 
 /** What `drives` does, for the hints of forms. */

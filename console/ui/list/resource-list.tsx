@@ -8,7 +8,7 @@ import { setValueAtPath } from "../form-values.ts";
 import { useOpenedAction } from "../opened-action.ts";
 import { textAt } from "../path.ts";
 import type { Action, RelatedList, Resource } from "../resource.ts";
-import { changeQuery, network, route } from "../route.ts";
+import { changeQuery, network, pageHref, route } from "../route.ts";
 import { LoadingIndicator } from "../status.tsx";
 import { PageLink } from "../value.tsx";
 import { toWords } from "../words.ts";
@@ -56,8 +56,8 @@ function rowKeyOf({ key = "id" }: Resource, row: unknown): string {
 }
 
 export function ResourceList({ resource }: { resource: Resource }) {
-  const { query } = route.value;
-  const { columns, filters = [], creates = [], related = [] } = resource;
+  const { page, query } = route.value;
+  const { columns, filters = [], creates = [], related = [], elsewhere = [] } = resource;
   const missing = filters.find(
     ({ name, isRequired, unlessGiven = name, initial }) =>
       isRequired && !(query[name] ?? initial) && !query[unlessGiven],
@@ -90,6 +90,13 @@ export function ResourceList({ resource }: { resource: Resource }) {
         {creates.filter(isActionOffered(null)).map((one, i) => (
           <ActionButton key={one.name} action={one} on={undefined} isMain={i === 0} />
         ))}
+        {elsewhere
+          .filter(({ needs }) => hasAccess(needs))
+          .map(({ label, tab, action }) => (
+            <a key={label} class="button" href={pageHref(page, "", { tab, do: action })}>
+              {label}
+            </a>
+          ))}
       </Filters>
       {live.error && <Problem problem={live.error} />}
       {live.data === null && live.error === null && <LoadingIndicator />}
