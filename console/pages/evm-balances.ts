@@ -35,7 +35,7 @@ export const evmBalances: Resource = {
   ],
   pageRows: 10,
   columns: [
-    { heading: "Wallet", path: "address", second: "evmWalletId" },
+    { heading: "Wallet", path: "evmWalletId", knownIds: EVM_WALLETS, second: "address" },
     { heading: "Network", path: "caip2Network", knownIds: EVM_NETWORKS },
     { heading: "Holds", path: "Assets", describe: describeAssets },
     { heading: "Problem", path: "error" },

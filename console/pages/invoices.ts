@@ -1,7 +1,7 @@
 import { textAt, valueAt } from "../ui/path.ts";
 import type { Action, Field, PageDefinition } from "../ui/resource.ts";
 import { checkPercent } from "./fields/checks.ts";
-import { SELLING_WALLET_KEYS } from "./fields/known-ids.ts";
+import { SELLING_WALLET_KEYS, WALLET_KEYS } from "./fields/known-ids.ts";
 
 /** The month before this one: the one that invoices are issued for. */
 const PREVIOUS_MONTH = (() => {
@@ -155,7 +155,7 @@ export const invoicesPage: PageDefinition = {
         { heading: "State", path: "onChainState", as: "tag" },
         { heading: "Billable", path: "billableAt", as: "time" },
         { heading: "Buyer", path: "buyerWalletVkey", as: "code" },
-        { heading: "Seller", path: "sellerWalletVkey", as: "code" },
+        { heading: "Seller", path: "sellerWalletVkey", knownIds: WALLET_KEYS },
         { heading: "Funds", path: "Funds", as: "funds" },
       ],
     },

@@ -199,10 +199,14 @@ export const x402Page: PageDefinition = {
       emptyText: "There is no EVM wallet yet.",
       filters: [caip2Field],
       columns: [
-        { heading: "Address", path: "address" },
+        {
+          heading: "Wallet",
+          path: "address",
+          describe: (row) => textAt(row, "note") || textAt(row, "address"),
+          second: "address",
+        },
         { heading: "Type", path: "type" },
         { heading: "Network", path: "caip2Network", knownIds: EVM_NETWORKS },
-        { heading: "Note", path: "note" },
         { heading: "Created", path: "createdAt", as: "time" },
       ],
       details: [
@@ -314,6 +318,7 @@ export const x402Page: PageDefinition = {
       needs: "Admin",
       path: "/x402/low-balance",
       rowsMember: "Rules",
+      elsewhere: [{ label: "Choose a wallet", tab: "wallets", needs: "Admin" }],
       emptyText: "There is no rule. Make one at a wallet.",
       columns: [
         { heading: "Wallet", path: "evmWalletId", knownIds: EVM_WALLETS },

@@ -1,4 +1,5 @@
 /** The policies whose tokens are agents. */
+import { textAt } from "../../ui/path.ts";
 import type { Resource } from "../../ui/resource.ts";
 import { showBudgetAction } from "./budget.ts";
 
@@ -9,10 +10,15 @@ export const registrySources: Resource = {
   path: "/registry-source",
   rowsMember: "sources",
   emptyText: "The registry follows no policy yet.",
+  details: [{ heading: "Policy id", path: "policyId", as: "code" }],
   columns: [
-    { heading: "Policy", path: "policyId" },
+    {
+      heading: "Policy",
+      path: "policyId",
+      describe: (row) => textAt(row, "note") || textAt(row, "policyId"),
+      second: "policyId",
+    },
     { heading: "Network", path: "network" },
-    { heading: "Note", path: "note" },
     { heading: "Last token", path: "latestIdentifier", as: "code" },
     { heading: "Error", path: "error" },
   ],

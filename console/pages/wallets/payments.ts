@@ -54,7 +54,8 @@ export const transfers: Resource = {
   path: "/wallet/transfer-funds",
   rowsMember: "transfers",
   hasNetwork: true,
-  emptyText: "Nothing was transferred.",
+  elsewhere: [{ label: "Choose a wallet", tab: "wallets", needs: "Admin" }],
+  emptyText: "Nothing was transferred. Open a wallet to pay from it.",
   filters: [{ name: "hotWalletId", label: "From wallet", knownIds: WALLETS }],
   columns: [
     { heading: "To", path: "toAddress" },

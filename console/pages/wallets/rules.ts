@@ -53,6 +53,7 @@ function createRuleList(
     needs: "Admin",
     path,
     rowsMember: "Rules",
+    elsewhere: [{ label: "Choose a wallet", tab: "wallets", needs: "Admin" }],
     emptyText: "There is no rule. Make one at a wallet.",
     filters: [{ name: "walletId", label: "Wallet", knownIds: WALLETS }],
     columns: [

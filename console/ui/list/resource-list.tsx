@@ -82,22 +82,28 @@ export function ResourceList({ resource }: { resource: Resource }) {
   const found = offered.find((one) => one.name === query.do);
   const opened = useOpenedAction(`${query.do} ${query.on ?? ""}`, found, selected);
   const last = rows.at(-1);
+  const buttons = [
+    ...creates
+      .filter(isActionOffered(null))
+      .map((one, i) => (
+        <ActionButton key={one.name} action={one} on={undefined} isMain={i === 0} />
+      )),
+    ...elsewhere
+      .filter(({ needs }) => hasAccess(needs))
+      .map(({ label, tab, action }) => (
+        <a key={label} class="button" href={pageHref(page, "", { tab, do: action })}>
+          {label}
+        </a>
+      )),
+  ];
 
   return (
     <>
-      <p class="about">{resource.description}</p>
-      <Filters filters={filters}>
-        {creates.filter(isActionOffered(null)).map((one, i) => (
-          <ActionButton key={one.name} action={one} on={undefined} isMain={i === 0} />
-        ))}
-        {elsewhere
-          .filter(({ needs }) => hasAccess(needs))
-          .map(({ label, tab, action }) => (
-            <a key={label} class="button" href={pageHref(page, "", { tab, do: action })}>
-              {label}
-            </a>
-          ))}
-      </Filters>
+      <div class="lead">
+        <p class="about">{resource.description}</p>
+        {filters.length === 0 && <div class="tools">{buttons}</div>}
+      </div>
+      {filters.length > 0 && <Filters filters={filters}>{buttons}</Filters>}
       {live.error && <Problem problem={live.error} />}
       {live.data === null && live.error === null && <LoadingIndicator />}
       {missing && <p class="empty">Choose the {missing.label.toLowerCase()} above.</p>}

@@ -2,6 +2,7 @@
 import { X } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { shortenId } from "../format.ts";
 import { Icon } from "../icon.tsx";
 import { KnownNames } from "../known-name.tsx";
 import { textAt, valueAt } from "../path.ts";
@@ -42,7 +43,7 @@ export function RowDetails({
       }}
     >
       <header>
-        <h2>{known ? <KnownNames known={known} value={title} /> : title}</h2>
+        <h2>{known ? <KnownNames known={known} value={title} /> : shortenLongId(title)}</h2>
         <button type="button" class="close" aria-label="Close" onClick={closeRow}>
           <Icon node={X} />
         </button>
@@ -80,6 +81,9 @@ export function RowDetails({
     </section>
   );
 }
+
+/** A hash has no blanks and no slashes: the facts have all of it. */
+const shortenLongId = (text: string) => (/^\w{50,}$/.test(text) ? shortenId(text) : text);
 
 /** Closes the drawer; the focus returns to what opened it. */
 function closeRow(): void {

@@ -98,7 +98,7 @@ function RowName({ column, row, fallback }: { column: Column; row: unknown; fall
 }
 
 function SecondLine({ text }: { text: string }) {
-  return <small title={text}>{shortenId(text)}</small>;
+  return <small title={text}>{text.includes("/") ? text : shortenId(text)}</small>;
 }
 
 function isEmptyValue(value: unknown): boolean {
