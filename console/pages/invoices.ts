@@ -1,6 +1,8 @@
+import { formatUnit } from "../ui/format.ts";
 import { textAt, valueAt } from "../ui/path.ts";
 import type { Action, Field, PageDefinition } from "../ui/resource.ts";
 import { checkPercent } from "./fields/checks.ts";
+import { tokenField } from "./fields/funds.ts";
 import { SELLING_WALLET_KEYS, WALLET_KEYS } from "./fields/known-ids.ts";
 
 /** The month before this one: the one that invoices are issued for. */
@@ -27,7 +29,11 @@ const createPartyFields = (who: "Seller" | "Buyer"): Field[] => {
     { name: "zipCode", label: "Postal code", isRequired: true },
     { name: "city", label: "City", isRequired: true },
     { name: "country", label: "Country", isRequired: true },
-    { name: "vatNumber", label: "VAT number" },
+    {
+      name: "vatNumber",
+      label: "VAT number",
+      hint: "The seller needs it for VAT and reverse charge.",
+    },
     { name: "email", label: "E-mail" },
     { name: "phone", label: "Telephone" },
   ];
@@ -52,7 +58,7 @@ const issueAction: Action = {
   name: "issue",
   label: "Issue invoice",
   description:
-    "Makes the invoice of a buyer's wallet for a month, for your own books. A changed one becomes a new revision and cancels the former.",
+    "Makes the invoice of a buyer's wallet for a month, for your own books. A changed one becomes a new revision and cancels the former. Each unit that was paid needs its rate of that month: store it first.",
   method: "POST",
   path: "/invoice/monthly/internal",
   hasNetwork: true,
@@ -145,6 +151,7 @@ export const invoicesPage: PageDefinition = {
       description:
         "Payments of a month that are on no invoice. Open one to issue the invoice of its buyer.",
       listRowActions: (row) => [createIssueRowAction(row)],
+      elsewhere: [{ label: "Store rate", tab: "rates", action: "store", needs: "Admin" }],
       path: "/invoice/monthly/missing",
       rowsMember: "UninvoicedPayments",
       hasNetwork: true,
@@ -171,7 +178,7 @@ export const invoicesPage: PageDefinition = {
       emptyText: "No rate is stored for this month and currency.",
       filters: [monthField, { name: "currency", label: "Currency" }],
       columns: [
-        { heading: "Unit", path: "unit" },
+        { heading: "Unit", path: "unit", describe: (row) => formatUnit(textAt(row, "unit")) },
         { heading: "Currency", path: "currency" },
         { heading: "Rate", path: "rate" },
         { heading: "Source", path: "source" },
@@ -185,8 +192,8 @@ export const invoicesPage: PageDefinition = {
           method: "POST",
           path: "/invoice/rates",
           fields: [
-            { name: "unit", label: "Unit", hint: "Empty: the native coin.", isEmptySent: true },
-            { name: "currency", label: "Currency", isRequired: true, initial: "eur" },
+            { ...tokenField, label: "Unit" },
+            { name: "currency", label: "Currency", isRequired: true, initial: "EUR" },
             { ...monthField },
             { name: "rate", label: "Rate", isRequired: true },
             { name: "source", label: "Source", isRequired: true, hint: "Where the rate is from." },

@@ -20,7 +20,7 @@ describe("listDifferences", () => {
     const note = `Funds differ. Check its output, then clear the error: ${reasons.join("; ")}`;
     expect(listDifferences(note)).toEqual([
       { what: "ADA", expected: "5 ADA", found: "3 ADA" },
-      { what: "TKN", expected: "7 TKN", found: "0 TKN" },
+      { what: "TKN", expected: "7 minor units of TKN", found: "0 TKN" },
     ]);
   });
 

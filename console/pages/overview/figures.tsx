@@ -235,7 +235,12 @@ function Units({
 }
 
 function Change({ percent, unit = "%" }: { percent: number | null; unit?: string }) {
-  if (percent === null) return <small title="In the period before">none before</small>;
+  if (percent === null)
+    return (
+      <small class="change" title="In the period before">
+        none before
+      </small>
+    );
   const sign = percent > 0 ? "+" : percent < 0 ? "−" : "±";
   return (
     <small title="Compared with the period before">
