@@ -11,7 +11,7 @@ export function describeNext(side: Side, row: EscrowRow, now: number): string {
     return time === null ? "" : formatRelativeTime(time, now);
   };
   if (requestedAction === "WaitingForManualAction")
-    return "A person has to decide. The note says why, and the actions below end it.";
+    return "A person has to decide. The reason stands below, then the actions that end it.";
   if (errorType === "InsufficientFunds")
     return "The wallet lacks funds. The page of wallets says what to send where; then the wallet goes on.";
   if (requestedAction.endsWith("Requested"))
