@@ -117,7 +117,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const evm = options.isEmpty ? NO_EVM : await startEvm(options.keep);
     const node = evm instanceof EvmUnavailable ? null : evm;
     if (node) closers.push(() => node.close());
-    const agents = await startAgents();
+    const agents = await startAgents(options.keep && join(options.keep, "agents-port"));
     closers.push(() => agents.close());
     const inbox = await startInboxProvider();
     closers.push(() => inbox.close());

@@ -2,11 +2,9 @@
  * The HTTP servers of a few agents in one, for the demo and the tests. `GET /{agent}/availability`
  * answers like an agent, until a test sets another behavior.
  */
-import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
-import { keepingServer } from "../server/keeping.ts";
+import { keepingServer, listenLocally } from "../server/keeping.ts";
 
 const AVAILABLE = { status: "available", type: "masumi-agent", message: "" };
 const RESTLESS_MS = 20_000;
@@ -86,8 +84,10 @@ export interface Agents {
  * path. `GET /_control` counts the requests to each agent. `GET /_control/{agent}` waits until the
  * last answer of an agent ends. It returns `{"finished": false}` if the caller closed the
  * connection before.
+ *
+ * @param portFile - keeps their port for the next start, since the registry has their URLs
  */
-export async function startAgents(): Promise<Agents> {
+export async function startAgents(portFile?: string): Promise<Agents> {
   const behaviours = new Map<string, { behaviour: string; argument: string }>();
   const asked = new Map<string, number>();
   const lastAsked = new Map<string, number>();
@@ -162,8 +162,7 @@ export async function startAgents(): Promise<Agents> {
     };
     BEHAVIOURS[behaviour]?.(response, argument);
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
+  const port = await listenLocally(server, portFile);
   return {
     url: `http://127.0.0.1:${port}`,
     behave,

@@ -257,6 +257,12 @@ describe("npm start -- --keep", () => {
     for (const [i, confirmations] of confirmationsOf(kept).entries())
       expect(confirmations).toBeGreaterThanOrEqual(least[i] ?? Number.NaN);
 
+    const search = { network: "Preprod", query: "Steady translator" };
+    const path = "/registry-entry-search";
+    const { entries } = await asked<{ entries: { apiBaseUrl: string }[] }>("POST", path, search);
+    expect(entries).toHaveLength(1);
+    expect((await fetch(`${entries[0]?.apiBaseUrl}/availability`)).status).toBe(200);
+
     const reopened = await X402Demo.of(copy);
     const settlements = await reopened.settlements();
     expect(settlements).toHaveLength(3);
