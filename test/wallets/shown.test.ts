@@ -180,6 +180,19 @@ describe.each([
     expect((await shown(fixture)).HeldUp).toBeNull();
   });
 
+  it("shows what an empty wallet lacks for a registration, and nothing once that has failed", async () => {
+    const fixture = await RegistrationFixture.open({ sellerFunds: [] });
+    const { id } = (await fixture.register()).data;
+    await fixture.work();
+    const waiting = await shown(fixture);
+    expect(waiting.HeldUp).toMatchObject({ reasonCode: "funds" });
+    expect(waiting.HeldUp?.reason).toContain("10000000");
+    expect(waiting.Missing).toMatchObject([{ unit: "", amount: "10000000" }]);
+    await fixture.settle();
+    expect(await fixture.shown(id)).toMatchObject({ state: "RegistrationFailed" });
+    expect(await shown(fixture)).toMatchObject({ Waiting: [], HeldUp: null, Missing: [] });
+  });
+
   it("shows what another user of its key has spent", async () => {
     const fixture = await RegistrationFixture.open({ sellerFunds: [100_000_000] });
     await fixture.register();

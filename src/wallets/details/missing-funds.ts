@@ -1,6 +1,6 @@
 import { toIsoTime } from "../../http/envelope.ts";
 import type { Balance } from "../managed/read-balances.ts";
-import type { WaitingTask } from "../queue/waiting-tasks.ts";
+import { MIN_FUNDING_COIN, type WaitingTask } from "../queue/waiting-tasks.ts";
 import type { BalanceRuleRow } from "../rules/tables.ts";
 import type { MissingFunds, WalletResponse } from "./response-schemas.ts";
 
@@ -43,8 +43,11 @@ export function listMissingFundsForTasks(
     }
   if (spendable === null) return [];
   return [...needed].flatMap(([unit, { amount, tasks }]) => {
+    const held = spendable.get(unit) ?? 0n;
     const fee = unit === "" ? MIN_FEE : 0n;
-    const lacking = amount + fee - (spendable.get(unit) ?? 0n);
+    const least = unit === "" && held === 0n ? MIN_FUNDING_COIN : 0n;
+    const shortfall = amount + fee - held;
+    const lacking = shortfall > least ? shortfall : least;
     const reason = tasks === 1 ? "for a task that waits" : `for ${tasks} tasks that wait`;
     return lacking > 0n ? [{ unit, amount: lacking.toString(), sendTo, reason }] : [];
   });

@@ -2,6 +2,9 @@ import type { Funds, Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import type { ReasonCode } from "../../reason-codes.ts";
 
+/** Native minor units that an empty wallet asks for: for the first task, its fees and its collateral. */
+export const MIN_FUNDING_COIN = 10_000_000n;
+
 /** Something that a wallet shall do on the chain and has not begun. */
 export interface WaitingTask {
   /** Payment key hash of the wallet, hex. */

@@ -177,11 +177,11 @@ export async function buildTransactions(
     }
   }
   const next = findEarliestTime(nexts);
-  const isIdle = hold === undefined && next === null;
   return {
     run: await storeEvents(ports, current, accepted),
     nextDueAt: next,
-    blocker: stored > 0 || isIdle ? null : hold,
+    // Without a next time no task waits, so nothing is blocked.
+    blocker: stored > 0 || next === null ? null : hold,
   };
 }
 

@@ -9,6 +9,7 @@ import {
 import { isPending } from "../../model/phases.ts";
 import { OutwardChainPendingError, RetryLaterError } from "../../queue/errors.ts";
 import type { Task } from "../../queue/feature.ts";
+import { MIN_FUNDING_COIN } from "../../queue/waiting-tasks.ts";
 import type { WalletRun } from "../context/wallet-ports.ts";
 import {
   ancestryOf,
@@ -31,8 +32,6 @@ export interface TransactionPlacement {
 
 /** How long a line or a lane that is full is left alone. */
 const FULL_RETRY_DELAY_MS = 5_000;
-/** Native minor units that an empty wallet asks for. */
-const MIN_FUNDING_COIN = 10_000_000n;
 
 /**
  * The end of the wallet's line.
