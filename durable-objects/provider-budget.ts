@@ -19,9 +19,12 @@ import {
 } from "../src/chain/provider/outage.ts";
 import type { Env } from "../src/env.ts";
 import type { BudgetObject } from "../src/sources/provider.ts";
+import type { ProviderKind } from "../src/sources/provider-list.ts";
 
 /** What hosted providers allow. */
 const DEFAULT_CALLS_PER_SECOND = 10;
+/** An operator's own server has no plan; it is not to be overrun. */
+const OGMIOS_QUOTA: Quota = { callsPerSecond: 100, callsPerDay: null };
 
 /**
  * The call budget of one provider key. It is stored, because calling on after a 402 or 429 gets the
@@ -33,15 +36,18 @@ export class ProviderBudget extends DurableObject<Env> implements BudgetObject {
    *
    * @param by - the class of the caller. Default: sync.
    * @param key - id of the API key for which a caller's read is made
+   * @param kind - of the provider, whose rate it is. Default: Blockfrost.
    */
-  async lease(calls: number, by: CallClass = "sync", key?: string): Promise<Lease> {
+  async lease(
+    calls: number,
+    by: CallClass = "sync",
+    key?: string,
+    kind?: ProviderKind,
+  ): Promise<Lease> {
     const now = Date.now();
-    const { state, lease } = leaseCalls(
-      await this.#read(now),
-      this.#readQuota(),
-      { calls, by, key },
-      now,
-    );
+    const quota = kind === "Ogmios" ? OGMIOS_QUOTA : this.#readQuota();
+    const before = await this.#read(now, quota);
+    const { state, lease } = leaseCalls(before, quota, { calls, by, key }, now);
     if (lease.granted > 0) await this.#write(state);
     return lease;
   }
@@ -86,9 +92,9 @@ export class ProviderBudget extends DurableObject<Env> implements BudgetObject {
   }
 
   /** What the release before has stored lacks some members. */
-  async #read(now: number): Promise<BudgetState> {
+  async #read(now: number, quota = this.#readQuota()): Promise<BudgetState> {
     const stored = await this.ctx.storage.get<Partial<BudgetState>>("state");
-    return { ...createBudget(this.#readQuota(), now), ...stored };
+    return { ...createBudget(quota, now), ...stored };
   }
 
   #write(state: BudgetState): Promise<void> {

@@ -8,7 +8,7 @@ import { runIdempotently } from "../http/idempotency.ts";
 import { createContractFinder } from "../sources/contracts/derive-contract.ts";
 import { insertCursor } from "../sources/cursor.ts";
 import { renderFurtherProviders, validateFurtherProviders } from "../sources/further-providers.ts";
-import { createProvider } from "../sources/provider.ts";
+import { createProvider } from "../sources/open-source-provider.ts";
 import { sealFurtherProviders } from "../sources/provider-list.ts";
 import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
 import { paymentSource } from "../sources/tables.ts";

@@ -7,8 +7,7 @@ import { ApiError } from "../http/errors.ts";
 import { moveCursor, startBackfill } from "../sources/cursor.ts";
 import { findActiveSource } from "../sources/find-source.ts";
 import { buildProviderListUpdate } from "../sources/further-providers.ts";
-import { openSourceProvider } from "../sources/open-source-provider.ts";
-import { createProvider } from "../sources/provider.ts";
+import { createProvider, openSourceProvider } from "../sources/open-source-provider.ts";
 import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
 import {
   checkProviderKey,

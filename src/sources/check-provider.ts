@@ -7,8 +7,8 @@ import {
   createKindProvider,
   createProviderFetch,
   IMPATIENT_OPTIONS,
+  openPlace,
 } from "./open-source-provider.ts";
-import { findBudgetObject, selectBaseUrl } from "./provider.ts";
 import type { FurtherProvider } from "./provider-list.ts";
 
 /** What a provider must be able to do: for which purpose, and what a lack means. */
@@ -55,18 +55,16 @@ export interface CheckedHistory {
 export async function checkProvider(
   env: Env,
   history: CheckedHistory,
-  { rpcProvider: kind, url, rpcProviderApiKey: apiKey }: Omit<FurtherProvider, "use">,
+  checked: Omit<FurtherProvider, "use">,
 ): Promise<CapabilityCheck[]> {
   const { network, policyId } = history;
-  const baseUrl = url ?? selectBaseUrl(env, network);
-  const budget = await findBudgetObject(env, network, apiKey, baseUrl);
-  const place = { kind, baseUrl, url, apiKey, budget };
+  const place = await openPlace(env, network, checked);
   const fetch = await createProviderFetch(env);
   const provider = createKindProvider(env, network, place, "wallet", fetch, IMPATIENT_OPTIONS);
   const states: [Capability, Promise<CapabilityState>][] = [
     ["network", checkNetwork(provider, network)],
   ];
-  if (kind !== "Ogmios") states.push(...checkReads(provider as Provider, history));
+  if (checked.rpcProvider !== "Ogmios") states.push(...checkReads(provider as Provider, history));
   if (policyId === undefined)
     states.push(["evaluate", checkEvaluation(provider)], ["submit", checkSubmission(provider)]);
   return Promise.all(

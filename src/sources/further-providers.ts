@@ -137,8 +137,8 @@ export async function loadProviderRecords(
   if (source.rpcProviders === null) return renderFurtherProviders([]);
   try {
     const places = await openProviderPlaces(env, source);
-    const further = places.slice(1).map(({ kind, url, apiKey, purposes }) => ({
-      ...{ rpcProvider: kind, url, rpcProviderApiKey: apiKey, use: [...purposes] },
+    const further = places.slice(1).map(({ rpcProvider, url, rpcProviderApiKey, purposes }) => ({
+      ...{ rpcProvider, url, rpcProviderApiKey, use: [...purposes] },
     }));
     const outages = places.flatMap(({ outages: all }, provider) =>
       PROVIDER_PURPOSES.flatMap((use) => {

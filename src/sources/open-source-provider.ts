@@ -39,15 +39,15 @@ export const IMPATIENT_OPTIONS = { timeoutMs: 4_000, maxAttempts: 1 } as const;
 /** For the look at the database that the URLs' rules need. */
 const RULES_TIMEOUT_MS = 10_000;
 
-/** A provider of a list, before it is known for what it is called. */
-export interface ProviderPlace {
-  kind: FurtherProvider["rpcProvider"];
+/** A provider, before it is known for what it is called. */
+interface ProviderPlace extends Omit<FurtherProvider, "use"> {
   baseUrl: string;
-  /** Null: the deployment's base URL, which needs no check. */
-  url: string | null;
-  apiKey: string;
-  purposes: readonly ProviderPurpose[];
   budget: BudgetObject;
+}
+
+/** The same of a source's list. */
+interface ListedPlace extends ProviderPlace {
+  purposes: readonly ProviderPurpose[];
   outages: Outages;
 }
 
@@ -83,9 +83,15 @@ export async function openProviderMembers(
     places.map((place) => {
       const more = { ...options, ...(signal && { signal }) };
       const provider = createKindProvider(env, source.network, place, use, fetch, more);
-      return places.length > 1
-        ? toMember(source, place, provider)
-        : { ...place, provider, report: () => Promise.resolve() };
+      return {
+        provider,
+        purposes: place.purposes,
+        get outages() {
+          return place.outages;
+        },
+        report: (purpose, error) =>
+          places.length > 1 ? recordOutcome(source, place, purpose, error) : Promise.resolve(),
+      };
     });
 }
 
@@ -119,24 +125,47 @@ export async function openWalletProviders(
 export async function openProviderPlaces(
   env: Env,
   source: SourceOfProviders,
-): Promise<ProviderPlace[]> {
-  const { id, network, rpcProviderApiKey, table } = source;
-  const apiKey = await unseal(env, toProviderKeyEncryptionContext(id, table), rpcProviderApiKey);
-  const first: FurtherProvider = {
-    rpcProvider: "Blockfrost",
-    url: null,
-    rpcProviderApiKey: apiKey,
-    use: [...PROVIDER_PURPOSES],
-  };
-  const list = [first, ...(await openFurtherProviders(env, source))];
+): Promise<ListedPlace[]> {
+  const { id, network, table } = source;
+  const context = toProviderKeyEncryptionContext(id, table);
+  const rpcProviderApiKey = await unseal(env, context, source.rpcProviderApiKey);
+  const list = [
+    { ...FIRST_PROVIDER, rpcProviderApiKey, use: PROVIDER_PURPOSES },
+    ...(await openFurtherProviders(env, source)),
+  ];
   return Promise.all(
-    list.map(async ({ rpcProvider: kind, url, rpcProviderApiKey: key, use: purposes }) => {
-      const baseUrl = url ?? selectBaseUrl(env, network);
-      const budget = await findBudgetObject(env, network, key, baseUrl);
-      const outages = list.length > 1 ? await budget.readOutages() : {};
-      return { kind, baseUrl, url, apiKey: key, purposes, budget, outages };
+    list.map(async ({ use: purposes, ...provider }) => {
+      const place = await openPlace(env, network, provider);
+      const outages = list.length > 1 ? await place.budget.readOutages() : {};
+      return { ...place, purposes, outages };
     }),
   );
+}
+
+const FIRST_PROVIDER = { rpcProvider: "Blockfrost", url: null } as const;
+
+export async function openPlace(
+  env: Env,
+  network: Network,
+  provider: Omit<FurtherProvider, "use">,
+): Promise<ProviderPlace> {
+  const baseUrl = provider.url ?? selectBaseUrl(env, network);
+  const budget = await findBudgetObject(env, network, provider.rpcProviderApiKey, baseUrl);
+  return { ...provider, baseUrl, budget };
+}
+
+/**
+ * The first provider of a source with a key. When no calls are left for the use, calls throw a
+ * ProviderError with `retryAt`.
+ */
+export async function createProvider(
+  env: Env,
+  network: Network,
+  rpcProviderApiKey: string,
+  use: ProviderUse,
+): Promise<Provider> {
+  const place = await openPlace(env, network, { ...FIRST_PROVIDER, rpcProviderApiKey });
+  return createKindProvider(env, network, place, use, globalThis.fetch, {}) as Provider;
 }
 
 /** The `fetch` for providers whose URLs an operator has set. */
@@ -144,61 +173,40 @@ export async function createProviderFetch(env: Env): Promise<typeof globalThis.f
   return createPublicFetch(await readProviderUrlRules(env, Date.now() + RULES_TIMEOUT_MS));
 }
 
-function toMember(
-  { id: source }: SourceOfProviders,
-  place: ProviderPlace,
-  provider: ProviderMember["provider"],
-): ProviderMember {
-  return {
-    provider,
-    purposes: place.purposes,
-    get outages() {
-      return place.outages;
-    },
-    async report(purpose, error) {
-      const before = place.outages[purpose];
-      if (error === null && !isSuccessWanted(before, Date.now())) return;
-      place.outages = await recordOutcome(place, purpose, error);
-      const after = place.outages[purpose];
-      if ((before === undefined) === (after === undefined)) return;
-      const fields = { source, purpose, place: new URL(place.baseUrl).origin };
-      if (after === undefined) log("info", "provider.back", { ...fields, since: before?.since });
-      else log("warn", "provider.out", { ...fields, reason: after.reason });
-    },
-  };
-}
-
-/** Without the object nobody else learns of it, which costs them a call. */
+/** Without the object nobody else learns of an outcome, which costs them a call. */
 async function recordOutcome(
-  { budget, outages }: ProviderPlace,
+  { id: source }: SourceOfProviders,
+  place: ListedPlace,
   purpose: ProviderPurpose,
   error: ProviderError | null,
-): Promise<Outages> {
+): Promise<void> {
+  const before = place.outages[purpose];
+  if (error === null && !isSuccessWanted(before, Date.now())) return;
   const failure = error && { reason: error.message, retryAt: error.retryAt };
-  try {
-    return await budget.recordCall(purpose, failure);
-  } catch {
-    return outages;
-  }
+  const { outages } = place;
+  place.outages = await place.budget.recordCall(purpose, failure).catch(() => outages);
+  const after = place.outages[purpose];
+  if ((before === undefined) === (after === undefined)) return;
+  const fields = { source, purpose, place: new URL(place.baseUrl).origin };
+  if (after === undefined) log("info", "provider.back", { ...fields, since: before?.since });
+  else log("warn", "provider.out", { ...fields, reason: after.reason });
 }
 
 /** The client of a kind of provider. */
 export function createKindProvider(
   env: Env,
   network: Network,
-  { kind, baseUrl, url, apiKey, budget }: Omit<ProviderPlace, "purposes" | "outages">,
+  { rpcProvider, baseUrl, url, rpcProviderApiKey: projectId, budget }: ProviderPlace,
   use: ProviderUse,
   fetch: typeof globalThis.fetch,
   more: Pick<RequesterOptions, "timeoutMs" | "maxAttempts" | "signal">,
 ): ProviderMember["provider"] {
   const options = {
-    ...more,
-    baseUrl,
-    projectId: apiKey,
-    budget: createLeasedBudget(budget, use),
+    ...{ ...more, baseUrl, projectId },
+    budget: createLeasedBudget(budget, use, rpcProvider),
     ...(url !== null && { fetch }),
   };
-  return kind === "Ogmios"
+  return rpcProvider === "Ogmios"
     ? createOgmiosClient(options)
     : createBlockfrostProvider(options, { clock: selectClock(env, network, baseUrl) });
 }

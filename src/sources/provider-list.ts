@@ -7,12 +7,10 @@ import { type SourceOfProviders, toProvidersEncryptionContext } from "./source-r
 
 /** Kinds of providers that a source may use beside its first one. */
 export const FURTHER_PROVIDER_KINDS = ["Blockfrost", "Ogmios"] as const;
+export type ProviderKind = (typeof FURTHER_PROVIDER_KINDS)[number];
 
 /** What a kind can be used for. */
-export const KIND_PURPOSES: Record<
-  (typeof FURTHER_PROVIDER_KINDS)[number],
-  readonly ProviderPurpose[]
-> = {
+export const KIND_PURPOSES: Record<ProviderKind, readonly ProviderPurpose[]> = {
   Blockfrost: PROVIDER_PURPOSES,
   Ogmios: ["evaluate", "submit"],
 };

@@ -1,38 +1,14 @@
 import type { ChainClock } from "../chain/chain-time.ts";
 import type { Network } from "../chain/network.ts";
-import { createBlockfrostProvider } from "../chain/provider/blockfrost/blockfrost.ts";
 import type { CallClass, CallsByClass, Lease } from "../chain/provider/budget.ts";
 import type { BudgetReport } from "../chain/provider/budget-report.ts";
 import type { CallFailure, Outages, ProviderPurpose } from "../chain/provider/outage.ts";
-import {
-  type CallBudget,
-  CallBudgetExhaustedError,
-  type Provider,
-} from "../chain/provider/provider.ts";
+import { type CallBudget, CallBudgetExhaustedError } from "../chain/provider/provider.ts";
 import { type Env, getDurableObject } from "../env.ts";
+import type { ProviderKind } from "./provider-list.ts";
 
 /** On whose behalf calls are made; for a caller's read, with the id of its API key. */
 export type ProviderUse = "deadline" | "sync" | "wallet" | "idle" | { caller: string };
-
-/**
- * The provider of a network, with every call leased from the budget that all users of the same
- * base URL and key share. When no calls are left for the use, calls throw a ProviderError with
- * `retryAt`.
- *
- * @param signal - ends calls that nobody waits for any more; left out: none does
- */
-export async function createProvider(
-  env: BudgetEnv,
-  network: Network,
-  apiKey: string,
-  use: ProviderUse,
-  signal?: AbortSignal,
-): Promise<Provider> {
-  const budget = createLeasedBudget(await findBudgetObject(env, network, apiKey), use);
-  const baseUrl = selectBaseUrl(env, network);
-  const options = { baseUrl, projectId: apiKey, budget, ...(signal && { signal }) };
-  return createBlockfrostProvider(options, { clock: selectClock(env, network, baseUrl) });
-}
 
 /**
  * As `chainClock`, without a look at the sources: none on Mainnet is followed by another clock. A local chain
@@ -71,7 +47,7 @@ export async function findBudgetObject(
 
 /** The calls of a budget's object. */
 export interface BudgetObject {
-  lease(calls: number, by?: CallClass, key?: string): Promise<Lease>;
+  lease(calls: number, by?: CallClass, key?: string, kind?: ProviderKind): Promise<Lease>;
   refuse(until: number): Promise<void>;
   usage(): Promise<CallsByClass>;
   report(): Promise<BudgetReport>;
@@ -95,7 +71,11 @@ const INITIAL_READ_LEASE_CALLS = 5;
 const MAX_LEASE_CALLS = 50;
 
 /** Leases in growing portions: a quiet pass takes few calls, a long one asks rarely. */
-export function createLeasedBudget(rpc: BudgetObject, use: ProviderUse): CallBudget {
+export function createLeasedBudget(
+  rpc: BudgetObject,
+  use: ProviderUse,
+  kind: ProviderKind,
+): CallBudget {
   const key = typeof use === "string" ? undefined : use.caller;
   let by: CallClass = typeof use === "string" ? use : "read";
   let left = 0;
@@ -103,7 +83,7 @@ export function createLeasedBudget(rpc: BudgetObject, use: ProviderUse): CallBud
   let leasing: Promise<void> | null = null;
 
   async function lease(): Promise<void> {
-    const answer = await rpc.lease(portion, by, key);
+    const answer = await rpc.lease(portion, by, key, kind);
     if (answer.granted === 0) throw new CallBudgetExhaustedError(answer.retryAt);
     if (answer.waitMs > 0) await scheduler.wait(answer.waitMs);
     left += answer.granted;

@@ -5,8 +5,8 @@ import type { Network } from "../../src/chain/network.ts";
 import { ProviderError } from "../../src/chain/provider/provider.ts";
 import { seal } from "../../src/db/sealed.ts";
 import type { Env } from "../../src/env.ts";
-import { openWalletProviders } from "../../src/sources/open-source-provider.ts";
-import { createProvider } from "../../src/sources/provider.ts";
+import { createProvider, openWalletProviders } from "../../src/sources/open-source-provider.ts";
+import { findBudgetObject } from "../../src/sources/provider.ts";
 import { toProviderKeyEncryptionContext } from "../../src/sources/source-row.ts";
 import { TestChain } from "../support/chain.ts";
 import { objectsLike } from "../support/objects.ts";
@@ -77,9 +77,9 @@ describe("a provider leases", () => {
     const provider = await createProvider(bindings, "Preprod", "local", "sync");
     for (let calls = 0; calls < 7; calls++) await provider.latestBlock();
     expect(leases).toEqual([
-      [2, "sync", undefined],
-      [4, "sync", undefined],
-      [8, "sync", undefined],
+      [2, "sync", undefined, "Blockfrost"],
+      [4, "sync", undefined, "Blockfrost"],
+      [8, "sync", undefined, "Blockfrost"],
     ]);
   });
 
@@ -87,8 +87,8 @@ describe("a provider leases", () => {
     const provider = await createProvider(bindings, "Preprod", "local", { caller: "key" });
     await Promise.all(Array.from({ length: 7 }, () => provider.latestBlock()));
     expect(leases).toEqual([
-      [5, "read", "key"],
-      [10, "begunRead", "key"],
+      [5, "read", "key", "Blockfrost"],
+      [10, "begunRead", "key", "Blockfrost"],
     ]);
   });
 
@@ -117,4 +117,10 @@ describe("a provider leases", () => {
     expect(error).toMatchObject({ status: 429, retryAt: 5 });
     expect(leases).toHaveLength(1);
   });
+});
+
+it("Ogmios, which has no plan, has a budget of its own rate", async () => {
+  const budget = await findBudgetObject(env, "Preprod", "", "https://ogmios.example");
+  const { granted } = await budget.lease(1_000_000, "deadline", undefined, "Ogmios");
+  expect(granted).toBe(100 * (50 + 20));
 });

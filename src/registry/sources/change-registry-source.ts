@@ -11,7 +11,7 @@ import {
   buildProviderListUpdate,
   validateFurtherProviders,
 } from "../../sources/further-providers.ts";
-import { createProvider } from "../../sources/provider.ts";
+import { createProvider } from "../../sources/open-source-provider.ts";
 import { sealFurtherProviders } from "../../sources/provider-list.ts";
 import { toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
 import { checkProviderKey, requirePolicyHistory } from "../../sources/validate-request.ts";

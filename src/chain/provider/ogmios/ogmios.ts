@@ -172,8 +172,7 @@ function toUnavailable({ code, message }: OgmiosError): ProviderError {
 const TEMPORARY_CODES: readonly number[] = [3005, 3117, 3118, 3130, 3997];
 /** Errors of a submission that are about the bytes: first and last codes. */
 const PERMANENT_CODES = [
-  [3100, 3104],
-  [3105, 3116],
+  [3100, 3116],
   [3119, 3129],
   [3131, 3136],
   [3161, 3161],
