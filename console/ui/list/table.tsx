@@ -70,8 +70,9 @@ export function Table<Row>({
 }
 
 /** A column that has nothing in any row would take the room of others. */
-function hasCell({ describe, fallback, path }: Column, row: unknown): boolean {
-  return fallback !== undefined || !isEmptyValue(describe ? describe(row) : valueAt(row, path));
+function hasCell({ describe, fallback, otherwise, path }: Column, row: unknown): boolean {
+  if (fallback !== undefined || otherwise !== undefined) return true;
+  return !isEmptyValue(describe ? describe(row) : valueAt(row, path));
 }
 
 /** Amounts stand at the right, so that their digits are below each other. */
@@ -80,7 +81,7 @@ function isAmount({ as, isAmount = false }: Column): boolean {
 }
 
 function classOf(column: Column, row: unknown): string {
-  const isBare = isEmptyValue(valueAt(row, column.path));
+  const isBare = isEmptyValue(valueAt(row, column.otherwise ?? column.path));
   return [isBare && "bare", isAmount(column) && "number"].filter(Boolean).join(" ");
 }
 
@@ -108,6 +109,8 @@ function isEmptyValue(value: unknown): boolean {
 function Cell({ column, row }: { column: Column; row: unknown }) {
   const value = valueAt(row, column.path);
   if (column.describe) return <>{column.describe(row)}</>;
+  if (isEmptyValue(value) && column.otherwise)
+    return <Value kind="word" value={valueAt(row, column.otherwise)} />;
   if (isEmptyValue(value) && column.fallback)
     return column.as === "tag" ? (
       <Tag name={column.fallback} />
