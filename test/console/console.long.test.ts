@@ -151,6 +151,7 @@ else
           if ((await row.count()) > 0) {
             await row.click();
             await page.locator(".opened").waitFor();
+            await expectAccessible(page, `${fragment}, opened`);
           }
           // What is folded has no text for a reader yet.
           for (const fold of await page.locator("main details:not(.raw)").all())
