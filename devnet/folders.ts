@@ -7,7 +7,7 @@ const CHECKOUT = fileURLToPath(new URL("..", import.meta.url));
 /** Where wrangler takes static files from. */
 export const PUBLIC = fileURLToPath(new URL("../public", import.meta.url));
 const ASSETS = [
-  join(PUBLIC, "docs/rapidoc-min.js"),
+  join(PUBLIC, "docs.html"),
   join(PUBLIC, "console.html"),
   join(CHECKOUT, "src/packages/pdf-lib.mjs"),
   join(CHECKOUT, "src/packages/viem.mjs"),
@@ -20,7 +20,7 @@ export function requireWritableCheckout(): void {
     throw new Error(`${CHECKOUT} cannot be written to, and npm start keeps .dev.vars in it`);
 }
 
-/** @throws when the files of the API reference or of the console are missing, which `npm ci` puts there */
+/** @throws when the files of the documentation or of the console are missing, which `npm ci` puts there */
 export function requireAssets(): void {
   if (!ASSETS.every((path) => existsSync(path)))
     throw new Error(

@@ -11,12 +11,11 @@ it("NOTICE names every package and font that is bundled, with its license and ho
   expect(readFileSync("NOTICE", "utf8")).toBe(noticeOf(packages));
 });
 
-it("findBundledPackages finds what the Worker, its modules, the console, the client and the reference contain", () => {
+it("findBundledPackages finds what the Worker, its modules, the console and the client contain", () => {
   const names = packages.map(({ name }) => name);
   const [worker, font, module] = ["hono", "@expo-google-fonts/noto-sans", "fontkit"];
-  const [browser, client, reference] = ["preact", "openapi-fetch", "rapidoc"];
-  for (const name of [worker, font, module, browser, client, reference])
-    expect(names).toContain(name);
+  const [browser, client] = ["preact", "openapi-fetch"];
+  for (const name of [worker, font, module, browser, client]) expect(names).toContain(name);
   expect(names).not.toContain("vitest");
 });
 

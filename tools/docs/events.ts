@@ -1,7 +1,7 @@
 import { EVENT_KINDS } from "../../src/events/event-kinds.ts";
 
 /** A JSON Schema, as far as an example of it needs. */
-interface Schema {
+export interface Schema {
   $ref?: string;
   const?: unknown;
   enum?: unknown[];
@@ -11,6 +11,7 @@ interface Schema {
   allOf?: Schema[];
   type?: string | string[];
   properties?: Record<string, Schema>;
+  required?: string[];
   items?: Schema;
 }
 
@@ -44,27 +45,40 @@ export function eventsPage({ webhooks, components }: EventsDocument): string {
   return [HEAD, ...sections].join("\n");
 }
 
-/** A value that a schema allows, out of the examples of its fields. */
-function exampleOf(schema: Schema, schemas: Record<string, Schema>): unknown {
+/**
+ * A value that a schema allows, out of the examples of its fields.
+ *
+ * @param options - `isRequiredOnly`: objects have only what they must have
+ */
+export function exampleOf(
+  schema: Schema,
+  schemas: Record<string, Schema>,
+  options: { isRequiredOnly?: boolean } = {},
+): unknown {
   if (schema.examples) return schema.examples[0];
   if (schema.const !== undefined) return schema.const;
   if (schema.$ref) {
     const target = schemas[schema.$ref.split("/").at(-1) ?? ""];
     if (!target) throw new Error(`${schema.$ref} is not there`);
-    return exampleOf(target, schemas);
+    return exampleOf(target, schemas, options);
   }
   const choice = (schema.anyOf ?? schema.oneOf ?? schema.allOf)?.find(
     ({ type }) => type !== "null",
   );
-  if (choice) return exampleOf(choice, schemas);
+  if (choice && !schema.properties) return exampleOf(choice, schemas, options);
   if (schema.enum) return schema.enum[0];
-  if (schema.items) return [exampleOf(schema.items, schemas)];
+  if (schema.items) return [exampleOf(schema.items, schemas, options)];
   if (!schema.properties) throw new Error(`no example: ${JSON.stringify(schema)}`);
+  // Beside properties, a choice states what else is required.
+  const required = [...(schema.required ?? []), ...(choice?.required ?? [])];
+  const fields = Object.entries(schema.properties).filter(
+    ([name]) => !options.isRequiredOnly || required.includes(name),
+  );
   return Object.fromEntries(
-    Object.entries(schema.properties).map(([name, field]) => [
+    fields.map(([name, field]) => [
       name,
       // As they come by default.
-      name.endsWith("History") ? [] : exampleOf(field, schemas),
+      name.endsWith("History") ? [] : exampleOf(field, schemas, options),
     ]),
   );
 }

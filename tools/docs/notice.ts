@@ -8,8 +8,6 @@ import { packageBundles } from "../packages.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const MODULES = "node_modules/";
-/** Copied into `public/` as it is. */
-const COPIED_PACKAGES = ["rapidoc"];
 
 const COPYRIGHT = /^\W*Copyright (?:\(c\)|©|\d{4}).*$/gim;
 const MIT_TEXT = /Permission is hereby granted, free of charge, to any person\s+obtaining a copy/;
@@ -17,8 +15,7 @@ const RULE = "-".repeat(80);
 const HEAD = `The agent payment service is under the MIT license: see LICENSE. Its Worker, its static files and its
 client contain the packages and fonts below, each with its license and the holders of its copyright.
 The text of the MIT license is in LICENSE, and the texts of the other licenses follow the list.
-public/docs/rapidoc-min.js.LICENSE.txt names what rapidoc contains in turn. The text of the Zlib license is at
-https://spdx.org/licenses/Zlib.html.
+The text of the Zlib license is at https://spdx.org/licenses/Zlib.html.
 
 The command npm run document writes this file.`;
 
@@ -56,7 +53,7 @@ export interface BundledPackage {
 
 /** Reads the packages from what the bundler puts into its outputs, in alphabetical order. */
 export async function findBundledPackages(): Promise<BundledPackage[]> {
-  const folders = new Set(COPIED_PACKAGES.map((name) => `${MODULES}${name}`));
+  const folders = new Set<string>();
   for (const options of [workerBundle, clientBundle, packageBundles, consoleBundle]) {
     const { metafile } = await build({
       ...options,

@@ -6,7 +6,8 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { findBrokenLinks } from "./link-rules.ts";
 
 const FILES = ["**/*.md", ".github/**/*.md", "docs/llms.txt"];
-const NOT_OURS = /(^|\/)(node_modules|public|dist|generated|\.wrangler|\.local-state|\.git)$/;
+const NOT_OURS =
+  /(^|\/)(node_modules|public|dist|generated|site\/src\/content|\.wrangler|\.local-state|\.git)$/;
 
 const files = new Set(globSync(FILES, { exclude: (name) => NOT_OURS.test(name) }));
 const targets = { exists: existsSync, read: (path: string) => readFileSync(path, "utf8") };

@@ -21,7 +21,7 @@ export function renderErrorsPage(): string {
 <body>
 <h1>Errors</h1>
 <p>What <code>error.code</code> of an answer means, and what to do. See the
-<a href="/docs">API reference</a>.</p>
+<a href="/docs">documentation</a>.</p>
 ${sections.join("\n")}
 </body>
 </html>
