@@ -1,6 +1,6 @@
 /**
- * Prepares static files. `public/`, from which wrangler serves them, gets the console, NOTICE, and the
- * docs as Markdown with their index for models (llmstxt.org) and a page that lists them. A site of
+ * Prepares static files. `public/`, from which wrangler serves them, gets the console and NOTICE. It gets the
+ * docs as Markdown, their index for models (llmstxt.org), and a page that lists them. A site of
  * `npm run site` goes. `src/packages/` gets the packages that are separate modules. Run it after an
  * install and before anything that starts the Worker.
  */

@@ -2,8 +2,8 @@
  * `npm start`: the service on a local chain, for development and demonstration. Its state is
  * deleted on exit, unless a folder is given to store it.
  *
- *     PORT=8787 npm start -- [--no-demo | --idle] [--keep | --keep=FOLDER] [--origins=ORIGIN,…]
- *         [--provider=NAME] [--archive-after=1m]
+ *     PORT=8787 npm start -- [--no-demo | --idle] [--docs] [--keep | --keep=FOLDER]
+ *         [--origins=ORIGIN,…] [--provider=NAME] [--archive-after=1m]
  */
 import { once } from "node:events";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -60,6 +60,12 @@ async function start(): Promise<void> {
   if (keep) requireFolder(keep);
   requireAssets();
   const variables = developmentSecrets();
+  if (flags.docs) {
+    progress.begin("Building the documentation site");
+    // Its packages are installed on the first use, and others need not wait for them.
+    const { buildSite } = await import("../tools/site/build.ts");
+    await buildSite();
+  }
   progress.begin("Building the Worker");
   const { path: bundle } = await buildWorker(folder);
   const logged = join(keep || folder, "service.log");

@@ -39,7 +39,7 @@ export interface Env {
    * what the bindings do, whose numbers the Worker cannot read. Absent: the header is not sent.
    */
   RATE_LIMIT_POLICY?: string;
-  /** Static files of the API reference at `/docs`. */
+  /** Static files: the documentation at `/docs`, and the console. */
   ASSETS: Fetcher;
   /** Which version of the Worker this is; absent where none was deployed. */
   CF_VERSION_METADATA?: DeployedVersion;

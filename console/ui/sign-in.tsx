@@ -56,7 +56,7 @@ export function SignIn() {
       </form>
       <footer>
         <ThemeChoice />
-        <a href="/docs">API reference</a>
+        <a href="/docs">Documentation</a>
       </footer>
     </main>
   );

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { ApiError } from "./errors.ts";
 import { toInternalNames } from "./names/translate.ts";
+import { findKnownNames, suggestName } from "./suggest-name.ts";
 
 /** Problems beyond this number are counted, not listed. */
 const MAX_LISTED_PROBLEMS = 5;
@@ -27,16 +28,32 @@ export async function validate<Schema extends z.ZodType>(
   const result = await schema.safeParseAsync(given);
   if (result.success) return result.data;
   // A field's first problem is about its type; its bounds and form mean nothing after that.
-  const first = new Map<string, string>();
-  for (const { path, message } of findFieldIssues(result.error.issues, given)) {
-    const field = formatFieldPath(path) || whole;
-    if (!first.has(field)) first.set(field, isRepeated(value, path) ? REPEATED_MESSAGE : message);
+  const first = new Map<string, Issue>();
+  for (const issue of findFieldIssues(result.error.issues, given)) {
+    const field = formatFieldPath(issue.path) || whole;
+    if (!first.has(field)) first.set(field, issue);
   }
-  const problems = [...first].map(([field, message]) => `${field}: ${message}`);
-  const listed = problems.slice(0, MAX_LISTED_PROBLEMS).join("; ");
-  const rest = problems.length - MAX_LISTED_PROBLEMS;
+  const listed = [...first]
+    .slice(0, MAX_LISTED_PROBLEMS)
+    .map(([field, issue]) => {
+      const message = isRepeated(value, issue.path) ? REPEATED_MESSAGE : issue.message;
+      return `${field}: ${message}${describeNearestName(schema, given, issue)}`;
+    })
+    .join("; ");
+  const rest = first.size - MAX_LISTED_PROBLEMS;
   const [field = whole] = first.keys();
   throw new ApiError(400, rest > 0 ? `${listed}; and ${rest} more` : listed, { field });
+}
+
+/** For an unknown field: which of the fields that were not sent has the nearest name. */
+function describeNearestName(schema: z.ZodType, value: unknown, issue: Issue): string {
+  const sent = issue.path.at(-1);
+  if (!isUnknownFieldIssue(issue) || typeof sent !== "string") return "";
+  const path = issue.path.slice(0, -1);
+  const object = Object(valueAt(value, path));
+  const missing = [...findKnownNames(schema, path)].filter((name) => !Object.hasOwn(object, name));
+  const nearest = suggestName(sent, missing);
+  return nearest === null ? "" : ` (did you mean \`${nearest}\`?)`;
 }
 
 const REPEATED_MESSAGE = "must be sent only once";

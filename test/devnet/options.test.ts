@@ -8,7 +8,7 @@ it("readOptions reads what npm start was asked for", () => {
     keep: "there",
     origins: "http://127.0.0.1:9000",
   });
-  expect(readOptions(["--idle"])).toEqual({ idle: true });
+  expect(readOptions(["--idle", "--docs"])).toEqual({ idle: true, docs: true });
   expect(readOptions(["--keep"]).keep).toMatch(/\.local-state$/);
   for (const help of ["--help", "-h"]) expect(readOptions([help])).toEqual({ help: true });
 });

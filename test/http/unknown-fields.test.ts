@@ -82,7 +82,7 @@ describe("a body that limits", () => {
       const answer = await ask(endpoint, { ...endpoint.valid, walletLimits: [] });
       expect(answer.status).toBe(400);
       expect(await errorOf(answer)).toMatchObject({
-        message: "walletLimits: this field is not known",
+        message: expect.stringMatching(/^walletLimits: this field is not known( \(did you mean|$)/),
         field: "walletLimits",
       });
     },
@@ -118,7 +118,8 @@ describe("a body that limits", () => {
       const endpoint = strict.find((one) => titleOf(one) === title) as EndpointCase;
       const answer = await ask(endpoint, { ...endpoint.valid, ...more });
       expect(answer.status).toBe(400);
-      expect((await errorOf(answer))?.message).toBe(
+      const message = (await errorOf(answer))?.message ?? "";
+      expect(message.replaceAll(/ \(did you mean `\w+`\?\)/g, "")).toBe(
         names.map((name) => `${name}: this field is not known`).join("; "),
       );
     },
@@ -129,7 +130,8 @@ describe("a body that limits", () => {
     const fields = { evmWalletId: "wallet", thresholdAmount: "5" };
     const error = await errorOf(await ask(endpoint as EndpointCase, fields));
     expect(error).toMatchObject({
-      message: "thresholdAmount: this field is not known; threshold: is required",
+      message:
+        "thresholdAmount: this field is not known (did you mean `threshold`?); threshold: is required",
       field: "thresholdAmount",
     });
   });
@@ -157,7 +159,26 @@ describe("a body that limits", () => {
     const answer = await ask(endpoint, { ...endpoint.valid, [name]: [entry] });
     expect(answer.status).toBe(400);
     const error = await errorOf(answer);
-    expect(error).toMatchObject({ message: `${field}: this field is not known`, field });
+    const nearest = unknown === "drive" ? " (did you mean `drives`?)" : "";
+    expect(error).toMatchObject({ message: `${field}: this field is not known${nearest}`, field });
+  });
+
+  it.each([
+    ["POST /api-key", { permision: "Read" }, "permission"],
+    ["POST /api-key", { PERMISSION: "Read" }, "permission"],
+    ["POST /api-key", { spendingLimit: [] }, "spendingLimits"],
+    ["POST /api-key", { limitSpending: [] }, null],
+    ["PATCH /api-key", { usageCredits: "1" }, "maxUsageCredits"],
+    ["PATCH /wallet/low-balance", { threshold: "1" }, "thresholdAmount"],
+    ["POST /webhooks", { ulr: "https://example.com" }, "url"],
+    ["POST /webhooks", { zzz: 1 }, null],
+  ])("proposes the nearest name that was not sent: %s %j", async (title, body, nearest) => {
+    const endpoint = WITH_BODY.find((one) => titleOf(one) === title) as EndpointCase;
+    const { message = "" } = (await errorOf(await ask(endpoint, body))) ?? {};
+    const [first] = message.split("; ");
+    const [name = ""] = Object.keys(body);
+    const proposal = nearest === null ? "" : ` (did you mean \`${nearest}\`?)`;
+    expect(first).toBe(`${name}: this field is not known${proposal}`);
   });
 
   it.each([

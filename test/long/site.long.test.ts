@@ -157,8 +157,15 @@ describe.runIf(chromium)("the site in a browser", () => {
   it("finds an operation by a word of its summary", async () => {
     const page = await openPage(browser, { theme: "light", size: "phone" });
     await page.goto(`${host.url}/docs`, { waitUntil: "networkidle" });
-    await page.getByRole("button", { name: "Search" }).click();
-    await page.getByRole("textbox").fill("accepts a quote");
+    const box = page.getByRole("textbox");
+    // A click before the script of the button runs opens nothing.
+    await expect
+      .poll(async () => {
+        if (!(await box.isVisible())) await page.getByRole("button", { name: "Search" }).click();
+        return box.isVisible();
+      })
+      .toBe(true);
+    await box.fill("accepts a quote");
     await page
       .getByRole("link", { name: /Accepts a quote/ })
       .first()

@@ -8,7 +8,7 @@ import { startHost } from "../../devnet/host.ts";
 export async function readDocument() {
   const folder = mkdtempSync(join(tmpdir(), "document-"));
   const { path } = await bundleWorker(folder);
-  const host = await startHost({ bindings: {}, bundle: path });
+  const host = await startHost({ bindings: {}, bundle: path, log: () => {} });
   try {
     return await (await fetch(`${host.url}/api/v1/openapi.json`)).json();
   } finally {

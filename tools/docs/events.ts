@@ -27,8 +27,8 @@ interface Body {
 const HEAD = `# Webhook events
 
 A body of each kind, as an endpoint of the format \`EXTENDED\` gets it: [webhooks.md](webhooks.md) says when, and how it
-is verified. This page is written by \`npm run document\` out of what \`/docs\` says of each field; tests hold what the
-service sends against the same.
+is verified. \`npm run document\` writes this page from the OpenAPI document. Tests compare what the
+service sends with the same document.
 `;
 
 /** The page with a body of every kind. */

@@ -93,20 +93,22 @@ function publish(): void {
   const docs = join(PUBLIC, "docs");
   writeStaticHeaders(policyOf(OUTPUT));
   writeFileSync(join(OUTPUT, "NOTICE.txt"), licenses());
-  repairHeadings();
+  repairPages();
   for (const name of readdirSync(docs))
     if (!name.endsWith(".md")) rmSync(join(docs, name), { recursive: true });
   cpSync(OUTPUT, docs, { recursive: true });
   renameSync(join(docs, "index.html"), join(PUBLIC, "docs.html"));
 }
 
-/** The plug-in's headings of examples skip levels, so they become paragraphs. */
-function repairHeadings(): void {
-  for (const page of globSync("api/**/*.html", { cwd: OUTPUT })) {
+/** Repairs what keeps people out: headings that skip levels or are empty, and tables that no key scrolls. */
+function repairPages(): void {
+  for (const page of globSync("**/*.html", { cwd: OUTPUT })) {
     const path = join(OUTPUT, page);
-    const html = readFileSync(path, "utf8");
-    const examples = /<h5( class="sl-openapi-examples-heading[^>]*>[\s\S]*?)<\/h5>/g;
-    writeFileSync(path, html.replace(examples, "<p$1</p>"));
+    const html = readFileSync(path, "utf8")
+      .replace(/<h5( class="sl-openapi-examples-heading[^>]*>[\s\S]*?)<\/h5>/g, "<p$1</p>")
+      .replaceAll("<th></th>", "<td></td>")
+      .replaceAll("<table>", '<table tabindex="0">');
+    writeFileSync(path, html);
   }
 }
 
