@@ -71,6 +71,12 @@ describe("the site at /docs", () => {
     expect(await textOf("/llms.txt")).toBe(index);
   });
 
+  it("has an index of its words, which the search loads", async () => {
+    await textOf("/docs/pagefind/pagefind.js");
+    const entry = JSON.parse(await textOf("/docs/pagefind/pagefind-entry.json"));
+    expect(entry.languages.en.page_count).toBeGreaterThan(200);
+  });
+
   it("has a section for each error code, to which error.docs leads", async () => {
     const page = await textOf("/docs/errors");
     for (const code of Object.keys(ERROR_CODES)) expect(page).toContain(`id="${code}"`);

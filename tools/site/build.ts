@@ -58,7 +58,13 @@ async function install(): Promise<void> {
 }
 
 async function run(command: string, args: string[]): Promise<void> {
-  const env = { ...process.env, ASTRO_TELEMETRY_DISABLED: "1", NODE_ENV: "production" };
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    ASTRO_TELEMETRY_DISABLED: "1",
+    NODE_ENV: "production",
+  };
+  // Vitest sets these for its tests, and Vite would take them for the site's own.
+  for (const name of ["BASE_URL", "DEV", "MODE", "PROD"]) delete env[name];
   try {
     await promisify(execFile)(command, args, { cwd: HERE, env, maxBuffer: 64 * 1024 * 1024 });
   } catch (error) {
