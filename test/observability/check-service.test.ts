@@ -8,6 +8,7 @@ import { TestChain } from "../support/chain.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { insertRows } from "../support/insert-rows.ts";
 import { insertKey } from "../support/keys.ts";
+import { createRegistrySource, runJob } from "../support/registry/registry-sync.ts";
 import { providerAt, setProviders } from "../support/sources/provider-list.ts";
 import { createSource, runPass } from "../support/sources/sync.ts";
 import { TransferFixture } from "../support/wallets/transfer-fixture.ts";
@@ -102,38 +103,47 @@ describe("SOURCE_STUCK", () => {
 });
 
 describe("PROVIDER_OUT", () => {
-  it("tells of a provider of several that fails for half a minute, until it works", async () => {
-    vi.spyOn(console, "warn").mockImplementation(() => {});
-    const chain = await TestChain.create();
-    const source = await createSource(chain, "Web3ChainV2");
-    await setProviders(source, [providerAt(chain, "mirror")]);
-    const dead = { BLOCKFROST_URL_PREPROD: `${chain.url}/nowhere` };
-    await runPass(chain, source, { env: dead });
-    const checkAt = async (delay: number) => {
-      await checkService({ ...service.env, ...dead }, "test", Date.now() + delay);
-      await service.settle();
-    };
-    await checkAt(0);
-    expect(await told()).toEqual([]);
-    await checkAt(MINUTE);
-    await checkAt(2 * MINUTE);
-    expect(await told()).toMatchObject([
-      {
-        type: "PROVIDER_OUT",
-        data: {
-          sourceId: source,
-          kind: "payment",
-          provider: 0,
-          use: ["reads"],
-          network: "Preprod",
+  it.each(["payment", "registry"] as const)(
+    "tells of one of several that fails for half a minute, of a %s source",
+    async (kind) => {
+      vi.spyOn(console, "warn").mockImplementation(() => {});
+      const chain = await TestChain.create();
+      const source = await (kind === "payment" ? createSource : createRegistrySource)(chain);
+      const table = `${kind}_source` as const;
+      await setProviders(source, [providerAt(chain, "mirror")], table);
+      const dead = { BLOCKFROST_URL_PREPROD: `${chain.url}/nowhere` };
+      if (kind === "payment") await runPass(chain, source, { env: dead });
+      else
+        await runJob(
+          { kind: "sync", network: "Preprod", sourceId: source },
+          dead.BLOCKFROST_URL_PREPROD,
+        );
+      const checkAt = async (delay: number) => {
+        await checkService({ ...service.env, ...dead }, "test", Date.now() + delay);
+        await service.settle();
+      };
+      await checkAt(0);
+      expect(await told()).toEqual([]);
+      await checkAt(MINUTE);
+      await checkAt(2 * MINUTE);
+      expect(await told()).toMatchObject([
+        {
+          type: "PROVIDER_OUT",
+          data: {
+            sourceId: source,
+            kind,
+            provider: 0,
+            use: ["reads"],
+            network: "Preprod",
+          },
         },
-      },
-    ]);
-    expect(await reasons()).toEqual([{ kind: "PROVIDER_OUT", count: 1 }]);
-    await setProviders(source, []);
-    await checkAt(3 * MINUTE);
-    expect(await reasons()).toEqual([]);
-  });
+      ]);
+      expect(await reasons()).toEqual([{ kind: "PROVIDER_OUT", count: 1 }]);
+      await setProviders(source, [], table);
+      await checkAt(3 * MINUTE);
+      expect(await reasons()).toEqual([]);
+    },
+  );
 });
 
 describe("WALLET_STUCK", () => {
