@@ -136,6 +136,7 @@ export const LOG_EVENTS = {
   "archive.overtaken": "nothing: two runs of the cron overlapped, and the later one goes on",
   "archive.needed":
     "bind another archive: the databases of final records are full. Until then the database keeps what it has",
+  "archive.unread": "nothing: an archive did not answer, and the next minute asks again",
   "archive.behind":
     "put the archive forward again, as docs/scaling.md says: it has less than the database moved there",
   "archive.copy_differs":

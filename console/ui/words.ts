@@ -79,6 +79,9 @@ const WORDS: Readonly<Record<string, string>> = {
   QUEUE_DEAD: "Service: message given up",
   DATABASE_NEARLY_FULL: "Service: database nearly full",
   DATABASE_FULL: "Service: database full",
+  ARCHIVE_NEEDED: "Service: archives full",
+  ARCHIVE_BEHIND: "Service: archive set back",
+  ARCHIVE_UNBOUND: "Service: archive not bound",
   // x402.
   InboundVerify: "Incoming, checked only",
   InboundSettle: "Incoming",

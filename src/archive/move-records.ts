@@ -9,7 +9,12 @@ import {
 } from "../env.ts";
 import { log } from "../log.ts";
 import type { MovedKind } from "./moved-kind.ts";
-import { type Archive, openArchives, selectOperation } from "./open-archives.ts";
+import {
+  type Archive,
+  isBelowFilledShare,
+  openArchives,
+  selectOperation,
+} from "./open-archives.ts";
 import { insertRowTexts, rowTextSql } from "./row-text.ts";
 
 /** Records moved in one batch. */
@@ -18,8 +23,6 @@ export const PORTION_RECORDS = 50;
 const MAX_PORTION_STEPS = 1_000;
 /** Share of its limit from which the database moves records sooner. */
 const PRESSED_SHARE = 0.6;
-/** Share of its limit up to which an archive is filled. The rest is for what is written there later. */
-const FILLED_SHARE = 0.9;
 /** A call that was begun before a run's deadline may take so long. */
 const CALL_MS = 10_000;
 
@@ -170,7 +173,7 @@ class Mover {
         operation: number;
       }>[];
       const bytes = result?.meta.size_after ?? 0;
-      if (bytes < readDatabaseMaxBytes(this.#env) * FILLED_SHARE)
+      if (isBelowFilledShare(this.#env, bytes))
         return { archive, operation: result?.results[0]?.operation ?? 0 };
     }
     log("error", "archive.needed", { network: this.#network });

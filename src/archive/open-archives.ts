@@ -7,8 +7,11 @@ import {
   type Statement,
   statement,
 } from "../db/client.ts";
-import type { Env } from "../env.ts";
+import { type Env, readDatabaseMaxBytes } from "../env.ts";
 import type { ArchivedKind } from "./archive-tables.ts";
+
+/** Share of its limit up to which an archive is filled. The rest is for what is written there later. */
+const FILLED_SHARE = 0.9;
 
 /** A database of final records. */
 export interface Archive {
@@ -51,7 +54,8 @@ export function openArchives(env: ArchiveEnv): Archive[] {
   }
 }
 
-const nameArchive = (number: number) => `ARCHIVE_${number}` as const;
+/** The binding of an archive. */
+export const nameArchive = (number: number) => `ARCHIVE_${number}` as const;
 
 /** The archive of a number. @throws ArchiveUnboundError if a person has to bind it */
 export function findArchive(archives: readonly Archive[], number: number): Archive {
@@ -87,6 +91,11 @@ export async function readIfNoneArchived<Row>(
     hot,
   ])) as [D1Result, D1Result<Row>];
   return ranges.results.length === 0 ? own.results : null;
+}
+
+/** Whether records may move to an archive of so many bytes. */
+export function isBelowFilledShare(env: Pick<Env, "DATABASE_MAX_BYTES">, bytes: number): boolean {
+  return bytes < readDatabaseMaxBytes(env) * FILLED_SHARE;
 }
 
 /** Selects the `operation` of an archive's last copy. */

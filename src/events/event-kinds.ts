@@ -24,6 +24,9 @@ export const SERVICE_EVENT_KINDS = [
   "QUEUE_DEAD",
   "DATABASE_NEARLY_FULL",
   "DATABASE_FULL",
+  "ARCHIVE_NEEDED",
+  "ARCHIVE_BEHIND",
+  "ARCHIVE_UNBOUND",
 ] as const;
 export type ServiceEventKind = (typeof SERVICE_EVENT_KINDS)[number];
 

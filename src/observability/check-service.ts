@@ -12,6 +12,7 @@ import { wakeDispatcher } from "../events/outbox.ts";
 import { toIsoTime } from "../http/envelope.ts";
 import { log } from "../log.ts";
 import { sendDirectly } from "../webhooks/delivery/send-directly.ts";
+import { checkArchives, findUnboundArchives, toArchiveIncidents } from "./archive-incidents.ts";
 import { type DatabaseReport, hasRoom, readDatabaseReport } from "./database-size.ts";
 import { isSourceStuck, listMonitoredSources, toPublicError } from "./monitored-sources.ts";
 import { findProviderOutages } from "./provider-outages.ts";
@@ -41,6 +42,7 @@ export async function checkService(env: Env, requestId: string, now: number): Pr
   await monitor.addSample({ at: now, bytes: database.bytes });
   const { full } = database;
   const isFull = full !== null && !(await hasRoom(core));
+  const archives = await checkArchives(env, known, deadline);
   const found: Record<ServiceEventKind, NewIncident[]> = {
     SOURCE_STUCK: await findStuckSources(env, deadline, now),
     PROVIDER_OUT: await findProviderOutages(env, core, now),
@@ -50,6 +52,9 @@ export async function checkService(env: Env, requestId: string, now: number): Pr
     DATABASE_NEARLY_FULL: database.isNearlyFull ? [toSizeIncident(database)] : [],
     // With room again, what was begun meanwhile is stored once, and is over at the next check.
     DATABASE_FULL: full ? [{ ...toSizeIncident(database), eventId: full.eventId }] : [],
+    ARCHIVE_NEEDED: toArchiveIncidents(archives.needed),
+    ARCHIVE_BEHIND: toArchiveIncidents(archives.behind),
+    ARCHIVE_UNBOUND: toArchiveIncidents(await findUnboundArchives(env, deadline)),
   };
   const statements: Statement[] = [];
   let hasBegun = false;

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { ArchiveEnv } from "../archive/open-archives.ts";
 import type { Network } from "../chain/network.ts";
 import { openDb } from "../db/client.ts";
 import type { Env } from "../env.ts";
@@ -8,6 +9,7 @@ import { readSetAsideEvents } from "../events/set-aside.ts";
 import { network } from "../http/openapi/chain-fields.ts";
 import { described, idField, named } from "../http/openapi/fields.ts";
 import { wholeNumberParameter } from "../http/openapi/parameters.ts";
+import { findUnboundArchives } from "./archive-incidents.ts";
 import { describeSize, readDatabaseReport } from "./database-size.ts";
 import {
   computeLag,
@@ -53,7 +55,7 @@ const reason = named(
     ),
     count: described(
       z.number(),
-      "Number of affected sources, wallets, webhooks, queues, databases or events.",
+      "Number of affected sources, wallets, webhooks, queues, databases, archives or events.",
       1,
     ),
     text: described(
@@ -102,7 +104,7 @@ export interface HealthReport {
  * @throws DatabaseUnavailableError
  */
 export async function checkHealth(
-  env: Pick<Env, "DB" | "DATABASE_MONITOR" | "DATABASE_MAX_BYTES">,
+  env: ArchiveEnv & Pick<Env, "DB" | "DATABASE_MONITOR" | "DATABASE_MAX_BYTES">,
   deadline: number,
   now: number,
 ): Promise<HealthReport> {
@@ -111,11 +113,18 @@ export async function checkHealth(
   const incidents = await readOpenIncidents(core);
   const failedEvents = await readSetAsideEvents(core);
   const database = await readDatabaseReport(env, deadline, now);
+  const unbound = await findUnboundArchives(env, deadline);
+  const list = (kind: ServiceEventKind) =>
+    incidents
+      .get(kind)
+      ?.map(({ subject }) => subject)
+      .join(", ") ?? "";
   // Looked at now: should the cron not run, nobody else tells of it.
   const current: Partial<Record<(typeof TROUBLES)[number], number>> = {
     SOURCE_STUCK: followed.filter((source) => isSourceStuck(source, now)).length,
     DATABASE_NEARLY_FULL: database.isNearlyFull ? 1 : 0,
     ...(database.full && { DATABASE_FULL: 1 }),
+    ARCHIVE_UNBOUND: unbound.length,
     [EVENTS_SET_ASIDE]: failedEvents.count,
   };
   const payment = followed
@@ -125,6 +134,9 @@ export async function checkHealth(
     kind,
     count: current[kind] ?? incidents.get(kind as ServiceEventKind)?.length ?? 0,
     ...(kind.startsWith("DATABASE_") && { text: describeSize(database) }),
+    ...(kind === "ARCHIVE_NEEDED" && { text: `All archives are full: bind ${list(kind)}.` }),
+    ...(kind === "ARCHIVE_BEHIND" && { text: `Put forward again: ${list(kind)}.` }),
+    ...(kind === "ARCHIVE_UNBOUND" && { text: `Bind again: ${unbound.join(", ")}.` }),
     ...(kind === EVENTS_SET_ASIDE && { text: `The newest: ${failedEvents.reason}` }),
   })).filter(({ count }) => count > 0);
   return {

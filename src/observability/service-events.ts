@@ -109,6 +109,12 @@ const databaseSize = named(
   }),
 );
 
+const archiveBinding = named(
+  "ArchiveBinding",
+  "An archive that needs a person.",
+  z.object({ binding: textField("Binding of the archive.", "ARCHIVE_2") }),
+);
+
 /** Events of the service itself, which only Admins' webhooks are sent: one each time that it begins. */
 export const SERVICE_EVENTS: readonly EventDeclaration[] = [
   {
@@ -145,5 +151,20 @@ export const SERVICE_EVENTS: readonly EventDeclaration[] = [
     kind: "DATABASE_FULL",
     summary: "For Admins: the database is full and refuses writes",
     data: databaseSize,
+  },
+  {
+    kind: "ARCHIVE_NEEDED",
+    summary: "For Admins: all archives are full, and final escrows stay in the database",
+    data: archiveBinding,
+  },
+  {
+    kind: "ARCHIVE_BEHIND",
+    summary: "For Admins: an archive was set back, and reads that need it fail",
+    data: archiveBinding,
+  },
+  {
+    kind: "ARCHIVE_UNBOUND",
+    summary: "For Admins: an archive with escrows is not bound, and reads that need it fail",
+    data: archiveBinding,
   },
 ];

@@ -90,6 +90,9 @@ const HEALTH_KINDS: Readonly<Record<string, [kind: TodoKindName, name: string, p
   QUEUE_DEAD: ["storage", "Messages were given up", "overview"],
   DATABASE_NEARLY_FULL: ["storage", "The database is nearly full", "overview"],
   DATABASE_FULL: ["storage", "The database is full and refuses changes", "overview"],
+  ARCHIVE_NEEDED: ["storage", "All archives are full", "overview"],
+  ARCHIVE_BEHIND: ["storage", "An archive was set back", "overview"],
+  ARCHIVE_UNBOUND: ["storage", "An archive with escrows is not bound", "overview"],
 };
 const STORAGE_ADVICE: Readonly<Record<string, string>> = {
   QUEUE_DEAD: "The service's log has the reason. The next run of the schedule repeats the work.",

@@ -1,0 +1,94 @@
+import {
+  type ArchiveEnv,
+  isBelowFilledShare,
+  listUnboundArchives,
+  nameArchive,
+  openArchives,
+} from "../archive/open-archives.ts";
+import { statement } from "../db/client.ts";
+import { openRecordDatabases } from "../db/record-databases.ts";
+import type { Env } from "../env.ts";
+import type { ServiceEventKind } from "../events/event-kinds.ts";
+import type { NewIncident, readOpenIncidents } from "../events/incidents.ts";
+import { log } from "../log.ts";
+
+/**
+ * The bindings of archives that have records and are not bound.
+ *
+ * @param deadline - epoch milliseconds
+ * @throws DatabaseUnavailableError
+ */
+export async function findUnboundArchives(
+  env: ArchiveEnv & Pick<Env, "DB">,
+  deadline: number,
+): Promise<string[]> {
+  const databases = openRecordDatabases(env, { deadline });
+  const names = await Promise.all(databases.map((one) => listUnboundArchives(env, one)));
+  return [...new Set(names.flat())];
+}
+
+/** Bindings of archives that wait for a person. */
+interface ArchiveReport {
+  /** The one to add, as all that are bound are full. */
+  needed: string[];
+  /** Those that have less than the database moved there: they were set back. */
+  behind: string[];
+}
+
+/** What a database or an archive knows of an archive's last copy. */
+interface LastCopy {
+  kind: string;
+  network: string;
+  operation: number;
+}
+
+/**
+ * Asks each archive for its size and its last copies. While one does not answer, what was known stays.
+ *
+ * @param known - the open incidents
+ * @param deadline - epoch milliseconds
+ * @throws DatabaseUnavailableError if the database of the records fails
+ */
+export async function checkArchives(
+  env: ArchiveEnv & Pick<Env, "DB" | "DATABASE_MAX_BYTES">,
+  known: Awaited<ReturnType<typeof readOpenIncidents>>,
+  deadline: number,
+): Promise<ArchiveReport> {
+  const archives = openArchives(env);
+  if (archives.length === 0) return { needed: [], behind: [] };
+  // Read first: an archive has each copy before the database knows of it.
+  const ranges = await Promise.all(
+    openRecordDatabases(env, { deadline }).map((one) =>
+      one.all<LastCopy & { archive: number }>(
+        "SELECT kind, network, archive, operation FROM archive_range",
+      ),
+    ),
+  );
+  const behind: string[] = [];
+  let hasRoom = false;
+  try {
+    for (const { number, name, open } of archives) {
+      const [result] = (await open({ deadline }).batch([
+        statement("SELECT kind, network, operation FROM archive_operation"),
+      ])) as D1Result<LastCopy>[];
+      hasRoom ||= isBelowFilledShare(env, result?.meta.size_after ?? 0);
+      const operations = new Map(result?.results.map((one) => [toKey(one), one.operation]));
+      const isBehind = ranges
+        .flat()
+        .some((one) => one.archive === number && (operations.get(toKey(one)) ?? 0) < one.operation);
+      if (isBehind) behind.push(name);
+    }
+  } catch (error) {
+    log("warn", "archive.unread", { error: String(error) });
+    const list = (kind: ServiceEventKind) => known.get(kind)?.map(({ subject }) => subject) ?? [];
+    return { needed: list("ARCHIVE_NEEDED"), behind: list("ARCHIVE_BEHIND") };
+  }
+  return { needed: hasRoom ? [] : [nameArchive(archives.length + 1)], behind };
+}
+
+const toKey = ({ kind, network }: LastCopy) => `${kind}:${network}`;
+
+/** @param bindings - of archives that wait for a person */
+export function toArchiveIncidents(bindings: readonly string[]): NewIncident[] {
+  return bindings.map((binding) => ({ subject: binding, sourceId: null, data: { binding } }));
+}
