@@ -16,6 +16,7 @@ import compiled from "./contracts/compiled.json" with { type: "json" };
 /** Addresses of the contracts on every public chain. */
 export const PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3";
 export const PERMIT2_PROXY = "0x402085c248EeA27D92E8b30b2C58ed07f9E20001";
+export const UPTO_PROXY = "0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002";
 export const MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11";
 
 /** The words anvil is known for; its accounts have 10,000 of the native coin each. */
@@ -181,6 +182,7 @@ async function deploy(rpc: EvmNode["rpc"]): Promise<void> {
   await rpc("anvil_setCode", [MULTICALL3, compiled.Multicall3.deployedBytecode]);
   await rpc("anvil_setCode", [PERMIT2, compiled.Permit2.deployedBytecode]);
   await rpc("anvil_setCode", [PERMIT2_PROXY, compiled.X402ExactPermit2Proxy.deployedBytecode]);
+  await rpc("anvil_setCode", [UPTO_PROXY, compiled.X402UptoPermit2Proxy.deployedBytecode]);
 }
 
 /**

@@ -47,6 +47,10 @@ contract Permit2 {
         );
     }
 
+    function invalidateUnorderedNonces(uint256 word, uint256 mask) external {
+        nonceBitmap[msg.sender][word] |= mask;
+    }
+
     function permitWitnessTransferFrom(
         PermitTransferFrom calldata permit,
         SignatureTransferDetails calldata details,
