@@ -180,7 +180,10 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
   async #scheduleAlarm(): Promise<void> {
     if (this.#stored === null) return;
     if (this.#alarmAt === undefined) this.#alarmAt = await this.ctx.storage.getAlarm();
-    const latest = Date.now() + MAX_ALARM_DELAYS_MS[this.#stored.phase];
+    const delay = isDisposable(this.#stored)
+      ? WATCH_INTERVAL_MS
+      : MAX_ALARM_DELAYS_MS[this.#stored.phase];
+    const latest = Date.now() + delay;
     if (this.#alarmAt !== null && this.#alarmAt <= latest) return;
     this.#alarmAt = latest;
     await this.ctx.storage.setAlarm(latest);
@@ -242,7 +245,8 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
     this.#bookmark = null;
     const { result, bookmark } = await trackPrimaryBookmark(work);
     this.#bookmark = bookmark;
-    await this.#emptyStorage();
+    // A payment that is final at once is remembered until the alarm: its own request may come again.
+    if (!this.#isOwnRequestWaiting(this.#read())) await this.#emptyStorage();
     return result;
   }
 
@@ -280,8 +284,15 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
 
   /** The request whose answer is not a replay reports the success, if it still waits. */
   #markReported(payment: Payment): Payment {
-    const isAwaited = [...this.#waitingOrders].some((order) => isOwnRequest(payment, order));
-    return payment.outcome?.success && isAwaited ? { ...payment, successReported: true } : payment;
+    return payment.outcome?.success && this.#isOwnRequestWaiting(payment)
+      ? { ...payment, successReported: true }
+      : payment;
+  }
+
+  #isOwnRequestWaiting(payment: Payment | null): boolean {
+    return (
+      payment !== null && [...this.#waitingOrders].some((order) => isOwnRequest(payment, order))
+    );
   }
 }
 

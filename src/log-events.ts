@@ -109,6 +109,8 @@ export const LOG_EVENTS = {
     "check the network's `rpcUrl`: its node failed; the wallet sends its transactions again",
   "x402.run_failed": "nothing: the begun work is stored, and the next run continues it",
   "x402.settle_failed": "report it: a fault of the service prevented a settlement",
+  "x402.upto_unknown":
+    "check the network's `rpcUrl`: its node did not say whether the chain has the contract of `upto`, so `supported` omits the scheme",
   "x402.wake_failed": "nothing: the next run of the cron tries again; investigate if it repeats",
 
   // Events and webhooks.

@@ -158,7 +158,7 @@ const COLUMNS: Readonly<Record<string, Partial<Record<Treatment, string>>>> = {
   x402_payment_attempt: {
     references:
       "id direction status api_key_id evm_wallet_id registry_request_id supported_payment_source_id payment_payload_hash payment_identifier replay_of",
-    accounting: "amount resource",
+    accounting: "amount max_amount resource",
     chain: "caip2_id asset pay_to payer claim facilitator",
     progress: "error_reason error_message",
   },
@@ -177,7 +177,7 @@ const COLUMNS: Readonly<Record<string, Partial<Record<Treatment, string>>>> = {
   x402_payment_source: {
     erased: "url description",
     references: "id caip2_id registry_request_id created_by_id",
-    accounting: "asset amount asset_name asset_version",
+    accounting: "scheme asset amount asset_name asset_version",
     chain: "pay_to",
   },
   x402_settlement: {

@@ -1,7 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { type Hex, pad, toEventSelector } from "viem";
-import { expect, vi } from "vitest";
+import { afterAll, expect, vi } from "vitest";
 import type { Env } from "../../src/env.ts";
 import { readAuthorization, toAuthorizationKey } from "../../src/x402/evm/authorization.ts";
 import { app, call } from "../support/app.ts";
@@ -87,6 +87,47 @@ let versionOfFile: Version = 2;
 /** Has the fixtures of a test file send their payments in a version of x402. */
 export function sendInVersion(version: Version): void {
   versionOfFile = version;
+  // Files of one worker share this module.
+  afterAll(() => {
+    versionOfFile = 2;
+  });
+}
+
+type Scheme = "exact" | "upto";
+
+let schemeOfFile: Scheme = "exact";
+/**
+ * Has the fixtures of a test file send payments of a scheme. Payers of `upto` sign twice of what they are
+ * charged.
+ */
+export function sendInScheme(scheme: Scheme): void {
+  schemeOfFile = scheme;
+  afterAll(() => {
+    schemeOfFile = "exact";
+  });
+}
+
+/** Whether anybody may bring the file's payments to the chain. */
+export const isForAnybody = () => schemeOfFile === "exact";
+
+/** What Permit2 and `upto` call the reasons of EIP-3009. */
+const UPTO_REASONS: Record<string, string> = {
+  invalid_exact_evm_transaction_failed: "invalid_upto_evm_transaction_failed",
+  invalid_exact_evm_payload_authorization_valid_before: "permit2_deadline_expired",
+  invalid_exact_evm_insufficient_balance: "permit2_insufficient_balance",
+};
+
+/** The reason that the file's payments have in place of one of EIP-3009. */
+export const reasonInScheme = (reason: string) =>
+  schemeOfFile === "exact" ? reason : (UPTO_REASONS[reason] ?? reason);
+
+/** What is signed for a payment of `upto` that is charged `CHARGE`. */
+const MAX_AMOUNT = "20000";
+const CHARGE = "10000";
+
+function sourceOf(x402: X402Fixture, terms: Record<string, unknown> = {}): Promise<Source> {
+  const isUpto = schemeOfFile === "upto";
+  return x402.source({ ...(isUpto && { scheme: "upto", amount: MAX_AMOUNT }), ...terms });
 }
 
 /** One payment that would settle, and what tests do to those who settle it. */
@@ -119,24 +160,26 @@ export class SettlementFixture {
 
   /** @param name - of the node; see `X402Fixture.create` */
   static async open(name: string): Promise<SettlementFixture> {
-    return SettlementFixture.on(await X402Fixture.create(`${name}-v${versionOfFile}`));
+    return SettlementFixture.on(
+      await X402Fixture.create(`${name}-v${versionOfFile}-${schemeOfFile}`),
+    );
   }
 
   static async on(x402: X402Fixture, version = versionOfFile): Promise<SettlementFixture> {
-    const [buyer, source] = [await x402.buyer(), await x402.source()];
+    const [buyer, source] = [await x402.buyer(), await sourceOf(x402)];
     const payment = await x402.payment(buyer, source);
     return new SettlementFixture(x402, version, buyer, source, payment);
   }
 
   /** Another payment to another payee; by default of the buyer who is not impatient. */
   async again(terms: Record<string, unknown> = {}, buyer = this.#buyer): Promise<void> {
-    this.source = await this.x402.source(terms);
+    this.source = await sourceOf(this.x402, terms);
     this.payment = await this.x402.payment(buyer, this.source);
   }
 
   /** Sends the payment; in version 1, as a resource server that brings its own terms. */
   async settle(): Promise<Envelope<SettleData>> {
-    if (this.#version === 2) return settle(this.source, this.payment);
+    if (this.#version === 2) return settle(this.source, this.payment, {}, this.#charge());
     const { payment } = this;
     const pending = this.#pending.get(payment);
     const answer = await call(this.#path, { method: "POST", body: this.#body() });
@@ -181,7 +224,12 @@ export class SettlementFixture {
   #body(): string {
     const { source, payment } = this;
     if (this.#version === 1) return JSON.stringify(version1Body(payment));
-    return JSON.stringify({ supportedPaymentSourceId: source.id, paymentPayload: payment });
+    const body = { supportedPaymentSourceId: source.id, paymentPayload: payment };
+    return JSON.stringify({ ...body, ...this.#charge() });
+  }
+
+  #charge(): { amount?: string } {
+    return this.source.requirements.amount === MAX_AMOUNT ? { amount: CHARGE } : {};
   }
 
   /** Puts something between the service and its node, until `vi.unstubAllGlobals()`. */
@@ -235,7 +283,7 @@ export class SettlementFixture {
 
   /** A payment that is valid for five minutes, of which its payer waits some seconds. */
   async beImpatient({ method, terms, extensions }: Impatience = {}, seconds = 1): Promise<void> {
-    this.source = await this.x402.source({ maxTimeoutSeconds: seconds, ...terms });
+    this.source = await sourceOf(this.x402, { maxTimeoutSeconds: seconds, ...terms });
     const { requirements } = this.source;
     const long = { ...this.source, requirements: { ...requirements, maxTimeoutSeconds: 300 } };
     this.impatientBuyer = await this.x402.buyer();
@@ -343,7 +391,9 @@ export class SettlementFixture {
   async expectFailedOnce(errorReason: string): Promise<Attempt | undefined> {
     expect(await this.paidIn()).toEqual([]);
     const attempts = await this.attempts();
-    expect(attempts).toMatchObject([{ status: "Failed", errorReason }]);
+    expect(attempts).toMatchObject([
+      { status: "Failed", errorReason: reasonInScheme(errorReason) },
+    ]);
     expect(attempts[0]?.Settlement?.success ?? false).toBe(false);
     return attempts[0];
   }

@@ -1,5 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { vi } from "vitest";
 import { wrapD1 } from "../support/d1.ts";
 import { sweep } from "../support/effort.ts";
 import type { SettlementFixture } from "./settlement-fixture.ts";
@@ -67,6 +68,38 @@ export async function follow(fixture: SettlementFixture, step: Step): Promise<vo
       Object.defineProperty(instance, "env", { value: followed, configurable: true });
       Object.defineProperty(instance, "ctx", { value: ctx, configurable: true });
     });
+}
+
+/** Objects of a settlement. */
+export type Victims = ("payment" | "wallet")[];
+
+/** Tears objects down where they stand, with whatever they have not stored. */
+async function evict(fixture: SettlementFixture, victims: Victims): Promise<void> {
+  const objects = fixture.objects();
+  for (const victim of victims)
+    await runInDurableObject(objects[victim], (_, state) => state.abort("evicted")).catch(() => {});
+}
+
+/** What is under way, halted at its k-th step, with the victims evicted there. */
+export async function evictAt(
+  fixture: SettlementFixture,
+  k: number,
+  when: "before" | "after",
+  victims: Victims,
+  work: () => Promise<unknown>,
+): Promise<boolean> {
+  const halt = new Halt(k, when);
+  await follow(fixture, halt.step);
+  let isDone = false;
+  const done = work().finally(() => {
+    isDone = true;
+  });
+  await vi.waitUntil(() => halt.isReached || isDone, { interval: 1, timeout: 120_000 });
+  if (halt.isReached) await evict(fixture, victims);
+  halt.isOver = true;
+  vi.unstubAllGlobals();
+  await done;
+  return halt.isReached;
 }
 
 /**

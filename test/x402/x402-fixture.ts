@@ -6,6 +6,7 @@ import { encodeSettlement } from "../../src/x402/evm/calldata.ts";
 import type { PaymentPayload, PaymentRequirements } from "../../src/x402/model/schemas.ts";
 import { signPayment } from "../../src/x402/pay/sign-payment.ts";
 import { call } from "../support/app.ts";
+import { signUpto } from "./sign-upto.ts";
 
 const tokenAbi = parseAbi([
   "function mint(address to, uint256 value)",
@@ -187,7 +188,10 @@ export class X402Fixture {
 
   /** Settles a payment by another sender than the facilitator, with a higher fee. */
   async bringToChain({ accepted, payload }: Payload): Promise<void> {
-    const { to, data } = encodeSettlement(accepted.asset, readAuthorization(payload));
+    const { to, data } = encodeSettlement(
+      accepted.asset,
+      readAuthorization(payload, accepted.scheme),
+    );
     await this.outbid(to, data);
   }
 
@@ -243,11 +247,14 @@ export class X402Fixture {
     method: "eip3009" | "permit2" = "eip3009",
     payer?: Hex,
   ): Promise<Payload> {
-    const { name, version } = source.requirements.extra as { name: string; version: string };
-    const domain = method === "eip3009" ? { name, version } : null;
     const { requirements } = source;
+    const signed = { x402Version: 2, resource: { url: source.url }, accepted: requirements };
+    if (requirements.scheme === "upto")
+      return { ...signed, payload: await signUpto(buyer.key, requirements, { from: payer }) };
+    const { name, version } = requirements.extra as { name: string; version: string };
+    const domain = method === "eip3009" ? { name, version } : null;
     const payload = await signPayment(buyer.key, requirements, domain, Date.now(), payer);
-    return { x402Version: 2, resource: { url: source.url }, accepted: requirements, payload };
+    return { ...signed, payload };
   }
 }
 
@@ -264,7 +271,8 @@ export function settle(
   source: { id: string },
   paymentPayload: unknown,
   headers: Record<string, string> = {},
+  charge: { amount?: string } = {},
 ) {
-  const body = { supportedPaymentSourceId: source.id, paymentPayload };
+  const body = { supportedPaymentSourceId: source.id, paymentPayload, ...charge };
   return api<SettleData>("/x402/settle", body, headers);
 }

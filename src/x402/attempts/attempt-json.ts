@@ -40,6 +40,7 @@ const ATTEMPT_FIELDS: readonly JsonField[] = [
   ["caip2Network", "x402_payment_attempt.caip2_id"],
   ["asset", "x402_payment_attempt.asset"],
   ["amount", "x402_payment_attempt.amount"],
+  ["maxAmount", "x402_payment_attempt.max_amount"],
   ["payTo", "x402_payment_attempt.pay_to"],
   ["payer", "x402_payment_attempt.payer"],
   ["resource", "x402_payment_attempt.resource"],

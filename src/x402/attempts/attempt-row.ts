@@ -22,6 +22,7 @@ export function toAttemptOrder(order: AttemptOrder): AttemptOrder {
     claim: order.claim,
     paymentIdentifier: order.paymentIdentifier,
     requirements: { network, asset, amount, payTo },
+    ...(order.maxAmount !== undefined && { maxAmount: order.maxAmount }),
   };
 }
 
@@ -81,6 +82,7 @@ export function toAttemptRow(
     caip2Id: requirements.network,
     asset: requirements.asset.toLowerCase(),
     amount: requirements.amount,
+    maxAmount: order.maxAmount ?? null,
     payTo: requirements.payTo.toLowerCase(),
     resource: order.resource,
     paymentPayloadHash: order.payloadHash,
@@ -100,7 +102,7 @@ export function toAttemptRow(
 
 /** A settled or pending attempt, as far as it answers for its payment. */
 export interface ClaimingAttempt
-  extends Pick<AttemptOrder, "payloadHash" | "paymentSourceId" | "requirements"> {
+  extends Pick<AttemptOrder, "payloadHash" | "paymentSourceId" | "requirements" | "maxAmount"> {
   id: string;
   status: "Verified" | "Settled";
   claim: string | null;
@@ -116,12 +118,13 @@ export async function findClaimingAttempt(
 ): Promise<ClaimingAttempt | null> {
   const holding = `SELECT attempt.id, attempt.status, claim, payment_payload_hash AS payloadHash,
       supported_payment_source_id AS paymentSourceId, caip2_id AS network, asset,
-      attempt.amount, pay_to AS payTo, attempt.payer, tx_hash AS txHash
+      attempt.amount, max_amount AS maxAmount, pay_to AS payTo, attempt.payer, tx_hash AS txHash
     FROM x402_payment_attempt AS attempt
       LEFT JOIN x402_settlement AS settlement ON settlement.attempt_id = attempt.id
     WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`;
   const [row] = await core.all<
-    Omit<ClaimingAttempt, "requirements"> & AttemptOrder["requirements"]
+    Omit<ClaimingAttempt, "requirements" | "maxAmount"> &
+      AttemptOrder["requirements"] & { maxAmount: string | null }
   >(
     // With OR, none of the indexes would be used.
     `${holding} AND claim = ? UNION ${holding} AND payment_payload_hash = ?`,
@@ -129,8 +132,9 @@ export async function findClaimingAttempt(
     order.payloadHash,
   );
   if (!row) return null;
-  const { network, asset, amount, payTo, ...rest } = row;
-  return { ...rest, requirements: { network, asset, amount, payTo } };
+  const { network, asset, amount, maxAmount, payTo, ...rest } = row;
+  const terms = { requirements: { network, asset, amount, payTo } };
+  return { ...rest, ...terms, ...(maxAmount !== null && { maxAmount }) };
 }
 
 /**

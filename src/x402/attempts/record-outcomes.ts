@@ -105,13 +105,13 @@ const IDENTIFIER_CONFLICT_SQL = `SELECT 1 FROM x402_payment_attempt AS other
     AND other.payment_identifier = x402_payment_attempt.payment_identifier
     AND other.id <> x402_payment_attempt.id`;
 
-/** Writes the on-chain outcome. A settlement that a re-org undid is no success. */
+/** Writes the on-chain outcome. A settlement that a re-org undid is no success. A charge of 0 has no transaction. */
 export function buildSettlementStatements(
   { attemptId, apiKeyId, amount }: { attemptId: string; apiKeyId: string; amount: string },
   { success, transaction, payer }: Pick<AttemptOutcome, "success" | "transaction" | "payer">,
   now: number,
 ): Statement[] {
-  if (transaction === "")
+  if (transaction === "" && !success)
     return [statement("UPDATE x402_settlement SET success = 0 WHERE attempt_id = ?", attemptId)];
   return [
     statement(

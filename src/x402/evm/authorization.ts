@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { PaymentPayload } from "../model/schemas.ts";
 
-/** A signed transfer that anybody may submit to the chain once. */
+/** A signed transfer that may be submitted to the chain once: of the scheme `exact` by anybody. */
 export type Authorization = Eip3009Authorization | Permit2Authorization;
 
 /** EIP-3009 `TransferWithAuthorization`. Times are Unix seconds. */
@@ -28,12 +28,21 @@ export interface Permit2Authorization {
   validBefore: bigint;
   to: string;
   validAfter: bigint;
+  /** Of the scheme `upto`: the only address that may submit it. Null: the scheme is `exact`. */
+  facilitator: string | null;
   signature: string;
 }
 
 /** A payload without a valid authorization; the message names what is missing. */
 export class InvalidPayloadError extends Error {
   override name = "InvalidPayloadError";
+  /** Reason code of x402. */
+  readonly reason: "invalid_payload" | "unsupported_payload_type";
+
+  constructor(message: string, reason: InvalidPayloadError["reason"] = "invalid_payload") {
+    super(message);
+    this.reason = reason;
+  }
 }
 
 const hex = z.string().regex(/^0x([0-9a-fA-F]{2})*$/, "must be 0x and whole bytes in hex");
@@ -44,13 +53,11 @@ const uint = z
   .transform(BigInt)
   .refine((value) => value < 2n ** 256n, "must be below 2^256");
 /** Decimal text, or hex as in an example of the x402 specification. */
-const permit2Nonce = z.union([
-  uint,
-  z
-    .string()
-    .regex(/^0x[0-9a-fA-F]{1,64}$/)
-    .transform(BigInt),
-]);
+const permit2Nonce = z
+  .string()
+  .regex(/^(\d{1,78}|0x[0-9a-fA-F]{1,64})$/, "must be a whole number, in decimal digits or hex")
+  .transform(BigInt)
+  .refine((value) => value < 2n ** 256n, "must be below 2^256");
 const signature = hex.max(20_000);
 
 const eip3009 = z.object({
@@ -65,38 +72,38 @@ const eip3009 = z.object({
   }),
 });
 
-const permit2 = z.object({
+const witness = z.object({ to: address, validAfter: uint });
+const permit = z.object({
+  from: address,
+  permitted: z.object({ token: address, amount: uint }),
+  spender: address,
+  nonce: permit2Nonce,
+  deadline: uint,
+});
+const permit2 = z.object({ signature, permit2Authorization: permit.extend({ witness }) });
+const upto = z.object({
   signature,
-  permit2Authorization: z.object({
-    from: address,
-    permitted: z.object({ token: address, amount: uint }),
-    spender: address,
-    nonce: permit2Nonce,
-    deadline: uint,
-    witness: z.object({ to: address, validAfter: uint }),
-  }),
+  permit2Authorization: permit.extend({ witness: witness.extend({ facilitator: address }) }),
 });
 
 /**
- * The authorization in a payload's `payload` (x402 `exact` on EVM).
+ * The authorization in a payload's `payload` (x402 `exact` and `upto` on EVM).
  *
+ * @param scheme - that of the requirements
  * @throws InvalidPayloadError
  */
-export function readAuthorization(payload: PaymentPayload["payload"]): Authorization {
+export function readAuthorization(
+  payload: PaymentPayload["payload"],
+  scheme = "exact",
+): Authorization {
+  if (scheme === "upto") {
+    const { permit2Authorization: permit, signature } = parseUpto(payload);
+    const { facilitator } = permit.witness;
+    return { ...toPermit2Authorization(permit), facilitator, signature };
+  }
   if ("permit2Authorization" in payload) {
     const { permit2Authorization: permit, signature } = parsePayload(permit2, payload);
-    return {
-      kind: "permit2",
-      from: permit.from,
-      token: permit.permitted.token,
-      value: permit.permitted.amount,
-      spender: permit.spender,
-      nonce: permit.nonce,
-      validBefore: permit.deadline,
-      to: permit.witness.to,
-      validAfter: permit.witness.validAfter,
-      signature,
-    };
+    return { ...toPermit2Authorization(permit), facilitator: null, signature };
   }
   if (!("authorization" in payload))
     throw new InvalidPayloadError(
@@ -106,13 +113,38 @@ export function readAuthorization(payload: PaymentPayload["payload"]): Authoriza
   return { kind: "eip3009", ...authorization, signature };
 }
 
-function parsePayload<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+function toPermit2Authorization(permit: z.output<typeof permit2>["permit2Authorization"]) {
+  return {
+    kind: "permit2" as const,
+    from: permit.from,
+    token: permit.permitted.token,
+    value: permit.permitted.amount,
+    spender: permit.spender,
+    nonce: permit.nonce,
+    validBefore: permit.deadline,
+    to: permit.witness.to,
+    validAfter: permit.witness.validAfter,
+  };
+}
+
+/** As the SDK does, tells a payload of another type from one with a wrong value. */
+function parseUpto(payload: unknown): z.output<typeof upto> {
+  const { error } = upto.safeParse(payload);
+  const isOtherType = error?.issues.some(({ code }) => code === "invalid_type");
+  return parsePayload(upto, payload, isOtherType ? "unsupported_payload_type" : "invalid_payload");
+}
+
+function parsePayload<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  reason?: InvalidPayloadError["reason"],
+): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const problems = result.error.issues.map(
     ({ path, message }) => `payload.${path.join(".")}: ${message}`,
   );
-  throw new InvalidPayloadError(problems.join("; "));
+  throw new InvalidPayloadError(problems.join("; "), reason);
 }
 
 /**

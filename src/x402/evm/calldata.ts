@@ -1,14 +1,8 @@
 import type { Hex } from "viem";
 import { loadViem } from "../../packages.ts";
-import type { Authorization } from "./authorization.ts";
-import {
-  MULTICALL3,
-  multicallAbi,
-  PERMIT2,
-  PERMIT2_PROXY,
-  permit2ProxyAbi,
-  tokenAbi,
-} from "./contracts.ts";
+import { MULTICALL3, PERMIT2, PERMIT2_PROXY, UPTO_PROXY } from "./addresses.ts";
+import type { Authorization, Permit2Authorization } from "./authorization.ts";
+import { multicallAbi, permit2ProxyAbi, tokenAbi, uptoProxyAbi } from "./contracts.ts";
 
 const { encodeFunctionData, getAddress, hashTypedData, parseErc6492Signature, parseSignature } =
   await loadViem();
@@ -52,26 +46,18 @@ export function readPayerSignature({ signature }: Authorization): Hex {
   return readErc6492Wrapper(signature)?.inner ?? (signature as Hex);
 }
 
-/** The call that submits an authorization to the chain. */
-export function encodeSettlement(asset: string, authorization: Authorization): ContractCall {
+/**
+ * The call that submits an authorization to the chain.
+ *
+ * @param charge - of the scheme `upto`: what is transferred, at most the signed amount
+ */
+export function encodeSettlement(
+  asset: string,
+  authorization: Authorization,
+  charge = authorization.value,
+): ContractCall {
+  if (authorization.kind === "permit2") return encodePermit2Settlement(authorization, charge);
   const signature = readPayerSignature(authorization);
-  if (authorization.kind === "permit2") {
-    const data = encodeFunctionData({
-      abi: permit2ProxyAbi,
-      functionName: "settle",
-      args: [
-        {
-          permitted: { token: getAddress(authorization.token), amount: authorization.value },
-          nonce: authorization.nonce,
-          deadline: authorization.validBefore,
-        },
-        getAddress(authorization.from),
-        { to: getAddress(authorization.to), validAfter: authorization.validAfter },
-        signature,
-      ],
-    });
-    return { to: PERMIT2_PROXY, data };
-  }
   const args = [
     getAddress(authorization.from),
     getAddress(authorization.to),
@@ -99,6 +85,44 @@ export function encodeSettlement(asset: string, authorization: Authorization): C
   return { to: asset, data };
 }
 
+function encodePermit2Settlement(
+  authorization: Permit2Authorization,
+  charge: bigint,
+): ContractCall {
+  const signature = readPayerSignature(authorization);
+  const { nonce, validBefore: deadline, validAfter, facilitator } = authorization;
+  const permitted = { token: getAddress(authorization.token), amount: authorization.value };
+  const permit = { permitted, nonce, deadline };
+  const owner = getAddress(authorization.from);
+  const to = getAddress(authorization.to);
+  const proxy = toProxy(authorization);
+  if (facilitator === null) {
+    const data = encodeFunctionData({
+      abi: permit2ProxyAbi,
+      functionName: "settle",
+      args: [permit, owner, { to, validAfter }, signature],
+    });
+    return { to: proxy, data };
+  }
+  const data = encodeFunctionData({
+    abi: uptoProxyAbi,
+    functionName: "settle",
+    args: [
+      permit,
+      charge,
+      owner,
+      { to, facilitator: getAddress(facilitator), validAfter },
+      signature,
+    ],
+  });
+  return { to: proxy, data };
+}
+
+/** The contract that submits a Permit2 authorization, which the payer names as the spender. */
+export function toProxy({ facilitator }: Pick<Permit2Authorization, "facilitator">): string {
+  return facilitator === null ? PERMIT2_PROXY : UPTO_PROXY;
+}
+
 /** Calls made in sequence in one transaction, which fails with the first that fails. */
 export function encodeAtomicCalls(calls: readonly ContractCall[]): ContractCall {
   return { to: MULTICALL3, data: encodeTryAggregate(true, calls) };
@@ -123,13 +147,21 @@ export function hashAuthorization(
   domain: TokenDomain | null,
   authorization: Authorization,
 ): Hex {
-  if (authorization.kind === "permit2")
-    return hashTypedData({
+  if (authorization.kind === "permit2") {
+    const permit2 = {
       domain: { name: "Permit2", chainId, verifyingContract: PERMIT2 },
-      types: PERMIT2_TYPES,
       primaryType: "PermitWitnessTransferFrom",
-      message: toPermit2Message(authorization),
-    });
+    } as const;
+    const message = toPermit2Message(authorization);
+    const { facilitator } = authorization;
+    return facilitator === null
+      ? hashTypedData({ ...permit2, types: PERMIT2_TYPES, message })
+      : hashTypedData({
+          ...permit2,
+          types: UPTO_TYPES,
+          message: toUptoMessage({ ...authorization, facilitator }),
+        });
+  }
   return hashTypedData({
     domain: { ...domain, chainId, verifyingContract: getAddress(asset) },
     types: EIP3009_TYPES,
@@ -157,7 +189,7 @@ export function toEip3009Message(authorization: {
   };
 }
 
-/** EIP-712 message of a Permit2 authorization. */
+/** EIP-712 message of a Permit2 authorization of the scheme `exact`. */
 export function toPermit2Message(authorization: {
   token: string;
   value: bigint;
@@ -174,6 +206,14 @@ export function toPermit2Message(authorization: {
     deadline: authorization.validBefore,
     witness: { to: getAddress(authorization.to), validAfter: authorization.validAfter },
   };
+}
+
+/** EIP-712 message of a Permit2 authorization of the scheme `upto`. */
+export function toUptoMessage(
+  authorization: Parameters<typeof toPermit2Message>[0] & { facilitator: string },
+) {
+  const { witness, ...permit } = toPermit2Message(authorization);
+  return { ...permit, witness: { ...witness, facilitator: getAddress(authorization.facilitator) } };
 }
 
 export const EIP3009_TYPES = {
@@ -201,6 +241,15 @@ export const PERMIT2_TYPES = {
   ],
   Witness: [
     { name: "to", type: "address" },
+    { name: "validAfter", type: "uint256" },
+  ],
+} as const;
+
+export const UPTO_TYPES = {
+  ...PERMIT2_TYPES,
+  Witness: [
+    { name: "to", type: "address" },
+    { name: "facilitator", type: "address" },
     { name: "validAfter", type: "uint256" },
   ],
 } as const;

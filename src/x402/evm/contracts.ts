@@ -3,12 +3,6 @@ import { loadViem } from "../../packages.ts";
 
 const { decodeErrorResult, parseAbi } = await loadViem();
 
-/** Canonical addresses, the same on every chain. */
-export const PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3";
-/** The spender of x402 `exact` payments via Permit2. */
-export const PERMIT2_PROXY = "0x402085c248EeA27D92E8b30b2C58ed07f9E20001";
-export const MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11";
-
 /** ERC-20 with EIP-3009 in both signature forms; `version` is that of its EIP-712 domain. */
 export const tokenAbi = parseAbi([
   "function name() view returns (string)",
@@ -34,6 +28,14 @@ export const permit2ProxyAbi = parseAbi([
   "function PERMIT2() view returns (address)",
 ]);
 
+export const uptoProxyAbi = parseAbi([
+  "struct TokenPermissions { address token; uint256 amount; }",
+  "struct Permit { TokenPermissions permitted; uint256 nonce; uint256 deadline; }",
+  "struct Witness { address to; address facilitator; uint256 validAfter; }",
+  "function settle(Permit permit, uint256 amount, address owner, Witness witness, bytes signature)",
+  "function PERMIT2() view returns (address)",
+]);
+
 export const erc1271Abi = parseAbi([
   "function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)",
 ]);
@@ -54,6 +56,10 @@ const errorsAbi: Abi = parseAbi([
   "error InvalidContractSignature()",
   "error SignatureExpired(uint256 signatureDeadline)",
   "error InvalidAmount(uint256 maxAmount)",
+  "error InvalidAmount()",
+  "error AmountExceedsPermitted()",
+  "error UnauthorizedFacilitator()",
+  "error ReentrancyGuardReentrantCall()",
   "error InvalidDestination()",
   "error InvalidOwner()",
   "error PaymentTooEarly()",
@@ -109,6 +115,8 @@ const EIP3009_REVERT_PATTERNS: readonly [RegExp, string][] = [
 const PERMIT2_REVERT_PATTERNS: readonly [RegExp, string][] = [
   [/InvalidNonce/, "permit2_invalid_nonce"],
   [/InvalidAmount/, "permit2_invalid_amount"],
+  [/AmountExceedsPermitted/, "upto_amount_exceeds_permitted"],
+  [/UnauthorizedFacilitator/, "upto_unauthorized_facilitator"],
   [/InvalidDestination/, "permit2_invalid_destination"],
   [/InvalidOwner/, "permit2_invalid_owner"],
   [/PaymentTooEarly/, "permit2_payment_too_early"],

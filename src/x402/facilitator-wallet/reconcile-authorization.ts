@@ -1,6 +1,7 @@
 import type { Hex } from "viem";
 import { loadViem } from "../../packages.ts";
-import { PERMIT2, permit2Abi, tokenAbi } from "../evm/contracts.ts";
+import { PERMIT2 } from "../evm/addresses.ts";
+import { permit2Abi, tokenAbi } from "../evm/contracts.ts";
 import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailableError, readResult } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import type { Receipt } from "../evm/transactions.ts";
@@ -23,7 +24,7 @@ export type SettlementFinding =
 /** A payment, as far as the chain can tell it from others. */
 export type AuthorizedPayment = Pick<
   SettlementJob,
-  "kind" | "asset" | "from" | "payTo" | "amount" | "nonce"
+  "kind" | "scheme" | "asset" | "from" | "payTo" | "amount" | "nonce"
 >;
 
 /** Blocks in which others may have used the authorization: since it was last seen unused. */
@@ -83,7 +84,7 @@ export async function reconcileReceipt(
   return {
     state: "failed",
     inclusion: place,
-    reason: "invalid_exact_evm_transaction_failed",
+    reason: `invalid_${job.scheme ?? "exact"}_evm_transaction_failed`,
     message: "The transaction reverted",
   };
 }

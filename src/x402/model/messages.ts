@@ -22,6 +22,11 @@ export interface SettleOrder {
   claim: string;
   paymentIdentifier: string | null;
   requirements: PaymentRequirements;
+  /**
+   * Of the scheme `upto`: the amount that the payer signed at most. `requirements` then has the charge.
+   * Omitted: the scheme is `exact`.
+   */
+  maxAmount?: string;
   /** Milliseconds the caller waits for the outcome. */
   waitMs: number;
 }
@@ -78,9 +83,12 @@ export interface SettlementJob {
   to: string;
   data: string;
   kind: "eip3009" | "permit2";
+  /** Omitted: `exact`. */
+  scheme?: "upto";
   asset: string;
   from: string;
   payTo: string;
+  /** What is transferred: of `upto` the charge. */
   amount: string;
   /** Hex of 32 bytes for EIP-3009, decimal text for Permit2. */
   nonce: string;

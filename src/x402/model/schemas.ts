@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { described, idField, named, textField, timestampField } from "../../http/openapi/fields.ts";
 import { textParameter } from "../../http/openapi/parameters.ts";
-import { ATTEMPT_DIRECTIONS, ATTEMPT_STATUSES } from "./tables.ts";
+import { ATTEMPT_DIRECTIONS, ATTEMPT_STATUSES, X402_SCHEMES } from "./tables.ts";
 
 export const EXAMPLE_ASSET = "0x5fbdb2315678afecb367f032d93f642f64180aa3";
 export const EXAMPLE_PAYER = "0x39bdf5c0f0e6c6069ecceea6f9c0e4a064d7b4dd";
@@ -83,7 +83,11 @@ const jsonObject = z.record(z.string(), z.unknown());
 const REQUIREMENTS_DESCRIPTION = "Terms of a payment (x402 v2, specification §5).";
 
 const requirementFields = {
-  scheme: described(textParameter(50), "Payment scheme. The service settles `exact`.", "exact"),
+  scheme: described(
+    textParameter(50),
+    "Payment scheme. The service settles `exact` and `upto`.",
+    "exact",
+  ),
   network: described(textParameter(100, 3), "EVM chain, as a CAIP-2 id.", EXAMPLE_CAIP2_ID),
   amount: described(textParameter(100), "Minor units of the token.", "10000"),
   asset: described(textParameter(100), "Address of the token.", EXAMPLE_ASSET),
@@ -239,6 +243,8 @@ export const settlementFields = {
   createdAt: timestampField("Time of settlement."),
 };
 
+export const paymentScheme = named("X402Scheme", "Scheme of payments.", z.enum(X402_SCHEMES));
+
 export const attemptSide = named(
   "X402Side",
   "Side of the caller: who pays (`buy`), or who is paid (`sell`).",
@@ -288,6 +294,10 @@ const attemptFields = {
   caip2Network: textField("EVM chain, as a CAIP-2 id.", EXAMPLE_CAIP2_ID),
   asset: textField("Address of the token.", EXAMPLE_ASSET),
   amount: amountResponse("Amount of the payment"),
+  maxAmount: nullableText(
+    "Of the scheme `upto`: what the payer signed at most, in minor units. `amount` is the charge. Null: `exact`.",
+    "10000",
+  ),
   payTo: textField("Address of the payee.", EXAMPLE_PAY_TO),
   payer: nullableText("Address of the payer. Null: the payment names none.", EXAMPLE_PAYER),
   resource: nullableText(

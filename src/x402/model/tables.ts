@@ -11,6 +11,9 @@ export const ATTEMPT_STATUSES = [
   "Replayed",
 ] as const;
 
+/** Schemes of x402 that the service settles. */
+export const X402_SCHEMES = ["exact", "upto"] as const;
+
 /** An EVM chain that x402 payments settle on. Core, as every table here. */
 export const x402Network = sqliteTable(
   "x402_network",
@@ -55,6 +58,8 @@ export const x402Wallet = sqliteTable(
     type: text("type", { enum: ["Purchasing", "Selling"] }).notNull(),
     /** Sealed for (`x402_wallet`, id, `private_key`). */
     privateKey: text("private_key").notNull(),
+    /** Whether a network has had it as a facilitator: payers may have signed payments that name it. */
+    wasFacilitator: integer("was_facilitator", { mode: "boolean" }).notNull().default(false),
     note: text("note"),
     createdById: text("created_by_id").notNull(),
     createdAt: integer("created_at").notNull(),
@@ -74,9 +79,10 @@ export const x402PaymentSource = sqliteTable("x402_payment_source", {
   /** Null: any resource of the owner, so the URL of a payment is not compared. */
   url: text("url"),
   description: text("description"),
+  scheme: text("scheme", { enum: X402_SCHEMES }).notNull().default("exact"),
   caip2Id: text("caip2_id").notNull(),
   asset: text("asset").notNull(),
-  /** Decimal text, in the token's minor unit. Null: the owner states the price of each payment. */
+  /** Of `upto` the maximum. Decimal text, in the token's minor unit. Null: the owner states the price of each payment. */
   amount: text("amount"),
   payTo: text("pay_to").notNull(),
   maxTimeoutSeconds: integer("max_timeout_seconds").notNull(),
@@ -104,7 +110,10 @@ export const x402Attempt = sqliteTable(
     supportedPaymentSourceId: text("supported_payment_source_id"),
     caip2Id: text("caip2_id").notNull(),
     asset: text("asset").notNull(),
+    /** Of `upto` the charge; of an `InboundVerify` the maximum. */
     amount: text("amount").notNull(),
+    /** Of `upto`: what the payer signed at most. Null: `exact`. */
+    maxAmount: text("max_amount"),
     payTo: text("pay_to").notNull(),
     payer: text("payer"),
     /** URL of the registered resource. Without one, the URL that the payment names. */

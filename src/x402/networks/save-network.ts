@@ -1,5 +1,5 @@
 import { asc, eq } from "drizzle-orm";
-import { type Database, openDb, violates } from "../../db/client.ts";
+import { type Database, openDb, statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { seal, unseal } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
@@ -129,6 +129,11 @@ async function writeNetwork(
     await commitWithAudit(c, core, { action: "x402-network.save", target: id, detail, now }, [
       ...(await remember(answer)),
       write.toSQL(),
+      statement(
+        `UPDATE x402_wallet SET was_facilitator = 1
+         WHERE id IN (SELECT value FROM json_each(?)) AND was_facilitator = 0`,
+        JSON.stringify(listFacilitatorIds(row)),
+      ),
     ]);
   } catch (error) {
     // Another request created the network, so this request updates it.

@@ -112,6 +112,25 @@ export async function listFacilitators(
   );
 }
 
+/**
+ * The wallet that a payer has named as the facilitator of an `upto` payment. It may have left the network
+ * since, but was not removed.
+ */
+export async function findNamedFacilitator(
+  core: Database,
+  caip2Id: string,
+  address: string,
+): Promise<Facilitator | null> {
+  const [wallet] = await core.all<Facilitator>(
+    `SELECT id, caip2_id AS caip2Id, address FROM x402_wallet
+     WHERE caip2_id = ? AND address = ? AND deleted_at IS NULL
+       AND type = 'Selling' AND was_facilitator = 1`,
+    caip2Id,
+    address.toLowerCase(),
+  );
+  return wallet ?? null;
+}
+
 /** What settles on a network: wallets of this service, or another facilitator in their place. */
 export type Settler =
   | { kind: "wallets"; wallets: readonly [Facilitator, ...Facilitator[]] }

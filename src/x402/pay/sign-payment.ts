@@ -1,5 +1,6 @@
 import type { Hex } from "viem";
 import { loadViem } from "../../packages.ts";
+import { PERMIT2, PERMIT2_PROXY } from "../evm/addresses.ts";
 import {
   EIP3009_TYPES,
   PERMIT2_TYPES,
@@ -7,7 +8,6 @@ import {
   toEip3009Message,
   toPermit2Message,
 } from "../evm/calldata.ts";
-import { PERMIT2, PERMIT2_PROXY } from "../evm/contracts.ts";
 import { type PaymentRequirements, parseChainId } from "../model/schemas.ts";
 
 const { getAddress, privateKeyToAccount } = await loadViem();

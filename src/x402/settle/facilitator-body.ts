@@ -1,6 +1,7 @@
 /** The bodies that a facilitator receives, in both versions of x402. */
 import * as z from "zod";
 import { described, named, setDocumentSchema } from "../../http/openapi/fields.ts";
+import { InvalidPayloadError, readAuthorization } from "../evm/authorization.ts";
 import {
   caip2,
   type PaymentPayload,
@@ -8,6 +9,7 @@ import {
   paymentPayload,
   paymentRequirements,
   strictRequirements,
+  tokenAmount,
 } from "../model/schemas.ts";
 import {
   isVersion1,
@@ -58,28 +60,52 @@ export interface MalformedRequest {
 }
 
 /** A payment in terms of version 2. */
-interface ReadPayment {
+export interface ReadPayment {
   payload: PaymentPayload;
   requirements: PaymentRequirements;
+  /** Of the scheme `upto`: the amount that the payer must have signed. `requirements` has the charge. */
+  maxAmount?: string;
   /** The payment as its buyer wrote it. */
   hashed: unknown;
 }
 
 /** The payment in a body of either version, whose terms the service can settle. */
-export function readFacilitatorBody(body: FacilitatorBody): ReadPayment | MalformedRequest {
+export function readFacilitatorBody(
+  body: FacilitatorBody,
+  purpose: "verify" | "settle",
+): ReadPayment | MalformedRequest {
   const network = readNetwork(body.paymentRequirements);
-  const payment = isVersion1(body.paymentPayload) ? readVersion1(body) : readVersion2(body);
+  const isFirstVersion = isVersion1(body.paymentPayload);
+  const payment = isFirstVersion ? readVersion1(body) : readVersion2(body);
   if ("reason" in payment) return { ...payment, network };
   const { scheme, network: chain } = payment.requirements;
   const refuse = (reason: string, message: string) => ({ reason, message, network });
-  if (scheme !== "exact")
-    return refuse("unsupported_scheme", "paymentRequirements.scheme: must be exact");
+  const isUpto = scheme === "upto" && !isFirstVersion;
+  if (scheme !== "exact" && !isUpto)
+    return refuse("unsupported_scheme", "paymentRequirements.scheme: must be exact or upto");
   if (!caip2.safeParse(chain).success)
     return refuse("invalid_network", "paymentRequirements.network: must be an EVM chain");
-  const requirements = strictRequirements.safeParse(payment.requirements);
+  const isCharge = isUpto && purpose === "settle";
+  const schema = isCharge ? chargeRequirements : strictRequirements;
+  const requirements = schema.safeParse(payment.requirements);
   if (!requirements.success)
     return refuse("invalid_payment_requirements", formatIssues(requirements.error));
-  return { ...payment, requirements: requirements.data };
+  const read = { ...payment, requirements: requirements.data };
+  if (!isUpto) return read;
+  return { ...read, maxAmount: isCharge ? readSignedAmount(read) : read.requirements.amount };
+}
+
+/** Terms of a payment of the scheme `upto` whose amount is its charge. */
+const chargeRequirements = strictRequirements.extend({ amount: tokenAmount(0n) });
+
+/** The resource server has verified that the payer signed its maximum. Empty: no such payment. */
+function readSignedAmount({ payload: { payload } }: ReadPayment): string {
+  try {
+    return String(readAuthorization(payload, "upto").value);
+  } catch (error) {
+    if (error instanceof InvalidPayloadError) return "";
+    throw error;
+  }
 }
 
 type Refusal = Omit<MalformedRequest, "network">;

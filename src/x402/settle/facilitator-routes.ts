@@ -10,6 +10,7 @@ import { EXAMPLE_PAYER } from "../model/schemas.ts";
 import { isVersion1, toNetworkName, toVersion1Reason } from "../model/version-1.ts";
 import { listNetworks } from "../networks/save-network.ts";
 import { listFacilitators, NoSettlementNetworkError } from "../networks/settlement-network.ts";
+import { listUptoChains } from "../networks/upto-networks.ts";
 import { verifyOrder } from "../verify/verify-order.ts";
 import {
   type FacilitatorBody,
@@ -67,6 +68,14 @@ const supportedResponse = z.object({
         x402Version: described(z.int(), "Version of x402.", 2),
         scheme: textField("Scheme of the payment.", "exact"),
         network: textField(networkText, "eip155:8453"),
+        extra: described(
+          z
+            .object({
+              facilitatorAddress: textField("Address that the payer must name.", EXAMPLE_PAYER),
+            })
+            .optional(),
+          "Of the scheme `upto`: what the resource server adds to its terms. Omitted for `exact`.",
+        ),
       }),
     ),
     "Kinds of payment that the service settles.",
@@ -110,20 +119,24 @@ export function registerFacilitatorRoutes(router: Router): void {
       );
       const core = openDb(c.env, undefined, { deadline: c.var.deadline });
       const chains = new Set(networks.map(({ caip2Id }) => caip2Id));
-      const signers = (await listFacilitators(core, null))
-        .filter(({ caip2Id }) => chains.has(caip2Id))
-        .map(({ address }) => address);
+      const facilitators = (await listFacilitators(core, null)).filter(({ caip2Id }) =>
+        chains.has(caip2Id),
+      );
+      const uptoChains = await listUptoChains(c.env, core, facilitators, c.var.deadline);
       return {
-        kinds: networks.flatMap(({ caip2Id }) => {
-          const name = toNetworkName(caip2Id);
+        kinds: networks.flatMap(({ caip2Id: network }) => {
+          const name = toNetworkName(network);
           const scheme = "exact";
+          const wallets = facilitators.filter(({ caip2Id }) => caip2Id === network);
+          const extra = uptoChains.has(network) ? toUptoExtra(wallets) : null;
           return [
-            { x402Version: 2, scheme, network: caip2Id },
+            { x402Version: 2, scheme, network },
             ...(name === null ? [] : [{ x402Version: 1, scheme, network: name }]),
+            ...(extra === null ? [] : [{ x402Version: 2, scheme: "upto", network, extra }]),
           ];
         }),
         extensions: [PAYMENT_IDENTIFIER_EXTENSION],
-        signers: { "eip155:*": [...new Set(signers)] },
+        signers: { "eip155:*": [...new Set(facilitators.map(({ address }) => address))] },
       };
     },
   );
@@ -140,7 +153,8 @@ export function registerFacilitatorRoutes(router: Router): void {
       tag: "x402 facilitator",
       summary: "Verifies a payment without settling it",
       description:
-        "`GET /x402/payments` then lists an `InboundVerify` attempt, unless the body is no payment or the network cannot settle.",
+        "`GET /x402/payments` then lists an `InboundVerify` attempt, unless the body is no payment or the network cannot settle. " +
+        "Of the scheme `upto`, `paymentRequirements.amount` is the maximum.",
       isUnwrapped: true,
       body: facilitatorBody,
       data: facilitatorVerifyResponse,
@@ -166,6 +180,7 @@ export function registerFacilitatorRoutes(router: Router): void {
       tag: "x402 facilitator",
       summary: "Settles a payment",
       description:
+        "Of the scheme `upto`, `paymentRequirements.amount` is the charge. " +
         "The endpoint reports success once per payment. A repeat returns `duplicate_settlement` with the " +
         "hash and records a `Replayed` attempt, so that one payment never pays for two answers " +
         "of a resource server. If no block includes the transaction in time, the answer is `settlement_pending` with the transaction hash and Retry-After.",
@@ -192,12 +207,18 @@ export function registerFacilitatorRoutes(router: Router): void {
   );
 }
 
+/** Any of the wallets, so that they get equal shares: a payment that names one is settled by no other. */
+function toUptoExtra(wallets: readonly { address: string }[]) {
+  const wallet = wallets[Math.floor(Math.random() * wallets.length)];
+  return wallet ? { facilitatorAddress: wallet.address } : null;
+}
+
 async function verifyAsFacilitator(
   c: AppContext,
   body: FacilitatorBody,
   now: number,
 ): Promise<z.infer<typeof facilitatorVerifyResponse>> {
-  const order = await createFacilitatorOrder(c, body, now);
+  const order = await createFacilitatorOrder(c, body, "verify", now);
   if ("reason" in order)
     return { isValid: false, invalidReason: order.reason, invalidMessage: order.message };
   const verification = await verifyOrder(c, order, now).catch((error: unknown) => {
@@ -224,7 +245,7 @@ async function settleAsFacilitator(
   body: FacilitatorBody,
   now: number,
 ): Promise<z.infer<typeof facilitatorSettleResponse>> {
-  const order = await createFacilitatorOrder(c, body, now);
+  const order = await createFacilitatorOrder(c, body, "settle", now);
   if ("reason" in order) return toFailedResponse(order);
   const answer = await settleOrder(c, order, now);
   if (answer.kind === "refused" && answer.status === 404)
@@ -270,11 +291,11 @@ function toFacilitatorResponse(
 async function createFacilitatorOrder(
   c: AppContext,
   body: FacilitatorBody,
+  purpose: "verify" | "settle",
   now: number,
 ): Promise<SettleOrder | MalformedRequest> {
-  const payment = readFacilitatorBody(body);
+  const payment = readFacilitatorBody(body, purpose);
   if ("reason" in payment) return payment;
-  const { payload, requirements, hashed } = payment;
-  requireNetwork(c.var.caller, requirements.network, "paymentRequirements.network");
-  return createOrder(c, payload, requirements, null, now, hashed);
+  requireNetwork(c.var.caller, payment.requirements.network, "paymentRequirements.network");
+  return createOrder(c, payment, null, now);
 }

@@ -66,7 +66,14 @@ export function onRequest(
     effect,
     relation: relationOf(next, order),
   });
-  if (!payment) return toWorkReaction(beginAttempt(order, []), "verify");
+  const begin = (order: SettleOrder, earlier: PaymentAttempt[]): RequestReaction => {
+    const [latest, ...others] = earlier;
+    // A re-org may still settle what has failed: until then, nothing may end the authorization for good.
+    if (latest && BigInt(order.requirements.amount) === 0n)
+      return { payment: { ...latest, earlier: others }, reply: "outcome" };
+    return toWorkReaction(beginAttempt(order, earlier), "verify");
+  };
+  if (!payment) return begin(order, []);
   const { phase } = payment;
   const isBeginning = phase === "claimed" || phase === "writing";
   const row = isBusy && isBeginning ? REACTIONS_WHILE_BEGINNING : REACTIONS[phase];
@@ -80,12 +87,11 @@ export function onRequest(
     case "withdraw":
       return toWorkReaction({ ...payment, phase: "withdrawing" }, "withdraw");
     case "restart": {
-      if (phase === "claimed")
-        return toWorkReaction(beginAttempt(order, payment.earlier), "verify");
+      if (phase === "claimed") return begin(order, payment.earlier);
       if (!isWatched) return toWorkReaction(payment, "watch");
       const { earlier, ...latest } = payment;
       if (earlier.length >= MAX_EARLIER_ATTEMPTS) return { payment, reply: "outcome" };
-      return toWorkReaction(beginAttempt(order, [latest, ...earlier]), "verify");
+      return begin(order, [latest, ...earlier]);
     }
     default:
       return toWorkReaction(payment, PHASE_EFFECTS[phase] ?? "watch");
@@ -115,16 +121,20 @@ function relationOf(payment: Payment, order: SettleOrder): RequestRelation {
   return payment.order.caller.id === order.caller.id ? "repeat" : "rival";
 }
 
-type PaymentTerms = Pick<AttemptOrder, "payloadHash" | "paymentSourceId" | "requirements">;
+type PaymentTerms = Pick<
+  AttemptOrder,
+  "payloadHash" | "paymentSourceId" | "requirements" | "maxAmount"
+>;
 
-/** The same payload, for the same source and the same terms. */
+/** The same payload, for the same source and the same terms. Another charge of `upto` is no other payment. */
 export function isSamePayment(a: PaymentTerms, b: PaymentTerms): boolean {
   const [one, other] = [a.requirements, b.requirements];
   return (
     a.payloadHash === b.payloadHash &&
     a.paymentSourceId === b.paymentSourceId &&
     one.network === other.network &&
-    one.amount === other.amount &&
+    a.maxAmount === b.maxAmount &&
+    (a.maxAmount !== undefined || one.amount === other.amount) &&
     one.asset.toLowerCase() === other.asset.toLowerCase() &&
     one.payTo.toLowerCase() === other.payTo.toLowerCase()
   );

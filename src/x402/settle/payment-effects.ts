@@ -16,10 +16,11 @@ import { recordOutcome } from "../attempts/record-outcomes.ts";
 import {
   getFacilitatorWalletStub,
   type JobStatus,
+  type SettlementJob,
   type SettleOrder,
   type SettleResponse,
 } from "../model/messages.ts";
-import { pickFacilitator } from "../networks/pick-facilitator.ts";
+import { pickSender } from "../networks/pick-sender.ts";
 import { findSettlementNetwork } from "../networks/settlement-network.ts";
 import { judgeSettlement } from "../verify/judge-settlement.ts";
 import { toHeldResponse, toRefusal, toSettleResponse } from "./payment-response.ts";
@@ -30,6 +31,7 @@ import {
   type PaymentAttempt,
   type PaymentEffect,
   type PaymentEvent,
+  type SettlingWallet,
   toPaymentEvent,
 } from "./payment-state.ts";
 import { readRemoteStatus, readSentStatus, settleRemotely } from "./remote-settlement.ts";
@@ -140,7 +142,7 @@ function withTimeToSign(verdict: PaymentEvent, isVerified: boolean): PaymentEven
 
 /** The wallet reads the chain while D1 writes the attempt. Never throws: the job itself finds what is wrong. */
 async function announceJob(env: Env, event: PaymentEvent): Promise<void> {
-  if (event.kind !== "valid" || event.wallet.remote) return;
+  if (event.kind !== "valid" || event.wallet.remote || isZeroCharge(event.job)) return;
   const { wallet, job } = event;
   try {
     const object = getFacilitatorWalletStub(env, wallet.caip2Id, wallet.address);
@@ -153,23 +155,28 @@ async function announceJob(env: Env, event: PaymentEvent): Promise<void> {
 /** The chain's verdict on a payment. @throws what `toRefusal` converts */
 async function judgePayload(
   env: Env,
-  { order: { attemptId, claim }, wallet: known, earlier }: Payment,
-  { payload, requirements }: SettleOrder,
+  { order: { attemptId, claim, requirements: begun }, wallet: known, earlier }: Payment,
+  { payload, requirements: sent, maxAmount }: SettleOrder,
   deadline: number,
   core: Database,
 ): Promise<PaymentEvent> {
+  // A request that resumes the attempt may name another charge.
+  const requirements = { ...sent, amount: begun.amount };
   const settlementNetwork = await findSettlementNetwork(env, requirements.network, deadline, core);
   const { settler } = settlementNetwork;
-  // An authorization keeps its first wallet, even one that the network does not use any more.
-  const assigned = known ?? earlier.at(-1)?.wallet;
-  const own =
-    assigned ?? (settler.kind === "wallets" ? pickFacilitator(settler.wallets, claim) : null);
+  const assigned = known ?? earlier.at(-1)?.wallet ?? null;
+  const own: SettlingWallet | null = await pickSender(
+    core,
+    settler,
+    { claim, payload, requirements },
+    assigned,
+  );
   const since = Date.now();
   const verdict = await judgeSettlement(
     env,
     settlementNetwork,
-    { attemptId, payload, requirements },
-    own && !assigned?.remote ? own.address : null,
+    { attemptId, payload, requirements, ...(maxAmount !== undefined && { maxAmount }) },
+    own && !own.remote ? own.address : null,
     { now: since, deadline, signBefore: deadline - SIGN_MARGIN_MS },
   );
   if (!verdict.isValid) {
@@ -232,9 +239,18 @@ async function cancelAttemptRow(
   }
 }
 
+/** Whether nothing is to be sent: a charge of 0 ends its authorization here. */
+function isZeroCharge({ amount }: SettlementJob): boolean {
+  return BigInt(amount) === 0n;
+}
+
 async function submitJob(env: Env, payment: Payment, run: SettlementRun): Promise<PaymentEvent[]> {
   const { wallet, job, order } = payment;
   if (!wallet || !job) throw new Error("a verified payment has a wallet and a job");
+  if (isZeroCharge(job)) {
+    const settled = { transaction: "", reason: null, message: null, isFinal: true };
+    return [{ kind: "settled", attemptId: order.attemptId, ...settled }];
+  }
   if (wallet.remote) {
     const status = await settleRemotely(env, payment, wallet.remote, run);
     const event = toPaymentEvent(payment, status);

@@ -1,6 +1,6 @@
 import { and, desc, eq, inArray, isNull, lt } from "drizzle-orm";
 import type * as z from "zod";
-import { openDb } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import { requireNetwork } from "../../http/authenticate.ts";
@@ -14,17 +14,25 @@ import {
   type strictRequirements,
 } from "../model/schemas.ts";
 import { x402PaymentSource } from "../model/tables.ts";
+import { pickFacilitator } from "../networks/pick-facilitator.ts";
 import { toRpcApiError } from "../networks/save-network.ts";
-import { findNetwork, type NetworkRow, openRpc } from "../networks/settlement-network.ts";
+import {
+  findNetwork,
+  listFacilitators,
+  type NetworkRow,
+  openRpc,
+} from "../networks/settlement-network.ts";
+import { hasUptoProxy } from "../networks/upto-networks.ts";
 
 export type PaymentSourceRow = typeof x402PaymentSource.$inferSelect;
 
 export interface NewPaymentSource {
   url: string | null;
   description: string | null;
+  scheme: PaymentSourceRow["scheme"];
   caip2Network: string;
   asset?: string | undefined;
-  /** Null: the owner states the price of each payment. */
+  /** Of `upto` the maximum. Null: the owner states the price of each payment. */
   amount: string | null;
   payTo: string;
   maxTimeoutSeconds: number;
@@ -51,10 +59,12 @@ export async function createPaymentSource(c: AppContext, body: NewPaymentSource,
 
   return runIdempotently(c, core, now, async (remember) => {
     const token = await resolveTokenDetails(c, network, asset, body.extra);
+    if (body.scheme === "upto") await requireUptoProxy(c, network);
     const row: PaymentSourceRow = {
       id: newId(now),
       url: body.url,
       description: body.description,
+      scheme: body.scheme,
       caip2Id: body.caip2Network,
       asset,
       amount: body.amount,
@@ -68,7 +78,8 @@ export async function createPaymentSource(c: AppContext, body: NewPaymentSource,
       createdAt: now,
       deletedAt: null,
     };
-    const answer = { ...toPaymentSourceRecord(row), Warnings: token.warnings };
+    const [record] = await renderSources(core, [row]);
+    const answer = { ...(record as NonNullable<typeof record>), Warnings: token.warnings };
     const detail = { url: row.url, amount: row.amount, asset, payTo: row.payTo };
     await commitWithAudit(
       c,
@@ -119,6 +130,15 @@ export async function resolveTokenDetails(
   }
 }
 
+/** @throws ApiError 400, 502, 504 */
+async function requireUptoProxy(c: AppContext, network: NetworkRow): Promise<void> {
+  const isDeployed = await hasUptoProxy(c.env, network, c.var.deadline).catch((error: unknown) => {
+    throw toRpcApiError(error);
+  });
+  if (!isDeployed)
+    throw new ApiError(400, "scheme: the chain has no contract for upto. Use exact.");
+}
+
 /** The caller's registered resources, all of them for an Admin; newest first. */
 export async function listPaymentSources(
   c: AppContext,
@@ -141,7 +161,7 @@ export async function listPaymentSources(
     )
     .orderBy(desc(x402PaymentSource.id))
     .limit(query.limit);
-  return rows.map(toPaymentSourceRecord);
+  return renderSources(core, rows);
 }
 
 /**
@@ -175,27 +195,29 @@ export function toRequirements(
   source: PaymentSourceRow,
   stated: StatedRequirements | undefined,
 ): PaymentRequirements {
-  if (source.amount !== null) return toTerms(source, source.amount, source.maxTimeoutSeconds);
+  if (source.amount !== null) return toTerms(source, source.amount, source.maxTimeoutSeconds, null);
   if (!stated)
     throw new ApiError(400, "paymentRequirements: is required, as the resource has no fixed price");
   const requireSame = (field: "scheme" | "network" | "asset" | "payTo", expected: string) => {
     if (stated[field] !== expected)
       throw new ApiError(400, `paymentRequirements.${field}: must be ${expected}`);
   };
-  requireSame("scheme", "exact");
+  requireSame("scheme", source.scheme);
   requireSame("network", source.caip2Id);
   requireSame("asset", source.asset);
   requireSame("payTo", source.payTo);
-  return toTerms(source, stated.amount, stated.maxTimeoutSeconds);
+  return toTerms(source, stated.amount, stated.maxTimeoutSeconds, null);
 }
 
+/** @param facilitatorAddress - of the scheme `upto`: what the payer must name. Null: the terms do not say */
 function toTerms(
   source: PaymentSourceRow,
   amount: string,
   maxTimeoutSeconds: number,
+  facilitatorAddress: string | null,
 ): PaymentRequirements {
   return {
-    scheme: "exact",
+    scheme: source.scheme,
     network: source.caip2Id,
     amount,
     asset: source.asset,
@@ -205,11 +227,27 @@ function toTerms(
       ...(source.assetName !== null && { name: source.assetName }),
       ...(source.assetVersion !== null && { version: source.assetVersion }),
       decimals: source.assetDecimals,
+      ...(source.scheme === "upto" && { assetTransferMethod: "permit2" }),
+      ...(facilitatorAddress !== null && { facilitatorAddress }),
     },
   };
 }
 
-function toPaymentSourceRecord(row: PaymentSourceRow) {
+/** Resources as the interface shows them. Those of `upto` name the wallet that will settle. */
+async function renderSources(core: Database, rows: readonly PaymentSourceRow[]) {
+  const hasUpto = rows.some(({ scheme }) => scheme === "upto");
+  const wallets = Map.groupBy(
+    hasUpto ? await listFacilitators(core, null) : [],
+    ({ caip2Id }) => caip2Id,
+  );
+  return rows.map((row) => {
+    const [first, ...others] = row.scheme === "upto" ? (wallets.get(row.caip2Id) ?? []) : [];
+    const wallet = first ? pickFacilitator([first, ...others], row.id) : null;
+    return toPaymentSourceRecord(row, wallet?.address ?? null);
+  });
+}
+
+function toPaymentSourceRecord(row: PaymentSourceRow, facilitator: string | null) {
   const { caip2Id: caip2Network, asset, payTo, amount } = row;
   return {
     id: row.id,
@@ -217,7 +255,8 @@ function toPaymentSourceRecord(row: PaymentSourceRow) {
     url: row.url,
     description: row.description,
     registryRequestId: row.registryRequestId,
-    requirements: amount === null ? null : toTerms(row, amount, row.maxTimeoutSeconds),
+    scheme: row.scheme,
+    requirements: amount === null ? null : toTerms(row, amount, row.maxTimeoutSeconds, facilitator),
     terms: { caip2Network, asset, payTo, amount },
     createdById: row.createdById,
     createdAt: toIsoTime(row.createdAt),

@@ -94,6 +94,7 @@ export async function prepareAgentSource(
     id: newId(now),
     url: source.resource,
     description: null,
+    scheme: "exact",
     caip2Id: source.caip2Network,
     asset,
     amount,

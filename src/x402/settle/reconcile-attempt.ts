@@ -85,7 +85,7 @@ function requireExpected(
 
 /** The order of an attempt that its object has forgotten. */
 function toOrder({ var: { requestId, caller } }: AppContext, attempt: OpenAttempt): AttemptOrder {
-  const { caip2Id: network, asset, amount, payTo } = attempt;
+  const { caip2Id: network, asset, amount, maxAmount, payTo } = attempt;
   return {
     requestId,
     attemptId: attempt.id,
@@ -98,5 +98,6 @@ function toOrder({ var: { requestId, caller } }: AppContext, attempt: OpenAttemp
     claim: attempt.claim,
     paymentIdentifier: attempt.paymentIdentifier,
     requirements: { network, asset, amount, payTo },
+    ...(maxAmount !== null && { maxAmount }),
   };
 }

@@ -22,6 +22,7 @@ import {
   nullableText,
   paymentPayload,
   paymentRequirements,
+  paymentScheme,
   settleResponse,
   strictRequirements,
   timeoutSeconds,
@@ -38,7 +39,7 @@ import { createSourceOrder, settleForSource } from "./settle-order.ts";
 /** A settlement waits up to 25 s for its block. */
 const SETTLE_DEADLINE_MS = 30_000;
 
-const settleBody = z.object({
+const verifyBody = z.object({
   supportedPaymentSourceId: described(
     textParameter(),
     "Id of the registered resource.",
@@ -52,6 +53,14 @@ const settleBody = z.object({
       strictRequirements,
     ).optional(),
     "Terms of the payment. Required for a resource without a fixed price, and ignored for others.",
+  ),
+});
+
+const settleBody = verifyBody.extend({
+  amount: described(
+    tokenAmount(0n).optional(),
+    "Of the scheme `upto`: the charge, at most the amount that the buyer accepted. Default: that amount.",
+    "2500",
   ),
 });
 
@@ -74,6 +83,11 @@ const sourceBody = z.object({
     textParameter(500).nullable().default(null),
     "Description of the resource.",
     "Tomorrow's weather",
+  ),
+  scheme: described(
+    paymentScheme.default("exact"),
+    "Scheme of the payments. `upto`: the owner charges each payment at most `amount`.",
+    "exact",
   ),
   caip2Network: caip2,
   asset: described(
@@ -109,6 +123,7 @@ const sourceRecord = named(
     url: nullableText(`${urlText} Null: any.`, EXAMPLE_RESOURCE_URL),
     description: nullableText("Description of the resource. Null: none.", "Tomorrow's weather"),
     registryRequestId: nullableText(noteText, "agent-7"),
+    scheme: described(paymentScheme, "Scheme of the payments.", "exact"),
     requirements: described(
       paymentRequirements.nullable(),
       "What a buyer must accept. Null: `paymentRequirements` of each payment.",
@@ -217,7 +232,7 @@ export function registerPaymentRoutes(router: Router): void {
       path: "/x402/settle",
       access: "+PAY",
       scope: "owner",
-      names: { paymentPayload: "proved", paymentRequirements: "terms" },
+      names: { amount: "terms", paymentPayload: "proved", paymentRequirements: "terms" },
       tag: "x402",
       summary: "Settles a buyer's payment on the chain for a registered resource",
       description:
@@ -246,7 +261,7 @@ export function registerPaymentRoutes(router: Router): void {
       names: { paymentPayload: "proved", paymentRequirements: "terms" },
       tag: "x402",
       summary: "Verifies a buyer's payment without settling it",
-      body: settleBody,
+      body: verifyBody,
       data: verifyResult,
       errors: { ...ERRORS, 429: "Too many calls, or too many open settlements; see Retry-After." },
     },

@@ -16,6 +16,7 @@ import {
 } from "../evm/authorization.ts";
 import { getPaymentStub, type SettleOrder, type SettleResponse } from "../model/messages.ts";
 import type { PaymentPayload, PaymentRequirements } from "../model/schemas.ts";
+import type { ReadPayment } from "./facilitator-body.ts";
 import { toSettleResponse } from "./payment-response.ts";
 import {
   type PaymentSourceRow,
@@ -35,6 +36,8 @@ interface SourcePayment {
   paymentPayload: PaymentPayload;
   /** The price of a resource that has no fixed one. */
   paymentRequirements?: StatedRequirements | undefined;
+  /** Of the scheme `upto`: the charge. Default: the maximum. */
+  amount?: string | undefined;
 }
 
 /**
@@ -60,15 +63,22 @@ export async function createSourceOrder(
   now: number,
 ): Promise<SettleOrder> {
   const source = await requirePaymentSource(c, body.supportedPaymentSourceId);
-  const { paymentPayload: payload } = body;
+  const { paymentPayload: payload, amount: charge } = body;
   const requirements = toRequirements(source, body.paymentRequirements);
   requireAcceptedRequirements(requirements, source.url, payload);
-  return createOrder(c, payload, requirements, source, now);
+  if (source.scheme === "exact" && charge !== undefined)
+    throw new ApiError(400, "amount: is only for a resource of the scheme upto");
+  const { amount: maxAmount } = requirements;
+  const terms =
+    source.scheme === "upto"
+      ? { requirements: { ...requirements, amount: charge ?? maxAmount }, maxAmount }
+      : { requirements };
+  return createOrder(c, { payload, ...terms, hashed: payload }, source, now);
 }
 
 /** @throws ApiError 400 naming the first field that differs */
 function requireAcceptedRequirements(
-  { network, asset, amount, payTo, maxTimeoutSeconds }: PaymentRequirements,
+  { scheme, network, asset, amount, payTo, maxTimeoutSeconds }: PaymentRequirements,
   url: string | null,
   { accepted, resource, x402Version }: PaymentPayload,
 ): void {
@@ -77,7 +87,7 @@ function requireAcceptedRequirements(
   };
   if (x402Version !== 2) refuse("x402Version", 2);
   if (url !== null && resource?.url !== url) refuse("resource.url", url);
-  if (accepted.scheme !== "exact") refuse("accepted.scheme", "exact");
+  if (accepted.scheme !== scheme) refuse("accepted.scheme", scheme);
   if (accepted.network !== network) refuse("accepted.network", network);
   if (accepted.asset.toLowerCase() !== asset) refuse("accepted.asset", asset);
   if (accepted.amount !== amount) refuse("accepted.amount", amount);
@@ -90,15 +100,12 @@ function requireAcceptedRequirements(
  * An order for the objects. `claim` is empty for a payload without an authorization.
  *
  * @param source - null: the resource server brings requirements
- * @param hashed - the payment as its buyer wrote it, in another version of x402
  */
 export async function createOrder(
   c: AppContext,
-  payload: PaymentPayload,
-  requirements: PaymentRequirements,
+  { payload, requirements, maxAmount, hashed }: ReadPayment,
   source: PaymentSourceRow | null,
   now: number,
-  hashed: unknown = payload,
 ): Promise<SettleOrder> {
   const url = source ? source.url : payload.resource?.url;
   return {
@@ -114,13 +121,15 @@ export async function createOrder(
     claim: toClaim(payload, requirements),
     paymentIdentifier: readPaymentIdentifier(payload),
     requirements,
+    ...(maxAmount !== undefined && { maxAmount }),
     waitMs: Math.min(requirements.maxTimeoutSeconds * 1000, MAX_WAIT_MS),
   };
 }
 
-function toClaim(payload: PaymentPayload, { network, asset }: PaymentRequirements): string {
+function toClaim(payload: PaymentPayload, requirements: PaymentRequirements): string {
+  const { scheme, network, asset } = requirements;
   try {
-    return toAuthorizationKey(network, asset, readAuthorization(payload.payload));
+    return toAuthorizationKey(network, asset, readAuthorization(payload.payload, scheme));
   } catch (error) {
     if (error instanceof InvalidPayloadError) return "";
     throw error;
@@ -161,19 +170,19 @@ async function refuseWithoutAuthorization(
   order: SettleOrder,
   now: number,
 ): Promise<SettleResponse> {
-  let message = "payload: needs an authorization";
+  let invalid = new InvalidPayloadError("payload: needs an authorization");
   try {
-    readAuthorization(order.payload.payload);
+    readAuthorization(order.payload.payload, order.requirements.scheme);
   } catch (error) {
     if (!(error instanceof InvalidPayloadError)) throw error;
-    message = error.message;
+    invalid = error;
   }
   const outcome = {
     success: false,
     transaction: "",
     payer: null,
-    errorReason: "invalid_payload",
-    errorMessage: message,
+    errorReason: invalid.reason,
+    errorMessage: invalid.message,
   };
   const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   await recordRefusal(core, order, outcome, now);

@@ -23,7 +23,7 @@ interface Times {
 export async function judgeSettlement(
   env: Env,
   network: SettlementNetwork,
-  order: Pick<SettleOrder, "attemptId" | "payload" | "requirements">,
+  order: Pick<SettleOrder, "attemptId" | "payload" | "requirements" | "maxAmount">,
   sender: string | null,
   { now, deadline, signBefore }: Times,
 ): Promise<JobVerdict> {

@@ -1,16 +1,14 @@
 import type { Abi, Hex } from "viem";
 import { loadViem } from "../../packages.ts";
+import { MULTICALL3, PERMIT2 } from "../evm/addresses.ts";
 import type { Authorization } from "../evm/authorization.ts";
-import { type ContractCall, encodeTryAggregate, type TokenDomain } from "../evm/calldata.ts";
 import {
-  MULTICALL3,
-  multicallAbi,
-  PERMIT2,
-  PERMIT2_PROXY,
-  permit2ProxyAbi,
-  tokenAbi,
-  toRevertReason,
-} from "../evm/contracts.ts";
+  type ContractCall,
+  encodeTryAggregate,
+  type TokenDomain,
+  toProxy,
+} from "../evm/calldata.ts";
+import { multicallAbi, permit2ProxyAbi, tokenAbi, toRevertReason } from "../evm/contracts.ts";
 import { type Rpc, type RpcCall, RpcRefusal, readResult } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 
@@ -19,6 +17,8 @@ const { decodeFunctionResult, encodeFunctionData, getAddress } = await loadViem(
 export interface SettlementSimulation {
   asset: string;
   authorization: Authorization;
+  /** What the settlement transfers. */
+  charge: bigint;
   /** The settlement, preceded by the payer wallet's deployment if it does not exist yet. */
   calls: readonly ContractCall[];
   domain: TokenDomain | null;
@@ -94,7 +94,7 @@ async function findFailureReason(
   rpc: Rpc,
   simulation: SettlementSimulation,
 ): Promise<string | null> {
-  const { asset, authorization, domain } = simulation;
+  const { asset, authorization, charge, domain } = simulation;
   const owner = getAddress(authorization.from);
   const encodeRead = (functionName: string, args: unknown[] = []): ContractCall => ({
     to: asset,
@@ -103,7 +103,7 @@ async function findFailureReason(
 
   if (authorization.kind === "permit2") {
     const proxy = {
-      to: PERMIT2_PROXY,
+      to: toProxy(authorization),
       data: encodeFunctionData({ abi: permit2ProxyAbi, functionName: "PERMIT2" }),
     };
     const [permit2, balance, allowance] = await callAggregate(rpc, [
@@ -113,10 +113,8 @@ async function findFailureReason(
     ]);
     if (decodeResult(permit2, "PERMIT2", permit2ProxyAbi) === null)
       return "permit2_proxy_not_deployed";
-    if (isBelow(decodeResult(balance, "balanceOf"), authorization.value))
-      return "permit2_insufficient_balance";
-    if (isBelow(decodeResult(allowance, "allowance"), authorization.value))
-      return "permit2_allowance_required";
+    if (isBelow(decodeResult(balance, "balanceOf"), charge)) return "permit2_insufficient_balance";
+    if (isBelow(decodeResult(allowance, "allowance"), charge)) return "permit2_allowance_required";
     return null;
   }
 
@@ -134,7 +132,7 @@ async function findFailureReason(
     return "invalid_exact_evm_token_name_mismatch";
   if (isMismatch(decodeResult(version, "version"), domain?.version))
     return "invalid_exact_evm_token_version_mismatch";
-  if (isBelow(decodeResult(balance, "balanceOf"), authorization.value))
+  if (isBelow(decodeResult(balance, "balanceOf"), charge))
     return "invalid_exact_evm_insufficient_balance";
   return null;
 }

@@ -5,7 +5,7 @@ import { countOpenAttempts } from "../attempts/attempt-row.ts";
 import { recordVerification } from "../attempts/record-attempts.ts";
 import { MAX_PENDING_TRANSACTIONS } from "../facilitator-wallet/nonces.ts";
 import type { SettleOrder } from "../model/messages.ts";
-import { pickFacilitator } from "../networks/pick-facilitator.ts";
+import { pickSender } from "../networks/pick-sender.ts";
 import { toRpcApiError } from "../networks/save-network.ts";
 import { findSettlementNetwork } from "../networks/settlement-network.ts";
 import { judgeSettlement } from "./judge-settlement.ts";
@@ -54,9 +54,10 @@ export async function verifyOrder(
 async function verifyOnChain(c: AppContext, order: SettleOrder, now: number): Promise<JobVerdict> {
   const { network } = order.requirements;
   const { deadline } = c.var;
+  const core = openDb(c.env, undefined, { deadline });
   const [settlementNetwork, open] = await Promise.all([
     findSettlementNetwork(c.env, network, deadline),
-    countOpenAttempts(openDb(c.env, undefined, { deadline }), network),
+    countOpenAttempts(core, network),
   ]);
   const { settler } = settlementNetwork;
   const wallets = settler.kind === "wallets" ? settler.wallets.length : 1;
@@ -66,9 +67,8 @@ async function verifyOnChain(c: AppContext, order: SettleOrder, now: number): Pr
       `${network} has ${open} settlements open. Verify the payment again later.`,
       { retryAfter: RETRY_AFTER_SECONDS },
     );
-  const sender =
-    settler.kind === "wallets" ? pickFacilitator(settler.wallets, order.claim).address : null;
-  return judgeSettlement(c.env, settlementNetwork, order, sender, {
+  const sender = await pickSender(core, settler, order);
+  return judgeSettlement(c.env, settlementNetwork, order, sender?.address ?? null, {
     now,
     deadline,
     signBefore: now,

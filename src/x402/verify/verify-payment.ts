@@ -1,8 +1,10 @@
 import type { Hex } from "viem";
 import { loadViem } from "../../packages.ts";
+import { UPTO_PROXY } from "../evm/addresses.ts";
 import {
   type Authorization,
   InvalidPayloadError,
+  type Permit2Authorization,
   readAuthorization,
 } from "../evm/authorization.ts";
 import {
@@ -13,21 +15,33 @@ import {
   readDeployment,
   readPayerSignature,
   type TokenDomain,
+  toProxy,
 } from "../evm/calldata.ts";
-import { erc1271Abi, PERMIT2_PROXY } from "../evm/contracts.ts";
+import { erc1271Abi } from "../evm/contracts.ts";
 import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailableError, readResult } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
+import {
+  encodeAuthorizationStateCall,
+  isAuthorizationUsed,
+} from "../facilitator-wallet/reconcile-authorization.ts";
 import type { SettlementJob, SettleOrder } from "../model/messages.ts";
 import { type PaymentPayload, type PaymentRequirements, parseChainId } from "../model/schemas.ts";
 import type { SettlementNetwork } from "../networks/settlement-network.ts";
-import { encodeSimulation, simulateSettlement } from "./simulate-settlement.ts";
+import {
+  encodeSimulation,
+  type SimulationFailure,
+  simulateSettlement,
+} from "./simulate-settlement.ts";
 
 const { encodeFunctionData, recoverAddress } = await loadViem();
 
 /** A payment to be verified. */
 export interface VerifyRequest {
   payload: PaymentPayload;
+  /** Of the scheme `upto`, `amount` is the charge. */
   requirements: PaymentRequirements;
+  /** Of the scheme `upto`: the amount that must be signed. Default: that of the requirements. */
+  maxAmount?: string | undefined;
   /** ERC-6492 factories that may be called, lower case. */
   allowedFactories: readonly string[];
   /** Who will send the settlement: the simulation runs as it. */
@@ -57,13 +71,13 @@ export async function verifyPayment(
   const { payload, requirements } = order;
   let authorization: Authorization;
   try {
-    authorization = readAuthorization(payload.payload);
+    authorization = readAuthorization(payload.payload, requirements.scheme);
   } catch (error) {
     if (!(error instanceof InvalidPayloadError)) throw error;
     return {
       isValid: false,
       payer: null,
-      invalidReason: "invalid_payload",
+      invalidReason: error.reason,
       invalidMessage: error.message,
     };
   }
@@ -87,15 +101,18 @@ export async function verifyPayment(
     authorization,
   );
   const byKey = await isSignedByKey(digest, authorization);
-  const unmet = findUnmetRequirement(authorization, requirements, now);
+  const unmet = findUnmetRequirement(authorization, order, now);
+  const charge = BigInt(requirements.amount);
+  const encodeTransfer = () => encodeSettlement(asset, authorization, charge);
   // What can still be refused is not simulated; of all others, one request says everything.
-  const plain = byKey && unmet === null ? encodeSettlement(asset, authorization) : null;
-  const trial = plain && encodeSimulation(plain, order.sender);
-  const {
-    payerHasCode,
-    assetHasCode,
-    response: answer,
-  } = await readSignatureFacts(rpc, requirements, payer, trial);
+  const plain = byKey && unmet === null && charge > 0n ? encodeTransfer() : null;
+  const upto = isUpto(authorization) ? encodeUptoReads(authorization) : [];
+  const { payerHasCode, assetHasCode, responses } = await readSignatureFacts(
+    rpc,
+    requirements,
+    payer,
+    [...upto, ...(plain ? [encodeSimulation(plain, order.sender)] : [])],
+  );
   if (authorization.kind === "permit2" && unmet) return toInvalidVerdict(unmet);
 
   const deployment =
@@ -117,15 +134,22 @@ export async function verifyPayment(
     if (!assetHasCode) return toInvalidVerdict("asset_not_deployed_contract");
   }
 
-  const transfer = plain ?? encodeSettlement(asset, authorization);
+  const transfer = plain ?? encodeTransfer();
+  if (isUpto(authorization)) {
+    const failure = findUptoFailure(authorization, charge, responses);
+    if (failure) return toInvalidVerdict(failure.reason, failure.message);
+    // Nothing is sent for a charge of 0.
+    if (charge === 0n) return { isValid: true, payer, authorization, call: transfer };
+  }
   const calls = isCounterfactual ? [deployment.call, transfer] : [transfer];
   const failure = await simulateSettlement(rpc, {
     asset,
     authorization,
+    charge,
     calls,
     domain,
     sender: order.sender,
-    response: answer,
+    response: plain ? responses[upto.length] : undefined,
   });
   if (failure) return toInvalidVerdict(failure.reason, failure.message);
   const call = isCounterfactual ? encodeAtomicCalls(calls) : transfer;
@@ -139,13 +163,52 @@ function toTokenDomain({ extra }: PaymentRequirements): TokenDomain | null {
     : null;
 }
 
+type UptoAuthorization = Permit2Authorization & { facilitator: string };
+
+function isUpto(authorization: Authorization): authorization is UptoAuthorization {
+  return authorization.kind === "permit2" && authorization.facilitator !== null;
+}
+
+/** Asks whether the chain has the proxy, since a call without a contract succeeds, and whether the nonce is used. */
+function encodeUptoReads(authorization: UptoAuthorization): RpcCall[] {
+  return [
+    { method: "eth_getCode", params: [UPTO_PROXY, "latest"] },
+    encodeAuthorizationStateCall(toAuthorizationId(authorization)),
+  ];
+}
+
+function findUptoFailure(
+  authorization: UptoAuthorization,
+  charge: bigint,
+  [proxyCode, nonceState]: readonly unknown[],
+): SimulationFailure | null {
+  if (!hasCode(proxyCode)) return { reason: "permit2_proxy_not_deployed" };
+  if (charge > authorization.value)
+    return {
+      reason: "invalid_upto_evm_payload_settlement_exceeds_amount",
+      message: `The charge ${charge} is more than the signed ${authorization.value}`,
+    };
+  if (charge === 0n && isAuthorizationUsed(toAuthorizationId(authorization), nonceState))
+    return { reason: "permit2_simulation_failed", message: "InvalidNonce" };
+  return null;
+}
+
+function toAuthorizationId({ kind, token: asset, from, nonce }: UptoAuthorization) {
+  return { kind, asset, from, nonce: String(nonce) };
+}
+
 /** What is wrong before the chain is read. */
 function findMismatch(
   { accepted }: PaymentPayload,
   requirements: PaymentRequirements,
-  { kind }: Authorization,
+  authorization: Authorization,
   domain: TokenDomain | null,
 ): string | null {
+  const { kind } = authorization;
+  if (isUpto(authorization)) {
+    if (accepted.scheme !== "upto") return "invalid_upto_evm_scheme";
+    return accepted.network === requirements.network ? null : "invalid_upto_evm_network_mismatch";
+  }
   const isExact = accepted.scheme === "exact" && requirements.scheme === "exact";
   if (!isExact) return kind === "permit2" ? "unsupported_payload_type" : "invalid_exact_evm_scheme";
   if (kind === "eip3009" && domain === null) return "invalid_exact_evm_missing_eip712_domain";
@@ -156,20 +219,22 @@ function findMismatch(
 /** What is wrong with the terms that were signed. */
 function findUnmetRequirement(
   authorization: Authorization,
-  requirements: PaymentRequirements,
+  { requirements, maxAmount = requirements.amount, sender }: VerifyRequest,
   now: number,
 ): string | null {
   const seconds = BigInt(Math.floor(now / 1000));
   const reasons = INVALID_REASONS[authorization.kind];
   if (
     authorization.kind === "permit2" &&
-    authorization.spender.toLowerCase() !== PERMIT2_PROXY.toLowerCase()
+    authorization.spender.toLowerCase() !== toProxy(authorization).toLowerCase()
   )
     return "invalid_permit2_spender";
   if (authorization.to.toLowerCase() !== requirements.payTo.toLowerCase()) return reasons.recipient;
+  if (isUpto(authorization) && authorization.facilitator.toLowerCase() !== sender?.toLowerCase())
+    return "upto_facilitator_mismatch";
   if (authorization.validBefore < seconds + SETTLE_TIME_SECONDS) return reasons.expired;
   if (authorization.validAfter > seconds) return reasons.early;
-  if (authorization.value !== BigInt(requirements.amount)) return reasons.amount;
+  if (authorization.value !== BigInt(maxAmount)) return reasons.amount;
   if (
     authorization.kind === "permit2" &&
     authorization.token.toLowerCase() !== requirements.asset.toLowerCase()
@@ -198,27 +263,27 @@ interface SignatureFacts {
   /** Whether it is a wallet that is a contract, and no account with a key. */
   payerHasCode: boolean;
   assetHasCode: boolean;
-  /** What the node answered to `also`; undefined when nothing was asked. */
-  response: unknown | RpcRefusal;
+  /** What the node answered to `also`. */
+  responses: readonly (unknown | RpcRefusal)[];
 }
 
 /**
  * Reads who pays in which token, in one request.
  *
- * @param also - another call for the same request
+ * @param also - other calls for the same request
  * @throws RpcUnavailable, also for a node on another chain
  */
 export async function readSignatureFacts(
   rpc: Rpc,
   { network, asset }: Pick<PaymentRequirements, "network" | "asset">,
   payer: string,
-  also: RpcCall | null,
+  also: readonly RpcCall[],
 ): Promise<SignatureFacts> {
-  const [chainId, payerCode, assetCode, answer] = await rpc.callBatch([
+  const [chainId, payerCode, assetCode, ...responses] = await rpc.callBatch([
     { method: "eth_chainId", params: [] },
     { method: "eth_getCode", params: [payer, "latest"] },
     { method: "eth_getCode", params: [asset, "latest"] },
-    ...(also ? [also] : []),
+    ...also,
   ]);
   if (chainId instanceof RpcRefusal) throw chainId;
   const chain = readResult(results.smallQuantity, chainId);
@@ -227,7 +292,7 @@ export async function readSignatureFacts(
   return {
     payerHasCode: hasCode(payerCode),
     assetHasCode: hasCode(assetCode),
-    response: answer,
+    responses,
   };
 }
 
@@ -286,15 +351,17 @@ export type JobVerdict =
  */
 export async function prepareJob(
   { network, rpc }: Pick<SettlementNetwork, "network" | "rpc">,
-  order: Pick<SettleOrder, "attemptId" | "payload" | "requirements"> & { sender: string | null },
+  order: Pick<SettleOrder, "attemptId" | "payload" | "requirements" | "maxAmount"> & {
+    sender: string | null;
+  },
   now: number,
   signBefore: number,
 ): Promise<JobVerdict> {
-  const { payload, requirements, sender } = order;
+  const { payload, requirements, maxAmount, sender } = order;
   const factories = JSON.parse(network.eip6492Factories) as string[];
   const verdict = await verifyPayment(
     rpc,
-    { payload, requirements, allowedFactories: factories, sender },
+    { payload, requirements, maxAmount, allowedFactories: factories, sender },
     now,
   );
   if (!verdict.isValid) return verdict;
@@ -304,6 +371,7 @@ export async function prepareJob(
     id: order.attemptId,
     ...call,
     kind: authorization.kind,
+    ...(isUpto(authorization) && { scheme: "upto" as const }),
     asset: requirements.asset.toLowerCase(),
     from: authorization.from.toLowerCase(),
     payTo: requirements.payTo.toLowerCase(),

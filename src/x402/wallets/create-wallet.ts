@@ -53,6 +53,7 @@ export async function createWallet(c: AppContext, body: NewWallet, now: number) 
       address,
       type: body.type,
       privateKey: await seal(c.env, toPrivateKeyEncryptionContext(id), privateKey),
+      wasFacilitator: false,
       note: body.note,
       createdById: c.var.caller.id,
       createdAt: now,

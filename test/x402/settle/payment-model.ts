@@ -83,6 +83,8 @@ export interface Turn {
 export interface Request {
   key: "alice" | "bob";
   terms: "agreed" | "others";
+  /** Of the scheme `upto`, for at most 10,000; null: `exact`. */
+  charge: "10000" | "4000" | "0" | null;
   /** Sent by the object's caller once more, after the object was lost. */
   isAgain: boolean;
 }
@@ -106,6 +108,8 @@ export class SettlementModel {
   payment: Payment | null = null;
   readonly rows = new Map<string, Row>();
   readonly #jobs = new Map<string, JobStatus>();
+  /** Attempts whose charge of 0 has ended the authorization. */
+  readonly #ended = new Set<string>();
   /** Writes of rows that are still on their way. */
   #underWay: SettleOrder["attemptId"][] = [];
   readonly #keys = new Map<string, string>();
@@ -113,13 +117,15 @@ export class SettlementModel {
   #requests = 0;
   #last: SettleOrder | null = null;
 
-  request({ key, terms, isAgain }: Request, turns: Iterator<Turn>): void {
+  request({ key, terms, charge, isAgain }: Request, turns: Iterator<Turn>): void {
     const attemptId = `attempt ${++this.#requests}`;
     const { requirements, caller } = orderOf(attemptId);
     const payTo = terms === "agreed" ? requirements.payTo : "0xee";
+    const amount = charge ?? requirements.amount;
     const fresh = orderOf(attemptId, {
       caller: { ...caller, id: key },
-      requirements: { ...requirements, payTo },
+      requirements: { ...requirements, payTo, amount },
+      ...(charge !== null && { maxAmount: requirements.amount, payloadHash: "hash of upto" }),
     });
     const order = isAgain && this.#last ? { ...this.#last, attemptId } : fresh;
     this.#last = order;
@@ -164,8 +170,9 @@ export class SettlementModel {
     const rows = [...this.rows.values()];
     expect(rows.filter(({ status }) => status === "Verified")).toEqual([]);
     const moved = [...this.#jobs.values()].some(({ state }) => state === "settled");
+    expect(moved && this.#ended.size > 0).toBe(false);
     const settled = rows.filter(({ status }) => status === "Settled");
-    expect(settled).toHaveLength(moved ? 1 : 0);
+    expect(settled).toHaveLength(moved || this.#ended.size > 0 ? 1 : 0);
     // A payment that failed first got its credit back, and is not charged again.
     const atOnce = settled.filter(({ revision }) => revision === 1);
     expect(rows.filter(({ isCharged }) => isCharged)).toEqual(atOnce);
@@ -229,6 +236,10 @@ export class SettlementModel {
       }
       case "submit": {
         expect(this.rows.get(attemptId)).toMatchObject({ status: "Verified", revision: 0 });
+        if (payment.order.requirements.amount === "0") {
+          this.#ended.add(attemptId);
+          return [{ kind: "settled", attemptId, ...PENDING, isFinal: true } as PaymentEvent];
+        }
         if (!this.#jobs.has(attemptId)) this.#jobs.set(attemptId, PENDING);
         this.#decide(attemptId, turn.chain, false);
         return this.#sightings(payment);

@@ -242,6 +242,40 @@ describe("a request for an authorization", () => {
     expect(reactTo(paymentIn("closed"), order).reply).toBe("outcome");
   });
 
+  const charged = (attemptId: string, amount: string) =>
+    orderOf(attemptId, { requirements: { ...requirements, amount }, maxAmount: "10000" });
+
+  it("is for the same payment with another charge of upto, and its charge stands", () => {
+    const { order } = paymentIn("claimed");
+    for (const phase of ["writing", "verified", "settled", "closed"] as const) {
+      const payment = paymentIn(phase, { order: { ...order, maxAmount: "10000" } });
+      const reaction = reactTo(payment, charged("second", "1"));
+      expect(reaction.reply).toBe(phase === "writing" || phase === "verified" ? "work" : "outcome");
+      expect(reaction.payment.order.requirements.amount).toBe("10000");
+    }
+    expect(reactTo(paymentIn("closed"), charged("second", "10000")).reply).toBe("conflict");
+  });
+
+  it("begins another attempt with its own charge once the one before has failed", () => {
+    const failed = paymentIn("failedRecorded");
+    const reaction = reactTo(failed, charged("second", "1"));
+    expect(reaction).toMatchObject({
+      reply: "work",
+      payment: {
+        order: { attemptId: "second", requirements: { amount: "1" } },
+        earlier: [{ order: { attemptId: "first", requirements: { amount: "10000" } } }],
+      },
+    });
+  });
+
+  it("ends nothing for good by a charge of 0 while a re-org may settle what has failed", () => {
+    const failed = paymentIn("failedRecorded");
+    expect(reactTo(failed, charged("second", "0"))).toEqual({ payment: failed, reply: "outcome" });
+    const { earlier: _, ...before } = failed;
+    const claimed = paymentIn("claimed", { earlier: [before] });
+    expect(reactTo(claimed, charged("second", "0"))).toEqual({ payment: failed, reply: "outcome" });
+  });
+
   it("has a failed payment compared with the chain before another attempt begins", () => {
     const asked = { isBusy: false, isWatched: false };
     expect(onRequest(paymentIn("failedRecorded"), ASKED.repeat, asked)).toMatchObject({
@@ -279,6 +313,7 @@ const command = fc.oneof(
       request: fc.record({
         key: fc.constantFrom("alice" as const, "bob" as const),
         terms: fc.constantFrom("agreed" as const, "agreed" as const, "others" as const),
+        charge: fc.constantFrom(null, null, "10000" as const, "4000" as const, "0" as const),
         isAgain: fc.boolean(),
       }),
       turns,

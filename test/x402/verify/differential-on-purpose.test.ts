@@ -28,7 +28,7 @@ describe("ours differs from the SDK's, on purpose, where", () => {
       "invalid_payment_requirements",
       terms({ payTo: `0x${"0".repeat(40)}` }),
     ],
-    ["the scheme is another", "unsupported_scheme", terms({ scheme: "upto" })],
+    ["the scheme is another", "unsupported_scheme", terms({ scheme: "other" })],
     ["the chain is no EVM chain", "invalid_network", terms({ network: "solana:mainnet" })],
     [
       "a payload has neither authorization",

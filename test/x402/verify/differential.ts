@@ -1,6 +1,7 @@
 import { toFacilitatorEvmSigner } from "@x402/evm";
 import { ExactEvmScheme } from "@x402/evm/exact/facilitator";
 import { ExactEvmSchemeV1 } from "@x402/evm/exact/v1/facilitator";
+import { UptoEvmScheme } from "@x402/evm/upto/facilitator";
 import { createWalletClient, http, publicActions } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { call } from "../../support/app.ts";
@@ -26,17 +27,21 @@ export class Judges {
   readonly x402: X402Fixture;
   readonly buyer: Buyer;
   readonly source: Awaited<ReturnType<X402Fixture["source"]>>;
-  readonly #sdk: Record<Version, ExactEvmScheme | ExactEvmSchemeV1>;
+  /** A resource of the scheme `upto`. */
+  readonly uptoSource: Judges["source"];
+  readonly #sdk: SdkFacilitators;
 
   private constructor(
     x402: X402Fixture,
     buyer: Buyer,
     source: Judges["source"],
-    sdk: Record<Version, ExactEvmScheme | ExactEvmSchemeV1>,
+    uptoSource: Judges["source"],
+    sdk: SdkFacilitators,
   ) {
     this.x402 = x402;
     this.buyer = buyer;
     this.source = source;
+    this.uptoSource = uptoSource;
     this.#sdk = sdk;
   }
 
@@ -44,13 +49,20 @@ export class Judges {
   static async open(name: string): Promise<Judges> {
     const x402 = await X402Fixture.create(name);
     const source = await x402.source({ amount: AMOUNT });
-    return new Judges(x402, await x402.buyer(), source, await sdkFacilitator(x402));
+    const uptoSource = await x402.source({ amount: AMOUNT, scheme: "upto" });
+    return new Judges(x402, await x402.buyer(), source, uptoSource, await sdkFacilitator(x402));
   }
 
   /** A payment that nothing is wrong with. */
   async fresh(method: Method, by = this.buyer): Promise<Case> {
     const payload = await this.x402.payment(by, this.source, method);
     return { payload, requirements: this.source.requirements };
+  }
+
+  /** A payment of the scheme `upto` that nothing is wrong with. */
+  async freshUpto(by = this.buyer): Promise<Case> {
+    const payload = await this.x402.payment(by, this.uptoSource);
+    return { payload, requirements: this.uptoSource.requirements };
   }
 
   /** A payment that was really signed for other terms than those it is held against. */
@@ -67,7 +79,8 @@ export class Judges {
       version === 1
         ? version1Body(payload, requirements)
         : { x402Version: 2, paymentPayload: payload, paymentRequirements: requirements };
-    const theirs = await this.#sdk[version]
+    const scheme = requirements.scheme === "upto" ? this.#sdk.upto : this.#sdk[version];
+    const theirs = await scheme
       .verify(body.paymentPayload as never, body.paymentRequirements as never)
       .then(({ isValid, invalidReason }) => ({ isValid, reason: invalidReason ?? null }))
       .catch((error: unknown) => ({
@@ -81,7 +94,12 @@ export class Judges {
   }
 }
 
-/** The SDK's facilitator of each version, with a separate wallet. */
+type SdkFacilitators = Awaited<ReturnType<typeof sdkFacilitator>>;
+
+/**
+ * The SDK's facilitator of each version, with a separate wallet. That of `upto` has the address of ours,
+ * which payers name.
+ */
 async function sdkFacilitator(x402: X402Fixture) {
   const account = privateKeyToAccount(generatePrivateKey());
   await x402.fund(account.address);
@@ -96,7 +114,17 @@ async function sdkFacilitator(x402: X402Fixture) {
   );
   const signer = toFacilitatorEvmSigner({ ...client, address: account.address } as never);
   const config = { eip6492AllowedFactories: [x402.contracts.walletFactory] };
-  return { 1: new ExactEvmSchemeV1(signer, config), 2: new ExactEvmScheme(signer, config) };
+  const named = toFacilitatorEvmSigner({ ...client, address: x402.facilitator.address } as never);
+  return {
+    1: new ExactEvmSchemeV1(signer, config),
+    2: new ExactEvmScheme(signer, config),
+    upto: new UptoEvmScheme({
+      ...named,
+      // The proxy takes a call of the named facilitator alone.
+      readContract: (call) =>
+        client.readContract({ ...call, account: x402.facilitator.address } as never),
+    }),
+  };
 }
 
 /** Changes what the payer signed, so that the signature no longer fits. */

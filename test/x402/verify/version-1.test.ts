@@ -49,12 +49,13 @@ describe("the facilitator, in version 1,", () => {
     await X402Fixture.create("31337-version-1");
     const answer = await call("/api/v1/x402/facilitator/supported");
     const { kinds, extensions } = (await answer.json()) as {
-      kinds: { network: string }[];
+      kinds: { network: string; scheme: string }[];
       extensions: string[];
     };
     expect(extensions).toEqual(["payment-identifier"]);
     const scheme = "exact";
-    expect(kinds.toSorted((a, b) => (a.network < b.network ? -1 : 1))).toEqual([
+    const exact = kinds.filter((kind) => kind.scheme === scheme);
+    expect(exact.toSorted((a, b) => (a.network < b.network ? -1 : 1))).toEqual([
       { x402Version: 1, scheme, network: "base-sepolia" },
       { x402Version: 2, scheme, network: "eip155:31337" },
       { x402Version: 2, scheme, network: "eip155:84532" },

@@ -2,7 +2,13 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { toHex } from "viem";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../../support/app.ts";
-import { answering, type RpcCall, type Sent, SettlementFixture } from "../../settlement-fixture.ts";
+import {
+  answering,
+  type RpcCall,
+  reasonInScheme,
+  type Sent,
+  SettlementFixture,
+} from "../../settlement-fixture.ts";
 
 let fixture: SettlementFixture;
 let nodes = 0;
@@ -168,7 +174,7 @@ describe("a node that hides a mined transaction until the authorization has expi
     // The wallet's own alarm would take its time: it has a nonce to use up.
     await runDurableObjectAlarm(fixture.objects().payment);
     expect(await fixture.attempts()).toMatchObject([
-      { errorReason: "invalid_exact_evm_payload_authorization_valid_before" },
+      { errorReason: reasonInScheme("invalid_exact_evm_payload_authorization_valid_before") },
     ]);
     vi.unstubAllGlobals();
     await x402.rpc("evm_mine");

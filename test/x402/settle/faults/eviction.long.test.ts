@@ -6,8 +6,8 @@ import { readAuthorization } from "../../../../src/x402/evm/authorization.ts";
 import type { SettleOrder } from "../../../../src/x402/model/messages.ts";
 import { emptyTables } from "../../../support/app.ts";
 import { objectsLike } from "../../../support/objects.ts";
-import { SettlementFixture } from "../../settlement-fixture.ts";
-import { atEveryStep, follow, Halt } from "../../steps.ts";
+import { reasonInScheme, SettlementFixture } from "../../settlement-fixture.ts";
+import { atEveryStep, evictAt, type Victims } from "../../steps.ts";
 
 let fixture: SettlementFixture;
 
@@ -17,37 +17,7 @@ beforeAll(async () => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-type Victims = ("payment" | "wallet")[];
-
 const AN_HOUR = 3_600_000;
-
-/** Tears objects down where they stand, with whatever they have not stored. */
-async function evict(victims: Victims): Promise<void> {
-  const objects = fixture.objects();
-  for (const victim of victims)
-    await runInDurableObject(objects[victim], (_, state) => state.abort("evicted")).catch(() => {});
-}
-
-/** What is under way, halted at its k-th step, with the victims evicted there. */
-async function evictAt(
-  k: number,
-  when: "before" | "after",
-  victims: Victims,
-  work: () => Promise<unknown>,
-): Promise<boolean> {
-  const halt = new Halt(k, when);
-  await follow(fixture, halt.step);
-  let isDone = false;
-  const done = work().finally(() => {
-    isDone = true;
-  });
-  await vi.waitUntil(() => halt.isReached || isDone, { interval: 1, timeout: 120_000 });
-  if (halt.isReached) await evict(victims);
-  halt.isOver = true;
-  vi.unstubAllGlobals();
-  await done;
-  return halt.isReached;
-}
 
 /** Fires the alarms; one that fails or is cut off is fired again later, as the platform does. */
 async function fireAlarms(): Promise<void> {
@@ -80,7 +50,7 @@ describe("the objects of a settlement", () => {
     const steps = await atEveryStep(12, async (k) => {
       await fixture.again();
       let answer: unknown;
-      const isReached = await evictAt(k, when, victims, async () => {
+      const isReached = await evictAt(fixture, k, when, victims, async () => {
         answer = await fixture.settle();
       });
       const data = { replay: false, settleResponse: { success: true } };
@@ -114,7 +84,7 @@ describe("a payment that was refused before its answer was lost", () => {
     await fixture.expectSettledOnce(["X402_PAYMENT_FAILED"]);
     expect(await fixture.attempts()).toMatchObject([
       { id: data.attemptId, status: "Settled" },
-      { status: "Failed", errorReason: "invalid_exact_evm_insufficient_balance" },
+      { errorReason: reasonInScheme("invalid_exact_evm_insufficient_balance") },
     ]);
   });
 });
@@ -130,7 +100,7 @@ describe("the alarms that find a payment reverted by one reorg, and settled by a
         expect((await fixture.settle()).data.settleResponse.success).toBe(true);
         await reorganise(1, () => fixture.x402.emptyAccount(from));
 
-        const isReached = await evictAt(k, when, ["payment", "wallet"], fireAlarms);
+        const isReached = await evictAt(fixture, k, when, ["payment", "wallet"], fireAlarms);
         await fireAlarms();
         await fixture.expectFailedOnce("invalid_exact_evm_transaction_failed");
         const events = ["X402_PAYMENT_SETTLED", "X402_PAYMENT_FAILED"];
@@ -138,7 +108,7 @@ describe("the alarms that find a payment reverted by one reorg, and settled by a
 
         // The block that emptied the account, and the one in which the payment reverted.
         await reorganise(2);
-        await evictAt(k, when, ["payment", "wallet"], fireAlarms);
+        await evictAt(fixture, k, when, ["payment", "wallet"], fireAlarms);
         await fireAlarms();
         await fixture.expectSettledOnce(events);
         return isReached;

@@ -2,7 +2,7 @@ import { type Hex, toHex } from "viem";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { readAuthorization } from "../../../../src/x402/evm/authorization.ts";
 import { emptyTables } from "../../../support/app.ts";
-import { type Attempt, SettlementFixture } from "../../settlement-fixture.ts";
+import { type Attempt, isForAnybody, SettlementFixture } from "../../settlement-fixture.ts";
 import { api } from "../../x402-fixture.ts";
 
 /** So many blocks on top and the wallet takes a transaction for final. */
@@ -79,55 +79,57 @@ describe("a settled payment whose block is rolled back", () => {
     await fixture.expectFailedOnce("invalid_exact_evm_payload_authorization_valid_before");
   });
 
-  it("that another sender had brought to the chain is sent by the wallet itself", async () => {
-    const { x402 } = fixture;
-    await fixture.settlePending();
-    await x402.bringToChain(fixture.payment);
-    // Both are in one block, in which the wallet's own comes too late and reverts.
-    await mine();
-    await fixture.fireAlarms();
-    const [theirs = ""] = await fixture.paidIn();
-    expect(await fixture.attempts()).toMatchObject([{ Settlement: { txHash: theirs } }]);
-
-    await takeBack(theirs);
-    await mine();
-    await fixture.fireAlarms();
-    // A second event tells of the transaction that it is settled by now.
-    await fixture.expectSettledOnce(["X402_PAYMENT_SETTLED"]);
-    expect(await fixture.paidIn()).not.toContain(theirs);
-  });
-});
-
-describe("payments of which each has a block", () => {
-  it("are settled on the chain after the last two blocks are rolled back", async () => {
-    const { x402 } = fixture;
-    const settleNext = async () => {
-      await fixture.again();
-      const { data } = await fixture.settle();
+  if (isForAnybody())
+    it("that another sender had brought to the chain is sent by the wallet itself", async () => {
+      const { x402 } = fixture;
+      await fixture.settlePending();
+      await x402.bringToChain(fixture.payment);
+      // Both are in one block, in which the wallet's own comes too late and reverts.
+      await mine();
       await fixture.fireAlarms();
-      return data.settleResponse.transaction;
-    };
-    await settleNext();
-    await settleNext();
-    await fixture.again();
-    await fixture.settlePending();
-    const { source, payment } = fixture;
-    await x402.bringToChain(payment);
-    await mine();
-    await fixture.fireAlarms();
-    await takeBack(await settleNext(), 2);
-    await x402.rpc("anvil_dropAllTransactions");
-    await mine();
-    await fixture.fireAlarms();
-    Object.assign(fixture, { source, payment });
-    await fixture.fireAlarms();
-    const { data } = await api<{ PaymentAttempts: Attempt[] }>("/x402/payments?status=Settled");
-    const settled = data.PaymentAttempts.map(({ Settlement }) => Settlement?.txHash);
-    expect(new Set(settled).size).toBe(4);
-    for (const hash of settled)
-      expect(await x402.rpc("eth_getTransactionReceipt", hash)).toMatchObject({ status: "0x1" });
-  });
+      const [theirs = ""] = await fixture.paidIn();
+      expect(await fixture.attempts()).toMatchObject([{ Settlement: { txHash: theirs } }]);
+
+      await takeBack(theirs);
+      await mine();
+      await fixture.fireAlarms();
+      // A second event tells of the transaction that it is settled by now.
+      await fixture.expectSettledOnce(["X402_PAYMENT_SETTLED"]);
+      expect(await fixture.paidIn()).not.toContain(theirs);
+    });
 });
+
+if (isForAnybody())
+  describe("payments of which each has a block", () => {
+    it("are settled on the chain after the last two blocks are rolled back", async () => {
+      const { x402 } = fixture;
+      const settleNext = async () => {
+        await fixture.again();
+        const { data } = await fixture.settle();
+        await fixture.fireAlarms();
+        return data.settleResponse.transaction;
+      };
+      await settleNext();
+      await settleNext();
+      await fixture.again();
+      await fixture.settlePending();
+      const { source, payment } = fixture;
+      await x402.bringToChain(payment);
+      await mine();
+      await fixture.fireAlarms();
+      await takeBack(await settleNext(), 2);
+      await x402.rpc("anvil_dropAllTransactions");
+      await mine();
+      await fixture.fireAlarms();
+      Object.assign(fixture, { source, payment });
+      await fixture.fireAlarms();
+      const { data } = await api<{ PaymentAttempts: Attempt[] }>("/x402/payments?status=Settled");
+      const settled = data.PaymentAttempts.map(({ Settlement }) => Settlement?.txHash);
+      expect(new Set(settled).size).toBe(4);
+      for (const hash of settled)
+        expect(await x402.rpc("eth_getTransactionReceipt", hash)).toMatchObject({ status: "0x1" });
+    });
+  });
 
 describe("a payment that reverted in a block that is rolled back", () => {
   const extensions = { "payment-identifier": { info: { id: "order_taken_back_01" } } };
