@@ -43,7 +43,7 @@ async function move(of: Env): Promise<void> {
   await moveFinalRecords(bindings, [MOVED_ESCROWS], now + 1_000, now + MINUTE);
 }
 
-/** The cron's check, and all deliveries that it causes. @returns what Admins were told of archives */
+/** The cron's check, and all deliveries that it causes. @returns the events of archives that Admins received */
 async function check(of: Env) {
   await checkService(of, "test", Date.now());
   await service.settle();
@@ -78,8 +78,8 @@ it("ARCHIVE_NEEDED names the next archive while all are full, once, and a full o
   expect(await check(bind({ ARCHIVE_1: full(ARCHIVE_1), ARCHIVE_2 }))).toEqual([]);
   const needed = bind({ ARCHIVE_1: full(ARCHIVE_1) });
   await check(needed);
-  const told = [["ARCHIVE_NEEDED", "ARCHIVE_2"]];
-  expect(await check(needed)).toEqual(told);
+  const reported = [["ARCHIVE_NEEDED", "ARCHIVE_2"]];
+  expect(await check(needed)).toEqual(reported);
   const reason = {
     kind: "ARCHIVE_NEEDED",
     count: 1,
@@ -91,7 +91,7 @@ it("ARCHIVE_NEEDED names the next archive while all are full, once, and a full o
   expect(metrics).toMatch(/^agent_payment_database_bytes\{database="ARCHIVE_1"\} 9000000000$/m);
 
   // An archive that does not answer ends nothing.
-  expect(await check(bind({ ARCHIVE_1: failing(ARCHIVE_1) }))).toEqual(told);
+  expect(await check(bind({ ARCHIVE_1: failing(ARCHIVE_1) }))).toEqual(reported);
   expect(await reasons(needed)).toEqual([reason]);
   await check(bind({ ARCHIVE_1: full(ARCHIVE_1), ARCHIVE_2 }));
   expect(await reasons(needed)).toEqual([]);

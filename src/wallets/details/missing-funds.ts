@@ -43,10 +43,10 @@ export function listMissingFundsForTasks(
     }
   if (spendable === null) return [];
   return [...needed].flatMap(([unit, { amount, tasks }]) => {
-    const held = spendable.get(unit) ?? 0n;
+    const available = spendable.get(unit) ?? 0n;
     const fee = unit === "" ? MIN_FEE : 0n;
-    const least = unit === "" && held === 0n ? MIN_FUNDING_COIN : 0n;
-    const shortfall = amount + fee - held;
+    const least = unit === "" && available === 0n ? MIN_FUNDING_COIN : 0n;
+    const shortfall = amount + fee - available;
     const lacking = shortfall > least ? shortfall : least;
     const reason = tasks === 1 ? "for a task that waits" : `for ${tasks} tasks that wait`;
     return lacking > 0n ? [{ unit, amount: lacking.toString(), sendTo, reason }] : [];
