@@ -4,8 +4,8 @@ import { CONSOLE_HEADERS } from "../console/build.ts";
 import { PUBLIC } from "./folders.ts";
 
 /**
- * Writes the headers of static files. The platform serves the files without asking the Worker, which sets
- * such headers on everything else.
+ * Writes the headers of static files. The platform serves these files itself. The Worker sets such
+ * headers on everything else.
  *
  * @param docsPolicy - the content security policy of `/docs` and the pages below it
  */

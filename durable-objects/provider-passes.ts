@@ -34,8 +34,8 @@ export class ProviderPasses {
   #comparedAt = 0;
 
   /**
-   * @param begin - reads the source anew before each pass; null: it was removed
-   * @returns whether there is more to do now; null: the source was removed
+   * @param begin - reads the source anew before each pass; null: it was removed.
+   * @returns whether there is more to do now; null: the source was removed.
    * @throws the first error when no provider is left
    */
   async run(

@@ -228,7 +228,7 @@ function RowsInput({
     <fieldset class="rows">
       <legend>{field.label}</legend>
       {rows.map((row, i) => (
-        // biome-ignore lint/a11y/useSemanticElements: a fieldset of its own would have a second border.
+        // biome-ignore lint/a11y/useSemanticElements: a separate fieldset would have a second border.
         <div
           class={isTall ? "row tall" : "row"}
           key={i}

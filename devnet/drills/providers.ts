@@ -1,5 +1,5 @@
 /**
- * Breaks the first chain provider of the running service in six ways, each in a service of its own, while
+ * Breaks the first chain provider of the running service in six ways, each in a separate service, while
  * purchases run. A second provider takes its place. The drill measures how long reads had no answer, and how
  * long each purchase waited for its lock. In the end each purchase is locked once.
  *

@@ -1,6 +1,6 @@
 /** The documentation site that `npm run site` builds, served and in the system's Chromium, if there is one. */
 import { execFile } from "node:child_process";
-import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Browser } from "playwright-core";
@@ -47,9 +47,11 @@ const textOf = async (path: string) => {
   return answer.text();
 };
 
+const listFiles = () => readdirSync(PUBLIC, { recursive: true, encoding: "utf8" });
+
 /** The HTML files of the site, by the path at which each is served. */
 function readPages(): Map<string, string> {
-  const files = ["docs.html", ...globSync("docs/**/*.html", { cwd: PUBLIC })];
+  const files = listFiles().filter((file) => /^docs(\.html$|\/.*\.html$)/.test(file));
   return new Map(
     files.map((file) => [
       `/${file.replace(/\.html$/, "")}`,
@@ -104,7 +106,7 @@ describe("the site at /docs", () => {
         new Set([...html.matchAll(/\bid="([^"]+)"/g)].map(([, id = ""]) => id)),
       ]),
     );
-    const files = new Set(globSync("**/*", { cwd: PUBLIC }).map((file) => `/${file}`));
+    const files = new Set(listFiles().map((file) => `/${file}`));
     const broken = [...pages].flatMap(([page, html]) =>
       [...html.matchAll(/<a\b[^>]*\bhref="([^"]*)"/g)]
         .map(([, link = ""]) => new URL(link, `${host.url}${page}`))

@@ -97,7 +97,7 @@ export class Judges {
 type SdkFacilitators = Awaited<ReturnType<typeof sdkFacilitator>>;
 
 /**
- * The SDK's facilitator of each version, with a separate wallet. That of `upto` has the address of ours,
+ * The SDK's facilitator of each version, with a separate wallet. That of `upto` has our wallet's address,
  * which payers name.
  */
 async function sdkFacilitator(x402: X402Fixture) {
