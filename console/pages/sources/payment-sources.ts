@@ -37,6 +37,7 @@ const derivedContractFields: readonly Field[] = [
     label: "Signatures that a dispute needs",
     as: "number",
     initial: "2",
+    hint: "At most one for each address. Version 1 needs 2 of 3.",
   },
   {
     name: "feeRatePermille",

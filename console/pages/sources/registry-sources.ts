@@ -31,7 +31,12 @@ export const registrySources: Resource = {
       path: "/registry-source",
       hasNetwork: true,
       fields: [
-        { name: "policyId", label: "Policy id", isRequired: true },
+        {
+          name: "policyId",
+          label: "Policy id",
+          isRequired: true,
+          hint: "A payment source shows the policy of its agents.",
+        },
         { name: "rpcProviderApiKey", label: "Provider key", as: "secret", isRequired: true },
         { name: "url", label: "URL" },
         { name: "note", label: "Note" },
