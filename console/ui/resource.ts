@@ -45,8 +45,8 @@ export interface Column {
   as?: ValueKind;
   /** What stands where there is no value. */
   fallback?: string;
-  /** Path of the constant that stands, as a word, where there is no value. */
-  otherwise?: string;
+  /** What stands where there is no value, if that depends on the row. */
+  otherwise?: (row: unknown) => string;
   /** Path of what is shown below the first cell, smaller. */
   second?: string;
   /** The list that has a name for the identifier. */

@@ -1,5 +1,6 @@
 /** What the page of an escrow says of its states and of a lock that differs from its quote. */
 import { describe, expect, test } from "vitest";
+import { nameNext } from "../../console/pages/escrow/describe-next.ts";
 import { listDifferences } from "../../console/pages/escrow/differences.ts";
 import type { EscrowRow } from "../../console/pages/escrow/sides.ts";
 import { listTrackSteps } from "../../console/pages/escrow/track-steps.ts";
@@ -34,6 +35,24 @@ describe("listDifferences", () => {
 
   test("finds none in another note", () => {
     expect(listDifferences("The escrow moved. Check its transactions, then clear it")).toEqual([]);
+  });
+});
+
+describe("nameNext", () => {
+  const row = (onChainState: string | null, requestedAction = "WaitingForExternalAction") =>
+    ({ onChainState, NextAction: { requestedAction } }) as EscrowRow;
+
+  test("says whose result is due, and what else is waited for", () => {
+    expect(nameNext("payment", row("FundsLocked"))).toBe("Our result is due");
+    expect(nameNext("purchase", row("FundsLocked"))).toBe("Seller's result is due");
+    expect(nameNext("payment", row(null))).toBe("Waits for the buyer");
+    expect(nameNext("purchase", row("ResultSubmitted"))).toBe("Payout after unlock time");
+  });
+
+  test("names a step that is under way", () => {
+    expect(nameNext("payment", row("FundsLocked", "SubmitResultInitiated"))).toBe(
+      "Result on its way",
+    );
   });
 });
 

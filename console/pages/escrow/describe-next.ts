@@ -1,7 +1,29 @@
 /** What happens next with an escrow, in a sentence: who has to do what, and until when. */
 import { formatRelativeTime, toEpochMs } from "../../ui/format.ts";
 import { textAt } from "../../ui/path.ts";
+import { toWords } from "../../ui/words.ts";
 import type { EscrowRow, Side } from "./sides.ts";
+
+/** The same in a few words: the step that is under way, or what is waited for. */
+export function nameNext(side: Side, { NextAction, onChainState }: EscrowRow): string {
+  const { requestedAction } = NextAction;
+  if (requestedAction !== "WaitingForExternalAction") return toWords(requestedAction);
+  const isSeller = side === "payment";
+  switch (onChainState) {
+    case null:
+      return isSeller ? "Waits for the buyer" : "Waits for the lock";
+    case "FundsLocked":
+      return isSeller ? "Our result is due" : "Seller's result is due";
+    case "ResultSubmitted":
+      return "Payout after unlock time";
+    case "RefundRequested":
+      return "Refund, or a result";
+    case "Disputed":
+      return "Waits for an agreement";
+    default:
+      return toWords(requestedAction);
+  }
+}
 
 /** @param now - epoch milliseconds */
 export function describeNext(side: Side, row: EscrowRow, now: number): string {

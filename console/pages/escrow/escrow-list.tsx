@@ -13,6 +13,7 @@ import { network, pageHref, route } from "../../ui/route.ts";
 import { LoadingIndicator } from "../../ui/status.tsx";
 import { clock } from "../../ui/value.tsx";
 import { AGENTS, CONTRACTS, UNITS, WALLET_KEYS } from "../fields/known-ids.ts";
+import { nameNext } from "./describe-next.ts";
 import { EscrowDetails } from "./escrow-details.tsx";
 import { SaveCsvButton } from "./save-csv.tsx";
 import { ACTIONS, ERROR_TYPES, type EscrowRow, SIDES, type Side, STATES } from "./sides.ts";
@@ -46,7 +47,7 @@ const columnsOf = (side: Side): readonly Column[] => [
     heading: "Next",
     path: "NextAction.errorType",
     as: "tag",
-    otherwise: "NextAction.requestedAction",
+    otherwise: (row) => nameNext(side, row as EscrowRow),
   },
   { heading: "Result until", path: "submitResultTime", as: "time" },
   { heading: "Unlocks", path: "unlockTime", as: "time" },

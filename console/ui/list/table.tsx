@@ -81,7 +81,7 @@ function isAmount({ as, isAmount = false }: Column): boolean {
 }
 
 function classOf(column: Column, row: unknown): string {
-  const isBare = isEmptyValue(valueAt(row, column.otherwise ?? column.path));
+  const isBare = isEmptyValue(column.otherwise?.(row) ?? valueAt(row, column.path));
   return [isBare && "bare", isAmount(column) && "number"].filter(Boolean).join(" ");
 }
 
@@ -109,8 +109,7 @@ function isEmptyValue(value: unknown): boolean {
 function Cell({ column, row }: { column: Column; row: unknown }) {
   const value = valueAt(row, column.path);
   if (column.describe) return <>{column.describe(row)}</>;
-  if (isEmptyValue(value) && column.otherwise)
-    return <Value kind="word" value={valueAt(row, column.otherwise)} />;
+  if (isEmptyValue(value) && column.otherwise) return <>{column.otherwise(row)}</>;
   if (isEmptyValue(value) && column.fallback)
     return column.as === "tag" ? (
       <Tag name={column.fallback} />
