@@ -54,7 +54,7 @@ async function install(): Promise<void> {
   const lock = join(HERE, "package-lock.json");
   const installed = join(HERE, "node_modules/.package-lock.json");
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
-  await run("npm", ["ci", "--no-audit", "--no-fund"]);
+  await run("npm", ["ci", "--include=dev", "--no-audit", "--no-fund"]);
 }
 
 async function run(command: string, args: string[]): Promise<void> {

@@ -20,6 +20,10 @@ export function nameNext(side: Side, { NextAction, onChainState }: EscrowRow): s
       return "Refund, or a result";
     case "Disputed":
       return "Waits for an agreement";
+    case "WithdrawAuthorized":
+      return "Payout follows";
+    case "RefundAuthorized":
+      return "Refund follows";
     default:
       return toWords(requestedAction);
   }
