@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import type { SchemaDefinition } from "./names/translate.ts";
 
 /** A longer name is compared with none, so that its comparison stays cheap. */
 const MAX_COMPARED_LENGTH = 60;
@@ -46,20 +47,6 @@ function measureDistance(a: string, b: string): number {
     [beforeLast, last] = [last, next];
   }
   return last[b.length] ?? 0;
-}
-
-/** The parts of a schema's definition by which fields are found. */
-interface SchemaDefinition {
-  type: string;
-  innerType?: z.ZodType;
-  in?: z.ZodType;
-  out?: z.ZodType;
-  left?: z.ZodType;
-  right?: z.ZodType;
-  shape?: Record<string, z.ZodType>;
-  element?: z.ZodType;
-  valueType?: z.ZodType;
-  options?: readonly z.ZodType[];
 }
 
 /** Names of the fields that a schema knows in the object at a path, in all forms that it may have. */

@@ -34,12 +34,14 @@ export function toWireNames(schema: z.ZodType, value: unknown): unknown {
   });
 }
 
-/** The parts of a schema's definition by which a value is walked. */
-type SchemaDefinition = {
+/** The parts of a schema's definition by which values and fields are found. */
+export type SchemaDefinition = {
   type: string;
   innerType?: z.ZodType;
   in?: z.ZodType;
   out?: z.ZodType;
+  left?: z.ZodType;
+  right?: z.ZodType;
   shape?: Record<string, z.ZodType>;
   element?: z.ZodType;
   valueType?: z.ZodType;

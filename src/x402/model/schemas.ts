@@ -83,11 +83,7 @@ const jsonObject = z.record(z.string(), z.unknown());
 const REQUIREMENTS_DESCRIPTION = "Terms of a payment (x402 v2, specification §5).";
 
 const requirementFields = {
-  scheme: described(
-    textParameter(50),
-    "Payment scheme. The service settles `exact` and `upto`.",
-    "exact",
-  ),
+  scheme: described(textParameter(50), "Payment scheme: `exact` or `upto`.", "exact"),
   network: described(textParameter(100, 3), "EVM chain, as a CAIP-2 id.", EXAMPLE_CAIP2_ID),
   amount: described(textParameter(100), "Minor units of the token.", "10000"),
   asset: described(textParameter(100), "Address of the token.", EXAMPLE_ASSET),

@@ -6,7 +6,10 @@ import {
   AMOUNT,
   agreed,
   type Case,
+  flip,
   Judges,
+  now,
+  OTHER,
   type Spoil,
   signature,
   signed,
@@ -14,7 +17,6 @@ import {
 } from "../verify/differential.ts";
 import { walletOf } from "../verify/smart-wallet.ts";
 
-const OTHER = `0x${"12".repeat(20)}` as const;
 const EXACT_PROXY = "0x402085c248EeA27D92E8b30b2C58ed07f9E20001";
 
 let judges: Judges;
@@ -25,9 +27,6 @@ beforeAll(async () => {
   judges = await Judges.open("84532-upto-differential");
   base = await judges.freshUpto();
 });
-
-const now = () => Math.floor(Date.now() / 1000);
-const flip = (hex: string) => `${hex.slice(0, 20)}${hex[20] === "0" ? "1" : "0"}${hex.slice(21)}`;
 
 /** Changes what the payer signed as the witness. */
 const witness =

@@ -1,14 +1,12 @@
-import { env } from "cloudflare:workers";
 import { x402Client } from "@x402/core/client";
-import { HTTPFacilitatorClient, x402ResourceServer } from "@x402/core/server";
+import type { x402ResourceServer } from "@x402/core/server";
 import { UptoEvmScheme as ClientScheme } from "@x402/evm/upto/client";
 import { UptoEvmScheme as ServerScheme } from "@x402/evm/upto/server";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { call, emptyTables } from "../../support/app.ts";
+import { emptyTables } from "../../support/app.ts";
+import { openResourceServer } from "../sdk-server.ts";
 import { X402Fixture } from "../x402-fixture.ts";
 
-const FACILITATOR = "http://service.test/api/v1/x402/facilitator";
-const realFetch = globalThis.fetch;
 let x402: X402Fixture;
 let network: `${string}:${string}`;
 
@@ -18,24 +16,6 @@ beforeAll(async () => {
   network = x402.caip2 as typeof network;
 });
 afterEach(() => vi.unstubAllGlobals());
-
-/** The SDK's resource server, which knows nothing of us but the facilitator's address. */
-async function resourceServer(): Promise<x402ResourceServer> {
-  vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) => {
-    const { origin, pathname } = new URL(input instanceof Request ? input.url : String(input));
-    if (origin !== new URL(FACILITATOR).origin) return realFetch(input, init);
-    return call(pathname, { ...init, headers: Object.fromEntries(new Headers(init?.headers)) });
-  });
-  const headers = { token: env.ADMIN_KEY ?? "" };
-  const facilitator = new HTTPFacilitatorClient({
-    url: FACILITATOR,
-    createAuthHeaders: async () => ({ verify: headers, settle: headers, supported: headers }),
-  });
-  const server = new x402ResourceServer(facilitator);
-  server.register(network, new ServerScheme());
-  await server.initialize();
-  return server;
-}
 
 /** What the SDK's client signs for a maximum of 10,000 of the SDK's resource server. */
 async function accept(server: x402ResourceServer, payTo: string) {
@@ -63,7 +43,7 @@ describe("the SDK's own client of upto", () => {
     ["10000", /^0x[0-9a-f]{64}$/],
     ["0", /^$/],
   ])("pays the SDK's own resource server a charge of %s", async (amount, transaction) => {
-    const server = await resourceServer();
+    const server = await openResourceServer(x402, new ServerScheme());
     const { payTo } = await x402.source();
     const { payload, matching } = await accept(server, payTo);
     expect(await server.verifyPayment(payload, matching)).toMatchObject({ isValid: true });

@@ -7,7 +7,10 @@ import {
   AMOUNT,
   agreed,
   type Case,
+  flip,
   Judges,
+  now,
+  OTHER,
   type Spoil,
   signature,
   signed,
@@ -16,7 +19,6 @@ import {
 import { walletOf, withDeployment } from "./smart-wallet.ts";
 
 type Method = "eip3009" | "permit2";
-const OTHER = `0x${"12".repeat(20)}` as const;
 
 let judges: Judges;
 let base: Record<Method, Case>;
@@ -33,8 +35,6 @@ const signedFor =
   (value) =>
     judges.signedFor(method, changes)(value);
 
-const now = () => Math.floor(Date.now() / 1000);
-const flip = (hex: string) => `${hex.slice(0, 20)}${hex[20] === "0" ? "1" : "0"}${hex.slice(21)}`;
 const highS = (hex: string) => {
   const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
   const s = (order - BigInt(`0x${hex.slice(66, 130)}`)).toString(16).padStart(64, "0");

@@ -21,6 +21,15 @@ type Method = "eip3009" | "permit2";
 type Buyer = Awaited<ReturnType<X402Fixture["buyer"]>>;
 
 export const AMOUNT = "10000";
+/** An address that no payment names. */
+export const OTHER = `0x${"12".repeat(20)}` as const;
+
+/** Unix seconds. */
+export const now = () => Math.floor(Date.now() / 1000);
+
+/** The same hex but for one digit. */
+export const flip = (hex: string) =>
+  `${hex.slice(0, 20)}${hex[20] === "0" ? "1" : "0"}${hex.slice(21)}`;
 
 /** The SDK's facilitator and ours, who judge the same payments on the same node. */
 export class Judges {

@@ -1,14 +1,11 @@
-import { env } from "cloudflare:workers";
 import { x402Client } from "@x402/core/client";
-import { HTTPFacilitatorClient, x402ResourceServer } from "@x402/core/server";
 import { ExactEvmScheme as ClientScheme } from "@x402/evm/exact/client";
 import { ExactEvmScheme as ServerScheme } from "@x402/evm/exact/server";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { call, emptyTables } from "../../support/app.ts";
+import { emptyTables } from "../../support/app.ts";
+import { openResourceServer } from "../sdk-server.ts";
 import { settle, X402Fixture } from "../x402-fixture.ts";
 
-const FACILITATOR = "http://service.test/api/v1/x402/facilitator";
-const realFetch = globalThis.fetch;
 let x402: X402Fixture;
 
 beforeAll(async () => {
@@ -16,24 +13,6 @@ beforeAll(async () => {
   x402 = await X402Fixture.create("84532-sdk");
 });
 afterEach(() => vi.unstubAllGlobals());
-
-/** The SDK's resource server, which knows nothing of us but the facilitator's address. */
-async function resourceServer(): Promise<x402ResourceServer> {
-  vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) => {
-    const { origin, pathname } = new URL(input instanceof Request ? input.url : String(input));
-    if (origin !== new URL(FACILITATOR).origin) return realFetch(input, init);
-    return call(pathname, { ...init, headers: Object.fromEntries(new Headers(init?.headers)) });
-  });
-  const headers = { token: env.ADMIN_KEY ?? "" };
-  const facilitator = new HTTPFacilitatorClient({
-    url: FACILITATOR,
-    createAuthHeaders: async () => ({ verify: headers, settle: headers, supported: headers }),
-  });
-  const server = new x402ResourceServer(facilitator);
-  server.register(x402.caip2 as `${string}:${string}`, new ServerScheme());
-  await server.initialize();
-  return server;
-}
 
 /** The SDK's client, which signs whatever is asked. */
 function client(buyer: Awaited<ReturnType<X402Fixture["buyer"]>>): x402Client {
@@ -51,7 +30,7 @@ const extraOf = (method: string) => ({
 
 describe("the SDK's own client", () => {
   it.each(["eip3009", "permit2"])("pays the SDK's own resource server by %s", async (method) => {
-    const server = await resourceServer();
+    const server = await openResourceServer(x402, new ServerScheme());
     const [buyer, { payTo }] = [await x402.buyer(), await x402.source()];
     const requirements = await server.buildPaymentRequirements({
       scheme: "exact",
