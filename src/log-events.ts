@@ -1,4 +1,7 @@
-/** Events of the log, with advice for operators; `npm run document` copies them to the docs. */
+/**
+ * Events of the log, with advice for operators; `npm run document` copies them to the docs. Of advice that
+ * begins with "nothing", the docs have the name of the event alone, unless it names a case.
+ */
 export const LOG_EVENTS = {
   // The chain, as sources follow it.
   "sync.failed":
@@ -13,11 +16,11 @@ export const LOG_EVENTS = {
     "nothing: the pass reads from the source's next provider; if it repeats, the first one lags or is on a fork",
   "sync.rollback": "nothing: the records follow the chain",
   "sync.transaction_gap":
-    "look at the escrow on the chain: its record stays unchanged, because the transactions before `tx` could not be read in time or move other funds",
+    "look at the escrow on the chain: its record stays unchanged. The transactions before `tx` came too late, or move other funds",
   "sync.transaction_late":
     "nothing: the sync applies all later transactions again; if it repeats, the provider is unreliable",
   "sync.transaction_unreadable":
-    "report it: the service cannot read the bytes of this transaction. The sync applies what the provider lists of it, and follows no lock in it",
+    "report it: the service cannot read these bytes. The sync applies what the provider lists, and follows no lock in the transaction",
   "sync.escrow_lost":
     "look at the escrow on the chain: the sync cannot follow how its funds moved, as its record says",
   "sync.lock_ignored":
@@ -47,13 +50,13 @@ export const LOG_EVENTS = {
 
   // Wallets.
   "wallet.task_failed":
-    "report it: the service's code threw for the `tasks` of a wallet, each `<record>` or `<record>:…`. The wallet tries them again, and does its other tasks",
+    "report it: the service's code threw for the `tasks` of a wallet. The wallet tries them again, and does its other tasks",
   "wallet.failed":
     "a run of the wallet ended early, and the wallet tries again; if it repeats, the wallet's `Waiting` lists the waiting tasks",
   "wallet.halted":
     "nothing: after a restore of the database, the wallets of a network stop until no earlier transaction can land unseen",
   "wallet.scripts_not_run":
-    "nothing: the node refused scripts or could not run them; the records have the consequences. Report it when the same task is refused again and again",
+    "nothing: the node refused scripts or could not run them, and the records say so. Report it if one task is refused repeatedly",
   "wallet.submit_unknown":
     "nothing: the provider did not say whether it accepted a transaction; the wallet sends the same bytes again",
   "wallet.held":
@@ -62,7 +65,7 @@ export const LOG_EVENTS = {
     "nothing: the service destroyed the mnemonics of the removed wallets with the ids `wallets`, which no task needs",
   "wallet.hold_unstored": "nothing: the database did not store what blocks the wallet",
   "wallet.spent_elsewhere":
-    "the foreign transaction `txHash` has spent an output of the wallet: find out who else has its key, and let only one of them use it. Three within an hour pause the automatic steps",
+    "the foreign transaction `txHash` has spent the wallet's output: let only one service use its key. Three within an hour pause automatic steps",
   "wallet.transaction":
     "nothing: a transaction of the wallet with the key hash `wallet` changed its `phase`, `from` another (null: it is new). A rollback shows in the next `from`",
   "wallet.wake_failed":
@@ -70,7 +73,7 @@ export const LOG_EVENTS = {
   "reference_script.asked":
     "nothing: an escrow of the source `source` is so large that its steps need the contract's script on the chain. A wallet publishes the script and owns its deposit",
   "reference_script.spent":
-    "the foreign or forgotten transaction `txHash` has spent the output with the script of the source `source`. Steps contain the script until it is published again. Find out who else has the wallet's key",
+    "the transaction `txHash` has spent the published script of `source`, so steps contain the script again. Find out who else has the wallet's key",
   "submit.place_failed":
     "a URL of `SUBMIT_URLS_…` did not accept a transaction: `error` says why; the wallet sends the same bytes again while they are valid",
   "balance.unavailable":
@@ -182,9 +185,3 @@ export const LOG_EVENTS = {
 
 /** What a line of the log is about. */
 export type LogEvent = keyof typeof LOG_EVENTS;
-
-/** The table of docs/operating.md. */
-export function renderLogTable(): string {
-  const rows = Object.entries(LOG_EVENTS).map(([event, advice]) => `| \`${event}\` | ${advice} |`);
-  return ["| event | what to do |", "|---|---|", ...rows].join("\n");
-}

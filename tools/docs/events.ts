@@ -20,30 +20,75 @@ export interface EventsDocument {
   webhooks: Record<string, { post: { summary: string; requestBody: Body } }>;
   components: { schemas: Record<string, Schema> };
 }
+type Fields = Record<string, unknown>;
+/** A body of an event. */
+interface EventBody extends Fields {
+  data: Fields;
+}
 interface Body {
   content: { "application/json": { schema: Schema } };
 }
 
 const HEAD = `# Webhook events
 
-A body of each kind, as an endpoint of the format \`EXTENDED\` gets it: [webhooks.md](webhooks.md) says when, and how it
-is verified. \`npm run document\` writes this page from the OpenAPI document. Tests compare what the
-service sends with the same document.
+What an endpoint of the format \`EXTENDED\` receives. [Webhooks](webhooks.md) says when, and how a receiver verifies it.
+\`npm run document\` writes this page from the OpenAPI document. Tests compare what the service sends with the same
+document.
+
+The first kind shows a whole body. Of the other kinds, the page shows \`data\`: the rest of the body differs in \`type\`
+and \`event_type\` alone.
 `;
 
-/** The page with a body of every kind. */
-export function eventsPage({ webhooks, components }: EventsDocument): string {
-  // The document has them in the order of its features.
+/** An example of the body of each kind of event, in the order in which the page has them. */
+export function eventExamples({ webhooks, components }: EventsDocument): Map<string, EventBody> {
+  // The document has the kinds in the order of its features.
   const kinds = [...new Set([...EVENT_KINDS, ...Object.keys(webhooks)])];
-  const sections = kinds.map((kind) => {
-    const post = webhooks[kind]?.post;
-    if (!post) throw new Error(`the document has no ${kind}`);
-    const { schema } = post.requestBody.content["application/json"];
-    const body = exampleOf(schema, components.schemas) as { data: object };
-    return `## ${kind}\n\n${post.summary}.\n\n\`\`\`json\n${layOut(body)}\n\`\`\`\n`;
+  return new Map(
+    kinds.map((kind) => {
+      const post = webhooks[kind]?.post;
+      if (!post) throw new Error(`the document has no ${kind}`);
+      const { schema } = post.requestBody.content["application/json"];
+      return [kind, exampleOf(schema, components.schemas) as EventBody];
+    }),
+  );
+}
+
+/** The page with the body of every kind. Of a record that an earlier kind has too, it has what differs. */
+export function eventsPage(document: EventsDocument): string {
+  const examples = eventExamples(document);
+  const sections = [...examples].map(([kind, body], position) => {
+    const earlier = [...examples].slice(0, position);
+    const text = position === 0 ? `${block(layOut(body))}\n` : describeData(body.data, earlier);
+    return `## ${kind}\n\n${document.webhooks[kind]?.post.summary}.${text}`;
   });
   return [HEAD, ...sections].join("\n");
 }
+
+/** What follows the summary of a kind: its `data`, or how they differ from those of an earlier kind. */
+function describeData(data: Fields, earlier: readonly [string, EventBody][]): string {
+  const similar = earlier
+    .map(([kind, body]) => ({ kind, other: body.data, added: difference(data, body.data) }))
+    .sort((a, b) => Object.keys(a.added).length - Object.keys(b.added).length)
+    .find(({ added }) => Object.keys(added).length * 2 < Object.keys(data).length);
+  if (!similar) return `${block(`{\n${lines(data, "  ")}\n}`)}\n`;
+  const { kind, other, added } = similar;
+  const missing = Object.keys(other).filter((name) => !(name in data));
+  const without =
+    missing.length > 0 ? `, without ${missing.map((it) => `\`${it}\``).join(", ")}` : "";
+  const text = ` \`data\` is that of \`${kind}\`${without}`;
+  return Object.keys(added).length === 0
+    ? `${text}.\n`
+    : `${text}, and has:${block(`{\n${lines(added, "  ")}\n}`)}\n`;
+}
+
+/** The fields that another example lacks, or has with another value. */
+function difference(data: Fields, other: Fields): Fields {
+  const isNew = ([name, value]: [string, unknown]) =>
+    JSON.stringify(other[name]) !== JSON.stringify(value);
+  return Object.fromEntries(Object.entries(data).filter(isNew));
+}
+
+const block = (text: string) => `\n\n\`\`\`json\n${text}\n\`\`\``;
 
 /**
  * A value that a schema allows, out of the examples of its fields.
@@ -84,9 +129,12 @@ export function exampleOf(
 }
 
 /** A line for each field of the event and of its record. */
-function layOut({ data, ...head }: { data: object }): string {
-  const lines = (fields: object, indent: string) =>
-    Object.entries(fields).map(([name, value]) => `${indent}"${name}": ${JSON.stringify(value)}`);
-  const record = `  "data": {\n${lines(data, "    ").join(",\n")}\n  }`;
-  return `{\n${[...lines(head, "  "), record].join(",\n")}\n}`;
+function layOut({ data, ...head }: EventBody): string {
+  return `{\n${lines(head, "  ")},\n  "data": {\n${lines(data, "    ")}\n  }\n}`;
+}
+
+function lines(fields: Fields, indent: string): string {
+  return Object.entries(fields)
+    .map(([name, value]) => `${indent}"${name}": ${JSON.stringify(value)}`)
+    .join(",\n");
 }

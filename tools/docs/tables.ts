@@ -1,16 +1,52 @@
-import { renderLogTable } from "../../src/log-events.ts";
+import { LOG_EVENTS } from "../../src/log-events.ts";
 
 const PLACE = /(<!-- log events: .*? -->\n)[\s\S]*?(<!-- end -->)/;
+const MAX_WIDTH = 110;
+const REPEATS = /; investigate if it repeats$/;
+/** Nothing has to be done, whatever else happens. */
+const NOTHING = /^nothing: (?!.*\b(if|when)\b)/i;
 
 /**
- * The operating guide with the table of what is logged.
+ * The operating guide with what is logged: a table of the events that need somebody, and the names of the
+ * others.
  *
  * @throws where the guide has no place for it
  */
 export function withTable(guide: string): string {
   if (!PLACE.test(guide)) throw new Error("docs/operating.md has no place for the log events");
-  return guide.replace(
-    PLACE,
-    (_, begin: string, end: string) => `${begin}${renderLogTable()}\n${end}`,
-  );
+  return guide.replace(PLACE, (_, begin: string, end: string) => `${begin}${renderLog()}\n${end}`);
+}
+
+function renderLog(): string {
+  const events = Object.entries(LOG_EVENTS);
+  const namesOf = (pattern: RegExp) => [
+    "```text",
+    ...wrap(events.flatMap(([event, it]) => (pattern.test(it) ? event : []))),
+    "```",
+  ];
+  const rows = events
+    .filter(([, advice]) => !REPEATS.test(advice) && !NOTHING.test(advice))
+    .map(([event, advice]) => `| \`${event}\` | ${advice} |`);
+  return [
+    "These events need nothing, and `src/log-events.ts` says why:",
+    "",
+    ...namesOf(NOTHING),
+    "",
+    "Investigate these if they repeat; the service tries again:",
+    "",
+    ...namesOf(REPEATS),
+    "",
+    ...["| event | what to do |", "|---|---|", ...rows],
+  ].join("\n");
+}
+
+/** Names in lines of a readable width. */
+function wrap(names: readonly string[]): string[] {
+  const lines: string[] = [];
+  for (const name of names) {
+    const line = `${lines.at(-1) ?? ""} ${name}`.trim();
+    if (lines.length > 0 && line.length <= MAX_WIDTH) lines[lines.length - 1] = line;
+    else lines.push(name);
+  }
+  return lines;
 }

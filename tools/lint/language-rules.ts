@@ -6,9 +6,15 @@ export interface Fault {
   advice: string;
 }
 
-export type Rule = "long sentence" | "retired name" | "bound" | "outside document" | "test title";
+export type Rule =
+  | "long sentence"
+  | "long cell"
+  | "retired name"
+  | "bound"
+  | "outside document"
+  | "test title";
 
-/** Words in a sentence. */
+/** Words in a sentence, and in a cell of a table. */
 const MAX_WORDS = 25;
 
 /** Names that say nothing of what they stand for: participles without a noun, and vague words. */
@@ -36,7 +42,7 @@ export function findFaults(file: string, text: string, documents: ReadonlySet<st
   const passages = file.endsWith(".md") ? paragraphsOf(text) : commentsOf(text);
   return [
     ...passages.flatMap((passage) => proseFaults(file, passage, documents)),
-    ...(file.endsWith(".md") ? [] : nameFaults(file, text, isTest)),
+    ...(file.endsWith(".md") ? cellFaults(file, text) : nameFaults(file, text, isTest)),
     ...(isTest ? titleFaults(file, text) : []),
   ];
 }
@@ -70,10 +76,28 @@ function paragraphsOf(text: string): Passage[] {
   );
 }
 
+const countWords = (text: string) =>
+  text.split(/\s+/).filter((word) => /[\p{L}\d]/u.test(word)).length;
+
+/** Cells of Markdown tables. A `|` in code is escaped there too. */
+function cellFaults(file: string, text: string): Fault[] {
+  const prose = text.replace(/^ *```[\s\S]*?^ *```/gm, (code) => code.replace(/[^\n]/g, ""));
+  return prose.split("\n").flatMap((row, index) =>
+    !/^ *\|/.test(row)
+      ? []
+      : row.split(/(?<!\\)\|/).flatMap((cell) => {
+          const words = countWords(cell);
+          if (words <= MAX_WORDS) return [];
+          const advice = `shorten ${words} words: ${cell.trim().slice(0, 60)}…`;
+          return [{ rule: "long cell" as const, file, line: index + 1, advice }];
+        }),
+  );
+}
+
 function proseFaults(file: string, { line, text }: Passage, documents: ReadonlySet<string>) {
   const faults: Fault[] = [];
   for (const sentence of text.split(/(?<=[.!?:][*_)"'`]{0,3})\s+(?=[^a-z\s])|\n\s*\n/)) {
-    const words = sentence.split(/\s+/).filter((word) => /[\p{L}\d]/u.test(word)).length;
+    const words = countWords(sentence);
     const start = sentence.trim().replace(/\s+/g, " ").slice(0, 60);
     if (words > MAX_WORDS)
       faults.push({ rule: "long sentence", file, line, advice: `split ${words} words: ${start}…` });
