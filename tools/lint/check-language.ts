@@ -12,7 +12,7 @@ import { type Fault, findFaults, type Rule } from "./language-rules.ts";
 /** Places that each rule still has. These numbers may only go down: lower them with each repair. */
 const ALLOWED: Record<Rule, number> = {
   "long sentence": 0,
-  "long cell": 28,
+  "long cell": 25,
   "retired name": 69,
   bound: 0,
   "outside document": 0,
