@@ -69,17 +69,16 @@ describe.runIf(document)("the peer's OpenAPI document", () => {
   });
   afterAll(() => scene?.close());
 
-  it("has each operation in one row of docs/coming-from-another-service.md", () => {
-    const rows = [...GUIDE.matchAll(/^\| (.+?) \| (same|differs|not here) \|/gm)];
+  it("has a row of docs/coming-from-another-service.md for what is not the same", () => {
+    const rows = [...GUIDE.matchAll(/^\| (.+?) \| (differs|not here) \|/gm)];
     const listed = rows.flatMap(([, cell = "", here]) =>
-      [...cell.matchAll(/`(\w+) \/api\/v1(\/[^`]+)`/g)].map(([, method, route]) => ({
-        operation: `${method} ${route}`,
-        here,
-      })),
+      [...cell.matchAll(/`([A-Z ]+) (\/[^`]+)`/g)].flatMap(([, methods = "", route]) =>
+        methods.split(" ").map((method) => ({ operation: `${method} ${route}`, here })),
+      ),
     );
-    expect(listed.map(({ operation }) => operation).toSorted()).toEqual(
-      document?.operations.toSorted(),
-    );
+    const operations = listed.map(({ operation }) => operation);
+    expect(new Set(operations).size).toBe(operations.length);
+    expect(operations.filter((one) => !document?.operations.includes(one))).toEqual([]);
     const missing = listed.filter(({ here }) => here === "not here");
     expect(missing.map(({ operation }) => operation).toSorted()).toEqual(NOT_OFFERED.toSorted());
   });

@@ -12,7 +12,7 @@ import { type Fault, findFaults, type Rule } from "./language-rules.ts";
 /** Places that each rule still has. These numbers may only go down: lower them with each repair. */
 const ALLOWED: Record<Rule, number> = {
   "long sentence": 0,
-  "long cell": 25,
+  "long cell": 0,
   "retired name": 69,
   bound: 0,
   "outside document": 0,
@@ -26,13 +26,15 @@ const FILES = [
   "{bench,client,console,devnet,durable-objects,examples,src,test,tools}/**/*.{ts,tsx}",
   "{CODE_OF_CONDUCT,CONTRIBUTING,README,SECURITY}.md",
   "docs/*.md",
-  "{console/DESIGN,devnet/README,tools/operate/MIGRATIONS}.md",
+  "{console/DESIGN,devnet/README,test/clients/README,tools/operate/MIGRATIONS}.md",
 ];
 const files = globSync(FILES, {
   exclude: (name) => /(^|\/)(node_modules|generated|dist)$/.test(name),
 });
 const documents = new Set(
-  globSync(["*.md", "{client,console,devnet,docs,tools/operate}/*.md"]).map((it) => basename(it)),
+  globSync(["*.md", "{client,console,devnet,docs,test/clients,tools/operate}/*.md"]).map((it) =>
+    basename(it),
+  ),
 );
 
 const faults = files.flatMap((file) => findFaults(file, readFileSync(file, "utf8"), documents));
