@@ -2,7 +2,7 @@ import { base58, bech32 } from "@scure/base";
 import { bytesToHex, hexToBytes } from "./hex.ts";
 import type { Network } from "./network.ts";
 
-/** A key or script that must authorise the spending of an output or a withdrawal of rewards. */
+/** A key or script that must authorize the spending of an output or a withdrawal of rewards. */
 export interface Credential {
   kind: "key" | "script";
   /** blake2b-224, 56 hex characters. */

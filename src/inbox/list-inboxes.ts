@@ -10,7 +10,7 @@ export type InboxStatus = (typeof INBOX_STATUSES)[number];
 export interface InboxFilters {
   status?: InboxStatus[] | undefined;
   policyId?: string | undefined;
-  /** In any form: it is compared in its normalised one. */
+  /** In any form: it is compared in its normalized one. */
   agentSlug?: string | undefined;
 }
 

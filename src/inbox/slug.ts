@@ -5,7 +5,7 @@ const RESERVED_SLUGS: readonly string[] = ["favicon.ico", "robots.txt", "sitemap
 export const SLUG_PATTERN = `^(?!(${RESERVED_SLUGS.join("|")})$)[a-z0-9]+(-[a-z0-9]+)*$`;
 
 /**
- * The normalised form of a slug: without diacritics, lower-case, words of `a-z0-9` joined by single
+ * The normalized form of a slug: without diacritics, lower-case, words of `a-z0-9` joined by single
  * hyphens. An inbox is found by it, so two names with the same form are one inbox.
  */
 export function normalizeSlug(text: string): string {

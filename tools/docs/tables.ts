@@ -3,6 +3,8 @@ import { LOG_EVENTS } from "../../src/log-events.ts";
 const PLACE = /(<!-- log events: .*? -->\n)[\s\S]*?(<!-- end -->)/;
 const MAX_WIDTH = 110;
 const REPEATS = /; investigate if it repeats$/;
+/** Advice that several events share: its details are in the code. */
+const SHARED = /^(report it|check the network's `rpcUrl`): /;
 /** Nothing has to be done, whatever else happens. */
 const NOTHING = /^nothing: (?!.*\b(if|when)\b)/i;
 
@@ -24,9 +26,13 @@ function renderLog(): string {
     ...wrap(events.flatMap(([event, it]) => (pattern.test(it) ? event : []))),
     "```",
   ];
-  const rows = events
-    .filter(([, advice]) => !REPEATS.test(advice) && !NOTHING.test(advice))
-    .map(([event, advice]) => `| \`${event}\` | ${advice} |`);
+  const eventsByAdvice = new Map<string, string[]>();
+  for (const [event, advice] of events) {
+    if (REPEATS.test(advice) || NOTHING.test(advice)) continue;
+    const shared = SHARED.exec(advice)?.[1] ?? advice;
+    eventsByAdvice.set(shared, [...(eventsByAdvice.get(shared) ?? []), `\`${event}\``]);
+  }
+  const rows = [...eventsByAdvice].map(([advice, names]) => `| ${names.join(", ")} | ${advice} |`);
   return [
     "These events need nothing, and `src/log-events.ts` says why:",
     "",

@@ -26,7 +26,7 @@ export function isPublicHostname(hostname: string): boolean {
   const name = hostname.toLowerCase().replace(/\.$/, "");
   // Two or more labels, none empty: `localhost..` is not a name, however a resolver treats it.
   if (!/^[^.:]+(\.[^.:]+)+$/.test(name)) return false;
-  // The URL parser has normalised every decimal, octal and hex form to four decimal parts.
+  // The URL parser has normalized every decimal, octal and hex form to four decimal parts.
   if (/^\d+(\.\d+){3}$/.test(name)) return false;
   return !PRIVATE_HOSTNAME_SUFFIXES.some(
     (suffix) => name === suffix || name.endsWith(`.${suffix}`),

@@ -110,7 +110,7 @@ ${values.join("\n")}
 `;
 }
 
-/** The colour space sRGB (IEC 61966-2-1) as an ICC profile of version 2.1: matrix and curve. */
+/** The color space sRGB (IEC 61966-2-1) as an ICC profile of version 2.1: matrix and curve. */
 
 /** XYZ of the illuminant D50, and of the primaries adapted to it. */
 const D50_WHITE_POINT = [0.9642, 1, 0.8249];

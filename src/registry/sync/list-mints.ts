@@ -18,7 +18,7 @@ export interface ListedMint {
 /**
  * The mints and burns of a policy after those that are done; see `listPending`. A provider may list the
  * first of `recent` elsewhere: a mint was listed late, or another provider was read. Then all mints are
- * returned, and what was applied is recognised and skipped.
+ * returned, and what was applied is recognized and skipped.
  */
 export async function listMints(
   provider: Provider,

@@ -80,7 +80,7 @@ function followMints(
     recordTip: () => [],
     listAbove: (checkpoint) => listMintsAbove(provider, policyId, cursor.recent, checkpoint),
     // Its place in the listing is not known: the policy is read from its start, what was applied is
-    // recognised and skipped.
+    // recognized and skipped.
     positionAt: () => null,
     undo: (above) => undoSteps(db, id, above, now(), listener),
   };

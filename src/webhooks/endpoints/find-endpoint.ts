@@ -14,7 +14,7 @@ import { toEndpointEncryptionContext } from "./open-receiver.ts";
 import { hmacSha256 } from "./signature.ts";
 
 /**
- * Recognises a duplicate endpoint without storing the URL in clear: HMAC under `API_KEY_SECRET`,
+ * Recognizes a duplicate endpoint without storing the URL in clear: HMAC under `API_KEY_SECRET`,
  * hex.
  */
 export async function hashTarget(

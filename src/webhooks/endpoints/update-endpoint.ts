@@ -83,7 +83,7 @@ export async function updateEndpoint(
   }
 }
 
-/** @throws an error that `isStale` recognises when the endpoint was changed since it was read */
+/** @throws an error that `isStale` recognizes when the endpoint was changed since it was read */
 async function tryUpdateEndpoint(
   c: AppContext,
   core: Database,
