@@ -1,5 +1,5 @@
 /**
- * Provokes each alarm of docs/operating.md once at the running service, with the cron of the
+ * Provokes each alarm of docs/monitoring.md once at the running service, with the cron of the
  * platform. It measures the time until an Admin's receiver has the event.
  *
  *     npm run drill:alarms

@@ -1,5 +1,5 @@
 /**
- * The restore drill of docs/upgrading.md, on the local chain. While wallets trade, it sets the
+ * The restore drill of docs/restoring.md, on the local chain. While wallets trade, it sets the
  * database of the running service back. In the end no payment happened twice, and the records agree
  * with the chain.
  *
@@ -30,7 +30,7 @@ import { openStalls, register, type Stall, type Transferred, transfer } from "./
 const MINUTE_MS = 60_000;
 /** How often each stall buys and pays something. */
 const TRADE_EVERY_MS = 60_000;
-/** The halt of docs/upgrading.md, and time to catch up. */
+/** The halt of docs/restoring.md, and time to catch up. */
 const RECOVERED_MS = 15 * MINUTE_MS;
 /** Wallets that are halted lock a purchase only after the halt. */
 const HALT_MINUTES = 10;

@@ -49,7 +49,7 @@ const reason = named(
   "A problem for an operator.",
   z.object({
     kind: described(
-      named("Trouble", "A kind of problem. docs/operating.md says what to do.", z.enum(TROUBLES)),
+      named("Trouble", "A kind of problem. docs/monitoring.md says what to do.", z.enum(TROUBLES)),
       "Kind of the problem.",
       "SOURCE_STUCK",
     ),

@@ -104,7 +104,7 @@ export function createObservabilityRoutes() {
       tag: "Metrics",
       summary: "Shows the metrics of the service, as OpenMetrics 1.0 text",
       description:
-        "For collectors such as Prometheus. Figures are current, and stop at the bound in their help text. docs/operating.md lists the metrics.",
+        "For collectors such as Prometheus. Figures are current, and stop at the bound in their help text. docs/monitoring.md lists the metrics.",
       media: OPEN_METRICS_CONTENT_TYPE,
       data: textField("One figure a line.", "agent_payment_events_undispatched 0"),
     },

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import guide from "../../docs/operating.md?raw";
+import guide from "../../docs/monitoring.md?raw";
 import alerts from "../../examples/prometheus-alerts.yml?raw";
 import { newId } from "../../src/db/id.ts";
 import { seal } from "../../src/db/sealed.ts";

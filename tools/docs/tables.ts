@@ -15,7 +15,7 @@ const NOTHING = /^nothing: (?!.*\b(if|when)\b)/i;
  * @throws where the guide has no place for it
  */
 export function withTable(guide: string): string {
-  if (!PLACE.test(guide)) throw new Error("docs/operating.md has no place for the log events");
+  if (!PLACE.test(guide)) throw new Error("docs/monitoring.md has no place for the log events");
   return guide.replace(PLACE, (_, begin: string, end: string) => `${begin}${renderLog()}\n${end}`);
 }
 

@@ -7,7 +7,7 @@ import { findBundledPackages, noticeOf } from "./notice.ts";
 import { withQuotes } from "./quotes.ts";
 import { withTable } from "./tables.ts";
 
-const GUIDE = new URL("../../docs/operating.md", import.meta.url);
+const GUIDE = new URL("../../docs/monitoring.md", import.meta.url);
 writeFileSync(GUIDE, withTable(readFileSync(GUIDE, "utf8")));
 
 const EVENTS = new URL("../../docs/webhook-events.md", import.meta.url);

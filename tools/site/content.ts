@@ -42,7 +42,8 @@ export function createSidebar(index: string) {
     label: title,
     items: guides.map((guide) => ({ slug: guide.name, label: guide.title })),
   }));
-  groups.at(-1)?.items.push({ slug: "changelog", label: "Changelog" });
+  const reference = groups.find(({ label }) => label === "Reference");
+  reference?.items.push({ slug: "changelog", label: "Changelog" });
   return groups;
 }
 

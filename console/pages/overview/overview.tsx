@@ -105,7 +105,7 @@ function toHealthTodos(reasons: Health["reasons"], others: readonly Todo[]): Tod
     const isWallet =
       kind === "walletStuck" && others.some((other) => other.kind.startsWith("wallet"));
     if (isListed || isWallet) return [];
-    const href = kind === "storage" ? "/docs/operating.md" : pageHref(page);
+    const href = kind === "storage" ? "/docs/monitoring.md" : pageHref(page);
     const advice = STORAGE_ADVICE[reason];
     return [{ kind, name, href, ...(advice && { advice }) }];
   });

@@ -207,7 +207,7 @@ export const ERROR_CODES = {
   not_ready: {
     status: 503,
     meaning: "A payment source has not synced within the `maxLagMs` of `GET /health/ready`.",
-    remedy: "See `data.sources` of the response; docs/operating.md says what to do.",
+    remedy: "See `data.sources` of the response; docs/monitoring.md says what to do.",
   },
   upstream_timeout: {
     status: 504,

@@ -14,7 +14,7 @@ import { fileURLToPath } from "node:url";
 import { parseEnv } from "node:util";
 import { afterEach, beforeEach, expect, it } from "vitest";
 
-const guide = readFileSync(new URL("../../docs/operating.md", import.meta.url), "utf8");
+const guide = readFileSync(new URL("../../docs/secrets.md", import.meta.url), "utf8");
 const program = fileURLToPath(new URL("../../tools/operate/secrets.ts", import.meta.url));
 
 /** What the guide has a shell do about secrets, in its order; a database is not asked. */
@@ -36,7 +36,7 @@ let kept: string;
 let set: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "operating-"));
+  folder = mkdtempSync(join(tmpdir(), "secrets-"));
   [kept, set] = [join(folder, ".secrets"), join(folder, "set")];
   for (const name of ["set", "bin"]) mkdirSync(join(folder, name));
   writeFileSync(join(folder, "bin", "npx"), NPX, { mode: 0o755 });
