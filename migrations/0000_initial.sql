@@ -979,11 +979,14 @@ CREATE TABLE `x402_payment_source` (
 	`asset_version` text,
 	`asset_decimals` integer NOT NULL,
 	`registry_request_id` text,
+	`discovery` text,
 	`created_by_id` text NOT NULL,
 	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
 	`deleted_at` integer
 );
 --> statement-breakpoint
+CREATE INDEX `x402_payment_source_listed` ON `x402_payment_source` (`id`) WHERE discovery IS NOT NULL AND deleted_at IS NULL;--> statement-breakpoint
 CREATE TABLE `x402_settlement` (
 	`id` text PRIMARY KEY NOT NULL,
 	`attempt_id` text NOT NULL,

@@ -112,13 +112,18 @@ export const ERASURES: readonly Erasure[] = [
   },
   {
     what: "x402Resources",
-    columns: ["x402_payment_source.url", "x402_payment_source.description"],
+    columns: [
+      "x402_payment_source.url",
+      "x402_payment_source.description",
+      "x402_payment_source.discovery",
+    ],
     toStatements: (keyId, now) => [
       statement(
-        `UPDATE x402_payment_source SET url = NULL, description = NULL,
+        `UPDATE x402_payment_source SET url = NULL, description = NULL, discovery = NULL,
            deleted_at = ifnull(deleted_at, ?2)
          WHERE created_by_id = ?1
-           AND (deleted_at IS NULL OR url IS NOT NULL OR description IS NOT NULL) RETURNING 1`,
+           AND (deleted_at IS NULL OR url IS NOT NULL OR description IS NOT NULL
+             OR discovery IS NOT NULL) RETURNING 1`,
         keyId,
         now,
       ),

@@ -175,7 +175,7 @@ const COLUMNS: Readonly<Record<string, Partial<Record<Treatment, string>>>> = {
       "id caip2_id display_name rpc_url default_asset facilitator_wallet_id facilitator_url facilitator_auth other_facilitator_wallet_ids eip6492_factories created_by_id",
   },
   x402_payment_source: {
-    erased: "url description",
+    erased: "url description discovery",
     references: "id caip2_id registry_request_id created_by_id",
     accounting: "scheme asset amount asset_name asset_version",
     chain: "pay_to",

@@ -2,6 +2,7 @@ import { createRouter } from "../http/endpoint.ts";
 import { registerAttemptRoutes } from "./attempts/routes.ts";
 import { registerNetworkRoutes } from "./networks/routes.ts";
 import { registerPayRoutes } from "./pay/routes.ts";
+import { registerCatalogRoutes } from "./settle/catalog-routes.ts";
 import { registerFacilitatorRoutes } from "./settle/facilitator-routes.ts";
 import { registerPaymentRoutes } from "./settle/routes.ts";
 import { registerBalanceRuleRoutes } from "./wallets/low-balance-routes.ts";
@@ -17,5 +18,6 @@ export function createX402Routes() {
   registerBalanceRuleRoutes(router);
   registerPayRoutes(router);
   registerFacilitatorRoutes(router);
+  registerCatalogRoutes(router);
   return router;
 }

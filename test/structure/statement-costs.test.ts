@@ -8,8 +8,8 @@ import {
 } from "../../tools/operate/apply-migrations.ts";
 import { computeSeconds, MAX_STATEMENT_SECONDS } from "../../tools/operate/statement-costs.ts";
 
-/** Rows of each table of the sample. */
-const TABLE_ROWS = 200;
+/** Rows of each table of the sample: more than the schema has. */
+const TABLE_ROWS = 400;
 const [INITIAL, ...LATER] = readMigrations(new URL("../../migrations/", import.meta.url));
 
 const miniflare = new Miniflare(

@@ -74,28 +74,40 @@ export const x402Wallet = sqliteTable(
 );
 
 /** A resource paid for over x402, in one token. */
-export const x402PaymentSource = sqliteTable("x402_payment_source", {
-  id: text("id").primaryKey(),
-  /** Null: any resource of the owner, so the URL of a payment is not compared. */
-  url: text("url"),
-  description: text("description"),
-  scheme: text("scheme", { enum: X402_SCHEMES }).notNull().default("exact"),
-  caip2Id: text("caip2_id").notNull(),
-  asset: text("asset").notNull(),
-  /** Of `upto` the maximum. Decimal text, in the token's minor unit. Null: the owner states the price of each payment. */
-  amount: text("amount"),
-  payTo: text("pay_to").notNull(),
-  maxTimeoutSeconds: integer("max_timeout_seconds").notNull(),
-  /** EIP-712 domain of the token, for EIP-3009; null for a token that has none. */
-  assetName: text("asset_name"),
-  assetVersion: text("asset_version"),
-  assetDecimals: integer("asset_decimals").notNull(),
-  /** The registry entry it belongs to, when it was registered for one. */
-  registryRequestId: text("registry_request_id"),
-  createdById: text("created_by_id").notNull(),
-  createdAt: integer("created_at").notNull(),
-  deletedAt: integer("deleted_at"),
-});
+export const x402PaymentSource = sqliteTable(
+  "x402_payment_source",
+  {
+    id: text("id").primaryKey(),
+    /** Null: any resource of the owner, so the URL of a payment is not compared. */
+    url: text("url"),
+    description: text("description"),
+    scheme: text("scheme", { enum: X402_SCHEMES }).notNull().default("exact"),
+    caip2Id: text("caip2_id").notNull(),
+    asset: text("asset").notNull(),
+    /** Of `upto` the maximum. Decimal text, in the token's minor unit. Null: the owner states the price of each payment. */
+    amount: text("amount"),
+    payTo: text("pay_to").notNull(),
+    maxTimeoutSeconds: integer("max_timeout_seconds").notNull(),
+    /** EIP-712 domain of the token, for EIP-3009; null for a token that has none. */
+    assetName: text("asset_name"),
+    assetVersion: text("asset_version"),
+    assetDecimals: integer("asset_decimals").notNull(),
+    /** The registry entry it belongs to, when it was registered for one. */
+    registryRequestId: text("registry_request_id"),
+    /** JSON: what the public catalog says of it. Null: it is not there. */
+    discovery: text("discovery"),
+    createdById: text("created_by_id").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+    deletedAt: integer("deleted_at"),
+  },
+  (table) => [
+    // The catalog is public: its pages must not read what is not listed.
+    index("x402_payment_source_listed")
+      .on(table.id)
+      .where(sql`discovery IS NOT NULL AND deleted_at IS NULL`),
+  ],
+);
 
 /** An attempt with a payment, and its outcome. `WITHOUT ROWID`, which drizzle cannot say; so are settlements. */
 export const x402Attempt = sqliteTable(

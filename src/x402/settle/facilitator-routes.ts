@@ -12,6 +12,7 @@ import { listNetworks } from "../networks/save-network.ts";
 import { listFacilitators, NoSettlementNetworkError } from "../networks/settlement-network.ts";
 import { listUptoChains } from "../networks/upto-networks.ts";
 import { verifyOrder } from "../verify/verify-order.ts";
+import { BAZAAR_EXTENSION } from "./discovery-entry.ts";
 import {
   type FacilitatorBody,
   facilitatorBody,
@@ -135,7 +136,7 @@ export function registerFacilitatorRoutes(router: Router): void {
             ...(extra === null ? [] : [{ x402Version: 2, scheme: "upto", network, extra }]),
           ];
         }),
-        extensions: [PAYMENT_IDENTIFIER_EXTENSION],
+        extensions: [PAYMENT_IDENTIFIER_EXTENSION, BAZAAR_EXTENSION],
         signers: { "eip155:*": [...new Set(facilitators.map(({ address }) => address))] },
       };
     },
@@ -161,6 +162,7 @@ export function registerFacilitatorRoutes(router: Router): void {
       errors: { ...ERRORS, 429: "Too many calls, or too many open settlements; see Retry-After." },
     },
     async (c, { body }) => {
+      setExtensionResponses(c, body);
       const { invalidReason, ...answer } = await verifyAsFacilitator(c, body, Date.now());
       const toReason = isVersion1(body.paymentPayload) ? toVersion1Reason : String;
       return { ...answer, ...(invalidReason && { invalidReason: toReason(invalidReason) }) };
@@ -195,6 +197,7 @@ export function registerFacilitatorRoutes(router: Router): void {
       deadlineMs: SETTLE_DEADLINE_MS,
     },
     async (c, { body }) => {
+      setExtensionResponses(c, body);
       const answer = await settleAsFacilitator(c, body, Date.now());
       if (!isVersion1(body.paymentPayload)) return answer;
       const { errorReason, network } = answer;
@@ -205,6 +208,19 @@ export function registerFacilitatorRoutes(router: Router): void {
       };
     },
   );
+}
+
+const extendedBody = z.object({
+  paymentPayload: z.object({ extensions: z.object({ [BAZAAR_EXTENSION]: z.unknown() }) }),
+});
+
+/** Says that a payment's entry for the catalog is not taken: its payer has written it. */
+function setExtensionResponses(c: AppContext, body: FacilitatorBody): void {
+  if (extendedBody.safeParse(body).data?.paymentPayload.extensions[BAZAAR_EXTENSION] === undefined)
+    return;
+  const rejectedReason = "the catalog has only what owners of resources register";
+  const responses = { [BAZAAR_EXTENSION]: { status: "rejected", rejectedReason } };
+  c.header("extension-responses", Buffer.from(JSON.stringify(responses)).toString("base64"));
 }
 
 /** Any of the wallets, so that they get equal shares: a payment that names one is settled by no other. */

@@ -23,6 +23,7 @@ import {
   openRpc,
 } from "../networks/settlement-network.ts";
 import { hasUptoProxy } from "../networks/upto-networks.ts";
+import { type DiscoveryEntry, requireListable } from "./discovery-entry.ts";
 
 export type PaymentSourceRow = typeof x402PaymentSource.$inferSelect;
 
@@ -38,6 +39,8 @@ export interface NewPaymentSource {
   maxTimeoutSeconds: number;
   extra?: { name?: string | undefined; version?: string | undefined } | undefined;
   registryRequestId: string | null;
+  /** What the public catalog says of the resource. Null: the catalog does not have it. */
+  discovery: DiscoveryEntry | null;
 }
 
 /**
@@ -56,6 +59,7 @@ export async function createPaymentSource(c: AppContext, body: NewPaymentSource,
   const asset = body.asset ?? network.defaultAsset;
   if (asset === null)
     throw new ApiError(400, "asset: is required, because the network has no default asset");
+  if (body.discovery !== null) await requireListable(c, body);
 
   return runIdempotently(c, core, now, async (remember) => {
     const token = await resolveTokenDetails(c, network, asset, body.extra);
@@ -74,8 +78,10 @@ export async function createPaymentSource(c: AppContext, body: NewPaymentSource,
       assetVersion: token.version,
       assetDecimals: token.decimals,
       registryRequestId: body.registryRequestId,
+      discovery: body.discovery && JSON.stringify(body.discovery),
       createdById: c.var.caller.id,
       createdAt: now,
+      updatedAt: now,
       deletedAt: null,
     };
     const [record] = await renderSources(core, [row]);
@@ -167,9 +173,14 @@ export async function listPaymentSources(
 /**
  * The caller's registered resource; any for an Admin.
  *
+ * @param field - where the request names the resource
  * @throws ApiError 404, and 403 when the key is not valid for its network
  */
-export async function requirePaymentSource(c: AppContext, id: string): Promise<PaymentSourceRow> {
+export async function requirePaymentSource(
+  c: AppContext,
+  id: string,
+  field = "supportedPaymentSourceId",
+): Promise<PaymentSourceRow> {
   const { caller } = c.var;
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const [row] = await core.orm
@@ -177,8 +188,8 @@ export async function requirePaymentSource(c: AppContext, id: string): Promise<P
     .from(x402PaymentSource)
     .where(and(eq(x402PaymentSource.id, id), isNull(x402PaymentSource.deletedAt)));
   if (!row || (caller.permission !== "Admin" && row.createdById !== caller.id))
-    throw new ApiError(404, "supportedPaymentSourceId: there is no such payment source");
-  requireNetwork(caller, row.caip2Id, "supportedPaymentSourceId");
+    throw new ApiError(404, `${field}: there is no such payment source`);
+  requireNetwork(caller, row.caip2Id, field);
   return row;
 }
 
@@ -234,7 +245,7 @@ function toTerms(
 }
 
 /** Resources as the interface shows them. Those of `upto` name the wallet that will settle. */
-async function renderSources(core: Database, rows: readonly PaymentSourceRow[]) {
+export async function renderSources(core: Database, rows: readonly PaymentSourceRow[]) {
   const hasUpto = rows.some(({ scheme }) => scheme === "upto");
   const wallets = Map.groupBy(
     hasUpto ? await listFacilitators(core, null) : [],
@@ -258,6 +269,7 @@ function toPaymentSourceRecord(row: PaymentSourceRow, facilitator: string | null
     scheme: row.scheme,
     requirements: amount === null ? null : toTerms(row, amount, row.maxTimeoutSeconds, facilitator),
     terms: { caip2Network, asset, payTo, amount },
+    discovery: row.discovery === null ? null : (JSON.parse(row.discovery) as DiscoveryEntry),
     createdById: row.createdById,
     createdAt: toIsoTime(row.createdAt),
   };

@@ -104,8 +104,10 @@ export async function prepareAgentSource(
     assetVersion: token.version,
     assetDecimals: decimals,
     registryRequestId: owner.registrationId,
+    discovery: null,
     createdById: owner.keyId,
     createdAt: now,
+    updatedAt: now,
     deletedAt: null,
   };
   const insertion = openDb(c.env).orm.insert(x402PaymentSource).values(row).toSQL();

@@ -32,6 +32,7 @@ import {
 } from "../model/schemas.ts";
 import { NoSettlementNetworkError } from "../networks/settlement-network.ts";
 import { verifyOrder } from "../verify/verify-order.ts";
+import { discoveryEntry } from "./discovery-entry.ts";
 import { createPaymentSource, listPaymentSources } from "./payment-sources.ts";
 import { reconcileAttempt } from "./reconcile-attempt.ts";
 import { createSourceOrder, settleForSource } from "./settle-order.ts";
@@ -66,6 +67,8 @@ const settleBody = verifyBody.extend({
 
 const urlText = "URL of the resource.";
 const noteText = "Note of the resource's owner.";
+const discoveryText =
+  "What the public catalog says of the resource. Null: the catalog does not have the resource.";
 
 const sourceBody = z.object({
   url: described(
@@ -112,9 +115,10 @@ const sourceBody = z.object({
     "EIP-712 domain of the token, when the token does not provide it.",
   ),
   registryRequestId: described(textParameter().nullable().default(null), noteText, "agent-7"),
+  discovery: described(discoveryEntry.nullable().default(null), discoveryText),
 });
 
-const sourceRecord = named(
+export const sourceRecord = named(
   "X402PaymentSource",
   "A paid resource.",
   z.object({
@@ -137,6 +141,7 @@ const sourceRecord = named(
       }),
       "What is the same for all payments of the resource.",
     ),
+    discovery: described(discoveryEntry.nullable(), discoveryText),
     createdById: idField("the API key that created it", "env-admin"),
     createdAt: timestampField("Time of creation."),
   }),

@@ -27,6 +27,12 @@ const plain = (index: number): Probe["fields"] => {
 
 const isValid = (body: string) => body.includes('"isValid":true');
 
+/** The catalog is everybody's. */
+const CATALOG = {
+  audience: "public",
+  isRevealed: (body: string) => body.includes('"x402Version":2'),
+} as const;
+
 /** A count on the owner's chain, where others have nothing. */
 function counting(): Probe[] {
   const isRevealed = (body: string) => /"total":[1-9]/.test(body);
@@ -70,6 +76,9 @@ export const X402_PROBES: Probes = {
       registryRequestId: agentRegistrationId,
     }),
   ),
+  "PATCH /x402/payment-sources": probeWith(({ x402SourceId }) => ({
+    ...{ id: x402SourceId, discovery: null },
+  })),
   "GET /x402/networks": probeWith(() => ({})),
   "POST /x402/networks": probeWith(({ caip2 }) => ({ caip2Id: caip2, displayName: "changed" })),
   "GET /x402/networks/available": probeWith(() => ({})),
@@ -103,4 +112,8 @@ export const X402_PROBES: Probes = {
     { fields: plain(2), reveals: { audience: "chain", isRevealed: isValid } },
   ],
   "POST /x402/facilitator/settle": [{ fields: plain(3) }],
+  "GET /x402/facilitator/discovery/resources": [{ fields: () => ({}), reveals: CATALOG }],
+  "GET /x402/facilitator/discovery/search": [
+    { fields: () => ({ query: "forecast" }), reveals: CATALOG },
+  ],
 };

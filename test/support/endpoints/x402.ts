@@ -18,6 +18,14 @@ const page: Field[] = [
   { name: "cursorId", refused: ["", long(250)] },
 ];
 
+const NOT_DISCOVERY = ["x", 5, [], { serviceName: "" }, { tags: "x" }, { info: {} }];
+
+const catalogFilters: Field[] = [
+  { name: "limit", refused: ["0", "101", "-1", ...NOT_WHOLE_IN_QUERY] },
+  { name: "payTo", refused: ["", "0x12"] },
+  { name: "network", refused: ["", "eip155:", "1"] },
+];
+
 const settlementFilters: Field[] = [
   { name: "success", refused: ["", "1"] },
   { name: "caip2Network", refused: ["", "eip155:", "1"] },
@@ -172,7 +180,15 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
       { name: "maxTimeoutSeconds", refused: [0, 86_401, 1.5, "300", null] },
       { name: "extra", refused: ["x", 5, null, { name: "" }, { version: 5 }] },
       { name: "registryRequestId", refused: ["", long(250), 5] },
+      { name: "discovery", refused: NOT_DISCOVERY },
     ],
+  },
+  {
+    method: "PATCH",
+    path: "/x402/payment-sources",
+    access: "+PAY",
+    valid: { id: "source", discovery: null },
+    fields: [id("id"), { name: "discovery", required: true, refused: NOT_DISCOVERY }],
   },
   {
     method: "GET",
@@ -372,6 +388,25 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
     access: "+PAY",
     valid: {},
     fields: [],
+    isPlain: true,
+  },
+  {
+    method: "GET",
+    path: "/x402/facilitator/discovery/resources",
+    access: "none",
+    valid: { limit: "5", offset: "5" },
+    fields: [
+      ...catalogFilters,
+      { name: "offset", refused: ["-1", "10001", ...NOT_WHOLE_IN_QUERY] },
+    ],
+    isPlain: true,
+  },
+  {
+    method: "GET",
+    path: "/x402/facilitator/discovery/search",
+    access: "none",
+    valid: { query: "forecast", limit: "5" },
+    fields: [...catalogFilters, { name: "query", required: true, refused: ["", long(250)] }],
     isPlain: true,
   },
   // What is wrong with a payment is told in the protocol's own words; see x402/differential.test.ts.

@@ -188,6 +188,7 @@ export const x402Sources = defineKind({
       registryRequestId: registrationId,
       createdById: context.ownerOf(typeof owner === "string" ? owner : null),
       createdAt: row.createdAt,
+      updatedAt: row.createdAt,
     };
     return [context.orm.insert(x402PaymentSource).values(source).toSQL()];
   },

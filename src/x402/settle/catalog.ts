@@ -1,0 +1,153 @@
+/** The public catalog of paid resources (x402 extension `bazaar`). Owners fill it, and payers never do. */
+import { and, desc, eq, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
+import { openDb } from "../../db/client.ts";
+import { commitWithAudit } from "../../http/audit.ts";
+import type { AppContext } from "../../http/context.ts";
+import { toIsoTime } from "../../http/envelope.ts";
+import { x402Network, x402PaymentSource } from "../model/tables.ts";
+import { BAZAAR_EXTENSION, type DiscoveryEntry, requireListable } from "./discovery-entry.ts";
+import { type PaymentSourceRow, renderSources, requirePaymentSource } from "./payment-sources.ts";
+
+const MAX_SEARCH_WORDS = 16;
+
+/**
+ * Puts the caller's resource into the catalog, changes its entry, or takes it out.
+ *
+ * @param discovery - null: the resource leaves the catalog
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 403, 404
+ */
+export async function changeDiscovery(
+  c: AppContext,
+  { id, discovery }: { id: string; discovery: DiscoveryEntry | null },
+  now: number,
+) {
+  const source = await requirePaymentSource(c, id, "id");
+  if (discovery !== null) await requireListable(c, source);
+  const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const change = { discovery: discovery && JSON.stringify(discovery), updatedAt: now };
+  const entry = { action: "x402-payment-source.update", target: id, detail: change, now } as const;
+  await commitWithAudit(c, core, entry, [
+    core.orm.update(x402PaymentSource).set(change).where(eq(x402PaymentSource.id, id)).toSQL(),
+  ]);
+  const [record] = await renderSources(core, [{ ...source, ...change }]);
+  return record as NonNullable<typeof record>;
+}
+
+/** Filters of the extension's client. */
+export interface CatalogFilters {
+  type?: string | undefined;
+  payTo?: string | undefined;
+  scheme?: string | undefined;
+  network?: string | undefined;
+  /** Key of an extension that an entry must have. */
+  extensions?: string | undefined;
+}
+
+/**
+ * A page of the catalog, newest resources first.
+ *
+ * @returns `total` counts the entries of all pages
+ */
+export async function listCatalog(
+  c: AppContext,
+  filters: CatalogFilters,
+  { limit, offset }: { limit: number; offset: number },
+) {
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
+  const condition = toCondition(filters);
+  const count = sql<number>`count(*)`;
+  const [rows, [counted]] = await Promise.all([
+    core.orm
+      .select({ source: x402PaymentSource })
+      .from(x402PaymentSource)
+      .innerJoin(x402Network, eq(x402Network.caip2Id, x402PaymentSource.caip2Id))
+      .where(condition)
+      .orderBy(desc(x402PaymentSource.id))
+      .limit(limit)
+      .offset(offset),
+    core.orm
+      .select({ count })
+      .from(x402PaymentSource)
+      .innerJoin(x402Network, eq(x402Network.caip2Id, x402PaymentSource.caip2Id))
+      .where(condition),
+  ]);
+  const items = await toCatalogEntries(c, rows);
+  return { x402Version: 2, items, pagination: { limit, offset, total: counted?.count ?? 0 } };
+}
+
+/** Entries that contain words of a query, of three letters or more: those with the most first, then the newest. */
+export async function searchCatalog(
+  c: AppContext,
+  query: string,
+  filters: CatalogFilters,
+  limit: number,
+) {
+  const words = query.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
+  const { url, description, discovery, id } = x402PaymentSource;
+  const text = sql`lower(${url} || ' ' || ifnull(${description}, '') || ' '
+    || ifnull(json_extract(${discovery}, '$.serviceName'), '') || ' '
+    || ifnull(json_extract(${discovery}, '$.tags'), ''))`;
+  const found = sql<number>`(SELECT count(*) FROM json_each(${JSON.stringify(words.slice(0, MAX_SEARCH_WORDS))})
+    WHERE instr(${text}, value) > 0)`;
+  const rows = await core.orm
+    .select({ source: x402PaymentSource })
+    .from(x402PaymentSource)
+    .innerJoin(x402Network, eq(x402Network.caip2Id, x402PaymentSource.caip2Id))
+    .where(and(toCondition(filters), sql`${found} > 0`))
+    .orderBy(desc(found), desc(id))
+    .limit(limit + 1);
+  const resources = await toCatalogEntries(c, rows.slice(0, limit));
+  return { x402Version: 2, resources, partialResults: rows.length > limit, pagination: null };
+}
+
+/** True for entries of networks that settle, and of keys that were not revoked. */
+function toCondition({
+  type,
+  payTo,
+  scheme,
+  network,
+  extensions,
+}: CatalogFilters): SQL | undefined {
+  const { discovery, deletedAt, createdById } = x402PaymentSource;
+  const none = sql`0`;
+  return and(
+    isNotNull(discovery),
+    isNull(deletedAt),
+    eq(x402Network.isEnabled, true),
+    sql`(${x402Network.facilitatorWalletId} IS NOT NULL OR ${x402Network.facilitatorUrl} IS NOT NULL)`,
+    sql`NOT EXISTS (SELECT 1 FROM api_key WHERE api_key.id = ${createdById} AND api_key.status = 'Revoked')`,
+    type === undefined || type === "http" ? undefined : none,
+    payTo === undefined ? undefined : eq(x402PaymentSource.payTo, payTo),
+    scheme === undefined ? undefined : sql`${x402PaymentSource.scheme} = ${scheme}`,
+    network === undefined ? undefined : eq(x402PaymentSource.caip2Id, network),
+    extensions === undefined
+      ? undefined
+      : extensions === BAZAAR_EXTENSION
+        ? sql`json_extract(${discovery}, '$.info') IS NOT NULL`
+        : none,
+  );
+}
+
+async function toCatalogEntries(c: AppContext, rows: readonly { source: PaymentSourceRow }[]) {
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
+  const records = await renderSources(
+    core,
+    rows.map(({ source }) => source),
+  );
+  return records.flatMap(({ url, requirements, description, discovery }, i) => {
+    if (url === null || requirements === null || discovery === null) return [];
+    const { info, schema, ...about } = discovery;
+    return {
+      resource: url,
+      type: "http",
+      x402Version: 2,
+      accepts: [requirements],
+      lastUpdated: toIsoTime(rows[i]?.source.updatedAt ?? 0),
+      ...(description !== null && { description }),
+      ...about,
+      ...(info && { extensions: { [BAZAAR_EXTENSION]: { info, ...(schema && { schema }) } } }),
+    };
+  });
+}
