@@ -880,6 +880,7 @@ CREATE TABLE `x402_payment_attempt` (
 	`status` text NOT NULL,
 	`api_key_id` text,
 	`evm_wallet_id` text,
+	`budget_id` text,
 	`registry_request_id` text,
 	`supported_payment_source_id` text,
 	`caip2_id` text NOT NULL,

@@ -157,7 +157,7 @@ const COLUMNS: Readonly<Record<string, Partial<Record<Treatment, string>>>> = {
   worker_bot_version: { settings: "id name summary status created_by_id" },
   x402_payment_attempt: {
     references:
-      "id direction status api_key_id evm_wallet_id registry_request_id supported_payment_source_id payment_payload_hash payment_identifier replay_of",
+      "id direction status api_key_id evm_wallet_id budget_id registry_request_id supported_payment_source_id payment_payload_hash payment_identifier replay_of",
     accounting: "amount max_amount resource",
     chain: "caip2_id asset pay_to payer claim facilitator",
     progress: "error_reason error_message",

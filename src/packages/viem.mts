@@ -1,6 +1,7 @@
 /** The part of viem that settling on EVM chains takes; `tools/packages.ts` bundles it into `viem.mjs`. */
 export {
   decodeErrorResult,
+  decodeFunctionData,
   decodeFunctionResult,
   domainSeparator,
   encodeFunctionData,

@@ -119,7 +119,7 @@ export function buildSettlementStatements(
          (id, attempt_id, api_key_id, success, tx_hash, amount, payer, created_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (attempt_id) DO UPDATE SET success = excluded.success,
-         tx_hash = excluded.tx_hash`,
+         tx_hash = excluded.tx_hash, amount = excluded.amount`,
       newId(now),
       attemptId,
       apiKeyId,

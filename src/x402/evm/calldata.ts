@@ -4,8 +4,14 @@ import { MULTICALL3, PERMIT2, PERMIT2_PROXY, UPTO_PROXY } from "./addresses.ts";
 import type { Authorization, Permit2Authorization } from "./authorization.ts";
 import { multicallAbi, permit2ProxyAbi, tokenAbi, uptoProxyAbi } from "./contracts.ts";
 
-const { encodeFunctionData, getAddress, hashTypedData, parseErc6492Signature, parseSignature } =
-  await loadViem();
+const {
+  decodeFunctionData,
+  encodeFunctionData,
+  getAddress,
+  hashTypedData,
+  parseErc6492Signature,
+  parseSignature,
+} = await loadViem();
 
 /** A call of a contract. */
 export interface ContractCall {
@@ -116,6 +122,30 @@ function encodePermit2Settlement(
     ],
   });
   return { to: proxy, data };
+}
+
+/**
+ * Reads a call of the contract of `upto`, which only the facilitator that the payer has named can make.
+ *
+ * @param input - data of a call
+ * @returns null for a call that settles nothing
+ */
+export function readUptoSettlement(input: Hex) {
+  try {
+    const { functionName, args } = decodeFunctionData({ abi: uptoProxyAbi, data: input });
+    if (functionName === "PERMIT2") return null;
+    const [permit, charge, owner, witness] = functionName === "settle" ? args : tail(args);
+    const { nonce, permitted } = permit;
+    return { owner, nonce, token: permitted.token, to: witness.to, charge };
+  } catch {
+    // The data is that of no function of the contract.
+    return null;
+  }
+}
+
+function tail<First, Rest extends readonly unknown[]>(args: readonly [First, ...Rest]): Rest {
+  const [, ...rest] = args;
+  return rest;
 }
 
 /** The contract that submits a Permit2 authorization, which the payer names as the spender. */

@@ -32,7 +32,9 @@ export const uptoProxyAbi = parseAbi([
   "struct TokenPermissions { address token; uint256 amount; }",
   "struct Permit { TokenPermissions permitted; uint256 nonce; uint256 deadline; }",
   "struct Witness { address to; address facilitator; uint256 validAfter; }",
+  "struct Permit2612 { uint256 value; uint256 deadline; bytes32 r; bytes32 s; uint8 v; }",
   "function settle(Permit permit, uint256 amount, address owner, Witness witness, bytes signature)",
+  "function settleWithPermit(Permit2612 permit2612, Permit permit, uint256 amount, address owner, Witness witness, bytes signature)",
   "function PERMIT2() view returns (address)",
 ]);
 

@@ -68,6 +68,12 @@ export const receipt = z
   })
   .nullable();
 
+/** The call that a transaction makes; null when the node does not know the transaction. */
+export const transactionCall = z
+  .object({ to: address.nullish(), input: bytes.nullish(), data: bytes.nullish() })
+  .transform(({ to, input, data }) => ({ to: to ?? null, input: input ?? data ?? ("0x" as Hex) }))
+  .nullable();
+
 /** The data of a transaction; null when the node does not know the transaction. */
 export const transactionInput = z
   .object({ input: bytes.nullish(), data: bytes.nullish() })

@@ -41,7 +41,7 @@ const TRANSFER_TOPIC = toEventSelector("Transfer(address,address,uint256)");
 const AUTHORIZATION_USED_TOPIC = toEventSelector("AuthorizationUsed(address,bytes32)");
 const AUTHORIZATION_CANCELED_TOPIC = toEventSelector("AuthorizationCanceled(address,bytes32)");
 /** Nodes limit the range of one query. */
-const BLOCKS_PER_REQUEST = 1_000;
+export const BLOCKS_PER_REQUEST = 1_000;
 /** Only a malicious token has more logs of one authorization, or as many equal payments. */
 const MAX_CANDIDATES = 50;
 
@@ -127,7 +127,11 @@ function toBlockInclusion({
 }
 
 /** Whether the authorization was used by the block of that height. */
-async function isUsedAtHeight(rpc: Rpc, job: AuthorizedPayment, height: number): Promise<boolean> {
+export async function isUsedAtHeight(
+  rpc: Rpc,
+  job: AuthorizedPayment,
+  height: number,
+): Promise<boolean> {
   const answer = await callAtHeight(rpc, height, encodeAuthorizationStateCall(job));
   if (answer instanceof RpcRefusal && !answer.isRevert) throw answer;
   return isAuthorizationUsed(job, answer);
@@ -170,11 +174,15 @@ async function findAuthorizationUse(
   return use;
 }
 
-function toTransferTopics({ from, payTo }: AuthorizedPayment): string[] {
+export function toTransferTopics({
+  from,
+  payTo,
+}: Pick<AuthorizedPayment, "from" | "payTo">): string[] {
   return [TRANSFER_TOPIC, toTopic(from), toTopic(payTo)];
 }
 
-async function readLogs(
+/** Logs of a contract in a range of blocks. @throws RpcUnavailable, RpcRefusal */
+export async function readLogs(
   rpc: Rpc,
   address: string,
   topics: readonly (string | string[])[],

@@ -118,11 +118,13 @@ export const x402Attempt = sqliteTable(
     status: text("status", { enum: ATTEMPT_STATUSES }).notNull(),
     apiKeyId: text("api_key_id"),
     evmWalletId: text("evm_wallet_id"),
+    /** The budget that an outbound payment has debited. Null: none. */
+    budgetId: text("budget_id"),
     registryRequestId: text("registry_request_id"),
     supportedPaymentSourceId: text("supported_payment_source_id"),
     caip2Id: text("caip2_id").notNull(),
     asset: text("asset").notNull(),
-    /** Of `upto` the charge; of an `InboundVerify` the maximum. */
+    /** Of `upto` the charge; of an `InboundVerify`, and of an outbound one before its charge, the maximum. */
     amount: text("amount").notNull(),
     /** Of `upto`: what the payer signed at most. Null: `exact`. */
     maxAmount: text("max_amount"),

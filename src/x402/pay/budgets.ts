@@ -1,4 +1,4 @@
-import { and, desc, eq, lt } from "drizzle-orm";
+import { and, asc, desc, eq, isNull, lt } from "drizzle-orm";
 import { type Database, openDb, type Statement, statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { commitWithAudit } from "../../http/audit.ts";
@@ -143,6 +143,38 @@ export async function readBudgetRemainders(
   return byKey;
 }
 
+/**
+ * The wallet from which a key may pay: that of its first budget which covers terms, in the order of the
+ * terms. Else that of a budget in one of their tokens. Null: there is none.
+ */
+export async function findBudgetedWallet(
+  core: Database,
+  apiKeyId: string,
+  accepts: readonly { network: string; asset: string; amount: string }[],
+): Promise<string | null> {
+  const rows = await core.orm
+    .select({ budget: x402Budget, caip2Id: x402Wallet.caip2Id })
+    .from(x402Budget)
+    .innerJoin(x402Wallet, eq(x402Wallet.id, x402Budget.evmWalletId))
+    .where(
+      and(
+        eq(x402Budget.apiKeyId, apiKeyId),
+        eq(x402Budget.isEnabled, true),
+        isNull(x402Wallet.deletedAt),
+      ),
+    )
+    .orderBy(asc(x402Budget.id));
+  const matching = accepts.flatMap(({ network, asset, amount }) =>
+    rows
+      .filter(({ budget, caip2Id }) => caip2Id === network && budget.asset === asset.toLowerCase())
+      .map(({ budget }) => ({ budget, amount })),
+  );
+  const covering = matching.find(({ budget, amount }) =>
+    isBudgetSufficient(budget, BigInt(amount)),
+  );
+  return (covering ?? matching[0])?.budget.evmWalletId ?? null;
+}
+
 /** Whether a budget is enabled and has that much left, in the token's minor units. */
 export function isBudgetSufficient(budget: BudgetRow, amount: bigint): boolean {
   return budget.isEnabled && BigInt(budget.remainingAmount) >= amount;
@@ -172,7 +204,7 @@ export async function spendBudget(
       `The budget for ${budget.asset} does not cover the payment`,
     );
   try {
-    await write([debitBudget(budget, amount, now)]);
+    await write([moveBudget(budget, amount, now)]);
   } catch (error) {
     if (!violates(error, "x402_budget.revision")) throw error;
     const [current] = await core.orm.select().from(x402Budget).where(eq(x402Budget.id, budget.id));
@@ -181,7 +213,30 @@ export async function spendBudget(
   }
 }
 
-function debitBudget(budget: BudgetRow, amount: bigint, now: number): Statement {
+/**
+ * Returns what a payment has debited and the chain has not charged, in the batch that ends the payment.
+ *
+ * @param write - ends the payment in one batch with these statements
+ */
+export async function returnToBudget(
+  core: Database,
+  budgetId: string,
+  amount: bigint,
+  now: number,
+  write: (credit: Statement[]) => Promise<void>,
+): Promise<void> {
+  const [budget] = await core.orm.select().from(x402Budget).where(eq(x402Budget.id, budgetId));
+  if (!budget) return write([]);
+  try {
+    await write([moveBudget(budget, -amount, now)]);
+  } catch (error) {
+    if (!violates(error, "x402_budget.revision")) throw error;
+    await returnToBudget(core, budgetId, amount, now, write);
+  }
+}
+
+/** @param amount - spent; below 0: returned */
+function moveBudget(budget: BudgetRow, amount: bigint, now: number): Statement {
   return statement(
     `UPDATE x402_budget SET remaining_amount = ?, spent_amount = ?, updated_at = ?,
        revision = iif(revision = ?, revision + 1, NULL)

@@ -18,14 +18,16 @@ import { readAuthorization, toAuthorizationKey } from "../evm/authorization.ts";
 import { readBalance } from "../evm/balance.ts";
 import type { TokenDomain } from "../evm/calldata.ts";
 import {
+  caip2,
   evmAddress,
   type PaymentRequirements,
+  type PaymentScheme,
   paymentPayload as payloadSchema,
   timeoutSeconds,
   tokenAddress,
   tokenAmount,
 } from "../model/schemas.ts";
-import { x402Attempt } from "../model/tables.ts";
+import { X402_SCHEMES, x402Attempt } from "../model/tables.ts";
 import {
   findNetwork,
   findWallet,
@@ -34,10 +36,11 @@ import {
   toPrivateKeyEncryptionContext,
   type WalletRow,
 } from "../networks/settlement-network.ts";
-import { isBudgetSufficient, readBudgets, spendBudget } from "./budgets.ts";
+import { findBudgetedWallet, isBudgetSufficient, readBudgets, spendBudget } from "./budgets.ts";
 
 export interface PayBody {
-  evmWalletId: string;
+  /** Default: a wallet that the key has a budget for. */
+  evmWalletId?: string | undefined;
   paymentRequired: {
     x402Version: number;
     resource: { url: string } & Record<string, unknown>;
@@ -46,6 +49,7 @@ export interface PayBody {
   };
   preferredNetwork?: string | undefined;
   preferredAsset?: string | undefined;
+  preferredScheme?: PaymentScheme | undefined;
   paymentIdentifier?: string | undefined;
 }
 
@@ -84,9 +88,11 @@ async function payOnce(
       400,
       `paymentRequired: makes a payment of more than ${MAX_PAYMENT_BYTES} bytes, which is too long for a header`,
     );
+  const isUpto = requirements.scheme === "upto";
   const answer = {
     attemptId: newId(now),
     payer: wallet.address,
+    scheme: isUpto ? ("upto" as const) : ("exact" as const),
     caip2Network: wallet.caip2Id,
     asset: requirements.asset.toLowerCase(),
     amount: BigInt(requirements.amount).toString(),
@@ -98,16 +104,18 @@ async function payOnce(
     paymentIdentifier: body.paymentIdentifier ?? null,
   };
   const { attemptId, caip2Network, asset, amount, payTo, payer } = answer;
-  const authorization = readAuthorization(paymentPayload.payload);
+  const authorization = readAuthorization(paymentPayload.payload, requirements.scheme);
   const attempt: typeof x402Attempt.$inferInsert = {
     id: attemptId,
     direction: "OutboundPayment",
     status: "Verified",
     apiKeyId: c.var.caller.id,
     evmWalletId: wallet.id,
+    budgetId: budget?.id ?? null,
     caip2Id: caip2Network,
     asset,
     amount,
+    maxAmount: isUpto ? amount : null,
     payTo,
     payer,
     resource: toStoredResource(body.paymentRequired.resource.url),
@@ -189,7 +197,7 @@ async function signPaymentPayload(
 /** Finds the wallet, the terms and whether the caller may pay. */
 async function authorizePayment(c: AppContext, core: Database, body: PayBody) {
   const { caller } = c.var;
-  const wallet = await findWallet(core, body.evmWalletId);
+  const wallet = await findWallet(core, body.evmWalletId ?? (await pickWallet(c, core, body)));
   const notFound = new ApiError(404, "evmWalletId: there is no such wallet");
   if (!wallet) throw notFound;
   const isOwner = caller.permission === "Admin" || wallet.createdById === caller.id;
@@ -216,20 +224,47 @@ async function authorizePayment(c: AppContext, core: Database, body: PayBody) {
   return { wallet, budget: budgets.get(asset) ?? null, requirements };
 }
 
+/** @throws ApiError 400 when the caller has no budget in a token of terms that it may accept */
+async function pickWallet(c: AppContext, core: Database, body: PayBody): Promise<string> {
+  const { caller } = c.var;
+  const payable = selectPreferredRequirements(body).filter(
+    ({ network }) =>
+      (body.preferredNetwork ?? network) === network &&
+      (caller.networkLimit?.includes(network) ?? true),
+  );
+  const walletId = await findBudgetedWallet(core, caller.id, payable);
+  if (walletId === null)
+    throw new ApiError(
+      400,
+      "evmWalletId: is required, because the API key has no budget in a token that the resource accepts",
+    );
+  return walletId;
+}
+
 /** @throws ApiError 400 when the wallet can sign for none of the accepted terms */
 function requirePayableRequirements(body: PayBody, caip2Id: string): PaymentRequirements[] {
-  const { paymentRequired, preferredNetwork, preferredAsset } = body;
+  const { preferredNetwork } = body;
   if (preferredNetwork !== undefined && preferredNetwork !== caip2Id)
     throw new ApiError(400, `preferredNetwork: the wallet is on ${caip2Id}`);
-  const payable = selectPayableRequirements(paymentRequired.accepts, caip2Id).filter(
-    ({ asset }) => preferredAsset === undefined || asset.toLowerCase() === preferredAsset,
-  );
+  const payable = selectPreferredRequirements(body).filter(({ network }) => network === caip2Id);
   if (payable.length === 0)
     throw new ApiError(
       400,
-      `paymentRequired.accepts: has nothing that a wallet on ${caip2Id} can pay: exact by Permit2, or by EIP-3009 with extra.name and extra.version`,
+      `paymentRequired.accepts: has nothing that a wallet on ${caip2Id} can pay: exact or upto by Permit2, or exact by EIP-3009 with extra.name and extra.version`,
     );
   return payable;
+}
+
+/** Terms that a wallet can sign for and the caller prefers. Those of `exact` come first: their price is certain. */
+function selectPreferredRequirements(body: PayBody): PaymentRequirements[] {
+  const { paymentRequired, preferredAsset, preferredScheme } = body;
+  const payable = paymentRequired.accepts.filter(
+    (terms) =>
+      isPayable(terms) &&
+      (preferredAsset === undefined || terms.asset.toLowerCase() === preferredAsset),
+  );
+  const schemes = preferredScheme === undefined ? X402_SCHEMES : [preferredScheme];
+  return schemes.flatMap((scheme) => payable.filter((terms) => terms.scheme === scheme));
 }
 
 function buildExtensions({ paymentRequired, paymentIdentifier }: PayBody) {
@@ -268,29 +303,33 @@ async function requireBalance(
 }
 
 /**
- * Those of a resource's terms that a wallet on the chain can sign for: `exact` by EIP-3009, for
- * which they must give the token's EIP-712 domain, or by Permit2. In the resource's order of
- * preference.
+ * Whether a wallet on the chain can sign for terms: `exact` by EIP-3009, for which they must give the
+ * token's EIP-712 domain, or by Permit2; `upto` by Permit2, for which they must name the facilitator.
  */
-export function selectPayableRequirements(
-  accepts: readonly PaymentRequirements[],
-  caip2Id: string,
-): PaymentRequirements[] {
-  return accepts.filter(
-    ({ scheme, network, asset, amount, payTo, maxTimeoutSeconds, extra }) =>
-      scheme === "exact" &&
-      network === caip2Id &&
-      tokenAmount().safeParse(amount).success &&
-      tokenAddress.safeParse(asset).success &&
-      evmAddress.safeParse(payTo).success &&
-      timeoutSeconds.safeParse(maxTimeoutSeconds).success &&
-      (isPermit2(extra) || readEip3009Domain(extra) !== null),
+function isPayable({
+  scheme,
+  network,
+  asset,
+  amount,
+  payTo,
+  maxTimeoutSeconds,
+  extra,
+}: PaymentRequirements): boolean {
+  return (
+    caip2.safeParse(network).success &&
+    tokenAmount().safeParse(amount).success &&
+    tokenAddress.safeParse(asset).success &&
+    evmAddress.safeParse(payTo).success &&
+    timeoutSeconds.safeParse(maxTimeoutSeconds).success &&
+    (scheme === "upto"
+      ? evmAddress.safeParse(extra?.facilitatorAddress).success
+      : isPermit2(extra) || readEip3009Domain(extra) !== null)
   );
 }
 
 /** The EIP-712 domain that payable terms are signed for; null: Permit2. */
-export function readTokenDomain({ extra }: PaymentRequirements): TokenDomain | null {
-  return isPermit2(extra) ? null : readEip3009Domain(extra);
+function readTokenDomain({ scheme, extra }: PaymentRequirements): TokenDomain | null {
+  return scheme === "upto" || isPermit2(extra) ? null : readEip3009Domain(extra);
 }
 
 type PaymentRequirementsExtra = PaymentRequirements["extra"];

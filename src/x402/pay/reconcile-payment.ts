@@ -7,9 +7,9 @@ import {
   encodeAuthorizationStateCall,
   isAuthorizationUsed,
   reconcileAuthorization,
-  type SettlementFinding,
 } from "../facilitator-wallet/reconcile-authorization.ts";
 import { parseChainId } from "../model/schemas.ts";
+import { type ChargeFinding, findCharge } from "./reconcile-upto.ts";
 
 /** A chain and the block range of possible settlements. */
 export interface PaymentChain {
@@ -75,6 +75,8 @@ export interface SignedPayment {
   payer: string;
   payTo: string;
   amount: string;
+  /** Of `upto`: what was signed at most. Omitted or null: `exact`. */
+  maxAmount?: string | null;
 }
 
 /** The payment as the chain knows it. */
@@ -128,10 +130,13 @@ export async function reconcilePayment(
   { rpc, latestBlock: latest, fromHeight: from }: PaymentChain,
   payment: SignedPayment,
   isOld: boolean,
-): Promise<SettlementFinding> {
+): Promise<ChargeFinding> {
   const span = { from, to: latest.number, toHash: latest.hash, isOld };
+  const authorized = toAuthorizedPayment(payment);
   try {
-    return await reconcileAuthorization(rpc, toAuthorizedPayment(payment), span);
+    if (typeof payment.maxAmount === "string") return await findCharge(rpc, authorized, span);
+    const finding = await reconcileAuthorization(rpc, authorized, span);
+    return finding.state === "settled" ? { ...finding, amount: payment.amount } : finding;
   } catch (error) {
     // A refusal concerns only one payment.
     if (!(error instanceof RpcRefusal)) throw error;

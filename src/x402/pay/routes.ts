@@ -18,6 +18,7 @@ import {
   MAX_URL_LENGTH,
   nullableText,
   paymentRequirements,
+  paymentScheme,
   tokenAmount,
 } from "../model/schemas.ts";
 import { listBudgets, saveBudget } from "./budgets.ts";
@@ -26,7 +27,11 @@ import { pay } from "./pay.ts";
 const EXAMPLE_API_KEY_ID = "01m80ydzq23ssn602zk7bexfp7";
 
 const payBody = z.object({
-  evmWalletId: described(textParameter(), "Id of the wallet that pays.", EXAMPLE_WALLET_ID),
+  evmWalletId: described(
+    textParameter().optional(),
+    "Id of the wallet that pays. Default: a wallet for which the key has a budget that covers terms.",
+    EXAMPLE_WALLET_ID,
+  ),
   paymentRequired: described(
     z.object({
       x402Version: described(
@@ -61,6 +66,11 @@ const payBody = z.object({
   ),
   preferredNetwork: described(caip2.optional(), "Only terms on this EVM chain."),
   preferredAsset: described(evmAddress.optional(), "Only terms in this token.", EXAMPLE_ASSET),
+  preferredScheme: described(
+    paymentScheme.optional(),
+    "Only terms of this scheme. Default: `upto` only if the wallet can pay none of `exact`.",
+    "upto",
+  ),
   paymentIdentifier: described(
     paymentIdentifier.optional(),
     "The payer's identifier of the payment.",
@@ -71,9 +81,10 @@ const payBody = z.object({
 const signedPayment = z.object({
   attemptId: idField("the attempt", EXAMPLE_ATTEMPT_ID),
   payer: addressResponse("Address of the payer.", EXAMPLE_PAYER),
+  scheme: described(paymentScheme, "Scheme of the payment.", "exact"),
   caip2Network: caip2,
   asset: textField("Address of the token.", EXAMPLE_ASSET),
-  amount: amountResponse("Amount of the payment"),
+  amount: amountResponse("Amount of the payment; of `upto` the most that it may cost"),
   payTo: textField("Address of the payee.", EXAMPLE_PAY_TO),
   xPaymentHeader: textField("Value for the header PAYMENT-SIGNATURE.", "eyJ4NDAyVmVyc2lvbiI6Mn0="),
   paymentPayload: described(z.looseObject({}), "The payment as JSON.", { x402Version: 2 }),
@@ -115,7 +126,8 @@ export const PAY_ENDPOINT = {
   summary: "Signs a payment for a resource, within the key's budget",
   description:
     "The request needs an Idempotency-Key or a `paymentIdentifier`. A repeated request returns the same signature. " +
-    "The service signs the first terms of `accepts` that the wallet can sign for and a budget covers. " +
+    "The service signs the first terms of `accepts` that the wallet can sign for and a budget covers, those of `exact` first. " +
+    "Of the scheme `upto`, the budget is debited the maximum. The rest returns once the charge is final on the chain. " +
     "The wallet's owner and Admins need no budget for a token, " +
     "but an existing budget limits them. The service refuses a payment of more than 16 KiB, which would " +
     "not fit into a header. `xPaymentHeader` is the value for the header PAYMENT-SIGNATURE. The " +

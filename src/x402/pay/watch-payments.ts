@@ -5,8 +5,9 @@ import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
 import { buildSettlementStatements } from "../attempts/record-outcomes.ts";
 import { FINALITY_BLOCKS, FINALITY_SECONDS, FINALITY_TIMEOUT_MS } from "../evm/finality.ts";
-import type { SettlementFinding } from "../facilitator-wallet/reconcile-authorization.ts";
 import { findNetwork, openRpc } from "../networks/settlement-network.ts";
+import { returnToBudget } from "./budgets.ts";
+import type { ChargeFinding } from "./reconcile-upto.ts";
 
 /** Payments per network and run. Each needs one or two requests. */
 const MAX_PAYMENTS_PER_NETWORK = 40;
@@ -19,6 +20,10 @@ interface WatchedPayment {
   claim: string;
   asset: string;
   amount: string;
+  /** Of `upto`: what was signed at most. Null: `exact`. */
+  maxAmount: string | null;
+  /** The budget that was debited; null: none. */
+  budgetId: string | null;
   payTo: string;
   payer: string;
   status: "Verified" | "Settled" | "Failed";
@@ -102,7 +107,7 @@ async function loadNextPayments(
   const turns = Math.max(Math.ceil(count / MAX_PAYMENTS_PER_NETWORK), 1);
   return core.all<WatchedPayment>(
     `SELECT attempt.id, attempt.api_key_id AS apiKeyId, claim, asset, attempt.amount,
-       pay_to AS payTo, attempt.payer, status, revision, attempt.created_at AS createdAt,
+       max_amount AS maxAmount, budget_id AS budgetId, pay_to AS payTo, attempt.payer, status, revision, attempt.created_at AS createdAt,
        updated_at AS updatedAt, watched_until AS watchedUntil,
        (SELECT tx_hash FROM x402_settlement WHERE attempt_id = attempt.id AND success = 1)
          AS "transaction"
@@ -118,13 +123,13 @@ async function loadNextPayments(
 async function recordFinding(
   core: Database,
   payment: WatchedPayment,
-  finding: SettlementFinding,
+  finding: ChargeFinding,
   latest: { block: number; time: number },
   now: number,
 ): Promise<void> {
   if (finding.state === "unclear") return;
   const isLongExpired = latest.time >= payment.watchedUntil + FINALITY_SECONDS;
-  const outcome = toPaymentOutcome(finding, isLongExpired);
+  const outcome = toPaymentOutcome(payment, finding, isLongExpired);
   const isNews =
     outcome.status !== payment.status || outcome.transaction !== (payment.transaction ?? "");
   const isFinal =
@@ -133,34 +138,58 @@ async function recordFinding(
         (!isNews && now - payment.updatedAt >= FINALITY_TIMEOUT_MS)
       : isLongExpired;
   if (!isNews && !isFinal) return;
+  const statements = buildOutcomeStatements(payment, outcome, isNews, isFinal, now);
+  const rest = isFinal ? computeRest(payment, finding) : 0n;
   try {
-    await core.batch(buildOutcomeStatements(payment, outcome, isNews, isFinal, now));
+    if (payment.budgetId === null || rest === 0n) await core.batch(statements);
+    else
+      await returnToBudget(core, payment.budgetId, rest, now, async (credit) => {
+        await core.batch([...statements, ...credit]);
+      });
   } catch (error) {
     // Another run wrote first.
     if (!violates(error, "x402_payment_attempt.revision")) throw error;
   }
 }
 
+/**
+ * What returns to the budget of an `upto` payment whose outcome no re-org changes any more. Nothing returns
+ * of an authorization that was used without a charge that the chain proves.
+ */
+function computeRest({ maxAmount }: WatchedPayment, finding: ChargeFinding): bigint {
+  if (maxAmount === null) return 0n;
+  if (finding.state === "settled") return BigInt(maxAmount) - BigInt(finding.amount);
+  return finding.state === "open" ? BigInt(maxAmount) : 0n;
+}
+
 interface PaymentOutcome {
   status: "Verified" | "Settled" | "Failed";
   transaction: string;
+  amount: string;
   errorReason: string | null;
   errorMessage: string | null;
 }
 
 const NO_ERROR = { errorReason: null, errorMessage: null };
 
-function toPaymentOutcome(finding: SettlementFinding, isLongExpired: boolean): PaymentOutcome {
-  if (finding.state === "settled")
-    return { status: "Settled", transaction: finding.transaction, ...NO_ERROR };
+function toPaymentOutcome(
+  payment: WatchedPayment,
+  finding: ChargeFinding,
+  isLongExpired: boolean,
+): PaymentOutcome {
+  if (finding.state === "settled") {
+    const { transaction, amount } = finding;
+    return { status: "Settled", transaction, amount, ...NO_ERROR };
+  }
+  const unsettled = { transaction: "", amount: payment.maxAmount ?? payment.amount };
   if (finding.state === "failed") {
     const { reason, message } = finding;
-    return { status: "Failed", transaction: "", errorReason: reason, errorMessage: message };
+    return { status: "Failed", ...unsettled, errorReason: reason, errorMessage: message };
   }
-  if (!isLongExpired) return { status: "Verified", transaction: "", ...NO_ERROR };
+  if (!isLongExpired) return { status: "Verified", ...unsettled, ...NO_ERROR };
   return {
     status: "Failed",
-    transaction: "",
+    ...unsettled,
     errorReason: "payment_not_settled",
     errorMessage: "The seller did not settle the payment before its authorization expired",
   };
@@ -173,14 +202,15 @@ function buildOutcomeStatements(
   isFinal: boolean,
   now: number,
 ): Statement[] {
-  const { id, apiKeyId, amount, payer, revision } = payment;
-  const { status, transaction, errorReason, errorMessage } = outcome;
+  const { id, apiKeyId, payer, revision } = payment;
+  const { status, transaction, amount, errorReason, errorMessage } = outcome;
   const update = statement(
-    `UPDATE x402_payment_attempt SET status = ?, error_reason = ?, error_message = ?,
+    `UPDATE x402_payment_attempt SET status = ?, amount = ?, error_reason = ?, error_message = ?,
        updated_at = iif(?, ?, updated_at), watched_until = iif(?, NULL, watched_until),
        revision = iif(revision = ?, revision + 1, NULL)
      WHERE id = ?`,
     status,
+    amount,
     errorReason,
     errorMessage,
     isNews ? 1 : 0,

@@ -343,7 +343,7 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
       },
     },
     fields: [
-      id("evmWalletId"),
+      { name: "evmWalletId", refused: ["", long(250), ...NOT_TEXT] },
       { name: "paymentRequired", required: true, refused: ["x", 5, null, []] },
       { name: "paymentRequired.x402Version", required: true, refused: [1, "2", null] },
       { name: "paymentRequired.resource", required: true, refused: ["x", {}, { url: "" }] },
@@ -355,6 +355,7 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
       { name: "paymentRequired.extensions", refused: ["x", 5, []] },
       { name: "preferredNetwork", refused: NOT_CAIP2 },
       { name: "preferredAsset", refused: [...NOT_ADDRESS, null] },
+      { name: "preferredScheme", refused: ["", "batch-settlement", 5, null] },
       {
         name: "paymentIdentifier",
         refused: ["", "short", "x".repeat(129), "a".repeat(15), 5, null],

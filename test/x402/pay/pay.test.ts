@@ -43,6 +43,7 @@ describe("POST /x402/pay", () => {
     expect(paid).toEqual({
       attemptId: expect.any(String),
       payer: wallet.address,
+      scheme: "exact",
       caip2Network: x402.caip2,
       asset: x402.contracts.token.toLowerCase(),
       amount: "10000",
