@@ -43,6 +43,8 @@ const TRUSTED_FORMATS = {
   hex: /^([0-9a-fA-F]{2}){0,8192}$/,
   /** Minor units, or milliseconds. */
   digits: /^-?\d{1,80}$/,
+  /** An address of an EVM chain. */
+  evmAddress: /^0x[0-9a-fA-F]{40}$/,
   address: /^addr(_test)?1[02-9ac-hj-np-z]{20,130}$/,
 } as const;
 type TrustedFormat = keyof typeof TRUSTED_FORMATS;

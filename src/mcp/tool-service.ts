@@ -9,8 +9,16 @@ export type DispatchRequest = (request: Request, c: AppContext) => Promise<Respo
 
 /** What tools reach: the API of this service with the caller's key, and agents' own addresses. */
 export interface ToolService {
-  /** @throws ToolError with what the service says */
-  callApi<Data>(method: "GET" | "POST", path: string, body?: object): Promise<Data>;
+  /**
+   * @param idempotencyKey - a repeated call with it acts once
+   * @throws ToolError with what the service says
+   */
+  callApi<Data>(
+    method: "GET" | "POST",
+    path: string,
+    body?: object,
+    idempotencyKey?: string,
+  ): Promise<Data>;
   /**
    * JSON of an agent; null where it answers with something else.
    *
@@ -18,10 +26,36 @@ export interface ToolService {
    * @throws ToolError when the agent may not be asked or does not answer
    */
   callAgent(apiBaseUrl: string, path: string, body?: object): Promise<unknown>;
+  /**
+   * The answer of a paid resource, of any status.
+   *
+   * @throws ToolError when the resource may not be asked or does not answer
+   */
+  callResource(url: string, request: ResourceRequest): Promise<ResourceResponse>;
+}
+
+/** A request to a paid resource. */
+export interface ResourceRequest {
+  method: "GET" | "POST";
+  /** JSON that is posted. */
+  body?: object | undefined;
+  /** Value of the header PAYMENT-SIGNATURE. */
+  payment?: string;
+}
+
+/** The answer of a paid resource. */
+export interface ResourceResponse {
+  status: number;
+  headers: Headers;
+  text: string;
 }
 
 const AGENT_TIMEOUT_MS = 8_000;
 const MAX_AGENT_RESPONSE_BYTES = 64 * 1024;
+/** The resource settles the payment before it answers. */
+const PAID_RESOURCE_TIMEOUT_MS = 12_000;
+/** `wrapUntrusted` has room for that much text. */
+const MAX_RESOURCE_RESPONSE_BYTES = 192 * 1024;
 
 /**
  * Every check, limit and audit entry of an endpoint holds for a tool too, since it sends the request
@@ -34,12 +68,26 @@ export function createToolService(
   token: string,
   dispatch: DispatchRequest,
 ): ToolService {
+  const listPublicRules = async () => ({
+    loopbackOrigins: await listLoopbackOrigins(c.env, c.var.deadline),
+    resolverUrl: c.env.DNS_OVER_HTTPS_URL,
+    allowHttp: true,
+  });
   return {
-    async callApi<Data>(method: "GET" | "POST", path: string, body?: object): Promise<Data> {
+    async callApi<Data>(
+      method: "GET" | "POST",
+      path: string,
+      body?: object,
+      idempotencyKey?: string,
+    ): Promise<Data> {
       const address = c.req.header("cf-connecting-ip");
       const request = new Request(new URL(`/api/v1${path}`, c.req.url), {
         method,
-        headers: { token, ...(address !== undefined && { "cf-connecting-ip": address }) },
+        headers: {
+          token,
+          ...(address !== undefined && { "cf-connecting-ip": address }),
+          ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+        },
         ...(body && { body: JSON.stringify(body) }),
       });
       const response = await dispatch(request, c);
@@ -63,9 +111,7 @@ export function createToolService(
       const url = `${apiBaseUrl.trim().replace(/\/$/, "")}${path}`;
       try {
         const answer = await fetchPublic(url, {
-          loopbackOrigins: await listLoopbackOrigins(c.env, c.var.deadline),
-          resolverUrl: c.env.DNS_OVER_HTTPS_URL,
-          allowHttp: true,
+          ...(await listPublicRules()),
           headers: { accept: "application/json", "content-type": "application/json" },
           timeoutMs: AGENT_TIMEOUT_MS,
           maxBytes: MAX_AGENT_RESPONSE_BYTES,
@@ -83,6 +129,30 @@ export function createToolService(
             },
           );
         throw error;
+      }
+    },
+
+    async callResource(url, { method, body, payment }) {
+      try {
+        const answer = await fetchPublic(url, {
+          ...(await listPublicRules()),
+          method,
+          headers: {
+            ...(body && { "content-type": "application/json" }),
+            ...(payment !== undefined && { "payment-signature": payment }),
+          },
+          timeoutMs: payment === undefined ? AGENT_TIMEOUT_MS : PAID_RESOURCE_TIMEOUT_MS,
+          maxBytes: MAX_RESOURCE_RESPONSE_BYTES,
+          ...(body && { body: JSON.stringify(body) }),
+        });
+        const { status, headers } = answer;
+        return { status, headers, text: new TextDecoder().decode(answer.body) };
+      } catch (error) {
+        if (!(error instanceof PublicFetchError)) throw error;
+        throw new ToolError(
+          trustLiteral("The resource is not reachable: see untrusted_data.message."),
+          { detail: wrapUntrusted({ message: error.message }).untrusted_data },
+        );
       }
     },
   };

@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { hashInput } from "../../client/index.ts";
 import type { Scope } from "../../src/http/scope.ts";
@@ -22,8 +23,17 @@ const SCOPES: Readonly<Record<string, Scope>> = {
   purchase_job: "wallets",
   purchase_status: "wallets",
   request_refund: "wallets",
+  quote_resource: "public",
+  pay_resource: "public",
   spending: "wallets",
 };
+
+/** A resource that asks for no payment: it is the same for every key. */
+const FREE_RESOURCE = { url: `${env.AGENTS_URL}/scope/input_schema` };
+const FREE_ANSWER = {
+  audience: "public",
+  isRevealed: (body: string) => body.includes('"paymentRequired": false'),
+} as const;
 
 /** A quote that the agent's server answers, and the order that it makes. */
 let quote: Shown;
@@ -60,6 +70,17 @@ const PROBES: Probes = {
     blockchainIdentifier: lockedIdentifier,
     confirmedAmount: TEN_COINS,
   })),
+  quote_resource: [{ fields: () => FREE_RESOURCE, reveals: FREE_ANSWER }],
+  pay_resource: [
+    {
+      fields: (_, { x402 }) => {
+        const { scheme, network, asset, payTo, amount } = x402.source.requirements;
+        const confirmedPayment = { scheme, network, asset, payTo, amount };
+        return { ...FREE_RESOURCE, quoteId: NONCE, confirmedPayment };
+      },
+      reveals: FREE_ANSWER,
+    },
+  ],
   spending: [
     {
       fields: () => ({}),
