@@ -52,7 +52,7 @@ describe("the facilitator, in version 1,", () => {
       kinds: { network: string; scheme: string }[];
       extensions: string[];
     };
-    expect(extensions).toEqual(["payment-identifier"]);
+    expect(extensions).toEqual(["payment-identifier", "bazaar"]);
     const scheme = "exact";
     const exact = kinds.filter((kind) => kind.scheme === scheme);
     expect(exact.toSorted((a, b) => (a.network < b.network ? -1 : 1))).toEqual([
