@@ -1,7 +1,7 @@
 import type { Network, OnChainState, PaymentSourceType } from "../../chain/network.ts";
 import { type Statement, statement } from "../../db/client.ts";
 import { timeOfId } from "../../db/id.ts";
-import { type EscrowRecord, type Side, walletIdsOf } from "../model/escrow-record.ts";
+import type { Side } from "../model/escrow-record.ts";
 
 export const DAY_MS = 24 * 60 * 60_000;
 
@@ -15,20 +15,6 @@ export interface CountedEscrow {
   onChainState: OnChainState | null;
   /** Those that a key must be bound to, to see it. */
   walletIds: readonly string[];
-}
-
-export function toCountedEscrow(record: EscrowRecord): CountedEscrow {
-  const { id, side, network, sourceType, contractAddress, state } = record;
-  const walletIds = walletIdsOf(record);
-  return {
-    id,
-    side,
-    network,
-    sourceType,
-    contractAddress,
-    onChainState: state.onChainState,
-    walletIds,
-  };
 }
 
 /** Counts escrows that an archive has from now on. */
