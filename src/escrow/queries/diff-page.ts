@@ -102,21 +102,25 @@ function createDiffPage(side: Side, stamp: StampColumn, query: DiffQuery): Recor
       params: [begin.stamp, begin.stamp],
     },
     // Of an archive's rows, one is read again.
-    build: (from) => buildDiffSql(side, stamp, query, from ?? begin, from ? limit + 1 : limit),
+    build: (from, archived) =>
+      buildDiffSql(side, stamp, query, {
+        from: from ?? begin,
+        limit: from ? limit + 1 : limit,
+        more: archived?.columns ?? "",
+      }),
   };
 }
 
 /**
  * SQL of the rows of a page, with ?1 for the side and ?2 for the network.
  *
- * @param from - the first row, or what comes before it
+ * @param rows - the first row, or what comes before it; how many; SQL of further columns, each after a comma
  */
 function buildDiffSql(
   side: Side,
   stamp: StampColumn,
   query: DiffQuery,
-  from: PagePosition,
-  limit: number,
+  { from, limit, more }: { from: PagePosition; limit: number; more: string },
 ): SqlExpression {
   const types = query.filterPaymentSourceType
     ? [query.filterPaymentSourceType]
@@ -135,7 +139,8 @@ function buildDiffSql(
     const where = `side = ?1 AND network = ?2 AND source_type = ${parameter(type)}
       ${conditions.join(" ")} AND (${stamp}, id) >= (?3, ?4)`;
     const rows = buildPageRowsSql(scope, parameter, { where, orderBy: stamp, limit: "?5" });
-    return `SELECT ${buildPageColumnsSql(query)}, revision, ${stamp} AS stamp FROM ${rows}`;
+    return `SELECT ${buildPageColumnsSql(query)}, revision, ${stamp} AS stamp${more}
+      FROM ${rows}`;
   });
   return { sql: `${arms.join(" UNION ALL ")} ORDER BY stamp, id LIMIT ?5`, params };
 }

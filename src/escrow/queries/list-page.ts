@@ -5,7 +5,6 @@ import type { SqlExpression } from "../../db/clock.ts";
 import { packHexSql, unpackHexSql } from "../../db/hex-column.ts";
 import { firstIdAt } from "../../db/id.ts";
 import { type EscrowRecord, hashIdentifier, type Side } from "../model/escrow-record.ts";
-import { PLACE_SQL } from "../store/archived-escrows.ts";
 import {
   ARCHIVED_ESCROW_COLUMNS,
   ESCROW_COLUMNS,
@@ -60,7 +59,7 @@ export async function readListRecords(
 ): Promise<EscrowRecord[]> {
   const page = createListPage(side, query, "id");
   const rows = await readPage<EscrowRow>(db, query.env, page, ({ sql, params }, context) => ({
-    sql: `SELECT ${context ? `${ARCHIVED_ESCROW_COLUMNS}, ${PLACE_SQL}` : ESCROW_COLUMNS}
+    sql: `SELECT ${context ? `${ARCHIVED_ESCROW_COLUMNS}, page.place` : ESCROW_COLUMNS}
       FROM (${sql}) AS page JOIN escrow USING (id) ORDER BY id DESC`,
     params,
   }));
@@ -85,7 +84,7 @@ export async function readListStates(
       query.env,
       page,
       ({ sql, params }, context) => ({
-        sql: `SELECT id, on_chain_state AS state ${context ? `, ${PLACE_SQL}` : ""} FROM (${sql}) AS page`,
+        sql: `SELECT id, on_chain_state AS state ${context ? ", page.place" : ""} FROM (${sql}) AS page`,
         params,
       }),
     );
@@ -104,8 +103,10 @@ function createListPage(side: Side, query: ListQuery, columns: string): RecordPa
     ...{ network, limit, isDescending: true, firstKey: "greatest_id", identifierHash },
     // What waits for a person is in no archive.
     overlap: needsPerson(query) ? null : buildOverlapCondition(side, query),
-    build: (from, ids) =>
-      buildListSql(side, from ? { ...query, cursorId: from.id } : query, columns, ids),
+    build: (from, archived = { columns: "" }) => {
+      const onward = from ? { ...query, cursorId: from.id } : query;
+      return buildListSql(side, onward, columns + archived.columns, archived.ids);
+    },
   };
 }
 

@@ -52,9 +52,17 @@ export interface RecordPage {
    * versions are read. ?1 is the side and ?2 the network.
    *
    * @param from - the row to begin from, or after
-   * @param ids - JSON array of the only ids; default: all
+   * @param archived - of an archive; left out: of the database
    */
-  build(from: PagePosition | null, ids?: string): SqlExpression;
+  build(from: PagePosition | null, archived?: ArchivedRows): SqlExpression;
+}
+
+/** What rows of an archive have beside the columns of a page. */
+export interface ArchivedRows {
+  /** SQL of columns of `escrow`, each after a comma. They are read with the row, so that it is read once. */
+  columns: string;
+  /** JSON array of the only ids; left out: all. */
+  ids?: string;
 }
 
 export interface PagePosition {
@@ -115,9 +123,9 @@ export function readPageRows<Row extends RecordRow>(
   page: RecordPage,
   more = "",
 ): Promise<Row[]> {
-  return readPage<Row>(db, options.env, page, (rows, context) =>
-    buildRowsSql(rows, options, more, context),
-  );
+  const build: BuildPage = (rows, context) =>
+    buildRowsSql(rows, options, more, context && { ...context, hasDocuments: true });
+  return readPage<Row>(db, options.env, page, build, `, ${ARCHIVED_ROW_SQL}`);
 }
 
 /** Reads the given columns of a page's rows, with what `ContextRow` has, and no text. */
@@ -128,22 +136,26 @@ export function readPageColumns<Row extends ContextRow & PagePosition>(
   columns: string,
 ): Promise<Row[]> {
   return readPage<Row>(db, env, page, ({ sql, params }, context) => ({
-    sql: `SELECT ${columns}, ${context ? `${PLACE_SQL}, ?${params.length + 1} AS tip, NULL AS holds` : CONTEXT_SQL}
+    sql: `SELECT ${columns}, ${context ? `page.place, ?${params.length + 1} AS tip, NULL AS holds` : CONTEXT_SQL}
       FROM (${sql}) AS page`,
     params: context ? [...params, context.tip] : params,
   }));
 }
 
+/** SQL of a page's rows with all columns; with a context of an archive, `page.place` among them. */
+type BuildPage = (rows: SqlExpression, context: ArchiveContext | null) => SqlExpression;
+
 /**
  * Reads a page from the database and its archives.
  *
- * @param build - SQL of the page's rows with all columns; with a context of an archive, `PLACE_SQL` among them
+ * @param columns - see `ArchivedRows`
  */
 export function readPage<Row extends PagePosition>(
   db: Database,
   env: PageEnv,
   page: RecordPage,
-  build: (rows: SqlExpression, context: ArchiveContext | null) => SqlExpression,
+  build: BuildPage,
+  columns = "",
 ): Promise<Row[]> {
   const { network, limit, isDescending, firstKey, overlap, identifierHash } = page;
   const ofIdentifier = `(SELECT json_group_array(id) FROM escrow_identity WHERE identifier_hash = unhex(?))`;
@@ -159,7 +171,11 @@ export function readPage<Row extends PagePosition>(
       params: identifierHash === undefined ? [] : [identifierHash],
     },
     hot: build(page.build(null), null),
-    buildArchived: (context, after) => build(page.build(after, context.ids ?? undefined), context),
+    buildArchived: (context, after) => {
+      const { ids } = context;
+      const archived = { columns: `, ${PLACE_SQL}${columns}`, ...(ids !== null && { ids }) };
+      return build(page.build(after, archived), context);
+    },
     isKnown: ({ stamp }, { clock }) => stamp === undefined || stamp <= clock,
     findNamed: findNamedEscrows,
   });
@@ -169,17 +185,20 @@ export function readPage<Row extends PagePosition>(
  * SQL of a page's rows with all that they are rendered from.
  *
  * @param more - SQL of further columns, each followed by a comma
- * @param context - of an archive
+ * @param context - of an archive; `hasDocuments`: its rows have `document` and `place`
  */
 export function buildRowsSql(
   { sql, params }: SqlExpression,
   { viewer, includeHistory }: Pick<PageOptions, "viewer" | "includeHistory">,
   more: string,
-  context: Pick<ArchiveContext, "tip"> | null,
+  context: (Pick<ArchiveContext, "tip"> & { hasDocuments?: true }) | null,
 ): SqlExpression {
   const all = [...params, ...(viewer ? [viewer.id] : []), ...(context ? [context.tip] : [])];
+  const archived = context?.hasDocuments
+    ? "page.document, page.place"
+    : `(SELECT ${ARCHIVED_ROW_SQL} FROM escrow WHERE id = page.id) AS document`;
   const columns = context
-    ? `${ARCHIVED_ROW_SQL}, ${PLACE_SQL}, ?${all.length} AS tip, NULL AS holds`
+    ? `${archived}, ?${all.length} AS tip, NULL AS holds`
     : `${DOC_OR_ROW_SQL}, ${CONTEXT_SQL}`;
   return {
     sql: `SELECT page.id, ${more}${columns}, ${buildMetadataSql(viewer, params.length + 1)}

@@ -31,9 +31,9 @@ const NOTHING_PENDING_SQL = `NOT EXISTS (SELECT 1 FROM escrow_transaction AS mad
       AND proposal.state IN ('Collecting', 'SettleRequested', 'SettleInitiated'))
   AND NOT EXISTS (SELECT 1 FROM escrow_open AS open WHERE open.id = escrow.id)`;
 
-/** SQL of `page.id`'s place, in an archive. */
-export const PLACE_SQL = `(SELECT json_object('identifierHash', identifier_hash, 'side', side, 'sourceId', source_id)
-  FROM escrow WHERE id = page.id) AS place`;
+/** SQL of the place of a row of `escrow`, in an archive. */
+export const PLACE_SQL =
+  "json_object('identifierHash', identifier_hash, 'side', side, 'sourceId', source_id) AS place";
 
 /** SQL of the ids that an archive has, of places that `PLACE_SQL` told. @param places - JSON array */
 export function findNamedEscrows(archive: number, places: string): SqlExpression {

@@ -25,9 +25,8 @@ export const DOC_OR_ROW_SQL = `coalesce(
   (SELECT doc FROM escrow_open WHERE id = page.id AND doc_version = ${DOC_VERSION}),
   (SELECT ${jsonRowSql(ESCROW_COLUMNS)} FROM escrow WHERE id = page.id)) AS document`;
 
-/** The same of a record of an archive. */
-export const ARCHIVED_ROW_SQL = `(SELECT ${jsonRowSql(ARCHIVED_ESCROW_COLUMNS)}
-  FROM escrow WHERE id = page.id) AS document`;
+/** SQL of all that a row of `escrow` is rendered from, in an archive. */
+export const ARCHIVED_ROW_SQL = `${jsonRowSql(ARCHIVED_ESCROW_COLUMNS)} AS document`;
 
 /** A row of `DOC_OR_ROW_SQL`. */
 export interface StoredDocument {
