@@ -82,6 +82,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ARCHIVE_NEEDED: "Service: archives full",
   ARCHIVE_BEHIND: "Service: archive set back",
   ARCHIVE_UNBOUND: "Service: archive not bound",
+  ARCHIVE_UNMIGRATED: "Service: archive not migrated",
   // x402.
   InboundVerify: "Incoming, checked only",
   InboundSettle: "Incoming",

@@ -27,6 +27,7 @@ export const SERVICE_EVENT_KINDS = [
   "ARCHIVE_NEEDED",
   "ARCHIVE_BEHIND",
   "ARCHIVE_UNBOUND",
+  "ARCHIVE_UNMIGRATED",
 ] as const;
 export type ServiceEventKind = (typeof SERVICE_EVENT_KINDS)[number];
 

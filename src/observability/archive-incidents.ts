@@ -1,3 +1,5 @@
+import { getTableConfig } from "drizzle-orm/sqlite-core";
+import type { MovedKind } from "../archive/moved-kind.ts";
 import {
   type ArchiveEnv,
   isBelowFilledShare,
@@ -5,9 +7,10 @@ import {
   nameArchive,
   openArchives,
 } from "../archive/open-archives.ts";
-import { statement } from "../db/client.ts";
+import { type Database, type Statement, statement } from "../db/client.ts";
 import { openRecordDatabases } from "../db/record-databases.ts";
 import type { Env } from "../env.ts";
+import { MOVED_ESCROWS } from "../escrow/store/archived-escrows.ts";
 import type { ServiceEventKind } from "../events/event-kinds.ts";
 import type { NewIncident, readOpenIncidents } from "../events/incidents.ts";
 import { log } from "../log.ts";
@@ -33,6 +36,8 @@ interface ArchiveReport {
   needed: string[];
   /** Those that have less than the database moved there: they were set back. */
   behind: string[];
+  /** Those that lack tables or columns. */
+  unmigrated: string[];
 }
 
 /** What a database or an archive knows of an archive's last copy. */
@@ -55,7 +60,7 @@ export async function checkArchives(
   deadline: number,
 ): Promise<ArchiveReport> {
   const archives = openArchives(env);
-  if (archives.length === 0) return { needed: [], behind: [] };
+  if (archives.length === 0) return { needed: [], behind: [], unmigrated: [] };
   // Read first: an archive has each copy before the database knows of it.
   const ranges = await Promise.all(
     openRecordDatabases(env, { deadline }).map((one) =>
@@ -65,14 +70,18 @@ export async function checkArchives(
     ),
   );
   const behind: string[] = [];
+  const unmigrated: string[] = [];
   let hasRoom = false;
   try {
     for (const { number, name, open } of archives) {
-      const [result] = (await open({ deadline }).batch([
-        statement("SELECT kind, network, operation FROM archive_operation"),
-      ])) as D1Result<LastCopy>[];
-      hasRoom ||= isBelowFilledShare(env, result?.meta.size_after ?? 0);
-      const operations = new Map(result?.results.map((one) => [toKey(one), one.operation]));
+      const result = await readLastCopies(open({ deadline }));
+      if (!result) {
+        unmigrated.push(name);
+        hasRoom = true;
+        continue;
+      }
+      hasRoom ||= isBelowFilledShare(env, result.meta.size_after);
+      const operations = new Map(result.results.map((one) => [toKey(one), one.operation]));
       const isBehind = ranges
         .flat()
         .some((one) => one.archive === number && (operations.get(toKey(one)) ?? 0) < one.operation);
@@ -81,9 +90,38 @@ export async function checkArchives(
   } catch (error) {
     log("warn", "archive.unread", { error: String(error) });
     const list = (kind: ServiceEventKind) => known.get(kind)?.map(({ subject }) => subject) ?? [];
-    return { needed: list("ARCHIVE_NEEDED"), behind: list("ARCHIVE_BEHIND") };
+    return {
+      needed: list("ARCHIVE_NEEDED"),
+      behind: list("ARCHIVE_BEHIND"),
+      unmigrated: list("ARCHIVE_UNMIGRATED"),
+    };
   }
-  return { needed: hasRoom ? [] : [nameArchive(archives.length + 1)], behind };
+  return { needed: hasRoom ? [] : [nameArchive(archives.length + 1)], behind, unmigrated };
+}
+
+/** What SQLite says of a table or a column that a migration makes. */
+const UNMIGRATED_PATTERN = /no such (table|column)/;
+
+/** What an archive knows of its last copies. @returns null: it lacks tables or columns */
+async function readLastCopies(
+  archive: Pick<Database, "batch">,
+): Promise<D1Result<LastCopy> | null> {
+  const copies = statement("SELECT kind, network, operation FROM archive_operation");
+  try {
+    const [result] = await archive.batch([copies, ...selectNothing(MOVED_ESCROWS)]);
+    return result as D1Result<LastCopy>;
+  } catch (error) {
+    if (UNMIGRATED_PATTERN.test(String(error))) return null;
+    throw error;
+  }
+}
+
+/** Statements that name each column of a kind, and read no row. */
+function selectNothing({ table, children }: MovedKind): Statement[] {
+  return [table, ...children].map((one) => {
+    const { name, columns } = getTableConfig(one);
+    return statement(`SELECT ${columns.map((column) => column.name).join()} FROM ${name} LIMIT 0`);
+  });
 }
 
 const toKey = ({ kind, network }: LastCopy) => `${kind}:${network}`;

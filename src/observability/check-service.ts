@@ -55,6 +55,7 @@ export async function checkService(env: Env, requestId: string, now: number): Pr
     ARCHIVE_NEEDED: toArchiveIncidents(archives.needed),
     ARCHIVE_BEHIND: toArchiveIncidents(archives.behind),
     ARCHIVE_UNBOUND: toArchiveIncidents(await findUnboundArchives(env, deadline)),
+    ARCHIVE_UNMIGRATED: toArchiveIncidents(archives.unmigrated),
   };
   const statements: Statement[] = [];
   let hasBegun = false;

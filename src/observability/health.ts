@@ -137,6 +137,7 @@ export async function checkHealth(
     ...(kind === "ARCHIVE_NEEDED" && { text: `All archives are full: bind ${list(kind)}.` }),
     ...(kind === "ARCHIVE_BEHIND" && { text: `Put forward again: ${list(kind)}.` }),
     ...(kind === "ARCHIVE_UNBOUND" && { text: `Bind again: ${unbound.join(", ")}.` }),
+    ...(kind === "ARCHIVE_UNMIGRATED" && { text: `Run migrate:remote for ${list(kind)}.` }),
     ...(kind === EVENTS_SET_ASIDE && { text: `The newest: ${failedEvents.reason}` }),
   })).filter(({ count }) => count > 0);
   return {

@@ -167,4 +167,9 @@ export const SERVICE_EVENTS: readonly EventDeclaration[] = [
     summary: "For Admins: an archive with escrows is not bound, and reads that need it fail",
     data: archiveBinding,
   },
+  {
+    kind: "ARCHIVE_UNMIGRATED",
+    summary: "For Admins: an archive lacks tables or columns, so nothing moves there",
+    data: archiveBinding,
+  },
 ];

@@ -18,7 +18,12 @@ const { ARCHIVE_1, ARCHIVE_2 } = ARCHIVES;
 let service: WebhookService;
 let path: string;
 
-holdEventsToTheDocument(["ARCHIVE_NEEDED", "ARCHIVE_BEHIND", "ARCHIVE_UNBOUND"]);
+holdEventsToTheDocument([
+  "ARCHIVE_NEEDED",
+  "ARCHIVE_BEHIND",
+  "ARCHIVE_UNBOUND",
+  "ARCHIVE_UNMIGRATED",
+]);
 beforeEach(async () => {
   vi.spyOn(console, "warn").mockImplementation(() => {});
   await emptyTables();
@@ -128,3 +133,32 @@ it("ARCHIVE_BEHIND names an archive that was set back, until it is put forward",
   await check(bound);
   expect(await reasons(bound)).toEqual([]);
 });
+
+it.each([
+  [
+    "a table",
+    "ALTER TABLE escrow_request RENAME TO escrow_note",
+    "ALTER TABLE escrow_note RENAME TO escrow_request",
+  ],
+  [
+    "a column",
+    "ALTER TABLE escrow RENAME COLUMN charge TO price",
+    "ALTER TABLE escrow RENAME COLUMN price TO charge",
+  ],
+])(
+  "ARCHIVE_UNMIGRATED names an archive that lacks %s, until it is migrated",
+  async (_, unmigrate, migrate) => {
+    const bound = bind({ ARCHIVE_1, ARCHIVE_2 });
+    await ARCHIVE_2.prepare(unmigrate).run();
+    expect(await check(bound)).toEqual([["ARCHIVE_UNMIGRATED", "ARCHIVE_2"]]);
+    expect(await reasons(bound)).toEqual([
+      { kind: "ARCHIVE_UNMIGRATED", count: 1, text: "Run migrate:remote for ARCHIVE_2." },
+    ]);
+    // Others go on.
+    await move(bound);
+    expect((await ask(bound, "/payment?network=Preprod")).status).toBe(200);
+    await ARCHIVE_2.prepare(migrate).run();
+    await check(bound);
+    expect(await reasons(bound)).toEqual([]);
+  },
+);

@@ -93,6 +93,7 @@ const HEALTH_KINDS: Readonly<Record<string, [kind: TodoKindName, name: string, p
   ARCHIVE_NEEDED: ["storage", "All archives are full", "overview"],
   ARCHIVE_BEHIND: ["storage", "An archive was set back", "overview"],
   ARCHIVE_UNBOUND: ["storage", "An archive with escrows is not bound", "overview"],
+  ARCHIVE_UNMIGRATED: ["storage", "An archive lacks tables or columns", "overview"],
 };
 const STORAGE_ADVICE: Readonly<Record<string, string>> = {
   QUEUE_DEAD: "The service's log has the reason. The next run of the schedule repeats the work.",
