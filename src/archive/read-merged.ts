@@ -15,7 +15,7 @@ const MAX_ATTEMPTS = 4;
 /** A row of a page. */
 export interface MergedRow {
   id: string;
-  /** Of a row of an archive: JSON by which the database finds its place. */
+  /** Of a row of an archive: JSON by which the database finds its place, with its revision. */
   place?: string;
 }
 
@@ -43,6 +43,8 @@ export interface MergedPage<Row extends MergedRow, Context> {
   isKnown(row: Row, context: Context): boolean;
   /** Of rows of an archive, those `id`s that are in it and nowhere else. @param places - JSON array of `place` */
   findNamed(archive: number, places: string): SqlExpression;
+  /** `id` and `place` of an archive's rows. @param ids - JSON array */
+  selectPlaces(ids: string): SqlExpression;
 }
 
 /** An archive as the database knows it. */
@@ -60,8 +62,8 @@ interface Range extends ArchiveState {
 
 /**
  * Reads a page. All that the database has of it is read at one moment, the ranges of the archives too. A move
- * since then shows a record in both places, of which one counts. A return since then might hide a record, so the
- * page begins again. A copy that the database does not name counts nowhere. Archives that begin after a page
+ * since then shows a record in both places, of which one counts. It may also name the place of an older copy that
+ * was read before, so the copies are compared. A return since then might hide a record, so the page begins again. A copy that the database does not name counts nowhere. Archives that begin after a page
  * that is full are not asked.
  *
  * @param db - a session, whose reads never see less than earlier ones
@@ -110,7 +112,7 @@ async function tryToRead<Row extends MergedRow, Context>(
     if (last && range.firstKey !== null && order(range.firstKey, page.keyOf(last)) > 0) break;
     const archive = openArchive(archives, range, page.kind, page.network);
     const isBeyond = (row: Row) => last !== undefined && compare(row, last) > 0;
-    const more = await readArchive(db, archive, range, page, isBeyond);
+    const more = await readArchive(db, { archive, archives, range }, page, isBeyond);
     if (!more) return null;
     const known = new Set(rows.map(({ id }) => id));
     rows = [...rows, ...more.filter(({ id }) => !known.has(id))].sort(compare).slice(0, limit);
@@ -160,12 +162,15 @@ export function readFromArchive<Row>(
  */
 async function readArchive<Row extends MergedRow, Context>(
   db: Database,
-  archive: ReadArchive,
-  range: Range & Context,
+  {
+    archive,
+    archives,
+    range,
+  }: { archive: ReadArchive; archives: readonly Archive[]; range: Range & Context },
   page: MergedPage<Row, Context>,
   isBeyond: (row: Row) => boolean,
 ): Promise<Row[] | null> {
-  const keys = [page.kind, page.network];
+  const keys = [page.kind, page.network, range.archive];
   const seen = new Set<string>();
   const rows: Row[] = [];
   for (let after: Row | null = null; ; ) {
@@ -176,18 +181,35 @@ async function readArchive<Row extends MergedRow, Context>(
       const named = page.findNamed(range.archive, `[${fresh.map(({ place }) => place).join(",")}]`);
       const [now, places] = (await db.batch([
         statement(
-          "SELECT returned FROM archive_range WHERE kind = ? AND network = ? AND archive = ?",
+          `SELECT archive, operation, returned, bookmark FROM archive_range
+           WHERE kind = ? AND network = ? AND archive = ?`,
           ...keys,
-          range.archive,
         ),
         statement(named.sql, ...named.params),
-      ])) as [D1Result<{ returned: number }>, D1Result<{ id: string }>];
-      if (now.results[0]?.returned !== range.returned) return null;
+      ])) as [D1Result<ArchiveState & { returned: number }>, D1Result<{ id: string }>];
+      const [state] = now.results;
+      if (state?.returned !== range.returned) return null;
       const ids = new Set(places.results.map(({ id }) => id));
-      rows.push(...fresh.filter((row) => ids.has(row.id) && page.isKnown(row, range)));
+      const counted = fresh.filter((row) => ids.has(row.id) && page.isKnown(row, range));
+      const mayBeOlder = state.operation !== range.operation && counted.length > 0;
+      if (mayBeOlder && !(await areNewest(archives, state, page, counted))) return null;
+      rows.push(...counted);
     }
     after = read.at(-1) ?? null;
     const isOver = read.length < page.limit || fresh.length === 0;
     if (isOver || after === null || rows.length >= page.limit || isBeyond(after)) return rows;
   }
+}
+
+/** Whether an archive still has the rows as they were read, after moves that the database knows. */
+async function areNewest<Row extends MergedRow, Context>(
+  archives: readonly Archive[],
+  state: ArchiveState,
+  { kind, network, selectPlaces }: MergedPage<Row, Context>,
+  rows: readonly Row[],
+): Promise<boolean> {
+  const query = selectPlaces(JSON.stringify(rows.map(({ id }) => id)));
+  const newest = await readFromArchive<MergedRow>(archives, state, kind, network, query);
+  const places = new Map(newest.map(({ id, place }) => [id, place]));
+  return rows.every(({ id, place }) => places.get(id) === place);
 }

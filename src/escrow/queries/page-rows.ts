@@ -5,7 +5,7 @@ import type { Database } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 import type { Caller } from "../../http/context.ts";
 import type { Side } from "../model/escrow-record.ts";
-import { findNamedEscrows, PLACE_SQL } from "../store/archived-escrows.ts";
+import { findNamedEscrows, PLACE_SQL, selectEscrowPlaces } from "../store/archived-escrows.ts";
 import {
   type AutomaticStepSettings,
   BLOCKERS_SQL,
@@ -178,6 +178,7 @@ export function readPage<Row extends PagePosition>(
     },
     isKnown: ({ stamp }, { clock }) => stamp === undefined || stamp <= clock,
     findNamed: findNamedEscrows,
+    selectPlaces: selectEscrowPlaces,
   });
 }
 

@@ -31,9 +31,17 @@ const NOTHING_PENDING_SQL = `NOT EXISTS (SELECT 1 FROM escrow_transaction AS mad
       AND proposal.state IN ('Collecting', 'SettleRequested', 'SettleInitiated'))
   AND NOT EXISTS (SELECT 1 FROM escrow_open AS open WHERE open.id = escrow.id)`;
 
-/** SQL of the place of a row of `escrow`, in an archive. */
-export const PLACE_SQL =
-  "json_object('identifierHash', identifier_hash, 'side', side, 'sourceId', source_id) AS place";
+/** SQL of the place and the revision of a row of `escrow`, in an archive. */
+export const PLACE_SQL = `json_object('identifierHash', identifier_hash, 'side', side, 'sourceId', source_id,
+  'revision', revision) AS place`;
+
+/** SQL of the places of an archive's rows. @param ids - JSON array */
+export function selectEscrowPlaces(ids: string): SqlExpression {
+  return {
+    sql: `SELECT id, ${PLACE_SQL} FROM escrow WHERE id IN (SELECT value FROM json_each(?))`,
+    params: [ids],
+  };
+}
 
 /** SQL of the ids that an archive has, of places that `PLACE_SQL` told. @param places - JSON array */
 export function findNamedEscrows(archive: number, places: string): SqlExpression {

@@ -7,6 +7,7 @@ import {
   ArchiveStory,
   type Change,
   change,
+  FINAL_AFTER_BLOCKS,
   makeRecords,
   UNDISTURBED,
 } from "../../archive/story/archive-story.ts";
@@ -201,10 +202,24 @@ class World {
 const stampAt = (item: Place, reading: Reading) =>
   item && "stamp" in reading ? stampOf(item, reading.stamp) : null;
 
+const CALM = { lags: [0, 0, 0] as [number, number, number], hasBookmark: false };
+/** A page reads an older copy of a record, and the record moves to the copy's archive before the page looks it up. */
+const OLDER_COPY: (Change | Page)[] = [
+  { do: "step", picks: [6, 0], isEnd: true, ...UNDISTURBED },
+  { do: "grow", blocks: FINAL_AFTER_BLOCKS, ...UNDISTURBED },
+  { do: "move", isFirstFull: false, ...UNDISTURBED },
+  { do: "step", picks: [3, 6], isEnd: true, ...UNDISTURBED },
+  { do: "grow", blocks: FINAL_AFTER_BLOCKS, ...UNDISTURBED },
+  {
+    ...{ do: "page", client: 2, ...CALM },
+    during: { at: 3, change: { do: "move", isFirstFull: false, ...UNDISTURBED } },
+  },
+];
+
 it("Pages show what one database shows, whatever moves, stops, returns and lags meanwhile", async () => {
   const totals = { moved: 0, returned: 0 };
   const property = fc.asyncProperty(
-    fc.array(fc.oneof(change, page), { minLength: 10, maxLength: 60, size: "max" }),
+    fc.array(fc.oneof(change, page), { minLength: 10, maxLength: 40, size: "max" }),
     fc.integer({ min: 1, max: 5 }),
     async (steps, limit) => {
       const world = await World.begin(limit);
@@ -217,6 +232,6 @@ it("Pages show what one database shows, whatever moves, stops, returns and lags 
       totals.returned += range?.returned ?? 0;
     },
   );
-  await fc.assert(property, runs(10, 5000));
+  await fc.assert(property, { ...runs(10, 5000), examples: [[OLDER_COPY, 1]] });
   expect(Math.min(totals.moved, totals.returned)).toBeGreaterThan(0);
 });
