@@ -55,6 +55,8 @@ export interface Host {
   d1: D1Database;
   /** The database behind the binding `SEARCH_DB`. */
   searchD1: D1Database;
+  /** The databases behind the bindings `ARCHIVE_1` and so on. */
+  archiveD1s: readonly D1Database[];
   /** Puts a message into the queue behind a binding, past the Worker. */
   send(queue: string, message: unknown): Promise<void>;
   /** Fires the cron handler once and resolves when it has finished. */
@@ -109,13 +111,18 @@ export async function startHost(options: HostOptions): Promise<Host> {
     await applyMigrations(d1, migrationsPath);
     const searchD1 = await miniflare.getD1Database("SEARCH_DB");
     await applyMigrations(searchD1, searchMigrationsPath);
-    for (const name of archiveNames)
-      await applyMigrations(await miniflare.getD1Database(name), archiveMigrationsPath);
+    const archiveD1s: D1Database[] = [];
+    for (const name of archiveNames) {
+      const archive = await miniflare.getD1Database(name);
+      await applyMigrations(archive, archiveMigrationsPath);
+      archiveD1s.push(archive);
+    }
     const worker = await miniflare.getWorker();
     return {
       url,
       d1,
       searchD1,
+      archiveD1s,
       async send(queue, message) {
         const producer = await miniflare.getQueueProducer(queue);
         await producer.send(message);

@@ -1,12 +1,12 @@
 /**
- * Fills the database of the running service on the local chain while 50 purchases and 100 polls run,
- * and makes room again. Requests fail with `database_full` alone. The alarm arrives. In the end each
- * purchase is locked once.
+ * Fills the database of the running service on the local chain while 50 purchases and 100 polls run, and its
+ * archive. Requests fail with `database_full` alone. The alarm arrives. Once the archive has room, the mover makes
+ * room in the database. In the end each purchase is locked once.
  *
  *     npm run drill:full
  *
- * D1 lets nobody lower its limit, so triggers refuse each insertion and each update with D1's own
- * message. The drill exits with 1 if anything is wrong.
+ * D1 lets nobody lower its limit. So triggers refuse each insertion and each update with D1's own message, as long
+ * as the database has no fewer escrows. The drill exits with 1 if anything is wrong.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -15,8 +15,10 @@ import pMap from "p-map";
 import { type ApiAccess, ask, askPlainly, Refused } from "../client/api.ts";
 import { until } from "../client/wait.ts";
 import { publishScripts } from "../demo/actors/publish.ts";
+import { HISTORY_MS, playHistory } from "../demo/scenario.ts";
 import { type Bought, buyJob } from "../demo/trade.ts";
 import type { Service } from "../service.ts";
+import { ARCHIVE_AFTER_MINUTES, makeChainFinal, makeFinalOlder, waitForMove } from "./archives.ts";
 import { locksOnChain, signatureOf } from "./evidence.ts";
 import { runDrill } from "./run-drill.ts";
 import { openStalls } from "./trader.ts";
@@ -45,12 +47,24 @@ function expect(what: string, isSo: boolean, found: unknown): void {
 /** What the service answered, counted by status and code. */
 const answers = new Map<string, number>();
 
-await runDrill({ hasActors: true, log: () => undefined }, drill);
+await runDrill(
+  {
+    hasActors: true,
+    begins: Date.now() - HISTORY_MS,
+    archiveAfterMinutes: ARCHIVE_AFTER_MINUTES,
+    log: () => undefined,
+  },
+  drill,
+);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
 async function drill(service: Service, admin: ApiAccess): Promise<void> {
   const { chain, host, receiver } = service;
   publishScripts(chain);
+  await playHistory(chain);
+  makeChainFinal(chain);
+  chain.moveTo(Date.now());
+  const locksBefore = locksOnChain(chain).size;
   const stalls = await openStalls(admin, chain, service.agents.url);
   service.goLive();
   const Events = ["DATABASE_FULL"];
@@ -66,7 +80,12 @@ async function drill(service: Service, admin: ApiAccess): Promise<void> {
 
   const isPartlyBought = () => bought.length >= PURCHASES_BEFORE;
   await until(isPartlyBought, { what: "the first purchases", limitMs: LIMIT_MS });
-  const tables = await fill(host.d1);
+  const [archive] = host.archiveD1s;
+  if (!archive) throw new Error("no archive is bound");
+  await fill(archive, "TRUE");
+  await makeFinalOlder(host.d1);
+  const stored = await host.d1.prepare("SELECT count(*) AS n FROM escrow").first<number>("n");
+  await fill(host.d1, `(SELECT count(*) FROM escrow) >= ${stored}`);
   console.log(`the database is full after ${bought.length} purchases`);
   const alarms = () => receiver.arrivals(INBOX).map(({ body }) => JSON.parse(body).type);
   const isTold = await until(() => alarms().length > 0, { what: "the alarm", limitMs: LIMIT_MS })
@@ -76,8 +95,20 @@ async function drill(service: Service, admin: ApiAccess): Promise<void> {
   const reasons = await readReasons(admin);
   expect("the health says so", reasons.includes("DATABASE_FULL"), reasons);
   await pause(FULL_MS);
-  await makeRoom(host.d1, tables);
-  console.log(`there is room again: ${bought.length} purchases until now`);
+  const boughtBefore = bought.length;
+  await makeRoom(archive);
+  const movedCount = await waitForMove(host.d1);
+  expect(
+    "the full database moves final escrows to an archive with room",
+    movedCount > 0,
+    movedCount,
+  );
+  const isBuying = () => bought.length > boughtBefore || bought.length === PURCHASES;
+  await until(isBuying, { what: "purchases in the room that the move made", limitMs: LIMIT_MS });
+  await makeRoom(host.d1);
+  console.log(
+    `there is room again: ${movedCount} escrows moved, ${bought.length} purchases until now`,
+  );
 
   await Promise.all([buying, polling]);
   const open = "SELECT count(*) AS n FROM escrow WHERE intent IS NOT NULL";
@@ -90,7 +121,7 @@ async function drill(service: Service, admin: ApiAccess): Promise<void> {
     bought.length === PURCHASES && counts.every((n) => n === 1),
     counts,
   );
-  expect("the chain has no other lock", locks.size === PURCHASES, locks.size);
+  expect("the chain has no other lock", locks.size === locksBefore + PURCHASES, locks.size);
   console.log(`answers: ${[...answers].map(([answer, n]) => `${n} × ${answer}`).join(", ")}`);
   const wrong = [...answers].filter(([answer]) => !/^(200|503 database_full)$/.test(answer));
   expect("no answer is another than 200 or 503 database_full", wrong.length === 0, wrong);
@@ -148,29 +179,36 @@ async function readReasons(admin: ApiAccess): Promise<string[]> {
   return reasons.map(({ kind }) => kind);
 }
 
-/** Has the database refuse what needs room. @returns its tables */
-async function fill(d1: D1Database): Promise<string[]> {
-  const { results } = await d1
-    .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '*_cf_*'")
-    .all<{ name: string }>();
-  const tables = results.map(({ name }) => name).filter((name) => !name.startsWith("sqlite_"));
+/** Has a database refuse what needs room. @param condition - SQL: whether there is none */
+async function fill(d1: D1Database, condition: string): Promise<void> {
+  const tables = await listTables(d1);
   await d1.batch(
     tables.flatMap((table) =>
       ["INSERT", "UPDATE"].map((event) =>
         d1.prepare(
-          `CREATE TRIGGER "full_${event}_${table}" BEFORE ${event} ON "${table}"
+          `CREATE TRIGGER "full_${event}_${table}" BEFORE ${event} ON "${table}" WHEN ${condition}
            BEGIN SELECT RAISE(ABORT, '${FULL_MESSAGE}'); END`,
         ),
       ),
     ),
   );
-  return tables;
 }
 
-async function makeRoom(d1: D1Database, tables: readonly string[]): Promise<void> {
+async function makeRoom(d1: D1Database): Promise<void> {
+  const tables = await listTables(d1);
   await d1.batch(
     tables.flatMap((table) =>
       ["INSERT", "UPDATE"].map((event) => d1.prepare(`DROP TRIGGER "full_${event}_${table}"`)),
     ),
   );
+}
+
+/** The few rows about archives always fit their page. */
+async function listTables(d1: D1Database): Promise<string[]> {
+  const { results } = await d1
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '*_cf_*'")
+    .all<{ name: string }>();
+  return results
+    .map(({ name }) => name)
+    .filter((name) => !name.startsWith("sqlite_") && name !== "archive_range");
 }

@@ -21,6 +21,13 @@ import { PAYEE } from "../demo/x402/resource.ts";
 import { dollarsOf } from "../evm/money.ts";
 import { EvmUnavailable } from "../evm/node.ts";
 import type { Service, X402Scene } from "../service.ts";
+import {
+  ARCHIVE_AFTER_MINUTES,
+  countArchived,
+  makeChainFinal,
+  makeFinalOlder,
+  waitForMove,
+} from "./archives.ts";
 import { saveDatabase } from "./database.ts";
 import { differences, factsOf, heldAt, locksOnChain, signatureOf, tokensAt } from "./evidence.ts";
 import { followAnew } from "./follow-anew.ts";
@@ -76,6 +83,7 @@ const lines: string[] = [];
 const options = {
   hasActors: true,
   begins: Date.now() - HISTORY_MS,
+  archiveAfterMinutes: ARCHIVE_AFTER_MINUTES,
   log: (line: string) => lines.push(line),
 };
 await runDrill(options, (...scene) =>
@@ -92,6 +100,7 @@ async function drill(service: Service, admin: ApiAccess, folder: string): Promis
   publishScripts(chain);
   registerAgents(chain, service.agents);
   await playHistory(chain);
+  makeChainFinal(chain);
   chain.moveTo(Date.now());
   const stalls = await openStalls(admin, chain, service.agents.url);
   service.goLive();
@@ -111,7 +120,12 @@ async function drill(service: Service, admin: ApiAccess, folder: string): Promis
   await trade(admin, stalls, books);
   for (const { seller } of stalls) await addAgent(admin, service, seller, books);
   const restore = await saveDatabase(host.d1);
+  const [archive] = host.archiveD1s;
+  if (!archive) throw new Error("no archive is bound");
+  const emptyArchive = await saveDatabase(archive);
   say("the database is kept");
+  await makeFinalOlder(host.d1);
+  say(`${await waitForMove(host.d1)} escrows have moved to the archive since`);
 
   let paid: Purchase | null = null;
   if (x402 && payer) paid = await buy(x402.resource.url, payer, "eip3009");
@@ -130,6 +144,8 @@ async function drill(service: Service, admin: ApiAccess, folder: string): Promis
   const restoredAt = Date.now();
   const logged = lines.length;
   say(`the database is set back by ${minutes} minutes: ${(await factsOf(admin)).size} records`);
+  const archived = await countArchived(host.d1);
+  expect("the database counts no copy in the archive", archived === 0, archived);
   if (x402 && paid) {
     const { isSame, found } = await replay(x402, paid);
     expect("an x402 payment that is sent again is not settled again", isSame, found);
@@ -146,7 +162,38 @@ async function drill(service: Service, admin: ApiAccess, folder: string): Promis
   say(`all is done again after ${Math.round((Date.now() - restoredAt) / 1000)} s`);
   expect("the wallets noticed, and stopped", halted > 0, "no wallet.halted in the log");
   check(service, books);
+  await makeFinalOlder(host.d1);
+  say(`${await waitForMove(host.d1)} escrows are in the archive again`);
   await compare(service, admin, stalls, folder);
+  await setArchiveBack(admin, archive, emptyArchive);
+}
+
+/** The archive alone is set back, and then put forward again. */
+async function setArchiveBack(
+  admin: ApiAccess,
+  archive: Service["host"]["archiveD1s"][number],
+  empty: () => Promise<void>,
+): Promise<void> {
+  const before = await factsOf(admin);
+  const putForward = await saveDatabase(archive);
+  await empty();
+  const refusal = await factsOf(admin).then(
+    () => "no refusal",
+    (error: unknown) => String(error),
+  );
+  expect("reads that need the archive are refused", refusal.includes("archive_behind"), refusal);
+  const isTold = async () => (await readReasons(admin)).includes("ARCHIVE_BEHIND");
+  await until(isTold, { what: "ARCHIVE_BEHIND", everyMs: 1_000, limitMs: CALM_MS });
+  await putForward();
+  const isOver = async () => !(await readReasons(admin)).includes("ARCHIVE_BEHIND");
+  await until(isOver, { what: "the end of ARCHIVE_BEHIND", everyMs: 1_000, limitMs: CALM_MS });
+  const found = differences(await factsOf(admin), before);
+  expect(`all ${before.size} records are shown again`, found.length === 0, found.join("\n"));
+}
+
+async function readReasons(admin: ApiAccess): Promise<string[]> {
+  const { reasons } = await ask<{ reasons: { kind: string }[] }>(admin, "GET", "/health");
+  return reasons.map(({ kind }) => kind);
 }
 
 /** Each stall buys a job, pays somebody and delivers every second of its jobs. */
