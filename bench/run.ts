@@ -2,7 +2,7 @@
  * Builds the Worker and measures it in workerd; see docs/benchmarks.md.
  *
  *     npm run bench -- [startup] [deploy] [console] [diff] [paging] [lists] [rows] [growth]
- *         [storage] [sync] [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [platform]
+ *         [archives] [storage] [sync] [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [platform]
  *
  *     npm run bench -- platform [--quick] [--json PATH] [--d1-ms N] [--connections N]
  *
@@ -20,6 +20,7 @@ import { benchConsole } from "./console.ts";
 import { benchDeployments } from "./deploy.ts";
 import { benchDiffs } from "./diff.ts";
 import { benchGrowth } from "./growth.ts";
+import { benchArchives } from "./growth-archives.ts";
 import { benchInvoices } from "./invoices.ts";
 import { benchLists } from "./lists.ts";
 import { benchPaging } from "./paging.ts";
@@ -51,6 +52,7 @@ const PARTS = [
   "lists",
   "rows",
   "growth",
+  "archives",
   "storage",
   "sync",
   "worker-bots",
@@ -77,6 +79,8 @@ const TITLES = {
   rows: "Most D1 rows read by a diff page: limit of records",
   growth: "Most D1 rows that any statement read, by reader and the size of tables",
   growthTables: "Rows of the tables that grow",
+  archives: "Final escrows that move to archives, and clients that read all from 1970 on",
+  archivePages: "D1 rows that a page reads of each database, once three archives have all",
   storage: "Bytes of the database per record, by what it is stored for",
   storageParts: "Bytes of the database per record, by table, index and column",
   storageObjects: "Bytes of the objects of each service",
@@ -165,6 +169,12 @@ async function run(context: BenchContext): Promise<void> {
     const { rows, tables, excesses } = await benchGrowth(context);
     report("growthTables", tables);
     report("growth", rows);
+    for (const excess of excesses) limits.counted(excess);
+  });
+  await part(context, ["growth", "archives"], async () => {
+    const { work, pages, excesses } = await benchArchives(context);
+    report("archives", work);
+    report("archivePages", pages);
     for (const excess of excesses) limits.counted(excess);
   });
   await part(context, ["storage"], async () => {

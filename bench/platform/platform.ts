@@ -5,7 +5,7 @@ import type { Row } from "../support/table.ts";
 import { COUNTS, MAX_CONNECTIONS } from "./invocation.ts";
 import { excessesOf } from "./limits.ts";
 import { meteredBundle } from "./metered-bundle.ts";
-import { priceRows } from "./price.ts";
+import { excessOfPrice, priceRows } from "./price.ts";
 import { type Stage, UNITS, unitsOf } from "./units.ts";
 import { carryOut } from "./workload.ts";
 
@@ -24,11 +24,14 @@ export async function benchPlatform(context: BenchContext): Promise<PlatformFigu
   const stages = await carryOut({ ...context, bundle: meteredBundle(context, limits) });
   const invocations = stages.flatMap(mediansOf);
   const units = unitsOf(stages);
+  const objectBytes = objectBytesOf(stages);
   return {
     invocations,
     units: UNITS.map((unit) => ({ unit, ...units[unit] })),
-    prices: priceRows(units, objectBytesOf(stages)),
-    excesses: context.quick ? [] : excessesOf(invocations),
+    prices: priceRows(units, objectBytes),
+    excesses: context.quick
+      ? []
+      : [...excessesOf(invocations), ...excessOfPrice(units, objectBytes)],
   };
 }
 

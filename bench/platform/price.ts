@@ -70,11 +70,17 @@ function large(settlementsPerSecond: number): Deployment {
       "event of many endpoints": EVENTS_PER_RECORD * records + settlement,
       "run of the cron": MONTH_MINUTES,
       "pass of a source": 50 * PASSES_A_MINUTE * MONTH_MINUTES,
+      "move of an escrow": records,
     },
     // Counted with 5,000 wallets and their rules.
     cronRowsRead: 158_000,
   };
 }
+
+/** Settlements a second of (b) on average. */
+const AVERAGE_SETTLEMENTS = 2;
+/** Dollars a month that (b) may cost with so many. */
+const MAX_TOTAL = 700;
 
 export const DEPLOYMENTS: readonly Deployment[] = [
   {
@@ -88,7 +94,7 @@ export const DEPLOYMENTS: readonly Deployment[] = [
       "pass of a source": PASSES_A_MINUTE * MONTH_MINUTES,
     },
   },
-  large(2),
+  large(AVERAGE_SETTLEMENTS),
   large(20),
 ];
 
@@ -136,4 +142,12 @@ export function priceRows(units: Record<Unit, Billed>, objectBytes: number): Row
       DEPLOYMENTS.map(({ name }, i) => [name, (prices[i]?.[item] ?? 0).toFixed(2)]),
     ),
   }));
+}
+
+/** What is above the price that (b) may have. */
+export function excessOfPrice(units: Record<Unit, Billed>, objectBytes: number): string[] {
+  const deployment = large(AVERAGE_SETTLEMENTS);
+  const { total = 0 } = pricesOf(units, deployment, objectBytes);
+  if (total <= MAX_TOTAL) return [];
+  return [`platform: ${deployment.name} costs ${total.toFixed(0)} dollars, at most ${MAX_TOTAL}`];
 }

@@ -26,6 +26,7 @@ export const UNITS = [
   "event of many endpoints",
   "run of the cron",
   "pass of a source",
+  "move of an escrow",
 ] as const;
 export type Unit = (typeof UNITS)[number];
 
@@ -65,6 +66,7 @@ const SOURCES: Record<Unit, Source> = {
   "event of many endpoints": { stage: "event, many endpoints", isOf: isEvent },
   "run of the cron": { stage: "minute", isOf: (kind) => !isPass(kind) },
   "pass of a source": { stage: "minute", isOf: isPass },
+  "move of an escrow": { stage: "move", isOf: isCron },
 };
 
 /**

@@ -1,6 +1,9 @@
 /** A small workload that has each kind of invocation: the work is real, on local chains. */
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
 import { until } from "../../devnet/client/wait.ts";
 import { startReceiver } from "../../devnet/demo/receiver.ts";
+import { makeFinalRecords } from "../support/final-records.ts";
 import { pagePath, pageStarts } from "../support/pages.ts";
 import { loadRecords } from "../support/records.ts";
 import { withSellerAndBuyer } from "../support/seller-and-buyer.ts";
@@ -38,6 +41,7 @@ export async function carryOut(context: BenchContext): Promise<Stage[]> {
     await settle(context, few(24)),
     await deliver(context, "few", few(20)),
     await deliver(context, "many", few(20)),
+    await move(context, context.quick ? 20 : 500),
   ];
 }
 
@@ -231,5 +235,25 @@ async function deliver(
   } finally {
     await service.host.close();
     await receiver.close();
+  }
+}
+
+/** Final escrows that the cron moves to an archive. */
+async function move(context: BenchContext, count: number): Promise<Stage> {
+  const folder = mkdtempSync(join(context.folder, "moved-"));
+  await makeFinalRecords(context, folder, count / 2);
+  const service = await startBenchService(context, { ARCHIVE_AFTER_MINUTES: "1" }, folder, 1);
+  const { host } = service;
+  try {
+    return await meterOne("move", service, count, async () => {
+      const left = host.d1.prepare("SELECT count(*) AS n FROM escrow");
+      const isMoved = async () => {
+        await host.scheduled();
+        return (await left.first<number>("n")) === 0;
+      };
+      await until(isMoved, { what: "the move", everyMs: POLL_MS, limitMs: STOPPED_AFTER_MS });
+    });
+  } finally {
+    await host.close();
   }
 }

@@ -33,8 +33,11 @@ function addressLike(name: string): string {
   return `addr_test1w${name.padEnd(52, "q")}`;
 }
 
-/** The transactions of each record: a current one and three past ones, with three past actions. */
-const LIFE: { state: OnChainState; wants: Record<Side, Step> | null }[] = [
+/** The transactions of a record. */
+type Life = readonly { state: OnChainState; wants: Record<Side, Step> | null }[];
+
+/** A current one and three past ones, with three past actions. */
+const LIFE: Life = [
   { state: "FundsLocked", wants: null },
   {
     state: "ResultSubmitted",
@@ -42,6 +45,16 @@ const LIFE: { state: OnChainState; wants: Record<Side, Step> | null }[] = [
   },
   { state: "Disputed", wants: null },
   { state: "ResultSubmitted", wants: null },
+];
+
+/** A sale that is over. */
+export const SALE: Life = [
+  { state: "FundsLocked", wants: null },
+  {
+    state: "ResultSubmitted",
+    wants: { payment: "SubmitResult", purchase: "SetRefundRequested" },
+  },
+  { state: "Withdrawn", wants: null },
 ];
 
 /** As long as the base address of a wallet. */
@@ -56,8 +69,13 @@ const BATCH_EVERY_MS = 60_000;
  * Writes as many payments as purchases, in turns, changed in the order they are written.
  *
  * @param perSide - how many of each
+ * @param begin - epoch milliseconds of the first change
  */
-export async function loadRecords(d1: D1Database, perSide: number): Promise<void> {
+export async function loadRecords(
+  d1: D1Database,
+  perSide: number,
+  { life = LIFE, begin = Date.now() - DAY_MS }: { life?: Life; begin?: number } = {},
+): Promise<void> {
   const source = { id: "bench-source", network: "Preprod" } as const;
   const database = () => openDb({ DB: d1 }, source.network);
   await database().batch(insertCursor(source, null));
@@ -70,13 +88,13 @@ export async function loadRecords(d1: D1Database, perSide: number): Promise<void
     tipHash: null,
   };
   const wallet = { id: newId(0), vkey: hex(28), address: walletAddress };
-  let now = Date.now() - DAY_MS;
+  let now = begin;
   let height = 1000;
   for (let first = 0; first < perSide * 2; first += RECORDS_PER_BATCH) {
     const changes = new ChangeSet([], now, height);
     for (let i = first; i < Math.min(first + RECORDS_PER_BATCH, perSide * 2); i++) {
       const record = newRecord(i, now, wallet);
-      for (const [step, { state, wants }] of LIFE.entries())
+      for (const [step, { state, wants }] of life.entries())
         changes.advance(
           record,
           {
@@ -84,7 +102,7 @@ export async function loadRecords(d1: D1Database, perSide: number): Promise<void
               ...record.state,
               onChainState: state,
               resultHash: state === "FundsLocked" ? "" : hex(32),
-              utxo: `${hex(32)}#0`,
+              utxo: state === "Withdrawn" ? null : `${hex(32)}#0`,
             },
             output: null,
             progress: wants === null ? IDLE_PROGRESS : wanting(wants[record.side], now),
@@ -101,7 +119,7 @@ export async function loadRecords(d1: D1Database, perSide: number): Promise<void
     }
     await commitChanges(database(), cursor, changes, { recent: [], leaseUntil: now });
     now += BATCH_EVERY_MS;
-    height += LIFE.length;
+    height += life.length;
   }
   await d1
     .prepare("INSERT INTO chain_tip (network, height) VALUES (?, ?)")

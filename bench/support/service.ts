@@ -32,11 +32,13 @@ export interface BenchService {
  * Starts the service without a practical limit of calls per minute.
  *
  * @param persistTo - the folder that keeps its state when it stops
+ * @param archives - how many are bound
  */
 export async function startBenchService(
   { bundle, folder }: Pick<BenchContext, "bundle" | "folder">,
   bindings: Record<string, string> = {},
   persistTo?: string,
+  archives = 0,
 ): Promise<BenchService> {
   const secrets = developmentSecrets(join(folder, ".dev.vars"));
   const host = await startHost({
@@ -44,6 +46,7 @@ export async function startBenchService(
     rateLimits: false,
     isDirect: true,
     bundle,
+    archives,
     ...(persistTo !== undefined && { persistTo }),
   });
   const pid = workerdPid();

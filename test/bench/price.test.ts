@@ -27,7 +27,7 @@ test("a unit adds up its invocations, and leaves out crons and queues", () => {
     invocation("queue events", { "rows written": 100 }),
     invocation("cron", { "rows written": 100 }),
   ]);
-  const others = ["poll, caught up", "purchase", "settlement", "minute"];
+  const others = ["poll, caught up", "purchase", "settlement", "minute", "move"];
   const events = ["event, few endpoints", "event, many endpoints"];
   const units = unitsOf([sale, ...[...others, ...events].map((name) => stage(name))]);
   expect(units.payment).toEqual({
