@@ -184,6 +184,7 @@ class Mover {
     const listed = JSON.stringify(ids);
     const { table, isFinalSql, summarySql, rangeColumns } = this.#kind;
     const { name } = getTableConfig(table);
+    // By its ids: the index of final records, which begins with the network, has all of them.
     const [ranges, own, ...children] = await this.#open().batch([
       statement(
         "SELECT operation FROM archive_range WHERE kind = ? AND network = ? AND archive = ?",
@@ -194,7 +195,7 @@ class Mover {
       statement(
         `SELECT id, revision, ${summarySql} AS summary, json_array(${rangeColumns.join(", ")}) AS ranges,
            ${rowTextSql(table)} AS row
-         FROM ${name} WHERE id IN (SELECT value FROM json_each(?)) AND network = ? AND ${isFinalSql} ORDER BY id`,
+         FROM ${name} WHERE id IN (SELECT value FROM json_each(?)) AND +network = ? AND ${isFinalSql} ORDER BY id`,
         listed,
         this.#network,
       ),
