@@ -318,8 +318,8 @@ export const x402Page: PageDefinition = {
       needs: "Admin",
       path: "/x402/low-balance",
       rowsMember: "Rules",
-      elsewhere: [{ label: "Choose a wallet", tab: "wallets", needs: "Admin" }],
-      emptyText: "There is no rule. Make one at a wallet.",
+      elsewhere: [{ label: "Choose a wallet for a rule", tab: "wallets", needs: "Admin" }],
+      emptyText: "There is no rule. Open a wallet and press Watch balance.",
       columns: [
         { heading: "Wallet", path: "evmWalletId", knownIds: EVM_WALLETS },
         tokenColumn("asset"),

@@ -19,7 +19,8 @@ export const balanceRules: readonly Resource[] = [
     "rules",
     "Balance rules",
     "/wallet/low-balance",
-    "An event is sent each time a balance falls below its threshold.",
+    "An event is sent each time a balance falls below its threshold. A wallet gets its rule with Watch balance.",
+    "Watch balance",
     [
       { heading: "Below", path: "thresholdAmount", describe: describeAmount("thresholdAmount") },
       { heading: "Status", path: "status", as: "tag" },
@@ -29,7 +30,8 @@ export const balanceRules: readonly Resource[] = [
     "top-ups",
     "Top-up rules",
     "/wallet/top-up",
-    "A Funding wallet fills a wallet up when its balance falls below an amount.",
+    "A Funding wallet fills a wallet up when its balance falls below an amount. A wallet gets its rule with Top up automatically.",
+    "Top up automatically",
     [
       { heading: "Below", path: "below", describe: describeAmount("below") },
       { heading: "Up to", path: "upTo", describe: describeAmount("upTo") },
@@ -44,6 +46,8 @@ function createRuleList(
   title: string,
   path: string,
   about: string,
+  /** What makes a rule, at a wallet. */
+  maker: string,
   columns: Column[],
 ): Resource {
   return {
@@ -53,8 +57,8 @@ function createRuleList(
     needs: "Admin",
     path,
     rowsMember: "Rules",
-    elsewhere: [{ label: "Choose a wallet", tab: "wallets", needs: "Admin" }],
-    emptyText: "There is no rule. Make one at a wallet.",
+    elsewhere: [{ label: "Choose a wallet for a rule", tab: "wallets", needs: "Admin" }],
+    emptyText: `There is no rule. Open a wallet and press ${maker}.`,
     filters: [{ name: "walletId", label: "Wallet", knownIds: WALLETS }],
     columns: [
       { heading: "Wallet", path: "walletId", knownIds: WALLETS },
