@@ -121,6 +121,10 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
       value={values[field.name] ?? ""}
       problem={problemOf(field)}
       onChange={(value) => setValues((all) => ({ ...all, [field.name]: value }))}
+      onDefault={(value) => {
+        initialValues.current = { ...initialValues.current, [field.name]: value };
+        setValues((all) => ({ ...all, [field.name]: value }));
+      }}
       onLeave={() => setLeft((all) => new Set([...all, field.name]))}
     />
   );

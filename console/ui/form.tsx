@@ -14,6 +14,7 @@ export function FieldInput({
   value,
   problem,
   onChange,
+  onDefault = onChange,
   onLeave,
 }: {
   field: Field;
@@ -21,6 +22,8 @@ export function FieldInput({
   /** What is wrong with it. */
   problem?: string | undefined;
   onChange: (value: string) => void;
+  /** Called with the only option of a required field, which nobody has to type. */
+  onDefault?: (value: string) => void;
   /** Called when the focus leaves it. */
   onLeave?: () => void;
 }) {
@@ -31,7 +34,7 @@ export function FieldInput({
   const isRequired = field.isRequired === true && !field.isFilter;
   useEffect(() => {
     const [only, second] = options ?? [];
-    if (field.isRequired && value === "" && only && !second) onChange(only.id);
+    if (field.isRequired && value === "" && only && !second) onDefault(only.id);
   }, [options]);
   const about = field.hint || problem ? `${id}-about` : undefined;
   const attributes = {
