@@ -30,6 +30,7 @@ const keyFields: readonly Field[] = [
     from: "canPay",
     initial: "false",
     isShown: isLimited,
+    hint: "A key that may pay can have spending limits.",
   },
   {
     name: "spendingLimits",
@@ -51,7 +52,7 @@ const keyFields: readonly Field[] = [
     from: "spendingLimits",
     isNullWhenEmpty: true,
     isShown: canSpend,
-    hint: "Each is a total, for all purchases of the key together. Without a limit, it may spend anything.",
+    hint: "Each is a total for all purchases of the key, for any agent. It does not renew each day: change the key to raise it. Without a limit, the key may spend anything.",
   },
   {
     name: "walletLimit",
