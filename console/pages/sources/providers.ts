@@ -34,7 +34,15 @@ function describeOutages(row: unknown): string {
   return lines.join("; ");
 }
 
+/** The first provider, and whether another one answers in its place. */
+function describeFirst(row: unknown): string {
+  const kind = toWords(textAt(row, "PaymentSourceConfig.rpcProvider"));
+  const isOut = listAt(row, "RpcProviderOutages").some((one) => textAt(one, "provider") === "0");
+  return `${kind}, ${isOut ? "out of use as listed below" : "answers"}`;
+}
+
 export const providerColumns: readonly Column[] = [
+  { heading: "First provider", path: "PaymentSourceConfig.rpcProvider", describe: describeFirst },
   { heading: "Further providers", path: "RpcProviders", describe: describeProviders },
   { heading: "Out of use", path: "RpcProviderOutages", describe: describeOutages },
 ];
