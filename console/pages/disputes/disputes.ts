@@ -22,8 +22,7 @@ function createProposeAction(row: unknown): Action {
       as: "amount",
       unit,
       isRequired: true,
-      initial: "0",
-      hint: "The seller gets the rest.",
+      hint: `Half is ${formatFunds(String(BigInt(amount) / 2n), unit)}. The seller gets the rest.`,
     };
   });
   return {
