@@ -175,6 +175,12 @@ function EscrowPanels({
           {waitsFor && <span class="none">It waits for {waitsFor}.</span>}
         </p>
         {errorType && <EscrowError type={errorType} note={errorNote} />}
+        {other?.NextAction.errorType && (
+          <p>
+            The {SIDES[side].other} of this escrow needs a person too.{" "}
+            <a href={pageHref(SIDES[side].other, other.id)}>Open the {SIDES[side].other}</a>
+          </p>
+        )}
         {row.onChainState === "Disputed" && (
           <p>
             <a class="button main" href={pageHref("disputes", "", { on: row.id })}>
@@ -236,7 +242,8 @@ function EscrowError({ type, note }: { type: string; note: string | null }) {
   return (
     <>
       <p class="problem" role="alert">
-        What was locked is not what was agreed. Clear the error once you have noted it.
+        What was locked is not what was agreed, so the service does not act on this escrow. Clear
+        the error once you have noted it.
       </p>
       <MismatchTable differences={differences} />
     </>
