@@ -18,11 +18,15 @@ async function searchEscrows(side: Side, text: string, signal: AbortSignal): Pro
     { method: "GET", path: `/${side}`, query },
     signal,
   );
-  return (data[SIDES[side].list] ?? []).map((row) => ({
+  const rows = data[SIDES[side].list] ?? [];
+  const found = rows.map((row) => ({
     label: `${textAt(row, "agentName") || shortenId(row.id)}: ${toWords(row.onChainState ?? "Nothing locked").toLowerCase()}`,
     kind: `${side === "payment" ? "Payment" : "Purchase"} ${shortenId(row.id)}`,
     href: pageHref(side, row.id),
   }));
+  if (rows.length < MAX_PER_KIND) return found;
+  const all = pageHref(side, "", { searchQuery: text });
+  return [...found, { label: `All ${side}s with ${text}`, kind: "List", href: all }];
 }
 
 const hasText = (row: unknown, paths: readonly string[], text: string) =>
