@@ -113,7 +113,7 @@ export const invoicesPage: PageDefinition = {
       rowsMember: "Invoices",
       hasNetwork: true,
       elsewhere: [{ label: "Payments without an invoice", tab: "missing", needs: "+PAY" }],
-      emptyText: "Nothing was invoiced for this month.",
+      emptyText: "The month above has no invoice. The page opens on the previous month.",
       filters: [monthField],
       columns: [
         { heading: "Number", path: "invoiceNumber" },
