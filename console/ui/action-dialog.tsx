@@ -48,6 +48,12 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
   useLayoutEffect(() => {
     dialog.current?.showModal();
   }, []);
+  // A long form shows its end or its start, and the problem may be at the other one.
+  useLayoutEffect(() => {
+    if (problem === null) return;
+    const place = dialog.current?.querySelector('[aria-invalid="true"], .problem');
+    place?.scrollIntoView({ block: "center" });
+  }, [problem]);
   useLayoutEffect(() => {
     if (!isChanged) return;
     const warn = (event: Event) => event.preventDefault();
