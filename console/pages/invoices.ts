@@ -58,7 +58,7 @@ const issueAction: Action = {
   name: "issue",
   label: "Issue invoice",
   description:
-    "Makes the invoice of a buyer's wallet for a month, for your own books. A changed one becomes a new revision and cancels the former. Each unit that was paid needs its rate of that month: store it first.",
+    "Makes the invoice of a buyer's wallet for a month, for your own books. A changed one becomes a new revision and cancels the former. Each unit that was paid needs its rate of that month: store it first, with Store rate in the tab Rates.",
   method: "POST",
   path: "/invoice/monthly/internal",
   hasNetwork: true,
