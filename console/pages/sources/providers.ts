@@ -34,11 +34,11 @@ function describeOutages(row: unknown): string {
   return lines.join("; ");
 }
 
-/** The first provider, and whether another one answers in its place. */
+/** The first provider, and whether an outage keeps it from a use. */
 function describeFirst(row: unknown): string {
   const kind = toWords(textAt(row, "PaymentSourceConfig.rpcProvider"));
   const isOut = listAt(row, "RpcProviderOutages").some((one) => textAt(one, "provider") === "0");
-  return `${kind}, ${isOut ? "out of use as listed below" : "answers"}`;
+  return `${kind}, ${isOut ? "out of use as listed below" : "in use"}`;
 }
 
 export const providerColumns: readonly Column[] = [
