@@ -1,6 +1,7 @@
 /** What moving final escrows to archives takes, and what pages read of them then. */
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
+import { Refused } from "../devnet/client/api.ts";
 import type { Database } from "../src/db/client.ts";
 import { openDb } from "../src/db/client.ts";
 import type { Side } from "../src/escrow/model/escrow-record.ts";
@@ -21,10 +22,12 @@ import {
 import type { Row } from "./support/table.ts";
 
 const ARCHIVES = 4;
-/** Of `DATABASE_MAX_BYTES` for each record, so that three archives are filled. */
+/** Of `DATABASE_MAX_BYTES` for each record, so that most archives are filled. */
 const BYTES_PER_RECORD = 1_500;
 /** Runs of the cron in a row that move nothing: another one goes on. */
 const MAX_IDLE_RUNS = 3;
+/** Of a page that a busy database refuses. */
+const MAX_ATTEMPTS = 5;
 const PAGE_LIMITS = [10, 100] as const;
 const CLIENT_LIMIT = 100;
 const SIDES = ["payment", "purchase"] as const;
@@ -41,7 +44,7 @@ export interface ArchiveFigures {
   excesses: string[];
 }
 
-/** Makes and moves final escrows, of which three archives get a part each, and pages through them. */
+/** Makes and moves final escrows, of which archives get a part each, and pages through them. */
 export async function benchArchives(context: BenchContext): Promise<ArchiveFigures> {
   const perSide = context.quick ? 500 : 100_000;
   const folder = mkdtempSync(join(context.folder, "archived-"));
@@ -103,6 +106,19 @@ async function moveAll(service: BenchService, records: number): Promise<Row> {
   };
 }
 
+/** Asks again as clients do while the database is busy, such as with what the moves have left. */
+async function askPatiently(service: BenchService, path: string): Promise<DiffData> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call<DiffData>(service, path);
+    } catch (error) {
+      const isBusy = error instanceof Refused && error.status === 503;
+      if (!isBusy || attempt === MAX_ATTEMPTS) throw error;
+      console.log(`asked again: ${path}`);
+    }
+  }
+}
+
 /** A client that reads all changes of a side from 1970 on. @throws Error when one comes twice, late or never */
 async function pageThrough(service: BenchService, side: Side, expected: number): Promise<Row> {
   const { path, list } = DIFFS[side];
@@ -118,7 +134,7 @@ async function pageThrough(service: BenchService, side: Side, expected: number):
   let pages = 0;
   for (;;) {
     pages++;
-    const records = (await call<DiffData>(service, `${path}?${query}`))[list] ?? [];
+    const records = (await askPatiently(service, `${path}?${query}`))[list] ?? [];
     const fresh = records.filter(({ id }) => id !== query.get("cursorId"));
     if (fresh.length === 0) break;
     for (const { id, onChainStateOrResultLastChangedAt: stamp } of fresh) {

@@ -80,7 +80,7 @@ const TITLES = {
   growth: "Most D1 rows that any statement read, by reader and the size of tables",
   growthTables: "Rows of the tables that grow",
   archives: "Final escrows that move to archives, and clients that read all from 1970 on",
-  archivePages: "D1 rows that a page reads of each database, once three archives have all",
+  archivePages: "D1 rows that a page reads of each database, once archives have all",
   storage: "Bytes of the database per record, by what it is stored for",
   storageParts: "Bytes of the database per record, by table, index and column",
   storageObjects: "Bytes of the objects of each service",

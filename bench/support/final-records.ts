@@ -1,5 +1,6 @@
 /** Final escrows, as many as years leave: sales that the service's writer wrote, and copies of their rows. */
 
+import { firstIdAt, timeOfId } from "../../src/db/id.ts";
 import { databaseIn } from "./many-rows.ts";
 import { loadRecords, SALE } from "./records.ts";
 import type { BenchContext } from "./service.ts";
@@ -10,18 +11,24 @@ const DAY_MS = 24 * 60 * 60_000;
 const AGE_MS = 90 * DAY_MS;
 /** Sales that are written. The others are copies. */
 const MAX_WRITTEN_PER_SIDE = 500;
+/** Characters of an id that are its time. */
+const TIME_LENGTH = 10;
 /** Copies change so much later than what they are of: more than all that is written takes. */
 const COPY_MS = 10 * 60 * 60_000;
 
-/** A name as long as before, of copy `n`. Ids begin with their time. */
-const copyName = (column: string, kept: number) =>
-  `substr(${column}, 1, ${kept}) || printf('%08d', n) || substr(${column}, ${kept + 9})`;
+/** SQL of the hash of copy `n`, as long as before. */
+const copyHash = (column: string) =>
+  `substr(${column}, 1, 20) || printf('%08d', n) || substr(${column}, 29)`;
+
+/** Ids begin with the time of their record, so those of later copies come later. */
+const toCopyId = (id: string, n: number) =>
+  firstIdAt(timeOfId(id) + n * COPY_MS).slice(0, TIME_LENGTH) + id.slice(TIME_LENGTH);
 
 /** Tables of an escrow, with SQL of the columns that a copy has otherwise. */
 const COPIED: Record<string, Record<string, string>> = {
   escrow: {
-    id: copyName("id", 10),
-    identifier_hash: copyName("identifier_hash", 20),
+    id: "copy_id(id, n)",
+    identifier_hash: copyHash("identifier_hash"),
     ...Object.fromEntries(
       ["chain_changed_at", "action_changed_at", "changed_at"].map((name) => [
         name,
@@ -30,11 +37,11 @@ const COPIED: Record<string, Record<string, string>> = {
     ),
   },
   escrow_identity: {
-    id: copyName("id", 10),
-    identifier_hash: `unhex(${copyName("lower(hex(identifier_hash))", 20)})`,
+    id: "copy_id(id, n)",
+    identifier_hash: `unhex(${copyHash("lower(hex(identifier_hash))")})`,
   },
-  escrow_transaction: { record_id: copyName("record_id", 10) },
-  escrow_action: { record_id: copyName("record_id", 10) },
+  escrow_transaction: { record_id: "copy_id(record_id, n)" },
+  escrow_action: { record_id: "copy_id(record_id, n)" },
 };
 
 /**
@@ -63,6 +70,7 @@ export async function makeFinalRecords(
   if (!Number.isInteger(copies)) throw new RangeError(`${perSide} are no copies of ${originals}`);
   const file = databaseIn(folder);
   try {
+    file.function("copy_id", (id, n) => toCopyId(String(id), Number(n)));
     file.exec("PRAGMA synchronous = OFF; PRAGMA cache_size = -500000");
     for (const [table, changed] of Object.entries(COPIED)) {
       const columns = file
@@ -78,6 +86,8 @@ export async function makeFinalRecords(
          DROP TABLE original`,
       );
     }
+    // No page shows a change that the clock has not reached.
+    file.exec("UPDATE clock SET t = max(t, (SELECT max(changed_at) FROM escrow))");
   } finally {
     file.close();
   }
