@@ -38,7 +38,7 @@ const EVENTS = ["PAYMENT_ON_CHAIN_STATUS_CHANGED", "PURCHASE_ON_CHAIN_STATUS_CHA
 
 /** @throws with one clear line when the example cannot be run */
 async function runExample(wanted: string | undefined): Promise<number> {
-  const files = readdirSync(FOLDER);
+  const files = readdirSync(FOLDER).filter((one) => parse(one).ext in COMMANDS);
   const file = files.find((one) => one === wanted || one === `${wanted}.ts`);
   const names = files.map((one) => one.replace(/\.ts$/, "")).join(", ");
   if (!file)

@@ -21,7 +21,8 @@ export const ERROR_CODES = {
   },
   insufficient_funds: {
     status: 400,
-    meaning: "The API key has no credits left, or the price exceeds its spending limits.",
+    meaning:
+      "`POST /purchase`: the API key has no credits left, or the price exceeds its spending limits. Others answer 402.",
     remedy: "Ask an administrator to raise the credits or limits. Nothing was done or charged.",
   },
   missing_key: {
