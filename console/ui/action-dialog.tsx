@@ -51,8 +51,11 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
   // A long form shows its end or its start, and the problem may be at the other one.
   useLayoutEffect(() => {
     if (problem === null) return;
-    const place = dialog.current?.querySelector('[aria-invalid="true"], .problem');
+    const field = dialog.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
+    const place = field ?? dialog.current?.querySelector(".problem");
     place?.scrollIntoView({ block: "center" });
+    // The field is described by its problem, so a screen reader says both.
+    field?.focus({ preventScroll: true });
   }, [problem]);
   useLayoutEffect(() => {
     if (!isChanged) return;
@@ -92,9 +95,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
   };
   const problemOf = (field: Field) => {
     const { name } = field;
-    if (problem?.field === name) return describeProblem(problem, fields);
-    if (problem?.field?.startsWith(`${name}.`) || problem?.field?.startsWith(`${name}[`))
-      return describeProblem(problem, fields);
+    if (problem && isProblemOf(problem, field)) return describeProblem(problem, fields);
     if (!left.has(name)) return undefined;
     const isEmpty = (values[name] ?? "") === "";
     return isEmpty ? undefined : (findProblem(field, values, row) ?? undefined);
@@ -120,13 +121,21 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
     } else onClose();
   };
   const shown = fields.filter(({ isShown }) => isShown?.(values) !== false);
+  const isAtField =
+    problem !== null &&
+    [...(asksNetwork ? [NETWORK_FIELD] : []), ...shown].some((field) =>
+      isProblemOf(problem, field),
+    );
   const renderField = (field: Field) => (
     <FieldInput
       key={field.name}
       field={field.token ? { ...field, hint: describeToken(field.token(values, row)) } : field}
       value={values[field.name] ?? ""}
       problem={problemOf(field)}
-      onChange={(value) => setValues((all) => ({ ...all, [field.name]: value }))}
+      onChange={(value) => {
+        if (problem && isProblemOf(problem, field)) setProblem(null);
+        setValues((all) => ({ ...all, [field.name]: value }));
+      }}
       onDefault={(value) => {
         initialValues.current = { ...initialValues.current, [field.name]: value };
         setValues((all) => ({ ...all, [field.name]: value }));
@@ -152,6 +161,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
               value={hasNetwork ? network.value : ""}
               problem={problem?.field === NETWORK_FIELD.name ? problem.message : undefined}
               onChange={(name) => {
+                setProblem(null);
                 setHasNetwork(name !== "");
                 if (name !== "") changeQuery({ network: name }, true);
               }}
@@ -182,7 +192,9 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
               {confirmation}
             </label>
           )}
-          {problem && <Problem problem={problem} text={describeProblem(problem, fields)} />}
+          {problem && !isAtField && (
+            <Problem problem={problem} text={describeProblem(problem, fields)} />
+          )}
           {isLeaving ? (
             <div class="buttons" role="alert">
               <span>Discard what you typed?</span>
@@ -236,6 +248,12 @@ function groupFields(fields: readonly Field[]): [group: string | undefined, fiel
     else groups.push([field.group, [field]]);
   }
   return groups;
+}
+
+/** Whether a field, or a member of it, is what the problem names. */
+function isProblemOf(problem: CallError | FieldError, { name }: Field): boolean {
+  const at = problem.field ?? "";
+  return at === name || at.startsWith(`${name}.`) || at.startsWith(`${name}[`);
 }
 
 /** A problem in words of the form: a field has its label, not its name in the API. */

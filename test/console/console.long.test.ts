@@ -383,7 +383,9 @@ else
       await page.getByRole("button", { name: "Create endpoint" }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByRole("button", { name: "Create endpoint" }).click();
-      await dialog.getByRole("alert").getByText("URL: is required").waitFor();
+      await dialog.getByText("URL: is required").waitFor();
+      expect(await dialog.getByText("is required").count()).toBe(1);
+      expect(await page.evaluate("document.activeElement.name")).toBe("url");
       await dialog.getByLabel("URL").fill("http://127.0.0.1:9/private");
       await dialog.getByLabel("Name").fill(MARKUP);
       await dialog.getByLabel("Service: message given up").check();
