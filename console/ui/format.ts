@@ -103,9 +103,11 @@ export function formatDuration(milliseconds: number): string {
   return `${Math.floor(span / size)} ${name}`;
 }
 
-/** How far away a time is: `in 3 min`, `3 min ago`. */
+/** How far away a time is: `in 3 min`, `3 min ago`, `now`. */
 export function formatRelativeTime(time: number, now: number): string {
   if (Math.abs(time) > MAX_DATE_MS) return "in the far future";
+  // Clocks of a browser and a server differ: what has just happened is not ahead.
+  if (Math.abs(time - now) < 1_000) return "now";
   return time > now ? `in ${formatDuration(time - now)}` : `${formatDuration(now - time)} ago`;
 }
 

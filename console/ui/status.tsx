@@ -28,7 +28,7 @@ export function LastReadStatus() {
   const at = lastReadAt.value;
   const error = readError.value;
   if (error) return <span class="freshness bad">{error.message}</span>;
-  if (at === null) return <span class="freshness">Reading…</span>;
+  if (at === null) return <span class="freshness first">Reading…</span>;
   const age = clock.value - at;
   return (
     <span class={age < 15_000 ? "freshness live" : "freshness"}>

@@ -203,6 +203,16 @@ else
       await page.context().close();
     });
 
+    test("the overview has a light for each part at once after a reload", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      await page.reload();
+      const lights = page.getByRole("list", { name: "State of the service" });
+      await lights.waitFor();
+      for (const name of ["Chain", "Provider", "Wallets", "Endpoints", "x402", "Storage"])
+        expect(await lights.getByText(name).count()).toBe(1);
+      await page.context().close();
+    });
+
     test("the overview shows where charts will be while their numbers are read", async () => {
       const { page } = await signedIn(LOOKS[0] as Look);
       const requests: (() => void)[] = [];
@@ -293,6 +303,13 @@ else
       await page.getByRole("heading", { name: "Webhooks" }).waitFor();
       await page.getByRole("button", { name: "Webhooks", exact: true }).waitFor();
       expect(await links.first().isVisible()).toBe(false);
+      await page.context().close();
+    });
+
+    test("a phone shows what a wallet does, which is made of several members", async () => {
+      const { page } = await signedIn(LOOKS[3] as Look);
+      await show(page, "#/wallets");
+      await page.locator('td[data-label="Work"]').first().waitFor();
       await page.context().close();
     });
 

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useLiveData } from "../../api/live.ts";
 import { callApi } from "../../api/request.ts";
-import { formatDuration } from "../../ui/format.ts";
+import { formatDuration, formatFunds } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
 import { network } from "../../ui/route.ts";
 import { Amount } from "../../ui/value.tsx";
@@ -210,7 +210,7 @@ function Units({
   if (some.length === 0)
     return after ? (
       <span class="line">
-        <span class="value none">0</span> <small>{after}</small>
+        <span class="value none">{formatFunds("0", "")}</span> <small>{after}</small>
       </span>
     ) : (
       <Nothing />

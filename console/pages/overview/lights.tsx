@@ -49,12 +49,14 @@ export function Lights({
         text={describeSync(sources.length, oldest)}
         href={pageHref("sources")}
       />
-      <Light
-        title="Provider"
-        tone={hasFailed ? "bad" : undefined}
-        text={hasFailed ? "fails" : "answers"}
-        href={pageHref("sources")}
-      />
+      {sources.length > 0 && (
+        <Light
+          title="Provider"
+          tone={hasFailed ? "bad" : undefined}
+          text={hasFailed ? "fails" : "answers"}
+          href={pageHref("sources")}
+        />
+      )}
       {PARTS.filter(({ part }) => counts[part] !== undefined).map(({ part, title, page }) => {
         const tone = toneOf(part, todos);
         const count = part === "settlements" ? "settles" : String(counts[part]);

@@ -1,7 +1,7 @@
 /** The first page: whether the service runs, how the business is, and what needs a person. */
 import { FAST_POLL_INTERVAL_MS, POLL_INTERVAL_MS, useLiveData } from "../../api/live.ts";
 import { callApi } from "../../api/request.ts";
-import { hasAccess } from "../../api/session.ts";
+import { hasAccess, keyStatus } from "../../api/session.ts";
 import { Problem } from "../../ui/action-dialog.tsx";
 import { changeQuery, network, pageHref } from "../../ui/route.ts";
 import { LoadingIndicator } from "../../ui/status.tsx";
@@ -131,9 +131,11 @@ export function Overview() {
     FAST_POLL_INTERVAL_MS,
   );
   const escrows = useLiveData(withNetwork("escrows"), readEscrowSection, FAST_POLL_INTERVAL_MS * 2);
-  const lists = useLiveData(withNetwork("lists"), readListSection, POLL_INTERVAL_MS);
+  // Which lists the key may read is known a moment after a reload.
+  const key = keyStatus.value;
+  const lists = useLiveData(withNetwork(`lists ${key?.id}`), readListSection, POLL_INTERVAL_MS);
   const sections = [lists, escrows].flatMap(({ data }) => data ?? []);
-  const isWhole = health.data !== null && sections.length === 2;
+  const isWhole = key !== null && health.data !== null && sections.length === 2;
   const listed = sections.flatMap(({ todos }) => todos);
   const todos = [...toHealthTodos(health.data?.reasons ?? [], listed), ...listed];
   return (

@@ -81,7 +81,8 @@ function isAmount({ as, isAmount = false }: Column): boolean {
 }
 
 function classOf(column: Column, row: unknown): string {
-  const isBare = isEmptyValue(column.otherwise?.(row) ?? valueAt(row, column.path));
+  const { describe, otherwise, path } = column;
+  const isBare = isEmptyValue((describe ?? otherwise)?.(row) ?? valueAt(row, path));
   return [isBare && "bare", isAmount(column) && "number"].filter(Boolean).join(" ");
 }
 
