@@ -75,6 +75,14 @@ test("a purchase whose lock failed can be tried again, cleared and cancelled", (
   ]);
 });
 
+test("an escrow whose funds differ from its quote is noted alone, for no step has failed", () => {
+  const differs = { requestedAction: "WaitingForManualAction", errorType: "Unknown" };
+  for (const side of ["payment", "purchase"] as const)
+    expect(offered(side, rowOf("Web3ChainV2", "FundsOrDatumInvalid", differs))).toEqual([
+      `clear by /${side}/error-state-recovery`,
+    ]);
+});
+
 test("nothing is offered while a transaction is on its way, nor when all is over", () => {
   const underWay = { requestedAction: "SubmitResultInitiated" };
   expect(offered("payment", rowOf("Web3ChainV2", "FundsLocked", underWay))).toEqual([]);

@@ -172,7 +172,7 @@ function EscrowPanels({
         <Track row={row} now={now} />
         <p>
           <strong>{describeNext(side, row, now)}</strong>{" "}
-          {waitsFor && <span class="none">It waits for {waitsFor}.</span>}
+          {waitsFor && !errorType && <span class="none">It waits for {waitsFor}.</span>}
         </p>
         {errorType && <EscrowError type={errorType} note={errorNote} />}
         {other?.NextAction.errorType && (

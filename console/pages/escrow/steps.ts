@@ -117,28 +117,43 @@ const CANCEL_ACTION: Action = {
   isFinal: true,
 };
 
-const createRecoveryActions = (side: Side): readonly Action[] => [
-  {
-    ...ESCROW_ACTION,
-    name: "retry",
-    label: "Try again",
-    description: "Tries the failed step again now. Nothing is paid twice.",
-    method: "POST",
-    path: `/${side}/retry`,
-    needs: "+PAY",
-  },
-  {
-    name: "clear",
-    label: "Clear error",
-    description: "Gives the failed step up and goes on from the escrow's present state.",
-    method: "POST",
-    path: `/${side}/error-state-recovery`,
-    hasNetwork: true,
-    fromRow: { blockchainIdentifier: "blockchainIdentifier", updatedAt: "updatedAt" },
-    fixed: { retryPreviousAction: false },
-    needs: "+PAY",
-  },
-];
+const createRetryAction = (side: Side): Action => ({
+  ...ESCROW_ACTION,
+  name: "retry",
+  label: "Try again",
+  description: "Tries the failed step again now. Nothing is paid twice.",
+  method: "POST",
+  path: `/${side}/retry`,
+  needs: "+PAY",
+});
+
+const createClearAction = (
+  side: Side,
+  about = "Gives the failed step up and goes on from the escrow's present state.",
+): Action => ({
+  name: "clear",
+  label: "Clear error",
+  description: about,
+  method: "POST",
+  path: `/${side}/error-state-recovery`,
+  hasNetwork: true,
+  fromRow: { blockchainIdentifier: "blockchainIdentifier", updatedAt: "updatedAt" },
+  fixed: { retryPreviousAction: false },
+  needs: "+PAY",
+});
+
+/** Of funds that differ from their quote no step has failed: they are noted, and left alone. */
+function listRecoveryActions(side: Side, { onChainState, NextAction }: EscrowRow): Action[] {
+  if (NextAction.errorType === null) return [];
+  return onChainState === "FundsOrDatumInvalid"
+    ? [
+        createClearAction(
+          side,
+          "Notes that you have seen the difference. The escrow stays as it is.",
+        ),
+      ]
+    : [createRetryAction(side), createClearAction(side)];
+}
 
 /** When a step may be asked for, epoch milliseconds; null: nothing binds it. */
 export interface OfferedStep {
@@ -149,8 +164,7 @@ export interface OfferedStep {
 
 /** All that may be done with a record now or later: what recovers from an error, then its steps. */
 export function listOfferedSteps(side: Side, row: EscrowRow): OfferedStep[] {
-  const isWrong = row.NextAction.errorType !== null;
-  const recovering = (isWrong ? createRecoveryActions(side) : []).map((action) => ({
+  const recovering = listRecoveryActions(side, row).map((action) => ({
     action,
     notBefore: null,
     deadline: null,
@@ -161,7 +175,8 @@ export function listOfferedSteps(side: Side, row: EscrowRow): OfferedStep[] {
 /** All actions on escrows of a side, for a test that holds them against the API. */
 export function listAllActions(side: Side): readonly Action[] {
   return [
-    ...createRecoveryActions(side),
+    createRetryAction(side),
+    createClearAction(side),
     ...STEP_ACTIONS[side],
     ...(side === "purchase" ? [CANCEL_ACTION] : []),
   ];
