@@ -155,7 +155,7 @@ export const invoicesPage: PageDefinition = {
       path: "/invoice/monthly/missing",
       rowsMember: "UninvoicedPayments",
       hasNetwork: true,
-      emptyText: "Every payment of this month is on an invoice.",
+      emptyText: "No payment of the month above lacks an invoice. Choose another month.",
       filters: [monthField, { name: "buyerWalletVkey", label: "Buyer's wallet" }],
       columns: [
         { heading: "Payment", path: "id" },

@@ -167,7 +167,12 @@ export const keysPage: PageDefinition = {
         { heading: "Limits", path: "spendingLimits", describe: describeLimits },
         { heading: "Spent", path: "Spending", as: "funds", fallback: "nothing" },
         { heading: "Networks", path: "networkLimit", knownIds: ALL_EVM_NETWORKS },
-        { heading: "Last used", path: "lastUsedAt", as: "time", fallback: "never" },
+        {
+          heading: "Last used",
+          path: "lastUsedAt",
+          as: "time",
+          otherwise: (row) => (isStoredKey(row) ? "never" : "not recorded"),
+        },
       ],
       details: [
         { heading: "May spend", path: "spendingLimits", describe: describeSpendingLimits },

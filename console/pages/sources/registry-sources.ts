@@ -19,7 +19,7 @@ export const registrySources: Resource = {
       second: "policyId",
     },
     { heading: "Network", path: "network" },
-    { heading: "Last token", path: "latestIdentifier", as: "code" },
+    { heading: "Read up to", path: "latestIdentifier", as: "hash" },
     { heading: "Error", path: "error" },
   ],
   creates: [
