@@ -34,15 +34,28 @@ function describeOutages(row: unknown): string {
   return lines.join("; ");
 }
 
-/** The first provider, and whether an outage keeps it from a use. */
-function describeFirst(row: unknown): string {
-  const kind = toWords(textAt(row, "PaymentSourceConfig.rpcProvider"));
-  const isOut = listAt(row, "RpcProviderOutages").some((one) => textAt(one, "provider") === "0");
-  return `${kind}, ${isOut ? "out of use as listed below" : "in use"}`;
+/** The provider that a use takes now: the first that has the use and no outage. The first provider has all uses. */
+export function findProviderInUse(row: unknown, use: string): string | null {
+  const first = `First provider (${toWords(textAt(row, "PaymentSourceConfig.rpcProvider"))})`;
+  const outages = listAt(row, "RpcProviderOutages");
+  const isOut = (place: number) =>
+    outages.some((one) => Number(textAt(one, "provider")) === place && textAt(one, "use") === use);
+  const further = listAt(row, "RpcProviders");
+  if (!isOut(0)) return first;
+  const i = further.findIndex((one, i) => listAt(one, "use").includes(use) && !isOut(i + 1));
+  return i < 0 ? null : nameProvider(further[i]);
 }
 
+const inUseColumns = PROVIDER_PURPOSES.map(
+  (use): Column => ({
+    heading: `${toWords(use)} now`,
+    path: "PaymentSourceConfig.rpcProvider",
+    describe: (row) => findProviderInUse(row, use) ?? "none: all are out of use",
+  }),
+);
+
 export const providerColumns: readonly Column[] = [
-  { heading: "First provider", path: "PaymentSourceConfig.rpcProvider", describe: describeFirst },
+  ...inUseColumns,
   { heading: "Further providers", path: "RpcProviders", describe: describeProviders },
   { heading: "Out of use", path: "RpcProviderOutages", describe: describeOutages },
 ];
