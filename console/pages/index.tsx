@@ -15,7 +15,7 @@ import {
   Webhook,
 } from "lucide";
 import type { IconNode } from "../ui/icon.tsx";
-import { ListPage } from "../ui/list/list-page.tsx";
+import { ListPage, type ListPageProps } from "../ui/list/list-page.tsx";
 import type { NavigationEntry, NavigationGroup } from "../ui/navigation-entry.ts";
 import type { PageDefinition } from "../ui/resource.ts";
 import { agentsPage } from "./agents.ts";
@@ -31,16 +31,16 @@ import { walletsPage } from "./wallets/wallets.ts";
 import { webhooksPage } from "./webhooks.ts";
 import { workerBotsPage } from "./worker-bots.ts";
 import { x402Page } from "./x402.ts";
+import { X402Totals } from "./x402-totals.tsx";
 
-/** @param load - reads what the page's lists show better with */
 const toNavigationEntry = (
   page: PageDefinition,
   icon: IconNode,
-  load?: () => Promise<void>,
+  more: Omit<ListPageProps, "page"> = {},
 ): NavigationEntry => ({
   ...page,
   icon,
-  Component: () => <ListPage page={page} load={load} />,
+  Component: () => <ListPage page={page} {...more} />,
 });
 
 export const NAVIGATION_GROUPS: readonly NavigationGroup[] = [
@@ -70,7 +70,7 @@ export const NAVIGATION_GROUPS: readonly NavigationGroup[] = [
     title: "Agents",
     entries: [
       toNavigationEntry(agentsPage, Bot),
-      toNavigationEntry(x402Page, Coins, loadEvmTokens),
+      toNavigationEntry(x402Page, Coins, { load: loadEvmTokens, Summary: X402Totals }),
       toNavigationEntry(workerBotsPage, ServerCog),
     ],
   },

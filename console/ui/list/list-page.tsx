@@ -1,4 +1,5 @@
 /** A page that is made of lists: one, or several as tabs. */
+import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { hasAccess, keyStatus } from "../../api/session.ts";
 import type { PageDefinition } from "../resource.ts";
@@ -6,14 +7,15 @@ import { pageHref, route } from "../route.ts";
 import { LoadingIndicator } from "../status.tsx";
 import { ResourceList } from "./resource-list.tsx";
 
-export function ListPage({
-  page,
-  load,
-}: {
+export interface ListPageProps {
   page: PageDefinition;
   /** Reads what the lists and forms are made with. They are shown when it ends, even when it fails. */
-  load?: (() => Promise<void>) | undefined;
-}) {
+  load?: () => Promise<void>;
+  /** What stands above the first list, such as its sums. */
+  Summary?: ComponentType;
+}
+
+export function ListPage({ page, load, Summary }: ListPageProps) {
   const tabs = page.tabs.filter(({ needs }) => hasAccess(needs ?? page.access));
   const [isReady, setReady] = useState(load === undefined);
   const isKeyKnown = keyStatus.value !== null;
@@ -42,6 +44,7 @@ export function ListPage({
         </nav>
       )}
       {!isReady && <LoadingIndicator />}
+      {isReady && Summary && selected === tabs[0] && <Summary />}
       {isReady && selected && <ResourceList key={selected.name} resource={selected} />}
     </>
   );
