@@ -1,5 +1,5 @@
 /** One thing that can be done: what it does, what it needs, and what became of it. */
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { toCallError } from "../api/live.ts";
 import { type CallError, callApi } from "../api/request.ts";
 import { ActionResult, secretColumnsOf } from "./action-result.tsx";
@@ -12,6 +12,7 @@ import {
   findProblem,
   readInitialValues,
   setValueAtPath,
+  tokenOf,
 } from "./form-values.ts";
 import { capitalize } from "./format.ts";
 import { valueAt } from "./path.ts";
@@ -129,7 +130,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
   const renderField = (field: Field) => (
     <FieldInput
       key={field.name}
-      field={field.token ? { ...field, hint: describeToken(field.token(values, row)) } : field}
+      field={withTokenHint(field, values, row)}
       value={values[field.name] ?? ""}
       problem={problemOf(field)}
       onChange={(value) => {
@@ -155,6 +156,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
       {answer === null ? (
         <form onSubmit={submit} noValidate>
           <p>{action.description}</p>
+          <Lack action={action} row={row} />
           {asksNetwork && (
             <FieldInput
               field={NETWORK_FIELD}
@@ -279,6 +281,25 @@ function buildRequestBody(action: Action, values: Record<string, string>, row: u
   for (const [path, from] of Object.entries(action.fromRow ?? {}))
     setValueAtPath(body, path, readFromRow(row, from));
   return action.toBody?.(body) ?? body;
+}
+
+/** What an amount is of is told before it is typed in. */
+function withTokenHint(field: Field, values: FieldValues, row: unknown): Field {
+  if (field.as !== "amount" || field.hint !== undefined) return field;
+  return { ...field, hint: describeToken(tokenOf(field, values, row)) };
+}
+
+/** What keeps an action from having an effect. A list that cannot be read keeps nobody from the form. */
+function Lack({ action: { findLack }, row }: { action: Action; row: unknown }) {
+  const [lack, setLack] = useState<string | null>(null);
+  useEffect(() => {
+    findLack?.(row).then(setLack, () => undefined);
+  }, []);
+  return lack === null ? null : (
+    <p class="notice" role="status">
+      {lack}
+    </p>
+  );
 }
 
 function HelperButtons({

@@ -157,7 +157,11 @@ function buildRow(field: Field, row: FieldValues): object {
 }
 
 /** What an amount is of. */
-function tokenOf({ token, unit, unitFrom }: Field, values: FieldValues, row: unknown): AmountToken {
+export function tokenOf(
+  { token, unit, unitFrom }: Field,
+  values: FieldValues,
+  row: unknown,
+): AmountToken {
   if (token) return token(values, row);
   const id = unit ?? values[unitFrom ?? ""] ?? "";
   return { name: formatUnit(id), decimals: unitDetails.value.get(id)?.decimals ?? 0 };

@@ -184,6 +184,8 @@ export interface Action {
   shows?: readonly Column[];
   /** Makes the body of what the fields hold, where it is no copy of them. */
   toBody?: (filled: Record<string, unknown>) => object;
+  /** What the row lacks for it to have an effect, in a sentence; null: nothing. */
+  findLack?: (row: unknown) => Promise<string | null>;
   /** What can fill in fields, such as a wallet in the browser. */
   helpers?: (row: unknown) => readonly FormHelper[];
 }

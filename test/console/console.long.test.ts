@@ -247,6 +247,12 @@ else
         for (const [label, text] of Object.entries(cells))
           await page.locator(`td[data-label="${label}"]`, { hasText: text }).first().waitFor();
       }
+      await show(page, "#/x402");
+      const totals = page.getByRole("region", { name: "Totals" });
+      await totals
+        .getByText(/^0.02 Test Dollar received in 2 payments/)
+        .first()
+        .waitFor();
       await open("#/x402");
       const links = page.locator(".opened a.explore");
       expect(await links.count()).toBe(0);
@@ -391,6 +397,18 @@ else
         .waitFor();
       await page.goBack();
       await states.first().waitFor();
+      await page.context().close();
+    });
+
+    test("a top-up rule without a Funding wallet is warned about before it is made", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      await show(page, "#/wallets");
+      await page.getByRole("button", { name: "seller-0" }).click();
+      await page.getByRole("button", { name: "Top up automatically" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("The payment source has no Funding wallet.").waitFor();
+      await dialog.getByText("In ADA, with at most 6 decimals.").first().waitFor();
+      await expectAccessible(page, "top-up");
       await page.context().close();
     });
 
