@@ -130,6 +130,7 @@ const LONG_ONLY = EFFORT.isLong ? [] : ["**/*.long.test.ts"];
 const ALONE = [
   "test/compatibility/*.test.ts",
   "test/http/names/*.test.ts",
+  "test/x402/sponsoring/stories*.test.ts",
   "test/x402/upto/stories*.test.ts",
   "test/x402/version-1/*.test.ts",
 ];

@@ -128,6 +128,10 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
     }
   }
 
+  async readGasCosts(jobIds: readonly string[]): Promise<(string | null)[]> {
+    return jobIds.map((id) => this.#store.findGasCost(id));
+  }
+
   async hasOpenJobs(): Promise<boolean> {
     return this.#store.hasOpenJobs("undecided") || this.#store.hasOpenJobs("decided");
   }

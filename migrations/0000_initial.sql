@@ -959,6 +959,8 @@ CREATE TABLE `x402_network` (
 	`facilitator_url` text,
 	`facilitator_auth` text,
 	`other_facilitator_wallet_ids` text DEFAULT '[]' NOT NULL,
+	`max_sponsored_gwei_per_payer` integer,
+	`max_sponsored_gwei_per_day` integer,
 	`eip6492_factories` text NOT NULL,
 	`created_by_id` text,
 	`created_at` integer NOT NULL,
@@ -1001,6 +1003,20 @@ CREATE TABLE `x402_settlement` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `x402_settlement_attempt` ON `x402_settlement` (`attempt_id`);--> statement-breakpoint
 CREATE INDEX `x402_settlement_api_key` ON `x402_settlement` (`api_key_id`,`id`);--> statement-breakpoint
+CREATE TABLE `x402_sponsored_gas` (
+	`attempt_id` text PRIMARY KEY NOT NULL,
+	`caip2_id` text NOT NULL,
+	`asset` text NOT NULL,
+	`payer` text NOT NULL,
+	`day` integer NOT NULL,
+	`gwei` integer NOT NULL,
+	`wei` text,
+	`is_open` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `x402_sponsored_gas_day` ON `x402_sponsored_gas` (`caip2_id`,`day`,`payer`,`gwei`);--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_sponsored_gas_open` ON `x402_sponsored_gas` (`caip2_id`,`asset`,`payer`) WHERE is_open = 1;--> statement-breakpoint
+CREATE INDEX `x402_sponsored_gas_unknown` ON `x402_sponsored_gas` (`attempt_id`) WHERE wei IS NULL AND is_open = 0;--> statement-breakpoint
 CREATE TABLE `x402_wallet` (
 	`id` text PRIMARY KEY NOT NULL,
 	`caip2_id` text NOT NULL,

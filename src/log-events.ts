@@ -94,6 +94,8 @@ export const LOG_EVENTS = {
     "report it: two attempts of one authorization met in the database; the later one got 409",
   "x402.estimate_refused":
     "check the network's `rpcUrl`: its node does not estimate a settlement; the service asks again",
+  "x402.gas_costs_unread":
+    "nothing: an object may be migrating; the next run of the cron asks the wallet again",
   "x402.job_undecided":
     "nothing: the node did not return the outcome of a settlement; the service asks again",
   "x402.object_failed": "nothing: an object may be migrating; the service repeats the request",

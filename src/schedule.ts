@@ -31,6 +31,7 @@ import { checkLowBalances } from "./wallets/rules/low-balance.ts";
 import { checkTopUps } from "./wallets/top-ups/check.ts";
 import { purgeDeliveries, sweepDeliveries } from "./webhooks/delivery/sweep-deliveries.ts";
 import { watchPayments } from "./x402/pay/watch-payments.ts";
+import { recordGasCosts } from "./x402/settle/record-gas-costs.ts";
 import { wakeSettlements } from "./x402/settle/wake-settlements.ts";
 import { checkBalances } from "./x402/wallets/low-balance.ts";
 
@@ -102,6 +103,10 @@ function listConnectingJobs(env: Env, requestId: string): ScheduledJob[] {
     {
       name: "x402.payments",
       run: () => watchPayments(env, requestId, Date.now(), Date.now() + PAYMENT_WATCH_TIMEOUT_MS),
+    },
+    {
+      name: "x402.gas_costs",
+      run: () => recordGasCosts(env, requestId, Date.now()),
     },
     {
       name: "reference_scripts.publish",

@@ -185,6 +185,11 @@ const COLUMNS: Readonly<Record<string, Partial<Record<Treatment, string>>>> = {
     accounting: "amount",
     chain: "tx_hash payer",
   },
+  x402_sponsored_gas: {
+    references: "attempt_id",
+    accounting: "wei",
+    chain: "caip2_id asset payer",
+  },
   x402_wallet: { settings: "id caip2_id address type private_key note created_by_id" },
 };
 

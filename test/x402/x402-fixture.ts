@@ -13,6 +13,7 @@ const tokenAbi = parseAbi([
   "function approve(address spender, uint256 value) returns (bool)",
   "function transfer(address to, uint256 value) returns (bool)",
   "function balanceOf(address owner) view returns (uint256)",
+  "function nonces(address owner) view returns (uint256)",
 ]);
 const PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3";
 
@@ -159,6 +160,22 @@ export class X402Fixture {
     const { address } = privateKeyToAccount(generatePrivateKey());
     await this.fund(address);
     return address;
+  }
+
+  /** An account with tokens and without gas, which has not approved Permit2. */
+  async newcomer(amount = 10n ** 12n): Promise<PrivateKeyAccount & { key: Hex }> {
+    const key = generatePrivateKey();
+    const account = privateKeyToAccount(key);
+    await this.mint(this.contracts.token, account.address, amount);
+    return Object.assign(account, { key });
+  }
+
+  /** Nonce of the owner's next permit (EIP-2612). */
+  async permitNonce(owner: Hex): Promise<bigint> {
+    const call = { abi: tokenAbi, functionName: "nonces" } as const;
+    const data = encodeFunctionData({ ...call, args: [owner] });
+    const answer = await this.rpc<Hex>("eth_call", { to: this.contracts.token, data }, "latest");
+    return decodeFunctionResult({ ...call, data: answer });
   }
 
   /** As any owner that a contract wallet could have told to. */

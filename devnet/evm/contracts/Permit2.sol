@@ -3,6 +3,24 @@ pragma solidity ^0.8.20;
 
 interface IERC20 {
     function transferFrom(address from, address to, uint256 value) external returns (bool);
+    function permit(
+        address owner,
+        address spender,
+        uint256 value,
+        uint256 deadline,
+        uint8 v,
+        bytes32 r,
+        bytes32 s
+    ) external;
+}
+
+/// A permit of EIP-2612, whose spender is Permit2.
+struct Permit2612 {
+    uint256 value;
+    uint256 deadline;
+    bytes32 r;
+    bytes32 s;
+    uint8 v;
 }
 
 interface IContractSigner {

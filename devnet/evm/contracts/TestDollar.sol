@@ -5,7 +5,7 @@ interface ISmartWallet {
     function isValidSignature(bytes32 hash, bytes calldata signature) external view returns (bytes4);
 }
 
-/// The token of the local EVM node: ERC-20 with EIP-3009, in both of its signature forms, and
+/// The token of the local EVM node: ERC-20 with EIP-2612, EIP-3009 in both of its signature forms, and
 /// ERC-1271 signatures for payers that are contracts. Anybody may mint. A fee, in hundredths of a
 /// percent, makes it a token that delivers less than it takes.
 contract TestDollar {
@@ -18,11 +18,16 @@ contract TestDollar {
         "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
     );
 
+    bytes32 private constant PERMIT_TYPEHASH = keccak256(
+        "Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)"
+    );
+
     uint256 public immutable feeBasisPoints;
     uint256 public totalSupply;
     mapping(address => uint256) public balanceOf;
     mapping(address => mapping(address => uint256)) public allowance;
     mapping(address => mapping(bytes32 => bool)) public authorizationState;
+    mapping(address => uint256) public nonces;
 
     event Transfer(address indexed from, address indexed to, uint256 value);
     event Approval(address indexed owner, address indexed spender, uint256 value);
@@ -42,6 +47,28 @@ contract TestDollar {
         allowance[msg.sender][spender] = value;
         emit Approval(msg.sender, spender, value);
         return true;
+    }
+
+    /// EIP-2612.
+    function permit(
+        address owner,
+        address spender,
+        uint256 value,
+        uint256 deadline,
+        uint8 v,
+        bytes32 r,
+        bytes32 s
+    ) external {
+        require(block.timestamp <= deadline, "TestDollar: permit is expired");
+        bytes32 message = keccak256(
+            abi.encode(PERMIT_TYPEHASH, owner, spender, value, nonces[owner]++, deadline)
+        );
+        bytes32 hash = keccak256(abi.encodePacked(hex"1901", DOMAIN_SEPARATOR(), message));
+        require(
+            _isSigned(owner, hash, abi.encodePacked(r, s, v)), "TestDollar: invalid permit signature"
+        );
+        allowance[owner][spender] = value;
+        emit Approval(owner, spender, value);
     }
 
     function transfer(address to, uint256 value) external returns (bool) {

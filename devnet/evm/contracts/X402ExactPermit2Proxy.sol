@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-import {Permit2, PermitTransferFrom, SignatureTransferDetails} from "./Permit2.sol";
+import {
+    IERC20,
+    Permit2,
+    Permit2612,
+    PermitTransferFrom,
+    SignatureTransferDetails
+} from "./Permit2.sol";
 
 /// The spender that x402 names for Permit2 payments, written after its interface: it can only send
 /// the permitted amount to the recipient that the payer has signed as a witness.
@@ -14,6 +20,7 @@ contract X402ExactPermit2Proxy {
     error InvalidDestination();
     error InvalidOwner();
     error PaymentTooEarly();
+    error Permit2612AmountMismatch();
 
     Permit2 public constant PERMIT2 = Permit2(0x000000000022D473030F116dDEE9F6B43aC78BA3);
 
@@ -26,6 +33,36 @@ contract X402ExactPermit2Proxy {
         Witness calldata witness,
         bytes calldata signature
     ) external {
+        _settle(permit, owner, witness, signature);
+    }
+
+    /// The same after a permit of the owner. A permit that others have used already does no harm.
+    function settleWithPermit(
+        Permit2612 calldata permit2612,
+        PermitTransferFrom calldata permit,
+        address owner,
+        Witness calldata witness,
+        bytes calldata signature
+    ) external {
+        if (permit2612.value != permit.permitted.amount) revert Permit2612AmountMismatch();
+        try IERC20(permit.permitted.token).permit(
+            owner,
+            address(PERMIT2),
+            permit2612.value,
+            permit2612.deadline,
+            permit2612.v,
+            permit2612.r,
+            permit2612.s
+        ) {} catch {}
+        _settle(permit, owner, witness, signature);
+    }
+
+    function _settle(
+        PermitTransferFrom calldata permit,
+        address owner,
+        Witness calldata witness,
+        bytes calldata signature
+    ) private {
         if (owner == address(0)) revert InvalidOwner();
         if (witness.to == address(0)) revert InvalidDestination();
         if (block.timestamp < witness.validAfter) revert PaymentTooEarly();

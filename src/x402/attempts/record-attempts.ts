@@ -13,6 +13,7 @@ import {
   findIdentifierHolder,
   toAttemptRow,
 } from "./attempt-row.ts";
+import { buildCancellation, buildReservation, throwIfNotSponsored } from "./sponsored-gas.ts";
 
 /**
  * D1 has another attempt that holds the same payment, because the object's storage was lost, or the
@@ -30,29 +31,44 @@ export class AlreadyClaimedError extends Error {
   }
 }
 
+/** What is known of a payment that may be settled. */
+interface VerifiedPayment {
+  payer: string;
+  facilitator: string;
+  /** Unix seconds. */
+  validBefore: number;
+  /** See `SettlementJob`. */
+  maxCost?: string | undefined;
+}
+
 /**
  * Writes the attempt that is about to be settled, and charges its credit. Safe to repeat: the
  * attempt's id is the operation key.
  *
  * @param now - epoch milliseconds
  * @returns `ended` when the attempt was withdrawn before: nothing may be settled under it
- * @throws AlreadyClaimedError; ApiError 402 by `throwIfOutOfCredits` of what it throws
+ * @throws AlreadyClaimedError; GasNotSponsoredError; ApiError 402 by `throwIfOutOfCredits` of what it throws
  */
 export async function recordVerifiedAttempt(
   core: Database,
   order: AttemptOrder,
-  verified: { payer: string; facilitator: string; validBefore: number },
+  { maxCost, ...verified }: VerifiedPayment,
   now: number,
 ): Promise<"written" | "ended"> {
   const row = toAttemptRow(order, { status: "Verified", ...verified }, now);
+  const reservation =
+    maxCost === undefined ? [] : [buildReservation(order, verified.payer, maxCost, now)];
   try {
-    await core.batch([
-      core.orm
-        .insert(x402Attempt)
-        .values({ ...row, charged: chargedSql(order) })
-        .toSQL(),
-      ...chargeOperation(order.caller, "x402-settle"),
-    ]);
+    await core
+      .batch([
+        core.orm
+          .insert(x402Attempt)
+          .values({ ...row, charged: chargedSql(order) })
+          .toSQL(),
+        ...chargeOperation(order.caller, "x402-settle"),
+        ...reservation,
+      ])
+      .catch(throwIfNotSponsored);
     return "written";
   } catch (error) {
     if (!UNIQUE_COLUMNS.some((column) => violates(error, `x402_payment_attempt.${column}`)))
@@ -60,7 +76,13 @@ export async function recordVerifiedAttempt(
     // A repeat violates each of these, and SQLite names the one it checks first. Only one object
     // writes rows of this id: this batch, which leaves it open, or a withdrawal, which ends it.
     const own = await findAttemptState(core, order.attemptId);
-    if (own) return own.status === "Verified" ? "written" : "ended";
+    if (own?.status === "Verified") {
+      // The verdict on a repeat may have another cost.
+      const renewal = [...buildCancellation(order), ...reservation];
+      if (renewal.length > 0) await core.batch(renewal).catch(throwIfNotSponsored);
+      return "written";
+    }
+    if (own) return "ended";
     const holder = await findClaimingAttempt(core, order);
     if (holder) throw new AlreadyClaimedError(holder.id, "payment");
     const identified = await findIdentifierHolder(core, order, verified.payer);
@@ -116,6 +138,7 @@ export async function recordRefusal(
           set: { ...failed, charged: false, revision, updatedAt: now },
         })
         .toSQL(),
+      ...buildCancellation(order),
       insertOutcomeEvent(order, outcome, 1, now),
     ]);
   } catch (error) {
@@ -153,6 +176,7 @@ export async function cancelAttempt(
         setWhere: sql.raw(OPEN_ATTEMPT_CONDITION),
       })
       .toSQL(),
+    ...buildCancellation(order),
   ]);
 }
 

@@ -5,6 +5,7 @@ import { newId } from "../../db/id.ts";
 import type { AttemptOrder } from "../model/messages.ts";
 import { insertOutcomeEvent } from "./attempt-json.ts";
 import { type AttemptOutcome, findAttemptState } from "./attempt-row.ts";
+import { buildRelease } from "./sponsored-gas.ts";
 
 /** A verified attempt and its outcome. */
 export interface EndedAttempt {
@@ -88,6 +89,7 @@ function buildOutcomeStatements(
       revision,
       attemptId,
     ),
+    ...buildRelease(order),
     ...buildSettlementStatements(
       { attemptId, apiKeyId: caller.id, amount: order.requirements.amount },
       outcome,

@@ -113,6 +113,22 @@ const attemptTotals = named(
     incomeCount: described(z.int(), "How many payments `Income` sums.", 3),
     spendingCount: described(z.int(), "How many payments `Spending` sums.", 2),
     ...totalFields,
+    SponsoredGas: described(
+      z.array(
+        named(
+          "X402SponsoredGas",
+          "Gas of payments that approved Permit2 by a permit, on a chain.",
+          z.object({
+            caip2Network: textField("EVM chain, as a CAIP-2 id.", "eip155:8453"),
+            amount: textField(
+              "Cost in wei. A settlement without a known cost counts with the most that it may cost.",
+              "84000000000000",
+            ),
+          }),
+        ),
+      ),
+      "Gas of payments that approved Permit2 by a permit, reverted ones included.",
+    ),
     Days: described(
       z.array(named("X402DayTotals", "Sums of a day.", z.object({ ...dayFields, ...totalFields }))),
       "Sums by day of the time zone, without empty days.",

@@ -41,6 +41,7 @@ export interface AttemptTotals extends PeriodTotals {
   createdTo: string;
   incomeCount: number;
   spendingCount: number;
+  SponsoredGas: { caip2Network: string; amount: string }[];
   Days: (Required<LocalDate> & PeriodTotals)[];
   Months: (LocalDate & PeriodTotals)[];
 }
@@ -65,7 +66,10 @@ export async function sumAttempts(
       `createdFrom: must be at most ${MAX_PERIOD_DAYS} days before createdTo`,
     );
   const days = splitIntoDays(from, to, query.timeZone);
-  const sums = await readSums(c, days, query.caip2Network);
+  const [sums, gas] = await Promise.all([
+    readSums(c, days, query.caip2Network),
+    readSponsoredGas(c, from, to, query.caip2Network),
+  ]);
   if (sums.length > MAX_SUMS)
     throw new ApiError(
       400,
@@ -87,6 +91,7 @@ export async function sumAttempts(
     incomeCount: countOf(true),
     spendingCount: countOf(false),
     ...toTotals(sums),
+    SponsoredGas: gas,
     Days: toBuckets((date) => date) as AttemptTotals["Days"],
     Months: toBuckets(({ year, month }) => ({ year, month })),
   };
@@ -168,6 +173,34 @@ async function readSums(
       (sum, group) => sum * 10n ** BigInt(GROUP_DIGITS) + BigInt(group),
       0n,
     ),
+  }));
+}
+
+/** Costs of gas by chain, in wei. SQLite sums 64-bit numbers: gwei, and the last nine digits. */
+async function readSponsoredGas(
+  c: AppContext,
+  from: number,
+  to: number,
+  caip2Network: string | undefined,
+): Promise<AttemptTotals["SponsoredGas"]> {
+  const rows = await openDb(c.env, undefined, { deadline: c.var.deadline }).all<{
+    caip2Network: string;
+    gwei: string;
+    rest: string;
+  }>(
+    `SELECT caip2_id AS caip2Network,
+       CAST(sum(iif(wei IS NULL, gwei, CAST(substr(wei, 1, length(wei) - 9) AS INTEGER))) AS TEXT) AS gwei,
+       CAST(sum(ifnull(CAST(substr(wei, -9) AS INTEGER), 0)) AS TEXT) AS rest
+     FROM x402_sponsored_gas
+     WHERE attempt_id >= ? AND attempt_id < ? AND caip2_id = ifnull(?, caip2_id)
+     GROUP BY caip2_id ORDER BY caip2_id`,
+    firstIdAt(from),
+    firstIdAt(to),
+    caip2Network ?? null,
+  );
+  return rows.map(({ caip2Network, gwei, rest }) => ({
+    caip2Network,
+    amount: String(BigInt(gwei) * 10n ** 9n + BigInt(rest)),
   }));
 }
 

@@ -3,6 +3,7 @@ import { loadViem } from "../../packages.ts";
 import { MULTICALL3, PERMIT2, PERMIT2_PROXY, UPTO_PROXY } from "./addresses.ts";
 import type { Authorization, Permit2Authorization } from "./authorization.ts";
 import { multicallAbi, permit2ProxyAbi, tokenAbi, uptoProxyAbi } from "./contracts.ts";
+import type { TokenPermit } from "./eip2612.ts";
 
 const {
   decodeFunctionData,
@@ -56,13 +57,16 @@ export function readPayerSignature({ signature }: Authorization): Hex {
  * The call that submits an authorization to the chain.
  *
  * @param charge - of the scheme `upto`: what is transferred, at most the signed amount
+ * @param tokenPermit - of Permit2: what approves Permit2 in the same transaction
  */
 export function encodeSettlement(
   asset: string,
   authorization: Authorization,
   charge = authorization.value,
+  tokenPermit: TokenPermit | null = null,
 ): ContractCall {
-  if (authorization.kind === "permit2") return encodePermit2Settlement(authorization, charge);
+  if (authorization.kind === "permit2")
+    return encodePermit2Settlement(authorization, charge, tokenPermit);
   const signature = readPayerSignature(authorization);
   const args = [
     getAddress(authorization.from),
@@ -94,6 +98,7 @@ export function encodeSettlement(
 function encodePermit2Settlement(
   authorization: Permit2Authorization,
   charge: bigint,
+  tokenPermit: TokenPermit | null,
 ): ContractCall {
   const signature = readPayerSignature(authorization);
   const { nonce, validBefore: deadline, validAfter, facilitator } = authorization;
@@ -102,26 +107,34 @@ function encodePermit2Settlement(
   const owner = getAddress(authorization.from);
   const to = getAddress(authorization.to);
   const proxy = toProxy(authorization);
+  const permit2612 = tokenPermit && toPermit2612(tokenPermit);
   if (facilitator === null) {
-    const data = encodeFunctionData({
-      abi: permit2ProxyAbi,
-      functionName: "settle",
-      args: [permit, owner, { to, validAfter }, signature],
-    });
+    const args = [permit, owner, { to, validAfter }, signature] as const;
+    const abi = permit2ProxyAbi;
+    const data = permit2612
+      ? encodeFunctionData({ abi, functionName: "settleWithPermit", args: [permit2612, ...args] })
+      : encodeFunctionData({ abi, functionName: "settle", args });
     return { to: proxy, data };
   }
-  const data = encodeFunctionData({
-    abi: uptoProxyAbi,
-    functionName: "settle",
-    args: [
-      permit,
-      charge,
-      owner,
-      { to, facilitator: getAddress(facilitator), validAfter },
-      signature,
-    ],
-  });
+  const witness = { to, facilitator: getAddress(facilitator), validAfter };
+  const args = [permit, charge, owner, witness, signature] as const;
+  const abi = uptoProxyAbi;
+  const data = permit2612
+    ? encodeFunctionData({ abi, functionName: "settleWithPermit", args: [permit2612, ...args] })
+    : encodeFunctionData({ abi, functionName: "settle", args });
   return { to: proxy, data };
+}
+
+/** The contract of the token refuses a wrong signature. */
+function toPermit2612({ value, deadline, signature }: TokenPermit) {
+  const last = Number.parseInt(signature.slice(130), 16);
+  return {
+    value,
+    deadline,
+    r: signature.slice(0, 66) as Hex,
+    s: `0x${signature.slice(66, 130)}` as Hex,
+    v: last < 27 ? last + 27 : last,
+  };
 }
 
 /**

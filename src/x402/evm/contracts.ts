@@ -24,7 +24,9 @@ export const permit2ProxyAbi = parseAbi([
   "struct TokenPermissions { address token; uint256 amount; }",
   "struct Permit { TokenPermissions permitted; uint256 nonce; uint256 deadline; }",
   "struct Witness { address to; uint256 validAfter; }",
+  "struct Permit2612 { uint256 value; uint256 deadline; bytes32 r; bytes32 s; uint8 v; }",
   "function settle(Permit permit, address owner, Witness witness, bytes signature)",
+  "function settleWithPermit(Permit2612 permit2612, Permit permit, address owner, Witness witness, bytes signature)",
   "function PERMIT2() view returns (address)",
 ]);
 
@@ -61,6 +63,7 @@ const errorsAbi: Abi = parseAbi([
   "error InvalidAmount()",
   "error AmountExceedsPermitted()",
   "error UnauthorizedFacilitator()",
+  "error Permit2612AmountMismatch()",
   "error ReentrancyGuardReentrantCall()",
   "error InvalidDestination()",
   "error InvalidOwner()",
@@ -116,6 +119,7 @@ const EIP3009_REVERT_PATTERNS: readonly [RegExp, string][] = [
 
 const PERMIT2_REVERT_PATTERNS: readonly [RegExp, string][] = [
   [/InvalidNonce/, "permit2_invalid_nonce"],
+  [/Permit2612AmountMismatch/, "permit2_2612_amount_mismatch"],
   [/InvalidAmount/, "permit2_invalid_amount"],
   [/AmountExceedsPermitted/, "upto_amount_exceeds_permitted"],
   [/UnauthorizedFacilitator/, "upto_unauthorized_facilitator"],

@@ -68,6 +68,16 @@ export const receipt = z
   })
   .nullable();
 
+/** The cost in a receipt, in wei; null when no block has the transaction. `l1Fee`: a rollup's for the chain below. */
+export const gasCost = z
+  .object({
+    blockNumber: smallQuantity.nullish(),
+    gasUsed: quantity,
+    effectiveGasPrice: quantity,
+    l1Fee: quantity.nullish(),
+  })
+  .nullable();
+
 /** The call that a transaction makes; null when the node does not know the transaction. */
 export const transactionCall = z
   .object({ to: address.nullish(), input: bytes.nullish(), data: bytes.nullish() })

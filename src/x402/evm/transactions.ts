@@ -144,7 +144,7 @@ export async function readBlockHashes(
  * @param tip - the node's answer
  * @param gasPrice - the node's answer
  */
-function toFees(baseFee: bigint | null, tip: unknown, gasPrice: unknown): Fees {
+export function toFees(baseFee: bigint | null, tip: unknown, gasPrice: unknown): Fees {
   if (baseFee === null) {
     const price = readResult(results.quantity, gasPrice);
     return { maxFee: price, tip: price, isLegacy: true };
@@ -172,6 +172,25 @@ export async function fetchReceipt(rpc: Rpc, hash: string): Promise<Receipt | nu
   const [answer] = await rpc.callBatch([encodeReceiptCall({ hash })]);
   if (answer instanceof RpcRefusal) throw answer;
   return decodeReceipt(answer);
+}
+
+/** What transactions in blocks have cost, in wei. Null: the node does not say so. */
+export async function fetchGasCosts(
+  rpc: Rpc,
+  transactions: readonly { hash: string }[],
+): Promise<{ block: number; wei: bigint }[] | null> {
+  const answers = await readReceipts(rpc, transactions);
+  if (answers.some((answer) => answer instanceof RpcRefusal)) return null;
+  return answers.flatMap((answer) => {
+    const {
+      blockNumber: block,
+      gasUsed,
+      effectiveGasPrice,
+      l1Fee,
+    } = readResult(results.gasCost, answer) ?? {};
+    if (block == null || gasUsed === undefined || effectiveGasPrice === undefined) return [];
+    return [{ block, wei: gasUsed * effectiveGasPrice + (l1Fee ?? 0n) }];
+  });
 }
 
 export interface UnsignedTransaction {

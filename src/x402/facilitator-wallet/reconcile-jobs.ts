@@ -2,14 +2,24 @@
 import { log } from "../../log.ts";
 import { EXPIRED_REASONS, EXPIRY_MARGIN_SECONDS, FINALITY_BLOCKS } from "../evm/finality.ts";
 import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
-import { type ChainSnapshot, fetchReceipt, type Receipt } from "../evm/transactions.ts";
+import {
+  type ChainSnapshot,
+  fetchGasCosts,
+  fetchReceipt,
+  type Receipt,
+} from "../evm/transactions.ts";
 import {
   type BlockRange,
   reconcileAuthorization,
   reconcileReceipt,
   type SettlementFinding,
 } from "./reconcile-authorization.ts";
-import { isDecided, type SignedTransaction, type StoredJob } from "./stored-job.ts";
+import {
+  type BlockInclusion,
+  isDecided,
+  type SignedTransaction,
+  type StoredJob,
+} from "./stored-job.ts";
 import type { WalletStore } from "./wallet-store.ts";
 import { hasFinality, readWatchedBlocks } from "./watched-blocks.ts";
 
@@ -24,8 +34,16 @@ export async function reconcileMinedTransactions(
     if (!receipt) continue;
     const stored = signed.jobId === null ? null : store.findJob(signed.jobId);
     if (!stored || stored.state === "settled") {
+      const replaced = store
+        .listPendingTransactions()
+        .filter(({ nonce }) => nonce === signed.nonce);
       store.recordMinedTransaction(signed.hash, signed.nonce);
-      store.deleteTransaction(signed.hash);
+      // A self-transfer has freed the nonce of a settlement whose fee could not rise.
+      for (const { jobId } of signed.jobId === null ? replaced : [])
+        if (jobId !== null && store.findJob(jobId)?.state === "signed")
+          store.requeueJob(jobId, Date.now());
+      // Its cost is read once the job is final.
+      if (stored?.job.maxCost === undefined) store.deleteTransaction(signed.hash);
       continue;
     }
     // A revert is final only if the node's count includes it.
@@ -75,18 +93,35 @@ async function reconcileForeignNonce(
   else recordFinding(store, stored, finding);
 }
 
-/** Reconciles a job that was sent and cannot be sent again. */
+/** Why a settlement fails: a reason of x402, and a message. */
+export interface JobFailure {
+  reason: string;
+  message: string;
+}
+
+/**
+ * Reconciles a job that was sent and cannot be sent again.
+ *
+ * @param failure - ends a job that the chain has not decided. A re-org may still settle the job
+ */
 export async function reconcileSentJob(
   store: WalletStore,
   rpc: Rpc,
   chain: ChainSnapshot,
   stored: StoredJob,
+  failure: JobFailure | false,
 ): Promise<void> {
-  recordFinding(
-    store,
-    stored,
-    await reconcileOrLog(stored, () => reconcileByAuthorization(rpc, store, chain, stored)),
+  const finding = await reconcileOrLog(stored, () =>
+    reconcileByAuthorization(rpc, store, chain, stored),
   );
+  if (finding.state !== "open" || !failure) return recordFinding(store, stored, finding);
+  const { reason, message } = failure;
+  store.recordFailedJob(stored.job.id, reason, message, toCurrentPlace(chain), Date.now());
+}
+
+/** The place of a decision that no transaction made. */
+function toCurrentPlace({ blockNumber: block, blockHash }: ChainSnapshot): BlockInclusion {
+  return { transaction: "", block, blockHash };
 }
 
 /** Reconciles a job by one of its receipts. */
@@ -201,10 +236,29 @@ export async function watchDecidedJobs(
       )
         continue;
     }
-    if (isDue) store.finalizeJob(job.id, Date.now());
+    const cost = isDue ? await readFinalCost(store, rpc, chain, stored) : null;
+    if (cost !== null) store.finalizeJob(job.id, Date.now(), cost);
   }
   store.watchedAtBlock = chain.blockHash;
   return reappeared;
+}
+
+/**
+ * What the transactions of a decided job have cost, in wei. Only the cost of a job with a limit is read: it
+ * is 0 for others. Null: not final yet.
+ */
+async function readFinalCost(
+  store: WalletStore,
+  rpc: Rpc,
+  chain: ChainSnapshot,
+  { job, changedAt }: StoredJob,
+): Promise<bigint | null> {
+  if (job.maxCost === undefined) return 0n;
+  const signed = store.listJobTransactions(job.id);
+  if (signed.some(({ nonce, state }) => state !== "lost" && nonce >= chain.nonce)) return null;
+  const costs = await fetchGasCosts(rpc, signed);
+  if (!costs?.every(({ block }) => hasFinality(chain, block, changedAt))) return null;
+  return costs.reduce((sum, { wei }) => sum + wei, 0n);
 }
 
 /** Reconciles a decided job from the beginning. */
@@ -271,13 +325,12 @@ export async function expireJobs(
       : ({ state: "open" } as const);
     if (finding.state === "unclear") continue;
     if (finding.state === "open") {
-      const place = { transaction: "", block: chain.blockNumber, blockHash: chain.blockHash };
       const message = "The authorization expired before a block included the transaction";
       store.recordFailedJob(
         job.id,
         EXPIRED_REASONS[job.kind],
         message,
-        wasSent ? place : null,
+        wasSent ? toCurrentPlace(chain) : null,
         Date.now(),
       );
     } else recordFinding(store, stored, finding);

@@ -12,7 +12,7 @@ import {
   signTransaction,
 } from "../evm/transactions.ts";
 import { findFreeNonce, findNonceGaps, isStuck, MAX_PENDING_TRANSACTIONS } from "./nonces.ts";
-import { reconcileSentJob } from "./reconcile-jobs.ts";
+import { type JobFailure, reconcileSentJob } from "./reconcile-jobs.ts";
 import type { StoredJob } from "./stored-job.ts";
 import type { WalletStore } from "./wallet-store.ts";
 
@@ -54,12 +54,16 @@ export async function bumpFee(
     maxFee: raiseFee(last.maxFee, chain.fees.maxFee),
     tip: raiseFee(last.tip, chain.fees.tip),
   };
-  const call =
-    stored && !isVoid
-      ? { to: stored.job.to, data: stored.job.data, gas: last.gas, jobId: stored.job.id }
-      : createSelfTransfer(wallet);
-  if (chain.balance < call.gas * fees.maxFee) return;
-  await signAndStore(store, wallet, chain, { ...call, nonce: last.nonce, fees });
+  const job = isVoid ? undefined : stored?.job;
+  const limit = job ? toFeeLimit(job, last.gas) : null;
+  // A settlement whose fee cannot rise within its reservation frees its nonce.
+  const isTooDear = limit !== null && limit < raiseFee(last.maxFee, 0n);
+  const request =
+    job && !isTooDear
+      ? { ...job, gas: last.gas, jobId: job.id, fees: limitFees(fees, limit) }
+      : { ...createSelfTransfer(wallet), fees };
+  if (chain.balance < request.gas * request.fees.maxFee) return;
+  await signAndStore(store, wallet, chain, { ...request, nonce: last.nonce });
 }
 
 /**
@@ -77,7 +81,7 @@ export async function signLegacyReplacements(
     if (state !== "refused" || isLegacyTransaction(raw)) continue;
     const job = jobId === null ? null : store.findJob(jobId);
     const call =
-      job?.state === "signed"
+      job?.state === "signed" && !isBeyond(job.job, gas, chain.fees)
         ? { to: job.job.to, data: job.job.data, gas, jobId }
         : createSelfTransfer(wallet);
     await signAndStore(store, wallet, chain, { ...call, nonce, fees: chain.fees });
@@ -136,11 +140,12 @@ export async function signWaitingJobs(
     const failure =
       gas === 0n
         ? explainMissingEstimate(job, estimate)
-        : checkGasCost(job, gas, gas * chain.fees.maxFee > funds);
+        : checkGasCost(job, gas, chain.fees, funds);
     if (failure === "wait") continue;
     if (failure) {
       // A transaction of the job may be mined: then the chain decides.
-      if (store.wasJobSent(job.id)) await reconcileSentJob(store, wallet.rpc, chain, stored);
+      if (store.wasJobSent(job.id))
+        await reconcileSentJob(store, wallet.rpc, chain, stored, failure === TOO_DEAR && failure);
       else store.recordFailedJob(job.id, failure.reason, failure.message, null, Date.now());
       continue;
     }
@@ -156,10 +161,11 @@ export async function signWaitingJobs(
   }
 }
 
-interface JobFailure {
-  reason: string;
-  message: string;
-}
+/** The answer to a payment with a permit that costs more than was reserved. */
+const TOO_DEAR: JobFailure = {
+  reason: "permit2_allowance_required",
+  message: "The gas of a permit costs too much",
+};
 
 /** Why a settlement has no gas estimate. `wait`: try again. */
 function explainMissingEstimate(job: StoredJob["job"], refused: unknown): JobFailure | "wait" {
@@ -178,13 +184,36 @@ function explainMissingEstimate(job: StoredJob["job"], refused: unknown): JobFai
 }
 
 /** Why the wallet cannot pay for a settlement. Null: it can. */
-function checkGasCost(job: StoredJob["job"], gas: bigint, isTooDear: boolean): JobFailure | null {
+function checkGasCost(
+  job: StoredJob["job"],
+  gas: bigint,
+  fees: Fees,
+  funds: bigint,
+): JobFailure | null {
   if (gas > MAX_GAS)
     return {
       reason: toSimulationReason(job.kind),
       message: `The transaction would need ${gas} gas`,
     };
-  return isTooDear ? { reason: "unexpected_settle_error", message: UNFUNDED_MESSAGE } : null;
+  if (isBeyond(job, gas, fees)) return TOO_DEAR;
+  return gas * fees.maxFee > funds
+    ? { reason: "unexpected_settle_error", message: UNFUNDED_MESSAGE }
+    : null;
+}
+
+/** The highest fee at which a settlement with a permit costs what was reserved. Null: no limit. */
+function toFeeLimit({ maxCost }: StoredJob["job"], gas: bigint): bigint | null {
+  return maxCost === undefined ? null : BigInt(maxCost) / gas;
+}
+
+function isBeyond(job: StoredJob["job"], gas: bigint, { maxFee }: Fees): boolean {
+  const limit = toFeeLimit(job, gas);
+  return limit !== null && maxFee > limit;
+}
+
+function limitFees(fees: Fees, limit: bigint | null): Fees {
+  if (limit === null || fees.maxFee <= limit) return fees;
+  return { ...fees, maxFee: limit, tip: fees.tip < limit ? fees.tip : limit };
 }
 
 function toSimulationReason(kind: "eip3009" | "permit2"): string {

@@ -62,6 +62,8 @@ export class WalletStore {
       CREATE TABLE IF NOT EXISTS final_job (
         id TEXT PRIMARY KEY, state TEXT NOT NULL, tx TEXT NOT NULL, reason TEXT, message TEXT,
         changed_at INTEGER NOT NULL) WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS gas_cost (
+        id TEXT PRIMARY KEY, wei TEXT NOT NULL, changed_at INTEGER NOT NULL) WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS signed (
         hash TEXT NOT NULL, nonce INTEGER NOT NULL, job_id TEXT, raw TEXT NOT NULL, gas TEXT NOT NULL,
         max_fee TEXT NOT NULL, tip TEXT NOT NULL, state TEXT NOT NULL, since_block INTEGER NOT NULL, since_time INTEGER NOT NULL);
@@ -320,11 +322,17 @@ export class WalletStore {
     this.#updateJob(id, { state: "signed", ...NO_INCLUSION, reason: null, message: null }, now);
   }
 
-  /** Deletes the transactions of a decided job, and keeps its outcome for a while. */
-  finalizeJob(id: string, now: number): void {
+  /**
+   * Deletes the transactions of a decided job, and keeps its outcome for a while.
+   *
+   * @param cost - of the transactions of a job with a limit, in wei
+   */
+  finalizeJob(id: string, now: number, cost = 0n): void {
     const open = this.#openJobs.get(id);
     if (!open) return;
-    const { state, transaction, reason, message } = open.stored;
+    const { job, state, transaction, reason, message } = open.stored;
+    if (job.maxCost !== undefined)
+      this.#execute("INSERT INTO gas_cost VALUES (?, ?, ?)", id, String(cost), now);
     this.#openJobs.delete(id);
     this.#execute("DELETE FROM open_job WHERE seq = ?", open.seq);
     this.#execute(
@@ -339,11 +347,15 @@ export class WalletStore {
     this.#changedJobs.add(id);
     for (const { hash } of this.listJobTransactions(id)) this.deleteTransaction(hash);
     // Ids sort by the time of their request.
-    this.#execute(
-      "DELETE FROM final_job WHERE id < ? AND changed_at < ?",
-      firstIdAt(now - RETENTION_MS),
-      now - RETENTION_MS,
-    );
+    const old = [firstIdAt(now - RETENTION_MS), now - RETENTION_MS];
+    for (const table of ["final_job", "gas_cost"])
+      this.#execute(`DELETE FROM ${table} WHERE id < ? AND changed_at < ?`, ...old);
+  }
+
+  /** What the transactions of a final job with a limit have cost, in wei. Null: not known. */
+  findGasCost(jobId: string): string | null {
+    const [row] = this.#sql.exec("SELECT wei FROM gas_cost WHERE id = ?", jobId).toArray();
+    return row ? String(row.wei) : null;
   }
 
   /** Ids of the jobs that changed since the last call. */

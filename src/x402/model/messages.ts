@@ -92,6 +92,8 @@ export interface SettlementJob {
   amount: string;
   /** Hex of 32 bytes for EIP-3009, decimal text for Permit2. */
   nonce: string;
+  /** Of a settlement with a permit of the payer: the most that its gas may cost, in wei. Omitted: no limit. */
+  maxCost?: string;
   /** Unix seconds after which the chain refuses the authorization. */
   validBefore: string;
   /** Epoch milliseconds after which the wallet does not sign the job. */
@@ -142,6 +144,8 @@ export interface FacilitatorWalletObject {
   prepare(walletId: string, job: SettlementJob): Promise<void>;
   submit(walletId: string, job: SettlementJob, submission: JobSubmission): Promise<JobStatus>;
   wait(jobId: string, waitMs: number): Promise<JobStatus>;
+  /** What the transactions of each job with a limit have cost, in wei. Null: not known. */
+  readGasCosts(jobIds: readonly string[]): Promise<(string | null)[]>;
   /** Whether the wallet has jobs that are undecided or not final. */
   hasOpenJobs(): Promise<boolean>;
   wake(): Promise<void>;

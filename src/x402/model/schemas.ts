@@ -171,65 +171,6 @@ export function nullableText(what: string, example: string) {
   return described(z.string().nullable(), what, example);
 }
 
-export const defaultAssetDecimals = described(
-  z.int().min(0).max(255).nullable(),
-  "Decimals of the default token, as its contract says. Null: none, or unknown.",
-  6,
-);
-
-export const canSettle = described(
-  z.boolean(),
-  "Whether the network has a facilitator: wallets, or another one.",
-  true,
-);
-
-export const networkRecord = named(
-  "X402Network",
-  "An EVM chain on which the service settles payments.",
-  z.object({
-    id: idField("the network", "01m80ydys10y2a8emavwntdfzj"),
-    caip2Id: caip2,
-    displayName: textField("Display name.", "Base"),
-    rpcUrl: textField("URL of the RPC node.", "https://mainnet.base.org"),
-    isTestnet: described(z.boolean(), "Whether the chain is a testnet.", false),
-    isEnabled: described(z.boolean(), "Whether the network is enabled.", true),
-    defaultAsset: nullableText("Default token of new resources. Null: none.", EXAMPLE_ASSET),
-    defaultAssetDecimals,
-    facilitatorWalletId: nullableText(
-      "Id of the first facilitator wallet. Null: none.",
-      EXAMPLE_WALLET_ID,
-    ),
-    facilitatorWalletIds: described(
-      z.array(textField("Id of a wallet.", EXAMPLE_WALLET_ID)),
-      "Ids of all wallets that settle on the network; the first is `facilitatorWalletId`.",
-    ),
-    facilitatorWalletAddress: nullableText(
-      "Address of the first facilitator wallet. Null: none.",
-      EXAMPLE_PAYER,
-    ),
-    facilitatorUrl: nullableText(
-      "Base URL of another x402 facilitator, which settles in place of wallets. Null: none.",
-      "https://facilitator.example.com",
-    ),
-    hasFacilitatorAuth: described(
-      z.boolean(),
-      "Whether `facilitatorUrl` gets a header `Authorization`.",
-      false,
-    ),
-    canSettle,
-    eip6492AllowedFactories: described(
-      z.array(addressResponse("Address of a factory.", EXAMPLE_PAY_TO)),
-      "ERC-6492 factories that the service may call for undeployed wallets.",
-    ),
-    createdById: nullableText(
-      "Id of the API key that created the network. Null: the key was deleted.",
-      "env-admin",
-    ),
-    createdAt: timestampField("Time of creation."),
-    updatedAt: timestampField("Time of the last change."),
-  }),
-);
-
 export const settlementFields = {
   id: idField("the settlement", "01m80ydzwf9y6z8qdyyy1mc03x"),
   success: described(z.boolean(), "Whether the payer paid.", true),

@@ -38,6 +38,9 @@ export const x402Network = sqliteTable(
     facilitatorAuth: text("facilitator_auth"),
     /** JSON array: ids of the wallets that settle beside it. */
     otherFacilitatorWalletIds: text("other_facilitator_wallet_ids").notNull().default("[]"),
+    /** Gas in a day for payments with a permit, of one payer and of all; null: none. */
+    maxSponsoredGweiPerPayer: integer("max_sponsored_gwei_per_payer"),
+    maxSponsoredGweiPerDay: integer("max_sponsored_gwei_per_day"),
     /** JSON array: ERC-6492 factories that may be called for a payer whose wallet is not deployed. */
     eip6492Factories: text("eip6492_factories").notNull(),
     createdById: text("created_by_id"),
@@ -200,6 +203,33 @@ export const x402Settlement = sqliteTable(
   (table) => [
     uniqueIndex("x402_settlement_attempt").on(table.attemptId),
     index("x402_settlement_api_key").on(table.apiKeyId, table.id),
+  ],
+);
+
+/** The gas of a settlement that approves Permit2 by a permit of its payer. */
+export const x402SponsoredGas = sqliteTable(
+  "x402_sponsored_gas",
+  {
+    attemptId: text("attempt_id").primaryKey(),
+    caip2Id: text("caip2_id").notNull(),
+    asset: text("asset").notNull(),
+    payer: text("payer").notNull(),
+    /** Days since 1970, UTC. */
+    day: integer("day").notNull(),
+    /** What counts against the limits: the reservation, then the cost. A reservation beyond the limits violates NOT NULL. */
+    gwei: integer("gwei").notNull(),
+    /** What it cost, decimal text; null: not known yet. */
+    wei: text("wei"),
+    /** Whether the settlement has no outcome: permits have consecutive nonces, so that a payer has one at a time. */
+    isOpen: integer("is_open", { mode: "boolean" }).notNull(),
+  },
+  (table) => [
+    index("x402_sponsored_gas_day").on(table.caip2Id, table.day, table.payer, table.gwei),
+    uniqueIndex("x402_sponsored_gas_open")
+      .on(table.caip2Id, table.asset, table.payer)
+      .where(sql`is_open = 1`),
+    // What the cron asks wallets for.
+    index("x402_sponsored_gas_unknown").on(table.attemptId).where(sql`wei IS NULL AND is_open = 0`),
   ],
 );
 

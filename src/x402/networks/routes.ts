@@ -4,15 +4,14 @@ import { described, idField, named, textField } from "../../http/openapi/fields.
 import { booleanFilter, textParameter } from "../../http/openapi/parameters.ts";
 import {
   caip2,
-  canSettle,
-  defaultAssetDecimals,
   EXAMPLE_ASSET,
   EXAMPLE_PAY_TO,
   EXAMPLE_WALLET_ID,
   evmAddress,
-  networkRecord,
   nullableText,
 } from "../model/schemas.ts";
+import { gasSponsoring } from "./gas-sponsoring.ts";
+import { canSettle, defaultAssetDecimals, networkRecord } from "./network-record.ts";
 import { listNetworks, saveNetwork } from "./save-network.ts";
 
 const isTestnet = z.boolean();
@@ -72,6 +71,10 @@ const saveNetworkBody = z.object({
       .max(20)
       .optional(),
     "ERC-6492 factories that the service may call for undeployed wallets.",
+  ),
+  gasSponsoring: described(
+    gasSponsoring.nullable().optional(),
+    "Gas for payments that approve Permit2 by a permit. Null: none, as by default.",
   ),
 });
 

@@ -5,7 +5,6 @@ import { seal, unseal } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
-import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import {
@@ -19,6 +18,8 @@ import { createRpc, RpcRefusal, RpcUnavailableError } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import { parseChainId } from "../model/schemas.ts";
 import { x402Network, x402Wallet } from "../model/tables.ts";
+import { type GasSponsoring, toSponsoringColumns } from "./gas-sponsoring.ts";
+import { toNetworkRecord } from "./network-record.ts";
 import { RemoteFacilitatorError } from "./remote-facilitator.ts";
 import {
   findNetwork,
@@ -51,6 +52,8 @@ export interface NetworkChange {
   /** Its header `Authorization`. */
   facilitatorAuth?: string | null | undefined;
   eip6492AllowedFactories?: string[] | undefined;
+  /** Null: none. */
+  gasSponsoring?: GasSponsoring | null | undefined;
 }
 
 /** Networks by CAIP-2 id: every one, or the testnets or the others alone. */
@@ -160,10 +163,12 @@ async function toChangedColumns(
     eip6492AllowedFactories: factories,
     defaultAssetDecimals: __,
     facilitatorWalletIds,
+    gasSponsoring,
     ...plain
   } = change;
   return {
     ...plain,
+    ...(gasSponsoring !== undefined && toSponsoringColumns(gasSponsoring)),
     ...(facilitatorWalletIds && toWalletColumns(facilitatorWalletIds)),
     ...(await toFacilitatorColumns(c, stored, change)),
     rpcUrl:
@@ -261,6 +266,7 @@ function createNetworkRow(c: AppContext, caip2Id: string, now: number): NetworkR
     facilitatorUrl: null,
     facilitatorAuth: null,
     otherFacilitatorWalletIds: "[]",
+    ...toSponsoringColumns(null),
     eip6492Factories: "[]",
     createdById: c.var.caller.id,
     createdAt: now,
@@ -363,26 +369,4 @@ function requireFacilitatorWallet(field: string, wallet: WalletRow | null, caip2
     throw new ApiError(400, `${field}: the wallet is on ${wallet.caip2Id}`);
   if (wallet.type !== "Selling")
     throw new ApiError(400, `${field}: must be a wallet of the type Selling`);
-}
-
-function toNetworkRecord(network: NetworkRow, facilitator: WalletRow | null, rpcUrl: string) {
-  const {
-    eip6492Factories,
-    otherFacilitatorWalletIds: _,
-    facilitatorAuth,
-    createdAt,
-    updatedAt,
-    ...rest
-  } = network;
-  return {
-    ...rest,
-    rpcUrl,
-    facilitatorWalletIds: listFacilitatorIds(network),
-    facilitatorWalletAddress: facilitator?.address ?? null,
-    hasFacilitatorAuth: facilitatorAuth !== null,
-    canSettle: facilitator !== null || network.facilitatorUrl !== null,
-    eip6492AllowedFactories: JSON.parse(eip6492Factories) as string[],
-    createdAt: toIsoTime(createdAt),
-    updatedAt: toIsoTime(updatedAt),
-  };
 }

@@ -5,9 +5,11 @@ import type { AppContext } from "../../http/context.ts";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { described, textField } from "../../http/openapi/fields.ts";
 import { PAYMENT_IDENTIFIER_EXTENSION } from "../attempts/payment-identity.ts";
+import { EIP2612_EXTENSION } from "../evm/eip2612.ts";
 import type { SettleOrder } from "../model/messages.ts";
 import { EXAMPLE_PAYER } from "../model/schemas.ts";
 import { isVersion1, toNetworkName, toVersion1Reason } from "../model/version-1.ts";
+import type { NetworkRecord } from "../networks/network-record.ts";
 import { listNetworks } from "../networks/save-network.ts";
 import { listFacilitators, NoSettlementNetworkError } from "../networks/settlement-network.ts";
 import { listUptoChains } from "../networks/upto-networks.ts";
@@ -136,7 +138,11 @@ export function registerFacilitatorRoutes(router: Router): void {
             ...(extra === null ? [] : [{ x402Version: 2, scheme: "upto", network, extra }]),
           ];
         }),
-        extensions: [PAYMENT_IDENTIFIER_EXTENSION, BAZAAR_EXTENSION],
+        extensions: [
+          PAYMENT_IDENTIFIER_EXTENSION,
+          BAZAAR_EXTENSION,
+          ...(networks.some(isSponsoring) ? [EIP2612_EXTENSION] : []),
+        ],
         signers: { "eip155:*": [...new Set(facilitators.map(({ address }) => address))] },
       };
     },
@@ -208,6 +214,11 @@ export function registerFacilitatorRoutes(router: Router): void {
       };
     },
   );
+}
+
+/** Only wallets of this service use permits. */
+function isSponsoring({ gasSponsoring, facilitatorUrl }: NetworkRecord): boolean {
+  return gasSponsoring !== null && facilitatorUrl === null;
 }
 
 const extendedBody = z.object({

@@ -13,6 +13,7 @@ import {
   recordVerifiedAttempt,
 } from "../attempts/record-attempts.ts";
 import { recordOutcome } from "../attempts/record-outcomes.ts";
+import { GasNotSponsoredError } from "../attempts/sponsored-gas.ts";
 import {
   getFacilitatorWalletStub,
   type JobStatus,
@@ -191,6 +192,13 @@ async function judgePayload(
   return { kind: "valid", payer, wallet, job };
 }
 
+/** The answer to a payment whose permit cannot be used: as if the service used none. */
+const NOT_SPONSORED = {
+  kind: "invalid",
+  reason: "permit2_allowance_required",
+  message: null,
+} as const;
+
 /** Nothing is sent before this write succeeds. */
 async function writeAttemptRow(
   env: Env,
@@ -204,7 +212,7 @@ async function writeAttemptRow(
     const core = openDb(env, undefined, { writes: "idempotent", deadline });
     const facilitator = wallet.remote ? new URL(wallet.remote.url).origin : wallet.address;
     const validBefore = Math.min(Number(job.validBefore), Number.MAX_SAFE_INTEGER);
-    const verified = { payer, facilitator, validBefore };
+    const verified = { payer, facilitator, validBefore, maxCost: job.maxCost };
     const row = await recordVerifiedAttempt(core, order, verified, Date.now()).catch(
       throwIfOutOfCredits,
     );
@@ -214,6 +222,7 @@ async function writeAttemptRow(
     run.response = { kind: "refused", status: 504, message };
     return { kind: "late" };
   } catch (error) {
+    if (error instanceof GasNotSponsoredError) return { ...NOT_SPONSORED, payer };
     if (error instanceof AlreadyClaimedError) {
       if (error.what === "payment")
         log("error", "x402.claim_lost", { holder: error.attemptId, attempt: order.attemptId });

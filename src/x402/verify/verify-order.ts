@@ -3,6 +3,7 @@ import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { countOpenAttempts } from "../attempts/attempt-row.ts";
 import { recordVerification } from "../attempts/record-attempts.ts";
+import { isGasAvailable } from "../attempts/sponsored-gas.ts";
 import { MAX_PENDING_TRANSACTIONS } from "../facilitator-wallet/nonces.ts";
 import type { SettleOrder } from "../model/messages.ts";
 import { pickSender } from "../networks/pick-sender.ts";
@@ -68,9 +69,17 @@ async function verifyOnChain(c: AppContext, order: SettleOrder, now: number): Pr
       { retryAfter: RETRY_AFTER_SECONDS },
     );
   const sender = await pickSender(core, settler, order);
-  return judgeSettlement(c.env, settlementNetwork, order, sender?.address ?? null, {
+  const verdict = await judgeSettlement(c.env, settlementNetwork, order, sender?.address ?? null, {
     now,
     deadline,
     signBefore: now,
   });
+  if (!verdict.isValid) return verdict;
+  const { payer, job } = verdict;
+  const isAvailable =
+    job.maxCost === undefined ||
+    (await isGasAvailable(core, order.requirements, payer, job.maxCost, now));
+  return isAvailable
+    ? verdict
+    : { isValid: false, payer, invalidReason: "permit2_allowance_required" };
 }

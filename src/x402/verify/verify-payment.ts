@@ -32,6 +32,7 @@ import {
   type SimulationFailure,
   simulateSettlement,
 } from "./simulate-settlement.ts";
+import { simulateSponsoredSettlement } from "./sponsor-settlement.ts";
 
 const { encodeFunctionData, recoverAddress } = await loadViem();
 
@@ -46,11 +47,20 @@ export interface VerifyRequest {
   allowedFactories: readonly string[];
   /** Who will send the settlement: the simulation runs as it. */
   sender: string | null;
+  /** Whether a permit of the payer may be used. */
+  isSponsoring: boolean;
 }
 
 /** `payer` is in lower case. `isValid`: the settlement would go through now. Reasons are those of the x402 SDK 2.27. */
 export type PaymentVerdict =
-  | { isValid: true; payer: string; authorization: Authorization; call: ContractCall }
+  | {
+      isValid: true;
+      payer: string;
+      authorization: Authorization;
+      call: ContractCall;
+      /** Of a settlement with a permit of the payer: the most that it may cost, in wei. */
+      maxCost?: bigint;
+    }
   | { isValid: false; payer: string | null; invalidReason: string; invalidMessage?: string };
 
 /** A settlement needs this long to reach a block, in seconds. */
@@ -151,6 +161,14 @@ export async function verifyPayment(
     sender: order.sender,
     response: plain ? responses[upto.length] : undefined,
   });
+  const { sender } = order;
+  const isUnapproved = failure?.reason === "permit2_allowance_required";
+  if (isUnapproved && order.isSponsoring && sender && authorization.kind === "permit2") {
+    const payment = { payload, authorization, charge };
+    const sponsored = await simulateSponsoredSettlement(rpc, payment, sender, failure, now);
+    if ("reason" in sponsored) return toInvalidVerdict(sponsored.reason, sponsored.message);
+    return { isValid: true, payer, authorization, ...sponsored };
+  }
   if (failure) return toInvalidVerdict(failure.reason, failure.message);
   const call = isCounterfactual ? encodeAtomicCalls(calls) : transfer;
   return { isValid: true, payer, authorization, call };
@@ -361,15 +379,23 @@ export async function prepareJob(
   const factories = JSON.parse(network.eip6492Factories) as string[];
   const verdict = await verifyPayment(
     rpc,
-    { payload, requirements, maxAmount, allowedFactories: factories, sender },
+    {
+      payload,
+      requirements,
+      maxAmount,
+      allowedFactories: factories,
+      sender,
+      isSponsoring: network.maxSponsoredGweiPerDay !== null,
+    },
     now,
   );
   if (!verdict.isValid) return verdict;
 
-  const { authorization, call, payer } = verdict;
+  const { authorization, call, payer, maxCost } = verdict;
   const job: SettlementJob = {
     id: order.attemptId,
     ...call,
+    ...(maxCost !== undefined && { maxCost: String(maxCost) }),
     kind: authorization.kind,
     ...(isUpto(authorization) && { scheme: "upto" as const }),
     asset: requirements.asset.toLowerCase(),

@@ -215,6 +215,10 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
       { name: "facilitatorUrl", refused: ["", long(2000), 5, {}] },
       { name: "facilitatorAuth", refused: ["", "short", "ä".repeat(9), long(2000), 5, {}] },
       { name: "eip6492AllowedFactories", refused: ["x", {}, null, ["x"], Array(21).fill(ADDRESS)] },
+      {
+        name: "gasSponsoring",
+        refused: ["x", 5, [], {}, { maxWeiPerPayer: "1000000000" }],
+      },
     ],
   },
   {

@@ -148,6 +148,7 @@ function sumPlainly(attempts: readonly Attempt[], from: number, timeZone: string
   return {
     incomeCount: income.length,
     spendingCount: spending.length,
+    SponsoredGas: [],
     ...toTotals(() => true),
     Days: buckets(10),
     Months: buckets(7),

@@ -67,6 +67,7 @@ describe("POST /x402/networks", () => {
       hasFacilitatorAuth: false,
       canSettle: false,
       eip6492AllowedFactories: [],
+      gasSponsoring: null,
       createdById: "env-admin",
       createdAt: expect.any(String),
       updatedAt: expect.any(String),

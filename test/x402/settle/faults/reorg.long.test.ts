@@ -197,7 +197,8 @@ describe("a payment that reverted in a block that is rolled back", () => {
     const { source, payment, x402 } = fixture;
     await x402.mint(x402.contracts.token, fixture.payer, 10_000n);
     await fixture.again({}, fixture.impatientBuyer);
-    fixture.payment = { ...fixture.payment, extensions };
+    const { payment: next } = fixture;
+    fixture.payment = { ...next, extensions: { ...next.extensions, ...extensions } };
     const other = (await fixture.settle()).data;
     expect(other.settleResponse.success).toBe(true);
 

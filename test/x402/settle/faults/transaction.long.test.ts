@@ -1,3 +1,4 @@
+import { toHex } from "viem";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { readAuthorization } from "../../../../src/x402/evm/authorization.ts";
 import { emptyTables } from "../../../support/app.ts";
@@ -83,11 +84,11 @@ describe("a transaction that no block includes in time", () => {
   it("is signed again when another transaction of the wallet uses its nonce", async () => {
     const { x402 } = fixture;
     const { settleResponse } = await fixture.settlePending();
-    const { nonce } = (await transactionOf(settleResponse.transaction)) ?? {};
+    const { nonce, maxFeePerGas: gasPrice } =
+      (await transactionOf(settleResponse.transaction)) ?? {};
     await x402.rpc("anvil_dropAllTransactions");
     const from = x402.facilitator.address;
     await x402.rpc("anvil_impersonateAccount", from);
-    const gasPrice = "0x174876e800";
     const rival = await x402.rpc<string>("eth_sendTransaction", { from, to: from, gasPrice });
     expect(await transactionOf(rival)).toMatchObject({ nonce });
     await x402.rpc("evm_mine");
@@ -101,9 +102,10 @@ describe("a transaction that no block includes in time", () => {
     const { x402 } = fixture;
     const { settleResponse } = await fixture.settlePending();
     const first = await transactionOf(settleResponse.transaction);
-    // The base fee rises above what it offers; four blocks pass it by.
+    // The base fee rises above what it offers, within the reservation for a permit; four blocks pass it by.
+    const baseFee = (BigInt(first?.maxFeePerGas ?? 0) * 3n) / 2n;
     for (let block = 0; block < 4; block++) {
-      await x402.rpc("anvil_setNextBlockBaseFeePerGas", "0x2540be4000");
+      await x402.rpc("anvil_setNextBlockBaseFeePerGas", toHex(baseFee));
       await x402.rpc("evm_increaseTime", 5);
       await x402.rpc("evm_mine");
     }
