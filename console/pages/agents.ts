@@ -82,7 +82,8 @@ const createRegistrationList = (
   path,
   rowsMember: "Assets",
   hasNetwork: true,
-  emptyText: "No agent was registered here on this network.",
+  emptyText:
+    "No agent was registered here on this network. Register one, or choose another network.",
   filters: [
     { name: "filterStatus", label: "Status", as: "choice", choices: REGISTRATION_STATUSES },
     { name: "searchQuery", label: "Search", hint: "Search by name or identifier" },

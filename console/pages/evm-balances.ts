@@ -28,7 +28,7 @@ export const evmBalances: Resource = {
   path: "/x402/wallets/balances",
   rowsMember: "Balances",
   key: "evmWalletId",
-  emptyText: "There is no EVM wallet yet.",
+  emptyText: "There is no EVM wallet yet. Create one in the tab Wallets.",
   filters: [
     { name: "caip2Network", label: "Network", knownIds: EVM_NETWORKS },
     { name: "id", label: "Wallet", knownIds: EVM_WALLETS },

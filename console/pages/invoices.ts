@@ -175,7 +175,8 @@ export const invoicesPage: PageDefinition = {
       path: "/invoice/rates",
       rowsMember: "Rates",
       key: "unit",
-      emptyText: "No rate is stored for this month and currency.",
+      emptyText:
+        "No rate is stored for this month and currency. Store one before you issue invoices.",
       filters: [monthField, { name: "currency", label: "Currency" }],
       columns: [
         { heading: "Unit", path: "unit", describe: (row) => formatUnit(textAt(row, "unit")) },

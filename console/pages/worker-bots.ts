@@ -22,7 +22,7 @@ export const workerBotsPage: PageDefinition = {
       description: "Worker bots, and the version that each runs.",
       path: BOTS_PATH,
       rowsMember: "workerBots",
-      emptyText: "There is no worker bot.",
+      emptyText: "There is no worker bot yet. Create a version first, then a bot of it.",
       filters: [STATUS_FIELD, { name: "versionId", label: "Version", knownIds: BOT_VERSIONS }],
       columns: [
         { heading: "Name", path: "name" },
@@ -66,7 +66,7 @@ export const workerBotsPage: PageDefinition = {
       description: "Versions that bots can run.",
       path: `${BOTS_PATH}/versions`,
       rowsMember: "versions",
-      emptyText: "There is no version.",
+      emptyText: "There is no version yet. Create one, which bots can then run.",
       filters: [STATUS_FIELD],
       columns: [
         { heading: "Id", path: "id" },

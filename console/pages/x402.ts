@@ -159,7 +159,7 @@ export const x402Page: PageDefinition = {
       path: "/x402/networks",
       rowsMember: "Networks",
       isWhole: true,
-      emptyText: "There is no EVM chain yet.",
+      emptyText: "There is no EVM chain yet. Add a network.",
       columns: [
         { heading: "Name", path: "displayName" },
         { heading: "CAIP-2", path: "caip2Id" },
@@ -196,7 +196,7 @@ export const x402Page: PageDefinition = {
       description: "Managed EVM wallets: those that settle and sell, and those that pay.",
       path: "/x402/wallets",
       rowsMember: "Wallets",
-      emptyText: "There is no EVM wallet yet.",
+      emptyText: "There is no EVM wallet yet. Create one that sells or one that pays.",
       filters: [caip2Field],
       columns: [
         {
@@ -334,7 +334,7 @@ export const x402Page: PageDefinition = {
       description: "What is sold by x402, and its price.",
       path: "/x402/payment-sources",
       rowsMember: "PaymentSources",
-      emptyText: "Nothing is sold by x402 yet.",
+      emptyText: "Nothing is sold by x402 yet. Add a resource with its price.",
       columns: [
         { heading: "URL", path: "url" },
         { heading: "Description", path: "description" },

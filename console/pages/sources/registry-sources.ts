@@ -9,7 +9,7 @@ export const registrySources: Resource = {
   description: "The policies whose tokens are agents, which the registry is made of.",
   path: "/registry-source",
   rowsMember: "sources",
-  emptyText: "The registry follows no policy yet.",
+  emptyText: "The registry follows no policy yet. Add the policy that a payment source shows.",
   details: [{ heading: "Policy id", path: "policyId", as: "code" }],
   columns: [
     {
