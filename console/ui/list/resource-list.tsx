@@ -5,10 +5,9 @@ import { type ApiRequest, callApi, urlOf } from "../../api/request.ts";
 import { hasAccess } from "../../api/session.ts";
 import { ActionDialog, Problem } from "../action-dialog.tsx";
 import { setValueAtPath } from "../form-values.ts";
-import { useKnownOptions } from "../known-options.ts";
 import { useOpenedAction } from "../opened-action.ts";
 import { textAt } from "../path.ts";
-import type { Action, Field, RelatedList, Resource } from "../resource.ts";
+import type { Action, RelatedList, Resource } from "../resource.ts";
 import { changeQuery, network, pageHref, route } from "../route.ts";
 import { LoadingIndicator } from "../status.tsx";
 import { PageLink } from "../value.tsx";
@@ -107,7 +106,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
       {filters.length > 0 && <Filters filters={filters}>{buttons}</Filters>}
       {live.error && <Problem problem={live.error} />}
       {live.data === null && live.error === null && <LoadingIndicator />}
-      {missing && <MissingFilter key={missing.name} filter={missing} />}
+      {missing && <p class="empty">Choose the {missing.label.toLowerCase()} above.</p>}
       {live.data && rows.length === 0 && !missing && <p class="empty">{resource.emptyText}</p>}
       {rows.length > 0 && (
         <Table
@@ -166,18 +165,6 @@ export function ResourceList({ resource }: { resource: Resource }) {
         />
       )}
     </>
-  );
-}
-
-/** A list that needs a filter. The only option is chosen by itself once it is read. */
-function MissingFilter({ filter: { label, knownIds } }: { filter: Field }) {
-  const options = useKnownOptions(knownIds);
-  const name = label.toLowerCase();
-  if (knownIds && (options === null || options.length === 1)) return <LoadingIndicator />;
-  return (
-    <p class="empty">
-      {options?.length === 0 ? `There is no ${name} yet.` : `Choose the ${name} above.`}
-    </p>
   );
 }
 
