@@ -15,7 +15,7 @@ import {
   tokenOf,
 } from "./form-values.ts";
 import { capitalize } from "./format.ts";
-import { valueAt } from "./path.ts";
+import { textAt, valueAt } from "./path.ts";
 import type { Action, Field, FormHelper, FromRow } from "./resource.ts";
 import { changeQuery, NETWORKS, network, route } from "./route.ts";
 import { announce } from "./status.tsx";
@@ -290,16 +290,23 @@ function withTokenHint(field: Field, values: FieldValues, row: unknown): Field {
 }
 
 /** What keeps an action from having an effect. A list that cannot be read keeps nobody from the form. */
-function Lack({ action: { findLack }, row }: { action: Action; row: unknown }) {
-  const [lack, setLack] = useState<string | null>(null);
+function Lack({ action: { prerequisite }, row }: { action: Action; row: unknown }) {
+  const [isLacking, setLacking] = useState(false);
   useEffect(() => {
-    findLack?.(row).then(setLack, () => undefined);
+    if (prerequisite === undefined) return;
+    const { path, fromRow, rowsMember } = prerequisite;
+    const query: Record<string, string> = { ...prerequisite.query };
+    for (const [name, from] of Object.entries(fromRow)) query[name] = textAt(row, from);
+    callApi<Record<string, unknown[]>>({ method: "GET", path, query }).then(
+      (data) => setLacking(data[rowsMember]?.length === 0),
+      () => undefined,
+    );
   }, []);
-  return lack === null ? null : (
+  return isLacking ? (
     <p class="notice" role="status">
-      {lack}
+      {prerequisite?.lackText}
     </p>
-  );
+  ) : null;
 }
 
 function HelperButtons({

@@ -156,6 +156,16 @@ export interface Field {
 /** What is taken from a row: a path in it, or a body whose texts are paths. */
 export type FromRow = string | readonly FromRow[] | { readonly [name: string]: FromRow };
 
+/** A list of the API, and what people are told where it is empty. */
+interface Prerequisite {
+  path: string;
+  query: Readonly<Record<string, string>>;
+  /** Parameters that the row has, with their paths in it. */
+  fromRow: Readonly<Record<string, string>>;
+  rowsMember: string;
+  lackText: string;
+}
+
 /** Something that can be done, with a row or without one. */
 export interface Action {
   /** Its name in the URL. */
@@ -184,8 +194,8 @@ export interface Action {
   shows?: readonly Column[];
   /** Makes the body of what the fields hold, where it is no copy of them. */
   toBody?: (filled: Record<string, unknown>) => object;
-  /** What the row lacks for it to have an effect, in a sentence; null: nothing. */
-  findLack?: (row: unknown) => Promise<string | null>;
+  /** A list that has to have rows for the action to have an effect. */
+  prerequisite?: Prerequisite;
   /** What can fill in fields, such as a wallet in the browser. */
   helpers?: (row: unknown) => readonly FormHelper[];
 }

@@ -1,4 +1,3 @@
-import { callApi } from "../../api/request.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
 import type { Action, Column, Field, PageDefinition } from "../../ui/resource.ts";
 import { checkAddress, checkMnemonic } from "../fields/checks.ts";
@@ -48,22 +47,6 @@ function describeWork(row: unknown): string {
   ] as const;
   const some = parts.filter(([count]) => count > 0);
   return some.map(([count, what]) => `${count} ${what}`).join(", ") || "idle";
-}
-
-/** A top-up rule is stored without a Funding wallet too, and waits for one. */
-async function findFundingLack(row: unknown): Promise<string | null> {
-  const { Wallets } = await callApi<{ Wallets: unknown[] }>({
-    method: "GET",
-    path: "/wallet/list",
-    query: {
-      walletType: "Funding",
-      paymentSourceId: textAt(row, "paymentSourceId"),
-      limit: "1",
-    },
-  });
-  return Wallets.length > 0
-    ? null
-    : "The payment source has no Funding wallet. The rule waits until you create one: Create wallet, type Funding.";
 }
 
 const createdWalletColumns: readonly Column[] = [
@@ -209,7 +192,14 @@ export const walletsPage: PageDefinition = {
           name: "top-up",
           label: "Top up automatically",
           description: "Has the Funding wallet of the same payment source fill this wallet up.",
-          findLack: findFundingLack,
+          prerequisite: {
+            path: "/wallet/list",
+            query: { walletType: "Funding", limit: "1" },
+            fromRow: { paymentSourceId: "paymentSourceId" },
+            rowsMember: "Wallets",
+            lackText:
+              "The payment source has no Funding wallet. The rule waits until you create one: Create wallet, type Funding.",
+          },
           method: "POST",
           path: "/wallet/top-up",
           fields: [
