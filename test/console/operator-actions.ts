@@ -301,7 +301,12 @@ const OF_WORKER_BOTS: readonly OperatorAction[] = [
 ];
 
 const OF_DISPUTES: readonly OperatorAction[] = [
-  { at: "disputes/disputes", does: "propose", row: [""] },
+  {
+    at: "disputes/disputes",
+    does: "propose",
+    row: [""],
+    fill: { "The buyer gets, of 10 ADA": "1" },
+  },
   { at: "disputes/disputes", does: "withdraw", row: ["Collects signatures"] },
 ];
 

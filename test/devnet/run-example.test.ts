@@ -7,7 +7,9 @@ const FOLDER = new URL("../../examples/", import.meta.url);
 const RUNNER = fileURLToPath(new URL("../../devnet/run-example.ts", import.meta.url));
 const MAX_LINES = 40;
 const FILES = readdirSync(FOLDER);
-const NAMES = FILES.map((file) => file.replace(".ts", "")).join(", ");
+const NAMES = FILES.filter((file) => !file.endsWith(".yml"))
+  .map((file) => file.replace(".ts", ""))
+  .join(", ");
 /** Where no service listens. */
 const NOWHERE = "http://127.0.0.1:9";
 
