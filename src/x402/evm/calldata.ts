@@ -138,7 +138,7 @@ function toPermit2612({ value, deadline, signature }: TokenPermit) {
 }
 
 /**
- * Reads a call of the contract of `upto`, which only the facilitator that the payer has named can make.
+ * Reads a call of the contract of `upto`. Only the facilitator that the payer named can make such a call.
  *
  * @param input - data of a call
  * @returns null for a call that settles nothing

@@ -1,4 +1,4 @@
-/** The x402 extension `eip2612GasSponsoring`: with a permit (EIP-2612), a settlement approves Permit2 by itself. */
+/** A settlement that approves Permit2 by a permit of EIP-2612 (x402 extension `eip2612GasSponsoring`). */
 import type { Hex } from "viem";
 import * as z from "zod";
 import type { PaymentPayload } from "../model/schemas.ts";

@@ -214,7 +214,7 @@ export async function spendBudget(
 }
 
 /**
- * Returns what a payment has debited and the chain has not charged, in the batch that ends the payment.
+ * Returns what a payment has debited and the chain has not charged. The batch ends the payment, too.
  *
  * @param write - ends the payment in one batch with these statements
  */
