@@ -63,7 +63,8 @@ interface Range extends ArchiveState {
 /**
  * Reads a page. All that the database has of it is read at one moment, the ranges of the archives too. A move
  * since then shows a record in both places, of which one counts. It may also name the place of an older copy that
- * was read before, so the copies are compared. A return since then might hide a record, so the page begins again. A copy that the database does not name counts nowhere. Archives that begin after a page
+ * was read before, so the copies are compared. A return since then might hide a record, so the page begins again.
+ * A copy that the database does not name counts nowhere. Archives that begin after a page
  * that is full are not asked.
  *
  * @param db - a session, whose reads never see less than earlier ones

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { toCanonicalJson } from "../canonical-json.ts";
+import { generateHex } from "../chain/hex.ts";
 import { network } from "../http/openapi/chain-fields.ts";
 import { type AgentEntry, agentIdentifier } from "./agent-tools.ts";
 import {
@@ -31,10 +32,6 @@ const time = z
   .describe("Unix milliseconds.");
 
 const nonce = z.string().regex(/^([0-9a-f]{2}){7,13}$/, "must be lower-case hex of 7 to 13 bytes");
-
-function generateNonce(): string {
-  return Buffer.from(crypto.getRandomValues(new Uint8Array(NONCE_BYTES))).toString("hex");
-}
 
 /** What `POST /purchase` takes of a quote. */
 const order = z
@@ -112,7 +109,7 @@ export const quoteJobTool = defineTool({
   async run({ service }, { network, agentIdentifier, input, ...given }) {
     const path = `/payment-information?agentIdentifier=${encodeURIComponent(agentIdentifier)}`;
     const agent = await service.callApi<AgentEntry>("GET", path);
-    const nonce = given.identifierFromPurchaser ?? generateNonce();
+    const nonce = given.identifierFromPurchaser ?? generateHex(NONCE_BYTES);
     const job = await startJob(service, agent, {
       identifier_from_purchaser: nonce,
       input_data: input,

@@ -1,5 +1,6 @@
 /** Pays resources that ask for a payment over x402, within the budgets of the API key. */
 import * as z from "zod";
+import { generateHex } from "../chain/hex.ts";
 import { defineTool } from "./tool.ts";
 import { ToolError, type ToolResult, trustFormatted, trustLiteral } from "./tool-result.ts";
 import type { ResourceResponse, ToolService } from "./tool-service.ts";
@@ -64,7 +65,7 @@ export const quoteResourceTool = defineTool({
     });
     return {
       paymentRequired: true,
-      quoteId: trustFormatted("hex", generateQuoteId()),
+      quoteId: trustFormatted("hex", generateHex(QUOTE_ID_BYTES)),
       payments: payments.map(({ terms, accepted }) => ({
         ...trustTerms(terms),
         decimals: decimals.get(toTokenKey(terms)) ?? null,
@@ -217,10 +218,6 @@ async function readTokenDecimals(service: ToolService): Promise<Map<string, numb
         : [[toTokenKey({ network, asset }), defaultAssetDecimals] as const],
     ),
   );
-}
-
-function generateQuoteId(): string {
-  return Buffer.from(crypto.getRandomValues(new Uint8Array(QUOTE_ID_BYTES))).toString("hex");
 }
 
 function toChunks(text: string): string[] {

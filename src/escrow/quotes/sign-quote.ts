@@ -1,6 +1,6 @@
 import { signIdentifier } from "../../chain/contracts/blockchain-identifier.ts";
 import { SELLER_NONCE_LENGTH } from "../../chain/contracts/escrow-datum.ts";
-import { bytesToHex } from "../../chain/hex.ts";
+import { generateHex } from "../../chain/hex.ts";
 import type { WalletKeys } from "../../chain/wallet-keys.ts";
 import type { SellerWallet } from "../../registry/token-holder.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
@@ -46,7 +46,7 @@ export function signQuote(offered: QuoteOffer, keys: WalletKeys): SignedQuote {
     inputHash: offered.inputHash,
     agentIdentifier: offered.agentIdentifier,
     buyerNonce: offered.buyerNonce,
-    sellerNonce: createNonce(),
+    sellerNonce: generateHex(SELLER_NONCE_LENGTH / 2),
     payByTime: BigInt(times.payByTime),
     submitResultTime: BigInt(times.submitResultTime),
     unlockTime: BigInt(times.unlockTime),
@@ -73,8 +73,4 @@ export function signQuote(offered: QuoteOffer, keys: WalletKeys): SignedQuote {
     blockchainIdentifier,
     estimate: estimateCosts(sumFunds(price.funds), datum, source.feeRatePermille),
   };
-}
-
-function createNonce(): string {
-  return bytesToHex(crypto.getRandomValues(new Uint8Array(SELLER_NONCE_LENGTH / 2)));
 }

@@ -4,6 +4,8 @@ import * as z from "zod";
 import type { PaymentPayload } from "../model/schemas.ts";
 import { PERMIT2 } from "./addresses.ts";
 import type { Permit2Authorization } from "./authorization.ts";
+import { SETTLE_TIME_SECONDS } from "./finality.ts";
+import { isSameHex } from "./is-same-hex.ts";
 
 /** Key of the x402 extension. */
 export const EIP2612_EXTENSION = "eip2612GasSponsoring";
@@ -15,9 +17,6 @@ export interface TokenPermit {
   /** 65 bytes. */
   signature: Hex;
 }
-
-/** A settlement needs this long to reach a block, in seconds. */
-const SETTLE_TIME_SECONDS = 6n;
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
 const uint = z
@@ -56,10 +55,9 @@ export function readPermit(
   const { data } = extension.safeParse(sent);
   if (!data) return { reason: "invalid_eip2612_extension_format" };
   const { info } = data;
-  const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
-  if (!isSame(info.from, from)) return { reason: "eip2612_from_mismatch" };
-  if (!isSame(info.asset, token)) return { reason: "eip2612_asset_mismatch" };
-  if (!isSame(info.spender, PERMIT2)) return { reason: "eip2612_spender_not_permit2" };
+  if (!isSameHex(info.from, from)) return { reason: "eip2612_from_mismatch" };
+  if (!isSameHex(info.asset, token)) return { reason: "eip2612_asset_mismatch" };
+  if (!isSameHex(info.spender, PERMIT2)) return { reason: "eip2612_spender_not_permit2" };
   if (info.deadline < BigInt(Math.floor(now / 1000)) + SETTLE_TIME_SECONDS)
     return { reason: "eip2612_deadline_expired" };
   return { value: info.amount, deadline: info.deadline, signature: info.signature };

@@ -6,6 +6,9 @@ export const FINALITY_TIMEOUT_MS = 10 * 60_000;
 /** The same of chain time: no re-org brings back a block from so long before. */
 export const FINALITY_SECONDS = FINALITY_TIMEOUT_MS / 1000;
 
+/** Seconds that a settlement needs to reach a block. */
+export const SETTLE_TIME_SECONDS = 6n;
+
 /** Seconds past `validBefore` after which no later block can have an earlier time. */
 export const EXPIRY_MARGIN_SECONDS = 30;
 

@@ -2,6 +2,7 @@ import type { Hex } from "viem";
 import { loadViem } from "../../packages.ts";
 import { PERMIT2 } from "../evm/addresses.ts";
 import { permit2Abi, tokenAbi } from "../evm/contracts.ts";
+import { isSameHex } from "../evm/is-same-hex.ts";
 import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailableError, readResult } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import type { Receipt } from "../evm/transactions.ts";
@@ -254,10 +255,6 @@ function isMatchingTransfer(
 
 function toTopic(address: string): string {
   return pad(address as Hex, { size: 32 });
-}
-
-function isSameHex(a: string | undefined, b: string): boolean {
-  return a?.toLowerCase() === b.toLowerCase();
 }
 
 /** An authorization as its contract knows it: by payer and nonce. */

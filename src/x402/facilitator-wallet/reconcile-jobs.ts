@@ -23,6 +23,13 @@ import {
 import type { WalletStore } from "./wallet-store.ts";
 import { hasFinality, readWatchedBlocks } from "./watched-blocks.ts";
 
+/** Ids of the jobs that have pending transactions with a nonce. */
+function listJobsAt(store: WalletStore, nonce: number): string[] {
+  return store
+    .listPendingTransactions()
+    .flatMap((one) => (one.nonce === nonce && one.jobId !== null ? one.jobId : []));
+}
+
 /** Records mined transactions and used nonces. */
 export async function reconcileMinedTransactions(
   store: WalletStore,
@@ -34,14 +41,11 @@ export async function reconcileMinedTransactions(
     if (!receipt) continue;
     const stored = signed.jobId === null ? null : store.findJob(signed.jobId);
     if (!stored || stored.state === "settled") {
-      const replaced = store
-        .listPendingTransactions()
-        .filter(({ nonce }) => nonce === signed.nonce);
-      store.recordMinedTransaction(signed.hash, signed.nonce);
       // A self-transfer has freed the nonce of a settlement whose fee could not rise.
-      for (const { jobId } of signed.jobId === null ? replaced : [])
-        if (jobId !== null && store.findJob(jobId)?.state === "signed")
-          store.requeueJob(jobId, Date.now());
+      const freed = signed.jobId === null ? listJobsAt(store, signed.nonce) : [];
+      store.recordMinedTransaction(signed.hash, signed.nonce);
+      for (const id of freed)
+        if (store.findJob(id)?.state === "signed") store.requeueJob(id, Date.now());
       // Its cost is read once the job is final.
       if (stored?.job.maxCost === undefined) store.deleteTransaction(signed.hash);
       continue;

@@ -2,6 +2,7 @@
 import type { Hex } from "viem";
 import { UPTO_PROXY } from "../evm/addresses.ts";
 import { readUptoSettlement } from "../evm/calldata.ts";
+import { isSameHex } from "../evm/is-same-hex.ts";
 import { type Rpc, RpcRefusal, readResult } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import {
@@ -69,20 +70,16 @@ async function findAmong(
   for (const [i, answer] of transactions.entries()) {
     if (answer instanceof RpcRefusal) throw answer;
     const call = readResult(results.transactionCall, answer);
-    if (!call || !isSame(call.to, UPTO_PROXY)) continue;
+    if (!call || !isSameHex(call.to, UPTO_PROXY)) continue;
     const settled = readUptoSettlement(call.input as Hex);
     if (
       settled &&
       settled.nonce === BigInt(payment.nonce) &&
-      isSame(settled.owner, payment.from) &&
-      isSame(settled.token, payment.asset) &&
-      isSame(settled.to, payment.payTo)
+      isSameHex(settled.owner, payment.from) &&
+      isSameHex(settled.token, payment.asset) &&
+      isSameHex(settled.to, payment.payTo)
     )
       return { hash: hashes[i] ?? "", charge: settled.charge };
   }
   return null;
-}
-
-function isSame(one: string | null, other: string): boolean {
-  return one?.toLowerCase() === other.toLowerCase();
 }

@@ -1,4 +1,5 @@
 import { toAttemptOrder } from "../attempts/attempt-row.ts";
+import { isSameHex } from "../evm/is-same-hex.ts";
 import type { AttemptOrder, SettleOrder } from "../model/messages.ts";
 import {
   type Payment,
@@ -135,7 +136,7 @@ export function isSamePayment(a: PaymentTerms, b: PaymentTerms): boolean {
     one.network === other.network &&
     a.maxAmount === b.maxAmount &&
     (a.maxAmount !== undefined || one.amount === other.amount) &&
-    one.asset.toLowerCase() === other.asset.toLowerCase() &&
-    one.payTo.toLowerCase() === other.payTo.toLowerCase()
+    isSameHex(one.asset, other.asset) &&
+    isSameHex(one.payTo, other.payTo)
   );
 }

@@ -3,7 +3,7 @@ import { RpcRefusal } from "../evm/rpc.ts";
 import type { SettleOrder } from "../model/messages.ts";
 import { verifyRemotely } from "../networks/remote-facilitator.ts";
 import type { SettlementNetwork } from "../networks/settlement-network.ts";
-import type { JobVerdict } from "./verify-payment.ts";
+import type { JobVerdict } from "./prepare-job.ts";
 
 /** Times in epoch milliseconds. */
 interface Times {
@@ -27,7 +27,7 @@ export async function judgeSettlement(
   sender: string | null,
   { now, deadline, signBefore }: Times,
 ): Promise<JobVerdict> {
-  const { prepareJob } = await import("./verify-payment.ts");
+  const { prepareJob } = await import("./prepare-job.ts");
   const verdict = await prepareJob(network, { ...order, sender }, now, signBefore);
   if (!verdict.isValid || sender !== null || network.settler.kind !== "remote") return verdict;
   const { payer, job } = verdict;

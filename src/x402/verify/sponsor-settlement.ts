@@ -5,7 +5,7 @@ import { findX402Reason, toRevertReason } from "../evm/contracts.ts";
 import { readPermit } from "../evm/eip2612.ts";
 import { type Rpc, RpcRefusal, readResult } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
-import { type Fees, toFees } from "../evm/transactions.ts";
+import { toFees } from "../evm/transactions.ts";
 import type { PaymentPayload } from "../model/schemas.ts";
 import type { SimulationFailure } from "./simulate-settlement.ts";
 
@@ -50,6 +50,6 @@ export async function simulateSponsoredSettlement(
   }
   const gas = (readResult(results.quantity, estimate) * 12n) / 10n;
   const { baseFeePerGas } = readResult(results.block, block);
-  const { maxFee }: Fees = toFees(baseFeePerGas ?? null, tip, gasPrice);
+  const { maxFee } = toFees(baseFeePerGas ?? null, tip, gasPrice);
   return { call, maxCost: gas * maxFee * FEE_MARGIN };
 }

@@ -10,7 +10,7 @@ import { pickSender } from "../networks/pick-sender.ts";
 import { toRpcApiError } from "../networks/save-network.ts";
 import { findSettlementNetwork } from "../networks/settlement-network.ts";
 import { judgeSettlement } from "./judge-settlement.ts";
-import type { JobVerdict } from "./verify-payment.ts";
+import type { JobVerdict } from "./prepare-job.ts";
 
 /**
  * Settlements that may be open per wallet when another payment is verified: what a wallet sends in eight blocks.

@@ -18,15 +18,15 @@ import {
   toProxy,
 } from "../evm/calldata.ts";
 import { erc1271Abi } from "../evm/contracts.ts";
+import { SETTLE_TIME_SECONDS } from "../evm/finality.ts";
+import { isSameHex } from "../evm/is-same-hex.ts";
 import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailableError, readResult } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import {
   encodeAuthorizationStateCall,
   isAuthorizationUsed,
 } from "../facilitator-wallet/reconcile-authorization.ts";
-import type { SettlementJob, SettleOrder } from "../model/messages.ts";
 import { type PaymentPayload, type PaymentRequirements, parseChainId } from "../model/schemas.ts";
-import type { SettlementNetwork } from "../networks/settlement-network.ts";
 import {
   encodeSimulation,
   type SimulationFailure,
@@ -62,9 +62,6 @@ export type PaymentVerdict =
       maxCost?: bigint;
     }
   | { isValid: false; payer: string | null; invalidReason: string; invalidMessage?: string };
-
-/** A settlement needs this long to reach a block, in seconds. */
-const SETTLE_TIME_SECONDS = 6n;
 
 /**
  * Verifies a payment in the order of the SDK's checks, so that both give the same reason. It checks the
@@ -183,7 +180,7 @@ function toTokenDomain({ extra }: PaymentRequirements): TokenDomain | null {
 
 type UptoAuthorization = Permit2Authorization & { facilitator: string };
 
-function isUpto(authorization: Authorization): authorization is UptoAuthorization {
+export function isUpto(authorization: Authorization): authorization is UptoAuthorization {
   return authorization.kind === "permit2" && authorization.facilitator !== null;
 }
 
@@ -326,7 +323,7 @@ export async function isSignedByKey(digest: Hex, authorization: Authorization): 
   if (signature.length !== 132) return false;
   try {
     const recovered = await recoverAddress({ hash: digest, signature });
-    return recovered.toLowerCase() === authorization.from.toLowerCase();
+    return isSameHex(recovered, authorization.from);
   } catch {
     // Not a point on the curve: nobody's signature.
     return false;
@@ -352,59 +349,4 @@ export async function isSignedByContract(
     if (error instanceof RpcRefusal && error.isRevert) return false;
     throw error;
   }
-}
-
-/** A verdict, with the wallet's job when the payment can be settled. */
-export type JobVerdict =
-  | { isValid: true; payer: string; job: SettlementJob }
-  | Extract<PaymentVerdict, { isValid: false }>;
-
-/**
- * Verifies a payment on the chain it names.
- *
- * @param order - the payment, and the address that would send it; null: another facilitator's
- * @param now - epoch milliseconds
- * @param signBefore - epoch milliseconds; see `Job`
- * @throws RpcUnavailable, also when the node is on another chain
- */
-export async function prepareJob(
-  { network, rpc }: Pick<SettlementNetwork, "network" | "rpc">,
-  order: Pick<SettleOrder, "attemptId" | "payload" | "requirements" | "maxAmount"> & {
-    sender: string | null;
-  },
-  now: number,
-  signBefore: number,
-): Promise<JobVerdict> {
-  const { payload, requirements, maxAmount, sender } = order;
-  const factories = JSON.parse(network.eip6492Factories) as string[];
-  const verdict = await verifyPayment(
-    rpc,
-    {
-      payload,
-      requirements,
-      maxAmount,
-      allowedFactories: factories,
-      sender,
-      isSponsoring: network.maxSponsoredGweiPerDay !== null,
-    },
-    now,
-  );
-  if (!verdict.isValid) return verdict;
-
-  const { authorization, call, payer, maxCost } = verdict;
-  const job: SettlementJob = {
-    id: order.attemptId,
-    ...call,
-    ...(maxCost !== undefined && { maxCost: String(maxCost) }),
-    kind: authorization.kind,
-    ...(isUpto(authorization) && { scheme: "upto" as const }),
-    asset: requirements.asset.toLowerCase(),
-    from: authorization.from.toLowerCase(),
-    payTo: requirements.payTo.toLowerCase(),
-    amount: requirements.amount,
-    nonce: String(authorization.nonce),
-    validBefore: String(authorization.validBefore),
-    signBefore,
-  };
-  return { isValid: true, payer, job };
 }

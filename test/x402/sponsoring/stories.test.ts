@@ -1,15 +1,10 @@
 /** Stories of payers who approve Permit2 by a permit alone. */
 import { describe } from "vitest";
+import { FAULT_STORIES } from "../fault-stories.ts";
 import { sendWithPermits } from "../settlement-fixture.ts";
 
 sendWithPermits();
 
-describe("with a permit,", async () => {
-  await import("../settle/faults/node.test.ts");
-});
-describe("with a permit,", async () => {
-  await import("../settle/faults/database.test.ts");
-});
-describe("with a permit,", async () => {
-  await import("../settle/joins.test.ts");
+describe.each(FAULT_STORIES)("with a permit,", async (load) => {
+  await load();
 });

@@ -1,15 +1,10 @@
 /** Stories of payments of the scheme `upto`. */
 import { describe } from "vitest";
+import { FAULT_STORIES } from "../fault-stories.ts";
 import { sendInScheme } from "../settlement-fixture.ts";
 
 sendInScheme("upto");
 
-describe("by upto,", async () => {
-  await import("../settle/faults/node.test.ts");
-});
-describe("by upto,", async () => {
-  await import("../settle/faults/database.test.ts");
-});
-describe("by upto,", async () => {
-  await import("../settle/joins.test.ts");
+describe.each(FAULT_STORIES)("by upto,", async (load) => {
+  await load();
 });
