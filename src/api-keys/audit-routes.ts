@@ -85,9 +85,8 @@ async function listAuditEntries(
   }>(
     `SELECT id, at, api_key_id AS apiKeyId, request_id AS requestId, action, target, detail
      FROM audit WHERE ${["TRUE", ...conditions.map(({ sql }) => sql)].join(" AND ")}
-     ORDER BY id DESC LIMIT ?`,
+     ORDER BY id DESC LIMIT ${limit}`,
     ...conditions.map(({ value }) => value),
-    limit,
   );
   return rows.map((row) => ({
     ...row,

@@ -140,10 +140,9 @@ class Mover {
       this.#open().batch([
         statement(
           `SELECT id, ${stepsSql} AS steps FROM ${finalRows}
-           WHERE network = ? AND ${changedAt} < ? AND ${isFinalSql} ORDER BY ${changedAt} LIMIT ?`,
+           WHERE network = ? AND ${changedAt} < ? AND ${isFinalSql} ORDER BY ${changedAt} LIMIT ${PORTION_RECORDS}`,
           this.#network,
           now - ageMs,
-          PORTION_RECORDS,
         ),
       ]) as Promise<D1Result<{ id: string; steps: number }>[]>;
     const ageMs = readArchiveAfterMs(this.#env);

@@ -21,17 +21,17 @@ export interface RegistryDiffQuery {
  */
 export function buildRegistryDiffQuery(query: RegistryDiffQuery): Statement {
   const { network, statusUpdatedAfter, cursorId } = query;
+  // The cursor item is returned again: with limit 1 a client would not advance.
+  const limit = cursorId === undefined ? query.limit : Math.max(query.limit, 2);
   return statement(
     pageSql(
       `e.network = ?1 AND (e.status_updated_at, e.id) >= (?2,
          iif((SELECT c.status_updated_at FROM registry_entry AS c
               WHERE c.id = ?3 AND c.network = ?1) < ?2, '', ?3))`,
-      "ORDER BY e.status_updated_at, e.id LIMIT ?4",
+      `ORDER BY e.status_updated_at, e.id LIMIT ${limit}`,
     ),
     network,
     statusUpdatedAfter,
     cursorId ?? "",
-    // The cursor item is returned again: with limit 1 a client would not advance.
-    cursorId === undefined ? query.limit : Math.max(query.limit, 2),
   );
 }

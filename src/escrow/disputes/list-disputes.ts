@@ -22,14 +22,13 @@ export async function listDisputes(database: Database, caller: Caller, query: Di
      WHERE side IN ('payment', 'purchase') AND network = ?1 AND on_chain_state = 'Disputed'
        AND (?2 IS NULL OR id < ?2) AND (?3 IS NULL OR requested_by_id = ?3)
        AND (?4 IS NULL OR wallet_id IN (SELECT value FROM json_each(?4)))
-     ORDER BY id DESC LIMIT ?5`,
+     ORDER BY id DESC LIMIT ${query.limit}`,
     query.network,
     query.cursorId ?? null,
     caller.permission === "Admin" ? null : caller.id,
     caller.permission === "Admin" || !caller.scope?.walletIds
       ? null
       : JSON.stringify(caller.scope.walletIds),
-    query.limit,
   );
   const records = rows.map(toEscrowRecord);
   const proposals = await listProposals(

@@ -102,10 +102,9 @@ export function findReturnableCharges(
 ): Promise<{ id: string; requestedById: string }[]> {
   return database.all(
     `SELECT id, requested_by_id AS requestedById FROM escrow
-     WHERE network = ?1 AND ${RETURNABLE_CONDITION} AND (?2 IS NULL OR id = ?2) ORDER BY id LIMIT ?3`,
+     WHERE network = ?1 AND ${RETURNABLE_CONDITION} AND (?2 IS NULL OR id = ?2) ORDER BY id LIMIT ${limit}`,
     network,
     only,
-    limit,
   );
 }
 

@@ -19,13 +19,17 @@ interface CreationPeriod {
   createdTo?: number | undefined;
 }
 
-/** Conditions with numbered parameters, of which ?1 is the side and ?2 the network. */
+/**
+ * Conditions with numbered parameters, of which ?1 is the network. The side is a literal: an index compares it, and
+ * SQLite prepares a statement again for each value of a parameter that an index compares.
+ */
 export class EscrowConditions {
   readonly params: unknown[];
-  readonly conditions = ["side = ?1", "network = ?2"];
+  readonly conditions: string[];
 
   constructor(side: Side, network: string) {
-    this.params = [side, network];
+    this.params = [network];
+    this.conditions = [`side = '${side}'`, "network = ?1"];
   }
 
   /** Adds a condition, unless its value is left out. */

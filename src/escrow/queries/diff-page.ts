@@ -112,7 +112,8 @@ function createDiffPage(side: Side, stamp: StampColumn, query: DiffQuery): Recor
 }
 
 /**
- * SQL of the rows of a page, with ?1 for the side and ?2 for the network.
+ * SQL of the rows of a page, with ?1 for the network. The side and the limit are literals: SQLite prepares a
+ * statement again for each value of a parameter that an index or LIMIT compares.
  *
  * @param rows - the first row, or what comes before it; how many; SQL of further columns, each after a comma
  */
@@ -127,7 +128,7 @@ function buildDiffSql(
     : PAYMENT_SOURCE_TYPES;
   // An arm per type walks one index from where the page begins. The outer ORDER BY merges the arms
   // lazily: it reads at most one row more than it returns.
-  const params: unknown[] = [side, query.network, from.stamp, from.id, limit];
+  const params: unknown[] = [query.network, from.stamp, from.id];
   const parameter = (value: unknown) => `?${params.push(value)}`;
   const contract = query.filterSmartContractAddress;
   const scope = query.viewer?.scope;
@@ -136,11 +137,11 @@ function buildDiffSql(
     buildScopeCondition(scope, parameter),
   ].map((condition) => (condition === null ? "" : `AND ${condition}`));
   const arms = types.map((type) => {
-    const where = `side = ?1 AND network = ?2 AND source_type = ${parameter(type)}
-      ${conditions.join(" ")} AND (${stamp}, id) >= (?3, ?4)`;
-    const rows = buildPageRowsSql(scope, parameter, { where, orderBy: stamp, limit: "?5" });
+    const where = `side = '${side}' AND network = ?1 AND source_type = ${parameter(type)}
+      ${conditions.join(" ")} AND (${stamp}, id) >= (?2, ?3)`;
+    const rows = buildPageRowsSql(scope, parameter, { where, orderBy: stamp, limit: `${limit}` });
     return `SELECT ${buildPageColumnsSql(query)}, revision, ${stamp} AS stamp${more}
       FROM ${rows}`;
   });
-  return { sql: `${arms.join(" UNION ALL ")} ORDER BY stamp, id LIMIT ?5`, params };
+  return { sql: `${arms.join(" UNION ALL ")} ORDER BY stamp, id LIMIT ${limit}`, params };
 }

@@ -139,14 +139,14 @@ function buildOverlapCondition(side: Side, query: ListQuery): SqlExpression {
  *
  * @param columns - SQL, the id among them
  * @param ids - JSON array of the only ids, for archives
- * @returns with ?1 for the side and ?2 for the network
+ * @returns with ?1 for the network
  */
 function buildListSql(side: Side, query: ListQuery, columns: string, ids?: string): SqlExpression {
   const found = createListConditions(side, query);
   const parameter = (value: unknown) => found.addParameter(value);
   if (ids !== undefined)
     found.conditions.push(`id IN (SELECT value FROM json_each(${parameter(ids)}))`);
-  const limit = parameter(query.limit);
+  const limit = `${query.limit}`;
   const all = found.toSql();
   const looked = buildUnindexedConditions(query).map(({ sql, params }) =>
     found.bindParameters(sql, params),
@@ -157,7 +157,7 @@ function buildListSql(side: Side, query: ListQuery, columns: string, ids?: strin
   const table =
     identifier === undefined || ids !== undefined
       ? "escrow"
-      : selectByIdentifierSql(parameter(hashIdentifier(identifier)), "?1");
+      : selectByIdentifierSql(parameter(hashIdentifier(identifier)), `'${side}'`);
   const newest = {
     orderBy: "id",
     isDescending: true,

@@ -49,7 +49,7 @@ export interface RecordPage {
   identifierHash?: string | undefined;
   /**
    * SQL of its rows in order: `buildPageColumnsSql`, `stamp` if they are ordered by one, and `revision` if
-   * versions are read. ?1 is the side and ?2 the network.
+   * versions are read. ?1 is the network.
    *
    * @param from - the row to begin from, or after
    * @param archived - of an archive; left out: of the database
@@ -89,7 +89,7 @@ export function buildPageColumnsSql({
 }
 
 /** SQL of the height of the tip. */
-const TIP_SQL = "(SELECT height FROM chain_tip WHERE network = ?2)";
+const TIP_SQL = "(SELECT height FROM chain_tip WHERE network = ?1)";
 
 /** SQL of what the texts of a page have placeholders for: the tip, and what holds up records that are due. */
 const CONTEXT_SQL = `${TIP_SQL} AS tip, iif(page.due_at IS NULL, NULL, ${BLOCKERS_SQL}) AS holds`;

@@ -77,10 +77,10 @@ async function readIdentified(
   const archives = openArchives(c.env);
   const listed = JSON.stringify(hashes);
   const hot = buildRowsSql(
-    buildIdentifiedSql(c, side, body, {
+    buildIdentifiedSql(c, body, {
       rows: `(SELECT asked.key AS ordinal, escrow_identity.id AS identified_id
-          FROM json_each(?3) AS asked CROSS JOIN escrow_identity
-            ON identifier_hash = unhex(asked.value) AND side = ?1)
+          FROM json_each(?2) AS asked CROSS JOIN escrow_identity
+            ON identifier_hash = unhex(asked.value) AND side = '${side}')
         CROSS JOIN escrow ON escrow.id = identified_id`,
       columns: `ordinal, ${SOURCE_REMOVED_CONDITION} AS isRemoved`,
       listed,
@@ -97,11 +97,10 @@ async function readIdentified(
          ${SOURCE_REMOVED_CONDITION} AS isRemoved,
          (SELECT height FROM chain_tip WHERE network = ?1) AS tip
        FROM json_each(?2) CROSS JOIN escrow_identity AS place
-         ON place.identifier_hash = unhex(value) AND place.side = ?3
+         ON place.identifier_hash = unhex(value) AND place.side = '${side}'
        JOIN archive_range ON kind = 'escrow' AND network = ?1 AND archive_range.archive = place.archive`,
       network,
       listed,
-      side,
     ),
     statement(hot.sql, ...hot.params),
   ])) as [D1Result<ArchivedPlace>, D1Result<Row>];
@@ -112,9 +111,9 @@ async function readIdentified(
         { archive: number, ...range } = { archive: 0, operation: 0, bookmark: null, tip: null },
       ] = some;
       const read = buildRowsSql(
-        buildIdentifiedSql(c, side, body, {
+        buildIdentifiedSql(c, body, {
           rows: `(SELECT value->>'id' AS told, value->>'ordinal' AS ordinal, value->>'isRemoved' AS isRemoved
-              FROM json_each(?3)) CROSS JOIN escrow ON escrow.id = told`,
+              FROM json_each(?2)) CROSS JOIN escrow ON escrow.id = told`,
           columns: "ordinal, isRemoved",
           listed: JSON.stringify(some),
         }),
@@ -137,15 +136,14 @@ async function readIdentified(
 
 const ORDER_COLUMNS = "page.ordinal, page.isRemoved, page.isUnrequested, ";
 
-/** SQL of the records of identifiers that a caller may see. ?1 is the side, ?2 the network and ?3 what is listed. */
+/** SQL of the records of identifiers that a caller may see. ?1 is the network and ?2 what is listed. */
 function buildIdentifiedSql(
   c: AppContext,
-  side: Side,
   body: z.output<typeof identifierLookupBody>,
   { rows, columns, listed }: { rows: string; columns: string; listed: string },
 ): SqlExpression {
   const { network, filterSmartContractAddress: contract } = body;
-  const params = [side, network, listed];
+  const params = [network, listed];
   const parameter = (value: string) => `?${params.push(value)}`;
   const conditions = [
     contract === null ? null : `contract_address = ${parameter(contract)}`,
@@ -153,7 +151,7 @@ function buildIdentifiedSql(
   ].map((condition) => (condition === null ? "" : `AND ${condition}`));
   return {
     sql: `SELECT ${buildPageColumnsSql(body)}, ${columns}, is_requested IS NULL AS isUnrequested
-      FROM ${rows} WHERE network = ?2 ${conditions.join(" ")}
+      FROM ${rows} WHERE network = ?1 ${conditions.join(" ")}
       ORDER BY ordinal, isRemoved, isUnrequested, id DESC`,
     params,
   };

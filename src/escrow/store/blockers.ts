@@ -44,19 +44,19 @@ export function findDisabledSteps(env: AutomaticStepSettings): Blockers {
 const NO_BUYER_REASON =
   "waits for a purchasing wallet of its payment source: none has the drives all";
 
-/** SQL of `Blockers` of the network ?2 as JSON: one value for a whole page. Few wallets and sources are blocked. */
+/** SQL of `Blockers` of the network ?1 as JSON: one value for a whole page. Few wallets and sources are blocked. */
 export const BLOCKERS_SQL = `(SELECT json_group_object(
     name, json(iif(reason IS NULL, NULL, json_object('code', code, 'reason', reason)))) FROM (
     SELECT 'held ' || vkey AS name, blocker_code AS code, blocker AS reason FROM hot_wallet
-    WHERE network = ?2 AND blocker IS NOT NULL
+    WHERE network = ?1 AND blocker IS NOT NULL
     UNION ALL SELECT 'unread ' || source_id, 'provider', 'waits for the chain provider of its payment source'
     FROM source_cursor WHERE error IS NOT NULL
     UNION ALL SELECT drives || ' ' || source_id || ' ' || vkey, 'source',
       'waits for its wallet, whose drives is ' || drives
-    FROM managed_wallet WHERE network = ?2 AND drives <> 'all' AND deleted_at IS NULL
+    FROM managed_wallet WHERE network = ?1 AND drives <> 'all' AND deleted_at IS NULL
     UNION ALL SELECT iif(drives = 'all', 'unbought', drives) || ' ' || id, 'source',
       iif(drives = 'all', '${NO_BUYER_REASON}', 'waits for its payment source, whose drives is ' || drives)
-    FROM payment_source WHERE network = ?2 AND deleted_at IS NULL AND (drives <> 'all' OR NOT EXISTS (
+    FROM payment_source WHERE network = ?1 AND deleted_at IS NULL AND (drives <> 'all' OR NOT EXISTS (
       SELECT 1 FROM managed_wallet WHERE source_id = payment_source.id AND role = 'Purchasing'
         AND drives = 'all' AND deleted_at IS NULL))
     UNION ALL SELECT 'automatic ' || own.key || ' ' || payment_source.id, 'person', iif(own.value, NULL,
@@ -64,7 +64,7 @@ export const BLOCKERS_SQL = `(SELECT json_group_object(
         || ' of its payment source is off')
     FROM payment_source, json_each(json_object(
       'payment', auto_withdraw_payments, 'purchase', auto_withdraw_refunds)) AS own
-    WHERE network = ?2 AND own.value IS NOT NULL AND deleted_at IS NULL))`;
+    WHERE network = ?1 AND own.value IS NOT NULL AND deleted_at IS NULL))`;
 
 type BlockedRecord = Pick<EscrowRecord, "side" | "sourceId" | "wallet">;
 

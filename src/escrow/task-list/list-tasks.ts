@@ -30,13 +30,13 @@ export interface TaskQuery {
  */
 export async function listTasks(database: Database, query: TaskQuery, now: number) {
   const { network, cursorId, limit } = query;
-  const params: unknown[] = [limit, network, cursorId ?? null];
+  const params: unknown[] = [network, cursorId ?? null];
   const permitted = buildScopeCondition(query.scope, (ids) => `?${params.push(ids)}`);
   const rows = await database.all<EscrowRow & { holds: string }>(
     `SELECT ${ESCROW_COLUMNS}, ${BLOCKERS_SQL} AS holds FROM escrow INDEXED BY escrow_intent
-     WHERE network = ?2 AND ${HAS_INTENT_CONDITION} AND (?3 IS NULL OR id < ?3)
+     WHERE network = ?1 AND ${HAS_INTENT_CONDITION} AND (?2 IS NULL OR id < ?2)
        ${permitted === null ? "" : `AND ${permitted}`}
-     ORDER BY id DESC LIMIT ?1`,
+     ORDER BY id DESC LIMIT ${limit}`,
     ...params,
   );
   // The same in every row.

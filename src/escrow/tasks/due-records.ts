@@ -46,12 +46,11 @@ export async function listDueLocks(
 ): Promise<EscrowRecord[]> {
   const rows = await database.all<EscrowRow>(
     `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE ${DUE_FOR_WALLET_CONDITION} AND ${KIND_CONDITIONS.lock}
-     ORDER BY due_at, id LIMIT ?`,
+     ORDER BY due_at, id LIMIT ${limit}`,
     network,
     vkey,
     now,
     sourceId,
-    limit,
   );
   return rows.map(toEscrowRecord);
 }
@@ -91,7 +90,7 @@ export async function listDueSteps(
     `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE id IN (
        SELECT id FROM escrow WHERE ${DUE_FOR_WALLET_CONDITION} AND ${KIND_CONDITIONS.step}
          AND iif(intent IS NULL, iif(side = 'payment', ?, ?), coalesce(intent->>'tryAt', 0) <= ?)
-       ORDER BY intent IS NULL, coalesce(${DEADLINE_SQL}, ?), intent->>'since', due_at, id LIMIT ?)`,
+       ORDER BY intent IS NULL, coalesce(${DEADLINE_SQL}, ?), intent->>'since', due_at, id LIMIT ${limit})`,
     network,
     vkey,
     latest,
@@ -100,7 +99,6 @@ export async function listDueSteps(
     Number(refunds),
     now,
     urgentBefore,
-    limit,
   );
   return rows.map(toEscrowRecord);
 }
@@ -151,11 +149,10 @@ export async function listUnassignedPurchases(
 ): Promise<EscrowRecord[]> {
   const rows = await database.all<EscrowRow>(
     `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE ${UNASSIGNED_CONDITION} AND source_id = ?
-     ORDER BY due_at, id LIMIT ?`,
+     ORDER BY due_at, id LIMIT ${limit}`,
     network,
     now,
     sourceId,
-    limit,
   );
   return rows.map(toEscrowRecord);
 }

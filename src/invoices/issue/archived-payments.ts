@@ -32,7 +32,7 @@ export async function readPayments<Row extends BillableRow>(
   hot: SqlExpression,
   { columns, ids, params }: ArchivedPayments,
 ): Promise<{ hot: Row[]; archived: Row[] }> {
-  const [networkAt, afterAt, limitAt] = [1, 2, 3].map((n) => `?${params.length + n}`);
+  const [networkAt, afterAt] = [1, 2].map((n) => `?${params.length + n}`);
   const found = await readWithArchives<Row, ArchivedRow<Row>>(database, openArchives(env), {
     kind: "escrow",
     network,
@@ -43,8 +43,8 @@ export async function readPayments<Row extends BillableRow>(
             'id', id, 'contractAddress', contract_address) AS place
         FROM escrow WHERE id IN (${ids}) AND ${BILLABLE_CONDITION} AND ${ENDED_CONDITION}
           AND network = ${networkAt} AND ${HAS_REVENUE_CONDITION} AND id > ${afterAt}
-        ORDER BY id LIMIT ${limitAt}`,
-      params: [...params, network, after?.id ?? "", limit],
+        ORDER BY id LIMIT ${limit}`,
+      params: [...params, network, after?.id ?? ""],
     }),
     findNamed: findNamedEscrows,
     hot,

@@ -53,7 +53,6 @@ export async function listInvoices(
     where.push(`invoice_base.seller_vkey IN (SELECT value FROM json_each(?${params.length}))`);
   }
   if (query.cursorId !== undefined) filter("invoice_document.id <", query.cursorId);
-  params.push(query.limit);
   const rows = await database.all<
     DocumentRow & { month: string; buyerVkey: string; sellerVkey: string; isCancelled: number }
   >(
@@ -62,7 +61,7 @@ export async function listInvoices(
        ${query.includePdf ? ", pdf" : ""}
      FROM invoice_base JOIN invoice_document ON invoice_document.base_id = invoice_base.id
      WHERE ${where.join(" AND ")}
-     ORDER BY invoice_document.id DESC LIMIT ?${params.length}`,
+     ORDER BY invoice_document.id DESC LIMIT ${query.limit}`,
     ...params,
   );
   const records: z.input<typeof invoiceRecord>[] = [];
@@ -172,8 +171,8 @@ export async function listUninvoicedPayments(
     query.network,
     {
       sql: `SELECT ${columns} FROM escrow ${buyer === undefined ? "" : "INDEXED BY escrow_billed"}
-        WHERE ${UNINVOICED_CONDITION} ${filters} ORDER BY escrow.id DESC LIMIT ?${params.length + 1}`,
-      params: [...params, query.limit],
+        WHERE ${UNINVOICED_CONDITION} ${filters} ORDER BY escrow.id DESC LIMIT ${query.limit}`,
+      params,
     },
     {
       columns,

@@ -55,10 +55,9 @@ export async function listRates(
   const rows = await core.all<InvoiceRate & { updatedAt: number }>(
     `SELECT unit, currency, month, rate, source, updated_at AS updatedAt FROM invoice_rate
      WHERE month = ? ${query.currency === undefined ? "" : "AND currency = ?"}
-     ORDER BY currency, unit LIMIT ?`,
+     ORDER BY currency, unit LIMIT ${query.limit}`,
     query.month,
     ...(query.currency === undefined ? [] : [query.currency]),
-    query.limit,
   );
   return rows.map((row) => ({ ...row, updatedAt: toIsoTime(row.updatedAt) }));
 }

@@ -55,8 +55,7 @@ export function buildRegistryListQuery(body: EntryListBody, among?: string[]): S
       computeCapabilityId({ name: capability.name, version: capability.version }),
     );
   else if (capability) addCondition("e.state->>'$.profile.capability.name' = ?", capability.name);
-  params.push(body.limit);
-  const limit = `LIMIT ?${params.length}`;
+  const limit = `LIMIT ${body.limit}`;
   // The status is a literal, as in the conditions of partial indexes: it is one of our own constants.
   const pages = selectStatuses(filter).map((status) => {
     const conditions = [`e.status = '${status}'`, ...where].join(" AND ");

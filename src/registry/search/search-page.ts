@@ -56,13 +56,12 @@ async function searchIds(
     `SELECT e.id FROM search_text AS t JOIN search_entry AS e ON e.number = t.rowid
      WHERE ${isShort ? "t.text LIKE ?1 ESCAPE '\\'" : "search_text MATCH ?1"}
        AND e.network = ?2 AND e.status IN (SELECT value FROM json_each(?3)) AND e.id < ?4
-     ORDER BY e.id DESC LIMIT ?5`,
+     ORDER BY e.id DESC LIMIT ${limit}`,
     isShort ? `%${query.replace(/[\\%_]/g, "\\$&")}%` : `"${query.replaceAll('"', '""')}"`,
     body.network,
     JSON.stringify(selectStatuses(body.filter ?? {})),
     // Above every id.
     body.cursorId ?? "~",
-    limit,
   );
   return rows.map(({ id }) => id);
 }

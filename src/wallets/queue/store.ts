@@ -56,8 +56,8 @@ export function listOpenTasks(
   return db.all(
     `SELECT ${TASK_COLUMNS_SQL} FROM wallet_task
      WHERE network = ? AND wallet_vkey = ? AND due_at IS NOT NULL AND feature = ? AND source_id = ?
-     ORDER BY attempts >= ${MAX_ATTEMPTS}, due_at, subject_id LIMIT ?`,
-    ...[network, vkey, feature, sourceId, limit],
+     ORDER BY attempts >= ${MAX_ATTEMPTS}, due_at, subject_id LIMIT ${limit}`,
+    ...[network, vkey, feature, sourceId],
   );
 }
 

@@ -71,9 +71,8 @@ export async function listDeliveries(
        response_status AS responseStatus, error, duration_ms AS durationMs,
        attempt_log AS attemptLog, created_at AS createdAt
      FROM webhook_delivery WHERE ${where.sql()}
-     ORDER BY event_id DESC, endpoint_id DESC LIMIT ?`,
+     ORDER BY event_id DESC, endpoint_id DESC LIMIT ${page.limit}`,
     ...where.params,
-    page.limit,
   );
   return rows.map((row) => ({
     id: row.eventId,
@@ -109,9 +108,8 @@ export async function listDeliveriesToReplay(
     where.sqls.push("status IN ('Failed', 'Cancelled')");
   return core.all<DeliveryKey>(
     `SELECT endpoint_id AS endpointId, event_id AS eventId FROM webhook_delivery
-     WHERE ${where.sql()} AND due_at IS NULL ORDER BY event_id LIMIT ?`,
+     WHERE ${where.sql()} AND due_at IS NULL ORDER BY event_id LIMIT ${limit}`,
     ...where.params,
-    limit,
   );
 }
 

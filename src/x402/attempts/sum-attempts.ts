@@ -161,10 +161,9 @@ async function readSums(
      WHERE ((direction = 'InboundSettle' AND status = 'Settled')
          OR (direction = 'OutboundPayment' AND status IN ('Verified', 'Settled')))
        AND caip2_id = ifnull(?, caip2_id)
-     GROUP BY day.key, isIncome, caip2_id, asset ORDER BY day.key, caip2_id, asset LIMIT ?`,
+     GROUP BY day.key, isIncome, caip2_id, asset ORDER BY day.key, caip2_id, asset LIMIT ${MAX_SUMS + 1}`,
     JSON.stringify(days.map(({ from, to }) => [firstIdAt(from), firstIdAt(to)])),
     caip2Network ?? null,
-    MAX_SUMS + 1,
   );
   return rows.map(({ groups, isIncome, ...row }) => ({
     ...row,

@@ -112,9 +112,9 @@ async function loadNextPayments(
        (SELECT tx_hash FROM x402_settlement WHERE attempt_id = attempt.id AND success = 1)
          AS "transaction"
      FROM x402_payment_attempt AS attempt
-     WHERE caip2_id = ? AND watched_until IS NOT NULL ORDER BY attempt.id LIMIT ? OFFSET ?`,
+     WHERE caip2_id = ? AND watched_until IS NOT NULL ORDER BY attempt.id
+     LIMIT ${MAX_PAYMENTS_PER_NETWORK} OFFSET ?`,
     caip2Id,
-    MAX_PAYMENTS_PER_NETWORK,
     (Math.floor(now / MINUTE_MS) % turns) * MAX_PAYMENTS_PER_NETWORK,
   );
 }

@@ -29,9 +29,9 @@ export async function recordGasCosts(env: Env, requestId: string, now: number): 
   const ended = await core.all<EndedSettlement>(
     `SELECT attempt_id AS id, gas.caip2_id AS caip2Id, facilitator
      FROM x402_sponsored_gas AS gas JOIN x402_payment_attempt AS attempt ON attempt.id = attempt_id
-     WHERE wei IS NULL AND is_open = 0 AND updated_at > ? ORDER BY random() LIMIT ?`,
+     WHERE wei IS NULL AND is_open = 0 AND updated_at > ? ORDER BY random()
+     LIMIT ${MAX_COSTS}`,
     now - RETENTION_MS,
-    MAX_COSTS,
   );
   await wakeObjects(
     Map.groupBy(ended, ({ caip2Id, facilitator }) => `${caip2Id} ${facilitator}`).values(),

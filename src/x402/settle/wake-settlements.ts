@@ -69,9 +69,8 @@ async function listOverdueAttempts(
   const turn = Math.floor(now / MINUTE_MS) % turns;
   return core.all<OverdueAttempt>(
     `SELECT attempt.claim, attempt.caip2_id AS caip2Id FROM x402_payment_attempt AS attempt
-     WHERE ${OVERDUE_CONDITION} ORDER BY attempt.id LIMIT ? OFFSET ?`,
+     WHERE ${OVERDUE_CONDITION} ORDER BY attempt.id LIMIT ${places} OFFSET ?`,
     ...ages,
-    places,
     turn * places,
   );
 }

