@@ -4,9 +4,10 @@
  * `npm run site` goes. `src/packages/` gets the packages that are separate modules. Run it after an
  * install and before anything that starts the Worker.
  */
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { buildConsole } from "../console/build.ts";
+import { readGuides } from "../tools/docs/read-guides.ts";
 import { renderSmallPage, SMALL_PAGE_POLICY } from "../tools/docs/small-page.ts";
 import { buildPackages } from "../tools/packages.ts";
 import { writeStaticHeaders } from "./static-headers.ts";
@@ -16,10 +17,9 @@ const target = new URL("public/docs/", root);
 
 await rm(target, { recursive: true, force: true });
 await mkdir(target, { recursive: true });
-const docs = new URL("docs/", root);
-for (const name of await readdir(docs))
-  if (name.endsWith(".md")) await copyFile(new URL(name, docs), new URL(name, target));
-const index = await readFile(new URL("llms.txt", docs), "utf8");
+for (const [name, text] of Object.entries(readGuides()))
+  await writeFile(new URL(name, target), text);
+const index = await readFile(new URL("docs/llms.txt", root), "utf8");
 await writeFile(new URL("../llms.txt", target), index);
 await writeFile(new URL("../docs.html", target), renderSmallPage(index));
 await copyFile(new URL("NOTICE", root), new URL("../NOTICE.txt", target));

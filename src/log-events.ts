@@ -1,5 +1,5 @@
 /**
- * Events of the log, with advice for operators; `npm run document` copies them to the docs. Of advice that
+ * Events of the log, with advice for operators; the served docs/monitoring.md has them. Of advice that
  * begins with "nothing", the docs have the name of the event alone, unless it names a case.
  */
 export const LOG_EVENTS = {

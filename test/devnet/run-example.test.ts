@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 const FOLDER = new URL("../../examples/", import.meta.url);
 const RUNNER = fileURLToPath(new URL("../../devnet/run-example.ts", import.meta.url));
 const MAX_LINES = 40;
-const FILES = readdirSync(FOLDER);
+const FILES = readdirSync(FOLDER).filter((name) => name.includes("."));
 const NAMES = FILES.filter((file) => !file.endsWith(".yml"))
   .map((file) => file.replace(".ts", ""))
   .join(", ");

@@ -10,6 +10,7 @@ import { PUBLIC } from "../../devnet/folders.ts";
 import { type Host, startHost } from "../../devnet/host.ts";
 import { ERROR_CODES } from "../../src/http/errors/codes.ts";
 import { readGuideGroups } from "../../tools/docs/guides.ts";
+import { readGuides } from "../../tools/docs/read-guides.ts";
 import { expectAccessible } from "../console/accessible.ts";
 import { root } from "../e2e/copies.ts";
 
@@ -63,10 +64,10 @@ function readPages(): Map<string, string> {
 describe("the site at /docs", () => {
   it("has a page for each guide, beside its Markdown, and for the changelog", async () => {
     const index = readFileSync(join(root, "docs/llms.txt"), "utf8");
-    for (const { name, title } of readGuideGroups(index).flatMap(({ guides }) => guides)) {
+    const guides = readGuides();
+    for (const { name, title } of readGuideGroups(index).flatMap((group) => group.guides)) {
       expect(await textOf(`/docs/${name}`)).toContain("<h1");
-      const markdown = readFileSync(join(root, `docs/${name}.md`), "utf8");
-      expect(await textOf(`/docs/${name}.md`)).toBe(markdown);
+      expect(await textOf(`/docs/${name}.md`)).toBe(guides[`${name}.md`]);
       expect(await textOf("/docs")).toContain(title);
     }
     expect(await textOf("/docs/changelog")).toContain("1.0.0-rc");

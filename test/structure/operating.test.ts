@@ -3,12 +3,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { LOG_EVENTS } from "../../src/log-events.ts";
-import { withTable } from "../../tools/docs/tables.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const guide = read("docs/operating.md");
-const monitoring = read("docs/monitoring.md");
 const envType = read("src/env.ts");
 const configuration = read("wrangler.toml");
 
@@ -156,10 +154,6 @@ describe("docs/operating.md explains", () => {
     expect(secrets.length).toBeGreaterThanOrEqual(3);
     expect(bindings.length).toBeGreaterThanOrEqual(10);
   });
-});
-
-it("docs/monitoring.md explains every event of the log; `npm run document` writes the table", () => {
-  expect(monitoring).toBe(withTable(monitoring));
 });
 
 it("every event that has a line of advice is logged somewhere", () => {

@@ -22,6 +22,7 @@ import { promisify } from "node:util";
 import { PUBLIC } from "../../devnet/folders.ts";
 import { writeStaticHeaders } from "../../devnet/static-headers.ts";
 import { readDocument } from "../docs/document.ts";
+import { readGuides } from "../docs/read-guides.ts";
 import { createPages, createSidebar } from "./content.ts";
 import { addSamples, omitErrorBodies, type SampledDocument } from "./samples.ts";
 
@@ -85,12 +86,9 @@ function writeContent(document: SampledDocument): void {
   const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
   const index = read("docs/llms.txt");
   writeFileSync(join(generated, "sidebar.json"), JSON.stringify(createSidebar(index)));
-  const files = readdirSync(docs);
-  const markdown = files.filter((name) => name.endsWith(".md"));
-  const guides = Object.fromEntries(markdown.map((name) => [name, read(`docs/${name}`)]));
-  for (const { path, text } of createPages({ index, changelog: read("CHANGELOG.md"), guides }))
-    writeFileSync(join(content, path), text);
-  for (const name of files)
+  const sources = { index, changelog: read("CHANGELOG.md"), guides: readGuides() };
+  for (const { path, text } of createPages(sources)) writeFileSync(join(content, path), text);
+  for (const name of readdirSync(docs))
     if (name.endsWith(".png")) cpSync(join(docs, name), join(content, name));
 }
 

@@ -13,7 +13,7 @@ export interface Sources {
   /** docs/llms.txt. */
   index: string;
   changelog: string;
-  /** docs/*.md by file name. */
+  /** Guides as they are served, by file name. */
   guides: Readonly<Record<string, string>>;
 }
 
@@ -24,10 +24,9 @@ const DESCRIPTION =
 export function createPages({ index, changelog, guides }: Sources): SitePage[] {
   const groups = readGuideGroups(index);
   const described = new Map(groups.flatMap((group) => group.guides).map((one) => [one.name, one]));
-  const pages = Object.entries(guides).map(([file, text]) => {
-    const name = file.replace(/\.md$/, "");
-    const source = name === "errors" ? splitErrors(text) : text;
-    return { path: file, text: toPage(source, described.get(name)?.description ?? "", "") };
+  const pages = Object.entries(guides).map(([path, text]) => {
+    const description = described.get(path.replace(/\.md$/, ""))?.description ?? "";
+    return { path, text: toPage(text, description, "") };
   });
   return [
     { path: "index.md", text: createFrontPage(groups) },
@@ -76,15 +75,6 @@ function linkPages(text: string, folder: string): string {
       return name === undefined ? label : `[${label}](/docs/${name}${fragment})`;
     },
   );
-}
-
-/** A section for each error code, so that `error.docs` leads to it. */
-function splitErrors(text: string): string {
-  const sections = text.replace(
-    /^\| `(\w+)` \| (\d{3}) \| (.*) \| (.*) \|$/gm,
-    (_, code, status, meaning, remedy) => `### ${code}\n\n**${status}** ${meaning}\n\n${remedy}\n`,
-  );
-  return sections.replace(/^\| code \|.*\n\|---.*\n/m, "## Codes\n\n");
 }
 
 function createFrontPage(groups: readonly GuideGroup[]): string {

@@ -1,10 +1,11 @@
-/** The code blocks of the guides, run as they stand there. */
+/** The code blocks of the guides, run as they stand there when they are served. */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { withTimeout } from "../../../src/timeout.ts";
+import { readGuides } from "../../../tools/docs/read-guides.ts";
 import { type Copy, root, run, WAIT_MS } from "../copies.ts";
 import type { PackedClient } from "../packed-client.ts";
 
@@ -18,6 +19,7 @@ export const DEMO_GUIDES = [
   "webhooks.md",
   "x402-for-sellers.md",
 ] as const;
+const served = readGuides();
 type Guide = (typeof GUIDES)[number] | (typeof DEMO_GUIDES)[number];
 
 /** How a block is run: the program of its language, and the name of its file. */
@@ -25,14 +27,14 @@ const LANGUAGES = {
   ts: { command: [process.execPath], file: "program.ts" },
   js: { command: [process.execPath], file: "program.js" },
   sh: { command: ["sh"], file: "program.sh" },
-  python: { command: ["python3"], file: "program.py" },
+  py: { command: ["python3"], file: "program.py" },
   go: { command: ["go", "run"], file: "program.go" },
   php: { command: ["php"], file: "program.php" },
 };
 type Language = keyof typeof LANGUAGES;
 
 /** Languages that not every machine has, and how they are asked for. */
-const OPTIONAL = { python: ["python3", "--version"], go: ["go", "version"], php: ["php", "-v"] };
+const OPTIONAL = { py: ["python3", "--version"], go: ["go", "version"], php: ["php", "-v"] };
 
 /** Whether the machine has a language; a line says where it has not. */
 export function has(language: keyof typeof OPTIONAL): boolean {
@@ -51,7 +53,7 @@ export interface Block {
 
 /** The blocks of a guide in a language, or in any. */
 export function blocksOf(guide: Guide, language?: Language): Block[] {
-  const text = readFileSync(join(root, "docs", guide), "utf8");
+  const text = served[guide] ?? "";
   const found = [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, name, code = ""], i) => {
     // What shows data has a language too, but none that is run.
     if (name !== "json" && !(name && name in LANGUAGES)) throw new Error(`${guide}: ${name}`);
@@ -68,7 +70,7 @@ export function blocksOf(guide: Guide, language?: Language): Block[] {
  * @param file - the name under which the reader saves the program
  */
 export function commandOf(guide: Guide, file: string): Block {
-  const commands = readFileSync(join(root, "docs", guide), "utf8").matchAll(/`([^`\n]+)`/g);
+  const commands = (served[guide] ?? "").matchAll(/`([^`\n]+)`/g);
   const code = [...commands].map(([, one = ""]) => one).find((one) => one.endsWith(` ${file}`));
   if (!code) throw new Error(`${guide}: no command runs ${file}`);
   return { name: `${guide} ${file}`, language: "sh", code };
@@ -76,7 +78,7 @@ export function commandOf(guide: Guide, file: string): Block {
 
 /** Blocks of guides that no test ran, without those in languages that the machine lacks. */
 export function blocksLeft(guides: readonly Guide[]): string[] {
-  const missing = (["python", "go", "php"] as const).filter((language) => !has(language));
+  const missing = (["py", "go", "php"] as const).filter((language) => !has(language));
   const left = guides
     .flatMap((guide) => blocksOf(guide))
     .filter(

@@ -132,12 +132,9 @@ it("docs/webhooks.md leads to receivers that print events, and refuse what is no
   const { data } = JSON.parse(await blocks.output(subscribe, { env: { PORT: hookPort } }));
   const env = { PORT: hookPort, WEBHOOK_ID: data.id, WEBHOOK_SECRET: data.secret };
   const receivers = { ts: "receive-webhooks.mts", js: "receive.mjs" };
-  const others = {
-    python: "receive-webhooks.py",
-    go: "receive-webhooks.go",
-    php: "receive-webhooks.php",
-  };
-  const available = Object.entries(others).filter(([language]) => has(language as "go"));
+  const available = (["py", "go", "php"] as const)
+    .filter((language) => has(language))
+    .map((language) => [language, `receive-webhooks.${language}`] as const);
   for (const [language, file] of [...Object.entries(receivers), ...available]) {
     const [program] = blocksOf("webhooks.md", language as "ts");
     const run = commandOf("webhooks.md", file);

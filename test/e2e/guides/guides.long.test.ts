@@ -86,9 +86,9 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   const shown = await blocks.output(newest, { env: { ...seller, AGENT_IDENTIFIER } });
   expect(JSON.parse(shown).data.Payments).toMatchObject([{ agentIdentifier: AGENT_IDENTIFIER }]);
 
-  if (!has("python")) return;
+  if (!has("py")) return;
   await stop(shop);
-  const [pythonServer] = blocksOf(SELLERS, "python");
+  const [pythonServer] = blocksOf(SELLERS, "py");
   const other = blocks.start(commandOf(SELLERS, "seller.py"), {
     env: { ...seller, AGENT_IDENTIFIER, AGENT_PORT: PORT },
     files: { "seller.py": pythonServer },
@@ -102,9 +102,9 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
 
 it("docs/polling.md has programs that print each change once, also when they are run again", async () => {
   // The sellers in TypeScript and in Python have sold one each.
-  const jobs = has("python") ? 2 : 1;
+  const jobs = has("py") ? 2 : 1;
   const programs = blocksOf("polling.md", "ts");
-  if (has("python")) programs.push(...blocksOf("polling.md", "python"));
+  if (has("py")) programs.push(...blocksOf("polling.md", "py"));
   for (const program of programs) {
     expect((await blocks.output(program)).match(/^\w{26} \w+\n/gm)).toHaveLength(jobs);
     expect(await blocks.output(program)).toMatch(/^(\w{26} \w+\n)?$/);

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import index from "../../../docs/llms.txt?raw";
 import { type EventsDocument, eventExamples, eventsPage } from "../../../tools/docs/events.ts";
+import { withFiles } from "../../../tools/docs/with-files.ts";
 import { app } from "../../support/app.ts";
 import { openApi, validatorOf } from "../../support/endpoints/document.ts";
 
@@ -10,7 +11,16 @@ const GUIDES: Record<string, string> = import.meta.glob("../../../docs/*.md", {
   import: "default",
   eager: true,
 });
+const PROGRAMS: Record<string, string> = import.meta.glob(
+  ["../../../examples/*.*", "../../../examples/guides/*.*"],
+  {
+    query: "?raw",
+    import: "default",
+    eager: true,
+  },
+);
 const NAMES = Object.keys(GUIDES).map((path) => path.split("/").at(-1) ?? "");
+const programOf = (path: string) => PROGRAMS[`../../../${path}`] ?? "";
 const get = (path: string) => app.request(path, {}, env);
 
 describe("GET /llms.txt", () => {
@@ -24,12 +34,13 @@ describe("GET /llms.txt", () => {
 });
 
 describe("GET /docs/*.md", () => {
-  it("answers the guides as Markdown, and 404 to others", async () => {
+  it("answers the guides as Markdown with their programs, and 404 to others", async () => {
     for (const name of NAMES) {
       const answer = await get(`/docs/${name}`);
       expect([name, answer.status]).toEqual([name, 200]);
       expect(answer.headers.get("content-type")).toContain("text/markdown");
-      expect(await answer.text()).toBe(GUIDES[`../../../docs/${name}`]);
+      const guide = GUIDES[`../../../docs/${name}`] ?? "";
+      expect(await answer.text()).toBe(withFiles(guide, programOf));
     }
     expect((await get("/docs/none.md")).status).toBe(404);
   });

@@ -1,6 +1,5 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import errorsText from "../../../docs/errors.md?raw";
 import { version } from "../../../package.json";
 import { EVENT_KINDS } from "../../../src/events/event-kinds.ts";
 import { ERROR_CODES } from "../../../src/http/errors/codes.ts";
@@ -286,16 +285,12 @@ describe("GET /api/v1/openapi.json", () => {
   });
 });
 
-describe("docs/errors.md and GET /docs/errors", () => {
-  it("list every code with its status, as the code has them", async () => {
+describe("GET /docs/errors", () => {
+  it("has every code with its status", async () => {
     const page = await (await get("/docs/errors")).text();
-    const rows = [...errorsText.matchAll(/^\| `(\w+)` \| (\d{3}) \| (.*?) \| (.*?) \|$/gm)];
-    expect(
-      rows.map(([, code, status, meaning, remedy]) => [code, Number(status), meaning, remedy]),
-    ).toEqual(
-      Object.entries(ERROR_CODES).map(([code, of]) => [code, of.status, of.meaning, of.remedy]),
-    );
-    for (const code of Object.keys(ERROR_CODES)) expect(page).toContain(`<h2 id="${code}">`);
+    for (const [code, { status }] of Object.entries(ERROR_CODES))
+      expect(page).toContain(`<h2 id="${code}">${code}</h2>
+<p><b>${status}</b>`);
   });
 });
 

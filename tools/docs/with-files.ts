@@ -1,6 +1,14 @@
+import { ERROR_CODES } from "../../src/http/errors/codes.ts";
 import { LOG_EVENTS } from "../../src/log-events.ts";
 
-const PLACE = /(<!-- log events: .*? -->\n)[\s\S]*?(<!-- end -->)/;
+/** A line of a guide that is only a link to a file, whose extension is the name of its language. */
+const LINE = /^\[((?:examples|src)\/\S+\.(\w+))\]\(\.\.\/\1\)$/gm;
+/** What readers see of a file of the service itself. */
+const TEXTS: Readonly<Record<string, () => string>> = {
+  "src/http/errors/codes.ts": describeErrors,
+  "src/log-events.ts": describeLog,
+};
+
 const MAX_WIDTH = 110;
 const REPEATS = /; investigate if it repeats$/;
 /** Advice that several events share: its details are in the code. */
@@ -9,17 +17,29 @@ const SHARED = /^(report it|check the network's `rpcUrl`): /;
 const NOTHING = /^nothing: (?!.*\b(if|when)\b)/i;
 
 /**
- * The operating guide with what is logged: a table of the events that need somebody, and the names of the
- * others.
+ * A guide as it is served: a line that is only a link to a file becomes the program of that file. Error
+ * codes and log events become readable text.
  *
- * @throws where the guide has no place for it
+ * @param read - returns the text of a file, by its path in the repository
  */
-export function withTable(guide: string): string {
-  if (!PLACE.test(guide)) throw new Error("docs/monitoring.md has no place for the log events");
-  return guide.replace(PLACE, (_, begin: string, end: string) => `${begin}${renderLog()}\n${end}`);
+export function withFiles(guide: string, read: (path: string) => string): string {
+  return guide.replace(
+    LINE,
+    (_, path: string, language: string) =>
+      TEXTS[path]?.() ?? `\`\`\`${language}\n${read(path).trimEnd()}\n\`\`\``,
+  );
 }
 
-function renderLog(): string {
+/** A section for each error code, to which `error.docs` leads. */
+function describeErrors(): string {
+  const sections = Object.entries(ERROR_CODES).map(
+    ([code, { status, meaning, remedy }]) => `### ${code}\n\n**${status}** ${meaning}\n\n${remedy}`,
+  );
+  return sections.join("\n\n");
+}
+
+/** The log's events: a table of those that need somebody, and the names of the others. */
+function describeLog(): string {
   const events = Object.entries(LOG_EVENTS);
   const namesOf = (pattern: RegExp) => [
     "```text",

@@ -1,0 +1,111 @@
+import contextlib, hashlib, json, os, pathlib, sys, threading, time
+import urllib.error, urllib.request
+from datetime import datetime, timedelta, timezone
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+AGENT = os.environ["AGENT_IDENTIFIER"]
+RESULTS = pathlib.Path("results")  # a file for each payment; in production: a table
+RESULTS.mkdir(exist_ok=True)
+DUE = {"filterOnChainState": "FundsLocked", "filterRequestedAction": "WaitingForExternalAction"}
+PAID = urlencode({"network": "Preprod", "limit": 100, "filterAgentIdentifier": AGENT, **DUE})
+
+class Refused(Exception):
+    """The buyer's input is wrong."""
+
+def call(path, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    url, headers = f"{os.environ['SERVICE_URL']}/api/v1{path}", {"token": os.environ["SERVICE_TOKEN"]}
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=30) as answer:
+            return json.load(answer)["data"]
+    except urllib.error.HTTPError as error:
+        raise (Refused if error.code == 400 else RuntimeError)(error.read().decode()) from None
+
+def sha256(job, text):
+    return hashlib.sha256(f"{job};{text}".encode()).hexdigest()
+
+def at(minutes):
+    return (datetime.now(timezone.utc) + timedelta(minutes=minutes)).isoformat()
+
+def quote(job, input):
+    if not isinstance(input, dict) or list(input) != ["text"] or not isinstance(input["text"], str):
+        raise Refused("input_data: must be one field, `text`, with a text")
+    canonical = json.dumps(input, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    terms = {"network": "Preprod", "agentIdentifier": AGENT, "payByTime": at(30), "submitResultTime": at(120)}
+    hashed = {"identifierFromPurchaser": job, "inputHash": sha256(job, canonical)}
+    answer = call("/payment", {**terms, **hashed, "metadata": json.dumps({"job": job, "input": input})})
+    return {name: value for name, value in answer.items() if name != "metadata"} | {"job_id": answer["id"]}
+
+def result_of(id):
+    file = RESULTS / id
+    return file.read_bytes().decode() if id.isalnum() and len(id) < 64 and file.exists() else None
+
+def work(payment):
+    order = json.loads(payment["metadata"])
+    id, result = payment["id"], result_of(payment["id"])
+    if result is None:
+        result = order["input"]["text"].upper()  # the work
+        part = RESULTS / f"{id}.part"
+        part.write_bytes(result.encode())
+        part.replace(RESULTS / id)  # a whole file, before its hash is submitted
+    escaped = json.dumps(result, ensure_ascii=False)[1:-1]
+    body = {"network": "Preprod", "blockchainIdentifier": payment["blockchainIdentifier"]}
+    call("/payment/submit-result", {**body, "submitResultHash": sha256(order["job"], escaped)})
+
+class Agent(BaseHTTPRequestHandler):
+    def do_POST(self):
+        try:
+            job = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            self.answer(200, json.dumps(quote(job["identifier_from_purchaser"], job["input_data"])))
+        except Refused as error:
+            self.answer(400, str(error))
+        except (KeyError, TypeError, ValueError):
+            self.answer(400, "must be JSON with `identifier_from_purchaser` and `input_data`")
+        except Exception:
+            self.answer(503, "The payment service is away. Try again.")
+
+    def do_GET(self):
+        url = urlsplit(self.path)
+        result = result_of(parse_qs(url.query).get("job_id", [""])[0])
+        if url.path == "/availability":
+            self.answer(200, json.dumps({"status": "available", "type": "masumi-agent"}))
+        else:
+            self.answer(404 if result is None else 200, json.dumps({"result": result}))
+
+    def answer(self, status, text):
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_):
+        pass
+
+try:
+    server = ThreadingHTTPServer(("127.0.0.1", int(os.environ["AGENT_PORT"])), Agent)
+except OSError as error:
+    sys.exit(f"AGENT_PORT: {error}")
+threading.Thread(target=server.serve_forever, daemon=True).start()
+failed = {}  # by payment: when to try it again, and the pause after that
+
+def poll():
+    """Works on what is paid. Returns the seconds until the next poll."""
+    try:
+        paid = call(f"/payment?{PAID}")["Payments"]
+    except Exception as error:  # the service is away, or refuses the key
+        print(error, file=sys.stderr)
+        return 30
+    for payment in paid:
+        again, pause = failed.get(payment["id"], (0, 10))
+        if not again < time.time() < int(payment["submitResultTime"]) / 1000:
+            continue
+        try:
+            work(payment)
+        except Exception as error:
+            print(payment["id"], error, file=sys.stderr)
+            failed[payment["id"]] = (time.time() + pause, pause * 2)
+    return 1
+
+with contextlib.suppress(KeyboardInterrupt):
+    while True:
+        time.sleep(poll())

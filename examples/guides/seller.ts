@@ -1,0 +1,75 @@
+/** Sells jobs: quotes them, works on what is paid, and submits the hashes of the results. */
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import {
+  createClient,
+  hashInput,
+  hashResult,
+  ServiceError,
+  sell,
+  unwrap,
+} from "agent-payment-service-client";
+
+const { SERVICE_URL = "", SERVICE_TOKEN = "", AGENT_PORT } = process.env;
+const agentIdentifier = process.env.AGENT_IDENTIFIER ?? "";
+const client = createClient({ baseUrl: SERVICE_URL, token: SERVICE_TOKEN });
+const network = "Preprod";
+const at = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
+const results = new Map<string, string>(
+  // by payment; in production: a table
+  JSON.parse(await readFile("results.json", "utf8").catch(() => "[]")),
+);
+
+/** Quotes a job. The payment's metadata stores what the work needs. */
+async function quote(job: string, input: Record<string, string>) {
+  const inputHash = await hashInput(job, input);
+  const times = { payByTime: at(30), submitResultTime: at(120) };
+  const metadata = JSON.stringify({ job, input });
+  const terms = {
+    network,
+    agentIdentifier,
+    inputHash,
+    identifierFromPurchaser: job,
+    ...times,
+    metadata,
+  } as const;
+  const { metadata: _, ...answer } = unwrap(await client.POST("/api/v1/payment", { body: terms }));
+  return { ...answer, job_id: answer.id };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse) {
+  const { pathname, searchParams } = new URL(request.url ?? "/", "http://seller");
+  if (pathname === "/availability") {
+    response.end(JSON.stringify({ status: "available", type: "masumi-agent" }));
+  } else if (pathname === "/start_job") {
+    const { identifier_from_purchaser: job, input_data: input } = JSON.parse(await text(request));
+    if (typeof input?.text !== "string")
+      return response.writeHead(400).end("input_data.text: must be a text");
+    response.end(JSON.stringify(await quote(job, input)));
+  } else {
+    const result = results.get(searchParams.get("job_id") ?? "");
+    response.writeHead(result === undefined ? 404 : 200).end(JSON.stringify({ result }));
+  }
+}
+createServer((request, response) =>
+  answer(request, response).catch((error) => {
+    const isRefused = error instanceof ServiceError && error.status === 400; // the buyer's input
+    response.writeHead(isRefused ? 400 : 500).end(String(error));
+  }),
+).listen(Number(AGENT_PORT), "127.0.0.1");
+
+await sell(client, network, {
+  from: await readFile("sold", "utf8").catch(() => undefined),
+  keep: (position) => writeFile("sold", position),
+  everyMs: 1000,
+  onFailed: (error, { id }) => console.error(id, error),
+  work: async (payment) => {
+    if (payment.agentIdentifier !== agentIdentifier || !payment.metadata) return null;
+    const { job, input } = JSON.parse(payment.metadata);
+    const result = results.get(payment.id) ?? input.text.toUpperCase(); // the work
+    results.set(payment.id, result);
+    await writeFile("results.json", JSON.stringify([...results]));
+    return hashResult(job, result);
+  },
+});
