@@ -175,9 +175,7 @@ describe("npm start -- --keep", () => {
   });
 
   it("sells and locks the job of the guide's purchase by curl", async () => {
-    const guide = readFileSync(join(root, "docs/development.md"), "utf8");
-    const [, example = ""] = /^```sh\n(BASE=[\s\S]*?)^```$/m.exec(guide) ?? [];
-    const program = example
+    const program = readFileSync(join(root, "examples/guides/purchase.sh"), "utf8")
       .replace(/^BASE=.*$/m, `BASE=${service.url}`)
       .replace(/^KEY=.*$/m, `KEY=${service.adminKey}`);
     // Its purchase may be locked by the time it looks.

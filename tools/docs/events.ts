@@ -36,7 +36,7 @@ What an endpoint of the format \`EXTENDED\` receives. [Webhooks](webhooks.md) sa
 document.
 
 The first kind shows a whole body. Of the other kinds, the page shows \`data\`: the rest of the body differs in \`type\`
-and \`event_type\` alone. Long hashes and addresses are cut.
+and \`event_type\` alone. Ids, hashes and addresses are cut.
 `;
 
 /** An example of the body of each kind of event, in the order in which the page has them. */
@@ -140,5 +140,7 @@ function lines(fields: Fields, indent: string): string {
 }
 
 function cutLongWords(_: string, value: unknown): unknown {
-  return typeof value === "string" && /^\w{41,}$/.test(value) ? `${value.slice(0, 16)}…` : value;
+  return typeof value === "string" && /^\w{26,}$/.test(value) && !/^[A-Z_]+$/.test(value)
+    ? `${value.slice(0, 12)}…`
+    : value;
 }

@@ -1,0 +1,16 @@
+import { verifyWebhook, WebhookError } from "agent-payment-service-client";
+import express from "express";
+
+const { WEBHOOK_SECRET = "", PORT } = process.env;
+const app = express();
+app.post("/", express.raw({ type: "application/json" }), async ({ body, headers }, response) => {
+  try {
+    const { id, type } = await verifyWebhook({ body, headers }, WEBHOOK_SECRET);
+    console.log(type, id); // in production: store the event, and process it afterwards
+    response.sendStatus(204);
+  } catch (error) {
+    response.sendStatus(error instanceof WebhookError ? 400 : 500);
+  }
+});
+app.use(express.json());
+app.listen(Number(PORT), "127.0.0.1");
