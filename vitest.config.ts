@@ -83,8 +83,8 @@ const inWorkerd = () =>
         EVENTS: { queueName: "unattended-events" },
         DELIVERIES: { queueName: "unattended-deliveries" },
       },
-      // A test binds them as ARCHIVE_1 and so on: without one, nothing is moved.
-      d1Databases: ["TEST_ARCHIVE_1", "TEST_ARCHIVE_2", "TEST_ARCHIVE_3"],
+      // A test binds them as ARCHIVE_2 and ARCHIVE_3.
+      d1Databases: ["TEST_ARCHIVE_2", "TEST_ARCHIVE_3"],
       // Tests ask more often than a key may; what the limits do is tested with small ones.
       ratelimits: {
         RATE_LIMIT: { namespace_id: "1", simple: { limit: 1_000_000, period: 60 } },

@@ -32,7 +32,7 @@ export interface HostOptions {
    * workerd with it.
    */
   leaveSignals?: boolean;
-  /** How many archives are bound; none when omitted. */
+  /** How many archives are bound, if more than those of `wrangler.toml`. */
   archives?: number;
   /** False: no key is limited. The simulated limits cost more than the real ones. */
   rateLimits?: false;
@@ -72,7 +72,6 @@ export interface Host {
  */
 export async function startHost(options: HostOptions): Promise<Host> {
   const { log, archives = 0 } = options;
-  const archiveNames = Array.from({ length: archives }, (_, i) => `ARCHIVE_${i + 1}`);
   const script = options.bundle ?? join(DIST, "worker.js");
   // Its list of read files would be between the lines of the program that starts a host.
   process.env.WRANGLER_LOG ??= "warn";
@@ -80,14 +79,17 @@ export async function startHost(options: HostOptions): Promise<Host> {
   // The module rules are the bundler's business; the bundle is one module, with packages and fonts beside it.
   const { modulesRules: _, ...workerOptions } =
     unstable_getMiniflareWorkerOptions(config).workerOptions;
+  const further = Array.from({ length: archives }, (_, i) => `ARCHIVE_${i + 1}`);
+  const d1Databases = {
+    ...Object.fromEntries(further.map((name) => [name, name])),
+    ...(workerOptions.d1Databases as Record<string, string>),
+  };
+  const archiveNames = Object.keys(d1Databases).filter((name) => name.startsWith("ARCHIVE_"));
   const create = () =>
     new Miniflare(
       convertV4MiniflareOptions({
         ...workerOptions,
-        d1Databases: {
-          ...(workerOptions.d1Databases as Record<string, string>),
-          ...Object.fromEntries(archiveNames.map((name) => [name, name])),
-        },
+        d1Databases,
         ...(options.rateLimits === false && { ratelimits: {} }),
         modules: modulesOf(script),
         modulesRoot: dirname(script),

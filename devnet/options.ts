@@ -22,7 +22,7 @@ export interface StartOptions {
   origins?: string;
   /** The profile of the chain provider, with Ogmios beside it. */
   provider?: string;
-  /** How old final escrows must be to go to an archive: see `readMinutes`. There is none when omitted. */
+  /** How old final escrows must be to go to the archive: see `readMinutes`. None goes when omitted. */
   "archive-after"?: string;
 }
 
@@ -45,7 +45,7 @@ export const USAGE = `npm start -- [options]   runs the service on a local chain
   --keep, --keep=DIR   keeps chain and records in .local-state/ or DIR, and resumes from there
   --origins=URL,…      origins on this machine that webhooks, agents and nodes of yours may be at
   --provider=NAME      reads from a server like ryo, dolos or platform, with Ogmios beside it
-  --archive-after=1m   moves final escrows of that age to an archive: also 2h (hours), 3d (days)
+  --archive-after=1m   moves final escrows of that age to the archive: also 2h (hours), 3d (days)
   --help               prints this
 
   PORT=8788 npm start  listens at another port than 8787

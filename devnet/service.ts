@@ -39,7 +39,7 @@ export interface ServiceOptions {
   hasActors?: boolean;
   /** Milliseconds between two runs of the cron; default 2,000. The platform's are a minute apart. */
   cronEveryMs?: number;
-  /** Minutes after which final escrows go to an archive; there is none when omitted. */
+  /** Minutes after which final escrows go to the archive; none does when omitted. */
   archiveAfterMinutes?: number;
   /**
    * Folder in which both chains and the Worker's state live on; all are forgotten when omitted. So
@@ -140,7 +140,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
           ARCHIVE_AFTER_MINUTES: String(archiveAfterMinutes),
         }),
       },
-      archives: archiveAfterMinutes === undefined ? 0 : 1,
       leaveSignals: true,
       ...(options.log && { log: options.log }),
       ...(options.port !== undefined && { port: options.port }),

@@ -24,7 +24,7 @@ declare global {
       TEST_MIGRATIONS: D1Migration[];
       TEST_SEARCH_MIGRATIONS: D1Migration[];
       TEST_ARCHIVE_MIGRATIONS: D1Migration[];
-      TEST_ARCHIVE_1: D1Database;
+      ARCHIVE_1: D1Database;
       TEST_ARCHIVE_2: D1Database;
       TEST_ARCHIVE_3: D1Database;
       /** Three calls a minute. */

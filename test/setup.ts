@@ -12,7 +12,7 @@ await emptyStorage();
 for (const [database, migrations] of [
   [env.DB, env.TEST_MIGRATIONS],
   [env.SEARCH_DB, env.TEST_SEARCH_MIGRATIONS],
-  [env.TEST_ARCHIVE_1, env.TEST_ARCHIVE_MIGRATIONS],
+  [env.ARCHIVE_1, env.TEST_ARCHIVE_MIGRATIONS],
   [env.TEST_ARCHIVE_2, env.TEST_ARCHIVE_MIGRATIONS],
   [env.TEST_ARCHIVE_3, env.TEST_ARCHIVE_MIGRATIONS],
 ] as const)

@@ -242,7 +242,7 @@ async function deliver(
 async function move(context: BenchContext, count: number): Promise<Stage> {
   const folder = mkdtempSync(join(context.folder, "moved-"));
   await makeFinalRecords(context, folder, count / 2);
-  const service = await startBenchService(context, { ARCHIVE_AFTER_MINUTES: "1" }, folder, 1);
+  const service = await startBenchService(context, { ARCHIVE_AFTER_MINUTES: "1" }, folder);
   const { host } = service;
   try {
     return await meterOne("move", service, count, async () => {

@@ -32,7 +32,7 @@ export interface BenchService {
  * Starts the service without a practical limit of calls per minute.
  *
  * @param persistTo - the folder that keeps its state when it stops
- * @param archives - how many are bound
+ * @param archives - how many are bound, if more than those of `wrangler.toml`
  */
 export async function startBenchService(
   { bundle, folder }: Pick<BenchContext, "bundle" | "folder">,

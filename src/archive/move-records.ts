@@ -136,7 +136,8 @@ class Mover {
   /** Ids of the oldest final records. */
   async #findFinal(now: number): Promise<string[]> {
     const { finalRows, changedAt, isFinalSql, stepsSql } = this.#kind;
-    const select = (ageMs: number) =>
+    // Without an age, what changed before 1970: the statement tells the database's size alone.
+    const select = (ageMs = now) =>
       this.#open().batch([
         statement(
           `SELECT id, ${stepsSql} AS steps FROM ${finalRows}
@@ -145,13 +146,13 @@ class Mover {
           now - ageMs,
         ),
       ]) as Promise<D1Result<{ id: string; steps: number }>[]>;
-    const ageMs = readArchiveAfterMs(this.#env);
+    const ageMs = readArchiveAfterMs(this.#env) ?? undefined;
     let [found] = await select(ageMs);
     const isPressed =
       (found?.meta.size_after ?? 0) > readDatabaseMaxBytes(this.#env) * PRESSED_SHARE;
     // Sooner only than what webhooks may send again.
     const leastAgeMs = readEventRetentionMs(this.#env);
-    if (found?.results.length === 0 && isPressed && leastAgeMs < ageMs)
+    if (found?.results.length === 0 && isPressed && leastAgeMs < (ageMs ?? now))
       [found] = await select(leastAgeMs);
     let steps = 0;
     const records = found?.results ?? [];

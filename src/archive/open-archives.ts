@@ -65,27 +65,32 @@ export function findArchive(archives: readonly Archive[], number: number): Archi
   return archive;
 }
 
+/** The bindings of the archives that have, or had, records. @param db - of the records */
+export async function listUsedArchives(
+  db: Pick<Database, "all">,
+): Promise<ReturnType<typeof nameArchive>[]> {
+  const rows = await db.all<{ archive: number }>(
+    "SELECT DISTINCT archive FROM archive_range ORDER BY archive",
+  );
+  return rows.map(({ archive }) => nameArchive(archive));
+}
+
 /** The bindings that the database's records need and the deployment lacks. @param db - of the records */
 export async function listUnboundArchives(
   env: ArchiveEnv,
   db: Pick<Database, "all">,
 ): Promise<string[]> {
-  const rows = await db.all<{ archive: number }>(
-    "SELECT DISTINCT archive FROM archive_range ORDER BY archive",
-  );
-  return rows.map(({ archive }) => nameArchive(archive)).filter((name) => env[name] === undefined);
+  return (await listUsedArchives(db)).filter((name) => env[name] === undefined);
 }
 
 /**
  * The database's rows, if no archive has records of the network; null: one may have some, bound or not. Both
- * are read at one moment, so that no record moves in between.
+ * are read at one moment, so that no record moves in between, and with one call.
  */
 export async function readIfNoneArchived<Row>(
-  archives: readonly Archive[],
   db: Pick<Database, "batch">,
   { kind, network, hot }: { kind: ArchivedKind; network: Network; hot: Statement },
 ): Promise<Row[] | null> {
-  if (archives.length > 0) return null;
   const [ranges, own] = (await db.batch([
     statement("SELECT 1 FROM archive_range WHERE kind = ? AND network = ? LIMIT 1", kind, network),
     hot,

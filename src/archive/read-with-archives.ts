@@ -2,7 +2,7 @@ import type { Network } from "../chain/network.ts";
 import { type Database, DatabaseUnavailableError, statement } from "../db/client.ts";
 import type { SqlExpression } from "../db/clock.ts";
 import type { ArchivedKind } from "./archive-tables.ts";
-import { type Archive, readIfNoneArchived } from "./open-archives.ts";
+import type { Archive } from "./open-archives.ts";
 import { type ArchiveState, type MergedRow, openArchive, type ReadArchive } from "./read-merged.ts";
 
 /** Rows of an archive that are read, and looked up in the database, together. */
@@ -35,7 +35,7 @@ export interface ArchivedPart<Row> {
 
 /**
  * Reads rows of the database, and which rows archives had at the same moment. When a move came between, it
- * begins again.
+ * begins again. If no archive may have rows, the database is asked once.
  *
  * @throws ArchiveBehindError, DatabaseUnavailableError
  */
@@ -45,8 +45,6 @@ export async function readWithArchives<HotRow, Row extends MergedRow>(
   query: ArchivedQuery<Row>,
 ): Promise<{ hot: HotRow[]; archived: ArchivedPart<Row>[] }> {
   const { kind, network, overlap, hot } = query;
-  const alone = await readIfNoneArchived<HotRow>(archives, db, query);
-  if (alone) return { hot: alone, archived: [] };
   const ranges = statement(
     `SELECT archive, operation, bookmark FROM archive_range
      WHERE kind = ? AND network = ? AND ${overlap.sql} ORDER BY archive`,
@@ -57,7 +55,9 @@ export async function readWithArchives<HotRow, Row extends MergedRow>(
   const toVersion = (states: readonly ArchiveState[]) =>
     JSON.stringify(states.map(({ archive, operation }) => [archive, operation]));
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-    const states = await db.all<ArchiveState>(ranges.sql, ...ranges.params);
+    const [begin, alone] = await db.batch([ranges, statement(hot.sql, ...hot.params)]);
+    const states = (begin as D1Result<ArchiveState>).results;
+    if (states.length === 0) return { hot: (alone as D1Result<HotRow>).results, archived: [] };
     const parts: (Omit<ArchivedPart<Row>, "unnamedIds"> & { archive: number })[] = [];
     for (const state of states) {
       const read = openArchive(archives, state, kind, network);

@@ -1,7 +1,7 @@
 import { findEnvAdmin } from "../api-keys/api-key-record.ts";
 import { ENV_ADMIN_ID } from "../api-keys/find-key.ts";
 import { requireActiveAdmin } from "../api-keys/update-key.ts";
-import { listUnboundArchives, openArchives } from "../archive/open-archives.ts";
+import { listUsedArchives } from "../archive/open-archives.ts";
 import { type Statement, statement, violates } from "../db/client.ts";
 import { openRecordDatabases } from "../db/record-databases.ts";
 import { commitWithAudit } from "../http/audit.ts";
@@ -66,10 +66,7 @@ export async function eraseKey(c: AppContext, keyId: string, now: number): Promi
     apiKeyId: keyId,
     erasedAt: toIsoTime(now),
     // The cron asks the archives.
-    isComplete:
-      isComplete &&
-      openArchives(c.env).length === 0 &&
-      (await listUnboundArchives(c.env, database)).length === 0,
+    isComplete: isComplete && (await listUsedArchives(database)).length === 0,
     Erased: erased,
     Stays: listStayingData(c.env, now).map((data) => ({
       ...data,

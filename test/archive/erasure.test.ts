@@ -4,7 +4,13 @@ import { moveFinalRecords } from "../../src/archive/move-records.ts";
 import { continueErasures } from "../../src/erasure/continue-erasures.ts";
 import { MOVED_ESCROWS } from "../../src/escrow/store/archived-escrows.ts";
 import { app, emptyTables } from "../support/app.ts";
-import { ARCHIVES, emptyArchives, makeFinal, readArchive } from "../support/archives.ts";
+import {
+  ARCHIVES,
+  emptyArchives,
+  makeFinal,
+  NO_ARCHIVES,
+  readArchive,
+} from "../support/archives.ts";
 import { insertKey } from "../support/keys.ts";
 import { makeRecord, Writer } from "../support/sources/records.ts";
 
@@ -28,9 +34,9 @@ it("The erasure of a key removes its notes from archives too, and waits for thos
     .run();
   await makeFinal();
   await moveFinalRecords(BINDINGS, [MOVED_ESCROWS], Date.now() + 1_000, Date.now() + 60_000);
-  expect(JSON.stringify(await readArchive(env.TEST_ARCHIVE_1))).toContain(NOTE);
+  expect(JSON.stringify(await readArchive(env.ARCHIVE_1))).toContain(NOTE);
 
-  for (const bindings of [env, BINDINGS]) {
+  for (const bindings of [{ ...env, ...NO_ARCHIVES }, BINDINGS]) {
     const answer = await app.request(
       "/api/v1/erasure",
       {
@@ -44,7 +50,7 @@ it("The erasure of a key removes its notes from archives too, and waits for thos
     expect(await answer.json()).toMatchObject({ data: { isComplete: false } });
   }
   const later = Date.now() + 60 * 60_000;
-  await continueErasures(env, later, Date.now() + 60_000);
+  await continueErasures({ ...env, ...NO_ARCHIVES }, later, Date.now() + 60_000);
   await continueErasures(BINDINGS, Date.now(), Date.now() + 60_000);
-  expect(JSON.stringify(await readArchive(env.TEST_ARCHIVE_1))).not.toContain(NOTE);
+  expect(JSON.stringify(await readArchive(env.ARCHIVE_1))).not.toContain(NOTE);
 });

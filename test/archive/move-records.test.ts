@@ -5,7 +5,14 @@ import { openDb } from "../../src/db/client.ts";
 import type { EscrowRecord } from "../../src/escrow/model/escrow-record.ts";
 import { MOVED_ESCROWS } from "../../src/escrow/store/archived-escrows.ts";
 import { emptyTables } from "../support/app.ts";
-import { ARCHIVES, emptyArchives, makeFinal, readArchive } from "../support/archives.ts";
+import {
+  ARCHIVES,
+  emptyArchives,
+  makeFinal,
+  NO_ARCHIVES,
+  readArchive,
+  UNASKED_ARCHIVE,
+} from "../support/archives.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { sweep } from "../support/effort.ts";
 import { makeRecord, Writer } from "../support/sources/records.ts";
@@ -13,8 +20,8 @@ import { makeRecord, Writer } from "../support/sources/records.ts";
 const TABLES = ["escrow", "escrow_transaction", "escrow_action", "escrow_request"];
 const MOVER = { ...env, ...ARCHIVES, ARCHIVE_AFTER_MINUTES: "0" };
 
-const move = (bindings: Parameters<typeof moveFinalRecords>[0] = MOVER) =>
-  moveFinalRecords(bindings, [MOVED_ESCROWS], Date.now() + 1_000, Date.now() + 60_000);
+const move = (bindings: Parameters<typeof moveFinalRecords>[0] = MOVER, now = Date.now() + 1_000) =>
+  moveFinalRecords(bindings, [MOVED_ESCROWS], now, Date.now() + 60_000);
 
 async function readHot(): Promise<Record<string, unknown[]>> {
   const read = await env.DB.batch(TABLES.map((table) => env.DB.prepare(`SELECT * FROM ${table}`)));
@@ -69,7 +76,7 @@ describe("the mover", () => {
       const { id, record_id: owner } = row as { id: string; record_id?: string };
       return ids.has(owner ?? id);
     };
-    const archived = await readArchive(env.TEST_ARCHIVE_1);
+    const archived = await readArchive(env.ARCHIVE_1);
     const hot = await readHot();
     for (const table of TABLES) {
       const rows = before[table] ?? [];
@@ -94,9 +101,24 @@ describe("the mover", () => {
     await end(writer, records);
     await makeFinal();
     const before = await readHot();
-    await move({ ...env, ARCHIVE_AFTER_MINUTES: "0" });
-    await move({ ...env, ...ARCHIVES });
+    await move({ ...env, ...NO_ARCHIVES, ARCHIVE_AFTER_MINUTES: "0" });
+    await move({ ...env, ARCHIVE_AFTER_MINUTES: "43200" });
+    await move({ ...env, ARCHIVE_1: UNASKED_ARCHIVE });
     expect(await readHot()).toEqual(before);
+  });
+
+  it("moves what webhooks need no longer, once the database is filled by 60 percent", async () => {
+    const { writer, records } = await writeRecords(2);
+    await end(writer, records);
+    await makeFinal();
+    const bytes = (await env.DB.prepare("SELECT 1").run()).meta.size_after ?? 0;
+    const later = Date.now() + 8 * 24 * 60 * 60_000;
+    const at = (share: number) => ({ ...env, DATABASE_MAX_BYTES: String(bytes / share) });
+    await move(at(0.59), later);
+    await move(at(0.61));
+    expect(await places()).toEqual(records.map(({ id }) => [id, null]));
+    await move(at(0.61), later);
+    expect(await places()).toEqual(records.map(({ id }) => [id, 1]));
   });
 
   it("loses nothing wherever it stops, and ends with what it would have", async () => {
@@ -116,12 +138,12 @@ describe("the mover", () => {
           return result;
         };
         const DB = wrapD1(env.DB, (_, run) => step(run));
-        const ARCHIVE_1 = wrapD1(env.TEST_ARCHIVE_1, (_, run) => step(run));
+        const ARCHIVE_1 = wrapD1(env.ARCHIVE_1, (_, run) => step(run));
         await move({ ...MOVER, DB, ARCHIVE_1 }).catch(() => undefined);
         isOver ||= steps < k;
         const archives = await places();
         const hot = await readHot();
-        const archived = await readArchive(env.TEST_ARCHIVE_1);
+        const archived = await readArchive(env.ARCHIVE_1);
         const isMoved = archives.every(([, archive]) => archive === 1);
         if (!isMoved) expect(archives.every(([, archive]) => archive === null)).toBe(true);
         for (const table of TABLES)

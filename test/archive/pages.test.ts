@@ -94,7 +94,7 @@ class World {
     const standIn = env.TEST_ARCHIVE_3;
     const hot = await ReplicatedD1.create();
     const [first, second] = await Promise.all(
-      [env.TEST_ARCHIVE_1, env.TEST_ARCHIVE_2].map((primary) =>
+      [env.ARCHIVE_1, env.TEST_ARCHIVE_2].map((primary) =>
         ReplicatedD1.create({ primary, standIn, tables: ARCHIVE_TABLES }),
       ),
     );

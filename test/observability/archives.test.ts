@@ -6,7 +6,7 @@ import type { Env } from "../../src/env.ts";
 import { MOVED_ESCROWS } from "../../src/escrow/store/archived-escrows.ts";
 import { checkService } from "../../src/observability/check-service.ts";
 import { app, emptyTables } from "../support/app.ts";
-import { ARCHIVES, emptyArchives, makeFinal } from "../support/archives.ts";
+import { ARCHIVES, emptyArchives, makeFinal, NO_ARCHIVES } from "../support/archives.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { makeRecord, Writer } from "../support/sources/records.ts";
 import { holdEventsToTheDocument } from "../support/webhooks/declared.ts";
@@ -104,13 +104,14 @@ it("ARCHIVE_NEEDED names the next archive while all are full, once, and a full o
 
 it("ARCHIVE_UNBOUND names an archive with escrows that is not bound, before the cron knows", async () => {
   const bound = bind({ ARCHIVE_1 });
+  const unbound = bind(NO_ARCHIVES);
   await move(bound);
   expect(await check(bound)).toEqual([]);
-  expect(await reasons(service.env)).toEqual([
+  expect(await reasons(unbound)).toEqual([
     { kind: "ARCHIVE_UNBOUND", count: 1, text: "Bind again: ARCHIVE_1." },
   ]);
-  expect((await ask(service.env, "/payment?network=Preprod")).status).toBe(503);
-  expect(await check(service.env)).toEqual([["ARCHIVE_UNBOUND", "ARCHIVE_1"]]);
+  expect((await ask(unbound, "/payment?network=Preprod")).status).toBe(503);
+  expect(await check(unbound)).toEqual([["ARCHIVE_UNBOUND", "ARCHIVE_1"]]);
   expect(await reasons(bound)).toEqual([]);
   expect((await ask(bound, "/payment?network=Preprod")).status).toBe(200);
 });

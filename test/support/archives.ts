@@ -2,10 +2,20 @@ import { env } from "cloudflare:workers";
 
 /** The three archives of the tests, as a deployment binds them. */
 export const ARCHIVES = {
-  ARCHIVE_1: env.TEST_ARCHIVE_1,
+  ARCHIVE_1: env.ARCHIVE_1,
   ARCHIVE_2: env.TEST_ARCHIVE_2,
   ARCHIVE_3: env.TEST_ARCHIVE_3,
 };
+
+/** The bindings of a deployment without archives. */
+export const NO_ARCHIVES = { ARCHIVE_1: undefined };
+
+/** An archive that nothing may ask. */
+export const UNASKED_ARCHIVE = new Proxy(env.ARCHIVE_1, {
+  get: () => {
+    throw new Error("the archive is asked");
+  },
+});
 
 /** The tables of an archive. */
 export const ARCHIVE_TABLES = [

@@ -20,7 +20,7 @@ export async function emptyStorage(): Promise<void> {
     wakeCalled(DATABASE_MONITOR),
     env.DB.prepare("SELECT 1").run(),
     env.SEARCH_DB.prepare("SELECT 1").run(),
-    env.TEST_ARCHIVE_1.prepare("SELECT 1").run(),
+    env.ARCHIVE_1.prepare("SELECT 1").run(),
     env.TEST_ARCHIVE_2.prepare("SELECT 1").run(),
     env.TEST_ARCHIVE_3.prepare("SELECT 1").run(),
   ]);

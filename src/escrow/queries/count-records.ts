@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { openArchives, readIfNoneArchived } from "../../archive/open-archives.ts";
+import { readIfNoneArchived } from "../../archive/open-archives.ts";
 import { ON_CHAIN_STATES } from "../../chain/network.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";
@@ -30,7 +30,10 @@ export async function countRecords(
   side: Side,
   query: CountQuery,
 ): Promise<Omit<Counts, "byDay">> {
-  const counts = (await countAlone(db, side, query)) ?? (await countWithArchives(db, side, query));
+  const { days, edges } = splitPeriod(query);
+  const counts =
+    (edges.length > 0 || !mayBeArchived(query) ? await countAlone(db, side, query) : null) ??
+    (await countWithArchives(db, side, query, { days, edges }));
   return withTotal(
     STATE_COUNTERS.map(({ state }) => ({ onChainState: state, count: counts.get(state) ?? 0 })),
   );
@@ -44,10 +47,10 @@ async function countAlone(
   side: Side,
   query: CountQuery,
 ): Promise<StateCounts | null> {
-  const { env, network } = query;
+  const { network } = query;
   const hot = buildCount(side, query);
   const rows = mayBeArchived(query)
-    ? await readIfNoneArchived<CountRow>(openArchives(env), db, { kind: "escrow", network, hot })
+    ? await readIfNoneArchived<CountRow>(db, { kind: "escrow", network, hot })
     : await db.all<CountRow>(hot.sql, ...hot.params);
   return rows && toCounts(rows);
 }
@@ -56,8 +59,8 @@ async function countWithArchives(
   db: Database,
   side: Side,
   query: CountQuery,
+  { days, edges }: ReturnType<typeof splitPeriod>,
 ): Promise<StateCounts> {
-  const { days, edges } = splitPeriod(query);
   const counts = days ? await countWholeDays(db, side, { ...query, ...days }) : new Map();
   for (const edge of edges)
     for (const state of await readListStates(db, side, { ...query, ...edge }))

@@ -38,16 +38,17 @@ export interface LoadedArchivedRecords extends LoadedRecords {
 }
 
 /**
- * Where the archived records of some identifiers are. The database knows its archives at the same moment.
+ * Selects where the archived records of some identifiers are. The database knows its archives at the same
+ * moment. Rows: `ArchivedPlace`.
  *
  * @param conditions - SQL on `escrow_identity`; parameters begin with ?2
  */
-export function findArchivedPlaces(
-  { db, network }: Pick<ArchiveReading, "db" | "network">,
+export function selectArchivedPlaces(
+  network: Network,
   conditions: string,
   ...params: unknown[]
-): Promise<ArchivedPlace[]> {
-  return db.all<ArchivedPlace>(
+): Statement {
+  return statement(
     `SELECT escrow_identity.id, escrow_identity.archive, operation, returned
      FROM escrow_identity CROSS JOIN archive_range
        ON archive_range.archive = escrow_identity.archive AND kind = 'escrow' AND network = ?1

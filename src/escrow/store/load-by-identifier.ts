@@ -1,10 +1,10 @@
-import { readPlaces } from "../../archive/archived-place.ts";
+import { type ArchivedPlace, readPlaces } from "../../archive/archived-place.ts";
 import { type ArchiveEnv, openArchives } from "../../archive/open-archives.ts";
 import type { Network } from "../../chain/network.ts";
 import { ArchiveBehindError, type Database, statement } from "../../db/client.ts";
 import { type EscrowRecord, hashIdentifier, type Side } from "../model/escrow-record.ts";
 import type { Step } from "../model/intent.ts";
-import { findArchivedPlaces } from "./archived-records.ts";
+import { selectArchivedPlaces } from "./archived-records.ts";
 import {
   ARCHIVED_ESCROW_COLUMNS,
   ESCROW_COLUMNS,
@@ -110,11 +110,12 @@ async function readArchived(
   { network, blockchainIdentifier }: Parameters<typeof loadByIdentifier>[2],
   deadline: number,
 ): Promise<Map<string, RowWithStep>> {
-  const places = await findArchivedPlaces(
-    { db: database, network },
+  const { sql, params } = selectArchivedPlaces(
+    network,
     "identifier_hash = unhex(?2)",
     hashIdentifier(blockchainIdentifier),
   );
+  const places = await database.all<ArchivedPlace>(sql, ...params);
   const read = await readPlaces<[RowWithStep[]]>(
     openArchives(env),
     { kind: "escrow", network, deadline },

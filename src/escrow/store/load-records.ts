@@ -1,4 +1,4 @@
-import type { Database } from "../../db/client.ts";
+import { type Database, type Statement, statement } from "../../db/client.ts";
 import type { EscrowRecord } from "../model/escrow-record.ts";
 import type { Intent } from "../model/intent.ts";
 import type { TransactionRecord } from "../model/transaction-record.ts";
@@ -34,8 +34,17 @@ export async function loadRecords(
   ids: string,
   ...params: unknown[]
 ): Promise<LoadedRecords> {
-  const sql = buildRecordsSql(ESCROW_COLUMNS, ids);
-  return toLoadedRecords(await db.all<LoadedRow>(sql, JSON.stringify(txHashes), ...params));
+  const { sql, params: all } = selectRecords(txHashes, ids, ...params);
+  return toLoadedRecords(await db.all<LoadedRow>(sql, ...all));
+}
+
+/** The statement of `loadRecords`. Rows: `LoadedRow`. */
+export function selectRecords(
+  txHashes: readonly string[],
+  ids: string,
+  ...params: unknown[]
+): Statement {
+  return statement(buildRecordsSql(ESCROW_COLUMNS, ids), JSON.stringify(txHashes), ...params);
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { ArchivedPlace } from "../../archive/archived-place.ts";
 import type { Archive } from "../../archive/open-archives.ts";
 import type { AddressTransaction, Block, Provider } from "../../chain/provider/provider.ts";
 import type { Database } from "../../db/client.ts";
@@ -12,13 +13,13 @@ import { type EscrowRecord, isWithoutLock } from "../model/escrow-record.ts";
 import {
   ArchivedRecordStaleError,
   type ArchiveReading,
-  findArchivedPlaces,
   type LoadedArchivedRecords,
   loadArchivedRecords,
   returnArchivedRecords,
+  selectArchivedPlaces,
 } from "../store/archived-records.ts";
 import { ChangeSet } from "../store/change-set.ts";
-import { loadRecords } from "../store/load-records.ts";
+import { type LoadedRow, selectRecords, toLoadedRecords } from "../store/load-records.ts";
 import { applyLocks } from "./apply-locks.ts";
 import { applySpends } from "./apply-spends.ts";
 import { type CursorUpdate, commitChanges } from "./commit-changes.ts";
@@ -277,7 +278,7 @@ export async function loadKnownRecords(
   reads: ContractTransaction[],
   complete: boolean,
 ): Promise<LoadedArchivedRecords> {
-  const { db, source, archives } = context;
+  const { db, source } = context;
   const valid = reads.filter(({ tx }) => tx.isValid);
   const utxos = valid.flatMap(({ tx }) =>
     tx.spendRedeemers.flatMap(({ inputIndex }) => {
@@ -294,33 +295,28 @@ export async function loadKnownRecords(
   if (utxos.length + hashes.length === 0) return { records: [], storedTransactions: [], places };
   const txHashes = valid.map(({ tx }) => tx.hash);
   const identifiers = JSON.stringify([...new Set(hashes)]);
-  const here = await loadRecords(
-    db,
-    txHashes,
-    `SELECT id FROM escrow WHERE source_id = ?2 AND utxo IN (SELECT value FROM json_each(?3))
-     UNION
-     SELECT id FROM escrow_identity
-     WHERE identifier_hash IN (SELECT unhex(value) FROM json_each(?4))
-       AND side IN ('payment', 'purchase') AND source_id = ?2`,
-    source.id,
-    JSON.stringify(utxos),
-    identifiers,
-  );
-  if (archives.length === 0) return { ...here, places };
-  // Between the two reads a record may move: then a batch that writes it is refused, and all is read again.
-  const isHere = new Set(here.records.map(({ id }) => id));
-  const found = await findArchivedPlaces(
-    { db, network: source.network },
-    `identifier_hash IN (SELECT unhex(value) FROM json_each(?2))
-       AND side IN ('payment', 'purchase') AND source_id = ?3`,
-    identifiers,
-    source.id,
-  );
-  const archived = await loadArchivedRecords(
-    toArchiveReading(context),
-    txHashes,
-    found.filter(({ id }) => !isHere.has(id)),
-  );
+  const [own, found] = (await db.batch([
+    selectRecords(
+      txHashes,
+      `SELECT id FROM escrow WHERE source_id = ?2 AND utxo IN (SELECT value FROM json_each(?3))
+       UNION
+       SELECT id FROM escrow_identity
+       WHERE identifier_hash IN (SELECT unhex(value) FROM json_each(?4))
+         AND side IN ('payment', 'purchase') AND source_id = ?2`,
+      source.id,
+      JSON.stringify(utxos),
+      identifiers,
+    ),
+    selectArchivedPlaces(
+      source.network,
+      `identifier_hash IN (SELECT unhex(value) FROM json_each(?2))
+         AND side IN ('payment', 'purchase') AND source_id = ?3`,
+      identifiers,
+      source.id,
+    ),
+  ])) as [D1Result<LoadedRow>, D1Result<ArchivedPlace>];
+  const here = toLoadedRecords(own.results);
+  const archived = await loadArchivedRecords(toArchiveReading(context), txHashes, found.results);
   return {
     records: [...here.records, ...archived.records],
     storedTransactions: [...here.storedTransactions, ...archived.storedTransactions],

@@ -1,4 +1,4 @@
-import { openArchives, readIfNoneArchived } from "../../archive/open-archives.ts";
+import { readIfNoneArchived } from "../../archive/open-archives.ts";
 import type { Database } from "../../db/client.ts";
 import {
   BILLABLE_AT_SQL,
@@ -28,7 +28,7 @@ export async function readBillablePayments(
 ): Promise<BillableRow[]> {
   const { network, buyerVkey, sellerVkey, sellerVkeys, month } = scope;
   const hot = selectBillablePayments(scope, removed, now);
-  const alone = await readIfNoneArchived<BillableRow>(openArchives(env), database, {
+  const alone = await readIfNoneArchived<BillableRow>(database, {
     ...{ kind: "escrow", network, hot },
   });
   if (alone) return alone;

@@ -66,7 +66,7 @@ describe("a replay of the chain", () => {
       expect(await places()).toEqual(Array(count * 2).fill(1));
       const hot = await readHot("event", "clock", "archive_range", "archived_escrow_count");
       expect(hot.escrow).toEqual([]);
-      const archived = await readArchive(env.TEST_ARCHIVE_1);
+      const archived = await readArchive(env.ARCHIVE_1);
 
       const [wallet] = await openDb(env).all<{ role: string; vkey: string }>(
         "SELECT role, vkey FROM managed_wallet WHERE source_id = ? AND role = 'Selling' LIMIT 1",
@@ -83,7 +83,7 @@ describe("a replay of the chain", () => {
       expect(await readHot("event", "clock", "archive_range", "archived_escrow_count")).toEqual(
         hot,
       );
-      expect(await readArchive(env.TEST_ARCHIVE_1)).toEqual(archived);
+      expect(await readArchive(env.ARCHIVE_1)).toEqual(archived);
       expect(await places()).toEqual(Array(count * 2).fill(1));
     },
   );
@@ -130,19 +130,19 @@ describe("a lock that comes after its quote expired and moved to an archive", ()
     expect(request, message).toMatchObject([{ metadata: "noted" }]);
     expect(steps, message).toHaveLength(1);
     expect(await ranges(), message).toEqual([{ count: 0, returned: 1 }]);
-    expect(await readArchive(env.TEST_ARCHIVE_1), message).toEqual(copies);
+    expect(await readArchive(env.ARCHIVE_1), message).toEqual(copies);
   }
 
   it("brings it back with all that belongs to it, and leaves the copy", async () => {
     const { chain, source } = await openLateLock();
-    const copies = await readArchive(env.TEST_ARCHIVE_1);
+    const copies = await readArchive(env.ARCHIVE_1);
     await settle(chain, source, WITH_ARCHIVES);
     await expectLocked(copies);
   });
 
   it("does so wherever the pass stops", async () => {
     const { chain, source } = await openLateLock();
-    const copies = await readArchive(env.TEST_ARCHIVE_1);
+    const copies = await readArchive(env.ARCHIVE_1);
     const hot = await readHot("escrow_identity", "archive_range", "archived_escrow_count");
     for (const k of sweep(7)) {
       let isOver = true;
@@ -158,7 +158,7 @@ describe("a lock that comes after its quote expired and moved to an archive", ()
         };
         const dying = {
           DB: wrapD1(env.DB, (_, run) => step(run)),
-          ARCHIVE_1: wrapD1(env.TEST_ARCHIVE_1, (_, run) => step(run)),
+          ARCHIVE_1: wrapD1(env.ARCHIVE_1, (_, run) => step(run)),
         };
         await runPass(chain, source, { env: { ...ARCHIVES, ...dying } }).catch(() => undefined);
         await settle(chain, source, WITH_ARCHIVES);
@@ -172,12 +172,12 @@ describe("a lock that comes after its quote expired and moved to an archive", ()
 
   it("waits while the archive lacks it, and reads the chain again once it is there", async () => {
     const { chain, source } = await openLateLock();
-    const copies = await readArchive(env.TEST_ARCHIVE_1);
-    await env.TEST_ARCHIVE_1.prepare("UPDATE archive_operation SET operation = 0").run();
+    const copies = await readArchive(env.ARCHIVE_1);
+    await env.ARCHIVE_1.prepare("UPDATE archive_operation SET operation = 0").run();
     await runPass(chain, source, WITH_ARCHIVES);
     expect(await places()).toEqual([1]);
     expect((await readHot()).escrow).toEqual([]);
-    await env.TEST_ARCHIVE_1.prepare("UPDATE archive_operation SET operation = 1").run();
+    await env.ARCHIVE_1.prepare("UPDATE archive_operation SET operation = 1").run();
     await settle(chain, source, WITH_ARCHIVES);
     await expectLocked(copies);
   });
@@ -185,12 +185,12 @@ describe("a lock that comes after its quote expired and moved to an archive", ()
   it("is read again when the record comes back, changes and moves meanwhile", async () => {
     const { chain, source } = await openLateLock();
     let isRaced = false;
-    const ARCHIVE_1 = wrapD1(env.TEST_ARCHIVE_1, async (_, run) => {
+    const ARCHIVE_1 = wrapD1(env.ARCHIVE_1, async (_, run) => {
       const result = await run();
       if (isRaced) return result;
       isRaced = true;
       // As another writer would: the copy has another note, and the range knows of the return.
-      await env.TEST_ARCHIVE_1.prepare("UPDATE escrow_request SET metadata = 'later'").run();
+      await env.ARCHIVE_1.prepare("UPDATE escrow_request SET metadata = 'later'").run();
       await env.DB.prepare("UPDATE archive_range SET returned = returned + 1").run();
       return result;
     });
