@@ -2,16 +2,16 @@
 export type Row = Record<string, string | number>;
 
 /**
- * Rows as text in aligned columns, those of numbers to the right. Numbers are shown with as many
+ * Rows as text in aligned columns, those of numbers to the right. A row may lack some. Numbers are shown with as many
  * digits as say something.
  */
 export function formatTable(title: string, rows: readonly Row[]): string {
-  const names = Object.keys(rows[0] ?? {});
+  const names = [...new Set(rows.flatMap(Object.keys))];
   const columns = names.map((name) => {
     const whole = rows.every((row) => typeof row[name] !== "number" || Number.isInteger(row[name]));
     const cells = rows.map((row) => show(row[name], whole));
     const width = Math.max(name.length, ...cells.map((cell) => cell.length));
-    const right = rows.every((row) => typeof row[name] === "number");
+    const right = rows.every((row) => typeof row[name] !== "string");
     return [name, ...cells].map((cell) => (right ? cell.padStart(width) : cell.padEnd(width)));
   });
   const lines = [...rows.keys(), rows.length].map((line) =>
