@@ -124,7 +124,8 @@ export class ManyRows {
 export function databaseIn(folder: string): DatabaseSync {
   for (const path of globSync(join(folder, "d1/*/*.sqlite"))) {
     const file = new DatabaseSync(path);
-    const isIt = file.prepare("SELECT 1 FROM sqlite_master WHERE name = 'escrow'").get();
+    // Archives have escrows too.
+    const isIt = file.prepare("SELECT 1 FROM sqlite_master WHERE name = 'escrow_identity'").get();
     if (isIt) return file;
     file.close();
   }
