@@ -417,14 +417,24 @@ describe("GET /api-key-status", () => {
         ...[name, asset, remaining, isEnabled ? 1 : 0],
       ),
     ];
+    const insertNetwork = (chain: string, isEnabled: boolean) =>
+      statement(
+        `INSERT INTO x402_network (id, caip2_id, display_name, rpc_url, is_testnet, is_enabled, default_asset,
+           eip6492_factories, created_at, updated_at) VALUES (?1, ?1, '', '', 1, ?3, ?2, '[]', 0, 0)`,
+        ...[chain, asset, isEnabled ? 1 : 0],
+      );
     await openDb(env).batch([
       ...insertBudget("a", "eip155:8453", "9007199254740993", true),
       ...insertBudget("b", "eip155:8453", "7", true),
       ...insertBudget("c", "eip155:84532", "5", false),
       ...insertBudget("d", "eip155:1", "3", true),
+      ...[insertNetwork("eip155:1", true), insertNetwork("eip155:10", false)],
+      // Without a row, clients would take the key for one without a limit.
+      insertNetwork("eip155:84532", true),
     ]);
     const RemainingUsageCredits = [
       { unit: `eip155:1:${asset}`, amount: "3" },
+      { unit: `eip155:84532:${asset}`, amount: "0" },
       { unit: `eip155:8453:${asset}`, amount: "9007199254741000" },
     ];
     const path = "/api/v1/api-key-status";

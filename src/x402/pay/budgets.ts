@@ -120,8 +120,9 @@ export async function readBudgets(
 }
 
 /**
- * What keys may still pay from their enabled budgets, by the key's id: of all wallets together. The unit is
- * the CAIP-2 id and the token's address: `eip155:8453:0x…`.
+ * What keys may still pay from their enabled budgets, by the key's id: of all wallets together. Nothing is left
+ * of a network's default token without a budget. The unit is the CAIP-2 id and the token's address:
+ * `eip155:8453:0x…`.
  */
 export async function readBudgetRemainders(
   core: Database,
@@ -130,7 +131,10 @@ export async function readBudgetRemainders(
   const rows = await core.all<{ id: string; unit: string; amount: string }>(
     `SELECT api_key_id AS id, caip2_id || ':' || asset AS unit, remaining_amount AS amount
      FROM x402_budget JOIN x402_wallet ON x402_wallet.id = evm_wallet_id
-     WHERE api_key_id IN (SELECT value FROM json_each(?)) AND is_enabled ORDER BY unit`,
+     WHERE api_key_id IN (SELECT value FROM json_each(?1)) AND is_enabled
+     UNION ALL SELECT key.value, caip2_id || ':' || default_asset, '0'
+     FROM x402_network, json_each(?1) AS key WHERE is_enabled AND default_asset IS NOT NULL
+     ORDER BY unit`,
     JSON.stringify(keyIds),
   );
   const byKey = new Map<string, { unit: string; amount: string }[]>();
