@@ -254,6 +254,12 @@ export function readErrorMessage(text: string): string {
   return parsed.success ? parsed.data.message : text;
 }
 
+/** JSON with whole numbers of any size. No text of the value may be digits and an `n`. */
+export function toJson(value: object): string {
+  const json = JSON.stringify(value, (_, one) => (typeof one === "bigint" ? `${one}n` : one));
+  return json.replace(/"(\d+)n"/g, "$1");
+}
+
 /** Undefined when the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {

@@ -6,7 +6,6 @@ import {
   type NetworkIdentity,
   type Provider,
   ProviderError,
-  type ProviderUtxo,
 } from "../provider.ts";
 import {
   createRequester,
@@ -15,7 +14,8 @@ import {
   type RequesterOptions,
 } from "../request.ts";
 import { getPage } from "./get-page.ts";
-import { createTransactionProvider, toProviderUtxo, UTXO } from "./transactions.ts";
+import { COUNT_SCHEMA, HASH, HEX, QUANTITY_SCHEMA, toProviderUtxo, UTXO } from "./shapes.ts";
+import { createTransactionProvider } from "./transactions.ts";
 
 /** How far the tip may be ahead of the wall clock, seconds: nodes take no block of more than a few. */
 const MAX_TIP_AHEAD_S = 300;
@@ -98,19 +98,15 @@ export function createBlockfrostProvider(
           hash: utxos.hash,
           inputs: utxos.inputs
             .filter(({ collateral, reference }) => !collateral && !reference)
-            .map((input) => toTransactionUtxo(input, input.tx_hash)),
+            .map(toProviderUtxo),
           outputs: utxos.outputs
             .filter(({ collateral }) => !collateral)
-            .map((output) => toTransactionUtxo(output, utxos.hash)),
+            .map((output) => toProviderUtxo({ ...output, tx_hash: utxos.hash })),
         }
       );
     },
   };
 }
-
-const HASH = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hex characters");
-const HEX = z.string().regex(/^(?:[0-9a-f]{2})*$/, "must be hex");
-const COUNT_SCHEMA = z.int().nonnegative();
 
 const BLOCK = z.object({
   ...{ height: COUNT_SCHEMA, hash: HASH, slot: COUNT_SCHEMA, time: COUNT_SCHEMA },
@@ -139,34 +135,16 @@ const TRANSACTION = z.object({
 
 const TRANSACTION_CBOR = z.object({ cbor: HEX });
 
-const TRANSACTION_OUTPUT = z.object({
-  address: z.string(),
-  amount: z.array(z.object({ unit: z.string(), quantity: z.string().regex(/^\d+$/) })),
-  output_index: COUNT_SCHEMA,
-  inline_datum: HEX.nullable(),
-  reference_script_hash: z.string().nullable(),
-  collateral: z.boolean(),
-});
+const LISTED_UTXO = UTXO.extend({ collateral: z.boolean() });
 
 const TRANSACTION_UTXOS = z.object({
   hash: HASH,
-  inputs: z.array(TRANSACTION_OUTPUT.extend({ tx_hash: HASH, reference: z.boolean().optional() })),
-  outputs: z.array(TRANSACTION_OUTPUT),
+  inputs: z.array(LISTED_UTXO.extend({ reference: z.boolean().optional() })),
+  outputs: z.array(LISTED_UTXO.omit({ tx_hash: true })),
 });
 
 function toBlock({ previous_block, ...block }: z.infer<typeof BLOCK>): Block {
   return previous_block ? { ...block, previousHash: previous_block } : block;
-}
-
-function toTransactionUtxo(utxo: z.infer<typeof TRANSACTION_OUTPUT>, txHash: string): ProviderUtxo {
-  return {
-    address: utxo.address,
-    txHash,
-    outputIndex: utxo.output_index,
-    amount: utxo.amount,
-    inlineDatum: utxo.inline_datum,
-    referenceScriptHash: utxo.reference_script_hash,
-  };
 }
 
 /** The provider's calls about minting policies and tokens, over a client's GET. */
@@ -215,12 +193,8 @@ function createAssetProvider(get: Requester): AssetProvider {
 /** Policy id and a name of 32 bytes, in hex. */
 const MAX_UNIT_LENGTH = 120;
 
-const QUANTITY_SCHEMA = z.string().regex(/^\d+$/);
-
 const REDEEMERS = z.array(z.object({ tx_hash: HASH, purpose: z.string() }));
 const HOLDERS = z.array(z.object({ address: z.string(), quantity: QUANTITY_SCHEMA }));
 const ASSET = z.object({ onchain_metadata: z.unknown() });
 const OUTPUTS = z.array(UTXO.extend({ data_hash: HASH.nullable(), block: HASH }));
-const ADDRESS = z.object({
-  amount: z.array(z.object({ unit: z.string(), quantity: QUANTITY_SCHEMA })),
-});
+const ADDRESS = UTXO.pick({ amount: true });

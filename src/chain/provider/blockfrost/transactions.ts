@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { bytesToHex } from "../../hex.ts";
 import {
   type AdditionalOutput,
   ProviderError,
@@ -6,9 +7,10 @@ import {
   ResponseTooLargeError,
   type TransactionProvider,
 } from "../provider.ts";
-import { type Requester, readErrorMessage, type Sender } from "../request.ts";
+import { type Requester, readErrorMessage, type Sender, toJson } from "../request.ts";
 import { parseEvaluation } from "./evaluation.ts";
 import { getPage } from "./get-page.ts";
+import { COUNT_SCHEMA, HASH, HEX, QUANTITY_SCHEMA, toProviderUtxo, UTXO } from "./shapes.ts";
 
 /** Dolos has the transaction already. */
 const DUPLICATE_STATUS = 409;
@@ -73,9 +75,10 @@ export function createTransactionProvider(get: Requester, send: Sender): Transac
 
     async evaluate(cbor, additional = []) {
       const path = "/utils/txs/evaluate/utxos";
-      const content = { cbor: toHex(cbor), additionalUtxoSet: additional.map(toOgmiosUtxo) };
-      // Whole numbers of any size stand as text with an `n` until here.
-      const body = JSON.stringify(content).replace(/"(\d+)n"/g, "$1");
+      const body = toJson({
+        cbor: bytesToHex(cbor),
+        additionalUtxoSet: additional.map(toOgmiosUtxo),
+      });
       const { status, text } = await send(path, { contentType: "application/json", body });
       return parseEvaluation(status, text);
     },
@@ -106,20 +109,6 @@ function returnNullIfTooLarge(error: unknown): null {
   throw error;
 }
 
-const HASH = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hex characters");
-const HEX = z.string().regex(/^(?:[0-9a-f]{2})*$/, "must be hex");
-const COUNT_SCHEMA = z.int().nonnegative();
-const QUANTITY_SCHEMA = z.string().regex(/^\d+$/);
-
-/** An unspent output of an address. */
-export const UTXO = z.object({
-  address: z.string(),
-  tx_hash: HASH,
-  output_index: COUNT_SCHEMA,
-  amount: z.array(z.object({ unit: z.string(), quantity: QUANTITY_SCHEMA })),
-  inline_datum: HEX.nullable(),
-  reference_script_hash: z.string().nullable(),
-});
 const UTXOS = z.array(UTXO);
 
 const SPENDERS = z.object({
@@ -150,27 +139,16 @@ const PARAMETERS = z.object({
   cost_models_raw: z.object({ PlutusV3: z.array(z.int()).min(1) }),
 });
 
-export function toProviderUtxo(row: z.infer<typeof UTXO>): ProviderUtxo {
-  return {
-    address: row.address,
-    txHash: row.tx_hash,
-    outputIndex: row.output_index,
-    amount: row.amount,
-    inlineDatum: row.inline_datum,
-    referenceScriptHash: row.reference_script_hash,
-  };
-}
-
 /** A pair of an input and its output, as Ogmios 5 has it: assets by `policy.name`. */
 function toOgmiosUtxo({ txHash, index, address, value }: AdditionalOutput) {
   const assets = [...value].flatMap(([unit, amount]) =>
-    unit === "" ? [] : [[unit.replace(/^(.{56})(.+)$/, "$1.$2"), `${amount}n`] as const],
+    unit === "" ? [] : [[unit.replace(/^(.{56})(.+)$/, "$1.$2"), amount] as const],
   );
   return [
     { txId: txHash, index },
     {
       address,
-      value: { coins: `${value.get("") ?? 0n}n`, assets: Object.fromEntries(assets) },
+      value: { coins: value.get("") ?? 0n, assets: Object.fromEntries(assets) },
     },
   ];
 }
@@ -182,5 +160,3 @@ function toDecimalText(value: number): string {
   const [whole = "", fraction = ""] = digits.split(".");
   return `0.${"0".repeat(Number(exponent) - whole.length)}${whole}${fraction}`;
 }
-
-const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { bytesToHex } from "../../hex.ts";
 import {
   type AdditionalOutput,
   type EvaluationObstacle,
@@ -9,7 +10,13 @@ import {
   ProviderError,
   ScriptFailedError,
 } from "../provider.ts";
-import { createSender, parseJson, type RequesterOptions, truncateMessage } from "../request.ts";
+import {
+  createSender,
+  parseJson,
+  type RequesterOptions,
+  toJson,
+  truncateMessage,
+} from "../request.ts";
 
 const COUNT_SCHEMA = z.int().nonnegative();
 
@@ -63,9 +70,7 @@ export function createOgmiosClient(options: RequesterOptions): OgmiosClient {
   const send = createSender(options);
 
   async function call<T>(method: string, params: object, shape: z.ZodType<T>): Promise<T> {
-    const content = { jsonrpc: "2.0", method, params, id: null };
-    // Whole numbers of any size stand as text with an `n` until here.
-    const body = JSON.stringify(content).replace(/"(\d+)n"/g, "$1");
+    const body = toJson({ jsonrpc: "2.0", method, params, id: null });
     const { status, text } = await send("/", { contentType: "application/json", body });
     const answer = ANSWER.safeParse(parseJson(text)).data;
     if (answer !== undefined && "error" in answer) throw new OgmiosError(answer.error);
@@ -90,7 +95,7 @@ export function createOgmiosClient(options: RequesterOptions): OgmiosClient {
 
     async evaluate(cbor, additional = []) {
       const params = {
-        transaction: { cbor: toHex(cbor) },
+        transaction: { cbor: bytesToHex(cbor) },
         additionalUtxo: additional.map(toOgmiosOutput),
       };
       try {
@@ -108,7 +113,7 @@ export function createOgmiosClient(options: RequesterOptions): OgmiosClient {
 
     async submit(cbor) {
       try {
-        await call("submitTransaction", { transaction: { cbor: toHex(cbor) } }, SUBMISSION);
+        await call("submitTransaction", { transaction: { cbor: bytesToHex(cbor) } }, SUBMISSION);
         return null;
       } catch (error) {
         if (!(error instanceof OgmiosError)) throw error;
@@ -209,18 +214,16 @@ function listUnknownOutputs(data: unknown): string[] {
 }
 
 function toOgmiosOutput({ txHash, index, address, value }: AdditionalOutput) {
-  const assets: Record<string, Record<string, string>> = {};
+  const assets: Record<string, Record<string, bigint>> = {};
   for (const [unit, amount] of value) {
     if (unit === "") continue;
     const policyId = unit.slice(0, 56);
-    assets[policyId] = { ...assets[policyId], [unit.slice(56)]: `${amount}n` };
+    assets[policyId] = { ...assets[policyId], [unit.slice(56)]: amount };
   }
   return {
     transaction: { id: txHash },
     index,
     address,
-    value: { ada: { lovelace: `${value.get("") ?? 0n}n` }, ...assets },
+    value: { ada: { lovelace: value.get("") ?? 0n }, ...assets },
   };
 }
-
-const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
