@@ -122,7 +122,7 @@ async function findTokenOutput(
     for (const version of output.value.keys())
       if (isSameToken(row.sourceType, version, unit))
         return { output, assetName: version.slice(POLICY_ID_LENGTH) };
-  if ((await provider.assetMetadata(unit)) === null)
+  if ((await provider.assetMint(unit)) === null)
     throw new NotMintedError(
       `the chain does not show the token ${unit}: its registration was undone`,
     );

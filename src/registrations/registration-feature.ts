@@ -111,7 +111,7 @@ async function rejectSecondMint(
   { provider }: Pick<BuildContext, "provider">,
 ): Promise<void> {
   const token = row.tx && computeMintedIdentifier(row, purpose);
-  const minted = token && (await provider.assetMetadata(token));
+  const minted = token && (await provider.assetMint(token));
   if (minted) throw new TokenExistsError(token);
 }
 

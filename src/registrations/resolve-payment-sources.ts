@@ -154,7 +154,7 @@ async function requireTokens(
   await pMap(
     fields,
     async ([unit, field]) => {
-      if ((await provider.assetMetadata(unit)) !== null) return;
+      if ((await provider.assetMint(unit)) !== null) return;
       throw new ApiError(400, `${field}: the chain does not show this token`);
     },
     { concurrency: MAX_CONCURRENT_FETCHES },

@@ -16,6 +16,7 @@ import { toProfileResponse } from "./entries/profile-response.ts";
 import { loadFreshProfile } from "./entries/read-entries.ts";
 import type { agentMetadata } from "./entries/schemas.ts";
 import { isInboxMetadata } from "./metadata/inbox.ts";
+import { loadTokenMetadata } from "./metadata/load-token-metadata.ts";
 
 interface Asset<Metadata> {
   policyId: string;
@@ -50,7 +51,7 @@ interface WalletRow {
 }
 
 const POLICY_ID_LENGTH = 56;
-/** Tokens that one call reads: each is a call to the provider. */
+/** Tokens that one call reads: each is two calls to the provider. */
 const MAX_TOKENS = 100;
 
 /** A query for the tokens of a wallet. */
@@ -126,11 +127,10 @@ export async function loadToken<Metadata>(
   const provider = await findReadProvider(c, { network, policyId });
   if (provider === null) throw toNotFoundError("no payment source has this agent's policy");
   const holders = (await provider.assetHolders(agentIdentifier)) ?? [];
-  // The provider goes on to show the metadata of a token that was burned.
+  // Its mint stays on the chain after the token was burned.
   if (!holders.some(({ quantity }) => BigInt(quantity) > 0n))
     throw toNotFoundError("nobody holds this agent's token");
-  const asset = await provider.assetMetadata(agentIdentifier);
-  const result = readMetadata(asset?.onchainMetadata ?? undefined);
+  const result = readMetadata(await loadTokenMetadata(provider, agentIdentifier));
   if (!result.ok) throw toNotFoundError(`the token's metadata cannot be read: ${result.reason}`);
   return toAsset(agentIdentifier, result.metadata);
 }
@@ -167,7 +167,7 @@ async function loadAssets<Metadata>(
     .slice(0, MAX_TOKENS)
     .map(({ unit }) => unit);
   const read = async (unit: string) => {
-    const result = readMetadata((await provider.assetMetadata(unit))?.onchainMetadata ?? undefined);
+    const result = readMetadata(await loadTokenMetadata(provider, unit));
     return result.ok ? toAsset(unit, result.metadata) : pMapSkip;
   };
   return pMap(units, read, { concurrency: MAX_CONCURRENT_FETCHES });

@@ -39,7 +39,7 @@ export function seenBy(ledger: ModelLedger, step: Step, hasCalls = true): Provid
     scriptCbor: notAsked,
     scriptRedeemers: notAsked,
     assetHolders: notAsked,
-    assetMetadata: notAsked,
+    assetMint: notAsked,
     addressFunds: notAsked,
     addressOutputs: notAsked,
     addressTransactions: notAsked,

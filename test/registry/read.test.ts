@@ -321,4 +321,24 @@ describe("GET /payment-information/, /registry/wallet and /registry/agent-identi
     await chain.act([{ do: "burn", on: "alpha" }]);
     expect((await ask(unit)).status).toBe(404);
   });
+
+  it("take what an agent says from the bytes of its mint, whatever else a provider shows", async () => {
+    await env.DB.prepare("UPDATE registry_cursor SET last_checked_at = 0").run();
+    await createSource(chain);
+    const ask = () => get(`/registry/agent-identifier?network=Preprod&agentIdentifier=${unit}`);
+    const asset = await chain.get<object>(`/assets/${unit}`);
+    const [other] = await chain.act([
+      { do: "mint", as: "other", version: V1, metadata: metadataOf("other") },
+    ]);
+    const show = (more: object) =>
+      chain.faults({
+        match: `/assets/${unit}$`,
+        status: 200,
+        body: JSON.stringify({ ...asset, ...more }),
+      });
+    await show({ onchain_metadata: metadataOf("forged") });
+    expect(await ask()).toMatchObject({ status: 200, data: { Metadata: { name: "alpha" } } });
+    await show({ initial_mint_tx_hash: other?.txHash });
+    expect((await ask()).status).toBe(502);
+  });
 });

@@ -64,7 +64,7 @@ const READ_CALLS = [
   "transactionUtxos",
   "scriptRedeemers",
   "assetHolders",
-  "assetMetadata",
+  "assetMint",
   "addressFunds",
   "addressOutputs",
   "addressUtxos",

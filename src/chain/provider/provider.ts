@@ -46,11 +46,8 @@ export interface AssetProvider {
   ): Promise<{ txHash: string; purpose: string }[] | null>;
   /** The holders of a token, latest first; `null` when the provider has never seen it. */
   assetHolders(unit: string): Promise<{ address: string; quantity: string }[] | null>;
-  /**
-   * A token's metadata under label 721 in its last mint, as JSON; `null` when the provider has
-   * never seen it. `onchainMetadata` is null if there is none, or it is not indexed yet.
-   */
-  assetMetadata(unit: string): Promise<{ onchainMetadata: unknown } | null>;
+  /** Hash of the transaction that minted a token last; `null` when the provider has never seen it. */
+  assetMint(unit: string): Promise<string | null>;
   /** The balance of an address; `null` when the provider has never seen it. */
   addressFunds(address: string): Promise<{ unit: string; quantity: string }[] | null>;
   /** One page of an address's unspent outputs; `null` when the provider has never seen it. */

@@ -5,6 +5,7 @@ import type { Database } from "../../db/client.ts";
 import { ApiError } from "../../http/errors.ts";
 import { type AgentProfile, readProfile } from "../../registry/entries/profile.ts";
 import { loadFreshProfile } from "../../registry/entries/read-entries.ts";
+import { loadTokenMetadata } from "../../registry/metadata/load-token-metadata.ts";
 import { findSellerWallet, type SellerWallet } from "../../registry/token-holder.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
 import { paymentSource } from "../../sources/tables.ts";
@@ -28,7 +29,7 @@ export async function findTokenHolder(
 /** What an agent's token says. @throws ApiError 404; ProviderError */
 export async function findAgentProfile(
   database: Database,
-  provider: Pick<Provider, "assetMetadata">,
+  provider: Pick<Provider, "assetMint" | "transactionCbor">,
   { network }: AgentSource,
   agentIdentifier: string,
   now: number,
@@ -37,13 +38,12 @@ export async function findAgentProfile(
   return known ?? loadTokenProfile(provider, agentIdentifier);
 }
 
-/** The same, as the provider shows the token. @throws ApiError 404; ProviderError */
+/** The same, from the transaction that minted the token. @throws ApiError 404; ProviderError */
 export async function loadTokenProfile(
-  provider: Pick<Provider, "assetMetadata">,
+  provider: Pick<Provider, "assetMint" | "transactionCbor">,
   agentIdentifier: string,
 ): Promise<AgentProfile> {
-  const asset = await provider.assetMetadata(agentIdentifier);
-  const read = readProfile(asset?.onchainMetadata ?? undefined);
+  const read = readProfile(await loadTokenMetadata(provider, agentIdentifier));
   if (!read.ok)
     throw new ApiError(404, `agentIdentifier: the token's metadata cannot be read: ${read.reason}`);
   return read.profile;

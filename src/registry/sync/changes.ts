@@ -1,5 +1,4 @@
 import { computeNextAssetName } from "../../chain/contracts/registry-token.ts";
-import { parseTokenMetadata, TOKEN_METADATA_LABEL } from "../../chain/token-metadata.ts";
 import { newId } from "../../db/id.ts";
 import { log } from "../../log.ts";
 import {
@@ -10,6 +9,7 @@ import {
 } from "../entries/entry.ts";
 import { readProfile } from "../entries/profile.ts";
 import { isInboxMetadata } from "../metadata/inbox.ts";
+import { readTokenMetadata } from "../metadata/load-token-metadata.ts";
 import type { FollowedSource } from "./cursor.ts";
 import type { MintTransaction } from "./read-mint.ts";
 
@@ -180,9 +180,8 @@ function readMintedState(
   { transaction: tx }: MintTransaction,
   assetName: string,
 ): Pick<EntryState, "profile" | "reason"> | null {
-  const label = tx.metadata.get(TOKEN_METADATA_LABEL);
   try {
-    const value = label && parseTokenMetadata(label, policyId, assetName);
+    const value = readTokenMetadata(tx, policyId + assetName);
     if (isInboxMetadata(value)) return null;
     const result = readProfile(value);
     return result.ok

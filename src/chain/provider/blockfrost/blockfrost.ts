@@ -166,9 +166,14 @@ function createAssetProvider(get: Requester): AssetProvider {
       return get(`/assets/${unit}/addresses?order=desc`, HOLDERS);
     },
 
-    async assetMetadata(unit) {
+    async assetMint(unit) {
       const asset = await get(`/assets/${unit}`, ASSET);
-      return asset && { onchainMetadata: asset.onchain_metadata };
+      if (asset === null) return null;
+      const { initial_mint_tx_hash: first, mint_or_burn_count: count } = asset;
+      if (count === 1) return first;
+      const changes = await get(`/assets/${unit}/history?order=desc`, ASSET_CHANGES);
+      // Dolos has no such list. The contracts' own policies never mint a name twice.
+      return changes?.find(({ action }) => action === "minted")?.tx_hash ?? first;
     },
 
     async addressFunds(address) {
@@ -195,6 +200,7 @@ const MAX_UNIT_LENGTH = 120;
 
 const REDEEMERS = z.array(z.object({ tx_hash: HASH, purpose: z.string() }));
 const HOLDERS = z.array(z.object({ address: z.string(), quantity: QUANTITY_SCHEMA }));
-const ASSET = z.object({ onchain_metadata: z.unknown() });
+const ASSET = z.object({ initial_mint_tx_hash: HASH, mint_or_burn_count: COUNT_SCHEMA });
+const ASSET_CHANGES = z.array(z.object({ tx_hash: HASH, action: z.string() }));
 const OUTPUTS = z.array(UTXO.extend({ data_hash: HASH.nullable(), block: HASH }));
 const ADDRESS = UTXO.pick({ amount: true });
