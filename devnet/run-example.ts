@@ -1,6 +1,6 @@
 /**
  * `npm run example -- NAME` runs a program of `examples/` against the running `npm start`. `SERVICE_URL`
- * and `SERVICE_TOKEN` name another service, and `PORT` another port for an example that is a server.
+ * and `SERVICE_TOKEN` name another service, and `LISTEN_PORT` another port for an example that is a server.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -49,8 +49,8 @@ async function runExample(wanted: string | undefined): Promise<number> {
 
   const { name, ext } = parse(file);
   const origin = new URL(ORIGINS[name] ?? EXAMPLE_ORIGINS.agent);
-  origin.port = process.env.PORT ?? origin.port;
-  const env = { SERVICE_URL: url, SERVICE_TOKEN: token, PORT: origin.port };
+  origin.port = process.env.LISTEN_PORT ?? origin.port;
+  const env = { SERVICE_URL: url, SERVICE_TOKEN: token, LISTEN_PORT: origin.port };
   const command = COMMANDS[ext]?.(join(FOLDER, file), origin.host);
   if (!command) throw new Error(`nothing runs files ${ext}`);
   if (name in ORIGINS) console.log(`${file} listens at ${origin.origin}`);

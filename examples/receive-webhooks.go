@@ -36,4 +36,4 @@ func receive(w http.ResponseWriter, r *http.Request) {
 	fmt.Println(event.Type, event.ID)
 }
 
-func main() { panic(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), http.HandlerFunc(receive))) }
+func main() { panic(http.ListenAndServe("127.0.0.1:"+os.Getenv("LISTEN_PORT"), http.HandlerFunc(receive))) }

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 # The answer of `POST /webhooks` has the secret: `npm run example` subscribes and sets it.
 KEY = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
-PORT = int(os.environ["PORT"])
+LISTEN_PORT = int(os.environ["LISTEN_PORT"])
 
 
 def is_genuine(headers, body: bytes) -> bool:
@@ -37,4 +37,4 @@ class Receiver(BaseHTTPRequestHandler):
 
 
 with contextlib.suppress(KeyboardInterrupt):
-    ThreadingHTTPServer(("127.0.0.1", PORT), Receiver).serve_forever()
+    ThreadingHTTPServer(("127.0.0.1", LISTEN_PORT), Receiver).serve_forever()

@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import { buffer } from "node:stream/consumers";
 
 // The answer of `POST /webhooks` has the secret: `npm run example` subscribes and sets it.
-const { WEBHOOK_SECRET = "", PORT } = process.env;
+const { WEBHOOK_SECRET = "", LISTEN_PORT } = process.env;
 if (WEBHOOK_SECRET === "") throw new Error("WEBHOOK_SECRET is not set");
 const key = Buffer.from(WEBHOOK_SECRET.replace("whsec_", ""), "base64");
 
@@ -27,4 +27,4 @@ createServer(async (request, response) => {
   if (!genuine) return;
   const { id, type } = JSON.parse(body.toString()); // an id may come twice: dedupe by it
   console.log(type, id);
-}).listen(Number(PORT), "127.0.0.1");
+}).listen(Number(LISTEN_PORT), "127.0.0.1");

@@ -3,9 +3,9 @@ import { serve } from "@hono/node-server";
 import * as pay from "agent-payment-service-client";
 import { Hono } from "hono";
 
-const { SERVICE_URL = "", SERVICE_TOKEN = "", PORT } = process.env;
+const { SERVICE_URL = "", SERVICE_TOKEN = "", LISTEN_PORT } = process.env;
 const client = pay.createClient({ baseUrl: SERVICE_URL, token: SERVICE_TOKEN });
-const [network, apiBaseUrl] = ["Preprod", `http://127.0.0.1:${PORT}`] as const;
+const [network, apiBaseUrl] = ["Preprod", `http://127.0.0.1:${LISTEN_PORT}`] as const;
 const jobs = new Map<string, { job: string; text: string; result?: string }>(); // better: a table
 const at = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
 const app = new Hono();
@@ -23,7 +23,7 @@ app.post("/start_job", async (c) => {
   return c.json({ ...quote, job_id: quote.id });
 });
 app.onError((e, c) => c.text(e.message, "status" in e && e.status === 400 ? 400 : 500));
-serve({ fetch: app.fetch, port: Number(PORT), hostname: "127.0.0.1" });
+serve({ fetch: app.fetch, port: Number(LISTEN_PORT), hostname: "127.0.0.1" });
 const { PaymentSources } = pay.unwrap(await client.GET("/api/v1/payment-source"));
 const source = PaymentSources.find((one) => one.paymentSourceType === "Web3ChainV1");
 const sellingWalletVkey = source?.SellingWallets[0]?.walletVkey ?? "";

@@ -4,13 +4,13 @@ import * as x402 from "@x402/core/server";
 import { ExactEvmScheme } from "@x402/evm/exact/server";
 import express from "express";
 
-const { SERVICE_URL, SERVICE_TOKEN: token = "", PORT } = process.env;
+const { SERVICE_URL, SERVICE_TOKEN: token = "", LISTEN_PORT } = process.env;
 // The test token of `npm start`. Where the SDK knows the chain's dollar, write `price: "$0.01"`.
 const asset = "0x5fbdb2315678afecb367f032d93f642f64180aa3";
 const price = { asset, amount: "10000", extra: { name: "Test Dollar", version: "1" } };
 const payTo = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"; // your address
 const accepts = { scheme: "exact", network: "eip155:31337", payTo, price } as const;
-const resource = `http://127.0.0.1:${PORT}/forecast`; // in production: its public address
+const resource = `http://127.0.0.1:${LISTEN_PORT}/forecast`; // in production: its public address
 
 const keys = { verify: { token }, settle: { token }, supported: { token } };
 const url = `${SERVICE_URL}/api/v1/x402/facilitator`;
@@ -37,4 +37,4 @@ async function charge({ headers }: IncomingMessage, response: ServerResponse, ne
 }
 const forecast = (_: IncomingMessage, response: ServerResponse) =>
   response.end("Rain until noon\n");
-express().get("/forecast", charge, forecast).listen(Number(PORT), "127.0.0.1");
+express().get("/forecast", charge, forecast).listen(Number(LISTEN_PORT), "127.0.0.1");

@@ -4,7 +4,7 @@ import * as x402 from "@x402/core/server";
 import { ExactEvmScheme } from "@x402/evm/exact/server";
 import { Hono } from "hono";
 
-const { SERVICE_URL, SERVICE_TOKEN: token = "", PORT } = process.env;
+const { SERVICE_URL, SERVICE_TOKEN: token = "", LISTEN_PORT } = process.env;
 // The test token of `npm start`. Where the SDK knows the chain's dollar, write `price: "$0.01"`.
 const asset = "0x5fbdb2315678afecb367f032d93f642f64180aa3";
 const price = { asset, amount: "10000", extra: { name: "Test Dollar", version: "1" } };
@@ -34,4 +34,4 @@ app.use("/forecast", async (c, next) => {
   for (const [name, value] of Object.entries(paid.headers)) c.header(name, value);
 });
 app.get("/forecast", (c) => c.json({ forecast: "Rain until noon" }));
-serve({ fetch: app.fetch, port: Number(PORT), hostname: "127.0.0.1" });
+serve({ fetch: app.fetch, port: Number(LISTEN_PORT), hostname: "127.0.0.1" });

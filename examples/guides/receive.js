@@ -1,7 +1,7 @@
 import { verifyWebhook, WebhookError } from "agent-payment-service-client";
 import express from "express";
 
-const { WEBHOOK_SECRET = "", PORT } = process.env;
+const { WEBHOOK_SECRET = "", LISTEN_PORT } = process.env;
 const app = express();
 app.post("/", express.raw({ type: "application/json" }), async ({ body, headers }, response) => {
   try {
@@ -13,4 +13,4 @@ app.post("/", express.raw({ type: "application/json" }), async ({ body, headers 
   }
 });
 app.use(express.json());
-app.listen(Number(PORT), "127.0.0.1");
+app.listen(Number(LISTEN_PORT), "127.0.0.1");

@@ -4,7 +4,11 @@ from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-AGENT = os.environ["AGENT_IDENTIFIER"]
+NAMES = ["AGENT_IDENTIFIER", "SERVICE_URL", "SERVICE_TOKEN", "LISTEN_PORT"]
+for name in NAMES:
+    if not os.environ.get(name):
+        sys.exit(f"{name} is not set")
+AGENT, SERVICE, TOKEN, PORT = (os.environ[name] for name in NAMES)
 RESULTS = pathlib.Path("results")  # a file for each payment; in production: a table
 RESULTS.mkdir(exist_ok=True)
 DUE = {"filterOnChainState": "FundsLocked", "filterRequestedAction": "WaitingForExternalAction"}
@@ -15,12 +19,14 @@ class Refused(Exception):
 
 def call(path, body=None):
     data = None if body is None else json.dumps(body).encode()
-    url, headers = f"{os.environ['SERVICE_URL']}/api/v1{path}", {"token": os.environ["SERVICE_TOKEN"]}
+    request = urllib.request.Request(f"{SERVICE}/api/v1{path}", data, {"token": TOKEN})
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)["data"]
     except urllib.error.HTTPError as error:
         raise (Refused if error.code == 400 else RuntimeError)(error.read().decode()) from None
+    except OSError as error:
+        raise RuntimeError(f"No service answers at {SERVICE}: {getattr(error, 'reason', error)}") from None
 
 def sha256(job, text):
     return hashlib.sha256(f"{job};{text}".encode()).hexdigest()
@@ -82,9 +88,9 @@ class Agent(BaseHTTPRequestHandler):
         pass
 
 try:
-    server = ThreadingHTTPServer(("127.0.0.1", int(os.environ["AGENT_PORT"])), Agent)
-except OSError as error:
-    sys.exit(f"AGENT_PORT: {error}")
+    server = ThreadingHTTPServer(("127.0.0.1", int(PORT)), Agent)
+except (OSError, ValueError, OverflowError) as error:
+    sys.exit(f"LISTEN_PORT: {error}")
 threading.Thread(target=server.serve_forever, daemon=True).start()
 failed = {}  # by payment: when to try it again, and the pause after that
 

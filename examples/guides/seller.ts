@@ -11,8 +11,9 @@ import {
   unwrap,
 } from "agent-payment-service-client";
 
-const { SERVICE_URL = "", SERVICE_TOKEN = "", AGENT_PORT } = process.env;
+const { SERVICE_URL = "", SERVICE_TOKEN = "", LISTEN_PORT } = process.env;
 const agentIdentifier = process.env.AGENT_IDENTIFIER ?? "";
+if (agentIdentifier === "") throw new Error("AGENT_IDENTIFIER is not set");
 const client = createClient({ baseUrl: SERVICE_URL, token: SERVICE_TOKEN });
 const network = "Preprod";
 const at = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
@@ -57,7 +58,7 @@ createServer((request, response) =>
     const isRefused = error instanceof ServiceError && error.status === 400; // the buyer's input
     response.writeHead(isRefused ? 400 : 500).end(String(error));
   }),
-).listen(Number(AGENT_PORT), "127.0.0.1");
+).listen(Number(LISTEN_PORT), "127.0.0.1");
 
 await sell(client, network, {
   from: await readFile("sold", "utf8").catch(() => undefined),

@@ -59,7 +59,7 @@ it("mcp-agent buys with the tools of MCP", async () => {
 });
 
 it("sell-a-job registers an agent, once, and sells to buy-a-job", async () => {
-  const shop = example("sell-a-job", { PORT: String(agentPort) });
+  const shop = example("sell-a-job", { LISTEN_PORT: String(agentPort) });
   const find = async () => {
     const body = { network: "Preprod", query: "Shouter" };
     type Found = { entries: { apiBaseUrl: string }[] };
@@ -72,7 +72,7 @@ it("sell-a-job registers an agent, once, and sells to buy-a-job", async () => {
   expect(printed).toMatch(/^bought: GUTEN TAG\nthe result .*: true\n$/m);
   expect(await close(shop)).toBe("");
 
-  const reopened = example("sell-a-job", { PORT: String(agentPort) });
+  const reopened = example("sell-a-job", { LISTEN_PORT: String(agentPort) });
   await listens(agentPort);
   const list = "/registry?network=Preprod&searchQuery=Shouter";
   expect((await ask<{ Assets: object[] }>(access, "GET", list)).Assets).toHaveLength(1);
@@ -99,7 +99,7 @@ it.each(["x402-express", "x402-hono"])("%s sells for a payment, once", async (na
   );
   const node = { rpc: demo.rpc.bind(demo), token: Networks[0]?.defaultAsset ?? "0x" } as const;
   const port = await freePort();
-  const shop = example(name, { PORT: String(port) });
+  const shop = example(name, { LISTEN_PORT: String(port) });
   await listens(port);
   const resource = `http://127.0.0.1:${port}/forecast`;
   const payer = await createPayer(access, node);
@@ -120,7 +120,7 @@ it.each(RECEIVERS)("%s prints events that the service signed, and refuses others
     console.log(`no ${interpreter}: the example ${name} was not run`);
     return;
   }
-  const receiver = example(name, { PORT: String(hookPort) });
+  const receiver = example(name, { LISTEN_PORT: String(hookPort) });
   await listens(hookPort);
   const [webhook] = await webhooks();
   const tested = await ask(access, "POST", "/webhooks/test", { webhookId: webhook?.id });

@@ -78,7 +78,7 @@ it("docs/first-job.md leads to a job that was bought, and to one that was sold",
   expect(printed).toMatch(/^[0-9a-f]+\nDone by the demo: Guten Tag\n/);
 
   const shop = blocks.start(commandOf("first-job.md", "sell-a-job.mts"), {
-    env: { PORT: agentPort },
+    env: { LISTEN_PORT: agentPort },
     files: { "sell-a-job.mts": seller },
   });
   const find = async () => (await search("Shouter")).length > 0;
@@ -129,8 +129,8 @@ it("docs/webhooks.md leads to receivers that print events, and refuse what is no
   await blocks.output(variables);
   await blocks.output(secrets);
   await blocks.output(install, { folder: "." });
-  const { data } = JSON.parse(await blocks.output(subscribe, { env: { PORT: hookPort } }));
-  const env = { PORT: hookPort, WEBHOOK_ID: data.id, WEBHOOK_SECRET: data.secret };
+  const { data } = JSON.parse(await blocks.output(subscribe, { env: { LISTEN_PORT: hookPort } }));
+  const env = { LISTEN_PORT: hookPort, WEBHOOK_ID: data.id, WEBHOOK_SECRET: data.secret };
   const receivers = { ts: "receive-webhooks.mts", js: "receive.mjs" };
   const available = (["py", "go", "php"] as const)
     .filter((language) => has(language))
@@ -158,9 +158,9 @@ it("docs/x402-for-sellers.md leads to a sale, also on a chain that an Admin adds
   await blocks.output(install, { folder: "." });
   const file = "x402-express.mts";
   const sells = async (key: string) => {
-    const env = { PORT: String(await freePort()) };
+    const env = { LISTEN_PORT: String(await freePort()) };
     const server = blocks.start(commandOf(X402, file), { env, files: { [file]: program } });
-    await listens(env.PORT);
+    await listens(env.LISTEN_PORT);
     const unpaid = await blocks.output(request, { env });
     expect(unpaid).toMatch(/^HTTP\/1.1 402 Payment Required\r\n[\s\S]*^payment-required: /im);
     const code = pay?.code.replace("forecast-1", key) ?? "";

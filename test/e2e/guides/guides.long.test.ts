@@ -36,7 +36,7 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   );
   await blocks.output(install, { folder: "." });
   for (const block of [variables, id, agent]) await blocks.output(block);
-  const ID = (await blocks.output(register, { env: { AGENT_PORT: PORT } })).trim();
+  const ID = (await blocks.output(register, { env: { LISTEN_PORT: PORT } })).trim();
   const readAgent = async () => {
     const [state, identifier] = (await blocks.output(read, { env: { ID } })).trim().split(" ");
     return state === "RegistrationConfirmed" && identifier;
@@ -45,7 +45,7 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   const seller = { SERVICE_TOKEN: tokenOf(await blocks.output(sellersKey)) };
   const [server] = blocksOf(SELLERS, "ts");
   const shop = blocks.start(commandOf(SELLERS, "seller.mts"), {
-    env: { ...seller, AGENT_IDENTIFIER, AGENT_PORT: PORT },
+    env: { ...seller, AGENT_IDENTIFIER, LISTEN_PORT: PORT },
     files: { "seller.mts": server },
   });
   const AGENT_URL = `http://127.0.0.1:${PORT}`;
@@ -90,7 +90,7 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   await stop(shop);
   const [pythonServer] = blocksOf(SELLERS, "py");
   const other = blocks.start(commandOf(SELLERS, "seller.py"), {
-    env: { ...seller, AGENT_IDENTIFIER, AGENT_PORT: PORT },
+    env: { ...seller, AGENT_IDENTIFIER, LISTEN_PORT: PORT },
     files: { "seller.py": pythonServer },
   });
   await vi.waitUntil(request, { timeout: WAIT_MS, interval: 100 });
