@@ -253,6 +253,8 @@ export interface Resource {
   isWhole?: boolean;
   /** What is always asked for. */
   fixed?: Readonly<Record<string, string>>;
+  /** Which rows of a page are listed, where the API has one thing in several rows. */
+  selectRows?: <Row>(rows: readonly Row[]) => readonly Row[];
   filters?: readonly Field[];
   columns: readonly Column[];
   /** What an opened row shows beside its columns. */

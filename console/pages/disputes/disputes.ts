@@ -53,7 +53,17 @@ export function computeSplit(locked: readonly Funds[], buyer: readonly string[])
   return { BuyerFunds: BuyerFunds.filter(isNonZero), SellerFunds: SellerFunds.filter(isNonZero) };
 }
 
-const describeEscrow = (row: unknown) => `${textAt(row, "kind")} ${shortenId(textAt(row, "id"))}`;
+/** What people know a disputed escrow by: its agent, else its side and id. */
+export const describeDispute = (row: unknown): string =>
+  textAt(row, "agentName") || `${textAt(row, "kind")} ${shortenId(textAt(row, "id"))}`;
+
+/** The disputes with each escrow once: one between two managed wallets is on both sides, so its purchase stays. */
+export function listEscrowsOnce<Row>(rows: readonly Row[]): Row[] {
+  const escrowOf = (row: Row) => textAt(row, "blockchainIdentifier");
+  const isPurchase = (row: Row) => textAt(row, "kind") === "Purchase";
+  const bought = new Set(rows.filter(isPurchase).map(escrowOf));
+  return rows.filter((row) => isPurchase(row) || !bought.has(escrowOf(row)));
+}
 
 /** How many administrators have signed, and how many more must. */
 function describeSignatures(row: unknown): string {
@@ -75,6 +85,7 @@ export const disputesPage: PageDefinition = {
       path: "/dispute",
       rowsMember: "Disputes",
       hasNetwork: true,
+      selectRows: listEscrowsOnce,
       emptyText: "Nothing is disputed.",
       details: [
         { heading: "Seller gets", path: "Proposal.SellerFunds", as: "funds" },
@@ -85,7 +96,7 @@ export const disputesPage: PageDefinition = {
         { heading: "Who signed", path: "Proposal.SignedBy", as: "code" },
       ],
       columns: [
-        { heading: "Escrow", path: "kind", describe: describeEscrow },
+        { heading: "Agent", path: "kind", describe: describeDispute, second: "id" },
         { heading: "Locked", path: "Funds", as: "funds" },
         { heading: "May be settled", path: "settleFrom", as: "time" },
         { heading: "Proposal", path: "Proposal.state", as: "tag", fallback: "None yet" },

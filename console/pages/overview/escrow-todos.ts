@@ -4,6 +4,7 @@ import { formatRelativeTime, shortenId, toEpochMs } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
 import { network, pageHref } from "../../ui/route.ts";
 import { toWords } from "../../ui/words.ts";
+import { describeDispute, listEscrowsOnce } from "../disputes/disputes.ts";
 import { type EscrowRow, type Funds, SIDES, type Side } from "../escrow/sides.ts";
 import type { Todo, TodoKindName } from "./todo-kinds.ts";
 
@@ -48,8 +49,6 @@ export async function readManualActionTodos(side: Side, signal: AbortSignal): Pr
 
 interface Dispute {
   id: string;
-  kind: "Payment" | "Purchase";
-  blockchainIdentifier: string;
   settleFrom: string;
   Funds: Funds[];
   Proposal: { state: string; missingSignatures: number } | null;
@@ -61,16 +60,16 @@ export async function readDisputeTodos(signal: AbortSignal): Promise<Todo[]> {
     { method: "GET", path: "/dispute", query },
     signal,
   );
-  return Disputes.filter(({ Proposal }) => !/^Settle/.test(Proposal?.state ?? "")).map(
-    ({ id, kind, blockchainIdentifier, settleFrom, Funds, Proposal }) => ({
-      kind: Proposal?.state === "Collecting" ? "unsigned" : "dispute",
-      name: `${kind.toLowerCase()} ${shortenId(id)}, ${formatStartTime(Number(settleFrom))}`,
-      href: pageHref("disputes", "", { on: id }),
-      listHref: pageHref("disputes"),
-      funds: Funds,
-      same: `${blockchainIdentifier} disputed`,
-    }),
+  const open = listEscrowsOnce(Disputes).filter(
+    ({ Proposal }) => !/^Settle/.test(Proposal?.state ?? ""),
   );
+  return open.map((row) => ({
+    kind: row.Proposal?.state === "Collecting" ? "unsigned" : "dispute",
+    name: `${describeDispute(row)}, ${formatStartTime(Number(row.settleFrom))}`,
+    href: pageHref("disputes", "", { on: row.id }),
+    listHref: pageHref("disputes"),
+    funds: row.Funds,
+  }));
 }
 
 const formatStartTime = (time: number) =>

@@ -70,8 +70,9 @@ export function ResourceList({ resource }: { resource: Resource }) {
     const { rowsMember, ownRowsMember = rowsMember } = resource;
     return answer[ownRowsMember] ?? answer[rowsMember] ?? [];
   });
-  const rows = live.data ?? [];
-  const selected = rows.find((row) => rowKeyOf(resource, row) === query.on) ?? null;
+  const all = live.data ?? [];
+  const rows = resource.selectRows?.(all) ?? all;
+  const selected = all.find((row) => rowKeyOf(resource, row) === query.on) ?? null;
   const actions = [
     ...(resource.actions ?? []),
     ...(selected === null ? [] : (resource.listRowActions?.(selected) ?? [])),
@@ -81,7 +82,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
   );
   const found = offered.find((one) => one.name === query.do);
   const opened = useOpenedAction(`${query.do} ${query.on ?? ""}`, found, selected);
-  const last = rows.at(-1);
+  const last = all.at(-1);
   const buttons = [
     ...creates
       .filter(isActionOffered(null))
@@ -124,7 +125,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
       {!resource.isWhole && (
         <Pager
           older={
-            last !== undefined && rows.length >= (resource.pageRows ?? PAGE_SIZE)
+            last !== undefined && all.length >= (resource.pageRows ?? PAGE_SIZE)
               ? pickValues(last, cursorPathsOf(resource))
               : undefined
           }

@@ -55,6 +55,8 @@ function toDisputeResponse(record: EscrowRecord, proposal: ProposalRow | undefin
     paymentSourceId: record.sourceId,
     paymentSourceType: record.sourceType,
     blockchainIdentifier: record.blockchainIdentifier,
+    agentIdentifier: terms.agentIdentifier,
+    agentName: terms.agentName ?? null,
     sellerAddress: lock?.sellerReturnAddress ?? terms.seller,
     buyerAddress: lock?.buyerReturnAddress ?? lock?.buyer ?? null,
     resultHash: state.resultHash,

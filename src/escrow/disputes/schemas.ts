@@ -14,6 +14,7 @@ import {
 import { textParameter } from "../../http/openapi/parameters.ts";
 import {
   EXAMPLE_BLOCKCHAIN_IDENTIFIER,
+  EXAMPLE_ESCROW_AGENT_IDENTIFIER,
   escrowKind,
   requestBlockchainIdentifier,
 } from "../queries/next-step-schemas.ts";
@@ -158,6 +159,15 @@ export const disputeResponse = named(
     blockchainIdentifier: textField(
       "Identifier of the escrow on the chain.",
       EXAMPLE_BLOCKCHAIN_IDENTIFIER,
+    ),
+    agentIdentifier: textField(
+      "Policy id and asset name of the agent, in hex.",
+      EXAMPLE_ESCROW_AGENT_IDENTIFIER,
+    ),
+    agentName: described(
+      z.string().nullable(),
+      "Name of the agent in its token at the time of the request. Null: unknown.",
+      "Translator",
     ),
     sellerAddress: textField("Address that receives the seller's part.", EXAMPLE_WALLET_ADDRESS),
     buyerAddress: described(

@@ -18,7 +18,8 @@ describe("a dispute of Web3ChainV2", () => {
   it("is settled by itself once enough administrators have signed and its time has come", async () => {
     const disputed = await DisputeFixture.open("Web3ChainV2");
     const { buying, held, fixture } = disputed;
-    const both = { resultHash: RESULT, Funds: native(held), Proposal: null };
+    const agent = { agentIdentifier: expect.any(String), agentName: expect.any(String) };
+    const both = { ...agent, resultHash: RESULT, Funds: native(held), Proposal: null };
     expect(await disputed.disputes()).toMatchObject([both, both]);
     await expectRevealOnlyToAdministrators(disputed);
 
