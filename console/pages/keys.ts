@@ -2,6 +2,7 @@ import { NETWORKS } from "../../src/chain/network.ts";
 import { formatFunds, formatMemberName, shortenId } from "../ui/format.ts";
 import { textAt, valueAt } from "../ui/path.ts";
 import type { Field, PageDefinition } from "../ui/resource.ts";
+import { describeTarget } from "./audit-targets.ts";
 import type { Funds } from "./escrow/sides.ts";
 import { AUDIT_ACTIONS } from "./fields/choices.ts";
 import { createAmountField, tokenField } from "./fields/funds.ts";
@@ -244,9 +245,10 @@ export const keysPage: PageDefinition = {
         },
         { heading: "When", path: "at", as: "time" },
         { heading: "Key", path: "apiKeyId", describe: describeKeyId },
-        { heading: "Target", path: "target", as: "code" },
+        { heading: "Target", path: "target", refersTo: describeTarget },
       ],
       details: [
+        { heading: "Target's id", path: "target", as: "code" },
         { heading: "Key's id", path: "apiKeyId", as: "code" },
         { heading: "Request", path: "requestId", as: "code" },
       ],

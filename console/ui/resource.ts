@@ -53,10 +53,28 @@ export interface Column {
   knownIds?: KnownIds;
   /** The page that the value leads to. */
   leadsTo?: string;
+  /** What the value is the identifier of, where that depends on the row. */
+  refersTo?: (row: unknown) => Reference;
   /** It is an amount that `describe` makes, so it stands at the right. */
   isAmount?: boolean;
   /** Path of the CAIP-2 id of the chain that a hash or an address is of, where it is an EVM chain. */
   chainFrom?: string;
+}
+
+/** Something of the service that a row names by an identifier. */
+export interface Reference {
+  /** What it is, such as a wallet. */
+  what: string;
+  id: string;
+  /** What it is called, where no list says so. */
+  label?: string;
+  /** The list that has a name for it. */
+  knownIds?: KnownIds | undefined;
+  /** The page that shows it; none when left out. */
+  page?: string | undefined;
+  /** The identifier that the page is about. */
+  pageId?: string;
+  query: Readonly<Record<string, string | undefined>>;
 }
 
 /** A list of the API whose rows have an identifier that is asked for. */

@@ -10,6 +10,24 @@ export const PAYMENT_SOURCES: KnownIds = {
   access: "User",
 };
 
+export const REGISTRY_SOURCES: KnownIds = {
+  path: "/registry-source",
+  rowsMember: "sources",
+  idPath: "id",
+  labelPaths: ["note", "policyId"],
+  access: "Admin",
+};
+
+/** Agents that were registered here. */
+export const REGISTRATIONS: KnownIds = {
+  path: "/registry",
+  rowsMember: "Assets",
+  idPath: "id",
+  labelPaths: ["name"],
+  hasNetwork: true,
+  access: "User",
+};
+
 /** Contracts by their address. */
 export const CONTRACTS: KnownIds = { ...PAYMENT_SOURCES, idPath: "smartContractAddress" };
 

@@ -6,6 +6,7 @@ import { shortenId } from "../format.ts";
 import { Icon } from "../icon.tsx";
 import { KnownNames } from "../known-name.tsx";
 import { textAt, valueAt } from "../path.ts";
+import { ReferenceName } from "../reference-name.tsx";
 import type { Column, KnownIds } from "../resource.ts";
 import { changeQuery } from "../route.ts";
 import { Facts, Value } from "../value.tsx";
@@ -52,10 +53,12 @@ export function RowDetails({
       <Facts
         facts={columns
           .filter(({ path, describe }) => (describe?.(row) ?? textAt(row, path)) !== "")
-          .map(({ heading, path, as, describe, knownIds, chainFrom }) => [
+          .map(({ heading, path, as, describe, refersTo, knownIds, chainFrom }) => [
             heading,
             describe ? (
               describe(row)
+            ) : refersTo ? (
+              <ReferenceName key={path} reference={refersTo(row)} />
             ) : knownIds ? (
               <KnownNames key={path} known={knownIds} value={valueAt(row, path)} />
             ) : (

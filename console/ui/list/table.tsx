@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { shortenId } from "../format.ts";
 import { KnownName, KnownNames } from "../known-name.tsx";
 import { textAt, valueAt } from "../path.ts";
+import { ReferenceName } from "../reference-name.tsx";
 import type { Column } from "../resource.ts";
 import { PageLink, Tag, Value } from "../value.tsx";
 import { toWords } from "../words.ts";
@@ -117,6 +118,7 @@ function Cell({ column, row }: { column: Column; row: unknown }) {
     ) : (
       <span class="none">{column.fallback}</span>
     );
+  if (column.refersTo) return <ReferenceName reference={column.refersTo(row)} />;
   if (column.knownIds && !isEmptyValue(value))
     return <KnownNames known={column.knownIds} value={value} />;
   const chain = column.chainFrom && textAt(row, column.chainFrom);
