@@ -1,5 +1,6 @@
 /** The figures of the period: what is in escrow, came in and went out, and how jobs ended. */
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { useLiveData } from "../../api/live.ts";
 import { callApi } from "../../api/request.ts";
 import { formatDuration, formatFunds } from "../../ui/format.ts";
@@ -124,26 +125,64 @@ export function percentChange(now: string, before: string | undefined): number |
 const percentOf = ({ ended, paid }: { ended: number; paid: number }) =>
   ended === 0 ? null : Math.round((paid * 100) / ended);
 
+const LABELS = [
+  "In escrow now",
+  "Income",
+  "Spending",
+  "Jobs paid out",
+  "Median time to result",
+] as const;
+
+/** The first of them are amounts. */
+const MONEY_FIGURES = 3;
+
+/** Whether an amount had several units when this tab last showed it: then the room for them is kept. */
+const HAD_UNITS_KEY = "figures";
+const hadUnits = () => sessionStorage.getItem(HAD_UNITS_KEY) === "true";
+
+/** Where the figures will be, before anything of them is read. */
+export function FiguresSkeleton() {
+  return (
+    <dl class="figures">
+      {LABELS.map((label, i) => (
+        <Figure
+          key={label}
+          label={label}
+          isReady={false}
+          isTall={i < MONEY_FIGURES && hadUnits()}
+        />
+      ))}
+    </dl>
+  );
+}
+
 export function Figures({ period }: { period: Period }) {
   const name = `${network.value} ${period}`;
   const money = useLiveData(`money ${name}`, (signal) => readMoney(period, signal), POLL_MS).data;
   const jobs = useLiveData(`jobs ${name}`, (signal) => readJobs(period, signal), POLL_MS).data;
   const share = jobs && percentOf(jobs.now);
   const shareBefore = jobs?.before ? percentOf(jobs.before) : null;
+  const isTall = hadUnits();
+  useEffect(() => {
+    if (!money) return;
+    const { income, spending } = money;
+    const hasUnits = [income?.now, spending?.now].some((units) => (units?.length ?? 0) > 1);
+    sessionStorage.setItem(HAD_UNITS_KEY, String(hasUnits));
+  }, [money]);
 
   return (
     <dl class="figures" aria-label={`Figures: ${PERIODS[period].label}`}>
-      <Figure label="In escrow now" isReady={money !== null}>
+      <Figure label={LABELS[0]} isReady={money !== null} isTall={isTall}>
         <Units units={money?.income?.locked ?? []} after="for us" />
         <Units units={money?.spending?.locked ?? []} after="by us" />
       </Figure>
-      <Figure label="Income" isReady={money !== null}>
+      <Figure label={LABELS[1]} isReady={money !== null} isTall={isTall}>
         <Units units={money?.income?.now ?? []} before={money?.income?.before ?? null} />
       </Figure>
-      <Figure label="Spending" isReady={money !== null}>
+      <Figure label={LABELS[2]} isReady={money !== null} isTall={isTall}>
         <Units units={money?.spending?.now ?? []} before={money?.spending?.before ?? null} />
       </Figure>
-      <Figure label="Jobs paid out" isReady={jobs !== null}>
+      <Figure label={LABELS[3]} isReady={jobs !== null}>
         {jobs && share !== null ? (
           <>
             <span class="value">{share} %</span>
@@ -161,7 +200,7 @@ export function Figures({ period }: { period: Period }) {
           <Nothing />
         )}
       </Figure>
-      <Figure label="Median time to result" isReady={jobs !== null}>
+      <Figure label={LABELS[4]} isReady={jobs !== null}>
         {jobs && jobs.median !== null ? (
           <>
             <span class="value">{formatDuration(jobs.median)}</span>
@@ -182,16 +221,19 @@ function Nothing() {
 function Figure({
   label,
   isReady,
+  isTall = false,
   children,
 }: {
   label: string;
   isReady: boolean;
-  children: ComponentChildren;
+  /** It will have several lines. */
+  isTall?: boolean;
+  children?: ComponentChildren;
 }) {
   return (
     <div class="card figure">
       <dt>{label}</dt>
-      <dd>{isReady ? children : <span class="value waiting"> </span>}</dd>
+      <dd>{isReady ? children : <span class={isTall ? "waiting tall" : "waiting"} />}</dd>
     </div>
   );
 }

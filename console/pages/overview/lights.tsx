@@ -25,6 +25,22 @@ function toneOf(part: Part, todos: readonly Todo[]): TodoKind["tone"] | undefine
   return tones.includes("bad") ? "bad" : tones[0];
 }
 
+/** All lights, before their colors are known. */
+export function LightsSkeleton() {
+  const titles = ["Chain", "Provider", ...PARTS.map(({ title }) => title), "Storage"];
+  return (
+    <ul class="lights" aria-hidden="true">
+      {titles.map((title) => (
+        <li key={title} class="light none">
+          <span>
+            {title} <small>…</small>
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 const TONE_WORDS = { bad: "needs a person", busy: "waits" } as const;
 
 export function Lights({
@@ -35,7 +51,7 @@ export function Lights({
   sources: readonly SourceHealth[];
   todos: readonly Todo[];
   /** How many of each part there are, as far as the key may see them. */
-  counts: Partial<Record<Part, number>>;
+  counts: Partial<Record<Part | "evmNetworks", number>>;
 }) {
   const ages = sources.map(({ lastSyncAgeMs }) => lastSyncAgeMs ?? Number.POSITIVE_INFINITY);
   const oldest = Math.max(...ages);
@@ -59,13 +75,14 @@ export function Lights({
       )}
       {PARTS.filter(({ part }) => counts[part] !== undefined).map(({ part, title, page }) => {
         const tone = toneOf(part, todos);
+        const isSetUp = part !== "settlements" || counts.evmNetworks !== 0;
         const count = part === "settlements" ? "settles" : String(counts[part]);
         return (
           <Light
             key={part}
             title={title}
-            tone={tone}
-            text={tone ? TONE_WORDS[tone] : count}
+            tone={tone ?? (isSetUp ? "good" : "none")}
+            text={tone ? TONE_WORDS[tone] : isSetUp ? count : "not set up"}
             href={pageHref(page)}
           />
         );
@@ -93,7 +110,7 @@ function Light({
   href,
 }: {
   title: string;
-  tone?: TodoKind["tone"] | "good" | undefined;
+  tone?: TodoKind["tone"] | "good" | "none" | undefined;
   text: string;
   href: string;
 }) {

@@ -11,8 +11,8 @@ import {
   readManualActionTodos,
   readTasks,
 } from "./escrow-todos.ts";
-import { Figures } from "./figures.tsx";
-import { Lights, type SourceHealth } from "./lights.tsx";
+import { Figures, FiguresSkeleton } from "./figures.tsx";
+import { Lights, LightsSkeleton, type SourceHealth } from "./lights.tsx";
 import { PERIODS, type Period, readPeriod } from "./period.ts";
 import {
   deduplicateTodos,
@@ -23,7 +23,7 @@ import {
 } from "./todo-kinds.ts";
 import { readTodos, TODO_SOURCES } from "./todo-sources.ts";
 import { TodoList } from "./todos.tsx";
-import { Volumes } from "./volumes.tsx";
+import { Volumes, VolumesSkeleton } from "./volumes.tsx";
 
 interface Health {
   status: "ok" | "degraded";
@@ -35,14 +35,15 @@ interface Health {
 interface Section {
   todos: Todo[];
   errors: string[];
-  counts: Partial<Record<Part | "tasks", number>>;
+  counts: Partial<Record<CountName, number>>;
 }
 
+type CountName = Part | "tasks" | "evmNetworks";
 type Read = { todos: Todo[]; count: number };
 
 async function readSection(
   name: string,
-  countName: Part | "tasks" | null,
+  countName: CountName | null,
   read: Promise<Read | Todo[]>,
 ): Promise<Section> {
   try {
@@ -75,11 +76,20 @@ const readEscrowSection = (signal: AbortSignal) =>
   ]);
 
 const readListSection = (signal: AbortSignal) =>
-  combine(
-    TODO_SOURCES.filter(({ access }) => hasAccess(access)).map((source) =>
+  combine([
+    ...TODO_SOURCES.filter(({ access }) => hasAccess(access)).map((source) =>
       readSection(source.title, source.part, readTodos(source, signal)),
     ),
+    readSection("EVM networks", "evmNetworks", readEvmNetworks(signal)),
+  ]);
+
+async function readEvmNetworks(signal: AbortSignal): Promise<Read> {
+  const { Networks } = await callApi<{ Networks: unknown[] }>(
+    { method: "GET", path: "/x402/networks/available" },
+    signal,
   );
+  return { todos: [], count: Networks.length };
+}
 
 /** What `/health` tells of what the lists do not show. */
 const HEALTH_KINDS: Readonly<Record<string, [kind: TodoKindName, name: string, page: string]>> = {
@@ -152,30 +162,37 @@ export function Overview() {
         </div>
       </div>
       {health.error && <Problem problem={health.error} />}
-      {isWhole && (
+      {isWhole ? (
         <Lights
           sources={health.data?.sources.filter((one) => one.network === network.value) ?? []}
           todos={todos}
           counts={Object.assign({}, ...sections.map(({ counts }) => counts))}
         />
+      ) : (
+        <LightsSkeleton />
       )}
       {/* A browser makes few calls at once: what needs a person goes before the sums. */}
-      {(isWhole || health.error) && (
+      {isWhole || health.error ? (
         <>
           <Figures period={period} />
           <Volumes period={period} />
+        </>
+      ) : (
+        <>
+          <FiguresSkeleton />
+          <VolumesSkeleton />
         </>
       )}
       <h2 class="section" id={TODO_HEADING_ID} tabIndex={-1}>
         Needs a person
       </h2>
-      {!isWhole && !health.error && <LoadingIndicator />}
       {sections
         .flatMap(({ errors }) => errors)
         .map((error) => (
           <Problem key={error} problem={new Error(error)} />
         ))}
       {todos.length > 0 && <TodoList groups={groupTodos(todos)} />}
+      {!isWhole && !health.error && <LoadingIndicator />}
       {isWhole && todos.length === 0 && (
         <p class="empty">Nothing. All payments run by themselves.</p>
       )}

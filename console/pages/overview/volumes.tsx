@@ -59,11 +59,25 @@ export function Volumes({ period }: { period: Period }) {
     (signal) => readEscrowCounts(period, signal),
     POLL_INTERVAL_MS,
   );
-  const counts = live.data ?? [{ side: "payment" as const }, { side: "purchase" as const }];
+  return live.data === null ? (
+    <VolumesSkeleton />
+  ) : (
+    <div class="cards charts">
+      {live.data.map((one) => (
+        <VolumeCard key={one.side} counts={one} />
+      ))}
+    </div>
+  );
+}
+
+/** Where the charts will be. */
+export function VolumesSkeleton() {
   return (
     <div class="cards charts">
-      {counts.map((one) => (
-        <VolumeCard key={one.side} side={one.side} counts={"total" in one ? one : null} />
+      {(["payment", "purchase"] as const).map((side) => (
+        <section key={side} class="card" aria-label={SIDES[side].title}>
+          <span class="waiting" aria-hidden="true" />
+        </section>
       ))}
     </div>
   );
@@ -75,15 +89,9 @@ const DAY_FORMAT = new Intl.DateTimeFormat("en-GB", {
   timeZone: "UTC",
 });
 
-function VolumeCard({ side, counts }: { side: Side; counts: EscrowCounts | null }) {
+function VolumeCard({ counts }: { counts: EscrowCounts & { side: Side } }) {
+  const { side, total, byState, byDay } = counts;
   const { title } = SIDES[side];
-  if (counts === null)
-    return (
-      <section class="card" aria-label={title}>
-        <span class="waiting" aria-hidden="true" />
-      </section>
-    );
-  const { total, byState, byDay } = counts;
   const series = OUTCOMES.map(({ label, color }) => ({
     label,
     color,
