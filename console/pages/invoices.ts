@@ -12,6 +12,8 @@ const PREVIOUS_MONTH = (() => {
   return date.toISOString().slice(0, 7);
 })();
 
+const STORE_RATE = { label: "Store rate", tab: "rates", action: "store", needs: "Admin" } as const;
+
 const monthField: Field = {
   name: "month",
   label: "Month",
@@ -59,6 +61,11 @@ const issueAction: Action = {
   label: "Issue invoice",
   description:
     "Makes the invoice of a buyer's wallet for a month, for your own books. A changed one becomes a new revision and cancels the former. Each unit that was paid needs its rate of that month: store it first, with Store rate in the tab Rates.",
+  remedy: {
+    ...STORE_RATE,
+    field: "CurrencyConversion",
+    passes: { month: "month", currency: "invoiceCurrency" },
+  },
   method: "POST",
   path: "/invoice/monthly/internal",
   hasNetwork: true,
@@ -151,7 +158,7 @@ export const invoicesPage: PageDefinition = {
       description:
         "Payments of a month that are on no invoice. Open one to issue the invoice of its buyer.",
       listRowActions: (row) => [createIssueRowAction(row)],
-      elsewhere: [{ label: "Store rate", tab: "rates", action: "store", needs: "Admin" }],
+      elsewhere: [STORE_RATE],
       path: "/invoice/monthly/missing",
       rowsMember: "UninvoicedPayments",
       hasNetwork: true,

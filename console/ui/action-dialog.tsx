@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { toCallError } from "../api/live.ts";
 import { type CallError, callApi } from "../api/request.ts";
 import { ActionResult, secretColumnsOf } from "./action-result.tsx";
+import { useDraft } from "./drafts.ts";
 import { FieldInput } from "./form.tsx";
 import {
   buildBody,
@@ -14,8 +15,8 @@ import {
   setValueAtPath,
   tokenOf,
 } from "./form-values.ts";
-import { capitalize } from "./format.ts";
 import { textAt, valueAt } from "./path.ts";
+import { describeProblem, isProblemOf, Problem, Remedy } from "./problem.tsx";
 import type { Action, Field, FormHelper, FromRow } from "./resource.ts";
 import { changeQuery, NETWORKS, network, route } from "./route.ts";
 import { announce } from "./status.tsx";
@@ -32,8 +33,9 @@ interface ActionDialogProps {
 export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const fields = action.fields ?? [];
-  const [values, setValues] = useState(() => readInitialValues(fields, row, route.value.query));
-  const initialValues = useRef(values);
+  const [draftName] = useState(nameDraft);
+  const draft = useDraft(draftName, fields, readInitialValues(fields, row, route.value.query));
+  const { values, setValues } = draft;
   const [problem, setProblem] = useState<CallError | FieldError | null>(null);
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [isSending, setSending] = useState(false);
@@ -44,7 +46,19 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
   const sent = useRef({ text: "", key: "" });
   const asksNetwork = action.hasNetwork === true && row === null;
   const [hasNetwork, setHasNetwork] = useState(!asksNetwork);
-  const isChanged = answer === null && isDifferent(initialValues.current, values);
+  const isChanged = answer === null && draft.isChanged;
+  const selectNetwork = (name: string) => {
+    setHasNetwork(name !== "");
+    if (name !== "") changeQuery({ network: name }, true);
+  };
+  useEffect(() => {
+    if (!asksNetwork || action.addsNetwork) return;
+    readNetworks().then(
+      ([only, second]) => setHasNetwork((has) => has || (!second && only === network.value)),
+      // People choose it.
+      () => undefined,
+    );
+  }, []);
 
   useLayoutEffect(() => {
     dialog.current?.showModal();
@@ -77,6 +91,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
         : { method, path, body, ...idempotent },
     );
     announce(`${action.label}: done.`);
+    draft.discard();
     onDone();
     if (action.shows) setAnswer(data);
     else onClose();
@@ -102,6 +117,10 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
     return isEmpty ? undefined : (findProblem(field, values, row) ?? undefined);
   };
 
+  const discard = () => {
+    draft.discard();
+    onClose();
+  };
   const confirmation =
     action.confirmation ?? (action.isFinal ? "I know that this cannot be taken back." : undefined);
   const isSecretOpen = () => answer !== null && secretColumnsOf(action, answer).length > 0;
@@ -137,10 +156,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
         if (problem && isProblemOf(problem, field)) setProblem(null);
         setValues((all) => ({ ...all, [field.name]: value }));
       }}
-      onDefault={(value) => {
-        initialValues.current = { ...initialValues.current, [field.name]: value };
-        setValues((all) => ({ ...all, [field.name]: value }));
-      }}
+      onDefault={(value) => draft.setDefault(field.name, value)}
       onLeave={() => setLeft((all) => new Set([...all, field.name]))}
     />
   );
@@ -156,6 +172,11 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
       {answer === null ? (
         <form onSubmit={submit} noValidate>
           <p>{action.description}</p>
+          {draft.isRestored && (
+            <p class="notice" role="status">
+              This is what you typed before.
+            </p>
+          )}
           <Lack action={action} row={row} />
           {asksNetwork && (
             <FieldInput
@@ -164,8 +185,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
               problem={problem?.field === NETWORK_FIELD.name ? problem.message : undefined}
               onChange={(name) => {
                 setProblem(null);
-                setHasNetwork(name !== "");
-                if (name !== "") changeQuery({ network: name }, true);
+                selectNetwork(name);
               }}
             />
           )}
@@ -197,13 +217,14 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
           {problem && !isAtField && (
             <Problem problem={problem} text={describeProblem(problem, fields)} />
           )}
+          {problem && <Remedy action={action} problem={problem} values={values} />}
           {isLeaving ? (
             <div class="buttons" role="alert">
               <span>Discard what you typed?</span>
               <button type="button" onClick={() => setLeaving(false)}>
                 Continue
               </button>
-              <button type="button" class="final" onClick={onClose}>
+              <button type="button" class="final" onClick={discard}>
                 Discard
               </button>
             </div>
@@ -237,8 +258,19 @@ const NETWORK_FIELD: Field = {
   isRequired: true,
 };
 
-function isDifferent(before: FieldValues, now: FieldValues): boolean {
-  return Object.keys(now).some((name) => before[name] !== now[name]);
+/** Networks that the service has sources on. */
+async function readNetworks(): Promise<string[]> {
+  const { sources } = await callApi<{ sources: { network: string }[] }>({
+    method: "GET",
+    path: "/health",
+  });
+  return [...new Set(sources.map((source) => source.network))];
+}
+
+/** The form of an action on a row, by its place in the URL. */
+function nameDraft(): string {
+  const { page, id, query } = route.value;
+  return JSON.stringify([page, id, query.tab, query.do, query.on]);
 }
 
 /** Fields in their order; those with one heading together. */
@@ -251,28 +283,6 @@ function groupFields(fields: readonly Field[]): [group: string | undefined, fiel
   }
   return groups;
 }
-
-/** Whether a field, or a member of it, is what the problem names. */
-function isProblemOf(problem: CallError | FieldError, { name }: Field): boolean {
-  const at = problem.field ?? "";
-  return at === name || at.startsWith(`${name}.`) || at.startsWith(`${name}[`);
-}
-
-/** A problem in words of the form: a field has its label, not its name in the API. */
-function describeProblem(problem: Error, fields: readonly Field[]): string {
-  const { message } = problem;
-  const named = fields.find(({ name }) => message.startsWith(`${name}:`));
-  if (named) return message.replace(named.name, named.label);
-  const [, list, row, member, text] = ROW_PROBLEM.exec(message) ?? [];
-  const rows = fields.find(({ name, rowFields }) => name === list && rowFields);
-  if (rows === undefined) return message;
-  const label = rows.rowFields?.find(({ name }) => name === member)?.label;
-  const place = [`${capitalize(rows.rowName ?? "row")} ${Number(row) + 1}`, label];
-  return `${place.filter(Boolean).join(", ")}: ${text}`;
-}
-
-/** A problem of one row: `RpcProviders[0].url: must be …`, or with `.0` in place of `[0]`. */
-const ROW_PROBLEM = /^(\w+)(?:\[|\.)(\d+)\]?(?:\.(\w+))?: (.*)$/s;
 
 function buildRequestBody(action: Action, values: Record<string, string>, row: unknown): object {
   const body = buildBody(action.fields ?? [], values, row) as Record<string, unknown>;
@@ -343,27 +353,5 @@ function readFromRow(row: unknown, from: FromRow): unknown {
   if (Array.isArray(from)) return from.map((one: FromRow) => readFromRow(row, one));
   return Object.fromEntries(
     Object.entries(from).map(([name, one]) => [name, readFromRow(row, one)]),
-  );
-}
-
-/** @param text - in place of the problem's own */
-export function Problem({
-  problem,
-  text = problem.message,
-}: {
-  problem: CallError | FieldError | Error;
-  text?: string;
-}) {
-  const id = "requestId" in problem ? problem.requestId : null;
-  return (
-    <p class="problem" role="alert">
-      {text}
-      {id && (
-        <small>
-          {" "}
-          Request <code>{String(id)}</code>
-        </small>
-      )}
-    </p>
   );
 }

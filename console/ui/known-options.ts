@@ -47,7 +47,7 @@ function loadOptions(known: KnownIds): Promise<Option[]> {
   return options;
 }
 
-/** The options of a list, once they are there. Without access, people type identifiers. */
+/** The options of a list, once they are there; none of a list that cannot be read. Without access, people type identifiers. */
 export function useKnownOptions(known: KnownIds | undefined): readonly Option[] | null {
   const [options, setOptions] = useState<readonly Option[] | null>(null);
   useEffect(() => {
@@ -58,7 +58,9 @@ export function useKnownOptions(known: KnownIds | undefined): readonly Option[] 
         if (!isStopped) setOptions(found);
       })
       // The identifier can be typed in all the same.
-      .catch(() => undefined);
+      .catch(() => {
+        if (!isStopped) setOptions([]);
+      });
     return () => {
       isStopped = true;
     };

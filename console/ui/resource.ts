@@ -184,6 +184,14 @@ interface Prerequisite {
   lackText: string;
 }
 
+/** Where what a refusal names is made: a form of another tab. */
+interface Remedy extends ElsewhereLink {
+  /** The field that the refusal names, which is none of the form. */
+  field: string;
+  /** Fields of the other form, and the fields of this one that they begin with. */
+  passes: Readonly<Record<string, string>>;
+}
+
 /** Something that can be done, with a row or without one. */
 export interface Action {
   /** Its name in the URL. */
@@ -201,6 +209,8 @@ export interface Action {
   fixed?: Readonly<Record<string, unknown>>;
   /** The network that is shown is sent as `network`. */
   hasNetwork?: boolean;
+  /** It may be on a network that has nothing yet, so people choose the network even where there is one alone. */
+  addsNetwork?: boolean;
   /** Whether it is offered for a row. */
   isApplicable?: (row: unknown) => boolean;
   /** It removes or ends something, which cannot be taken back: it is red, and confirmed. */
@@ -214,6 +224,7 @@ export interface Action {
   toBody?: (filled: Record<string, unknown>) => object;
   /** A list that has to have rows for the action to have an effect. */
   prerequisite?: Prerequisite;
+  remedy?: Remedy;
   /** What can fill in fields, such as a wallet in the browser. */
   helpers?: (row: unknown) => readonly FormHelper[];
 }

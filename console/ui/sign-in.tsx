@@ -3,8 +3,8 @@ import { useState } from "preact/hooks";
 import { toCallError } from "../api/live.ts";
 import { type CallError, callApi } from "../api/request.ts";
 import { type KeyStatus, signIn, signOutReason } from "../api/session.ts";
-import { Problem } from "./action-dialog.tsx";
 import { FieldInput } from "./form.tsx";
+import { Problem } from "./problem.tsx";
 import { ThemeChoice } from "./theme.tsx";
 
 const KEY_FIELD = {

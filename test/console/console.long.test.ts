@@ -224,9 +224,99 @@ else
       const card = page.locator('.charts [aria-label="Payments"]');
       await card.locator(".waiting").waitFor();
       await expect.poll(() => requests.length).toBeGreaterThan(0);
+      const heading = page.getByRole("heading", { name: "Needs a person" });
+      await page.locator(".figure", { hasText: "Income" }).locator(".value").first().waitFor();
+      const before = await heading.boundingBox();
       await page.unrouteAll({ behavior: "ignoreErrors" });
       for (const go of requests) go();
       await card.locator(".chart").waitFor();
+      expect(await heading.boundingBox()).toEqual(before);
+      await page.context().close();
+    });
+
+    test("the overview's light of x402 says that it is not set up where there is no EVM network", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      await page.route("**/x402/networks/available", (route) =>
+        route.fulfill({ json: { data: { Networks: [] } } }),
+      );
+      await page.reload();
+      const light = page.locator(".light", { hasText: "x402 not set up" });
+      await light.waitFor();
+      expect(await light.getAttribute("class")).toBe("light none");
+      await page.unrouteAll({ behavior: "ignoreErrors" });
+      await page.context().close();
+    });
+
+    test("the delivery log waits for its only endpoint, and asks nobody to choose it", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      const answer = Promise.withResolvers<void>();
+      await page.route("**/webhooks?limit=50", async (route) => {
+        await answer.promise;
+        await route.continue();
+      });
+      await page.evaluate("location.hash = '#/webhooks?tab=deliveries'");
+      await page.locator("main .reading").waitFor();
+      expect(await page.getByText("Choose the endpoint").count()).toBe(0);
+      answer.resolve();
+      await page.locator('td[data-label="Status"]').first().waitFor();
+      await page.locator("main button.open").first().click();
+      await page.locator(".opened").getByText("Other fields").click();
+      expect(await page.locator(".opened").innerText()).not.toMatch(/[A-Z]+_ON_[A-Z]+/);
+      await page.unrouteAll({ behavior: "ignoreErrors" });
+      await page.context().close();
+    });
+
+    test("a refused invoice's input is still there after its rate was stored", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      await show(page, "#/invoices?do=issue");
+      const dialog = page.getByRole("dialog");
+      const { buyerWalletVkey, month } = await findUninvoiced();
+      await dialog.getByLabel("Month").fill(month);
+      await dialog.getByLabel("Buyer's wallet").fill(buyerWalletVkey);
+      for (const who of ["Seller", "Buyer"])
+        for (const label of ["Company", "Street", "House number", "Postal code", "City", "Country"])
+          await dialog
+            .getByRole("group", { name: who })
+            .getByLabel(label)
+            .fill(label === "Country" ? "Germany" : `${who} ${label}`);
+      await dialog.getByRole("button", { name: "Issue invoice" }).click();
+      await dialog.getByText(/^No rate in EUR is known/i).waitFor();
+      await dialog.getByRole("link", { name: "Store rate" }).click();
+      const rate = page.getByRole("dialog", { name: "Store rate" });
+      await rate.waitFor();
+      expect(await rate.getByLabel("Month").inputValue()).toBe(month);
+      await page.keyboard.press("Escape");
+      await rate.waitFor({ state: "detached" });
+      await show(page, "#/invoices?do=issue");
+      await dialog.getByText("This is what you typed before.").waitFor();
+      expect(await dialog.getByLabel("Buyer's wallet").inputValue()).toBe(buyerWalletVkey);
+      const seller = dialog.getByRole("group", { name: "Seller" });
+      expect(await seller.getByLabel("Company").inputValue()).toBe("Seller Company");
+      await page.keyboard.press("Escape");
+      await dialog.getByRole("button", { name: "Discard" }).click();
+      await show(page, "#/invoices?do=issue");
+      expect(await dialog.getByLabel("Buyer's wallet").inputValue()).toBe("");
+      await page.context().close();
+    });
+
+    test("a new wallet has the only network of the service, and a new source asks for its own", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      const network = page.getByRole("dialog").getByLabel("Network", { exact: true });
+      await show(page, "#/wallets?do=create");
+      await expect.poll(() => network.inputValue()).toBe("Preprod");
+      await show(page, "#/sources?do=create");
+      await page.getByRole("dialog", { name: "Create source" }).waitFor();
+      expect(await network.inputValue()).toBe("");
+      await page.context().close();
+    });
+
+    test("the audit says what was changed, and leads to it", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      await show(page, "#/keys?tab=audit&action=webhook.create");
+      const target = page.locator('td[data-label="Target"]').last();
+      await expect.poll(() => target.innerText()).toBe("Endpoint Receiver of npm start");
+      await target.getByRole("link").click();
+      await page.getByRole("region", { name: "Receiver of npm start" }).waitFor();
       await page.context().close();
     });
 
@@ -521,6 +611,21 @@ else
       await page.context().close();
     });
   });
+
+/** A buyer that has no invoice of a month yet. */
+async function findUninvoiced(): Promise<{ buyerWalletVkey: string; month: string }> {
+  const monthOf = (daysAgo: number) =>
+    new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, "2026-11".length);
+  for (const month of new Set([monthOf(0), monthOf(2)])) {
+    const { UninvoicedPayments } = await api<{ UninvoicedPayments: { buyerWalletVkey: string }[] }>(
+      "GET",
+      `/invoice/monthly/missing?network=Preprod&month=${month}`,
+    );
+    const [found] = UninvoicedPayments;
+    if (found) return { month, buyerWalletVkey: found.buyerWalletVkey };
+  }
+  throw new Error("each payment is on an invoice");
+}
 
 /** The same with markup behind each of its texts, but for those that a page needs to find its way. */
 function woven(value: unknown, name = ""): unknown {

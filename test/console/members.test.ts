@@ -25,6 +25,7 @@ describe("formatMemberName", () => {
 describe("valueKindOf", () => {
   test.each([
     ["step", "AuthorizeRefund", "word"],
+    ["event", "PURCHASE_ON_ERROR", "word"],
     ["changed", ["networkLimit", "name"], "words"],
     ["name", "MyWallet", "text"],
   ])("%s of %j is shown as %s", (name, value, kind) => {

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { POLL_INTERVAL_MS, useLiveData } from "../../api/live.ts";
 import { callApi } from "../../api/request.ts";
-import { Problem } from "../../ui/action-dialog.tsx";
+import { Problem } from "../../ui/problem.tsx";
 import { pageHref } from "../../ui/route.ts";
 import { RecordList, Tag, Time } from "../../ui/value.tsx";
 import { toWords } from "../../ui/words.ts";

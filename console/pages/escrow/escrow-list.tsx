@@ -2,12 +2,12 @@
 
 import { FAST_POLL_INTERVAL_MS, useLiveData } from "../../api/live.ts";
 import { callApi } from "../../api/request.ts";
-import { Problem } from "../../ui/action-dialog.tsx";
 import { parseMinorUnits } from "../../ui/format.ts";
 import { Filters, Pager } from "../../ui/list/filters.tsx";
 import { Table } from "../../ui/list/table.tsx";
 import type { NavigationEntry } from "../../ui/navigation-entry.ts";
 import { textAt } from "../../ui/path.ts";
+import { Problem } from "../../ui/problem.tsx";
 import type { Column, Field } from "../../ui/resource.ts";
 import { network, pageHref, route } from "../../ui/route.ts";
 import { LoadingIndicator } from "../../ui/status.tsx";

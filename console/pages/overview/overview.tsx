@@ -2,7 +2,7 @@
 import { FAST_POLL_INTERVAL_MS, POLL_INTERVAL_MS, useLiveData } from "../../api/live.ts";
 import { callApi } from "../../api/request.ts";
 import { hasAccess, keyStatus } from "../../api/session.ts";
-import { Problem } from "../../ui/action-dialog.tsx";
+import { Problem } from "../../ui/problem.tsx";
 import { changeQuery, network, pageHref } from "../../ui/route.ts";
 import { LoadingIndicator } from "../../ui/status.tsx";
 import {

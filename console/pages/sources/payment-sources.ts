@@ -102,6 +102,7 @@ export const paymentSources: Resource = {
       method: "POST",
       path: "/payment-source-extended",
       hasNetwork: true,
+      addsNetwork: true,
       fields: derivedContractFields,
       fixed: { "PaymentSourceConfig.rpcProvider": "Blockfrost" },
       shows: [
@@ -116,6 +117,7 @@ export const paymentSources: Resource = {
       method: "POST",
       path: "/payment-source-extended",
       hasNetwork: true,
+      addsNetwork: true,
       fields: [
         { name: "smartContractAddress", label: "Contract's address", isRequired: true },
         { name: "policyId", label: "Policy id", isRequired: true },

@@ -30,6 +30,7 @@ export const registrySources: Resource = {
       method: "POST",
       path: "/registry-source",
       hasNetwork: true,
+      addsNetwork: true,
       fields: [
         {
           name: "policyId",

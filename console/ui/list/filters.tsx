@@ -112,7 +112,7 @@ function Filter({ field, value }: { field: Field; value: string }) {
     isRequired: isRequired && !route.value.query[unlessGiven],
   };
   const onChange = field.choices ? apply : setTyped;
-  return <FieldInput field={shown} value={typed ?? value} onChange={onChange} />;
+  return <FieldInput field={shown} value={typed ?? value} onChange={onChange} onDefault={apply} />;
 }
 
 /** To older rows, by the last one that is shown, and back to the newest. */

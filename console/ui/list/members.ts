@@ -67,6 +67,7 @@ export function valueKindOf(name: string, value: unknown): ValueKind {
     return "time";
   if (/(^id|Id|Hash|Address|Vkey|VKey|Identifier|address|hash)$/.test(name)) return "code";
   if (/^(state|status|type|drives|onChainState|outcome|direction|kind)$/i.test(name)) return "tag";
+  if (typeof value === "string" && /^[A-Z][A-Z\d]*(_[A-Z\d]+)+$/.test(value)) return "word";
   if (/(State|Status|Type|Format|Kind|Action|^step)$/i.test(name)) return "word";
   return typeof value === "string" && /^(0x)?[0-9a-f]{40,}$/.test(value) ? "code" : "text";
 }

@@ -3,11 +3,13 @@ import type { ComponentChildren } from "preact";
 import { useLiveData } from "../../api/live.ts";
 import { type ApiRequest, callApi, urlOf } from "../../api/request.ts";
 import { hasAccess } from "../../api/session.ts";
-import { ActionDialog, Problem } from "../action-dialog.tsx";
+import { ActionDialog } from "../action-dialog.tsx";
 import { setValueAtPath } from "../form-values.ts";
+import { useKnownOptions } from "../known-options.ts";
 import { useOpenedAction } from "../opened-action.ts";
 import { textAt } from "../path.ts";
-import type { Action, RelatedList, Resource } from "../resource.ts";
+import { Problem } from "../problem.tsx";
+import type { Action, KnownIds, RelatedList, Resource } from "../resource.ts";
 import { changeQuery, network, pageHref, route } from "../route.ts";
 import { LoadingIndicator } from "../status.tsx";
 import { PageLink } from "../value.tsx";
@@ -62,6 +64,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
     ({ name, isRequired, unlessGiven = name, initial }) =>
       isRequired && !(query[name] ?? initial) && !query[unlessGiven],
   );
+  const isAboutToBeChosen = useIsOnlyOption(missing?.knownIds);
   const asked = createListRequest(resource, query);
   const name = missing ? "" : `${urlOf(asked)} ${JSON.stringify(asked.body ?? "")}`;
   const live = useLiveData(name, async (signal) => {
@@ -106,8 +109,10 @@ export function ResourceList({ resource }: { resource: Resource }) {
       </div>
       {filters.length > 0 && <Filters filters={filters}>{buttons}</Filters>}
       {live.error && <Problem problem={live.error} />}
-      {live.data === null && live.error === null && <LoadingIndicator />}
-      {missing && <p class="empty">Choose the {missing.label.toLowerCase()} above.</p>}
+      {(isAboutToBeChosen || (live.data === null && live.error === null)) && <LoadingIndicator />}
+      {missing && !isAboutToBeChosen && (
+        <p class="empty">Choose the {missing.label.toLowerCase()} above.</p>
+      )}
       {live.data && rows.length === 0 && !missing && <p class="empty">{resource.emptyText}</p>}
       {rows.length > 0 && (
         <Table
@@ -167,6 +172,13 @@ export function ResourceList({ resource }: { resource: Resource }) {
       )}
     </>
   );
+}
+
+/** Whether a filter without a value gets one by itself: its only option, which may still be on its way. */
+function useIsOnlyOption(known: KnownIds | undefined): boolean {
+  const options = useKnownOptions(known);
+  if (known === undefined || !hasAccess(known.access)) return false;
+  return options === null || options.length === 1;
 }
 
 /** What a row is called, as its first column says it. */
