@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test, vi } from "vitest";
 import { freePort, killCopies } from "../copies.ts";
 import { Blocks, blocksOf, has } from "./blocks.ts";
 
-const [seller] = blocksOf("escrow-for-sellers.md", "python");
+const [seller] = blocksOf("escrow-for-sellers.md", "py");
 const SERVICE_URL = `http://127.0.0.1:${await freePort()}`;
 const NOTHING_SET = { AGENT_IDENTIFIER: "", SERVICE_TOKEN: "key", LISTEN_PORT: "" };
 const blocks = new Blocks({ ...NOTHING_SET, SERVICE_URL });
@@ -14,7 +14,7 @@ afterAll(() => {
   blocks.remove();
 });
 
-describe.runIf(has("python"))("the seller in Python", () => {
+describe.runIf(has("py"))("the seller in Python", () => {
   test.each([
     ["AGENT_IDENTIFIER", { LISTEN_PORT: "9004" }],
     ["LISTEN_PORT", { AGENT_IDENTIFIER: "agent" }],
