@@ -94,10 +94,7 @@ export interface Env {
   OBJECT_LOCATION?: string;
   /** Bytes that the database may have, decimal text; default 10,000,000,000. */
   DATABASE_MAX_BYTES?: string;
-  /**
-   * Minutes after which a final escrow may go to an archive, decimal text. Default: none. Escrows then go there
-   * once the database is filled by 60 %.
-   */
+  /** Minutes after which a final escrow may go to an archive, decimal text; default 43200, 30 days. */
   ARCHIVE_AFTER_MINUTES?: string;
   /** Milliseconds a webhook receiver has to answer, decimal text; default 15000, at most 25000. */
   WEBHOOK_TIMEOUT_MS?: string;
@@ -157,12 +154,14 @@ export function readDatabaseMaxBytes({
   return Number(bytes) > 0 ? Number(bytes) : 10_000_000_000;
 }
 
-/** Milliseconds after which a final escrow may go to an archive; null unless the setting is a number: no age. */
+const DEFAULT_ARCHIVE_AFTER_MINUTES = 30 * 24 * 60;
+
+/** Milliseconds after which a final escrow may go to an archive: 30 days unless the setting is a number. */
 export function readArchiveAfterMs({
   ARCHIVE_AFTER_MINUTES: minutes = "",
-}: Pick<Env, "ARCHIVE_AFTER_MINUTES">): number | null {
+}: Pick<Env, "ARCHIVE_AFTER_MINUTES">): number {
   const isNumber = minutes.trim() !== "" && Number(minutes) >= 0;
-  return isNumber ? Number(minutes) * 60_000 : null;
+  return (isNumber ? Number(minutes) : DEFAULT_ARCHIVE_AFTER_MINUTES) * 60_000;
 }
 
 const DEFAULT_EVENT_RETENTION_DAYS = 7;

@@ -136,8 +136,7 @@ class Mover {
   /** Ids of the oldest final records. */
   async #findFinal(now: number): Promise<string[]> {
     const { finalRows, changedAt, isFinalSql, stepsSql } = this.#kind;
-    // Without an age, what changed before 1970: the statement tells the database's size alone.
-    const select = (ageMs = now) =>
+    const select = (ageMs: number) =>
       this.#open().batch([
         statement(
           `SELECT id, ${stepsSql} AS steps FROM ${finalRows}
@@ -146,13 +145,13 @@ class Mover {
           now - ageMs,
         ),
       ]) as Promise<D1Result<{ id: string; steps: number }>[]>;
-    const ageMs = readArchiveAfterMs(this.#env) ?? undefined;
+    const ageMs = readArchiveAfterMs(this.#env);
     let [found] = await select(ageMs);
     const isPressed =
       (found?.meta.size_after ?? 0) > readDatabaseMaxBytes(this.#env) * PRESSED_SHARE;
     // Sooner only than what webhooks may send again.
     const leastAgeMs = readEventRetentionMs(this.#env);
-    if (found?.results.length === 0 && isPressed && leastAgeMs < (ageMs ?? now))
+    if (found?.results.length === 0 && isPressed && leastAgeMs < ageMs)
       [found] = await select(leastAgeMs);
     let steps = 0;
     const records = found?.results ?? [];
