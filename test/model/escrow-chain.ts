@@ -22,7 +22,8 @@ const CONTRACT = VECTORS.contracts.V2;
 const FUNDS: Funds[] = [{ unit: "", amount: 10_000_000n }];
 /** The same as a provider shows it. */
 
-const LOCKED = ((): EscrowDatum => {
+/** The datum of a lock. @param changed - what another escrow has otherwise */
+export function signLock(changed: Partial<EscrowDatum> = {}): EscrowDatum {
   const vector = VECTORS.datums.find(({ name }) => name === "v2-locked-returns");
   if (!vector) throw new Error("there is no such vector");
   const unsigned = {
@@ -30,10 +31,13 @@ const LOCKED = ((): EscrowDatum => {
     seller: SELLER.address,
     sellerVkey: SELLER.vkey,
     collateralReturn: 0n,
+    ...changed,
   };
   const terms = { contractAddress: CONTRACT, requestedFunds: null };
   return { ...unsigned, ...signIdentifier(unsigned, terms, SELLER) };
-})();
+}
+
+const LOCKED = signLock();
 
 export const SOURCE: EscrowSource = {
   id: "source-a",
@@ -118,7 +122,17 @@ export function isAllowed(step: Step, state: OnChainState | null): boolean {
 export class EscrowChain {
   readonly blocks: Block[] = [];
   readonly #known = new Map<string, EscrowTransaction>();
-  #made = 0;
+  readonly #lock: EscrowDatum;
+  #made: number;
+
+  /**
+   * @param lock - the datum of its first transaction
+   * @param first - from which number on its transactions and blocks are named
+   */
+  constructor(lock = LOCKED, first = 0) {
+    this.#lock = lock;
+    this.#made = first;
+  }
 
   get height(): number {
     return 100 + this.blocks.length;
@@ -129,7 +143,7 @@ export class EscrowChain {
     const before = spends === null ? null : this.#known.get(spends.split("#")[0] ?? "");
     if (!isAllowed(step, before?.datum?.state ?? null)) return null;
     const hash = (++this.#made).toString(16).padStart(64, "0");
-    const datum = before?.datum ? after(before.datum, step, hash) : LOCKED;
+    const datum = before?.datum ? after(before.datum, step, hash) : this.#lock;
     const transaction = { hash, step, spends, datum };
     this.#known.set(hash, transaction);
     return transaction;
