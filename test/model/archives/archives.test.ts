@@ -22,7 +22,7 @@ import {
   readPage,
   stampOf,
 } from "./client.ts";
-import { MAX_LAG, ReplicatedSqlite } from "./replicated-sqlite.ts";
+import { ReplicatedSqlite } from "./replicated-sqlite.ts";
 
 const MIGRATIONS = { hot: "migrations", archive: "migrations-archive" };
 const hot = new ReplicatedSqlite(MIGRATIONS.hot);
@@ -33,9 +33,12 @@ const alone = new ReplicatedSqlite(MIGRATIONS.hot);
 const DATABASES = [hot, first, second, alone];
 const BINDINGS = { DB: hot.d1, ARCHIVE_1: first.d1, ARCHIVE_2: second.d1 };
 const ALONE = { DB: alone.d1 };
+/** More commits than a record takes from its archive back to it. */
+const MAX_LAG = 12;
 const STATE_SQL = `SELECT concat_ws(' ', id, changed_at, ${unpackHexSql("result_hash")}) AS state FROM escrow`;
 
-const lag = fc.oneof(fc.constant(0), fc.nat(MAX_LAG));
+/** Commits that a replica is behind. */
+const lag = fc.oneof(fc.constant(0), fc.nat(4), fc.nat(MAX_LAG));
 const page = fc.record({
   do: fc.constant("page" as const),
   client: fc.nat(READINGS.length - 1),
@@ -216,6 +219,18 @@ const OLDER_COPY: (Change | Page)[] = [
   },
 ];
 
+/** A record returns, changes and moves again, as a page sees that begins so many commits before. */
+const newerCopy = (commits: number): (Change | Page)[] => {
+  const change: Change[] = [
+    { do: "step", picks: [1], isEnd: false, ...UNDISTURBED },
+    { do: "step", picks: [0], isEnd: true, ...UNDISTURBED },
+    { do: "grow", blocks: FINAL_AFTER_BLOCKS, ...UNDISTURBED },
+    { do: "move", isFirstFull: false, ...UNDISTURBED },
+  ];
+  const poll: Page = { do: "page", client: 0, ...CALM, during: null };
+  return [...change, poll, ...change, { ...poll, lags: [commits, 0, 0] }, poll, poll];
+};
+
 it("Pages show what one database shows, whatever moves, stops, returns and lags meanwhile", async () => {
   const totals = { moved: 0, returned: 0 };
   const property = fc.asyncProperty(
@@ -232,6 +247,8 @@ it("Pages show what one database shows, whatever moves, stops, returns and lags 
       totals.returned += range?.returned ?? 0;
     },
   );
-  await fc.assert(property, { ...runs(10, 5000), examples: [[OLDER_COPY, 1]] });
+  const examples: [(Change | Page)[], number][] = [[OLDER_COPY, 1]];
+  for (let commits = 1; commits <= MAX_LAG; commits++) examples.push([newerCopy(commits), 5]);
+  await fc.assert(property, { ...runs(10 + examples.length, 5000 + examples.length), examples });
   expect(Math.min(totals.moved, totals.returned)).toBeGreaterThan(0);
 });

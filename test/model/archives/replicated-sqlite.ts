@@ -6,8 +6,6 @@ interface Prepared {
   params: unknown[];
 }
 
-/** Commits that a replica may be behind. */
-export const MAX_LAG = 4;
 const WRITES = /^\s*(insert|update|delete|replace)\b/i;
 
 const toBookmark = (commit: number) => `${commit.toString(16).padStart(8, "0")}-00000000`;
@@ -18,20 +16,18 @@ const toBookmark = (commit: number) => `${commit.toString(16).padStart(8, "0")}-
  * the call before. Only the first call of a session can be bound to the primary.
  */
 export class ReplicatedSqlite {
+  readonly #migrations: string;
   readonly #primary: SqliteFile;
   /** By the commits that each is behind. */
-  readonly #replicas: { file: SqliteFile; commits: number }[];
+  readonly #replicas = new Map<number, { file: SqliteFile; commits: number }>();
   #commits: (readonly Prepared[])[] = [];
   /** Commits that the replicas are behind. */
   lag = 0;
 
   /** @param migrations - folder of the tables */
   constructor(migrations: string) {
+    this.#migrations = migrations;
     this.#primary = new SqliteFile(migrations);
-    this.#replicas = Array.from({ length: MAX_LAG + 1 }, () => ({
-      file: new SqliteFile(migrations),
-      commits: 0,
-    }));
   }
 
   /** Begins anew. */
@@ -39,7 +35,8 @@ export class ReplicatedSqlite {
     this.lag = 0;
     this.#commits = [];
     this.#primary.empty();
-    for (const replica of this.#replicas) {
+    for (const replica of this.#replicas.values()) {
+      if (replica.commits === 0) continue;
       replica.commits = 0;
       replica.file.empty();
     }
@@ -88,8 +85,9 @@ export class ReplicatedSqlite {
   /** A replica that has exactly so many commits. */
   #replicaAt(commits: number): SqliteFile {
     const behind = this.#commits.length - commits;
-    const replica = this.#replicas[behind];
-    if (!replica) throw new Error(`no replica is ${behind} commits behind`);
+    const known = this.#replicas.get(behind);
+    const replica = known ?? { file: new SqliteFile(this.#migrations), commits: 0 };
+    this.#replicas.set(behind, replica);
     for (; replica.commits < commits; replica.commits++)
       replica.file.batch(this.#commits[replica.commits] ?? []);
     return replica.file;
