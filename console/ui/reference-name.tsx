@@ -12,7 +12,7 @@ export function ReferenceName({ reference }: { reference: Reference }) {
     <span title={id}>{label ?? shortenId(id)}</span>
   );
   return (
-    <>
+    <span>
       {what}{" "}
       {page ? (
         <PageLink to={page} id={pageId ?? ""} query={query}>
@@ -21,6 +21,6 @@ export function ReferenceName({ reference }: { reference: Reference }) {
       ) : (
         name
       )}
-    </>
+    </span>
   );
 }

@@ -153,6 +153,13 @@ function ofWallets({ sourceId, address, mnemonic }: Props): OperatorAction[] {
       ...{ at, does: "transfer", row: ["seller-1"] },
       fill: { "To address": address, Amount: "5" },
     },
+    { at: "wallets/rules", does: "change", row: [""], fill: { Below: "6" } },
+    {
+      at: "wallets/top-ups",
+      does: "change",
+      row: [""],
+      fill: { "When below": "6", "Up to": "12" },
+    },
     ...["rules", "top-ups"].flatMap((tab) =>
       ["switch-off", "switch-on", "delete"].map(
         (does): OperatorAction => ({ at: `wallets/${tab}`, does, row: [""] }),

@@ -1,5 +1,5 @@
 /** Disputes, which administrators of the contract settle: how far each is, and what can be done. */
-import { formatFunds, shortenId } from "../../ui/format.ts";
+import { formatFunds } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
 import type { Action, Field, PageDefinition } from "../../ui/resource.ts";
 import { listSigningHelpers } from "./browser-wallets.ts";
@@ -53,9 +53,12 @@ export function computeSplit(locked: readonly Funds[], buyer: readonly string[])
   return { BuyerFunds: BuyerFunds.filter(isNonZero), SellerFunds: SellerFunds.filter(isNonZero) };
 }
 
-/** What people know a disputed escrow by: its agent, else its side and id. */
-export const describeDispute = (row: unknown): string =>
-  textAt(row, "agentName") || `${textAt(row, "kind")} ${shortenId(textAt(row, "id"))}`;
+/** What people know a disputed escrow by: its agent, else its side and what is locked. */
+export function describeDispute(row: unknown): string {
+  const locked = (valueAt(row, "Funds") ?? []) as Funds[];
+  const amounts = locked.map(({ amount, unit }) => formatFunds(amount, unit)).join(" and ");
+  return textAt(row, "agentName") || `${textAt(row, "kind")} of ${amounts}`;
+}
 
 /** The disputes with each escrow once: one between two managed wallets is on both sides, so its purchase stays. */
 export function listEscrowsOnce<Row>(rows: readonly Row[]): Row[] {

@@ -1,8 +1,8 @@
 /** What is done when a wallet's balance falls: somebody is told, or it is filled up. */
 
-import { formatFunds } from "../../ui/format.ts";
+import { formatFunds, formatUnit, unitDetails } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
-import type { Column, Resource } from "../../ui/resource.ts";
+import type { Column, Field, Resource } from "../../ui/resource.ts";
 import { WALLETS } from "../fields/known-ids.ts";
 
 /** An amount of the rule's token. */
@@ -13,6 +13,19 @@ function describeAmount(path: string): (row: unknown) => string {
     return amount === "" ? "–" : formatFunds(amount, unit);
   };
 }
+
+/** A field of an amount of the rule's token. */
+const createAmountField = (name: string, label: string): Field => ({
+  name,
+  label,
+  as: "amount",
+  from: name,
+  isRequired: true,
+  token: (_, row) => {
+    const unit = textAt(row, "unit");
+    return { name: formatUnit(unit), decimals: unitDetails.value.get(unit)?.decimals ?? null };
+  },
+});
 
 export const balanceRules: readonly Resource[] = [
   createRuleList(
@@ -25,6 +38,7 @@ export const balanceRules: readonly Resource[] = [
       { heading: "Below", path: "thresholdAmount", describe: describeAmount("thresholdAmount") },
       { heading: "Status", path: "status", as: "tag" },
     ],
+    [createAmountField("thresholdAmount", "Below")],
   ),
   createRuleList(
     "top-ups",
@@ -38,6 +52,11 @@ export const balanceRules: readonly Resource[] = [
       { heading: "Most a day", path: "perDay", describe: describeAmount("perDay") },
       { heading: "Waits for", path: "waitsFor" },
     ],
+    [
+      createAmountField("below", "When below"),
+      createAmountField("upTo", "Up to"),
+      createAmountField("perDay", "Most a day"),
+    ],
   ),
 ];
 
@@ -49,6 +68,7 @@ function createRuleList(
   /** What makes a rule, at a wallet. */
   maker: string,
   columns: Column[],
+  fields: readonly Field[],
 ): Resource {
   return {
     name,
@@ -68,6 +88,15 @@ function createRuleList(
       { heading: "Checked", path: "checkedAt", as: "time" },
     ],
     actions: [
+      {
+        name: "change",
+        label: "Change",
+        description: "Changes the amounts of the rule. The balance is checked again at once.",
+        method: "PATCH",
+        path,
+        fields,
+        fromRow: { id: "id" },
+      },
       {
         name: "switch-off",
         label: "Switch off",
