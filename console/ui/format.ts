@@ -73,6 +73,11 @@ export function shortenId(text: string): string {
   return text.length > 20 ? `${text.slice(0, 10)}…${text.slice(-6)}` : text;
 }
 
+/** A sentence of the service with the middles of its hashes left out. */
+export function shortenHashes(text: string): string {
+  return text.replaceAll(/\b[0-9a-f]{40,}\b/g, shortenId);
+}
+
 /** A time as epoch milliseconds: from ISO 8601, or from decimal text of milliseconds; null: none. */
 export function toEpochMs(value: unknown): number | null {
   if (typeof value === "number") return value > 0 ? value : null;

@@ -1,6 +1,6 @@
 /** What an opened row says of its members, in words. */
 import { describe, expect, test } from "vitest";
-import { formatMemberName } from "../../console/ui/format.ts";
+import { formatMemberName, shortenHashes } from "../../console/ui/format.ts";
 import { valueKindOf } from "../../console/ui/list/members.ts";
 
 describe("formatMemberName", () => {
@@ -31,4 +31,11 @@ describe("valueKindOf", () => {
   ])("%s of %j is shown as %s", (name, value, kind) => {
     expect(valueKindOf(name, value)).toBe(kind);
   });
+});
+
+test("shortenHashes leaves out the middle of each hash of a sentence", () => {
+  const hash = "a8ca742ef8142818d999c02b9190f0e82071e7d20440ffa4ea690edcdf9df44f";
+  expect(shortenHashes(`transaction ${hash} to be in a block`)).toBe(
+    "transaction a8ca742ef8…9df44f to be in a block",
+  );
 });

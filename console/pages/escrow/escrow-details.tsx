@@ -4,7 +4,7 @@ import { FAST_POLL_INTERVAL_MS, useLiveData } from "../../api/live.ts";
 import { CallError, callApi } from "../../api/request.ts";
 import { hasAccess } from "../../api/session.ts";
 import { ActionDialog } from "../../ui/action-dialog.tsx";
-import { formatDate, formatRelativeTime, formatUnit } from "../../ui/format.ts";
+import { formatDate, formatRelativeTime, formatUnit, shortenHashes } from "../../ui/format.ts";
 import { RawJson } from "../../ui/list/row-details.tsx";
 import { useOpenedAction } from "../../ui/opened-action.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
@@ -173,7 +173,11 @@ function EscrowPanels({
         <Track row={row} now={now} />
         <p>
           <strong>{describeNext(side, row, now)}</strong>{" "}
-          {waitsFor && !errorType && <span class="none">It waits for {waitsFor}.</span>}
+          {waitsFor && !errorType && (
+            <span class="none" title={waitsFor}>
+              It waits for {shortenHashes(waitsFor)}.
+            </span>
+          )}
         </p>
         {errorType && <EscrowError type={errorType} note={errorNote} />}
         {other?.NextAction.errorType && (
