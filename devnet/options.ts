@@ -14,6 +14,8 @@ export interface StartOptions {
   "no-demo"?: boolean;
   /** The demo's sources, wallets and x402 resource, on which nothing is played. */
   idle?: boolean;
+  /** The demo with something for an operator to end. */
+  troubles?: boolean;
   /** The documentation site at `/docs`, which is built first. */
   docs?: boolean;
   /** Folder that chain and records are kept in; they are forgotten when omitted. */
@@ -30,6 +32,7 @@ const OPTIONS = {
   help: { type: "boolean", short: "h" },
   "no-demo": { type: "boolean" },
   idle: { type: "boolean" },
+  troubles: { type: "boolean" },
   docs: { type: "boolean" },
   keep: { type: "string" },
   origins: { type: "string" },
@@ -41,6 +44,7 @@ export const USAGE = `npm start -- [options]   runs the service on a local chain
 
   --no-demo            has the local chain and nothing else, as a new deployment does
   --idle               has the demo's payment sources, wallets and x402 resource, and plays nothing
+  --troubles           adds an endpoint that lost events, a low wallet and a second chain provider
   --docs               builds the documentation site at /docs first, which takes a minute
   --keep, --keep=DIR   keeps chain and records in .local-state/ or DIR, and resumes from there
   --origins=URL,…      origins on this machine that webhooks, agents and nodes of yours may be at

@@ -2,7 +2,7 @@
  * `npm start`: the service on a local chain, for development and demonstration. Its state is
  * deleted on exit, unless a folder is given to store it.
  *
- *     PORT=8787 npm start -- [--no-demo | --idle] [--docs] [--keep | --keep=FOLDER]
+ *     PORT=8787 npm start -- [--no-demo | --idle | --troubles] [--docs] [--keep | --keep=FOLDER]
  *         [--origins=ORIGIN,…] [--provider=NAME] [--archive-after=1m]
  */
 import { once } from "node:events";
@@ -22,6 +22,7 @@ import { findTranslator, registerAgents } from "./demo/registry.ts";
 import { HISTORY_MS, playHistory } from "./demo/scenario.ts";
 import type { PlayedLife } from "./demo/scenes.ts";
 import { handOver } from "./demo/sources.ts";
+import { makeTroubles } from "./demo/troubles.ts";
 import { playPurchases } from "./demo/x402/buyer.ts";
 import { EvmUnavailable } from "./evm/node.ts";
 import { requireAssets, requireFolder, requireWritableCheckout } from "./folders.ts";
@@ -116,6 +117,9 @@ async function start(): Promise<void> {
     takeJobs(service.agents, access, curtain.signal);
     goOn(playPresent(access, service.agents, curtain.signal, log));
   }
+  const mirror = service.provider.replace("/api/", "/mirror/");
+  const hasTroubles = flags.troubles === true && extent === "demo";
+  if (hasTroubles && isPlayed) await makeTroubles(access, service.chain, service.receiver, mirror);
   const { x402, controls } = service;
   const isSold = !(x402 instanceof EvmUnavailable);
   if (isPlayed && isSold) goOn(playPurchases(access, x402.node, x402.resource.url));
@@ -133,6 +137,7 @@ async function start(): Promise<void> {
     receiver: service.receiver.url,
     sold: isSold ? x402.resource.url : x402,
     ...(invoiceScript && { invoiceScript }),
+    ...(hasTroubles && { secondProvider: mirror }),
     log: logged,
   });
   console.log(lines.join("\n"));

@@ -18,6 +18,8 @@ export interface StartedService {
   sold: string | EvmUnavailable;
   /** Path of the script that writes `invoice.pdf`. */
   invoiceScript?: string;
+  /** Base URL of a chain provider that a payment source lacks, where the demo has troubles. */
+  secondProvider?: string;
   /** Path of the file that the Worker and its runtime print to. */
   log: string;
 }
@@ -50,14 +52,17 @@ export function summaryOf(started: StartedService): string[] {
   ];
 }
 
-function thingsToTry({ url, adminKey, extent, controls, sold }: StartedService): string[] {
+function thingsToTry(started: StartedService): string[] {
+  const { url, adminKey, extent, controls, sold, secondProvider } = started;
   const changes = `curl -s -H 'token: ${adminKey}' '${url}/api/v1${DIFF}'`;
   const signIn = `sign in to ${url}/console with the admin key`;
   const toBuy = sold instanceof EvmUnavailable ? [] : [`curl -i '${sold}'`];
   switch (extent) {
     case "demo":
       return [
-        changes,
+        secondProvider === undefined
+          ? changes
+          : `add the chain provider ${secondProvider} to a source`,
         `${url === DEFAULT_URL ? "" : `SERVICE_URL=${url} `}npm run example -- buy-a-job`,
         signIn,
       ];

@@ -9,6 +9,7 @@ it("readOptions reads what npm start was asked for", () => {
     origins: "http://127.0.0.1:9000",
   });
   expect(readOptions(["--idle", "--docs"])).toEqual({ idle: true, docs: true });
+  expect(readOptions(["--troubles"])).toEqual({ troubles: true });
   expect(readOptions(["--keep"]).keep).toMatch(/\.local-state$/);
   for (const help of ["--help", "-h"]) expect(readOptions([help])).toEqual({ help: true });
 });
@@ -37,6 +38,7 @@ it("the usage lists every option, in lines that fit a screen", () => {
   for (const option of [
     "--no-demo",
     "--idle",
+    "--troubles",
     "--keep",
     "--origins",
     "--provider",

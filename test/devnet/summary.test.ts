@@ -40,6 +40,12 @@ it("summaryOf names the service to the example when it has another port", () => 
   );
 });
 
+it("summaryOf offers the second chain provider of a demo with troubles", () => {
+  const lines = summaryOf({ ...SERVICE, secondProvider: "http://127.0.0.1:1/demo/mirror/v0" });
+  expect(lines).toContain("  add the chain provider http://127.0.0.1:1/demo/mirror/v0 to a source");
+  expect(lines).toHaveLength(15);
+});
+
 it("summaryOf says why there is no x402, and offers nothing of it", () => {
   const lines = summaryOf({ ...SERVICE, extent: "idle", sold: new EvmUnavailable("no anvil") });
   expect(lines).toContain("  x402       left out: no anvil");
