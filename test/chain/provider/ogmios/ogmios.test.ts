@@ -21,8 +21,7 @@ beforeAll(async () => {
   chain = await TestChain.create();
 });
 
-const client = () =>
-  createOgmiosClient({ baseUrl: urlOf(chain, "ogmios"), projectId: "", timeoutMs: 2_000 });
+const client = () => createOgmiosClient({ baseUrl: urlOf(chain, "ogmios"), projectId: "" });
 
 /** What becomes of a call that Ogmios answers so. */
 async function outcomeOf(call: "evaluate" | "submit", answer: object, status = 400) {
