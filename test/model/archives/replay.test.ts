@@ -19,8 +19,8 @@ import { sized } from "../../support/effort.ts";
 import { EscrowChain, SOURCE, signLock } from "../escrow-chain.ts";
 import { ReplicatedSqlite } from "./replicated-sqlite.ts";
 
-/** Each is locked, gets a result, and is withdrawn. */
-const ESCROWS = sized(100, 10_000);
+/** Each is locked, gets a result, and is withdrawn. The service sells and buys, so it has two records of each. */
+const ESCROWS = sized(50, 5_000);
 const LIFE = ["FundsLocking", "SubmitResult", "Withdraw"] as const;
 const BLOCK_TRANSACTIONS = 30;
 const FIRST_HEIGHT = 100;
