@@ -6,6 +6,7 @@
 
 import { env } from "cloudflare:workers";
 import { AsyncLocalStorage } from "node:async_hooks";
+import { replaceMethod } from "../../devnet/replace-method.ts";
 import {
   type Counts,
   Invocation,
@@ -139,26 +140,13 @@ function take(): Metered {
   return metered;
 }
 
-/** Replaces a method of the runtime's class that an object has. */
-function replace(
-  owner: object,
-  name: string,
-  around: (call: () => unknown, args: unknown[], self: object) => unknown,
-): void {
-  const prototype = Object.getPrototypeOf(owner) as Methods;
-  const method = prototype[name] as Method;
-  prototype[name] = function (this: object, ...args: unknown[]) {
-    return around(() => method.apply(this, args), args, this);
-  };
-}
-
 function meterBindings(): void {
   meterDatabase();
   const send = (messages: Batch["messages"], call: () => unknown) =>
     connect("queue ops", unitsOf(messages), async () => call());
-  replace(env.EVENTS, "send", (call, [body]) => send([{ body }], call));
-  replace(env.EVENTS, "sendBatch", (call, [all]) => send(all as Batch["messages"], call));
-  replace(env.HOT_WALLET, "get", (call) => meterStub(call() as Methods));
+  replaceMethod(env.EVENTS, "send", (call, [body]) => send([{ body }], call));
+  replaceMethod(env.EVENTS, "sendBatch", (call, [all]) => send(all as Batch["messages"], call));
+  replaceMethod(env.HOT_WALLET, "get", (call) => meterStub(call() as Methods));
 
   const { fetch } = globalThis;
   globalThis.fetch = (...args) => connect("fetches", 1, () => fetch(...args));
@@ -216,7 +204,9 @@ function meterDatabase(): void {
     };
     return current.getStore()?.query(work) ?? work();
   };
-  replace(session, "_send", (call, [, sql], self) => meter(self, [sql].flat() as Statements, call));
+  replaceMethod(session, "_send", (call, [, sql], self) =>
+    meter(self, [sql].flat() as Statements, call),
+  );
 }
 
 const WRITE_PATTERN = /\b(insert|update|delete)\b/i;
@@ -238,7 +228,7 @@ function meterStorage(storage: DurableObjectStorage): void {
   isStorageMetered = true;
   for (const owner of [storage, storage.kv]) {
     const add = (name: string, column: keyof Counts) =>
-      replace(owner, name, (call, [keys]) => {
+      replaceMethod(owner, name, (call, [keys]) => {
         count(column, typeof keys === "object" ? Object.keys(keys ?? {}).length : 1);
         return call();
       });
@@ -246,11 +236,11 @@ function meterStorage(storage: DurableObjectStorage): void {
     add("put", "object rows written");
     add("delete", "object rows written");
   }
-  replace(storage, "setAlarm", (call) => {
+  replaceMethod(storage, "setAlarm", (call) => {
     count("object rows written", 1);
     return call();
   });
-  replace(storage.sql, "exec", (call) => {
+  replaceMethod(storage.sql, "exec", (call) => {
     const cursor = call() as { rowsRead: number; rowsWritten: number };
     const invocation = current.getStore();
     // The rows are read by then: no statement is left open beyond its turn.

@@ -1,10 +1,9 @@
 /** The built Worker with the meter around it. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildSync } from "esbuild";
 import { until } from "../../devnet/client/wait.ts";
+import { bundleBeside, wrappedBundle } from "../../devnet/wrapped-bundle.ts";
 import type { BenchContext, BenchService } from "../support/service.ts";
-import { wrappedBundle } from "../support/wrapped-bundle.ts";
 import {
   METER_PATH,
   type Metered,
@@ -36,13 +35,7 @@ export default meterHandlers(service.default, ${JSON.stringify(limits)});`;
   const objectOf = (name: string) =>
     `export const ${name} = meterObject("${name}", service.${name});`;
   const path = wrappedBundle(bundle, copy, wrapper, objectOf);
-  buildSync({
-    entryPoints: [METER],
-    outfile: join(copy, "meter.mjs"),
-    bundle: true,
-    format: "esm",
-    external: ["cloudflare:workers", "node:async_hooks"],
-  });
+  bundleBeside(path, METER, "meter.mjs");
   return path;
 }
 

@@ -4,13 +4,13 @@
  * shown beside the floor's: for nothing, for one query of as many rows and bytes, or for requests to a
  * receiver.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Host, startHost } from "../../devnet/host.ts";
+import { objectNames } from "../../devnet/wrapped-bundle.ts";
 import { cpuMs, workerdPid } from "./process-cpu.ts";
 
-const CONFIGURATION = new URL("../../wrangler.toml", import.meta.url);
 const TEXTS = 1_000;
 const TEXTS_PER_INSERT = 50;
 /** Of a text; a row of more bytes has the whole. */
@@ -111,13 +111,6 @@ export function emptyModule(fetch = "fetch: () => new Response()"): string {
     ...objectNames().map((name) => `export class ${name} extends DurableObject {}`),
     `export default { ${fetch}, scheduled() {}, queue() {} };`,
   ].join("\n");
-}
-
-/** Names of the classes of objects in the configuration. */
-export function objectNames(): string[] {
-  const found = readFileSync(CONFIGURATION, "utf8").matchAll(/^class_name = "(\w+)"$/gm);
-  // Each is there once for every environment.
-  return [...new Set([...found].map(([, name = ""]) => name))];
 }
 
 async function fill({ d1 }: Host): Promise<void> {

@@ -18,12 +18,12 @@ import {
   call,
   startBenchService,
 } from "../../bench/support/service.ts";
-import { wrappedBundle } from "../../bench/support/wrapped-bundle.ts";
 import { startPaymentChain } from "../../bench/x402/chain.ts";
 import { ourFacilitators } from "../../bench/x402/facilitators.ts";
 import { startCountingProxy } from "../../bench/x402/proxy.ts";
 import { buildWorker } from "../../devnet/build.ts";
 import { until } from "../../devnet/client/wait.ts";
+import { wrappedBundle } from "../../devnet/wrapped-bundle.ts";
 import { markFunctions } from "./mark-functions.ts";
 
 const PATH = "/executed-files";

@@ -1,7 +1,9 @@
 /** The built Worker with a module around it. */
-import { cpSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
-import { objectNames } from "./floor.ts";
+import { buildSync } from "esbuild";
+
+const CONFIGURATION = new URL("../wrangler.toml", import.meta.url);
 
 const MODULES = [".js", ".mjs", ".ttf"];
 
@@ -28,4 +30,22 @@ export function wrappedBundle(
   const path = join(copy, "worker.js");
   writeFileSync(path, `${wrapper}\n${objectNames().map(objectOf).join("\n")}`);
   return path;
+}
+
+/** Bundles a module for the Worker's runtime, beside a wrapped Worker. */
+export function bundleBeside(path: string, entry: string, name: string): void {
+  buildSync({
+    entryPoints: [entry],
+    outfile: join(dirname(path), name),
+    bundle: true,
+    format: "esm",
+    external: ["cloudflare:workers", "node:async_hooks"],
+  });
+}
+
+/** Names of the classes of objects in the configuration. */
+export function objectNames(): string[] {
+  const found = readFileSync(CONFIGURATION, "utf8").matchAll(/^class_name = "(\w+)"$/gm);
+  // Each is there once for every environment.
+  return [...new Set([...found].map(([, name = ""]) => name))];
 }
