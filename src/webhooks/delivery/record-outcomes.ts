@@ -125,8 +125,9 @@ async function recordOutcomesInBatch(
     );
   const results = await core.batch([...recording, ...more]);
   const endpoints = (results[0]?.results ?? []) as EndpointHealthRow[];
-  for (const { id, isActive, failureCount } of endpoints)
-    if (!isActive) log("warn", "webhook.disabled", { endpoint: id, failureCount });
+  // Its owner may have switched it off while a delivery was under way.
+  for (const { id, disabledAt, failureCount } of endpoints)
+    if (disabledAt === now) log("warn", "webhook.disabled", { endpoint: id, failureCount });
   const later = [
     ...rows.map(({ endpointId, dueAt }) => ({ endpointId, at: dueAt })),
     ...endpoints.map(({ id, pausedUntil }) => ({ endpointId: id, at: pausedUntil })),
@@ -136,7 +137,7 @@ async function recordOutcomesInBatch(
 
 interface EndpointHealthRow {
   id: string;
-  isActive: number;
+  disabledAt: number | null;
   failureCount: number;
   pausedUntil: number | null;
 }
@@ -205,7 +206,7 @@ function updateHealth(outcomes: string, now: number): Statement {
            GROUP BY d.endpoint_id) AS health
      WHERE id = health.endpoint_id AND (health.delivered OR health.failed > 0
        OR health.timed_out > 0 OR (health.answered AND timeouts > 0))
-     RETURNING id, is_active AS isActive, failure_count AS failureCount,
+     RETURNING id, disabled_at AS disabledAt, failure_count AS failureCount,
        paused_until AS pausedUntil`,
     now,
     outcomes,

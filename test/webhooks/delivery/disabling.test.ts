@@ -8,6 +8,7 @@ import {
   freshPath,
   happen,
   idsOf,
+  releaseHeld,
   verified,
   WebhookService,
 } from "../../support/webhooks/receivers.ts";
@@ -23,14 +24,35 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+describe("an endpoint that its owner switches off while a delivery is under way", () => {
+  it("is not logged as disabled by the service", async () => {
+    const warn = vi.spyOn(console, "warn");
+    const path = freshPath();
+    const { id: webhookId } = await service.create(`${path}?answer=hold`);
+    await happen(["X402_PAYMENT_SETTLED"]);
+    await service.wake();
+    const end = await service.drainAhead();
+    await vi.waitFor(async () => expect(await arrivals(path)).toHaveLength(1));
+    await service.ask("PATCH", "", { webhookId, isActive: false });
+    await releaseHeld(path);
+    await end();
+    expect(await service.listed(webhookId)).toMatchObject({ isActive: false, disabledAt: null });
+    expect(warn.mock.calls.flat().join()).not.toContain("webhook.disabled");
+    warn.mockRestore();
+  });
+});
+
 describe("an endpoint whose deliveries fail", () => {
   it("ten in a row is disabled, and comes back by PATCH with a replay of what it missed", async () => {
+    const warn = vi.spyOn(console, "warn");
     const path = freshPath();
     const { id: webhookId, secret } = await service.create(`${path}?answer=500`);
     const sent = await happen(Array(14).fill("X402_PAYMENT_SETTLED"));
     await service.wake();
     await exhaustRetries();
     await service.drain();
+    expect(warn.mock.calls.flat().join()).toContain("webhook.disabled");
+    warn.mockRestore();
     const { failureCount, ...endpoint } = await service.listed(webhookId);
     const disabledReason = "10 deliveries in a row failed";
     expect(endpoint).toMatchObject({ isActive: false, disabledReason });
