@@ -11,6 +11,8 @@ export const LOG_EVENTS = {
   "sync.not_woken": "nothing: the cron wakes the source within a minute",
   "provider.out":
     "nothing: the source uses its next provider. If no other one works, look at the `place` and the `reason`",
+  "provider.budget_failed":
+    "nothing: the object that counts calls of a provider's key failed, as while a version is deployed; investigate if it repeats",
   "provider.back": "nothing: the provider works again, and comes first again if it is the first",
   "sync.provider_passed_over":
     "nothing: the pass reads from the source's next provider; if it repeats, the first one lags or is on a fork",

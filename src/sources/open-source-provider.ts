@@ -136,10 +136,18 @@ export async function openProviderPlaces(
   return Promise.all(
     list.map(async ({ use: purposes, ...provider }) => {
       const place = await openPlace(env, network, provider);
-      const outages = list.length > 1 ? await place.budget.readOutages() : {};
+      const outages = list.length > 1 ? await readKnownOutages(place) : {};
       return { ...place, purposes, outages };
     }),
   );
+}
+
+/** Nothing is known when the object fails, as it does while a version is deployed: calls find out themselves. */
+async function readKnownOutages({ budget }: ProviderPlace): Promise<Outages> {
+  return budget.readOutages().catch((error: unknown) => {
+    log("warn", "provider.budget_failed", { error: String(error) });
+    return {};
+  });
 }
 
 const FIRST_PROVIDER = { rpcProvider: "Blockfrost", url: null } as const;

@@ -5,6 +5,7 @@ import type { BudgetReport } from "../chain/provider/budget-report.ts";
 import type { CallFailure, Outages, ProviderPurpose } from "../chain/provider/outage.ts";
 import { type CallBudget, CallBudgetExhaustedError } from "../chain/provider/provider.ts";
 import { type Env, getDurableObject } from "../env.ts";
+import { log } from "../log.ts";
 import type { ProviderKind } from "./provider-list.ts";
 
 /** On whose behalf calls are made; for a caller's read, with the id of its API key. */
@@ -69,6 +70,8 @@ const INITIAL_LEASE_CALLS = 2;
 /** Most reads of callers need no more, and reads that begin are let in one by one. */
 const INITIAL_READ_LEASE_CALLS = 5;
 const MAX_LEASE_CALLS = 50;
+/** Objects are back at once after a failure or the deployment of a version, with a new stub. */
+const FAILED_LEASE_RETRY_MS = 2_000;
 
 /** Leases in growing portions: a quiet pass takes few calls, a long one asks rarely. */
 export function createLeasedBudget(
@@ -83,7 +86,10 @@ export function createLeasedBudget(
   let leasing: Promise<void> | null = null;
 
   async function lease(): Promise<void> {
-    const answer = await rpc.lease(portion, by, key, kind);
+    const answer = await rpc.lease(portion, by, key, kind).catch((error: unknown) => {
+      log("warn", "provider.budget_failed", { error: String(error) });
+      throw new CallBudgetExhaustedError(Date.now() + FAILED_LEASE_RETRY_MS);
+    });
     if (answer.granted === 0) throw new CallBudgetExhaustedError(answer.retryAt);
     if (answer.waitMs > 0) await scheduler.wait(answer.waitMs);
     left += answer.granted;
@@ -103,7 +109,10 @@ export function createLeasedBudget(
     },
     async reportRefusal(until) {
       left = 0;
-      await rpc.refuse(until);
+      // Without the object nobody else learns of the refusal, which costs each a call.
+      await rpc.refuse(until).catch((error: unknown) => {
+        log("warn", "provider.budget_failed", { error: String(error) });
+      });
     },
   };
 }

@@ -1,5 +1,8 @@
+import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { BudgetObject } from "../../src/sources/provider.ts";
 import { emptyTables } from "../support/app.ts";
+import { objectsLike } from "../support/objects.ts";
 import { SourceApi, storedSources } from "../support/sources/api.ts";
 import { forgetOutages, urlOf } from "../support/sources/provider-list.ts";
 
@@ -179,5 +182,37 @@ describe("POST /payment-source-extended/provider/check", () => {
   it("says that it is unknown what a silent provider can do", async () => {
     await api.chain.faults({ match: "^mirror:", status: 500 });
     expect(new Set(Object.values(await check(mirror())))).toEqual(new Set(["unknown"]));
+  });
+});
+
+describe("a read of the chain while the object of a key's calls fails", () => {
+  const failing = (calls: Partial<Record<"readOutages" | "lease", true>>) => ({
+    PROVIDER_BUDGET: objectsLike("PROVIDER_BUDGET", (id) => {
+      const object = env.PROVIDER_BUDGET.get(id) as unknown as BudgetObject;
+      const fail = async () => {
+        throw new Error("Durable Object reset because its code was updated.");
+      };
+      return {
+        readOutages: calls.readOutages ? fail : () => object.readOutages(),
+        lease: calls.lease ? fail : (...request: [number]) => object.lease(...request),
+        recordCall: () => Promise.resolve({}),
+      };
+    }),
+  });
+  const read = async (bindings: object) => {
+    const { data } = await api.create({ ...api.selling(), RpcProviders: [mirror()] });
+    const { walletAddress } = data.SellingWallets[0];
+    const path = `/api/v1/utxos?network=Preprod&address=${walletAddress}`;
+    return api.ask("GET", path, null, { env: bindings });
+  };
+
+  it("is answered without what was known of outages", async () => {
+    expect((await read(failing({ readOutages: true }))).status).toBe(200);
+  });
+
+  it("says when to come back if the object leases no calls", async () => {
+    const answer = await read(failing({ lease: true }));
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get("retry-after")).toBe("2");
   });
 });
