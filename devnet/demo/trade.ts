@@ -68,11 +68,12 @@ export async function buyJob(
 }
 
 /** A step that somebody asks for, once its escrow is where it can be made. */
-export type AskedStep = "deliver" | "request-refund" | "authorize-refund";
+export type AskedStep = "deliver" | "request-refund" | "cancel-refund" | "authorize-refund";
 
 const REQUESTS: Record<AskedStep, { path: string; more?: object }> = {
   deliver: { path: "/payment/submit-result", more: { submitResultHash: "5e".repeat(32) } },
   "request-refund": { path: "/purchase/request-refund" },
+  "cancel-refund": { path: "/purchase/cancel-refund-request" },
   "authorize-refund": { path: "/payment/authorize-refund" },
 };
 
@@ -80,11 +81,12 @@ const REQUESTS: Record<AskedStep, { path: string; more?: object }> = {
 export async function askStep(
   service: ApiAccess,
   step: AskedStep,
-  { blockchainIdentifier }: Bought,
+  { blockchainIdentifier }: Pick<Bought, "blockchainIdentifier">,
+  post: Post = ask,
 ): Promise<boolean> {
   const { path, more } = REQUESTS[step];
   try {
-    await ask(service, "POST", path, { network: NETWORK, blockchainIdentifier, ...more });
+    await post(service, "POST", path, { network: NETWORK, blockchainIdentifier, ...more });
     return true;
   } catch (error) {
     if (error instanceof Refused && (error.status === 409 || error.status === 404)) return false;

@@ -5,29 +5,47 @@ import { decodeEscrowDatum } from "../../src/chain/contracts/escrow-datum.ts";
 import { type ApiAccess, ask } from "../client/api.ts";
 import { contracts } from "../contracts/index.ts";
 import type { Chain } from "../ledger/chain.ts";
+import type { LedgerTransaction } from "../ledger/transaction.ts";
 
 const PAGE = 100;
 
 /** What a record and the chain have in common, as text. */
 export type Facts = Map<string, string>;
 
+/** An escrow as it lies at a contract. */
+interface EscrowOutput {
+  /** The seller's, by which an escrow keeps its name. */
+  signature: string;
+  /** Native minor units. */
+  amount: bigint;
+}
+
+/** The escrows in a transaction's outputs. */
+export function escrowsOf({ produced }: Pick<LedgerTransaction, "produced">): EscrowOutput[] {
+  return produced.flatMap(({ output }) => {
+    const contract = contracts().find(({ address }) => address === output.address);
+    if (!contract || output.inlineDatum === null) return [];
+    const { type: version, address: contractAddress } = contract;
+    const context = { version, network: "Preprod", contractAddress } as const;
+    const decoded = decodeEscrowDatum(output.inlineDatum, context);
+    if (!decoded.ok) return [];
+    const native = output.amount.find(({ unit }) => unit === "lovelace");
+    const { referenceSignature: signature } = decoded.datum;
+    return [{ signature, amount: native?.quantity ?? 0n }];
+  });
+}
+
 /** How many transactions have locked funds, by the signature in an identifier. */
 export function locksOnChain(chain: Chain): Map<string, number> {
   const locks = new Map<string, number>();
   const view = chain.view();
-  for (const { type, address } of contracts()) {
+  for (const { address } of contracts()) {
     const transactions = new Set(view.addresses.get(address)?.transactions.map(({ tx }) => tx));
-    for (const { spent, produced } of transactions) {
-      const isStep = spent.some((one) => view.output(one)?.output.address === address);
+    for (const tx of transactions) {
+      const isStep = tx.spent.some((one) => view.output(one)?.output.address === address);
       if (isStep) continue;
-      for (const { output } of produced) {
-        if (output.address !== address || output.inlineDatum === null) continue;
-        const context = { version: type, network: "Preprod", contractAddress: address } as const;
-        const decoded = decodeEscrowDatum(output.inlineDatum, context);
-        if (!decoded.ok) continue;
-        const { referenceSignature } = decoded.datum;
-        locks.set(referenceSignature, (locks.get(referenceSignature) ?? 0) + 1);
-      }
+      for (const { signature } of escrowsOf(tx))
+        locks.set(signature, (locks.get(signature) ?? 0) + 1);
     }
   }
   return locks;

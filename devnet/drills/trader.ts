@@ -78,7 +78,7 @@ export async function openStalls(
 /** Asks for an agent of a selling wallet. */
 export function register(
   admin: ApiAccess,
-  { vkey }: TradingWallet,
+  { vkey }: Pick<TradingWallet, "vkey">,
   name: string,
   agentUrl: string,
 ): Promise<{ id: string }> {
@@ -96,7 +96,7 @@ export function register(
 }
 
 /** Waits until an agent is on the chain. */
-async function registered(admin: ApiAccess, id: string): Promise<string> {
+export async function registered(admin: ApiAccess, id: string): Promise<string> {
   const look = async () => {
     const { Assets } = await ask<{ Assets: { state: string; agentIdentifier: string }[] }>(
       admin,
@@ -109,9 +109,13 @@ async function registered(admin: ApiAccess, id: string): Promise<string> {
 }
 
 /** Has a buyer's wallet pay an address that nobody else pays. */
-export async function transfer(admin: ApiAccess, { buyer }: Stall): Promise<Transferred> {
+export async function transfer(
+  admin: ApiAccess,
+  { buyer }: { buyer: { address: string } },
+  post: typeof ask = ask,
+): Promise<Transferred> {
   const { address: toAddress } = await deriveWalletKeys(generateMnemonic(wordlist, 256), NETWORK);
-  await ask(admin, "POST", "/wallet/transfer-funds", {
+  await post(admin, "POST", "/wallet/transfer-funds", {
     fromWalletAddress: buyer.address,
     toAddress,
     minorUnitAmount: String(TRANSFERRED),

@@ -1,3 +1,4 @@
+import { Seeded } from "../../../devnet/seeded.ts";
 import type { DeliveryMessage } from "../../../src/env.ts";
 import type { WebhookService } from "./receivers.ts";
 import { Fuse, steppedService } from "./steps.ts";
@@ -6,17 +7,6 @@ import { Fuse, steppedService } from "./steps.ts";
 const [BATCH, CONSUMERS] = [10, 10];
 /** About what one invocation takes. */
 const STEPS = 15;
-
-/** Numbers in [0, 1), the same for the same seed (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /**
  * The service while everything around it fails at random. The queue refuses messages, or accepts
@@ -27,15 +17,15 @@ export class Chaos {
   kills = 0;
   readonly service: WebhookService;
   readonly #fuse = new Fuse();
-  readonly #dice: () => number;
+  readonly #dice: Seeded;
 
   constructor(seed: number, timeoutMs: number) {
-    this.#dice = seeded(seed);
+    this.#dice = new Seeded(seed);
     // Separate random numbers: the network decides when the queue is called.
-    const queue = seeded(seed + 1);
+    const queue = new Seeded(seed + 1);
     const overrides = { WEBHOOK_TIMEOUT_MS: String(timeoutMs) };
     this.service = steppedService(this.#fuse.step, overrides, async (send) => {
-      const dice = queue();
+      const dice = queue.next();
       if (dice < 0.1) throw new Error("Too Many Requests");
       const sent = await send();
       if (dice > 0.95) throw new Error("Network connection lost.");
@@ -56,12 +46,12 @@ export class Chaos {
   }
 
   #happens(share: number): boolean {
-    return this.#dice() < share;
+    return this.#dice.happens(share);
   }
 
   /** Runs invocations at the same time on one isolate, and says whether it was killed. */
   async #run(invocations: (() => Promise<unknown>)[]): Promise<boolean> {
-    const step = 1 + Math.floor(this.#dice() * STEPS * invocations.length);
+    const step = 1 + Math.floor(this.#dice.next() * STEPS * invocations.length);
     if (this.#happens(0.15)) this.#fuse.light(step, this.#happens(0.5) ? "before" : "after");
     await Promise.allSettled(invocations.map((invocation) => invocation()));
     const killed = this.#fuse.burnt();

@@ -1,0 +1,213 @@
+/** The deployment of a soak: the service beside a local chain that goes on while the service is killed. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { buildWorker } from "../build.ts";
+import { type ApiAccess, ask } from "../client/api.ts";
+import { templates } from "../contracts/index.ts";
+import { publishScripts } from "../demo/actors/publish.ts";
+import { ACTOR_FUNDS } from "../demo/actors/wallets.ts";
+import { type Agents, startAgents } from "../demo/agents.ts";
+import { type Receiver, startReceiver } from "../demo/receiver.ts";
+import { ensureRegistrySource } from "../demo/registry.ts";
+import { ensureSources } from "../demo/sources.ts";
+import { CHAIN_ID, ensureRail } from "../demo/x402/rail.ts";
+import { type PaidResource, startPaidResource } from "../demo/x402/resource.ts";
+import { type EvmNode, EvmUnavailable, startEvmNode } from "../evm/node.ts";
+import { type Host, startHost } from "../host.ts";
+import type { Block } from "../ledger/blocks.ts";
+import type { Chain } from "../ledger/chain.ts";
+import { decode } from "../ledger/decode.ts";
+import type { ChainEvent } from "../ledger/journal.ts";
+import { developmentSecrets } from "../secrets.ts";
+import type { Faults } from "../server/faults.ts";
+import { startDevnet } from "../server/server.ts";
+import { bundleBeside, wrappedBundle } from "../wrapped-bundle.ts";
+import { FAULTS_PATH, NO_FAULTS, type WorkerFaults } from "./worker-faults.ts";
+
+/** The chain lives twenty times as fast as the service, so that an escrow takes minutes. */
+const BLOCK_EVERY_MS = 1_000;
+const BLOCK_TIME_MS = 20_000;
+const CRON_EVERY_MS = 15_000;
+const WEBHOOK_TIMEOUT_MS = "3000";
+const ARCHIVES = 3;
+
+/** What happens on the chain, and when, by the wall clock. */
+export interface ChainWatcher {
+  onAccepted(txHash: string, at: number): void;
+  onBlock(block: Block, at: number): void;
+}
+
+export interface Deployment {
+  admin: ApiAccess;
+  chain: Chain;
+  /** Makes a block, whose time is some seconds after the last one. */
+  mine(): void;
+  /** Of the chain's providers. */
+  providerFaults: Faults;
+  /** Base URL of the chain's first provider. */
+  provider: string;
+  /** What `RpcProviders` of a source has. */
+  furtherProviders(paymentSourceType: string): object[];
+  agents: Agents;
+  receiver: Receiver;
+  evm: EvmNode | null;
+  /** What is sold over x402. */
+  resource: PaidResource | null;
+  /** Of the secrets and the bundle. */
+  folder: string;
+  /** Sets what goes wrong within the Worker. */
+  setFaults(faults: WorkerFaults): Promise<void>;
+  /** Kills the service, and starts it again from what it has stored. */
+  killAndStart(downMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @param log - takes each line of the Worker */
+export async function startDeployment(
+  watcher: ChainWatcher,
+  log: (line: string) => void,
+): Promise<Deployment> {
+  const closers: (() => unknown)[] = [];
+  const close = async () => {
+    for (const closer of closers.splice(0).reverse()) await closer();
+  };
+  try {
+    const folder = mkdtempSync(join(tmpdir(), "soak-"));
+    closers.push(() => rmSync(folder, { recursive: true, force: true }));
+    const bundle = await buildFaultyWorker(folder);
+    const devnet = await startDevnet();
+    closers.push(() => devnet.close());
+    const { chain, url, faults } = devnet.createChain("soak", {
+      funds: ACTOR_FUNDS,
+      autoMine: true,
+      journal: { events: () => [], append: (event) => noteAccepted(event, watcher), close() {} },
+    });
+    publishScripts(chain);
+    const evm = await startEvmNode(CHAIN_ID).catch((error: unknown) => {
+      if (error instanceof EvmUnavailable) return null;
+      throw error;
+    });
+    closers.push(() => evm?.close());
+    const [agents, receiver] = [await startAgents(), await startReceiver()];
+    closers.push(() => Promise.all([agents.close(), receiver.close()]));
+    const variables = developmentSecrets(join(folder, ".dev.vars"));
+    const origins = [devnet.url, agents.url, receiver.url, ...(evm ? [evm.url] : [])];
+    const start = (port: number) =>
+      startHost({
+        bindings: {
+          ...variables,
+          BLOCKFROST_URL_PREPROD: url,
+          CONTRACT_TEMPLATES: JSON.stringify(templates()),
+          LOOPBACK_ORIGINS: origins.join(","),
+          PROVIDER_CALLS_PER_SECOND: "1000",
+          CHAIN_CLOCK: "tip",
+          WEBHOOK_TIMEOUT_MS,
+          ARCHIVE_AFTER_MINUTES: "1",
+        },
+        archives: ARCHIVES,
+        rateLimits: false,
+        leaveSignals: true,
+        persistTo: join(folder, "state"),
+        ...{ port, bundle, log },
+      });
+
+    let host = await start(0);
+    let stopCron = startCron(host);
+    const stop = () => Promise.all([host.close(), stopCron()]);
+    closers.push(stop);
+    const admin = { url: host.url, token: variables.ADMIN_KEY };
+    let workerFaults = NO_FAULTS;
+    const setFaults = async (next: WorkerFaults) => {
+      workerFaults = next;
+      const body = JSON.stringify(next);
+      const { ok } = await fetch(`${admin.url}${FAULTS_PATH}`, { method: "POST", body });
+      if (!ok) throw new Error("the Worker takes no faults");
+    };
+    const furtherProviders = (type: string) => listFurtherProviders(url, type);
+    await openSources(admin, furtherProviders);
+    if (evm) await ensureRail(admin, evm);
+    const resource = evm && (await startPaidResource(admin));
+    closers.push(() => resource?.close());
+    const mine = () => {
+      chain.advance(BLOCK_TIME_MS - BLOCK_EVERY_MS);
+      watcher.onBlock(chain.mine(), Date.now());
+    };
+    chain.autoMine = false;
+    const miner = setInterval(mine, BLOCK_EVERY_MS);
+    closers.push(() => clearInterval(miner));
+    return {
+      ...{ admin, chain, mine, providerFaults: faults, provider: url, furtherProviders, agents },
+      ...{ receiver, evm, resource, folder, setFaults, close },
+      async killAndStart(downMs) {
+        await stop();
+        await new Promise((resolve) => setTimeout(resolve, downMs));
+        host = await start(Number(new URL(admin.url).port));
+        stopCron = startCron(host);
+        await setFaults(workerFaults);
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function noteAccepted(event: ChainEvent, watcher: ChainWatcher): void {
+  if (event.kind === "accepted" && !event.isReplayed)
+    watcher.onAccepted(decode(event.cbor).hash, Date.now());
+}
+
+/** The sources have two kinds of provider beside the first, which fails the most. */
+async function openSources(
+  admin: ApiAccess,
+  furtherProviders: (paymentSourceType: string) => object[],
+): Promise<void> {
+  await ensureRegistrySource(admin);
+  await ensureSources(admin, "all");
+  const path = "/payment-source-extended";
+  const { ExtendedPaymentSources } = await ask<{
+    ExtendedPaymentSources: { id: string; paymentSourceType: string }[];
+  }>(admin, "GET", `${path}?network=Preprod`);
+  for (const { id, paymentSourceType } of ExtendedPaymentSources)
+    await ask(admin, "PATCH", path, { id, RpcProviders: furtherProviders(paymentSourceType) });
+}
+
+function listFurtherProviders(first: string, paymentSourceType: string): object[] {
+  const urlOf = (place: string) => first.replace("/api/v0", place);
+  const blockfrost = (profile: string) => ({
+    rpcProvider: "Blockfrost",
+    url: urlOf(`/${profile}/v0`),
+    rpcProviderApiKey: profile,
+  });
+  return paymentSourceType === "Web3ChainV1"
+    ? [blockfrost("mirror")]
+    : [blockfrost("dolos"), { rpcProvider: "Ogmios", url: urlOf("/ogmios") }];
+}
+
+/** @returns path of the Worker with faults around it */
+async function buildFaultyWorker(folder: string): Promise<string> {
+  const { path: bundle } = await buildWorker(folder);
+  const wrapper = `import * as service from "./service.mjs";
+import { addFaults, evictObject } from "./faulty-worker.mjs";
+export default addFaults(service.default);`;
+  const objectOf = (name: string) => `export const ${name} = evictObject(service.${name});`;
+  const path = wrappedBundle(bundle, join(folder, "faulty"), wrapper, objectOf);
+  const entry = fileURLToPath(new URL("faulty-worker.ts", import.meta.url));
+  bundleBeside(path, entry, "faulty-worker.mjs");
+  return path;
+}
+
+/** Fires the cron one run at a time. A run fails when the database does; the next one makes up for it. */
+function startCron(host: Host): () => Promise<void> {
+  let run = Promise.resolve();
+  const fire = () => {
+    run = run.then(() => host.scheduled()).catch(() => undefined);
+  };
+  const timer = setInterval(fire, CRON_EVERY_MS);
+  return () => {
+    clearInterval(timer);
+    return run;
+  };
+}

@@ -1,0 +1,152 @@
+/** The faults of a soak, drawn from the seed: which one, when, and for how long. */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Seeded } from "../seeded.ts";
+import type { FaultRule } from "../server/faults.ts";
+import type { Post } from "./caller.ts";
+import type { Deployment } from "./deployment.ts";
+import type { Endpoints } from "./endpoints.ts";
+import type { ServiceLevels } from "./service-levels.ts";
+import type { Traders } from "./traders.ts";
+import { NO_FAULTS, type WorkerFaults } from "./worker-faults.ts";
+
+const CALM_MS = { from: 10_000, to: 30_000 };
+const FAULT_MS = { from: 4_000, to: 20_000 };
+const MAX_ROLLBACK = 5;
+const DOWN_MS = { from: 0, to: 8_000 };
+/** Of the chain, in which it has no block. */
+const JUMP_MS = { from: 60_000, to: 8 * 60_000 };
+const CHANCE_OF_TWO = 0.3;
+
+/** Begins a fault. @returns what ends it */
+type Begin = (seeded: Seeded) => Promise<() => unknown>;
+
+export interface Parties {
+  deployment: Deployment;
+  levels: ServiceLevels;
+  endpoints: Endpoints;
+  traders: Traders;
+  post: Post;
+  say(text: string): void;
+}
+
+/** The faults there are, by name. */
+function listFaults({ deployment, endpoints, traders, post }: Parties) {
+  const { chain, providerFaults, evm, admin } = deployment;
+  const provider =
+    (rule: (seeded: Seeded) => FaultRule): Begin =>
+    async (seeded) => {
+      // The first provider alone, or all.
+      providerFaults.add({ ...(seeded.happens(0.6) && { match: "^/" }), ...rule(seeded) });
+      return () => providerFaults.clear();
+    };
+  const worker =
+    (faults: Partial<WorkerFaults>): Begin =>
+    async () => {
+      await deployment.setFaults({ ...NO_FAULTS, ...faults });
+      return () => deployment.setFaults(NO_FAULTS);
+    };
+  const once =
+    (work: (seeded: Seeded) => unknown): Begin =>
+    async (seeded) => {
+      await work(seeded);
+      return () => undefined;
+    };
+  const faults: Record<string, Begin> = {
+    "provider down": provider(() => ({ reset: true })),
+    "provider hangs": provider(() => ({ hang: true })),
+    "provider fails": provider(() => ({ status: 500 })),
+    "provider refuses": provider((seeded) => ({ status: seeded.pick([402, 403, 418]) })),
+    "provider limits": provider(() => ({ status: 429, retryAfter: "3" })),
+    "provider behind": provider((seeded) => ({ behind: seeded.between(2, 12) })),
+    "provider truncates": provider(() => ({ truncate: true })),
+    "provider slow": provider(() => ({ delay: 2_000 })),
+    rollback: once((seeded) => {
+      const gone = chain.rollback(seeded.between(1, MAX_ROLLBACK));
+      // Some of them are lost, as they are when their node is.
+      const replayed = seeded.happens(0.3) ? gone.filter(() => seeded.happens(0.5)) : gone;
+      chain.replay(replayed);
+      for (let i = 0; i <= MAX_ROLLBACK; i++) deployment.mine();
+    }),
+    "mempool lost": once(() => chain.evict()),
+    "clock jumps": once((seeded) => chain.advance(seeded.between(JUMP_MS.from, JUMP_MS.to))),
+    "D1 without effect": worker({ d1Before: 0.2 }),
+    "D1 with effect": worker({ d1After: 0.2 }),
+    "D1 slow": worker({ d1SlowMs: 800 }),
+    "queue doubles": worker({ queueDoubled: 0.5, queueLate: 0.5 }),
+    "queue loses": worker({ queueLost: 0.5 }),
+    "objects evicted": worker({ evictedBefore: 0.1, evictedAfter: 0.1 }),
+    kill: once((seeded) => deployment.killAndStart(seeded.between(DOWN_MS.from, DOWN_MS.to))),
+    "receivers down": async () => {
+      await endpoints.setDown(true);
+      return () => endpoints.setDown(false);
+    },
+    "key changed": once(() => traders.rotateKey()),
+    "providers changed": async () => {
+      const { ExtendedPaymentSources: sources } = await post<{
+        ExtendedPaymentSources: { id: string; paymentSourceType: string }[];
+      }>(admin, "GET", "/payment-source-extended?network=Preprod");
+      const path = "/payment-source-extended";
+      for (const { id } of sources) await post(admin, "PATCH", path, { id, RpcProviders: [] });
+      return async () => {
+        for (const { id, paymentSourceType } of sources) {
+          const RpcProviders = deployment.furtherProviders(paymentSourceType);
+          await post(admin, "PATCH", path, { id, RpcProviders });
+        }
+      };
+    },
+    "wallet paused": async (seeded) => {
+      const { Wallets } = await post<{ Wallets: { id: string }[] }>(admin, "GET", "/wallet/list");
+      const { id } = seeded.pick(Wallets);
+      await post(admin, "PATCH", "/wallet", { id, drives: "nothing" });
+      return () => post(admin, "PATCH", "/wallet", { id, drives: "all" });
+    },
+  };
+  if (evm)
+    faults["EVM node down"] = async () => {
+      await evm.crash();
+      return () => evm.restart();
+    };
+  return faults;
+}
+
+/**
+ * Draws faults until the signal aborts; none is left then.
+ *
+ * @param allowed - names of faults, comma separated, or `none`; all when omitted
+ * @param calmMs - before the first fault
+ * @returns how often each was drawn
+ */
+export async function runSchedule(
+  parties: Parties,
+  allowed: string | undefined,
+  calmMs: number,
+  seeded: Seeded,
+  signal: AbortSignal,
+): Promise<Map<string, number>> {
+  const faults = listFaults(parties);
+  const names = allowed === undefined ? Object.keys(faults) : allowed.split(",");
+  const unknown = names.find((name) => name !== "none" && !Object.hasOwn(faults, name));
+  if (unknown !== undefined) throw new RangeError(`--faults: there is no fault ${unknown}`);
+  const counts = new Map<string, number>();
+  const wait = (ms: { from: number; to: number }) =>
+    pause(seeded.between(ms.from, ms.to), undefined, { signal }).catch(() => undefined);
+  if (allowed === "none") return counts;
+  await wait({ from: calmMs, to: calmMs });
+  while (!signal.aborted) {
+    const drawn = [
+      seeded.pick(names),
+      ...(seeded.happens(CHANCE_OF_TWO) ? [seeded.pick(names)] : []),
+    ];
+    parties.levels.faultsSince = Math.min(parties.levels.faultsSince, Date.now());
+    const ends: (() => unknown)[] = [];
+    for (const name of new Set(drawn)) {
+      parties.say(`fault: ${name}`);
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+      ends.push((await faults[name]?.(seeded)) ?? (() => undefined));
+    }
+    await wait(FAULT_MS);
+    for (const end of ends) await end();
+    await wait(CALM_MS);
+  }
+  return counts;
+}

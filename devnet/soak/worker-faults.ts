@@ -1,0 +1,29 @@
+/** How often things go wrong within the Worker: shares from 0 to 1. */
+export interface WorkerFaults {
+  /** D1 calls that fail without effect. */
+  d1Before: number;
+  /** D1 calls that fail after they took effect. */
+  d1After: number;
+  /** Milliseconds that a D1 call takes longer, at most. */
+  d1SlowMs: number;
+  /** Queue messages that come twice, late, or never. */
+  queueDoubled: number;
+  queueLate: number;
+  queueLost: number;
+  /** Calls of an object that lose its memory before they begin, or when they are done. */
+  evictedBefore: number;
+  evictedAfter: number;
+}
+
+export const NO_FAULTS: WorkerFaults = {
+  d1Before: 0,
+  d1After: 0,
+  d1SlowMs: 0,
+  queueDoubled: 0,
+  queueLate: 0,
+  queueLost: 0,
+  evictedBefore: 0,
+  evictedAfter: 0,
+};
+
+export const FAULTS_PATH = "/v1/soak-faults";

@@ -1,0 +1,23 @@
+/** Everything together: see devnet/soak/run.ts. */
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const MINUTES = "5";
+/** Start, minutes and rest. */
+const TIMEOUT_MS = 20 * 60_000;
+
+it(
+  "five minutes of load and faults break no invariant",
+  async () => {
+    const seed = process.env.TEST_SEED ?? "1";
+    const args = ["devnet/soak/run.ts", "--minutes", MINUTES, "--seed", seed];
+    const options = { cwd: root, maxBuffer: 10 * 1024 * 1024 };
+    const { stdout } = await promisify(execFile)(process.execPath, args, options);
+    console.log(stdout);
+    expect(stdout).toContain("no invariant is broken");
+  },
+  TIMEOUT_MS,
+);
