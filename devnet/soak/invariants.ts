@@ -34,8 +34,11 @@ export interface Finding {
 const MAX_EVIDENCE = 10;
 /** States in which nothing lies at the contract for an escrow. */
 const ENDED = ["Withdrawn", "RefundWithdrawn", "DisputedWithdrawn"];
-/** Reasons of GET /health that an operator would expect after these faults. */
-const EXPECTED_REASONS = ["ENDPOINT_DISABLED", "QUEUE_DEAD"];
+/**
+ * Reasons of GET /health that an operator would expect after these faults. An outage of a provider ends with the next
+ * call for its purpose, which comes with the next work.
+ */
+const EXPECTED_REASONS = ["ENDPOINT_DISABLED", "QUEUE_DEAD", "PROVIDER_OUT"];
 
 type Check = (observed: Observed) => Promise<string[]> | string[];
 

@@ -100,6 +100,8 @@ async function soak(): Promise<void> {
   const faults = runSchedule(parties, values.faults, calmMs, new Seeded(seed + 1), stop.signal);
   const end = Date.now() + minutes * MINUTE_MS;
   const load = runLoad(traders, end);
+  // A broken invariant ends the service while both still call it.
+  for (const running of [faults, load]) running.catch(() => undefined);
   for (let minute = 1; Date.now() < end; minute++) {
     await pause(Math.min(MINUTE_MS, end - Date.now()));
     await check(observed, `minute ${minute}`, false);
