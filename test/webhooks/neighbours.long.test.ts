@@ -68,6 +68,20 @@ describe("beside an endpoint of another key", () => {
     expect(await statusesOf(slowId)).toEqual(Array(40).fill("Success"));
   });
 
+  test("and others that leave each connection of a consumer open, an event goes with the next consumer", async () => {
+    const held = Array.from({ length: 4 }, freshPath);
+    for (const path of held) await service.create(`${path}?answer=hold`);
+    const prompt = freshPath();
+    await service.create(prompt);
+    const [id] = await happen([PROMPT]);
+    await service.wake();
+    const end = await service.drainAhead();
+    expect(idsOf(await arrivals(prompt))).toEqual([id]);
+
+    for (const path of held) await releaseHeld(path);
+    await end();
+  });
+
   test("whose receiver answers after a second, an event does not wait for the backlog", async () => {
     const { slow, slowId, prompt } = await twoTenants("?answer=late&ms=200");
     const late = await happen(Array(60).fill(SLOW));

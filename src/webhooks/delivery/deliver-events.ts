@@ -43,7 +43,7 @@ const SWEEP_INTERVAL_MS = 60_000;
  * `MAX_CONCURRENT_FETCHES` requests concurrently. The waves end when nothing is left to claim.
  *
  * A wave that waits for a receiver is the last one. Its open requests end in the background, and its
- * unsent claims are released. An endpoint that is named twice is enqueued at once, for another
+ * unsent claims are released for the next consumer. An endpoint that is named twice is enqueued at once, for another
  * consumer. When an endpoint has its whole share in flight, the consumer that frees a part of the share
  * claims the next delivery.
  *
@@ -84,8 +84,9 @@ export async function deliverEvents(
       const unsent = sending.stop();
       inBackground(recordFinishedAttempts(env, sending.begun, requestId));
       await releaseClaims(env, unsent);
-      if (claims.length >= MAX_CLAIMS_PER_ENDPOINT)
-        await enqueueEndpoints(env, endpointIds, requestId);
+      const released = new Set(unsent.map(({ endpointId }) => endpointId));
+      const mayHaveMore = claims.length >= MAX_CLAIMS_PER_ENDPOINT;
+      await enqueueEndpoints(env, mayHaveMore ? endpointIds : [...released], requestId);
       return;
     }
     claims = next;
