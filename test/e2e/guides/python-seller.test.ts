@@ -38,7 +38,7 @@ describe.runIf(has("py"))("the seller in Python", () => {
   test("names the address in one line at which no service answers", async () => {
     const env = { AGENT_IDENTIFIER: "agent", LISTEN_PORT: String(await freePort()) };
     const program = blocks.start(seller, { env });
-    await vi.waitUntil(() => program.stderr.endsWith("\n"), { timeout: 10_000 });
+    await vi.waitUntil(() => program.stderr.endsWith("\n"), { timeout: 60_000 });
     const [address, reason] = program.stderr.split(": ");
     expect([address, reason]).toEqual([`No service answers at ${SERVICE_URL}`, expect.any(String)]);
     expect(program.stderr.match(/\n/g)).toHaveLength(1);
