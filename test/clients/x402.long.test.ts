@@ -28,7 +28,8 @@ if (!isInstalled)
   console.log("tools/x402-packages is not installed: the buyers and servers of npm are left out");
 
 type Scheme = "exact" | "upto";
-type Method = "eip3009" | "permit2";
+/** `permit`: Permit2, which the payer approves by a permit alone (EIP-2612). */
+type Method = "eip3009" | "permit2" | "permit";
 type Handler = (request: Request) => Promise<Response> | Response;
 /** A resource server, which is paid at an address. */
 type Seller = (payTo: string, method: Method, scheme: Scheme) => Foreign;
@@ -62,6 +63,7 @@ describe.runIf(isInstalled)("what npm has of x402", () => {
       caip2Id,
       facilitatorWalletId: wallet.id,
       defaultAsset: node.token,
+      gasSponsoring: { maxWeiPerPayer: `${10n ** 18n}`, maxWeiPerDay: `${10n ** 19n}` },
     });
   });
   afterAll(async () => {
@@ -83,9 +85,13 @@ describe.runIf(isInstalled)("what npm has of x402", () => {
     return { "GET /forecast": { price: { amount: PRICE, asset }, network: NAME } };
   };
   const version2Routes = (payTo: string, method: Method, scheme: Scheme) => {
-    const extra = { name: "Test Dollar", version: "1", assetTransferMethod: method };
+    const assetTransferMethod = method === "eip3009" ? method : "permit2";
+    const extra = { name: "Test Dollar", version: "1", assetTransferMethod };
     const price = { amount: PRICE, asset: node.token, extra };
-    return { "GET /forecast": { accepts: { scheme, network: NETWORK, payTo, price } } };
+    const { declareEip2612GasSponsoringExtension } = load("@x402/extensions");
+    const extensions = method === "permit" ? declareEip2612GasSponsoringExtension() : {};
+    const accepts = { scheme, network: NETWORK, payTo, price };
+    return { "GET /forecast": { accepts, extensions } };
   };
   const version2Server = () => {
     const { HTTPFacilitatorClient, x402ResourceServer } = load("@x402/core/server");
@@ -144,8 +150,8 @@ describe.runIf(isInstalled)("what npm has of x402", () => {
       const { UptoEvmScheme } = load("@x402/evm/upto/client");
       const account = privateKeyToAccount(key);
       const schemes = [
-        { network: NETWORK, client: new ExactEvmScheme(account) },
-        { network: NETWORK, client: new UptoEvmScheme(account) },
+        { network: NETWORK, client: new ExactEvmScheme(account, { rpcUrl: node.url }) },
+        { network: NETWORK, client: new UptoEvmScheme(account, { rpcUrl: node.url }) },
       ];
       const client = x402Client.fromConfig({ schemes, spendControls: false });
       client.registerV1(NAME, new ExactEvmSchemeV1(account));
@@ -175,9 +181,13 @@ describe.runIf(isInstalled)("what npm has of x402", () => {
     ["@x402/fetch", "@x402/express", 2, "exact", "eip3009"],
     ["@x402/fetch", "@x402/express", 2, "exact", "permit2"],
     ["@x402/fetch", "@x402/express", 2, "upto", "permit2"],
+    ["@x402/fetch", "@x402/express", 2, "exact", "permit"],
+    ["@x402/fetch", "@x402/express", 2, "upto", "permit"],
     ["@x402/fetch", "@x402/hono", 2, "exact", "eip3009"],
     ["@x402/fetch", "@x402/hono", 2, "exact", "permit2"],
     ["@x402/fetch", "@x402/hono", 2, "upto", "permit2"],
+    ["@x402/fetch", "@x402/hono", 2, "exact", "permit"],
+    ["@x402/fetch", "@x402/hono", 2, "upto", "permit"],
   ])(
     "%s pays %s once, in version %i with %s by %s",
     async (buyer, seller, version, scheme, method) => {
@@ -186,7 +196,7 @@ describe.runIf(isInstalled)("what npm has of x402", () => {
       const payer = privateKeyToAccount(key).address;
       const payTo = privateKeyToAccount(generatePrivateKey()).address;
       await giveDollars(node, payer, BigInt(PRICE) * 2n);
-      await giveGas(node, payer);
+      if (method !== "permit") await giveGas(node, payer);
       if (method === "permit2") await approvePermit2(node, payer);
 
       const { url, fetch } = await open(
