@@ -136,7 +136,8 @@ async function recordFinding(
     finding.state === "settled"
       ? latest.block - finding.block >= FINALITY_BLOCKS ||
         (!isNews && now - payment.updatedAt >= FINALITY_TIMEOUT_MS)
-      : isLongExpired;
+      : // Money returns: a second look tells a failure from one wrong answer of a node.
+        isLongExpired && !isNews;
   if (!isNews && !isFinal) return;
   const statements = buildOutcomeStatements(payment, outcome, isNews, isFinal, now);
   const rest = isFinal ? computeRest(payment, finding) : 0n;

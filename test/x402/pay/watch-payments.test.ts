@@ -98,6 +98,9 @@ describe("the cron asks the chain about a payment that POST /x402/pay has signed
       errorReason: "payment_not_settled",
       Settlement: null,
     });
+    expect(await isWatched(paid)).toBe(true);
+    await runSchedule(env);
+    expect(await attempt(paid)).toMatchObject({ status: "Failed" });
     expect(await isWatched(paid)).toBe(false);
   });
 
