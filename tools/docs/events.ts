@@ -32,11 +32,10 @@ interface Body {
 const HEAD = `# Webhook events
 
 What an endpoint of the format \`EXTENDED\` receives. [Webhooks](webhooks.md) says when, and how a receiver verifies it.
-\`npm run document\` writes this page from the OpenAPI document. Tests compare what the service sends with the same
-document.
+\`npm run document\` writes this page from the OpenAPI document.
 
-The first kind shows a whole body. Of the other kinds, the page shows \`data\`: the rest of the body differs in \`type\`
-and \`event_type\` alone. Ids, hashes and addresses are cut.
+The first kind shows a whole body, the others \`data\`: the rest differs in \`type\` and \`event_type\` alone. Ids, hashes
+and addresses are cut.
 `;
 
 /** An example of the body of each kind of event, in the order in which the page has them. */
