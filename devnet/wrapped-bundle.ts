@@ -11,7 +11,7 @@ const MODULES = [".js", ".mjs", ".ttf"];
  * Wraps a bundle in a module that imports it as `./service.mjs`.
  *
  * @param copy - the new folder
- * @param objectOf - the export of an object's class, by its name
+ * @param objectOf - the export of a class, by name
  * @returns path of the wrapped Worker
  */
 export function wrappedBundle(

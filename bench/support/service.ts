@@ -31,8 +31,8 @@ export interface BenchService {
 /**
  * Starts the service without a practical limit of calls per minute.
  *
- * @param persistTo - the folder that keeps its state when it stops
- * @param archives - how many are bound, if more than those of `wrangler.toml`
+ * @param persistTo - the folder of its state
+ * @param archives - how many are bound, if more than `wrangler.toml` has
  */
 export async function startBenchService(
   { bundle, folder }: Pick<BenchContext, "bundle" | "folder">,

@@ -66,7 +66,7 @@ function describeRate(id: string): Reference {
 export function describeTarget(row: unknown): Reference {
   const [action, id] = [textAt(row, "action"), textAt(row, "target")];
   const [object = "", verb = ""] = action.split(".");
-  // An escrow has a page of its own.
+  // An escrow has its own page.
   if (object === "payment" || object === "purchase")
     return { what: formatMemberName(object), id, page: object, pageId: id, query: {} };
   if (object === "invoice-rate") return describeRate(id);

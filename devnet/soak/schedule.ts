@@ -110,7 +110,7 @@ function listFaults({ deployment, endpoints, traders, post }: Parties) {
 }
 
 /**
- * Draws faults until the signal aborts; none is left then.
+ * Draws faults until the signal aborts. None is left then.
  *
  * @param allowed - names of faults, comma separated, or `none`; all when omitted
  * @param calmMs - before the first fault

@@ -24,7 +24,7 @@ const LIVES: Record<string, readonly (AskedStep | "settle")[]> = {
 const DRAWN = ["sold", "sold", "sold", ...Object.keys(LIVES)];
 const OPERATORS = 10;
 const AGENTS_PER_SOURCE = 3;
-/** The times of a job are later, so that a wallet may miss a minute of ours. */
+/** The times of a job are later, so that a wallet may miss a minute of real time. */
 const EXTRA_MINUTES = 20;
 const MINUTE_MS = 60_000;
 /** A budget pays for a hundred. */

@@ -69,7 +69,7 @@ function describeData(data: Fields, earlier: readonly [string, EventBody][]): st
     .map(([kind, body]) => ({ kind, other: body.data, added: difference(data, body.data) }))
     .sort((a, b) => Object.keys(a.added).length - Object.keys(b.added).length)
     .find(({ added }) => Object.keys(added).length * 2 < Object.keys(data).length);
-  if (!similar) return `${block(`{\n${lines(data, "  ")}\n}`)}\n`;
+  if (!similar) return ` \`data\`:${block(`{\n${lines(data, "  ")}\n}`)}\n`;
   const { kind, other, added } = similar;
   const missing = Object.keys(other).filter((name) => !(name in data));
   const without =

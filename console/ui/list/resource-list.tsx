@@ -174,7 +174,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
   );
 }
 
-/** Whether a filter without a value gets one by itself: its only option, which may still be on its way. */
+/** Whether a filter without a value takes its only option, which may still be on its way. */
 function useIsOnlyOption(known: KnownIds | undefined): boolean {
   const options = useKnownOptions(known);
   if (known === undefined || !hasAccess(known.access)) return false;

@@ -9,8 +9,7 @@ import { ProviderBehindError } from "../../indexer/checkpoints.ts";
 const POLICY_ID_LENGTH = 56;
 
 /**
- * A token's metadata from the bytes of the transaction that minted it last, so that all providers show the
- * same.
+ * A token's metadata from the bytes of the transaction that minted it last. All providers then show the same.
  *
  * @returns undefined when the provider has never seen the token, or it has no metadata that can be read
  * @throws ProviderError
