@@ -6,6 +6,7 @@ import type { Command } from "../ui/palette.tsx";
 import { textAt } from "../ui/path.ts";
 import { network, pageHref } from "../ui/route.ts";
 import { toWords } from "../ui/words.ts";
+import { toSearchQuery } from "./escrow/search-query.ts";
 import { type EscrowRow, SIDES, type Side } from "./escrow/sides.ts";
 import { AGENTS } from "./fields/known-ids.ts";
 
@@ -13,7 +14,7 @@ const MAX_PER_KIND = 5;
 const WALLET_LIMIT = "100";
 
 async function searchEscrows(side: Side, text: string, signal: AbortSignal): Promise<Command[]> {
-  const query = { network: network.value, limit: String(MAX_PER_KIND), searchQuery: text };
+  const query = { network: network.value, limit: String(MAX_PER_KIND), ...toSearchQuery(text) };
   const data = await callApi<Record<string, EscrowRow[]>>(
     { method: "GET", path: `/${side}`, query },
     signal,

@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import { Search } from "lucide";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconNode } from "./icon.tsx";
+import { network } from "./route.ts";
 
 /** Somewhere to go. */
 export interface Command {
@@ -137,7 +138,12 @@ function OpenPalette({ commands, search }: PaletteProps) {
         ))}
       </ul>
       {isSearching && <p class="none">Searching…</p>}
-      {!isSearching && shown.length === 0 && <p class="none">Nothing has this name.</p>}
+      {!isSearching && shown.length === 0 && (
+        <p class="none">
+          Nothing on {network.value} matches. You can search by the name of a page, action, agent or
+          wallet, an escrow's id or identifier, a hash or an address.
+        </p>
+      )}
     </dialog>
   );
 }

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { nameNext } from "../../console/pages/escrow/describe-next.ts";
 import { listDifferences } from "../../console/pages/escrow/differences.ts";
+import { toSearchQuery } from "../../console/pages/escrow/search-query.ts";
 import type { EscrowRow } from "../../console/pages/escrow/sides.ts";
 import { listTrackSteps } from "../../console/pages/escrow/track-steps.ts";
 import { unitDetails } from "../../console/ui/format.ts";
@@ -92,5 +93,19 @@ describe("listTrackSteps", () => {
 
   test("has nothing ahead of an escrow that ended without a lock", () => {
     expect(phases(rowOf([], "None"))).toEqual(["Quoted: past", "Ended without a lock: present"]);
+  });
+});
+
+describe("toSearchQuery", () => {
+  test("asks for the escrow of a pasted identifier, which no search has room for", () => {
+    const identifier = "19Ab".repeat(288);
+    expect(toSearchQuery(` ${identifier}\n`)).toEqual({ blockchainIdentifier: identifier });
+    expect(toSearchQuery("ab".repeat(32))).toEqual({ searchQuery: "ab".repeat(32) });
+  });
+
+  test("keeps any other text within what the API searches", () => {
+    expect(toSearchQuery(" Translator ")).toEqual({ searchQuery: "Translator" });
+    expect(toSearchQuery("word ".repeat(100)).searchQuery).toHaveLength(250);
+    expect(toSearchQuery("ab".repeat(5_000)).searchQuery).toHaveLength(250);
   });
 });

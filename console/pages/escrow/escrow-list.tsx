@@ -16,6 +16,7 @@ import { AGENTS, CONTRACTS, UNITS, WALLET_KEYS } from "../fields/known-ids.ts";
 import { nameNext } from "./describe-next.ts";
 import { EscrowDetails } from "./escrow-details.tsx";
 import { SaveCsvButton } from "./save-csv.tsx";
+import { toSearchQuery } from "./search-query.ts";
 import { ACTIONS, ERROR_TYPES, type EscrowRow, SIDES, type Side, STATES } from "./sides.ts";
 
 const PAGE_SIZE = 50;
@@ -24,7 +25,7 @@ const MAX_CHANGES = "100";
 const CHANGE_HIGHLIGHT_MS = 5_000;
 
 const FILTERS: readonly Field[] = [
-  { name: "searchQuery", label: "Search", hint: "Search by agent, id, hash or address" },
+  { name: "searchQuery", label: "Search", hint: "Search by agent, identifier, hash or address" },
   { name: "filterOnChainState", label: "State", as: "choice", choices: STATES },
   { name: "filterNeedsManualAction", label: "Needs a person", as: "choice", choices: ["true"] },
   { name: "filterRequestedAction", label: "Next action", as: "choice", choices: ACTIONS },
@@ -38,6 +39,10 @@ const FILTERS: readonly Field[] = [
   { name: "filterAgentIdentifier", label: "Agent", knownIds: AGENTS },
   { name: "filterSmartContractAddress", label: "Contract", knownIds: CONTRACTS },
 ];
+
+/** What to try when a search finds nothing. */
+const SEARCH_HELP =
+  "You can search by agent, state, input hash, transaction, wallet address, amount, id or escrow's identifier.";
 
 const columnsOf = (side: Side): readonly Column[] => [
   { heading: "Agent", path: "agentName", second: "id" },
@@ -70,8 +75,10 @@ function readListQuery(): Record<string, string> {
   const asked: Record<string, string> = { network: network.value, limit: String(PAGE_SIZE) };
   for (const { name, as, unitFrom = "" } of [...FILTERS, CURSOR_FIELD]) {
     const value = query[name];
+    if (!value) continue;
     // What is no amount is sent as it is: the API says what is wrong with it.
-    if (value)
+    if (name === "searchQuery") Object.assign(asked, toSearchQuery(value));
+    else
       asked[name] =
         as === "amount" ? (parseMinorUnits(value, query[unitFrom] ?? "") ?? value) : value;
   }
@@ -161,7 +168,10 @@ function EscrowList({ side }: { side: Side }) {
       {live.error && <Problem problem={live.error} />}
       {live.data === null && live.error === null && <LoadingIndicator />}
       {live.data && rows.length === 0 && (
-        <p class="empty">There is none on {network.value}, or none that the filters leave.</p>
+        <p class="empty">
+          There is none on {network.value}, or none that the filters leave.
+          {route.value.query.searchQuery && ` ${SEARCH_HELP}`}
+        </p>
       )}
       {rows.length > 0 && (
         <Table
