@@ -1,4 +1,4 @@
-import { formatUnit } from "../ui/format.ts";
+import { formatUnit, toWholeCoinRate, unitDetails } from "../ui/format.ts";
 import { textAt, valueAt } from "../ui/path.ts";
 import type { Action, Field, PageDefinition } from "../ui/resource.ts";
 import { checkPercent } from "./fields/checks.ts";
@@ -49,6 +49,21 @@ const describeMoney = (path: string) => (row: unknown) => {
   return `${[grouped, ...rest].join(".")} ${textAt(row, "invoiceCurrency").toUpperCase()}`;
 };
 
+/** Undefined: the service knows none. */
+const decimalsOf = (unit: string) => unitDetails.value.get(unit)?.decimals;
+
+/** What a stored rate is for: one whole coin, unless its decimals are not known. */
+function describeRatedUnit(row: unknown): string {
+  const unit = textAt(row, "unit");
+  const name = formatUnit(unit);
+  return decimalsOf(unit) === undefined ? `1 minor unit of ${name}` : `1 ${name}`;
+}
+
+function describeRate(row: unknown): string {
+  const rate = toWholeCoinRate(textAt(row, "rate"), decimalsOf(textAt(row, "unit")) ?? 0);
+  return `${rate} ${textAt(row, "currency").toUpperCase()}`;
+}
+
 function describeKind(row: unknown): string {
   const revision = Number(textAt(row, "revisionNumber"));
   const kind = textAt(row, "kind");
@@ -84,6 +99,10 @@ const issueAction: Action = {
     ...createPartyFields("Seller"),
     ...createPartyFields("Buyer"),
   ],
+  override: {
+    name: "confirmRate",
+    label: "Issue it although a rate differs 100 times, or an amount rounds to zero",
+  },
   // A fraction of the API; percents have at most four decimals.
   toBody: (filled) =>
     typeof filled.vatRate === "number"
@@ -105,6 +124,38 @@ function createIssueRowAction(row: unknown): Action {
   });
   return { ...issueAction, fields };
 }
+
+const storeRateAction: Action = {
+  name: "store",
+  label: "Store rate",
+  description: "Stores the end-of-month rate of one whole coin, in place of an earlier one.",
+  method: "POST",
+  path: "/invoice/rates",
+  fields: [
+    { ...tokenField, label: "Unit" },
+    {
+      name: "decimals",
+      label: "Decimals of the unit",
+      as: "number",
+      isRequired: true,
+      isShown: ({ unit = "" }) => decimalsOf(unit) === undefined,
+      hint: "The service does not know them. ADA has 6; 0 means that no coin is divided.",
+    },
+    { name: "currency", label: "Currency", isRequired: true, initial: "EUR" },
+    monthField,
+    {
+      name: "rate",
+      label: "Rate",
+      labelBy: ({ unit = "", currency }) =>
+        `${(currency || "Currency").toUpperCase()} for one ${formatUnit(unit)}`,
+      isRequired: true,
+    },
+    { name: "source", label: "Source", isRequired: true, hint: "Where the rate is from." },
+  ],
+  override: { name: "confirmRate", label: "Store it although it differs 100 times" },
+  // The API takes a rate without decimals as one per minor unit.
+  toBody: (filled) => ({ decimals: decimalsOf(String(filled.unit)), ...filled }),
+};
 
 export const invoicesPage: PageDefinition = {
   name: "invoices",
@@ -177,7 +228,7 @@ export const invoicesPage: PageDefinition = {
       name: "rates",
       title: "Rates",
       description:
-        "What a unit was worth at the end of a month. An invoice without its rate is refused.",
+        "What one coin was worth at the end of a month. An invoice without its rate is refused.",
       needs: "Admin",
       path: "/invoice/rates",
       rowsMember: "Rates",
@@ -186,28 +237,12 @@ export const invoicesPage: PageDefinition = {
         "No rate is stored for this month and currency. Store one before you issue invoices.",
       filters: [monthField, { name: "currency", label: "Currency" }],
       columns: [
-        { heading: "Unit", path: "unit", describe: (row) => formatUnit(textAt(row, "unit")) },
-        { heading: "Currency", path: "currency" },
-        { heading: "Rate", path: "rate" },
+        { heading: "Unit", path: "unit", describe: describeRatedUnit },
+        { heading: "Rate", path: "rate", describe: describeRate },
         { heading: "Source", path: "source" },
         { heading: "Stored", path: "updatedAt", as: "time" },
       ],
-      creates: [
-        {
-          name: "store",
-          label: "Store rate",
-          description: "Stores the end-of-month rate of a unit, in place of an earlier one.",
-          method: "POST",
-          path: "/invoice/rates",
-          fields: [
-            { ...tokenField, label: "Unit" },
-            { name: "currency", label: "Currency", isRequired: true, initial: "EUR" },
-            { ...monthField },
-            { name: "rate", label: "Rate", isRequired: true },
-            { name: "source", label: "Source", isRequired: true, hint: "Where the rate is from." },
-          ],
-        },
-      ],
+      creates: [storeRateAction],
     },
   ],
 };

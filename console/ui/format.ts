@@ -64,6 +64,15 @@ export function parseUnits(text: string, decimals: number): string | null {
   return BigInt(whole + fraction.padEnd(decimals, "0")).toString();
 }
 
+/** A decimal per minor unit as one per whole coin of so many decimals. No digit is lost. */
+export function toWholeCoinRate(rate: string, decimals: number): string {
+  const [whole = "", fraction = ""] = rate.split(".");
+  const digits = fraction.padEnd(decimals, "0");
+  const moved = `${whole}${digits.slice(0, decimals)}`.replace(/^0+(?=\d)/, "");
+  const rest = digits.slice(decimals).replace(/0+$/, "");
+  return rest === "" ? moved : `${moved}.${rest}`;
+}
+
 export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
