@@ -77,6 +77,11 @@ export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** A reason of the API as a sentence: `waits for …` is said of what has it, any other is a clause. */
+export function toSentence(reason: string): string {
+  return `${capitalize(/^waits /.test(reason) ? `it ${reason}` : reason)}.`;
+}
+
 /** A long identifier with its middle left out. */
 export function shortenId(text: string): string {
   return text.length > 20 ? `${text.slice(0, 10)}…${text.slice(-6)}` : text;

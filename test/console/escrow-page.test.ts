@@ -1,6 +1,6 @@
 /** What the page of an escrow says of its states and of a lock that differs from its quote. */
 import { describe, expect, test } from "vitest";
-import { nameNext } from "../../console/pages/escrow/describe-next.ts";
+import { describeWait, nameNext } from "../../console/pages/escrow/describe-next.ts";
 import { listDifferences } from "../../console/pages/escrow/differences.ts";
 import { toSearchQuery } from "../../console/pages/escrow/search-query.ts";
 import type { EscrowRow } from "../../console/pages/escrow/sides.ts";
@@ -54,6 +54,80 @@ describe("nameNext", () => {
     expect(nameNext("payment", row("FundsLocked", "SubmitResultInitiated"))).toBe(
       "Result on its way",
     );
+  });
+});
+
+describe("describeWait", () => {
+  test.each([
+    ["the seller's result", "chain", "It waits for the seller's result."],
+    [
+      "the escrow to return to an earlier state",
+      "chain",
+      "It waits for the escrow to return to an earlier state.",
+    ],
+    ["transaction ab to be in a block", "chain", "It waits for transaction ab to be in a block."],
+    [
+      "blocks that show whether the step was in time",
+      "chain",
+      "It waits for blocks that show whether the step was in time.",
+    ],
+    [
+      "a request, since the withdrawal costs more than it pays",
+      "person",
+      "It waits for a request, since the withdrawal costs more than it pays.",
+    ],
+    [
+      "one party to give in, or the settlement of the dispute",
+      "person",
+      "It waits for one party to give in, or the settlement of the dispute.",
+    ],
+    [
+      "waits for the chain provider of its payment source",
+      "provider",
+      "It waits for the chain provider of its payment source.",
+    ],
+    [
+      "waits for its wallet, whose drives is nothing",
+      "source",
+      "It waits for its wallet, whose drives is nothing.",
+    ],
+    [
+      "waits for blocks: the wallet has too many pending transactions",
+      "chain",
+      "It waits for blocks: the wallet has too many pending transactions.",
+    ],
+    [
+      "waits for the chain provider: no answer in time",
+      "failing",
+      "It waits for the chain provider: no answer in time.",
+    ],
+    [
+      "the wallet lacks 5 minor units of the native coin",
+      "funds",
+      "The wallet lacks 5 minor units of the native coin.",
+    ],
+    [
+      "the wallet's earlier transactions are not final yet",
+      "chain",
+      "The wallet's earlier transactions are not final yet.",
+    ],
+    [
+      "the payment source no longer has the wallet",
+      "person",
+      "The payment source no longer has the wallet.",
+    ],
+    [
+      "the database was restored: the wallet sends nothing",
+      "chain",
+      "The database was restored: the wallet sends nothing.",
+    ],
+    [
+      "the network did not accept the transaction",
+      "failing",
+      "The last try failed: the network did not accept the transaction.",
+    ],
+  ])("makes one sentence of: %s", (reason, code, sentence) => {
+    expect(describeWait(reason, code)).toBe(sentence);
   });
 });
 

@@ -1,5 +1,5 @@
 /** What happens next with an escrow, in a sentence: who has to do what, and until when. */
-import { formatRelativeTime, toEpochMs } from "../../ui/format.ts";
+import { formatRelativeTime, toEpochMs, toSentence } from "../../ui/format.ts";
 import { textAt } from "../../ui/path.ts";
 import { toWords } from "../../ui/words.ts";
 import type { EscrowRow, Side } from "./sides.ts";
@@ -27,6 +27,15 @@ export function nameNext(side: Side, { NextAction, onChainState }: EscrowRow): s
     default:
       return toWords(requestedAction);
   }
+}
+
+/** What holds an escrow up: the API tells it as `waits for …`, as a clause, or only what it waits for. */
+export function describeWait(reason: string, code: string): string {
+  if (/^waits /.test(reason)) return toSentence(reason);
+  if (code === "failing") return `The last try failed: ${reason}.`;
+  if (code === "funds" || /^the (database|payment source|wallet)\b/.test(reason))
+    return toSentence(reason);
+  return `It waits for ${reason}.`;
 }
 
 /** @param now - epoch milliseconds */

@@ -15,7 +15,7 @@ import { LoadingIndicator } from "../../ui/status.tsx";
 import { clock, Facts, Tag, Value } from "../../ui/value.tsx";
 import { toWords } from "../../ui/words.ts";
 import { Deliveries } from "./deliveries.tsx";
-import { describeNext } from "./describe-next.ts";
+import { describeNext, describeWait } from "./describe-next.ts";
 import { listDifferences } from "./differences.ts";
 import { MismatchTable } from "./mismatch.tsx";
 import { type EscrowRow, type Funds, SIDES, type Side } from "./sides.ts";
@@ -175,7 +175,7 @@ function EscrowPanels({
           <strong>{describeNext(side, row, now)}</strong>{" "}
           {waitsFor && !errorType && (
             <span class="none" title={waitsFor}>
-              It waits for {shortenHashes(waitsFor)}.
+              {shortenHashes(describeWait(waitsFor, textAt(row, "Next.code")))}
             </span>
           )}
         </p>

@@ -1,6 +1,6 @@
 /** Escrows that need a person: what went wrong, what is disputed, and what nobody collects. */
 import { callApi } from "../../api/request.ts";
-import { formatRelativeTime, shortenId, toEpochMs } from "../../ui/format.ts";
+import { formatRelativeTime, shortenId, toEpochMs, toSentence } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
 import { network, pageHref } from "../../ui/route.ts";
 import { toWords } from "../../ui/words.ts";
@@ -137,7 +137,7 @@ export async function readTasks(signal: AbortSignal): Promise<{ todos: Todo[]; c
           name: `${toWords(step).toLowerCase()} ${formatRelativeTime(time, Date.now())}`,
           href: pageHref(kind.toLowerCase(), id),
           listHref: pageHref("tasks"),
-          advice: `It ${reason}.`,
+          advice: toSentence(reason),
           time,
         },
       ];

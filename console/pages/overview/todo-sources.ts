@@ -1,7 +1,7 @@
 /** Lists that are searched for what needs a person. */
 import { callApi } from "../../api/request.ts";
 import type { Access } from "../../api/session.ts";
-import { formatFunds, shortenId } from "../../ui/format.ts";
+import { formatFunds, shortenId, toSentence } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
 import { network, pageHref } from "../../ui/route.ts";
 import { toWords } from "../../ui/words.ts";
@@ -40,7 +40,7 @@ function toWalletTodo(row: unknown): Todo | null {
       funds: missing,
     };
   if (valueAt(row, "HeldUp"))
-    return { kind: "walletBlocked", ...about, advice: `${textAt(row, "HeldUp.reason")}.` };
+    return { kind: "walletBlocked", ...about, advice: toSentence(textAt(row, "HeldUp.reason")) };
   if (valueAt(row, "LowBalanceSummary.isLow") === true) return { kind: "walletLow", ...about };
   return null;
 }
