@@ -32,18 +32,14 @@ interface ActionDialogProps {
 
 export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const fields = action.fields ?? [];
   const [draftName] = useState(nameDraft);
-  const initialValues = readInitialValues(action.fields ?? [], row, route.value.query);
-  const draft = useDraft(draftName, action.fields ?? [], initialValues);
+  const draft = useDraft(draftName, fields, readInitialValues(fields, row, route.value.query));
   const { values, setValues } = draft;
-  const fields = labelFields(action.fields ?? [], values);
   const [problem, setProblem] = useState<CallError | FieldError | null>(null);
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [isSending, setSending] = useState(false);
   const [isSure, setSure] = useState(false);
-  // What the API refused unless it is confirmed; another input is not confirmed.
-  const [isOverridable, setOverridable] = useState(false);
-  const [isOverridden, setOverridden] = useState(false);
   const [answer, setAnswer] = useState<unknown>(null);
   const [isLeaving, setLeaving] = useState(false);
   // What was sent last: the same again is the same request, should its answer have been lost.
@@ -84,9 +80,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
   }, [isChanged]);
 
   const send = async () => {
-    const filled = buildRequestBody({ ...action, fields }, values, row);
-    const flag = isOverridden ? action.override?.name : undefined;
-    const body = flag === undefined ? filled : { ...filled, [flag]: true };
+    const body = buildRequestBody(action, values, row);
     const text = JSON.stringify(body);
     if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
     const { method, path } = action;
@@ -110,20 +104,14 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
       if (!hasNetwork) throw new FieldError(NETWORK_FIELD, "is required");
       await send();
     } catch (error) {
-      const failed = error instanceof FieldError ? error : toCallError(error);
-      setProblem(failed);
-      if (isOverrideOffered(action, failed)) setOverridable(true);
+      setProblem(error instanceof FieldError ? error : toCallError(error));
     } finally {
       setSending(false);
     }
   };
-  const describe = (failed: CallError | FieldError) => {
-    const text = describeProblem(failed, fields);
-    return isOverrideOffered(action, failed) ? text.replace(OVERRIDE_ADVICE, ".") : text;
-  };
   const problemOf = (field: Field) => {
     const { name } = field;
-    if (problem && isProblemOf(problem, field)) return describe(problem);
+    if (problem && isProblemOf(problem, field)) return describeProblem(problem, fields);
     if (!left.has(name)) return undefined;
     const isEmpty = (values[name] ?? "") === "";
     return isEmpty ? undefined : (findProblem(field, values, row) ?? undefined);
@@ -167,8 +155,6 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
       onChange={(value) => {
         if (problem && isProblemOf(problem, field)) setProblem(null);
         setValues((all) => ({ ...all, [field.name]: value }));
-        setOverridable(false);
-        setOverridden(false);
       }}
       onDefault={(value) => draft.setDefault(field.name, value)}
       onLeave={() => setLeft((all) => new Set([...all, field.name]))}
@@ -228,16 +214,8 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
               {confirmation}
             </label>
           )}
-          {problem && !isAtField && <Problem problem={problem} text={describe(problem)} />}
-          {isOverridable && action.override && (
-            <label class="sure">
-              <input
-                type="checkbox"
-                checked={isOverridden}
-                onChange={(event) => setOverridden(event.currentTarget.checked)}
-              />
-              {action.override.label}
-            </label>
+          {problem && !isAtField && (
+            <Problem problem={problem} text={describeProblem(problem, fields)} />
           )}
           {problem && <Remedy action={action} problem={problem} values={values} />}
           {isLeaving ? (
@@ -288,21 +266,6 @@ async function readNetworks(): Promise<string[]> {
   });
   return [...new Set(sources.map((source) => source.network))];
 }
-
-/** Fields as the form calls them, by what it holds. */
-function labelFields(fields: readonly Field[], values: FieldValues): readonly Field[] {
-  return fields.map((field) =>
-    field.labelBy ? { ...field, label: field.labelBy(values) } : field,
-  );
-}
-
-/** Whether the API accepts what it refused, if a flag says so. */
-function isOverrideOffered({ override }: Action, { message }: CallError | FieldError): boolean {
-  return override !== undefined && message.includes(override.name);
-}
-
-/** How a caller of the API overrides a refusal: the form has a checkbox for that. */
-const OVERRIDE_ADVICE = /; [^;]*$/;
 
 /** The form of an action on a row, by its place in the URL. */
 function nameDraft(): string {

@@ -68,9 +68,9 @@ export function parseUnits(text: string, decimals: number): string | null {
 export function toWholeCoinRate(rate: string, decimals: number): string {
   const [whole = "", fraction = ""] = rate.split(".");
   const digits = fraction.padEnd(decimals, "0");
-  const moved = `${whole}${digits.slice(0, decimals)}`.replace(/^0+(?=\d)/, "");
+  const coins = `${whole}${digits.slice(0, decimals)}`.replace(/^0+(?=\d)/, "");
   const rest = digits.slice(decimals).replace(/0+$/, "");
-  return rest === "" ? moved : `${moved}.${rest}`;
+  return rest === "" ? coins : `${coins}.${rest}`;
 }
 
 export function capitalize(text: string): string {

@@ -111,8 +111,6 @@ export interface Field {
   /** Its path in the body or in the query. */
   name: string;
   label: string;
-  /** What it is called in a form, where that depends on the other fields. */
-  labelBy?: (values: Readonly<Record<string, string>>) => string;
   /**
    * `lines` is a list of texts, one a line. `choices` are some of a list. `amount` is typed in whole
    * units of `unit` and sent in minor units. `rows` are objects, each with the fields of `rowFields`.
@@ -219,8 +217,6 @@ export interface Action {
   isFinal?: boolean;
   /** What an operator confirms before it is done, where it removes nothing. */
   confirmation?: string;
-  /** A flag of the API that a refusal names: the form offers the flag for what it refused. */
-  override?: { name: string; label: string };
   needs?: Access;
   /** Members of the answer that are shown. */
   shows?: readonly Column[];
