@@ -141,7 +141,8 @@ const storeRateAction: Action = {
     monthField,
     {
       name: "rate",
-      label: "Rate of one whole coin",
+      label: "Rate",
+      hint: "In the currency, for one whole coin.",
       isRequired: true,
     },
     { name: "source", label: "Source", isRequired: true, hint: "Where the rate is from." },
