@@ -1,4 +1,4 @@
-import { formatUnit, toWholeCoinRate, unitDetails } from "../ui/format.ts";
+import { decimalsOf, formatUnit, toWholeCoinRate } from "../ui/format.ts";
 import { textAt, valueAt } from "../ui/path.ts";
 import type { Action, Field, PageDefinition } from "../ui/resource.ts";
 import { checkPercent } from "./fields/checks.ts";
@@ -48,9 +48,6 @@ const describeMoney = (path: string) => (row: unknown) => {
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, " ");
   return `${[grouped, ...rest].join(".")} ${textAt(row, "invoiceCurrency").toUpperCase()}`;
 };
-
-/** Undefined: the service knows none. */
-const decimalsOf = (unit: string) => unitDetails.value.get(unit)?.decimals;
 
 /** What a stored rate is for: one whole coin, unless its decimals are not known. */
 function describeRatedUnit(row: unknown): string {

@@ -1,11 +1,11 @@
 /** What the fields of a form hold, and what is sent of them. */
 import {
+  decimalsOf,
   formatAmount,
   formatUnit,
   formatUnits,
   parseUnits,
   toEpochMs,
-  unitDetails,
 } from "./format.ts";
 import { textAt, valueAt } from "./path.ts";
 import type { AmountToken, Field } from "./resource.ts";
@@ -164,7 +164,7 @@ export function tokenOf(
 ): AmountToken {
   if (token) return token(values, row);
   const id = unit ?? values[unitFrom ?? ""] ?? "";
-  return { name: formatUnit(id), decimals: unitDetails.value.get(id)?.decimals ?? 0 };
+  return { name: formatUnit(id), decimals: decimalsOf(id) ?? 0 };
 }
 
 function parseAmount(field: Field, text: string, { name, decimals }: AmountToken): string {

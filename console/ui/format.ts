@@ -6,9 +6,12 @@ export const unitDetails = signal<ReadonlyMap<string, { ticker: string; decimals
   new Map([["", { ticker: "ADA", decimals: 6 }]]),
 );
 
+/** Undefined: the service does not know them. */
+export const decimalsOf = (unit: string) => unitDetails.value.get(unit)?.decimals;
+
 /** An amount in minor units with its unit's decimals, and digits in groups of three: `1 234.5`. */
 export function formatAmount(amount: string, unit: string): string {
-  return formatUnits(amount, unitDetails.value.get(unit)?.decimals ?? 0);
+  return formatUnits(amount, decimalsOf(unit) ?? 0);
 }
 
 /** An amount in minor units with its decimals; null: they are not known. */
@@ -52,7 +55,7 @@ function decodeAssetName(unit: string): string | null {
 
 /** A minor unit amount from what a person typed in whole units; null when it is none. */
 export function parseMinorUnits(text: string, unit: string): string | null {
-  return parseUnits(text, unitDetails.value.get(unit)?.decimals ?? 0);
+  return parseUnits(text, decimalsOf(unit) ?? 0);
 }
 
 /** A minor unit amount from what a person typed in whole units of so many decimals; null when it is none. */

@@ -47,7 +47,10 @@ function loadOptions(known: KnownIds): Promise<Option[]> {
   return options;
 }
 
-/** The options of a list, once they are there; none of a list that cannot be read. Without access, people type identifiers. */
+/**
+ * The options of a list, once they are there; none of a list that cannot be read. Without access, people type
+ * identifiers.
+ */
 export function useKnownOptions(known: KnownIds | undefined): readonly Option[] | null {
   const [options, setOptions] = useState<readonly Option[] | null>(null);
   useEffect(() => {

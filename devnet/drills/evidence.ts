@@ -78,21 +78,28 @@ export function tokensAt(chain: Chain, address: string): number {
 /** What a service's records say of the chain, by side and identifier; those that it has not seen there are left out. */
 export async function factsOf(service: ApiAccess): Promise<Facts> {
   const facts: Facts = new Map();
-  for (const side of ["payment", "purchase"] as const) {
-    let cursor = "";
-    for (;;) {
-      const path = `/${side}?network=Preprod&limit=${PAGE}&includeHistory=true${cursor}`;
-      const page = Object.values(await ask<Record<string, ShownRecord[]>>(service, "GET", path))[0];
-      for (const record of page ?? []) {
-        if (record.onChainState === null) continue;
+  for (const side of ["payment", "purchase"] as const)
+    for (const record of await readRecords<ShownRecord>(service, side, "&includeHistory=true"))
+      if (record.onChainState !== null)
         facts.set(`${side} ${record.blockchainIdentifier}`, JSON.stringify(factsOfRecord(record)));
-      }
-      const last = page?.at(-1);
-      if (!last || (page?.length ?? 0) < PAGE) break;
-      cursor = `&cursorId=${last.id}`;
-    }
-  }
   return facts;
+}
+
+/** All records of a side, the newest first. @param query - more of the query, which begins with `&` */
+export async function readRecords<ApiRecord extends { id: string }>(
+  service: ApiAccess,
+  side: "payment" | "purchase",
+  query = "",
+): Promise<ApiRecord[]> {
+  const all: ApiRecord[] = [];
+  for (;;) {
+    const last = all.at(-1);
+    const cursor = last ? `&cursorId=${last.id}` : "";
+    const path = `/${side}?network=Preprod&limit=${PAGE}${query}${cursor}`;
+    const [page = []] = Object.values(await ask<Record<string, ApiRecord[]>>(service, "GET", path));
+    all.push(...page);
+    if (page.length < PAGE) return all;
+  }
 }
 
 /** Where two services see something else on the chain. */

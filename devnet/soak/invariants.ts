@@ -3,7 +3,13 @@ import { type ApiAccess, ask } from "../client/api.ts";
 import { contracts } from "../contracts/index.ts";
 import { ADMIN, WALLETS } from "../demo/actors/wallets.ts";
 import { PAYEE } from "../demo/x402/resource.ts";
-import { differences, factsOf, locksOnChain, signatureOf } from "../drills/evidence.ts";
+import {
+  differences,
+  factsOf,
+  locksOnChain,
+  readRecords,
+  signatureOf,
+} from "../drills/evidence.ts";
 import { followAnew } from "../drills/follow-anew.ts";
 import { dollarsOf } from "../evm/money.ts";
 import type { Answers } from "./caller.ts";
@@ -81,7 +87,7 @@ const AT_REST: Record<string, Check> = {
   ...ALWAYS,
   "each purchase is locked once, or says why not": async ({ deployment, traders }) => {
     const locks = locksOnChain(deployment.chain);
-    const purchases = await readAllRecords(deployment.admin, "purchase");
+    const purchases = await readRecords<ShownRecord>(deployment.admin, "purchase");
     const known = new Map(purchases.map((one) => [one.blockchainIdentifier, one]));
     return traders.trades.flatMap(({ blockchainIdentifier, life }) => {
       const record = known.get(blockchainIdentifier);
@@ -97,7 +103,7 @@ const AT_REST: Record<string, Check> = {
     const sides = ["payment", "purchase"] as const;
     const found: string[] = [];
     for (const side of sides)
-      for (const one of await readAllRecords(deployment.admin, side))
+      for (const one of await readRecords<ShownRecord>(deployment.admin, side))
         if (one.onChainState !== null && !ENDED.includes(one.onChainState))
           found.push(`${side} ${one.id} is ${one.onChainState}: ${JSON.stringify(one.NextAction)}`);
     return found;
@@ -118,10 +124,9 @@ const AT_REST: Record<string, Check> = {
     const found: string[] = [];
     for (const side of ["payments", "purchases"] as const) {
       const list = new Map(
-        (await readAllRecords(admin, side === "payments" ? "payment" : "purchase")).map((one) => [
-          one.id,
-          one,
-        ]),
+        (await readRecords<ShownRecord>(admin, side === "payments" ? "payment" : "purchase")).map(
+          (one) => [one.id, one],
+        ),
       );
       found.push(...compareCopies(`caught-up ${side}`, followers[side], list));
       found.push(...compareCopies(`all ${side}`, await followers.readAll(side), list));
@@ -190,7 +195,7 @@ export async function findOpenWork({ deployment, traders }: Observed): Promise<s
   for (const one of transfers)
     if (["Pending", "Sent"].includes(one.state ?? one.status ?? "")) open.push(JSON.stringify(one));
   for (const side of ["payment", "purchase"] as const)
-    for (const { id, onChainState } of await readAllRecords(admin, side))
+    for (const { id, onChainState } of await readRecords<ShownRecord>(admin, side))
       if (onChainState !== null && !ENDED.includes(onChainState))
         open.push(`${side} ${id} is ${onChainState}`);
   for (const { steps, life } of traders.trades) if (steps[0] === "settle") open.push(life);
@@ -215,21 +220,6 @@ interface Funds {
 
 const PAGE = 100;
 
-async function readAllRecords(
-  admin: ApiAccess,
-  side: "payment" | "purchase",
-): Promise<ShownRecord[]> {
-  const all: ShownRecord[] = [];
-  for (;;) {
-    const last = all.at(-1);
-    const cursor = last ? `&cursorId=${last.id}` : "";
-    const path = `/${side}?network=Preprod&limit=${PAGE}${cursor}`;
-    const page = Object.values(await ask<Record<string, ShownRecord[]>>(admin, "GET", path))[0];
-    all.push(...(page ?? []));
-    if ((page?.length ?? 0) < PAGE) return all;
-  }
-}
-
 async function readSettlements(admin: ApiAccess): Promise<{ amount: string; txHash: string }[]> {
   const all: { id: string; success: boolean; amount: string; txHash: string }[] = [];
   for (;;) {
@@ -245,7 +235,7 @@ async function readSettlements(admin: ApiAccess): Promise<{ amount: string; txHa
 async function comparePayouts({ deployment, feesBefore }: Observed): Promise<string[]> {
   const { admin, chain } = deployment;
   let [paidIn, paidOut] = [0n, 0n];
-  for (const one of await readAllRecords(admin, "purchase")) {
+  for (const one of await readRecords<ShownRecord>(admin, "purchase")) {
     if (!ENDED.includes(one.onChainState ?? "")) continue;
     paidIn += sumOf(one.PaidFunds ?? []) + BigInt(one.collateralReturnMinorUnit ?? 0);
     paidOut += sumOf(one.Settled?.seller ?? []) + sumOf(one.Settled?.buyer ?? []);
@@ -277,8 +267,8 @@ async function findMissingEvents({
 }: Observed): Promise<string[]> {
   const found: string[] = [];
   const records = [
-    ...(await readAllRecords(admin, "payment")),
-    ...(await readAllRecords(admin, "purchase")),
+    ...(await readRecords<ShownRecord>(admin, "payment")),
+    ...(await readRecords<ShownRecord>(admin, "purchase")),
   ];
   for (const [path, events] of endpoints.receivedEvents()) {
     const ofRecord = Map.groupBy(events, ({ recordId }) => recordId);

@@ -22,6 +22,7 @@ import {
   type BudgetObject,
   createLeasedBudget,
   findBudgetObject,
+  logBudgetFailure,
   type ProviderUse,
   selectBaseUrl,
   selectClock,
@@ -142,10 +143,10 @@ export async function openProviderPlaces(
   );
 }
 
-/** Nothing is known when the object fails, as it does while a version is deployed: calls find out themselves. */
+/** Nothing is known when the object fails: calls find out themselves. */
 async function readKnownOutages({ budget }: ProviderPlace): Promise<Outages> {
   return budget.readOutages().catch((error: unknown) => {
-    log("warn", "provider.budget_failed", { error: String(error) });
+    logBudgetFailure(error);
     return {};
   });
 }

@@ -73,6 +73,11 @@ const MAX_LEASE_CALLS = 50;
 /** Objects are back at once after a failure or the deployment of a version, with a new stub. */
 const FAILED_LEASE_RETRY_MS = 2_000;
 
+/** Logs that the object of a provider's key failed, as it does while a version is deployed. */
+export function logBudgetFailure(error: unknown): void {
+  log("warn", "provider.budget_failed", { error: String(error) });
+}
+
 /** Leases in growing portions: a quiet pass takes few calls, a long one asks rarely. */
 export function createLeasedBudget(
   rpc: BudgetObject,
@@ -87,7 +92,7 @@ export function createLeasedBudget(
 
   async function lease(): Promise<void> {
     const answer = await rpc.lease(portion, by, key, kind).catch((error: unknown) => {
-      log("warn", "provider.budget_failed", { error: String(error) });
+      logBudgetFailure(error);
       throw new CallBudgetExhaustedError(Date.now() + FAILED_LEASE_RETRY_MS);
     });
     if (answer.granted === 0) throw new CallBudgetExhaustedError(answer.retryAt);
@@ -110,9 +115,7 @@ export function createLeasedBudget(
     async reportRefusal(until) {
       left = 0;
       // Without the object nobody else learns of the refusal, which costs each a call.
-      await rpc.refuse(until).catch((error: unknown) => {
-        log("warn", "provider.budget_failed", { error: String(error) });
-      });
+      await rpc.refuse(until).catch(logBudgetFailure);
     },
   };
 }

@@ -1,6 +1,6 @@
 /** What is done when a wallet's balance falls: somebody is told, or it is filled up. */
 
-import { formatFunds, formatUnit, unitDetails } from "../../ui/format.ts";
+import { decimalsOf, formatFunds, formatUnit } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
 import type { Column, Field, Resource } from "../../ui/resource.ts";
 import { WALLETS } from "../fields/known-ids.ts";
@@ -23,7 +23,7 @@ const createAmountField = (name: string, label: string): Field => ({
   isRequired: true,
   token: (_, row) => {
     const unit = textAt(row, "unit");
-    return { name: formatUnit(unit), decimals: unitDetails.value.get(unit)?.decimals ?? null };
+    return { name: formatUnit(unit), decimals: decimalsOf(unit) ?? null };
   },
 });
 

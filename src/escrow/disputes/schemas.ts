@@ -13,8 +13,8 @@ import {
 } from "../../http/openapi/fields.ts";
 import { textParameter } from "../../http/openapi/parameters.ts";
 import {
+  agentFields,
   EXAMPLE_BLOCKCHAIN_IDENTIFIER,
-  EXAMPLE_ESCROW_AGENT_IDENTIFIER,
   escrowKind,
   requestBlockchainIdentifier,
 } from "../queries/next-step-schemas.ts";
@@ -160,15 +160,7 @@ export const disputeResponse = named(
       "Identifier of the escrow on the chain.",
       EXAMPLE_BLOCKCHAIN_IDENTIFIER,
     ),
-    agentIdentifier: textField(
-      "Policy id and asset name of the agent, in hex.",
-      EXAMPLE_ESCROW_AGENT_IDENTIFIER,
-    ),
-    agentName: described(
-      z.string().nullable(),
-      "Name of the agent in its token at the time of the request. Null: unknown.",
-      "Translator",
-    ),
+    ...agentFields,
     sellerAddress: textField("Address that receives the seller's part.", EXAMPLE_WALLET_ADDRESS),
     buyerAddress: described(
       z.string().nullable(),

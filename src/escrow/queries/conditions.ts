@@ -20,8 +20,8 @@ interface CreationPeriod {
 }
 
 /**
- * Conditions with numbered parameters, of which ?1 is the network. The side is a literal: an index compares it, and
- * SQLite prepares a statement again for each value of a parameter that an index compares.
+ * Conditions with numbered parameters, of which ?1 is the network. The side is a literal, here and in pages. SQLite
+ * prepares a statement again for each value of a parameter that the condition of an index, or LIMIT, compares.
  */
 export class EscrowConditions {
   readonly params: unknown[];

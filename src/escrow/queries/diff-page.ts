@@ -112,8 +112,7 @@ function createDiffPage(side: Side, stamp: StampColumn, query: DiffQuery): Recor
 }
 
 /**
- * SQL of the rows of a page, with ?1 for the network. The side and the limit are literals: SQLite prepares a
- * statement again for each value of a parameter that an index or LIMIT compares.
+ * SQL of the rows of a page, with ?1 for the network.
  *
  * @param rows - the first row, or what comes before it; how many; SQL of further columns, each after a comma
  */

@@ -1,7 +1,7 @@
 /** What is done next for a record, and what went wrong with it. */
 import * as z from "zod";
 import { reasonCode } from "../../http/openapi/chain-fields.ts";
-import { described, named, timestampField } from "../../http/openapi/fields.ts";
+import { described, named, textField, timestampField } from "../../http/openapi/fields.ts";
 import { textParameter } from "../../http/openapi/parameters.ts";
 import { STEPS } from "../model/intent.ts";
 import {
@@ -20,6 +20,19 @@ export const requestBlockchainIdentifier = described(
   "Identifier of the escrow, from its quote.",
   EXAMPLE_BLOCKCHAIN_IDENTIFIER,
 );
+
+/** The agent of an escrow, as answers name it. */
+export const agentFields = {
+  agentIdentifier: textField(
+    "Policy id and asset name of the agent, in hex.",
+    EXAMPLE_ESCROW_AGENT_IDENTIFIER,
+  ),
+  agentName: described(
+    z.string().nullable(),
+    "Name of the agent in its token at the time of the request. Null: unknown.",
+    "Translator",
+  ),
+};
 
 /** A side, where one list has both. */
 export const escrowKind = named(

@@ -23,6 +23,7 @@ import {
 } from "../../http/openapi/fields.ts";
 import { TRANSACTION_STATUSES } from "../model/transaction-record.ts";
 import {
+  agentFields,
   EXAMPLE_BLOCKCHAIN_IDENTIFIER,
   EXAMPLE_ESCROW_AGENT_IDENTIFIER,
   nextStep,
@@ -122,15 +123,7 @@ const commonFields = {
     "Identifier of the escrow on the chain: both sides' identifiers and the seller's signature, compressed.",
     EXAMPLE_BLOCKCHAIN_IDENTIFIER,
   ),
-  agentIdentifier: textField(
-    "Policy id and asset name of the agent, in hex.",
-    EXAMPLE_ESCROW_AGENT_IDENTIFIER,
-  ),
-  agentName: described(
-    z.string().nullable(),
-    "Name of the agent in its token at the time of the request. Null: unknown.",
-    "Translator",
-  ),
+  ...agentFields,
   pricingType,
   lastCheckedAt: described(
     timestampField("").nullable(),
