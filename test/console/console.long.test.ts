@@ -294,6 +294,7 @@ else
       expect(await seller.getByLabel("Company").inputValue()).toBe("Seller Company");
       await page.keyboard.press("Escape");
       await dialog.getByRole("button", { name: "Discard" }).click();
+      await dialog.waitFor({ state: "detached" });
       await show(page, "#/invoices?do=issue");
       expect(await dialog.getByLabel("Buyer's wallet").inputValue()).toBe("");
       await page.context().close();

@@ -69,7 +69,7 @@ export function blocksOf(guide: Guide, language?: Language): Block[] {
  *
  * @param file - the name under which the reader saves the program
  */
-export function commandOf(guide: Guide, file: string): Block {
+export function commandOf(guide: Guide | "clients.md", file: string): Block {
   const commands = (served[guide] ?? "").matchAll(/`([^`\n]+)`/g);
   const code = [...commands].map(([, one = ""]) => one).find((one) => one.endsWith(` ${file}`));
   if (!code) throw new Error(`${guide}: no command runs ${file}`);
