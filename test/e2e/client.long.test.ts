@@ -142,7 +142,8 @@ describe("agent-payment-service-client, packed", () => {
     run(project, process.execPath, join(root, "node_modules/typescript/bin/tsc"), "-p", project);
 
     rmSync(join(project, "tsconfig.json"));
-    expect(run(project, "sh", "-c", commandOf("clients.md", "*.mts").code)).toBe("");
+    const check = commandOf("clients.md", "*.mts").code;
+    expect(run(project, "sh", "-c", check)).toBe("");
     write("wrong.mts", PROGRAM.replace("canAdmin", "canFly"));
     expect(() => run(project, "sh", "-c", check)).toThrow();
   });
