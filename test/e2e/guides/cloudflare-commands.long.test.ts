@@ -53,7 +53,7 @@ function commands(): string[] {
   const blocks = pages
     .filter((page) => page.endsWith(".md"))
     .flatMap((page) => [
-      ...readFileSync(join(root, page), "utf8").matchAll(/^```sh\n([\s\S]*?)^```$/gm),
+      ...readFileSync(join(root, page), "utf8").matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm),
     ])
     .map(([, block = ""]) => block.replaceAll("\\\n", ""));
   const found = blocks

@@ -63,7 +63,7 @@ const pages = new Set<string>();
 function requestsOf(page: string): string[] {
   pages.add(page);
   const text = readFileSync(join(root, "docs", page), "utf8");
-  const blocks = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block);
+  const blocks = [...text.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].map(([, block = ""]) => block);
   return blocks.filter((block) =>
     /\bcurl\b.*(\$service|\$SERVICE_URL|\$bots|\$path)|npm run --silent export/.test(block),
   );
@@ -147,6 +147,13 @@ it("docs/reference-scripts.md publishes a script, shows it, and withdraws it", a
   const isPublished = async () => stateAfter(show) === "Published";
   await until(isPublished, { what: "the script on the chain", limitMs: WAIT_MS });
   expect(stateAfter(withdraw)).toBe("WithdrawRequested");
+});
+
+it("docs/upgrading.md shows the words of a wallet", () => {
+  const [block = ""] = requestsOf("upgrading.md");
+  const [read] = block.split("\n");
+  const [wallet] = answers([read], {}, { id: source.PurchasingWallets[0]?.id ?? "" });
+  expect(wallet?.Secret).toMatchObject({ mnemonic: expect.stringMatching(/^(\w+ ){11,}\w+$/) });
 });
 
 it("docs/worker-bots.md moves a bot to a version", () => {
