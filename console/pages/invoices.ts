@@ -96,6 +96,10 @@ const issueAction: Action = {
     ...createPartyFields("Seller"),
     ...createPartyFields("Buyer"),
   ],
+  override: {
+    name: "confirmRate",
+    label: "Issue it although a rate differs 100 times, or an amount rounds to zero",
+  },
   // A fraction of the API; percents have at most four decimals.
   toBody: (filled) =>
     typeof filled.vatRate === "number"
@@ -139,11 +143,13 @@ const storeRateAction: Action = {
     {
       name: "rate",
       label: "Rate",
-      hint: "In the currency, for one whole coin.",
+      labelBy: ({ unit = "", currency }) =>
+        `${(currency || "Currency").toUpperCase()} for one ${formatUnit(unit)}`,
       isRequired: true,
     },
     { name: "source", label: "Source", isRequired: true, hint: "Where the rate is from." },
   ],
+  override: { name: "confirmRate", label: "Store it although it differs 100 times" },
   // The API takes a rate without decimals as one per minor unit.
   toBody: (filled) => ({ decimals: decimalsOf(String(filled.unit)), ...filled }),
 };

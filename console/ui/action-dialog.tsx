@@ -15,6 +15,7 @@ import {
   setValueAtPath,
   tokenOf,
 } from "./form-values.ts";
+import { useOverride } from "./override.tsx";
 import { textAt, valueAt } from "./path.ts";
 import { describeProblem, isProblemOf, Problem, Remedy } from "./problem.tsx";
 import type { Action, Field, FormHelper, FromRow } from "./resource.ts";
@@ -32,10 +33,12 @@ interface ActionDialogProps {
 
 export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const fields = action.fields ?? [];
+  const all = action.fields ?? [];
   const [draftName] = useState(nameDraft);
-  const draft = useDraft(draftName, fields, readInitialValues(fields, row, route.value.query));
+  const draft = useDraft(draftName, all, readInitialValues(all, row, route.value.query));
   const { values, setValues } = draft;
+  const fields = all.map((one) => (one.labelBy ? { ...one, label: one.labelBy(values) } : one));
+  const override = useOverride(action.override, values);
   const [problem, setProblem] = useState<CallError | FieldError | null>(null);
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [isSending, setSending] = useState(false);
@@ -80,7 +83,8 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
   }, [isChanged]);
 
   const send = async () => {
-    const body = buildRequestBody(action, values, row);
+    const filled = buildRequestBody({ ...action, fields }, values, row);
+    const body = override.isConfirmed ? { ...filled, [action.override?.name ?? ""]: true } : filled;
     const text = JSON.stringify(body);
     if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
     const { method, path } = action;
@@ -104,14 +108,18 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
       if (!hasNetwork) throw new FieldError(NETWORK_FIELD, "is required");
       await send();
     } catch (error) {
-      setProblem(error instanceof FieldError ? error : toCallError(error));
+      const failed = error instanceof FieldError ? error : toCallError(error);
+      setProblem(failed);
+      override.offerFor(failed);
     } finally {
       setSending(false);
     }
   };
+  const describe = (failed: CallError | FieldError) =>
+    override.describe(failed, describeProblem(failed, fields));
   const problemOf = (field: Field) => {
     const { name } = field;
-    if (problem && isProblemOf(problem, field)) return describeProblem(problem, fields);
+    if (problem && isProblemOf(problem, field)) return describe(problem);
     if (!left.has(name)) return undefined;
     const isEmpty = (values[name] ?? "") === "";
     return isEmpty ? undefined : (findProblem(field, values, row) ?? undefined);
@@ -214,9 +222,8 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
               {confirmation}
             </label>
           )}
-          {problem && !isAtField && (
-            <Problem problem={problem} text={describeProblem(problem, fields)} />
-          )}
+          {problem && !isAtField && <Problem problem={problem} text={describe(problem)} />}
+          {override.checkbox}
           {problem && <Remedy action={action} problem={problem} values={values} />}
           {isLeaving ? (
             <div class="buttons" role="alert">

@@ -111,6 +111,8 @@ export interface Field {
   /** Its path in the body or in the query. */
   name: string;
   label: string;
+  /** What it is called in a form, where that depends on the other fields. */
+  labelBy?: (values: Readonly<Record<string, string>>) => string;
   /**
    * `lines` is a list of texts, one a line. `choices` are some of a list. `amount` is typed in whole
    * units of `unit` and sent in minor units. `rows` are objects, each with the fields of `rowFields`.
@@ -192,6 +194,12 @@ interface Remedy extends ElsewhereLink {
   passes: Readonly<Record<string, string>>;
 }
 
+/** A flag of the API that a refusal names. */
+export interface Override {
+  name: string;
+  label: string;
+}
+
 /** Something that can be done, with a row or without one. */
 export interface Action {
   /** Its name in the URL. */
@@ -217,6 +225,8 @@ export interface Action {
   isFinal?: boolean;
   /** What an operator confirms before it is done, where it removes nothing. */
   confirmation?: string;
+  /** The form offers it after the refusal. */
+  override?: Override;
   needs?: Access;
   /** Members of the answer that are shown. */
   shows?: readonly Column[];

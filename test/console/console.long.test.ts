@@ -300,6 +300,35 @@ else
       await page.context().close();
     });
 
+    test("a rate that differs 100 times is stored once it is confirmed, and changed input is confirmed again", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      const dialog = page.getByRole("dialog");
+      const rate = dialog.getByLabel("EUR for one ADA", { exact: true });
+      const confirmation = dialog.getByLabel("Store it although it differs 100 times");
+      const submit = dialog.getByRole("button", { name: "Store rate" });
+      const enter = async (text: string) => {
+        await show(page, "#/invoices?tab=rates&month=2021-05&do=store");
+        await dialog.getByLabel("Month").fill("2021-05");
+        await rate.fill(text);
+        await dialog.getByLabel("Source").fill("a table");
+        await submit.click();
+      };
+      await enter("0.35");
+      await dialog.waitFor({ state: "detached" });
+      const row = page.locator("main tbody tr", { hasText: "1 ADA" });
+      await row.filter({ hasText: "0.35 EUR" }).waitFor();
+      await enter("35");
+      await dialog.getByText(/is 100 times the [^;]*\.$/).waitFor();
+      await confirmation.check();
+      await rate.fill("36");
+      await confirmation.waitFor({ state: "detached" });
+      await submit.click();
+      await confirmation.check();
+      await submit.click();
+      await row.filter({ hasText: "36 EUR" }).waitFor();
+      await page.context().close();
+    });
+
     test("a new wallet has the only network of the service, and a new source asks for its own", async () => {
       const { page } = await signedIn(LOOKS[0] as Look);
       const network = page.getByRole("dialog").getByLabel("Network", { exact: true });

@@ -223,14 +223,14 @@ function ofAgents({ sellerVkey }: Props): OperatorAction[] {
 }
 
 function ofInvoices({ month, buyerVkey, dollar }: Props): OperatorAction[] {
-  const store = (unit: string): OperatorAction => ({
+  const store = (unit: string, name: string): OperatorAction => ({
     ...{ at: "invoices/rates", does: "store" },
-    fill: { Unit: unit, Month: month, Rate: "0.5", Source: "the acts" },
+    fill: { Unit: unit, Month: month, [`EUR for one ${name}`]: "0.5", Source: "the acts" },
   });
   const at = "invoices/issued";
   return [
-    store(""),
-    store(dollar),
+    store("", "ADA"),
+    store(dollar, "DemoDollar"),
     {
       ...{ at, does: "issue", shows: "PDF" },
       fill: {

@@ -16,6 +16,11 @@ test("a rate is sent for one whole coin", () => {
   expect(bodyOf(FORM)).toEqual({ ...FORM, decimals: 6 });
 });
 
+test("the field of a rate names the currency and the coin", () => {
+  const field = store?.fields?.find(({ name }) => name === "rate");
+  expect(field?.labelBy?.(FORM)).toBe("EUR for one ADA");
+});
+
 test("a unit without known decimals asks for them", () => {
   expect(() => bodyOf({ ...FORM, unit: UNKNOWN })).toThrow("Decimals of the unit: is required");
   const form = { ...FORM, unit: UNKNOWN, decimals: "2" };
