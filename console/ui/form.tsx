@@ -88,7 +88,14 @@ function toLocalTime(text: string): string {
 }
 
 function SimpleInput({
-  field: { as = "text", choices = [], nameChoice = toWords, isRequired, isFilter },
+  field: {
+    as = "text",
+    choices = [],
+    noChoice = "Choose",
+    nameChoice = toWords,
+    isRequired,
+    isFilter,
+  },
   value,
   attributes,
   onChange,
@@ -104,7 +111,7 @@ function SimpleInput({
       return (
         <select {...attributes} onChange={onInput} value={value}>
           {(!isRequired || isFilter || value === "") && (
-            <option value="">{isFilter ? "Any" : "Choose"}</option>
+            <option value="">{isFilter ? "Any" : noChoice}</option>
           )}
           {choices.map((choice) => (
             <option key={choice} value={choice} selected={choice === value}>

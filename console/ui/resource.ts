@@ -131,6 +131,8 @@ export interface Field {
     | "month"
     | "time";
   choices?: readonly string[];
+  /** What it is called to choose none of them. */
+  noChoice?: string;
   /** What a choice is called. */
   nameChoice?: (choice: string) => string;
   /** Fields of each row. */

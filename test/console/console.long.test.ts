@@ -584,6 +584,13 @@ else
       await page.getByRole("button", { name: "Revive" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Revive" }).click();
       await page.getByRole("button", { name: "Disable" }).waitFor();
+      await page.getByRole("button", { name: "Replay events" }).click();
+      const replay = page.getByRole("dialog", { name: "Replay events" });
+      const deliveries = replay.getByLabel("Deliveries").locator("option:checked");
+      expect(await deliveries.innerText()).toBe("Failed and cancelled");
+      await replay.getByRole("button", { name: "Replay events" }).click();
+      await replay.locator("dd", { hasText: /^[1-9]\d*$/ }).waitFor();
+      await replay.getByRole("button", { name: "Close" }).click();
       await show(page, "#/overview");
       await todo.waitFor({ state: "detached" });
       await page.context().close();
