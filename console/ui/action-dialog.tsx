@@ -27,8 +27,8 @@ interface ActionDialogProps {
   /** What it is done with; null: with none. */
   row: unknown;
   onClose: () => void;
-  /** Called when it was done. */
-  onDone: () => void;
+  /** Called when it was done, with what the form held. */
+  onDone: (values: FieldValues) => void;
 }
 
 export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps) {
@@ -96,7 +96,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
     );
     announce(`${action.label}: done.`);
     draft.discard();
-    onDone();
+    onDone(values);
     if (action.shows) setAnswer(data);
     else onClose();
   };

@@ -329,6 +329,30 @@ else
       await page.context().close();
     });
 
+    test("the month of invoices stays from tab to tab, and is that of the rate stored last", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      await show(page, "#/invoices");
+      const month = page.locator("main .filter").getByLabel("Month");
+      const tabs = page.getByRole("navigation", { name: "Invoices" });
+      await month.fill("2021-07");
+      await expect.poll(() => page.url()).toContain("month=2021-07");
+      for (const tab of ["Not invoiced", "Rates", "Issued", "Not invoiced"]) {
+        await tabs.getByRole("link", { name: tab }).click();
+        await page.locator(".tabs [aria-current]", { hasText: tab }).waitFor();
+        expect(await month.inputValue()).toBe("2021-07");
+      }
+      await page.locator("main").getByRole("link", { name: "Store rate" }).click();
+      const dialog = page.getByRole("dialog", { name: "Store rate" });
+      expect(await dialog.getByLabel("Month").inputValue()).toBe("2021-07");
+      await dialog.getByLabel("Month").fill("2021-08");
+      await dialog.getByLabel("EUR for one ADA").fill("0.4");
+      await dialog.getByLabel("Source").fill("a table");
+      await dialog.getByRole("button", { name: "Store rate" }).click();
+      await page.locator("main tbody tr", { hasText: "0.4 EUR" }).waitFor();
+      expect(await month.inputValue()).toBe("2021-08");
+      await page.context().close();
+    });
+
     test("a new wallet has the only network of the service, and a new source asks for its own", async () => {
       const { page } = await signedIn(LOOKS[0] as Look);
       const network = page.getByRole("dialog").getByLabel("Network", { exact: true });

@@ -4,10 +4,19 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { FieldInput } from "../form.tsx";
 import { Icon } from "../icon.tsx";
-import type { Field } from "../resource.ts";
+import type { Field, Resource } from "../resource.ts";
 import { changeQuery, LIST_START_QUERY, route } from "../route.ts";
 
 const SEARCH_NAME = "searchQuery";
+
+/** Filters of a list that other tabs of its page have too, and their values. */
+export function pickKeptFilters(
+  { filters = [] }: Pick<Resource, "filters">,
+  values: Readonly<Record<string, string>>,
+): Record<string, string | undefined> {
+  const kept = filters.filter(({ isKept }) => isKept);
+  return Object.fromEntries(kept.map(({ name }) => [name, values[name]]));
+}
 
 /**
  * The search box, the filters in use, and a menu of the others. Filters change the URL, and the URL the list.

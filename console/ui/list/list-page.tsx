@@ -5,6 +5,7 @@ import { hasAccess, keyStatus } from "../../api/session.ts";
 import type { PageDefinition } from "../resource.ts";
 import { pageHref, route } from "../route.ts";
 import { LoadingIndicator } from "../status.tsx";
+import { pickKeptFilters } from "./filters.tsx";
 import { ResourceList } from "./resource-list.tsx";
 
 export interface ListPageProps {
@@ -25,7 +26,9 @@ export function ListPage({ page, load, Summary }: ListPageProps) {
       .catch(() => undefined)
       .finally(() => setReady(true));
   }, [load, isKeyKnown]);
-  const selected = tabs.find(({ name }) => name === route.value.query.tab) ?? tabs[0];
+  const { query } = route.value;
+  const selected = tabs.find(({ name }) => name === query.tab) ?? tabs[0];
+  const kept = selected ? pickKeptFilters(selected, query) : {};
   return (
     <>
       <div class="title">
@@ -37,7 +40,7 @@ export function ListPage({ page, load, Summary }: ListPageProps) {
             <TabLink
               key={name}
               isCurrent={name === selected?.name}
-              href={pageHref(page.name, "", { tab: i === 0 ? undefined : name })}
+              href={pageHref(page.name, "", { tab: i === 0 ? undefined : name, ...kept })}
               title={title}
             />
           ))}

@@ -14,7 +14,7 @@ import { changeQuery, network, pageHref, route } from "../route.ts";
 import { LoadingIndicator } from "../status.tsx";
 import { PageLink } from "../value.tsx";
 import { toWords } from "../words.ts";
-import { Filters, Pager } from "./filters.tsx";
+import { Filters, Pager, pickKeptFilters } from "./filters.tsx";
 import { RowDetails } from "./row-details.tsx";
 import { Table } from "./table.tsx";
 
@@ -86,6 +86,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
   const found = offered.find((one) => one.name === query.do);
   const opened = useOpenedAction(`${query.do} ${query.on ?? ""}`, found, selected);
   const last = all.at(-1);
+  const kept = pickKeptFilters(resource, query);
   const buttons = [
     ...creates
       .filter(isActionOffered(null))
@@ -95,7 +96,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
     ...elsewhere
       .filter(({ needs }) => hasAccess(needs))
       .map(({ label, tab, action }) => (
-        <a key={label} class="button" href={pageHref(page, "", { tab, do: action })}>
+        <a key={label} class="button" href={pageHref(page, "", { ...kept, tab, do: action })}>
           {label}
         </a>
       )),
@@ -167,7 +168,10 @@ export function ResourceList({ resource }: { resource: Resource }) {
           action={opened.action}
           row={opened.row}
           onClose={() => changeQuery({ do: undefined })}
-          onDone={live.refresh}
+          onDone={(values) => {
+            changeQuery(pickKeptFilters(resource, { ...query, ...values }), true);
+            live.refresh();
+          }}
         />
       )}
     </>
