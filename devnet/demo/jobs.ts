@@ -98,14 +98,19 @@ interface Quote {
   sellerReturnAddress: string | null;
 }
 
-/** Can be bought for eight minutes; the result is due 26 minutes from now, and paid out after 41. */
-async function askForQuote(
+/**
+ * Can be bought for eight minutes; the result is due 26 minutes from now, and paid out after 41.
+ *
+ * @param now - epoch milliseconds
+ */
+export async function askForQuote(
   access: ApiAccess,
   agentIdentifier: string,
   identifierFromPurchaser: string,
   inputHash: string,
+  now = Date.now(),
 ): Promise<Quote> {
-  const at = (minutes: number) => new Date(Date.now() + minutes * MINUTE_MS).toISOString();
+  const at = (minutes: number) => new Date(now + minutes * MINUTE_MS).toISOString();
   const quote = await ask<Quote>(access, "POST", "/payment", {
     network: NETWORK,
     ...{ agentIdentifier, identifierFromPurchaser, inputHash },
@@ -122,7 +127,7 @@ const isOnV2 = (agentIdentifier: string) =>
   agentIdentifier.startsWith(contractOf("Web3ChainV2").policy.hash);
 
 /** A quote in the names of MIP-003. */
-function quoteAnswer(quote: Quote): object {
+export function quoteAnswer(quote: Quote): object {
   return {
     blockchainIdentifier: quote.blockchainIdentifier,
     agentIdentifier: quote.agentIdentifier,

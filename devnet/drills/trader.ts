@@ -81,8 +81,9 @@ export function register(
   { vkey }: Pick<TradingWallet, "vkey">,
   name: string,
   agentUrl: string,
+  post: typeof ask = ask,
 ): Promise<{ id: string }> {
-  return ask(admin, "POST", "/registry", {
+  return post(admin, "POST", "/registry", {
     network: NETWORK,
     sellingWalletVkey: vkey,
     name,

@@ -1,7 +1,7 @@
 /** The deployment of a soak: the service beside a local chain that goes on while the service is killed. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildWorker } from "../build.ts";
 import { type ApiAccess, ask } from "../client/api.ts";
@@ -12,8 +12,9 @@ import { type Agents, startAgents } from "../demo/agents.ts";
 import { type Receiver, startReceiver } from "../demo/receiver.ts";
 import { ensureRegistrySource } from "../demo/registry.ts";
 import { ensureSources } from "../demo/sources.ts";
-import { CHAIN_ID, ensureRail } from "../demo/x402/rail.ts";
+import { ensureRail, networkOf } from "../demo/x402/rail.ts";
 import { type PaidResource, startPaidResource } from "../demo/x402/resource.ts";
+import { countArchived } from "../drills/archives.ts";
 import { type EvmNode, EvmUnavailable, startEvmNode } from "../evm/node.ts";
 import { type Host, startHost } from "../host.ts";
 import type { Block } from "../ledger/blocks.ts";
@@ -24,6 +25,9 @@ import { developmentSecrets } from "../secrets.ts";
 import type { Faults } from "../server/faults.ts";
 import { startDevnet } from "../server/server.ts";
 import { bundleBeside, wrappedBundle } from "../wrapped-bundle.ts";
+import { type EvmGate, startEvmGate } from "./evm-gate.ts";
+import { ProviderSettings } from "./provider-settings.ts";
+import { NAMED_CHAIN, startVersion1Shop, type Version1Shop } from "./version-1-shop.ts";
 import { FAULTS_PATH, NO_FAULTS, type WorkerFaults } from "./worker-faults.ts";
 
 /** The chain lives twenty times as fast as the service, so that an escrow takes minutes. */
@@ -48,19 +52,28 @@ export interface Deployment {
   providerFaults: Faults;
   /** Base URL of the chain's first provider. */
   provider: string;
-  /** What `RpcProviders` of a source has. */
-  furtherProviders(paymentSourceType: string): object[];
+  /** Gives the sources their further providers, or takes them away. */
+  setFurtherProviders(post: typeof ask, hasAny: boolean): Promise<void>;
+  /** Gives the sources new keys for all providers. */
+  replaceProviderKeys(post: typeof ask): Promise<void>;
   agents: Agents;
   receiver: Receiver;
   evm: EvmNode | null;
-  /** What is sold over x402. */
+  /** Between the service and the EVM node. */
+  evmGate: EvmGate | null;
+  /** What is sold over x402, in version 2 and in version 1. */
   resource: PaidResource | null;
+  oldResource: Version1Shop | null;
   /** Of the secrets and the bundle. */
   folder: string;
   /** Sets what goes wrong within the Worker. */
   setFaults(faults: WorkerFaults): Promise<void>;
   /** Kills the service, and starts it again from what it has stored. */
   killAndStart(downMs: number): Promise<void>;
+  /** The same, with the other one of two versions. */
+  deployOther(downMs: number): Promise<void>;
+  /** How many escrows are in archives. */
+  countArchived(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -76,7 +89,8 @@ export async function startDeployment(
   try {
     const folder = mkdtempSync(join(tmpdir(), "soak-"));
     closers.push(() => rmSync(folder, { recursive: true, force: true }));
-    const bundle = await buildFaultyWorker(folder);
+    const faulty = await buildFaultyWorker(folder);
+    const versions: [string, string] = [faulty, copyAsLater(faulty, join(folder, "later"))];
     const devnet = await startDevnet();
     closers.push(() => devnet.close());
     const { chain, url, faults } = devnet.createChain("soak", {
@@ -85,15 +99,19 @@ export async function startDeployment(
       journal: { events: () => [], append: (event) => noteAccepted(event, watcher), close() {} },
     });
     publishScripts(chain);
-    const evm = await startEvmNode(CHAIN_ID).catch((error: unknown) => {
+    const evm = await startEvmNode(NAMED_CHAIN.id).catch((error: unknown) => {
       if (error instanceof EvmUnavailable) return null;
       throw error;
     });
-    closers.push(() => evm?.close());
+    const evmGate = evm && (await startEvmGate(evm.url));
+    closers.push(async () => {
+      await evmGate?.close();
+      await evm?.close();
+    });
     const [agents, receiver] = [await startAgents(), await startReceiver()];
     closers.push(() => Promise.all([agents.close(), receiver.close()]));
     const variables = developmentSecrets(join(folder, ".dev.vars"));
-    const origins = [devnet.url, agents.url, receiver.url, ...(evm ? [evm.url] : [])];
+    const origins = [devnet.url, agents.url, receiver.url, ...(evmGate ? [evmGate.url] : [])];
     const start = (port: number) =>
       startHost({
         bindings: {
@@ -110,7 +128,7 @@ export async function startDeployment(
         rateLimits: false,
         leaveSignals: true,
         persistTo: join(folder, "state"),
-        ...{ port, bundle, log },
+        ...{ port, bundle: versions[0], log },
       });
 
     let host = await start(0);
@@ -125,11 +143,15 @@ export async function startDeployment(
       const { ok } = await fetch(`${admin.url}${FAULTS_PATH}`, { method: "POST", body });
       if (!ok) throw new Error("the Worker takes no faults");
     };
-    const furtherProviders = (type: string) => listFurtherProviders(url, type);
-    await openSources(admin, furtherProviders);
-    if (evm) await ensureRail(admin, evm);
-    const resource = evm && (await startPaidResource(admin));
+    await ensureRegistrySource(admin);
+    await ensureSources(admin, "all");
+    const providers = new ProviderSettings(admin, url);
+    await providers.apply(ask, true);
+    if (evm && evmGate) await ensureRail(admin, { ...evm, url: evmGate.url });
+    const resource = evm && (await startPaidResource(admin, networkOf(evm)));
     closers.push(() => resource?.close());
+    const oldResource = evm && (await startVersion1Shop(admin, evm));
+    closers.push(() => oldResource?.close());
     const mine = () => {
       chain.advance(BLOCK_TIME_MS - BLOCK_EVERY_MS);
       watcher.onBlock(chain.mine(), Date.now());
@@ -137,15 +159,22 @@ export async function startDeployment(
     chain.autoMine = false;
     const miner = setInterval(mine, BLOCK_EVERY_MS);
     closers.push(() => clearInterval(miner));
+    const killAndStart = async (downMs: number) => {
+      await stop();
+      await new Promise((resolve) => setTimeout(resolve, downMs));
+      host = await start(Number(new URL(admin.url).port));
+      stopCron = startCron(host);
+      await setFaults(workerFaults);
+    };
     return {
-      ...{ admin, chain, mine, providerFaults: faults, provider: url, furtherProviders, agents },
-      ...{ receiver, evm, resource, folder, setFaults, close },
-      async killAndStart(downMs) {
-        await stop();
-        await new Promise((resolve) => setTimeout(resolve, downMs));
-        host = await start(Number(new URL(admin.url).port));
-        stopCron = startCron(host);
-        await setFaults(workerFaults);
+      ...{ admin, chain, mine, providerFaults: faults, provider: url, agents },
+      ...{ receiver, evm, evmGate, resource, oldResource, folder, setFaults, killAndStart, close },
+      countArchived: () => countArchived(host.d1),
+      setFurtherProviders: (post, hasAny) => providers.apply(post, hasAny),
+      replaceProviderKeys: (post) => providers.replaceKeys(post),
+      deployOther(downMs) {
+        versions.reverse();
+        return killAndStart(downMs);
       },
     };
   } catch (error) {
@@ -159,33 +188,6 @@ function noteAccepted(event: ChainEvent, watcher: ChainWatcher): void {
     watcher.onAccepted(decode(event.cbor).hash, Date.now());
 }
 
-/** The sources have two kinds of provider beside the first, which fails the most. */
-async function openSources(
-  admin: ApiAccess,
-  furtherProviders: (paymentSourceType: string) => object[],
-): Promise<void> {
-  await ensureRegistrySource(admin);
-  await ensureSources(admin, "all");
-  const path = "/payment-source-extended";
-  const { ExtendedPaymentSources } = await ask<{
-    ExtendedPaymentSources: { id: string; paymentSourceType: string }[];
-  }>(admin, "GET", `${path}?network=Preprod`);
-  for (const { id, paymentSourceType } of ExtendedPaymentSources)
-    await ask(admin, "PATCH", path, { id, RpcProviders: furtherProviders(paymentSourceType) });
-}
-
-function listFurtherProviders(first: string, paymentSourceType: string): object[] {
-  const urlOf = (place: string) => first.replace("/api/v0", place);
-  const blockfrost = (profile: string) => ({
-    rpcProvider: "Blockfrost",
-    url: urlOf(`/${profile}/v0`),
-    rpcProviderApiKey: profile,
-  });
-  return paymentSourceType === "Web3ChainV1"
-    ? [blockfrost("mirror")]
-    : [blockfrost("dolos"), { rpcProvider: "Ogmios", url: urlOf("/ogmios") }];
-}
-
 /** @returns path of the Worker with faults around it */
 async function buildFaultyWorker(folder: string): Promise<string> {
   const { path: bundle } = await buildWorker(folder);
@@ -197,6 +199,22 @@ export default addFaults(service.default);`;
   const entry = fileURLToPath(new URL("faulty-worker.ts", import.meta.url));
   bundleBeside(path, entry, "faulty-worker.mjs");
   return path;
+}
+
+/**
+ * A later version: each document has another form there, so that the service renders all of them anew.
+ *
+ * @returns path of the copy
+ */
+function copyAsLater(worker: string, folder: string): string {
+  cpSync(dirname(worker), folder, { recursive: true });
+  const path = join(folder, "service.mjs");
+  const code = readFileSync(path, "utf8");
+  // The body of `toDocumentVersion`.
+  const later = code.replace(/\?(\w+)\+1e3:\1\}/, "?$1+1e3:$1+1}");
+  if (later === code) throw new Error("the bundle has no versions of documents");
+  writeFileSync(path, later);
+  return join(folder, "worker.js");
 }
 
 /** Fires the cron one run at a time. A run fails when the database does; the next one makes up for it. */

@@ -18,11 +18,14 @@ type Methods = Record<string, (...args: unknown[]) => unknown>;
 /** D1 says so when nobody knows whether the statement was applied. */
 const LOST = "D1_ERROR: Network connection lost.";
 const OVERLOADED = "D1_ERROR: D1 DB is overloaded. Requests queued for too long.";
+const FULL = "D1_ERROR: Exceeded maximum DB size";
 const MAX_LATE_SECONDS = 10;
 
 let faults: WorkerFaults = NO_FAULTS;
 
 const happens = (share: number) => share > 0 && Math.random() < share;
+/** What takes room. */
+const isWrite = (sql: unknown) => /^\s*(insert|update|replace)\b/i.test(String(sql));
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** The handlers of the Worker, with faults in what they call. */
@@ -62,7 +65,8 @@ export function evictObject(Base: new (...args: never[]) => object) {
 
 /** All calls of a database go through one method of its session. */
 function breakDatabase(): void {
-  replaceMethod(env.DB.withSession(), "_send", async (call) => {
+  replaceMethod(env.DB.withSession(), "_send", async (call, [, sql]) => {
+    if (faults.isD1Full && [sql].flat().some(isWrite)) throw new Error(FULL);
     if (faults.d1SlowMs > 0) await pause(Math.random() * faults.d1SlowMs);
     if (happens(faults.d1Before)) throw new Error(happens(0.3) ? OVERLOADED : LOST);
     const result = await call();

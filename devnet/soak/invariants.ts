@@ -99,6 +99,21 @@ const AT_REST: Record<string, Check> = {
         : [`${short(blockchainIdentifier)} is ${onChainState}, ${JSON.stringify(NextAction)}`];
     });
   },
+  "each agent is registered once": async ({ deployment: { admin }, traders }) => {
+    const found: string[] = [];
+    for (const name of traders.agents) {
+      const path = `/registry?network=Preprod&searchQuery=${name}`;
+      type Agent = { name: string; state: string };
+      const { Assets } = await ask<{ Assets: Agent[] }>(admin, "GET", path);
+      const states = Assets.filter((one) => one.name === name).map(({ state }) => state);
+      if (`${states}` !== "RegistrationConfirmed") found.push(`${name}: ${states}`);
+    }
+    return found;
+  },
+  "final escrows are in archives": async ({ deployment, traders }) => {
+    const isMissing = traders.trades.length > 0 && (await deployment.countArchived()) === 0;
+    return isMissing ? ["no escrow is in an archive"] : [];
+  },
   "each escrow has ended": async ({ deployment }) => {
     const sides = ["payment", "purchase"] as const;
     const found: string[] = [];

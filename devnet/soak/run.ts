@@ -15,6 +15,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { formatTable } from "../../bench/support/table.ts";
 import { ACTOR_FUNDS, ADMIN } from "../demo/actors/wallets.ts";
+import { makeChainFinal } from "../drills/archives.ts";
 import { signatureOf } from "../drills/evidence.ts";
 import { Seeded } from "../seeded.ts";
 import { Answers, patientPost } from "./caller.ts";
@@ -37,6 +38,9 @@ const AHEAD_MS = 20 * MINUTE_MS;
 const REST_LIMIT_MS = 8 * MINUTE_MS;
 const REST_POLL_MS = 5_000;
 const DELIVERY_POLLS = 24;
+/** Longer than from one run of the cron to the next. */
+const ARCHIVE_POLL_MS = 20_000;
+const ARCHIVE_POLLS = 6;
 
 const { values } = parseArgs({
   options: {
@@ -111,6 +115,7 @@ async function soak(): Promise<void> {
   await load;
   say(`the load has ended; faults: ${[...counts].map(([name, n]) => `${n} × ${name}`).join(", ")}`);
   await comeToRest(observed);
+  await archiveFinal();
   await followers.stop();
   await check(observed, "rest", true).finally(() =>
     console.log(formatTable("Service levels", levels.rows())),
@@ -122,7 +127,7 @@ async function runLoad(traders: Traders, end: number): Promise<void> {
   let isStepping = false;
   for (let second = 0; Date.now() < end; second++) {
     const wave = 1 + Math.sin((2 * Math.PI * second) / WAVE_S);
-    traders.second((rate / 60) * wave);
+    traders.second(second, (rate / 60) * wave);
     if (!isStepping && (second * 1000) % STEP_EVERY_MS === 0) {
       isStepping = true;
       stepping = traders.step().finally(() => {
@@ -159,6 +164,17 @@ async function comeToRest({ endpoints, ...observed }: Observed): Promise<void> {
   }
 }
 
+/** Makes the chain final, and waits until the cron has moved escrows and moves no more. */
+async function archiveFinal(): Promise<void> {
+  makeChainFinal(deployment.chain);
+  let [before, count] = [-1, 0];
+  for (let i = 0; i < ARCHIVE_POLLS && (count === 0 || count > before); i++) {
+    await pause(ARCHIVE_POLL_MS);
+    [before, count] = [count, await deployment.countArchived()];
+  }
+  say(`${count} escrows are in archives`);
+}
+
 /** Prints the table of a minute. @throws Broken */
 async function check(observed: Observed, when: string, isAtRest: boolean): Promise<void> {
   const { traders, followers } = observed;
@@ -180,7 +196,8 @@ async function check(observed: Observed, when: string, isAtRest: boolean): Promi
         })),
       ),
     );
-  for (const error of traders.errors.splice(0)) say(`refused: ${error.slice(0, 300)}`);
+  for (const error of traders.errors.splice(0))
+    say(`refused: ${error.replace(/\s+/g, " ").slice(0, 300)}`);
   if (broken.length === 0) return;
   const evidence = broken.map((one) => `${one.invariant}:\n  ${one.evidence.join("\n  ")}`);
   throw new Broken(`BROKEN, seed ${seed}, ${when}\n${evidence.join("\n")}`);

@@ -1,10 +1,14 @@
 /** The faults of a soak, drawn from the seed: which one, when, and for how long. */
 import { setTimeout as pause } from "node:timers/promises";
+import { contracts } from "../contracts/index.ts";
+import { makeChainFinal } from "../drills/archives.ts";
+import type { EvmNode } from "../evm/node.ts";
 import type { Seeded } from "../seeded.ts";
 import type { FaultRule } from "../server/faults.ts";
 import type { Post } from "./caller.ts";
 import type { Deployment } from "./deployment.ts";
 import type { Endpoints } from "./endpoints.ts";
+import { REFUSALS } from "./evm-gate.ts";
 import type { ServiceLevels } from "./service-levels.ts";
 import type { Traders } from "./traders.ts";
 import { NO_FAULTS, type WorkerFaults } from "./worker-faults.ts";
@@ -12,6 +16,7 @@ import { NO_FAULTS, type WorkerFaults } from "./worker-faults.ts";
 const CALM_MS = { from: 10_000, to: 30_000 };
 const FAULT_MS = { from: 4_000, to: 20_000 };
 const MAX_ROLLBACK = 5;
+const MAX_EVM_ROLLBACK = 3;
 const DOWN_MS = { from: 0, to: 8_000 };
 /** Of the chain, in which it has no block. */
 const JUMP_MS = { from: 60_000, to: 8 * 60_000 };
@@ -31,7 +36,7 @@ export interface Parties {
 
 /** The faults there are, by name. */
 function listFaults({ deployment, endpoints, traders, post }: Parties) {
-  const { chain, providerFaults, evm, admin } = deployment;
+  const { chain, providerFaults, evm, evmGate, admin } = deployment;
   const provider =
     (rule: (seeded: Seeded) => FaultRule): Begin =>
     async (seeded) => {
@@ -51,48 +56,66 @@ function listFaults({ deployment, endpoints, traders, post }: Parties) {
       await work(seeded);
       return () => undefined;
     };
+  const rollBack = (seeded: Seeded) => {
+    const gone = chain.rollback(seeded.between(1, MAX_ROLLBACK));
+    // Some of them are lost, as they are when their node is.
+    const replayed = seeded.happens(0.3) ? gone.filter(() => seeded.happens(0.5)) : gone;
+    chain.replay(replayed);
+    for (let i = 0; i <= MAX_ROLLBACK; i++) deployment.mine();
+  };
   const faults: Record<string, Begin> = {
     "provider down": provider(() => ({ reset: true })),
     "provider hangs": provider(() => ({ hang: true })),
     "provider fails": provider(() => ({ status: 500 })),
-    "provider refuses": provider((seeded) => ({ status: seeded.pick([402, 403, 418]) })),
+    "provider refuses": async (seeded) => {
+      const end = await provider(() => ({ status: seeded.pick([402, 403, 418]) }))(seeded);
+      return async () => {
+        await end();
+        // A key that was refused is not used for an hour, or until midnight.
+        await deployment.replaceProviderKeys(post);
+      };
+    },
     "provider limits": provider(() => ({ status: 429, retryAfter: "3" })),
     "provider behind": provider((seeded) => ({ behind: seeded.between(2, 12) })),
+    "provider on a fork": async (seeded) => {
+      rollBack(seeded);
+      providerFaults.add({ match: "^/", fork: 0 });
+      return () => providerFaults.clear();
+    },
+    "provider lies": async (seeded) => {
+      const { address } = seeded.pick(contracts());
+      providerFaults.add({ match: `^/addresses/${address}`, dropRows: seeded.between(1, 3) });
+      return () => providerFaults.clear();
+    },
     "provider truncates": provider(() => ({ truncate: true })),
     "provider slow": provider(() => ({ delay: 2_000 })),
-    rollback: once((seeded) => {
-      const gone = chain.rollback(seeded.between(1, MAX_ROLLBACK));
-      // Some of them are lost, as they are when their node is.
-      const replayed = seeded.happens(0.3) ? gone.filter(() => seeded.happens(0.5)) : gone;
-      chain.replay(replayed);
-      for (let i = 0; i <= MAX_ROLLBACK; i++) deployment.mine();
-    }),
+    rollback: once(rollBack),
     "mempool lost": once(() => chain.evict()),
+    "many blocks": once(() => {
+      deployment.mine();
+      // All in one slot: no deadline passes.
+      makeChainFinal(chain);
+    }),
     "clock jumps": once((seeded) => chain.advance(seeded.between(JUMP_MS.from, JUMP_MS.to))),
     "D1 without effect": worker({ d1Before: 0.2 }),
     "D1 with effect": worker({ d1After: 0.2 }),
+    "D1 full": worker({ isD1Full: true }),
     "D1 slow": worker({ d1SlowMs: 800 }),
     "queue doubles": worker({ queueDoubled: 0.5, queueLate: 0.5 }),
     "queue loses": worker({ queueLost: 0.5 }),
     "objects evicted": worker({ evictedBefore: 0.1, evictedAfter: 0.1 }),
     kill: once((seeded) => deployment.killAndStart(seeded.between(DOWN_MS.from, DOWN_MS.to))),
+    "other version": once((seeded) =>
+      deployment.deployOther(seeded.between(DOWN_MS.from, DOWN_MS.to)),
+    ),
     "receivers down": async () => {
       await endpoints.setDown(true);
       return () => endpoints.setDown(false);
     },
     "key changed": once(() => traders.rotateKey()),
     "providers changed": async () => {
-      const { ExtendedPaymentSources: sources } = await post<{
-        ExtendedPaymentSources: { id: string; paymentSourceType: string }[];
-      }>(admin, "GET", "/payment-source-extended?network=Preprod");
-      const path = "/payment-source-extended";
-      for (const { id } of sources) await post(admin, "PATCH", path, { id, RpcProviders: [] });
-      return async () => {
-        for (const { id, paymentSourceType } of sources) {
-          const RpcProviders = deployment.furtherProviders(paymentSourceType);
-          await post(admin, "PATCH", path, { id, RpcProviders });
-        }
-      };
+      await deployment.setFurtherProviders(post, false);
+      return () => deployment.setFurtherProviders(post, true);
     },
     "wallet paused": async (seeded) => {
       const { Wallets } = await post<{ Wallets: { id: string }[] }>(admin, "GET", "/wallet/list");
@@ -101,12 +124,38 @@ function listFaults({ deployment, endpoints, traders, post }: Parties) {
       return () => post(admin, "PATCH", "/wallet", { id, drives: "all" });
     },
   };
-  if (evm)
-    faults["EVM node down"] = async () => {
-      await evm.crash();
-      return () => evm.restart();
-    };
+  if (evm && evmGate)
+    Object.assign(faults, {
+      "EVM node down": async () => {
+        await evm.crash();
+        return async () => {
+          // It answers before it has its blocks again.
+          evmGate.refuse(503);
+          await evm.restart();
+          evmGate.refuse(null);
+        };
+      },
+      "EVM node refuses": async (seeded) => {
+        evmGate.refuse(seeded.pick(REFUSALS));
+        return () => evmGate.refuse(null);
+      },
+      "EVM reorganisation": once((seeded) => reorganize(evm, seeded)),
+    } satisfies Record<string, Begin>);
   return faults;
+}
+
+/** The transactions are in later blocks, or lost. */
+async function reorganize(evm: EvmNode, seeded: Seeded): Promise<void> {
+  const depth = seeded.between(1, MAX_EVM_ROLLBACK);
+  // A node that was restarted has no older blocks.
+  const isGone = await evm.rpc("anvil_rollback", [depth]).then(
+    () => true,
+    () => false,
+  );
+  if (!isGone) return;
+  if (seeded.happens(0.5)) await evm.rpc("anvil_dropAllTransactions");
+  // The chain that replaces another is longer.
+  await evm.rpc("anvil_mine", [`0x${(depth + 1).toString(16)}`]);
 }
 
 /**

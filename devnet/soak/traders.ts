@@ -2,6 +2,7 @@
 import { signCoseSign1 } from "../../src/chain/cose.ts";
 import { hexToBytes } from "../../src/chain/hex.ts";
 import { type ApiAccess, Refused } from "../client/api.ts";
+import { until } from "../client/wait.ts";
 import { ADMIN, CASTS } from "../demo/actors/wallets.ts";
 import { type AskedStep, askStep, type Bought, buyJob, type Shop } from "../demo/trade.ts";
 import { buy, createPayer, type PayerAccess } from "../demo/x402/buyer.ts";
@@ -10,6 +11,8 @@ import type { Seeded } from "../seeded.ts";
 import type { Post } from "./caller.ts";
 import type { Deployment } from "./deployment.ts";
 import type { ServiceLevels } from "./service-levels.ts";
+import { buyWithTools, takeJobs } from "./tool-buyer.ts";
+import { buyInVersion1 } from "./version-1-shop.ts";
 
 /** What the parties of an escrow ask for, in order; the service does the rest. */
 const LIVES: Record<string, readonly (AskedStep | "settle")[]> = {
@@ -23,7 +26,12 @@ const LIVES: Record<string, readonly (AskedStep | "settle")[]> = {
 /** Most sales go well. */
 const DRAWN = ["sold", "sold", "sold", ...Object.keys(LIVES)];
 const OPERATORS = 10;
-const AGENTS_PER_SOURCE = 3;
+/** Those that are registered before the load begins; the others follow under the load. */
+const FIRST_AGENTS = 4;
+const AGENTS = 50;
+const REGISTER_EVERY_S = 15;
+/** Of the purchases, those that an agent makes with the tools of MCP. */
+const SHARE_WITH_TOOLS = 0.3;
 /** The times of a job are later, so that a wallet may miss a minute of real time. */
 const EXTRA_MINUTES = 20;
 const MINUTE_MS = 60_000;
@@ -54,7 +62,10 @@ export class Traders {
   readonly #seeded: Seeded;
   readonly #post: Post;
   readonly #levels: ServiceLevels;
-  readonly #shops: Shop[] = [];
+  /** By their places at the agents' server. */
+  readonly #shops = new Map<string, Shop>();
+  /** Names of the agents that were asked for. */
+  readonly agents: string[] = [];
   readonly #keys: Key[] = [];
   #payer: PayerAccess | null = null;
   #payments = 0;
@@ -71,12 +82,14 @@ export class Traders {
   async open(): Promise<void> {
     const { admin } = this.#deployment;
     for (let i = 0; i < OPERATORS; i++) this.#keys.push(await this.#createKey());
-    for (const [type, { sellers }] of Object.entries(CASTS))
-      for (let i = 0; i < AGENTS_PER_SOURCE; i++) {
-        const seller = sellers[i % sellers.length];
-        if (!seller) throw new Error("there is no seller");
-        await this.#openShop(type as keyof typeof CASTS, seller, `Agent ${i} of ${type}`);
-      }
+    await Promise.all(Array.from({ length: FIRST_AGENTS }, () => this.#openShop()));
+    const { agents, chain } = this.#deployment;
+    takeJobs(
+      agents,
+      admin,
+      (agent) => this.#shops.get(agent)?.agentIdentifier,
+      () => chain.now() + EXTRA_MINUTES * MINUTE_MS,
+    );
     if (this.#deployment.evm) this.#payer = await createPayer(admin, this.#deployment.evm);
   }
 
@@ -89,7 +102,9 @@ export class Traders {
   }
 
   /** What a second of load is. @param intensity - purchases a second */
-  second(intensity: number): void {
+  second(second: number, intensity: number): void {
+    if (second % REGISTER_EVERY_S === 0 && this.agents.length < AGENTS)
+      this.#run("registration", () => this.#openShop());
     if (this.#seeded.happens(intensity)) this.#run("purchase", () => this.#purchase());
     if (this.#seeded.happens(intensity / 4)) this.#run("transfer", () => this.#transfer());
     if (this.#seeded.happens(intensity)) this.#run("x402", () => this.#pay());
@@ -130,24 +145,40 @@ export class Traders {
     return { id: key.id, token: key.token, url: admin.url };
   }
 
-  async #openShop(
-    paymentSourceType: Shop["paymentSourceType"],
-    seller: { vkey: string },
-    name: string,
-  ): Promise<void> {
+  /** Registers the next agent, of the next source and wallet. */
+  async #openShop(): Promise<void> {
     const { admin, agents } = this.#deployment;
-    const { id } = await register(admin, seller, name, agents.url);
-    const agentIdentifier = await registered(admin, id);
-    this.#shops.push({ agentIdentifier, paymentSourceType });
+    const number = this.agents.length;
+    const types = Object.keys(CASTS) as (keyof typeof CASTS)[];
+    const paymentSourceType = types[number % types.length] ?? "Web3ChainV2";
+    const { sellers } = CASTS[paymentSourceType];
+    const seller = sellers[Math.floor(number / types.length) % sellers.length];
+    if (!seller) throw new Error("there is no seller");
+    const name = `agent-${number}`;
+    this.agents.push(name);
+    const { id } = await register(admin, seller, name, agents.url, this.#post);
+    const look = () => registered(admin, id).catch(() => null);
+    const agentIdentifier = await until(look, { what: name });
+    this.#shops.set(name, { agentIdentifier, paymentSourceType });
   }
 
   async #purchase(): Promise<void> {
-    const [shop, key] = [this.#seeded.pick(this.#shops), this.#seeded.pick(this.#keys)];
+    const [shop, key] = [
+      this.#seeded.pick([...this.#shops.values()]),
+      this.#seeded.pick(this.#keys),
+    ];
     const life = this.#seeded.pick(
       // Administrators of Web3ChainV1 sign a transaction of half a day later.
       shop.paymentSourceType === "Web3ChainV1" ? DRAWN.filter((one) => one !== "disputed") : DRAWN,
     );
     const { chain } = this.#deployment;
+    // The registry's source has the agents of one contract.
+    if (shop.paymentSourceType === "Web3ChainV1" && this.#seeded.happens(SHARE_WITH_TOOLS)) {
+      const { blockchainIdentifier } = await buyWithTools(key, shop.agentIdentifier);
+      const trade = { blockchainIdentifier, body: {}, life: "with tools" };
+      this.trades.push({ ...trade, steps: ["deliver"], boughtAt: Date.now() });
+      return;
+    }
     const aheadMinutes = (chain.now() - Date.now()) / MINUTE_MS + EXTRA_MINUTES;
     const bought = await buyJob(key, shop, this.#post, aheadMinutes);
     const steps = [...(LIVES[life] ?? [])];
@@ -161,11 +192,13 @@ export class Traders {
   }
 
   async #pay(): Promise<void> {
-    const { admin, evm, resource } = this.#deployment;
-    if (!evm || !resource || !this.#payer) return;
+    const { admin, evm, resource, oldResource } = this.#deployment;
+    if (!evm || !resource || !oldResource || !this.#payer) return;
     if (++this.#payments % PAYMENTS_PER_PAYER === 0) this.#payer = await createPayer(admin, evm);
     const begun = Date.now();
-    await buy(resource.url, this.#payer, this.#seeded.pick(["eip3009", "permit2"] as const));
+    const way = this.#seeded.pick(["eip3009", "permit2", "version 1"] as const);
+    if (way === "version 1") await buyInVersion1(oldResource.url, this.#payer);
+    else await buy(resource.url, this.#payer, way);
     this.paid++;
     this.#levels.add("settle", begun, Date.now());
   }

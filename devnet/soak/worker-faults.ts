@@ -1,9 +1,11 @@
-/** How often things go wrong within the Worker: shares from 0 to 1. */
+/** What goes wrong within the Worker. Numbers are shares from 0 to 1. */
 export interface WorkerFaults {
   /** D1 calls that fail without effect. */
   d1Before: number;
   /** D1 calls that fail after they took effect. */
   d1After: number;
+  /** No database has room: insertions and updates fail. */
+  isD1Full: boolean;
   /** Milliseconds that a D1 call takes longer, at most. */
   d1SlowMs: number;
   /** Queue messages that come twice, late, or never. */
@@ -18,6 +20,7 @@ export interface WorkerFaults {
 export const NO_FAULTS: WorkerFaults = {
   d1Before: 0,
   d1After: 0,
+  isD1Full: false,
   d1SlowMs: 0,
   queueDoubled: 0,
   queueLate: 0,

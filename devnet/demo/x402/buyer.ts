@@ -3,7 +3,7 @@ import type { PaymentRequirements } from "../../../src/x402/model/schemas.ts";
 import { type ApiAccess, ask } from "../../client/api.ts";
 import { approvePermit2, giveDollars, giveGas } from "../../evm/money.ts";
 import type { EvmNode } from "../../evm/node.ts";
-import { NETWORK } from "./rail.ts";
+import { networkOf } from "./rail.ts";
 
 /** In the token's minor unit: ten Test Dollars are there, one of them may be spent. */
 const OWNED = 10_000_000n;
@@ -46,10 +46,11 @@ export async function playPurchases(
 /** Makes a wallet with money and a key that has a budget for it. @throws when a part refuses. */
 export async function createPayer(
   admin: ApiAccess,
-  node: Pick<EvmNode, "rpc" | "token">,
+  node: Pick<EvmNode, "rpc" | "token"> & { chainId?: number },
 ): Promise<PayerAccess> {
+  const network = networkOf(node);
   const wallet = await ask<{ id: string; address: string }>(admin, "POST", "/x402/wallets", {
-    caip2Network: NETWORK,
+    caip2Network: network,
     type: "Purchasing",
     note: "Buyer of npm start",
   });
@@ -58,7 +59,7 @@ export async function createPayer(
   await approvePermit2(node, wallet.address);
   const key = await ask<{ id: string; token: string }>(admin, "POST", "/api-key", {
     canPay: true,
-    networkLimit: [NETWORK],
+    networkLimit: [network],
   });
   await ask(admin, "POST", "/x402/budgets", {
     apiKeyId: key.id,

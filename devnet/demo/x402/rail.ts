@@ -9,6 +9,9 @@ export const CHAIN_ID = 31_337;
 /** CAIP-2 id. */
 export const NETWORK = `eip155:${CHAIN_ID}`;
 
+/** CAIP-2 id of a node's chain. */
+export const networkOf = ({ chainId = CHAIN_ID }: { chainId?: number }) => `eip155:${chainId}`;
+
 /**
  * Tells the service where the node is, which may have changed, and gives the network a
  * facilitator wallet with gas unless it was kept.
@@ -16,12 +19,13 @@ export const NETWORK = `eip155:${CHAIN_ID}`;
  * @throws when the service refuses.
  */
 export async function ensureRail(admin: ApiAccess, node: EvmNode): Promise<void> {
+  const network = networkOf(node);
   const { facilitatorWalletId } = await ask<{ facilitatorWalletId: string | null }>(
     admin,
     "POST",
     "/x402/networks",
     {
-      caip2Id: NETWORK,
+      caip2Id: network,
       displayName: "Local EVM chain",
       rpcUrl: node.url,
       isTestnet: true,
@@ -30,10 +34,10 @@ export async function ensureRail(admin: ApiAccess, node: EvmNode): Promise<void>
   );
   if (facilitatorWalletId !== null) return;
   const wallet = await ask<{ id: string; address: string }>(admin, "POST", "/x402/wallets", {
-    caip2Network: NETWORK,
+    caip2Network: network,
     type: "Selling",
     note: "Facilitator of npm start",
   });
   await giveGas(node, wallet.address);
-  await ask(admin, "POST", "/x402/networks", { caip2Id: NETWORK, facilitatorWalletId: wallet.id });
+  await ask(admin, "POST", "/x402/networks", { caip2Id: network, facilitatorWalletId: wallet.id });
 }

@@ -37,7 +37,10 @@ interface Source {
  *
  * @throws when the service refuses.
  */
-export async function startPaidResource(seller: ApiAccess): Promise<PaidResource> {
+export async function startPaidResource(
+  seller: ApiAccess,
+  caip2Network = NETWORK,
+): Promise<PaidResource> {
   const server = createServer();
   await once(server.listen(0, "127.0.0.1"), "listening");
   const close = async () => {
@@ -49,7 +52,7 @@ export async function startPaidResource(seller: ApiAccess): Promise<PaidResource
     const source = await ask<Source>(seller, "POST", "/x402/payment-sources", {
       url,
       description: DESCRIPTION,
-      caip2Network: NETWORK,
+      caip2Network,
       amount: PRICE,
       payTo: PAYEE,
     });
