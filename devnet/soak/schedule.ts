@@ -139,7 +139,7 @@ function listFaults({ deployment, endpoints, traders, post }: Parties) {
         evmGate.refuse(seeded.pick(REFUSALS));
         return () => evmGate.refuse(null);
       },
-      "EVM reorganisation": once((seeded) => reorganize(evm, seeded)),
+      "EVM reorganization": once((seeded) => reorganize(evm, seeded)),
     } satisfies Record<string, Begin>);
   return faults;
 }
