@@ -30,6 +30,12 @@ const endpointFields = [
   },
 ] as const;
 
+/** Only an endpoint that the service disabled needs a person. */
+function describeState(row: unknown): string {
+  if (textAt(row, "isActive") === "true") return "Active";
+  return textAt(row, "disabledAt") === "" ? "Disabled by hand" : "Disabled";
+}
+
 const isDisabled = (row: unknown) => textAt(row, "isActive") === "false";
 
 export const webhooksPage: PageDefinition = {
@@ -41,15 +47,24 @@ export const webhooksPage: PageDefinition = {
       name: "endpoints",
       title: "Endpoints",
       description:
-        "Receivers of events. One that fails for too long is disabled. Repair the receiver, test it, revive it here, and replay what it missed.",
+        "Receivers of events. One that fails for too long is disabled. Repair the receiver, test it, revive it here, and replay the events that it lost.",
       path: "/webhooks",
       rowsMember: "Webhooks",
       emptyText:
         "There is no endpoint yet. Create one to receive events of payments, purchases and errors.",
       columns: [
         { heading: "Name", path: "name", second: "url" },
-        { heading: "Active", path: "isActive", as: "flag" },
-        { heading: "Failures", path: "failureCount" },
+        { heading: "State", path: "isActive", as: "tag", describe: describeState },
+        {
+          heading: "Lost events",
+          path: "failureCount",
+          counts: {
+            path: "/webhooks/deliveries",
+            rowsMember: "Deliveries",
+            fromRow: { webhookId: "id" },
+            selections: [{ status: "Failed" }, { status: "Cancelled" }],
+          },
+        },
         { heading: "Last success", path: "lastSuccessAt", as: "time" },
         { heading: "Disabled", path: "disabledAt", as: "time" },
         { heading: "Why", path: "disabledReason" },

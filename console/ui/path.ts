@@ -10,6 +10,14 @@ export function valueAt(row: unknown, path: string): unknown {
   return value;
 }
 
+/** Members as text, under other names. */
+export function pickTexts(
+  row: unknown,
+  paths: Readonly<Record<string, string>>,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(paths).map(([name, path]) => [name, textAt(row, path)]));
+}
+
 /** The same as text, empty where there is none. */
 export function textAt(row: unknown, path: string): string {
   const value = valueAt(row, path);

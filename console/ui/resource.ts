@@ -38,11 +38,13 @@ export type ValueKind =
 /** A member of each row. */
 export interface Column {
   heading: string;
-  /** What is shown, where it is made of several members. */
+  /** What is shown, where it is made of several members. Of a `tag`, it is the tag's name. */
   describe?: (row: unknown) => string;
   /** Its path in the row. */
   path: string;
   as?: ValueKind;
+  /** It is the number of rows that another list has for the row. */
+  counts?: CountedRows;
   /** What stands where there is no value. */
   fallback?: string;
   /** What stands where there is no value, if that depends on the row. */
@@ -59,6 +61,15 @@ export interface Column {
   isAmount?: boolean;
   /** Path of the CAIP-2 id of the chain that a hash or an address is of, where it is an EVM chain. */
   chainFrom?: string;
+}
+
+/** Rows of a list of the API: those of each selection, which exclude each other. */
+export interface CountedRows {
+  path: string;
+  rowsMember: string;
+  /** Parameters that the row has, with their paths in it. */
+  fromRow: Readonly<Record<string, string>>;
+  selections: readonly Readonly<Record<string, string>>[];
 }
 
 /** Something of the service that a row names by an identifier. */

@@ -118,7 +118,7 @@ function formatItem(item: unknown): string {
 const TAG_TONES: readonly [tone: string, pattern: RegExp][] = [
   [
     "bad",
-    /Error|Fail|Unknown|Dead|Invalid|Dispute[^d]*d$|Manual|Insufficient|Offline|Low$|Refused|Expired|Revoked|Orphan|RolledBack|STUCK|DISABLED|DEAD|^nothing$/,
+    /Error|Fail|Unknown|Dead|Invalid|Dispute[^d]*d$|Manual|Insufficient|Offline|Low$|Refused|Expired|Revoked|Orphan|RolledBack|STUCK|DISABLED|DEAD|^Disabled$|^nothing$/,
   ],
   ["busy", /Requested|Initiated|Pending|Stored|Sent|Retrying|Authorized|InBlock|finish/],
   [

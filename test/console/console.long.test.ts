@@ -583,14 +583,14 @@ else
       await dialog.getByRole("button", { name: "Send test event" }).click();
       await dialog.getByText("Delivered").waitFor();
       await page.keyboard.press("Escape");
-      for (const [action, isActive] of [
-        ["Disable", "no"],
-        ["Revive", "yes"],
+      for (const [action, tag] of [
+        ["Disable", "tag calm"],
+        ["Revive", "tag good"],
       ] as const) {
         await page.getByRole("button", { name: action }).click();
         await dialog.getByRole("button", { name: action }).click();
         const row = page.locator("tr", { hasText: MARKUP });
-        await row.locator('td[data-label="Active"]', { hasText: isActive }).waitFor();
+        await row.locator(`[class="${tag}"]`).waitFor();
       }
       await page.context().close();
     });
@@ -604,6 +604,9 @@ else
       const { page } = await signedIn(LOOKS[0] as Look);
       const todo = page.locator(".todo > li", { hasText: "Endpoint Lost receiver was disabled" });
       await todo.getByRole("link", { name: "Revive" }).click();
+      const row = page.locator("tr", { hasText: "Lost receiver" });
+      await row.locator(".tag.bad", { hasText: "Disabled" }).waitFor();
+      await row.locator('td[data-label="Lost events"]', { hasText: /^[1-9]/ }).waitFor();
       gone.isBack = true;
       await page.getByRole("button", { name: "Revive" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Revive" }).click();

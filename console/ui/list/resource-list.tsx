@@ -7,7 +7,7 @@ import { ActionDialog } from "../action-dialog.tsx";
 import { setValueAtPath } from "../form-values.ts";
 import { useKnownOptions } from "../known-options.ts";
 import { useOpenedAction } from "../opened-action.ts";
-import { textAt } from "../path.ts";
+import { pickTexts, textAt } from "../path.ts";
 import { Problem } from "../problem.tsx";
 import type { Action, KnownIds, RelatedList, Resource } from "../resource.ts";
 import { changeQuery, network, pageHref, route } from "../route.ts";
@@ -132,7 +132,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
         <Pager
           older={
             last !== undefined && all.length >= (resource.pageRows ?? PAGE_SIZE)
-              ? pickValues(last, cursorPathsOf(resource))
+              ? pickTexts(last, cursorPathsOf(resource))
               : undefined
           }
         />
@@ -199,16 +199,11 @@ function RelatedLink({ related, row }: { related: RelatedList; row: unknown }) {
     <PageLink
       to={to}
       id={id === undefined ? "" : textAt(row, id)}
-      query={{ tab, ...pickValues(row, query) }}
+      query={{ tab, ...pickTexts(row, query) }}
     >
       {label}
     </PageLink>
   );
-}
-
-/** Values of a row under other names. */
-function pickValues(row: unknown, from: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(from).map(([name, path]) => [name, textAt(row, path)]));
 }
 
 const isActionOffered =

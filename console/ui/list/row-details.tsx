@@ -9,8 +9,9 @@ import { textAt, valueAt } from "../path.ts";
 import { ReferenceName } from "../reference-name.tsx";
 import type { Column, KnownIds } from "../resource.ts";
 import { changeQuery } from "../route.ts";
-import { Facts, Value } from "../value.tsx";
+import { Facts, Tag, Value } from "../value.tsx";
 import { listMembers, valueKindOf } from "./members.ts";
+import { RowCount } from "./row-count.tsx";
 
 export function RowDetails({
   title,
@@ -53,10 +54,16 @@ export function RowDetails({
       <Facts
         facts={columns
           .filter(({ path, describe }) => (describe?.(row) ?? textAt(row, path)) !== "")
-          .map(({ heading, path, as, describe, refersTo, knownIds, chainFrom }) => [
+          .map(({ heading, path, as, counts, describe, refersTo, knownIds, chainFrom }) => [
             heading,
-            describe ? (
-              describe(row)
+            counts ? (
+              <RowCount key={path} counted={counts} row={row} />
+            ) : describe ? (
+              as === "tag" ? (
+                <Tag key={path} name={describe(row)} />
+              ) : (
+                describe(row)
+              )
             ) : refersTo ? (
               <ReferenceName key={path} reference={refersTo(row)} />
             ) : knownIds ? (

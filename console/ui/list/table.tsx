@@ -7,6 +7,7 @@ import { ReferenceName } from "../reference-name.tsx";
 import type { Column } from "../resource.ts";
 import { PageLink, Tag, Value } from "../value.tsx";
 import { toWords } from "../words.ts";
+import { RowCount } from "./row-count.tsx";
 
 /** A longer text is cut in its cell; the opened row has all of it. */
 const MAX_CELL_LENGTH = 120;
@@ -110,6 +111,8 @@ function isEmptyValue(value: unknown): boolean {
 
 function Cell({ column, row }: { column: Column; row: unknown }) {
   const value = valueAt(row, column.path);
+  if (column.counts) return <RowCount counted={column.counts} row={row} />;
+  if (column.describe && column.as === "tag") return <Tag name={column.describe(row)} />;
   if (column.describe) return <>{column.describe(row)}</>;
   if (isEmptyValue(value) && column.otherwise) return <>{column.otherwise(row)}</>;
   if (isEmptyValue(value) && column.fallback)
