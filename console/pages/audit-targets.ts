@@ -5,11 +5,13 @@ import type { KnownIds, Reference } from "../ui/resource.ts";
 import {
   ALL_EVM_NETWORKS,
   API_KEYS,
+  BALANCE_RULES,
   ENDPOINTS,
   EVM_WALLETS,
   PAYMENT_SOURCES,
   REGISTRATIONS,
   REGISTRY_SOURCES,
+  TOP_UP_RULES,
   WALLETS,
 } from "./fields/known-ids.ts";
 
@@ -30,8 +32,13 @@ const TARGETS: Readonly<Record<string, Target>> = {
   webhook: { what: "Endpoint", knownIds: ENDPOINTS, page: "webhooks" },
   wallet: { knownIds: WALLETS, page: "wallets" },
   "wallet.transfer": { what: "Transfer", page: "wallets", tab: "transfers" },
-  "low-balance-rule": { what: "Balance rule", page: "wallets", tab: "rules" },
-  "top-up-rule": { what: "Top-up rule", page: "wallets", tab: "top-ups" },
+  "low-balance-rule": {
+    what: "Balance rule",
+    knownIds: BALANCE_RULES,
+    page: "wallets",
+    tab: "rules",
+  },
+  "top-up-rule": { what: "Top-up rule", knownIds: TOP_UP_RULES, page: "wallets", tab: "top-ups" },
   "payment-source": { knownIds: PAYMENT_SOURCES, page: "sources" },
   "registry-source": { knownIds: REGISTRY_SOURCES, page: "sources", tab: "registry" },
   dispute: { what: "Proposal", page: "disputes" },

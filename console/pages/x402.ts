@@ -3,6 +3,7 @@ import { textAt } from "../ui/path.ts";
 import type { Column, Field, Option, PageDefinition } from "../ui/resource.ts";
 import { evmBalances } from "./evm-balances.ts";
 import { API_KEYS, EVM_NETWORKS, EVM_WALLETS } from "./fields/known-ids.ts";
+import { describeRuleState } from "./wallets/rules.ts";
 
 const caip2Field: Field = {
   name: "caip2Network",
@@ -324,7 +325,7 @@ export const x402Page: PageDefinition = {
         { heading: "Wallet", path: "evmWalletId", knownIds: EVM_WALLETS },
         tokenColumn("asset"),
         amountColumn("Below", "threshold"),
-        { heading: "State", path: "state", as: "tag" },
+        { heading: "State", path: "state", as: "tag", describe: describeRuleState("state") },
         { heading: "Checked", path: "checkedAt", as: "time" },
       ],
     },

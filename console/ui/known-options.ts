@@ -24,8 +24,10 @@ async function readOptions(known: KnownIds): Promise<Option[]> {
   return (data[known.rowsMember] ?? [])
     .filter((row) => [undefined, network.value].includes(textAt(row, "network") || undefined))
     .map((row) => {
-      const names = known.labelPaths
-        .map((path) => textAt(row, path))
+      const names = [
+        known.describe?.(row) ?? "",
+        ...known.labelPaths.map((path) => textAt(row, path)),
+      ]
         .filter(Boolean)
         .map((text) => (text.includes(" ") ? text : shortenId(toWords(text))));
       const [label = shortenId(textAt(row, known.idPath)), ...details] = names;

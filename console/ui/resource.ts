@@ -107,6 +107,8 @@ export interface KnownIds {
   idPath: string;
   /** Paths of what people know a row by. */
   labelPaths: readonly string[];
+  /** What people know a row by, where it is made of several members. */
+  describe?: (row: unknown) => string;
   access: Access;
 }
 

@@ -244,11 +244,12 @@ describe.each([
     const token = "ab".repeat(30);
     const low = await rule("", "2000001");
     const none = await rule(token, "7");
-    const lacks = (unit: string, amount: string, of: string) => ({
-      ...{ unit, amount, sendTo: walletAddress },
-      reason: `below the threshold of the rule ${of}`,
-    });
-    expect((await shown(fixture)).Missing).toEqual([lacks(token, "7", none), lacks("", "1", low)]);
+    const lacks = (amount: string, reason: string) => ({ amount, sendTo: walletAddress, reason });
+    const ofRule = `below 2000001, the threshold of the rule ${low}`;
+    expect((await shown(fixture)).Missing).toEqual([
+      { unit: token, ...lacks("7", `below 7, the threshold of the rule ${none}`) },
+      { unit: "", ...lacks("1", ofRule) },
+    ]);
 
     await env.DB.prepare(
       "UPDATE low_balance_rule SET balance = '500', status = 'Low', checked_at = 1 WHERE id = ?",
@@ -259,7 +260,7 @@ describe.each([
     expect(await shown(fixture)).toMatchObject({
       Balance: null,
       Outputs: null,
-      Missing: [lacks("", "1999501", low)],
+      Missing: [{ unit: "", ...lacks("1999501", ofRule) }],
       LowBalanceSummary: {
         isLow: true,
         lowRuleCount: 1,

@@ -1,4 +1,6 @@
 /** What forms and filters ask for by its identifier, and the lists that know it. */
+import { formatFunds } from "../../ui/format.ts";
+import { textAt } from "../../ui/path.ts";
 import type { KnownIds } from "../../ui/resource.ts";
 
 export const PAYMENT_SOURCES: KnownIds = {
@@ -51,6 +53,19 @@ export const WALLETS: KnownIds = {
   labelPaths: ["note", "type", "walletAddress"],
   access: "+PAY",
 };
+
+/** Rules by what they are about: `below 15 ADA`. */
+const createRuleIds = (path: string, thresholdPath: string): KnownIds => ({
+  path,
+  rowsMember: "Rules",
+  idPath: "id",
+  labelPaths: [],
+  describe: (row) => `below ${formatFunds(textAt(row, thresholdPath), textAt(row, "unit"))}`,
+  access: "Admin",
+});
+
+export const BALANCE_RULES = createRuleIds("/wallet/low-balance", "thresholdAmount");
+export const TOP_UP_RULES = createRuleIds("/wallet/top-up", "below");
 
 export const WALLET_KEYS: KnownIds = { ...WALLETS, idPath: "walletVkey" };
 

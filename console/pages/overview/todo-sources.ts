@@ -6,6 +6,7 @@ import { textAt, valueAt } from "../../ui/path.ts";
 import { network, pageHref } from "../../ui/route.ts";
 import { toWords } from "../../ui/words.ts";
 import type { Funds } from "../escrow/sides.ts";
+import { describeLackReason } from "../wallets/lacks.ts";
 import type { Part, Todo } from "./todo-kinds.ts";
 
 interface TodoSource {
@@ -36,7 +37,7 @@ function toWalletTodo(row: unknown): Todo | null {
       ...about,
       kind: "walletLacks",
       name: `${name} lacks ${formatFunds(lack.amount, lack.unit)}`,
-      advice: `Send it to ${shortenId(textAt(lack, "sendTo"))}: ${textAt(lack, "reason")}.`,
+      advice: `Send it to ${shortenId(textAt(lack, "sendTo"))}: ${describeLackReason(lack)}.`,
       funds: missing,
     };
   if (valueAt(row, "HeldUp"))

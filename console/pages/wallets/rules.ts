@@ -10,9 +10,16 @@ function describeAmount(path: string): (row: unknown) => string {
   return (row) => {
     const amount = textAt(row, path);
     const unit = textAt(row, "unit");
-    return amount === "" ? "–" : formatFunds(amount, unit);
+    if (amount !== "") return formatFunds(amount, unit);
+    return path === "balance" ? "not checked yet" : "–";
   };
 }
+
+/** A new or changed rule has not been checked against the balance. */
+export const describeRuleState =
+  (path: string) =>
+  (row: unknown): string =>
+    textAt(row, path) === "Unknown" ? "Not checked yet" : textAt(row, path);
 
 /** A field of an amount of the rule's token. */
 const createAmountField = (name: string, label: string): Field => ({
@@ -36,7 +43,7 @@ export const balanceRules: readonly Resource[] = [
     "Watch balance",
     [
       { heading: "Below", path: "thresholdAmount", describe: describeAmount("thresholdAmount") },
-      { heading: "Status", path: "status", as: "tag" },
+      { heading: "Status", path: "status", as: "tag", describe: describeRuleState("status") },
     ],
     [createAmountField("thresholdAmount", "Below")],
   ),
@@ -91,7 +98,8 @@ function createRuleList(
       {
         name: "change",
         label: "Change",
-        description: "Changes the amounts of the rule. The balance is checked again at once.",
+        description:
+          "Changes the amounts of the rule. The balance is checked again within a minute.",
         method: "PATCH",
         path,
         fields,

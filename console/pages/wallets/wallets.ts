@@ -5,6 +5,7 @@ import { WALLET_TYPES } from "../fields/choices.ts";
 import { automationModeField } from "../fields/drives.ts";
 import { createAmountField, tokenField } from "../fields/funds.ts";
 import { PAYMENT_SOURCES } from "../fields/known-ids.ts";
+import { describeLackReason } from "./lacks.ts";
 import { transactions, transfers } from "./payments.ts";
 import { balanceRules } from "./rules.ts";
 
@@ -97,7 +98,11 @@ export const walletsPage: PageDefinition = {
         { heading: "Address", path: "walletAddress", as: "address" },
         { heading: "Revenue or refunds go to", path: "collectionAddress", as: "address" },
         { heading: "Send what it lacks to", path: "Missing.0.sendTo", as: "address" },
-        { heading: "Why it lacks that", path: "Missing.0.reason" },
+        {
+          heading: "Why it lacks that",
+          path: "Missing.0.reason",
+          describe: (row) => describeLackReason(valueAt(row, "Missing.0")),
+        },
         { heading: "Held up", path: "HeldUp.reason" },
         { heading: "Unspent outputs", path: "Outputs.count" },
         { heading: "Key hash", path: "walletVkey", as: "code" },

@@ -18,7 +18,9 @@ export function listMissingFunds(
     const held = balance ? (balance.get(unit) ?? 0n) : checked === null ? null : BigInt(checked);
     if (!enabled || held === null || held >= BigInt(threshold)) return [];
     const amount = (BigInt(threshold) - held).toString();
-    return [{ unit, amount, sendTo, reason: `below the threshold of the rule ${id}` }];
+    return [
+      { unit, amount, sendTo, reason: `below ${threshold}, the threshold of the rule ${id}` },
+    ];
   });
 }
 

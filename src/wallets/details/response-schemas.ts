@@ -126,7 +126,7 @@ const missingFunds = named(
     sendTo: walletAddressField("the wallet"),
     reason: textField(
       "Purpose of the missing funds.",
-      "below the threshold of the rule 01m80ye0a9x3fy0b7m2c5v8k1q",
+      "below 5000000, the threshold of the rule 01m80ye0a9x3fy0b7m2c5v8k1q",
     ),
   }),
 );
