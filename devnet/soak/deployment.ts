@@ -14,7 +14,6 @@ import { ensureRegistrySource } from "../demo/registry.ts";
 import { ensureSources } from "../demo/sources.ts";
 import { ensureRail, networkOf } from "../demo/x402/rail.ts";
 import { type PaidResource, startPaidResource } from "../demo/x402/resource.ts";
-import { countArchived } from "../drills/archives.ts";
 import { type EvmNode, EvmUnavailable, startEvmNode } from "../evm/node.ts";
 import { type Host, startHost } from "../host.ts";
 import type { Block } from "../ledger/blocks.ts";
@@ -72,8 +71,8 @@ export interface Deployment {
   killAndStart(downMs: number): Promise<void>;
   /** The same, with the other one of two versions. */
   deployOther(downMs: number): Promise<void>;
-  /** How many escrows are in archives. */
-  countArchived(): Promise<number>;
+  /** How many escrows each archive has. */
+  countArchived(): Promise<number[]>;
   close(): Promise<void>;
 }
 
@@ -169,7 +168,11 @@ export async function startDeployment(
     return {
       ...{ admin, chain, mine, providerFaults: faults, provider: url, agents },
       ...{ receiver, evm, evmGate, resource, oldResource, folder, setFaults, killAndStart, close },
-      countArchived: () => countArchived(host.d1),
+      async countArchived() {
+        const sql = "SELECT count FROM archive_range WHERE kind = 'escrow' ORDER BY archive";
+        const { results } = await host.d1.prepare(sql).all<{ count: number }>();
+        return results.map(({ count }) => count);
+      },
       setFurtherProviders: (post, hasAny) => providers.apply(post, hasAny),
       replaceProviderKeys: (post) => providers.replaceKeys(post),
       deployOther(downMs) {

@@ -13,12 +13,16 @@ interface Handlers {
 }
 type MessageSendRequest =
   Parameters<Queue["sendBatch"]>[0] extends Iterable<infer One> ? One : never;
+type Bindings = Record<string, unknown>;
 type Methods = Record<string, (...args: unknown[]) => unknown>;
 
 /** D1 says so when nobody knows whether the statement was applied. */
 const LOST = "D1_ERROR: Network connection lost.";
 const OVERLOADED = "D1_ERROR: D1 DB is overloaded. Requests queued for too long.";
 const FULL = "D1_ERROR: Exceeded maximum DB size";
+const ARCHIVES = ["ARCHIVE_1", "ARCHIVE_2", "ARCHIVE_3"];
+/** More than a database may have. */
+const FULL_BYTES = 10 ** 12;
 const MAX_LATE_SECONDS = 10;
 
 let faults: WorkerFaults = NO_FAULTS;
@@ -33,7 +37,8 @@ export function addFaults(handlers: Handlers): Handlers {
   breakDatabase();
   breakQueues(env.EVENTS);
   return {
-    scheduled: (event, bindings, context) => handlers.scheduled(event, bindings, context),
+    scheduled: (event, bindings, context) =>
+      handlers.scheduled(event, fillArchives(bindings as Bindings), context),
     queue: (batch, bindings, context) => handlers.queue(batch, bindings, context),
     async fetch(request, bindings, context) {
       if (new URL(request.url).pathname !== FAULTS_PATH)
@@ -73,6 +78,31 @@ function breakDatabase(): void {
     if (happens(faults.d1After)) throw new Error(LOST);
     return result;
   });
+}
+
+/** The first archives have no room, in each run of the cron some others, so that escrows move to all of them. */
+function fillArchives(bindings: Bindings): Bindings {
+  const full = ARCHIVES.slice(0, Math.floor(Math.random() * ARCHIVES.length));
+  const filled = full.map((name) => [name, reportAsFull(bindings[name] as D1Database)]);
+  return { ...bindings, ...Object.fromEntries(filled) };
+}
+
+function reportAsFull(archive: D1Database): Pick<D1Database, "withSession"> {
+  return {
+    withSession(where?: string) {
+      const session = archive.withSession(where);
+      const batch = async <Row>(statements: D1PreparedStatement[]) =>
+        (await session.batch<Row>(statements)).map((result) => ({
+          ...result,
+          meta: { ...result.meta, size_after: FULL_BYTES },
+        }));
+      return {
+        prepare: (sql: string) => session.prepare(sql),
+        getBookmark: () => session.getBookmark(),
+        batch,
+      };
+    },
+  };
 }
 
 /** The queues have one class: breaking one breaks both. */

@@ -17,6 +17,7 @@ export interface Copied {
   blockchainIdentifier: string;
   onChainState: string | null;
   onChainStateOrResultLastChangedAt: string;
+  Next: { action: string | null; waitsFor: string | null } | null;
   CurrentTransaction: { txHash: string | null; status: string } | null;
 }
 export type Copy = Map<string, Copied>;

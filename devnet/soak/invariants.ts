@@ -79,6 +79,13 @@ const ALWAYS: Record<string, Check> = {
     }),
   "one event for each change": ({ endpoints }) =>
     [...endpoints.receivedEvents()].flatMap(([path, events]) => findDoubles(path, events)),
+  "each open escrow says what comes next": ({ followers }) =>
+    [...followers.payments.values(), ...followers.purchases.values()].flatMap(
+      ({ id, onChainState, Next }) =>
+        onChainState === null || ENDED.includes(onChainState) || Next?.action || Next?.waitsFor
+          ? []
+          : [`${id} is ${onChainState} and waits for nothing`],
+    ),
   "no 500": ({ answers }) => answers.failures,
 };
 
@@ -111,7 +118,7 @@ const AT_REST: Record<string, Check> = {
     return found;
   },
   "final escrows are in archives": async ({ deployment, traders }) => {
-    const isMissing = traders.trades.length > 0 && (await deployment.countArchived()) === 0;
+    const isMissing = traders.trades.length > 0 && (await deployment.countArchived()).length === 0;
     return isMissing ? ["no escrow is in an archive"] : [];
   },
   "each escrow has ended": async ({ deployment }) => {

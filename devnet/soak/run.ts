@@ -39,7 +39,7 @@ const REST_LIMIT_MS = 8 * MINUTE_MS;
 const REST_POLL_MS = 5_000;
 const DELIVERY_POLLS = 24;
 /** Longer than from one run of the cron to the next. */
-const ARCHIVE_POLL_MS = 20_000;
+const ARCHIVE_POLL_MS = 30_000;
 const ARCHIVE_POLLS = 6;
 
 const { values } = parseArgs({
@@ -167,12 +167,12 @@ async function comeToRest({ endpoints, ...observed }: Observed): Promise<void> {
 /** Makes the chain final, and waits until the cron has moved escrows and moves no more. */
 async function archiveFinal(): Promise<void> {
   makeChainFinal(deployment.chain);
-  let [before, count] = [-1, 0];
-  for (let i = 0; i < ARCHIVE_POLLS && (count === 0 || count > before); i++) {
+  let [before, counts] = ["", await deployment.countArchived()];
+  for (let i = 0; i < ARCHIVE_POLLS && `${counts}` !== before; i++) {
     await pause(ARCHIVE_POLL_MS);
-    [before, count] = [count, await deployment.countArchived()];
+    [before, counts] = [`${counts}`, await deployment.countArchived()];
   }
-  say(`${count} escrows are in archives`);
+  say(`escrows in archives: ${counts.join(", ")}`);
 }
 
 /** Prints the table of a minute. @throws Broken */

@@ -1,7 +1,7 @@
 /** Buyers and sellers: whole lives of escrows, transfers, agents and x402 payments, drawn from the seed. */
 import { signCoseSign1 } from "../../src/chain/cose.ts";
 import { hexToBytes } from "../../src/chain/hex.ts";
-import { type ApiAccess, Refused } from "../client/api.ts";
+import { type ApiAccess, ask, Refused } from "../client/api.ts";
 import { until } from "../client/wait.ts";
 import { ADMIN, CASTS } from "../demo/actors/wallets.ts";
 import { type AskedStep, askStep, type Bought, buyJob, type Shop } from "../demo/trade.ts";
@@ -30,7 +30,9 @@ const OPERATORS = 10;
 const FIRST_AGENTS = 4;
 const AGENTS = 50;
 const REGISTER_EVERY_S = 15;
-/** Of the purchases, those that an agent makes with the tools of MCP. */
+/** The registry's source has the agents of one contract. */
+const LISTED = "Web3ChainV1";
+/** Of the purchases of listed agents, those that an agent makes with the tools of MCP. */
 const SHARE_WITH_TOOLS = 0.3;
 /** The times of a job are later, so that a wallet may miss a minute of real time. */
 const EXTRA_MINUTES = 20;
@@ -64,6 +66,8 @@ export class Traders {
   readonly #levels: ServiceLevels;
   /** By their places at the agents' server. */
   readonly #shops = new Map<string, Shop>();
+  /** Identifiers of the agents that the registry has. */
+  readonly #listed = new Set<string>();
   /** Names of the agents that were asked for. */
   readonly agents: string[] = [];
   readonly #keys: Key[] = [];
@@ -160,6 +164,11 @@ export class Traders {
     const look = () => registered(admin, id).catch(() => null);
     const agentIdentifier = await until(look, { what: name });
     this.#shops.set(name, { agentIdentifier, paymentSourceType });
+    if (paymentSourceType !== LISTED) return;
+    const path = `/payment-information?agentIdentifier=${agentIdentifier}`;
+    const isListed = () => ask(admin, "GET", path).catch(() => null);
+    await until(isListed, { what: `${name} in the registry` });
+    this.#listed.add(agentIdentifier);
   }
 
   async #purchase(): Promise<void> {
@@ -172,8 +181,7 @@ export class Traders {
       shop.paymentSourceType === "Web3ChainV1" ? DRAWN.filter((one) => one !== "disputed") : DRAWN,
     );
     const { chain } = this.#deployment;
-    // The registry's source has the agents of one contract.
-    if (shop.paymentSourceType === "Web3ChainV1" && this.#seeded.happens(SHARE_WITH_TOOLS)) {
+    if (this.#listed.has(shop.agentIdentifier) && this.#seeded.happens(SHARE_WITH_TOOLS)) {
       const { blockchainIdentifier } = await buyWithTools(key, shop.agentIdentifier);
       const trade = { blockchainIdentifier, body: {}, life: "with tools" };
       this.trades.push({ ...trade, steps: ["deliver"], boughtAt: Date.now() });
