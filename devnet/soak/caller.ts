@@ -24,7 +24,7 @@ export class Answers {
 }
 
 /** Asks until there is an answer, with the same Idempotency-Key. @throws Refused */
-export function patientPost(answers: Answers) {
+export function patientPost(answers: Answers, patienceMs = PATIENCE_MS) {
   return async <Data>(
     access: ApiAccess,
     method: "GET" | "POST" | "PATCH" | "DELETE",
@@ -32,7 +32,7 @@ export function patientPost(answers: Answers) {
     body?: object,
   ): Promise<Data> => {
     const headers = { "idempotency-key": randomUUID() };
-    const end = Date.now() + PATIENCE_MS;
+    const end = Date.now() + patienceMs;
     for (;;) {
       try {
         const data = await askPlainly<Data>(access, method, path, body, headers);

@@ -1,5 +1,5 @@
 /** The chain's providers as an operator sets them: two kinds beside the first one, which fails the most. */
-import { type ApiAccess, ask } from "../client/api.ts";
+import type { ApiAccess, ask } from "../client/api.ts";
 
 const SOURCES = "/payment-source-extended";
 const REGISTRY = "/registry-source";
@@ -23,7 +23,7 @@ export class ProviderSettings {
 
   /** Gives the payment sources their further providers, or takes them away. */
   async apply(post: typeof ask, hasFurther: boolean): Promise<void> {
-    for (const { id, paymentSourceType } of await this.#listSources()) {
+    for (const { id, paymentSourceType } of await this.#listSources(post)) {
       const RpcProviders = hasFurther ? this.#listFurther(paymentSourceType) : [];
       await post(this.#admin, "PATCH", SOURCES, { id, RpcProviders });
     }
@@ -33,10 +33,10 @@ export class ProviderSettings {
   async replaceKeys(post: typeof ask): Promise<void> {
     this.#version++;
     const rpcProviderApiKey = this.#key("local-chain");
-    for (const { id } of await this.#listSources())
+    for (const { id } of await this.#listSources(post))
       await post(this.#admin, "PATCH", SOURCES, { id, PaymentSourceConfig: { rpcProviderApiKey } });
     await this.apply(post, true);
-    const { sources } = await ask<{ sources: { id: string }[] }>(
+    const { sources } = await post<{ sources: { id: string }[] }>(
       this.#admin,
       "GET",
       `${REGISTRY}?network=Preprod`,
@@ -45,9 +45,9 @@ export class ProviderSettings {
       await post(this.#admin, "PATCH", REGISTRY, { id, rpcProviderApiKey });
   }
 
-  async #listSources(): Promise<Source[]> {
+  async #listSources(post: typeof ask): Promise<Source[]> {
     const path = `${SOURCES}?network=Preprod`;
-    const { ExtendedPaymentSources: sources } = await ask<{ ExtendedPaymentSources: Source[] }>(
+    const { ExtendedPaymentSources: sources } = await post<{ ExtendedPaymentSources: Source[] }>(
       this.#admin,
       "GET",
       path,

@@ -30,6 +30,7 @@ import { Traders } from "./traders.ts";
 const MINUTE_MS = 60_000;
 /** Of the minutes, before the first fault: service levels are measured without faults first. */
 const CALM_SHARE = 0.25;
+const OPERATOR_PATIENCE_MS = 10 * MINUTE_MS;
 const STEP_EVERY_MS = 5_000;
 /** The load rises and falls once in as many seconds. */
 const WAVE_S = 180;
@@ -99,7 +100,9 @@ async function soak(): Promise<void> {
   say("agents, keys and receivers are ready");
 
   const stop = new AbortController();
-  const parties = { deployment, levels, endpoints, traders, post, say };
+  // An operator goes on until a setting is changed back.
+  const operate = patientPost(answers, OPERATOR_PATIENCE_MS);
+  const parties = { deployment, levels, endpoints, traders, post: operate, say };
   const calmMs = minutes * CALM_SHARE * MINUTE_MS;
   const faults = runSchedule(parties, values.faults, calmMs, new Seeded(seed + 1), stop.signal);
   const end = Date.now() + minutes * MINUTE_MS;
