@@ -20,9 +20,12 @@ export class RpcRefusal extends Error {
   }
 }
 
-/** How nodes report a call that ran but was aborted; anvil begins with `EVM error`. */
+/**
+ * How nodes report a call that failed by itself; anvil begins with `EVM error`. A node whose time is up
+ * reports `execution aborted (timeout = 5s)`, which tells nothing about the call.
+ */
 const FAILED_EXECUTION =
-  /revert|out of gas|invalid (opcode|jump)|stack (under|over)flow|EVM error|execution/i;
+  /revert|out of gas|invalid (opcode|jump)|stack (under|over)flow|EVM error|execution(?!.*(abort|time|cancel))/i;
 
 /** The node gave no answer, so the call may or may not have taken effect. */
 export class RpcUnavailableError extends Error {

@@ -134,8 +134,7 @@ export async function isUsedAtHeight(
   height: number,
 ): Promise<boolean> {
   const answer = await callAtHeight(rpc, height, encodeAuthorizationStateCall(job));
-  // Permit2 reverts no such call. Nodes whose time is up report the same.
-  if (answer instanceof RpcRefusal && (!answer.isRevert || job.kind === "permit2")) throw answer;
+  if (answer instanceof RpcRefusal && !isWithoutState(job, answer)) throw answer;
   return isAuthorizationUsed(job, answer);
 }
 
@@ -303,11 +302,16 @@ export function encodeAuthorizationStateCall({
  * @throws RpcUnavailable when the node does not execute the call
  */
 export function isAuthorizationUsed({ kind, nonce }: AuthorizationId, answer: unknown): boolean {
-  if (answer instanceof RpcRefusal && answer.isRevert) return false;
+  if (answer instanceof RpcRefusal && isWithoutState({ kind }, answer)) return false;
   const word = readResult(results.bytes, answer);
   if (word.length !== WORD_HEX_LENGTH) return false;
   const value = BigInt(word);
   return kind === "eip3009" ? value === 1n : ((value >> (BigInt(nonce) & 0xffn)) & 1n) === 1n;
+}
+
+/** Whether a refusal is that of a token which does not show authorizations. Permit2 reverts no such call. */
+function isWithoutState({ kind }: Pick<AuthorizationId, "kind">, refusal: RpcRefusal): boolean {
+  return kind === "eip3009" && refusal.isRevert;
 }
 
 /** Whether a node's answer tells the state of an authorization: not every token does. */

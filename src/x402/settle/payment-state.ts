@@ -223,7 +223,9 @@ export function toPaymentEvent(attempt: PaymentAttempt, status: JobStatus): Paym
   if (state === "unknown") return outcome ? { kind: "final", attemptId } : null;
   if (outcome && hasSameOutcome(outcome, status))
     return status.isFinal ? { kind: "final", attemptId } : null;
-  return { kind: state, attemptId, ...rest };
+  // A second look tells a failure from one wrong answer of a node.
+  const isFirstLook = state === "failed" && attempt.wallet?.remote !== undefined;
+  return { kind: state, attemptId, ...rest, isFinal: rest.isFinal && !isFirstLook };
 }
 
 /** Whether the wallet's answer still agrees with the outcome; all failures are equal. */

@@ -4,7 +4,7 @@ import { toHex } from "viem";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../support/app.ts";
 import { insertKey } from "../../support/keys.ts";
-import { SettlementFixture } from "../settlement-fixture.ts";
+import { answering, SettlementFixture } from "../settlement-fixture.ts";
 import { api } from "../x402-fixture.ts";
 import { RemoteFacilitator } from "./remote/sdk-facilitator.ts";
 
@@ -78,6 +78,28 @@ describe("a settlement that its objects have forgotten", () => {
     await fixture.x402.rpc("evm_setAutomine", true);
     expect((await reconcile({ attemptId, expected: "Failed" })).status).toBe(409);
     expect(await fixture.attempts()).toMatchObject([{ status: "Verified" }]);
+  });
+});
+
+describe("a node that errs about a settlement which its objects have forgotten", () => {
+  it("fails no settlement by one wrong answer", async () => {
+    fixture = await SettlementFixture.open("84532-reconcile-error");
+    const attemptId = await forgotten();
+    await fixture.x402.bringToChain(fixture.payment);
+    await fixture.x402.rpc("evm_setAutomine", true);
+    await fixture.x402.rpc("evm_increaseTime", 2000);
+    await fixture.x402.rpc("anvil_mine", toHex(1));
+    let calls = 0;
+    fixture.onRpc((sent) =>
+      answering(sent, ({ method }) =>
+        method === "eth_call" && ++calls <= 2 ? { result: toHex(0, { size: 32 }) } : undefined,
+      ),
+    );
+    expect((await reconcile({ attemptId, expected: "Failed" })).status).toBe(409);
+    expect(calls).toBeGreaterThan(2);
+    expect(await fixture.attempts()).toMatchObject([{ status: "Verified" }]);
+    vi.unstubAllGlobals();
+    expect((await reconcile({ attemptId })).data).toMatchObject({ status: "Settled" });
   });
 });
 

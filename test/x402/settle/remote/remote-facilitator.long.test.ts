@@ -2,7 +2,7 @@
 import { toHex } from "viem";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../../support/app.ts";
-import { SettlementFixture } from "../../settlement-fixture.ts";
+import { answering, type RpcCall, SettlementFixture } from "../../settlement-fixture.ts";
 import { api } from "../../x402-fixture.ts";
 import { AUTH, RemoteFacilitator, resolveTo, URL_OF_IT } from "./sdk-facilitator.ts";
 
@@ -21,6 +21,13 @@ async function open(node: string): Promise<void> {
 }
 
 const PENDING = { success: false, errorReason: "settlement_pending" };
+/** A node that has no time for a call. */
+const toRefusal = ({ method }: RpcCall) =>
+  method === "eth_call"
+    ? { error: { code: -32_000, message: "execution aborted (timeout = 5s)" } }
+    : undefined;
+/** Answers of a node that has not seen the use of an authorization. */
+const UNUSED: Record<string, object> = { eth_call: { result: toHex(0, { size: 32 }) } };
 const never = () => new Promise<object>(() => {});
 
 /** A payment whose payer waits for two seconds at most, and which is valid for five minutes. */
@@ -122,6 +129,31 @@ describe("a settlement whose answer is lost", () => {
     await expire();
     await fixture.expectFailedOnce("invalid_exact_evm_payload_authorization_valid_before");
   });
+
+  it.each(["eip3009", "permit2"] as const)(
+    "by %s settles although a node errs once, long after the authorization is over",
+    async (method) => {
+      await open(`84532-remote-error-${method}`);
+      await fixture.beImpatient({ method }, 3);
+      let late = async (): Promise<object> => ({});
+      remote.handle = ({ operation, settle }) => {
+        if (operation === "verify") return settle();
+        late = settle;
+        return never();
+      };
+      expect((await fixture.settle()).data.settleResponse).toMatchObject(PENDING);
+      await late();
+      fixture.onRpc((sent) => answering(sent, toRefusal));
+      await expire(2000);
+      expect(await fixture.attempts()).toMatchObject([{ status: "Verified" }]);
+      fixture.onRpc((sent) => answering(sent, ({ method }) => UNUSED[method]));
+      await fixture.fireAlarms();
+      expect(await fixture.attempts()).toMatchObject([{ status: "Failed" }]);
+      fixture.onRpc(({ forward }) => forward());
+      await fixture.fireAlarms();
+      await fixture.expectSettledOnce(["X402_PAYMENT_FAILED"]);
+    },
+  );
 
   it("is not brought to another URL, which the network has meanwhile", async () => {
     await shortly();
