@@ -13,6 +13,7 @@ export {
   parseErc6492Signature,
   parseSignature,
   recoverAddress,
+  serializeTransaction,
   toEventSelector,
   toHex,
 } from "viem";

@@ -39,13 +39,13 @@ export async function reconcileMinedTransactions(
   for (const signed of store.listUnminedTransactions()) {
     const receipt = chain.receipts.get(signed.hash);
     if (!receipt) continue;
-    const stored = signed.jobId === null ? null : store.findJob(signed.jobId);
+    if (signed.jobId === null) {
+      reconcileSelfTransfer(store, signed);
+      continue;
+    }
+    const stored = store.findJob(signed.jobId);
     if (!stored || stored.state === "settled") {
-      // A self-transfer has freed the nonce of a settlement whose fee could not rise.
-      const freed = signed.jobId === null ? listJobsAt(store, signed.nonce) : [];
       store.recordMinedTransaction(signed.hash, signed.nonce);
-      for (const id of freed)
-        if (store.findJob(id)?.state === "signed") store.requeueJob(id, Date.now());
       // Its cost is read once the job is final.
       if (stored?.job.maxCost === undefined) store.deleteTransaction(signed.hash);
       continue;
@@ -70,6 +70,17 @@ export async function reconcileMinedTransactions(
       .map(({ nonce }) => nonce),
   );
   for (const nonce of passed) await reconcileForeignNonce(store, rpc, chain, nonce);
+}
+
+/** Handles a self-transfer that was mined: it may have freed the nonce of a settlement whose fee could not rise. */
+function reconcileSelfTransfer(store: WalletStore, signed: SignedTransaction): void {
+  const isPending = store.listPendingTransactions().some(({ nonce }) => nonce === signed.nonce);
+  // It is known to be mined.
+  if (signed.state === "lost" && !isPending) return;
+  const freed = listJobsAt(store, signed.nonce);
+  store.recordMinedSelfTransfer(signed);
+  for (const id of freed)
+    if (store.findJob(id)?.state === "signed") store.requeueJob(id, Date.now());
 }
 
 /** Handles a nonce that a foreign transaction used. */
@@ -258,8 +269,10 @@ async function readFinalCost(
   { job, changedAt }: StoredJob,
 ): Promise<bigint | null> {
   if (job.maxCost === undefined) return 0n;
-  const signed = store.listJobTransactions(job.id);
-  if (signed.some(({ nonce, state }) => state !== "lost" && nonce >= chain.nonce)) return null;
+  const signed = store.listPaidTransactions(job.id);
+  const isEnded = ({ state, nonce }: SignedTransaction) =>
+    state === "lost" || (state === "mined" && nonce < chain.nonce);
+  if (!signed.every(isEnded)) return null;
   const costs = await fetchGasCosts(rpc, signed);
   if (!costs?.every(({ block }) => hasFinality(chain, block, changedAt))) return null;
   return costs.reduce((sum, { wei }) => sum + wei, 0n);

@@ -3,6 +3,7 @@ import type { PrivateKeyAccount } from "viem";
 import { log } from "../../log.ts";
 import { isInsufficientFunds } from "../evm/classify-broadcast.ts";
 import { findX402Reason, toRevertReason } from "../evm/contracts.ts";
+import { encodeL1FeeCall, readL1Fee } from "../evm/l1-fee.ts";
 import { type Rpc, type RpcCall, RpcRefusal } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import {
@@ -55,7 +56,7 @@ export async function bumpFee(
     tip: raiseFee(last.tip, chain.fees.tip),
   };
   const job = isVoid ? undefined : stored?.job;
-  const limit = job ? toFeeLimit(job, last.gas) : null;
+  const limit = job ? toFeeLimit(store, job, last.gas) : null;
   // A settlement whose fee cannot rise within its reservation frees its nonce.
   const isTooDear = limit !== null && limit < raiseFee(last.maxFee, 0n);
   const request =
@@ -81,7 +82,7 @@ export async function signLegacyReplacements(
     if (state !== "refused" || isLegacyTransaction(raw)) continue;
     const job = jobId === null ? null : store.findJob(jobId);
     const call =
-      job?.state === "signed" && !isBeyond(job.job, gas, chain.fees)
+      job?.state === "signed" && !isBeyond(store, job.job, gas, chain.fees)
         ? { to: job.job.to, data: job.job.data, gas, jobId }
         : createSelfTransfer(wallet);
     await signAndStore(store, wallet, chain, { ...call, nonce, fees: chain.fees });
@@ -130,6 +131,7 @@ export async function signWaitingJobs(
     ...known,
     ...others.map(({ job }, i) => [job.id, answers[i]] as const),
   ]);
+  const l1Fees = await readL1Fees(wallet, waiting);
   let funds = store
     .listPendingTransactions()
     .reduce((left, { gas, maxFee }) => left - gas * maxFee, chain.balance);
@@ -140,7 +142,7 @@ export async function signWaitingJobs(
     const failure =
       gas === 0n
         ? explainMissingEstimate(job, estimate)
-        : checkGasCost(job, gas, chain.fees, funds);
+        : checkGasCost(store, job, gas, chain.fees, funds, l1Fees.get(job.id));
     if (failure === "wait") continue;
     if (failure) {
       // A transaction of the job may be mined: then the chain decides.
@@ -183,31 +185,70 @@ function explainMissingEstimate(job: StoredJob["job"], refused: unknown): JobFai
   return "wait";
 }
 
-/** Why the wallet cannot pay for a settlement. Null: it can. */
+/** What a rollup charges now for the jobs that reserved such a fee, by their ids. Null: the node does not say. */
+async function readL1Fees(
+  { rpc, chainId }: SigningWallet,
+  waiting: readonly StoredJob[],
+): Promise<Map<string, bigint | null>> {
+  const charged = waiting.filter(({ job }) => job.maxL1Fee !== undefined);
+  const answers = await rpc.callBatch(charged.map(({ job }) => encodeL1FeeCall(chainId, job)));
+  return new Map(charged.map(({ job }, i) => [job.id, readL1Fee(answers[i])]));
+}
+
+/**
+ * Why the wallet cannot pay for a settlement. Null: it can. `wait`: try again.
+ *
+ * @param l1Fee - of a rollup, in wei; null: not known. Undefined: none
+ */
 function checkGasCost(
+  store: WalletStore,
   job: StoredJob["job"],
   gas: bigint,
   fees: Fees,
   funds: bigint,
-): JobFailure | null {
+  l1Fee: bigint | null = 0n,
+): JobFailure | "wait" | null {
   if (gas > MAX_GAS)
     return {
       reason: toSimulationReason(job.kind),
       message: `The transaction would need ${gas} gas`,
     };
-  if (isBeyond(job, gas, fees)) return TOO_DEAR;
-  return gas * fees.maxFee > funds
+  if (l1Fee === null) return "wait";
+  if (isBeyond(store, job, gas, fees) || l1Fee > BigInt(job.maxL1Fee ?? 0)) return TOO_DEAR;
+  return gas * fees.maxFee + l1Fee > funds
     ? { reason: "unexpected_settle_error", message: UNFUNDED_MESSAGE }
     : null;
 }
 
-/** The highest fee at which a settlement with a permit costs what was reserved. Null: no limit. */
-function toFeeLimit({ maxCost }: StoredJob["job"], gas: bigint): bigint | null {
-  return maxCost === undefined ? null : BigInt(maxCost) / gas;
+/**
+ * The highest fee at which a settlement with a permit costs what was reserved and is not spent. Null: no limit.
+ */
+function toFeeLimit(
+  store: WalletStore,
+  { id, maxCost, maxL1Fee = "0" }: StoredJob["job"],
+  gas: bigint,
+): bigint | null {
+  if (maxCost === undefined) return null;
+  return (BigInt(maxCost) - BigInt(maxL1Fee) - sumFreedNonces(store, id)) / gas;
 }
 
-function isBeyond(job: StoredJob["job"], gas: bigint, { maxFee }: Fees): boolean {
-  const limit = toFeeLimit(job, gas);
+/** The most that the transactions which freed nonces of a job have cost, in wei. */
+function sumFreedNonces(store: WalletStore, jobId: string): bigint {
+  const costs = new Map<number, bigint>();
+  for (const { nonce, freedJobId, gas, maxFee } of store.listPaidTransactions(jobId)) {
+    const cost = gas * maxFee;
+    if (freedJobId !== null && cost > (costs.get(nonce) ?? 0n)) costs.set(nonce, cost);
+  }
+  return [...costs.values()].reduce((sum, cost) => sum + cost, 0n);
+}
+
+function isBeyond(
+  store: WalletStore,
+  job: StoredJob["job"],
+  gas: bigint,
+  { maxFee }: Fees,
+): boolean {
+  const limit = toFeeLimit(store, job, gas);
   return limit !== null && maxFee > limit;
 }
 
@@ -262,6 +303,7 @@ async function signAndStore(
       hash,
       nonce,
       jobId,
+      freedJobId: jobId === null ? store.findLimitedJobAt(nonce) : null,
       rawTransaction: raw,
       gas,
       maxFee: fees.maxFee,

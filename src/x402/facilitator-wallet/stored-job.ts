@@ -7,6 +7,8 @@ export interface SignedTransaction {
   nonce: number;
   /** The job that the transaction settles. Null: a self-transfer that uses up the nonce. */
   jobId: string | null;
+  /** Of a self-transfer: the job with a limit whose nonce is freed, and which the gas is counted for. Null: none. */
+  freedJobId: string | null;
   rawTransaction: string;
   gas: bigint;
   maxFee: bigint;
@@ -14,7 +16,8 @@ export interface SignedTransaction {
   /**
    * `signed`: stored and not yet sent. `sent`: it may be anywhere. `refused`: the only node it was
    * sent to refused it, but may still have kept it. `mined`: it has a receipt. `lost`: another
-   * holds its nonce, according to the node; only its receipt is still looked for.
+   * holds its nonce, according to the node, or it has freed its nonce for a job; only its receipt is
+   * still looked for.
    */
   state: "signed" | "sent" | "refused" | "mined" | "lost";
   /** Block height and Unix seconds when it was signed. */
@@ -58,6 +61,7 @@ export function toSignedTransaction(row: SqlRow): SignedTransaction {
     hash: String(row.hash),
     nonce: Number(row.nonce),
     jobId: row.job_id === null ? null : String(row.job_id),
+    freedJobId: toNullableText(row.freed_job_id),
     rawTransaction: String(row.raw),
     gas: BigInt(String(row.gas)),
     maxFee: BigInt(String(row.max_fee)),

@@ -67,6 +67,8 @@ export class WalletStore {
       CREATE TABLE IF NOT EXISTS signed (
         hash TEXT NOT NULL, nonce INTEGER NOT NULL, job_id TEXT, raw TEXT NOT NULL, gas TEXT NOT NULL,
         max_fee TEXT NOT NULL, tip TEXT NOT NULL, state TEXT NOT NULL, since_block INTEGER NOT NULL, since_time INTEGER NOT NULL);
+      CREATE TABLE IF NOT EXISTS freed_nonce (
+        hash TEXT PRIMARY KEY, job_id TEXT NOT NULL) WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS value (name TEXT PRIMARY KEY, value TEXT NOT NULL);`);
     for (const { name, value } of sql.exec("SELECT name, value FROM value").toArray())
       this.#values.set(String(name), String(value));
@@ -74,7 +76,9 @@ export class WalletStore {
       const stored = toStoredJob(row);
       this.#openJobs.set(stored.job.id, { seq: Number(row.seq), stored });
     }
-    for (const row of sql.exec("SELECT rowid AS seq, * FROM signed ORDER BY rowid").toArray())
+    const signed = `SELECT signed.rowid AS seq, signed.*, freed_nonce.job_id AS freed_job_id
+      FROM signed LEFT JOIN freed_nonce ON freed_nonce.hash = signed.hash ORDER BY signed.rowid`;
+    for (const row of sql.exec(signed).toArray())
       this.#signed.set(String(row.hash), {
         seq: Number(row.seq),
         signed: toSignedTransaction(row),
@@ -221,6 +225,23 @@ export class WalletStore {
     return this.#listTransactions((signed) => signed.jobId === jobId);
   }
 
+  /** The transactions whose gas is counted for a job with a limit: its own, and those that freed its nonces. */
+  listPaidTransactions(jobId: string): SignedTransaction[] {
+    return this.#listTransactions(
+      (signed) => signed.jobId === jobId || signed.freedJobId === jobId,
+    );
+  }
+
+  /** The job with a limit that has a transaction with a nonce. Null: no such job does. */
+  findLimitedJobAt(nonce: number): string | null {
+    const ids = this.#listTransactions((signed) => signed.nonce === nonce).map(
+      ({ jobId, freedJobId }) => jobId ?? freedJobId,
+    );
+    const hasLimit = (id: string | null) =>
+      id !== null && this.findJob(id)?.job.maxCost !== undefined;
+    return ids.findLast(hasLimit) ?? null;
+  }
+
   /** Whether a transaction of the job was sent to a node: then only the chain can end it. */
   wasJobSent(jobId: string): boolean {
     return this.listJobTransactions(jobId).some(({ state }) => state !== "signed");
@@ -255,6 +276,8 @@ export class WalletStore {
         signed.signedAtSeconds,
       )
       .one();
+    if (signed.freedJobId !== null)
+      this.#execute("INSERT INTO freed_nonce VALUES (?, ?)", signed.hash, signed.freedJobId);
     this.#signed.set(signed.hash, { seq: Number(seq), signed });
     if (signed.jobId !== null) this.#updateJob(signed.jobId, { state: "signed" }, now);
   }
@@ -272,6 +295,8 @@ export class WalletStore {
     if (!stored) return;
     this.#signed.delete(hash);
     this.#execute("DELETE FROM signed WHERE rowid = ?", stored.seq);
+    if (stored.signed.freedJobId !== null)
+      this.#execute("DELETE FROM freed_nonce WHERE hash = ?", hash);
   }
 
   /** Records that this transaction used the nonce, so others with the nonce are lost. */
@@ -288,9 +313,19 @@ export class WalletStore {
   }
 
   #markLost(isLost: (signed: SignedTransaction) => boolean): void {
-    for (const { hash, jobId, state } of this.#listTransactions(isLost))
-      if (jobId === null || state === "signed") this.deleteTransaction(hash);
+    for (const { hash, jobId, freedJobId, state } of this.#listTransactions(isLost))
+      if ((jobId ?? freedJobId) === null || state === "signed") this.deleteTransaction(hash);
       else this.setTransactionState(hash, "lost");
+  }
+
+  /**
+   * Records that a self-transfer was mined. One whose gas is counted for a job is stored until the job is
+   * final, and its nonce is free again after a re-org.
+   */
+  recordMinedSelfTransfer({ hash, nonce, freedJobId }: SignedTransaction): void {
+    this.recordMinedTransaction(hash, nonce);
+    if (freedJobId === null || !this.findJob(freedJobId)) this.deleteTransaction(hash);
+    else this.setTransactionState(hash, "lost");
   }
 
   recordSettledJob(id: string, place: BlockInclusion, now: number): void {
@@ -345,7 +380,7 @@ export class WalletStore {
       now,
     );
     this.#changedJobs.add(id);
-    for (const { hash } of this.listJobTransactions(id)) this.deleteTransaction(hash);
+    for (const { hash } of this.listPaidTransactions(id)) this.deleteTransaction(hash);
     // Ids sort by the time of their request.
     const old = [firstIdAt(now - RETENTION_MS), now - RETENTION_MS];
     for (const table of ["final_job", "gas_cost"])

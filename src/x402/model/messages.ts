@@ -94,6 +94,8 @@ export interface SettlementJob {
   nonce: string;
   /** Of a settlement with a permit of the payer: the most that its gas may cost, in wei. Omitted: no limit. */
   maxCost?: string;
+  /** The part of `maxCost` for what a rollup charges for the chain below. Omitted: none. */
+  maxL1Fee?: string;
   /** Unix seconds after which the chain refuses the authorization. */
   validBefore: string;
   /** Epoch milliseconds after which the wallet does not sign the job. */

@@ -39,11 +39,12 @@ export async function prepareJob(
   );
   if (!verdict.isValid) return verdict;
 
-  const { authorization, call, payer, maxCost } = verdict;
+  const { authorization, call, payer, maxCost, maxL1Fee = 0n } = verdict;
   const job: SettlementJob = {
     id: order.attemptId,
     ...call,
     ...(maxCost !== undefined && { maxCost: String(maxCost) }),
+    ...(maxL1Fee > 0n && { maxL1Fee: String(maxL1Fee) }),
     kind: authorization.kind,
     ...(isUpto(authorization) && { scheme: "upto" as const }),
     asset: requirements.asset.toLowerCase(),

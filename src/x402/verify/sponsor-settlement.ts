@@ -3,7 +3,8 @@ import type { Permit2Authorization } from "../evm/authorization.ts";
 import { type ContractCall, encodeSettlement } from "../evm/calldata.ts";
 import { findX402Reason, toRevertReason } from "../evm/contracts.ts";
 import { readPermit } from "../evm/eip2612.ts";
-import { type Rpc, RpcRefusal, readResult } from "../evm/rpc.ts";
+import { encodeL1FeeCall, readL1Fee } from "../evm/l1-fee.ts";
+import { type Rpc, RpcRefusal, RpcUnavailableError, readResult } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import { toFees } from "../evm/transactions.ts";
 import type { PaymentPayload } from "../model/schemas.ts";
@@ -13,6 +14,8 @@ import type { SimulationFailure } from "./simulate-settlement.ts";
 export interface SponsoredSettlement {
   call: ContractCall;
   maxCost: bigint;
+  /** The part of `maxCost` for what a rollup charges for the chain below. */
+  maxL1Fee: bigint;
 }
 
 /** Leaves room for fees that rise until a block has the transaction. */
@@ -28,7 +31,7 @@ const FEE_MARGIN = 2n;
 export async function simulateSponsoredSettlement(
   rpc: Rpc,
   payment: { payload: PaymentPayload; authorization: Permit2Authorization; charge: bigint },
-  sender: string,
+  { sender, chainId }: { sender: string; chainId: number },
   failure: SimulationFailure,
   now: number,
 ): Promise<SponsoredSettlement | SimulationFailure> {
@@ -37,11 +40,12 @@ export async function simulateSponsoredSettlement(
   if (permit === null) return failure;
   if ("reason" in permit) return permit;
   const call = encodeSettlement(authorization.token, authorization, charge, permit);
-  const [estimate, block, gasPrice, tip] = await rpc.callBatch([
+  const [estimate, block, gasPrice, tip, l1Answer] = await rpc.callBatch([
     { method: "eth_estimateGas", params: [{ from: sender, ...call }] },
     { method: "eth_getBlockByNumber", params: ["latest", false] },
     { method: "eth_gasPrice", params: [] },
     { method: "eth_maxPriorityFeePerGas", params: [] },
+    encodeL1FeeCall(chainId, call),
   ]);
   if (estimate instanceof RpcRefusal) {
     if (!estimate.isRevert) throw estimate;
@@ -51,5 +55,8 @@ export async function simulateSponsoredSettlement(
   const gas = (readResult(results.quantity, estimate) * 12n) / 10n;
   const { baseFeePerGas } = readResult(results.block, block);
   const { maxFee } = toFees(baseFeePerGas ?? null, tip, gasPrice);
-  return { call, maxCost: gas * maxFee * FEE_MARGIN };
+  const l1Fee = readL1Fee(l1Answer);
+  if (l1Fee === null) throw new RpcUnavailableError("the RPC node does not say the fee of its L1");
+  const maxL1Fee = l1Fee * FEE_MARGIN;
+  return { call, maxCost: gas * maxFee * FEE_MARGIN + maxL1Fee, maxL1Fee };
 }

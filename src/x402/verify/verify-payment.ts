@@ -60,6 +60,8 @@ export type PaymentVerdict =
       call: ContractCall;
       /** Of a settlement with a permit of the payer: the most that it may cost, in wei. */
       maxCost?: bigint;
+      /** The part of `maxCost` for what a rollup charges for the chain below. */
+      maxL1Fee?: bigint;
     }
   | { isValid: false; payer: string | null; invalidReason: string; invalidMessage?: string };
 
@@ -162,7 +164,13 @@ export async function verifyPayment(
   const isUnapproved = failure?.reason === "permit2_allowance_required";
   if (isUnapproved && order.isSponsoring && sender && authorization.kind === "permit2") {
     const payment = { payload, authorization, charge };
-    const sponsored = await simulateSponsoredSettlement(rpc, payment, sender, failure, now);
+    const sponsored = await simulateSponsoredSettlement(
+      rpc,
+      payment,
+      { sender, chainId: parseChainId(requirements.network) },
+      failure,
+      now,
+    );
     if ("reason" in sponsored) return toInvalidVerdict(sponsored.reason, sponsored.message);
     return { isValid: true, payer, authorization, ...sponsored };
   }

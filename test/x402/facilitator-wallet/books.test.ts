@@ -72,7 +72,15 @@ it("a settled payment writes eleven rows from its arrival until it is final", as
     const fees = { gas: 1n, maxFee: 1n, tip: 1n };
     const { transaction: hash } = PLACE;
     const signedAt = { signedAtBlock: 1, signedAtSeconds: 1 };
-    const signed = { hash, nonce: 0, jobId: "job", rawTransaction: "0x", ...fees, ...signedAt };
+    const signed = {
+      hash,
+      nonce: 0,
+      jobId: "job",
+      freedJobId: null,
+      rawTransaction: "0x",
+      ...fees,
+      ...signedAt,
+    };
     store.storeTransaction({ ...signed, state: "signed" }, now);
     store.setTransactionState(hash, "sent");
     store.recordMinedTransaction(hash, 0);

@@ -25,7 +25,7 @@ function transactionOf(nonce: number, state: SignedTransaction["state"]): Signed
   const [hash, rawTransaction] = [`0x${nonce}`, "0x"];
   const fees = { gas: 21_000n, maxFee: 1n, tip: 1n };
   return {
-    ...{ hash, nonce, jobId: null, rawTransaction, ...fees, state },
+    ...{ hash, nonce, jobId: null, freedJobId: null, rawTransaction, ...fees, state },
     ...{ signedAtBlock: 1, signedAtSeconds: 1 },
   };
 }
