@@ -79,7 +79,7 @@ export const parameterHandlers: Record<string, Handler> = {
   "GET /epochs/latest/parameters": ({ view, chain }) => protocolParameters(view, chain.limits),
 };
 
-function protocolParameters(view: LedgerView, limits: Limits) {
+export function protocolParameters(view: LedgerView, limits: Limits) {
   return {
     epoch: epochAt(view.tip.slot).epoch,
     ...LEDGER_PARAMETERS,

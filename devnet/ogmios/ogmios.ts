@@ -1,6 +1,6 @@
 /**
- * Ogmios 6 over HTTP beside a chain's node (https://ogmios.dev/api/): it evaluates and submits. Errors are
- * answers with the status 400.
+ * Ogmios 6 over HTTP beside a chain's node (https://ogmios.dev/api/): it evaluates, submits, and tells of its
+ * ledger. Errors are answers with the status 400.
  */
 import { hexToBytes } from "@noble/hashes/utils.js";
 import { z } from "zod";
@@ -12,12 +12,16 @@ import { MempoolFull } from "../ledger/mempool.ts";
 import { LedgerRejection } from "../ledger/rejection.ts";
 import { type OutputReference, outputKey } from "../ledger/transaction.ts";
 import type { LedgerView } from "../ledger/view.ts";
+import type { Fault } from "../server/faults.ts";
+import { describeParameters, listUnspentOutputs } from "./ledger-state.ts";
 
 interface OgmiosContext {
   chain: Chain;
   view: LedgerView;
   /** The node whose mempool a transaction is handed to. */
   node: number;
+  /** Rows that a list lacks at its end. */
+  dropRows?: Fault["dropRows"];
 }
 
 const HEX = z.string().regex(/^([0-9a-f]{2})*$/i);
@@ -80,6 +84,12 @@ const METHODS: Record<string, (context: OgmiosContext, params: object) => unknow
   // Of the genesis only what tells networks apart.
   "queryNetwork/genesisConfiguration": () => ({ era: "shelley", networkMagic: 1 }),
   "queryNetwork/tip": ({ view }) => ({ slot: view.tip.slot, id: view.tip.hash }),
+  "queryLedgerState/tip": ({ view }) => ({ slot: view.tip.slot, id: view.tip.hash }),
+  "queryLedgerState/protocolParameters": ({ chain, view }) => describeParameters(chain, view),
+  "queryLedgerState/utxo": ({ view, dropRows }, params) => {
+    const rows = listUnspentOutputs(view, params);
+    return dropRows ? rows.slice(0, -dropRows) : rows;
+  },
   evaluateTransaction: evaluateTransaction,
   submitTransaction: submitTransaction,
 };

@@ -57,11 +57,15 @@ export function createNode(name: string, url: string, chain: Chain): DevnetNode 
     if (fault.status !== undefined) return refusal(fault.status, fault);
     const { node: owner = 0 } = fault;
     if (profile === "ogmios")
-      return answerOgmios({ chain, view: chain.view(fault), node: owner }, body);
+      return answerOgmios(
+        { chain, view: chain.view(fault), node: owner, dropRows: fault.dropRows },
+        body,
+      );
     checkProjectId(request.headers.project_id);
     if (!call.route) throw invalidPath();
     const { key } = call.route;
-    if (UNSERVED[profile].some((pattern) => pattern.test(key))) throw notFound();
+    if (UNSERVED[profile].some((pattern) => pattern.test(key)))
+      throw profile === "ryo" ? invalidPath() : notFound();
     if (isRangeRefused(profile, new URLSearchParams(call.query), chain.view(fault).tip.height))
       return { status: 400, body: "" };
 
