@@ -47,7 +47,8 @@ async function findOutagesOf(
   return places.flatMap(({ outages }, provider) => {
     const failing = PROVIDER_PURPOSES.flatMap((use) => {
       const outage = outages[use];
-      if (!outage || outage.recoveredAt !== null || now - outage.since < MIN_OUTAGE_MS) return [];
+      if (!outage || outage.isLack || outage.recoveredAt !== null) return [];
+      if (now - outage.since < MIN_OUTAGE_MS) return [];
       return [{ use, ...outage }];
     });
     const [first] = failing;

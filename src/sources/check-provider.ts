@@ -1,7 +1,6 @@
 import { NETWORK_MAGICS, type Network } from "../chain/network.ts";
-import type { ProviderMember } from "../chain/provider/combine-providers.ts";
 import type { ProviderPurpose } from "../chain/provider/outage.ts";
-import { type Provider, ProviderError } from "../chain/provider/provider.ts";
+import { type NetworkIdentity, type Provider, ProviderError } from "../chain/provider/provider.ts";
 import type { Env } from "../env.ts";
 import {
   createKindProvider,
@@ -9,26 +8,94 @@ import {
   IMPATIENT_OPTIONS,
   openPlace,
 } from "./open-source-provider.ts";
+import { logBudgetFailure } from "./provider.ts";
 import type { FurtherProvider } from "./provider-list.ts";
 
-/** What a provider must be able to do: for which purpose, and what a lack means. */
+/** What a provider is looked at for: a contract, a registry's policy, or neither. */
+export interface CheckedHistory {
+  network: Network;
+  contractAddress?: string | undefined;
+  /** With it, only what a registry is read from counts. */
+  policyId?: string | undefined;
+}
+
+interface CapabilityRules {
+  /** Null: all. */
+  purpose: ProviderPurpose | null;
+  /** What a lack means. */
+  lack: string;
+  /** A harmless call. Null: the provider lacks the capability; undefined: nothing shows it. */
+  call(provider: Provider & NetworkIdentity, history: CheckedHistory): Promise<unknown>;
+}
+
+const ONE = { page: 1, count: 1 };
+/** Bytes that no node takes for a transaction: asking costs nothing. */
+const JUNK = Uint8Array.of(0x80);
+
 const CAPABILITIES = {
-  network: [null, "It is no provider of this network: it cannot be used."],
-  tip: ["reads", "Without the tip it cannot be read."],
-  addressHistory: ["reads", "Without the history of an address it cannot be read."],
-  transactionBytes: ["reads", "Without the bytes of transactions nothing can be verified."],
-  policyHistory: ["reads", "Without the history of the policy no registry can be read."],
-  unspentOutputs: ["reads", "Without the unspent outputs of an address wallets cannot spend."],
-  protocolParameters: [
-    "reads",
-    "Without the protocol parameters wallets cannot build transactions.",
-  ],
-  evaluate: ["evaluate", "Another provider must evaluate scripts."],
-  submit: ["submit", "Another provider must submit transactions."],
-} as const satisfies Record<string, [purpose: ProviderPurpose | null, lack: string]>;
+  network: {
+    purpose: null,
+    lack: "It is no provider of this network: it cannot be used.",
+    call: async (provider, { network }) =>
+      (await provider.networkMagic()) === NETWORK_MAGICS[network] || null,
+  },
+  tip: {
+    purpose: "reads",
+    lack: "Without the tip it cannot be read.",
+    call: (provider) => provider.latestBlock(),
+  },
+  addressHistory: {
+    purpose: "reads",
+    lack: "Without the history of an address it cannot be read.",
+    call: listHistory,
+  },
+  transactionBytes: {
+    purpose: "reads",
+    lack: "Without the bytes of transactions nothing can be verified.",
+    call: async (provider, history) => {
+      const [first] = (await listHistory(provider, history)) ?? [];
+      return first && provider.transactionCbor(first.txHash);
+    },
+  },
+  policyHistory: {
+    purpose: "reads",
+    lack: "Without the history of the policy no registry can be read.",
+    call: listHistory,
+  },
+  unspentOutputs: {
+    purpose: "reads",
+    lack: "Without the unspent outputs of an address wallets cannot spend.",
+    call: async (provider, { contractAddress: address }) =>
+      address && ((await provider.addressOutputs(address, { ...ONE, order: "asc" })) ?? []),
+  },
+  protocolParameters: {
+    purpose: "reads",
+    lack: "Without the protocol parameters wallets cannot build transactions.",
+    call: (provider) => provider.protocolParameters(),
+  },
+  evaluate: {
+    purpose: "evaluate",
+    lack: "Another provider must evaluate scripts.",
+    call: ({ evaluate }) =>
+      evaluate(JUNK).catch((error: unknown) => {
+        // A refusal of the bytes, or a script's failure, is an answer.
+        if (!(error instanceof ProviderError) || error.status === 400) return {};
+        throw error;
+      }),
+  },
+  submit: {
+    purpose: "submit",
+    lack: "Another provider must submit transactions.",
+    call: async ({ submit }) => (await submit(JUNK)) ?? {},
+  },
+} as const satisfies Record<string, CapabilityRules>;
 
 export type Capability = keyof typeof CAPABILITIES;
 export const CAPABILITY_NAMES = Object.keys(CAPABILITIES) as [Capability, ...Capability[]];
+
+/** Those that count of a registry's provider, and of a node without a history. */
+const REGISTRY_CAPABILITIES = ["network", "tip", "policyHistory", "transactionBytes"];
+const NODE_CAPABILITIES = ["network", "protocolParameters", "evaluate", "submit"];
 
 /** Whether a provider has a capability. `unknown`: it did not answer, or nothing shows it. */
 export type CapabilityState = "known" | "absent" | "unknown";
@@ -40,18 +107,10 @@ export interface CapabilityCheck {
   meaning: string | null;
 }
 
-/** Bytes that no node takes for a transaction: asking costs nothing. */
-const JUNK = Uint8Array.of(0x80);
-
-/** What a provider's history is looked at for: a contract, a registry's policy, or neither. */
-export interface CheckedHistory {
-  network: Network;
-  contractAddress?: string | undefined;
-  /** With it, only what a registry is read from counts. */
-  policyId?: string | undefined;
-}
-
-/** Checks what a provider can do, with one harmless call for each capability. */
+/**
+ * Checks what a provider can do, with harmless calls. Until it is asked again after a while, nobody asks it for
+ * evaluations and submissions that it lacks.
+ */
 export async function checkProvider(
   env: Env,
   history: CheckedHistory,
@@ -61,17 +120,20 @@ export async function checkProvider(
   const place = await openPlace(env, network, checked);
   const fetch = await createProviderFetch(env);
   const provider = createKindProvider(env, network, place, "wallet", fetch, IMPATIENT_OPTIONS);
-  const states: [Capability, Promise<CapabilityState>][] = [
-    ["network", checkNetwork(provider, network)],
-  ];
-  if (checked.rpcProvider !== "Ogmios") states.push(...checkReads(provider as Provider, history));
-  if (policyId === undefined)
-    states.push(["evaluate", checkEvaluation(provider)], ["submit", checkSubmission(provider)]);
+  const isNode = checked.rpcProvider === "Ogmios";
+  const names = CAPABILITY_NAMES.filter((name) => {
+    if (isNode && !NODE_CAPABILITIES.includes(name)) return false;
+    return policyId === undefined ? name !== "policyHistory" : REGISTRY_CAPABILITIES.includes(name);
+  });
   return Promise.all(
-    states.map(async ([capability, checking]) => {
-      const state = await checking;
-      const [, absent] = CAPABILITIES[capability];
-      const meanings = { known: null, absent, unknown: "The provider did not tell." };
+    names.map(async (capability) => {
+      const { call, lack, purpose }: CapabilityRules = CAPABILITIES[capability];
+      const state = await toState(call(provider as Provider & NetworkIdentity, history));
+      const lacking = { reason: lack, retryAt: null, isLack: true } as const;
+      const outcome = state === "absent" ? lacking : null;
+      if (state !== "unknown" && (purpose === "evaluate" || purpose === "submit"))
+        await place.budget.recordCall(purpose, outcome).catch(logBudgetFailure);
+      const meanings = { known: null, absent: lack, unknown: "The provider did not tell." };
       return { capability, state, meaning: meanings[state] };
     }),
   );
@@ -83,102 +145,34 @@ export function findLack(
   purposes: readonly ProviderPurpose[],
 ): CapabilityCheck | undefined {
   return checks.find(({ capability, state }) => {
-    const [purpose] = CAPABILITIES[capability];
+    const { purpose } = CAPABILITIES[capability];
     return state === "absent" && (purpose === null || purposes.includes(purpose));
   });
 }
 
-const ONE = { page: 1, count: 1 };
-
-function checkReads(
+/**
+ * The first transaction of the contract or the policy. A contract without one has an empty history, since a
+ * 404 may mean that. Null: the provider knows the policy's script, and lists none of its uses.
+ */
+async function listHistory(
   provider: Provider,
   { contractAddress: address, policyId }: CheckedHistory,
-): [Capability, Promise<CapabilityState>][] {
-  /** A 404 may mean that the chain has nothing there. */
-  const askAt = <T>(call: (address: string) => Promise<T[] | null>) =>
-    askFor(async () => (address === undefined ? UNASKED : ((await call(address)) ?? [])));
-  const history =
-    policyId === undefined
-      ? askAt((at) => provider.addressTransactions(at, ONE))
-      : askFor(() => readPolicyHistory(provider, policyId));
-  const checks: [Capability, Promise<CapabilityState>][] = [
-    ["tip", toState(askFor(() => provider.latestBlock()))],
-    [policyId === undefined ? "addressHistory" : "policyHistory", toState(history)],
-    ["transactionBytes", toState(askFor(() => readFirstBytes(provider, history)))],
-  ];
-  if (policyId !== undefined) return checks;
-  return [
-    ...checks,
-    [
-      "unspentOutputs",
-      toState(askAt((at) => provider.addressOutputs(at, { ...ONE, order: "asc" }))),
-    ],
-    ["protocolParameters", toState(askFor(() => provider.protocolParameters()))],
-  ];
-}
-
-/** The place of an answer that nobody asked for. */
-const UNASKED = new ProviderError("provider: was not asked");
-
-/** Null: the provider lacks it. A policy that was never used has no history. */
-async function readPolicyHistory(provider: Provider, policyId: string) {
+): Promise<{ txHash: string }[] | null | undefined> {
+  if (policyId === undefined)
+    return address === undefined
+      ? undefined
+      : ((await provider.addressTransactions(address, ONE)) ?? []);
   const rows = await provider.scriptRedeemers(policyId, ONE);
-  return rows ?? ((await provider.scriptCbor(policyId)) === null ? UNASKED : null);
-}
-
-async function readFirstBytes(
-  provider: Provider,
-  history: Promise<{ txHash: string }[] | ProviderError | null>,
-): Promise<string | ProviderError | null> {
-  const rows = await history;
-  const first = rows instanceof ProviderError ? undefined : rows?.[0];
-  return first === undefined ? UNASKED : provider.transactionCbor(first.txHash);
-}
-
-/** The answer, null for absent, and the error for unknown. */
-async function askFor<T>(call: () => Promise<T>): Promise<T | ProviderError> {
-  try {
-    return await call();
-  } catch (error) {
-    if (!(error instanceof ProviderError)) throw error;
-    return error;
-  }
+  return rows ?? ((await provider.scriptCbor(policyId)) === null ? undefined : null);
 }
 
 async function toState(answer: Promise<unknown>): Promise<CapabilityState> {
-  const found = await answer;
-  if (found === null) return "absent";
-  if (!(found instanceof ProviderError)) return "known";
-  return found.permanent || found.status === 404 ? "absent" : "unknown";
-}
-
-async function checkNetwork(
-  provider: ProviderMember["provider"],
-  network: Network,
-): Promise<CapabilityState> {
-  const magic = await askFor(() => provider.networkMagic());
-  if (magic instanceof ProviderError) return "unknown";
-  return magic === NETWORK_MAGICS[network] ? "known" : "absent";
-}
-
-/** How the open servers and the hosted service name a call that they do not serve. */
-const UNSERVED_PATTERN = /invalid path|not found|not supported|unsupported/i;
-
-async function checkEvaluation({ evaluate }: ProviderMember["provider"]): Promise<CapabilityState> {
   try {
-    await evaluate(JUNK);
-    return "known";
+    const found = await answer;
+    if (found === undefined) return "unknown";
+    return found === null ? "absent" : "known";
   } catch (error) {
-    // A script's failure is an answer too.
-    if (!(error instanceof ProviderError)) return "known";
-    const isUnserved = error.status === 404 || UNSERVED_PATTERN.test(String(error.cause ?? ""));
-    if (isUnserved) return "absent";
-    return error.status === 400 ? "known" : "unknown";
+    if (!(error instanceof ProviderError)) throw error;
+    return error.status === 404 || error.permanent ? "absent" : "unknown";
   }
-}
-
-async function checkSubmission({ submit }: ProviderMember["provider"]): Promise<CapabilityState> {
-  const answer = await askFor(() => submit(JUNK));
-  if (answer instanceof ProviderError) return answer.status === 404 ? "absent" : "unknown";
-  return answer !== null && UNSERVED_PATTERN.test(answer.refused) ? "absent" : "known";
 }

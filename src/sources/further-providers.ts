@@ -140,8 +140,8 @@ export async function loadProviderRecords(
     const further = places.slice(1).map(({ rpcProvider, url, rpcProviderApiKey, purposes }) => ({
       ...{ rpcProvider, url, rpcProviderApiKey, use: [...purposes] },
     }));
-    const outages = places.flatMap(({ outages: all }, provider) =>
-      PROVIDER_PURPOSES.flatMap((use) => {
+    const outages = places.flatMap(({ outages: all, purposes }, provider) =>
+      purposes.flatMap((use) => {
         const outage = all[use];
         if (outage === undefined) return [];
         return [{ provider, use, since: toIsoTime(outage.since), reason: outage.reason }];

@@ -2,6 +2,7 @@ import type { Network } from "../chain/network.ts";
 import { createBlockfrostProvider } from "../chain/provider/blockfrost/blockfrost.ts";
 import {
   combineProviders,
+  isUnserved,
   type ProviderMember,
   ProviderView,
 } from "../chain/provider/combine-providers.ts";
@@ -191,11 +192,14 @@ async function recordOutcome(
 ): Promise<void> {
   const before = place.outages[purpose];
   if (error === null && !isSuccessWanted(before, Date.now())) return;
-  const failure = error && { reason: error.message, retryAt: error.retryAt };
+  const failure = error && {
+    ...{ reason: error.message, retryAt: error.retryAt },
+    ...(isUnserved(error) && { isLack: true as const }),
+  };
   const { outages } = place;
   place.outages = await place.budget.recordCall(purpose, failure).catch(() => outages);
   const after = place.outages[purpose];
-  if ((before === undefined) === (after === undefined)) return;
+  if ((before === undefined) === (after === undefined) || (before ?? after)?.isLack) return;
   const fields = { source, purpose, place: new URL(place.baseUrl).origin };
   if (after === undefined) log("info", "provider.back", { ...fields, since: before?.since });
   else log("warn", "provider.out", { ...fields, reason: after.reason });

@@ -115,7 +115,7 @@ export const providerListFields = {
     z.array(
       named(
         "RpcProviderOutage",
-        "That a chain provider of a source does not work.",
+        "That a chain provider of a source does not work, or lacks a use.",
         z.object({
           provider: described(
             z.int().min(0),

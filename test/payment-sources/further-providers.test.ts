@@ -83,11 +83,20 @@ describe("RpcProviders of a payment source", () => {
     ]);
   });
 
-  it("are refused as readers when they lack the bytes of transactions", async () => {
-    await api.chain.faults({ match: "^mirror:/txs/.*/cbor", status: 404 });
-    const RpcProviders = [{ ...mirror(), use: ["reads"] }];
-    const refused = await api.create({ RpcProviders });
-    expect(refused.message).toMatch(/Without the bytes of transactions/);
+  it.each([
+    ["reads", "/blocks/latest", /Without the tip/],
+    ["reads", "/txs/.*/cbor", /Without the bytes of transactions/],
+    ["reads", "/epochs/latest/parameters", /Without the protocol parameters/],
+    ["evaluate", "/utils", /Another provider must evaluate/],
+    ["submit", "/tx/submit", /Another provider must submit/],
+  ])("are not used for %s, and refused for it, without %s", async (purpose, path, message) => {
+    await api.chain.faults({ match: `^mirror:${path}`, status: 404 });
+    const refused = await api.create({ RpcProviders: [{ ...mirror(), use: [purpose] }] });
+    expect(refused.message).toMatch(message);
+    await forgetOutages(api.chain, "mirror");
+    const { data } = await api.create({ RpcProviders: [mirror()] });
+    const [{ use }] = data.RpcProviders;
+    expect(use).toEqual(["reads", "evaluate", "submit"].filter((one) => one !== purpose));
   });
 
   it("are refused when they follow another network", async () => {
@@ -161,7 +170,10 @@ describe("POST /payment-source-extended/provider/check", () => {
     ["ryo", { ...READER, evaluate: "absent", submit: "absent" }],
     ["dolos", { ...READER, evaluate: "absent", submit: "known" }],
     ["platform", { ...READER, evaluate: "absent", submit: "known" }],
-    ["ogmios", { network: "known", evaluate: "known", submit: "known" }],
+    [
+      "ogmios",
+      { network: "known", protocolParameters: "known", evaluate: "known", submit: "known" },
+    ],
   ] as const)("tells the server apart by what it can do: %s", async (profile, states) => {
     const rpcProvider = profile === "ogmios" ? "Ogmios" : "Blockfrost";
     expect(await check({ rpcProvider, url: urlOf(api.chain, profile) })).toEqual(states);

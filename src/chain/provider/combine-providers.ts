@@ -1,7 +1,8 @@
-import type { Outages, ProviderPurpose } from "./outage.ts";
+import { isLacking, type Outages, type ProviderPurpose } from "./outage.ts";
 import {
   CallBudgetExhaustedError,
   EvaluationUnavailableError,
+  type LedgerState,
   type NetworkIdentity,
   type Provider,
   ProviderError,
@@ -13,7 +14,9 @@ import { isPermanentRejection } from "./rejection.ts";
 /** One of several providers of the same chain. */
 export interface ProviderMember {
   /** A provider that is not used for reads may lack all of those calls. */
-  provider: Pick<Provider, "evaluate" | "submit"> & NetworkIdentity & Partial<Provider>;
+  provider: Pick<Provider, "evaluate" | "submit"> &
+    NetworkIdentity &
+    Partial<Provider & LedgerState>;
   purposes: readonly ProviderPurpose[];
   /** As they were when the list was opened, and after each report. */
   readonly outages: Outages;
@@ -82,6 +85,8 @@ type ReadCalls = Pick<Provider, (typeof READ_CALLS)[number]>;
  *   that works, then those that failed lately.
  * - An evaluation goes to the first provider that can run the scripts.
  * - A transaction goes to all that may submit, at once.
+ * - Nodes that evaluate, and are not read, replace protocol parameters that the reader does not give, and
+ *   have a say in what is spent.
  *
  * @param signal - after it, failures say nothing of a provider.
  * @throws ProviderError, the first one, when no provider answers
@@ -98,29 +103,12 @@ export function combineProviders(
   if (first !== undefined && others.length === 0) view.reader = first[0];
   let choice: Promise<void> | null = null;
 
-  async function askReader<T>(member: ProviderMember, call: (provider: ReadCalls) => Promise<T>) {
-    try {
-      const answer = await call(member.provider as ReadCalls);
-      await member.report("reads", null);
-      return answer;
-    } catch (error) {
-      if (isOutage(error) && !signal?.aborted) await member.report("reads", error);
-      throw error;
-    }
-  }
-
   async function chooseReader<T>(call: (provider: ReadCalls) => Promise<T>): Promise<T> {
-    let failure: unknown = null;
-    for (const [i, member] of view.readers)
-      try {
-        const answer = await askReader(member, call);
-        view.reader = i;
-        return answer;
-      } catch (error) {
-        if (!isSkippable(error)) throw error;
-        failure ??= error;
-      }
-    throw failure ?? NONE_ERROR;
+    const readers = view.readers.map(([, member]) => member);
+    const choose = (member: ProviderMember) => {
+      view.reader = members.indexOf(member);
+    };
+    return askInOrder(readers, "reads", call, signal, choose);
   }
 
   async function read<T>(call: (provider: ReadCalls) => Promise<T>): Promise<T> {
@@ -136,11 +124,18 @@ export function combineProviders(
       await choice;
     }
     try {
-      return await askReader(members[view.reader] as ProviderMember, call);
+      return await ask(members[view.reader] as ProviderMember, "reads", call, signal);
     } catch (error) {
       if (isOutage(error)) view.isBroken = true;
       throw error;
     }
+  }
+
+  /** Those that evaluate, are not read, and have another call. */
+  function listNodes(name: keyof NodeCalls): ProviderMember[] {
+    return orderByHealth(members, "evaluate").filter(
+      ({ provider, purposes }) => provider[name] && !purposes.includes("reads"),
+    );
   }
 
   const reads = Object.fromEntries(
@@ -152,31 +147,77 @@ export function combineProviders(
   ) as unknown as ReadCalls;
   return {
     ...reads,
-    evaluate: (...asked) => evaluateAtFirst(orderByHealth(members, "evaluate"), asked),
+    protocolParameters: () =>
+      reads.protocolParameters().catch(async (error: unknown) => {
+        const nodes = listNodes("protocolParameters");
+        if (nodes.length === 0 || !isSkippable(error)) throw error;
+        const call = (node: NodeCalls) => node.protocolParameters();
+        return askInOrder(nodes, "evaluate", call, signal).catch(() => Promise.reject(error));
+      }),
+    async spenders(txHash) {
+      const found = await reads.spenders(txHash);
+      const nodes = listNodes("unspentOutputs");
+      if (nodes.length === 0 || !found?.size) return found;
+      const { slot } = await reads.latestBlock();
+      const indexes = [...found.keys()];
+      const ask = (node: NodeCalls) => node.unspentOutputs(txHash, indexes, slot);
+      const unspent = await askInOrder(nodes, "evaluate", ask, signal).catch(returnNone);
+      return new Map([...found].filter(([index]) => !unspent.includes(index)));
+    },
+    evaluate: (...asked) =>
+      askInOrder(
+        orderByHealth(members, "evaluate"),
+        "evaluate",
+        (provider) => provider.evaluate(...asked),
+        signal,
+      ),
     submit: createParallelSubmitter(members),
   };
 }
 
+type NodeCalls = Pick<Provider, "protocolParameters"> & LedgerState;
+
 const noop = () => undefined;
+/** A node that does not answer has no say. */
+const returnNone = (): number[] => [];
 const NONE_ERROR = new ProviderError("provider: the payment source has none for this", {
   permanent: true,
 });
 
-async function evaluateAtFirst(
+/** Asks one provider, and reports what that says of it. */
+async function ask<T>(
+  member: ProviderMember,
+  purpose: ProviderPurpose,
+  call: (provider: Provider & LedgerState) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  try {
+    const answer = await call(member.provider as Provider & LedgerState);
+    await member.report(purpose, null);
+    return answer;
+  } catch (error) {
+    const isTelling = isOutage(error) || isUnserved(error);
+    if (isTelling && !signal?.aborted) await member.report(purpose, error as ProviderError);
+    throw error;
+  }
+}
+
+/** The first answer. @throws the first failure when nobody answers */
+async function askInOrder<T>(
   members: readonly ProviderMember[],
-  asked: Parameters<Provider["evaluate"]>,
-): ReturnType<Provider["evaluate"]> {
+  purpose: ProviderPurpose,
+  call: (provider: Provider & LedgerState) => Promise<T>,
+  signal?: AbortSignal,
+  onAnswer?: (member: ProviderMember) => void,
+): Promise<T> {
   let failure: unknown = null;
   for (const member of members)
     try {
-      const units = await member.provider.evaluate(...asked);
-      await member.report("evaluate", null);
-      return units;
+      const answer = await ask(member, purpose, call, signal);
+      onAnswer?.(member);
+      return answer;
     } catch (error) {
-      if (!(error instanceof ProviderError)) throw error;
-      // Another node may know an output that this one does not.
-      const isObstacle = error instanceof EvaluationUnavailableError;
-      if (isOutage(error) && !isObstacle) await member.report("evaluate", error);
+      if (!isSkippable(error)) throw error;
       failure ??= error;
     }
   throw failure ?? NONE_ERROR;
@@ -196,17 +237,12 @@ function createParallelSubmitter(
     const able = orderByHealth(members, "submit");
     const working = able.filter((member) => isUsable(member, "submit"));
     const places = working.length > 0 ? working : able;
-    const answers = places.map(async (member) => {
-      try {
-        const answer = await member.provider.submit(cbor);
-        await member.report("submit", null);
-        return answer;
-      } catch (error) {
-        if (!(error instanceof ProviderError)) throw error;
-        if (isOutage(error)) await member.report("submit", error);
-        return error;
-      }
-    });
+    const answers = places.map((member) =>
+      ask(member, "submit", ({ submit }) => submit(cbor)).catch((error: unknown) => {
+        if (error instanceof ProviderError) return error;
+        throw error;
+      }),
+    );
     // Nobody waits for the others once one has accepted.
     const accepted = answers.map(async (answer) => {
       if ((await answer) !== null) throw new Error("not accepted");
@@ -237,15 +273,20 @@ function summarizeRefusals(answers: readonly SubmitAnswer[]): { refused: string 
   throw failures[0] ?? NONE_ERROR;
 }
 
-/** Those that work in their order, then those whose calls for the purpose failed. */
+/**
+ * Those that work in their order, then those whose calls for the purpose failed. One that is known to lack
+ * such calls is left out, unless all are: an answer that says so may be a proxy's.
+ */
 function orderByHealth(
   members: readonly ProviderMember[],
   purpose: ProviderPurpose,
 ): ProviderMember[] {
   const able = members.filter(({ purposes }) => purposes.includes(purpose));
+  const serving = able.filter(({ outages }) => !isLacking(outages[purpose], Date.now()));
+  const candidates = serving.length > 0 ? serving : able;
   return [
-    ...able.filter((member) => isUsable(member, purpose)),
-    ...able.filter((member) => !isUsable(member, purpose)),
+    ...candidates.filter((member) => isUsable(member, purpose)),
+    ...candidates.filter((member) => !isUsable(member, purpose)),
   ];
 }
 
@@ -262,15 +303,18 @@ function isSkippable(error: unknown): error is ProviderError {
 }
 
 /** Whether a call is one that the provider never serves. */
-function isUnserved({ status, permanent }: ProviderError): boolean {
-  return status === 404 && permanent;
+export function isUnserved(error: unknown): boolean {
+  return error instanceof ProviderError && error.status === 404 && error.permanent;
 }
 
 /**
- * Whether a failed call says that the provider does not work. Our own budget says nothing of it. A 400 is
- * about what was asked, which callers choose.
+ * Whether a failed call says that the provider does not work. Our own budget says nothing of it, nor what
+ * a node does not know. A 400 and a 413 are about what was asked, which callers choose.
  */
-function isOutage(error: unknown): error is ProviderError {
-  if (!isSkippable(error) || error instanceof CallBudgetExhaustedError) return false;
-  return error.status !== 400 && !isUnserved(error);
+function isOutage(error: unknown): boolean {
+  if (!isSkippable(error) || isUnserved(error)) return false;
+  if (error.status === 400 || error.status === 413) return false;
+  return !(
+    error instanceof CallBudgetExhaustedError || error instanceof EvaluationUnavailableError
+  );
 }

@@ -11,13 +11,14 @@ export interface Outage {
   /** Since when its calls succeed again; null: they fail. */
   recoveredAt: number | null;
   reason: string;
+  /** Whether the provider does not serve such calls at all. */
+  isLack?: true;
 }
 
 export type Outages = Partial<Record<ProviderPurpose, Outage>>;
 
 /** Why a call failed. `retryAt`: when the provider allows the next one, epoch milliseconds. */
-export interface CallFailure {
-  reason: string;
+export interface CallFailure extends Pick<Outage, "reason" | "isLack"> {
   retryAt: number | null;
 }
 
@@ -25,6 +26,8 @@ export interface CallFailure {
 const MIN_RECOVERY_MS = 60_000;
 const INITIAL_PROBE_DELAY_MS = 15_000;
 const MAX_PROBE_DELAY_MS = 5 * 60_000;
+/** How long a provider is not asked for what it lacks: its next release may have it. */
+const LACK_PROBE_DELAY_MS = 60 * 60_000;
 const MAX_REASON_LENGTH = 200;
 
 /**
@@ -40,19 +43,26 @@ export function recordCall(
   now: number,
 ): Outage | undefined {
   if (failure === null) {
-    if (outage === undefined) return undefined;
+    if (outage === undefined || outage.isLack) return undefined;
     const recoveredAt = outage.recoveredAt ?? now;
     return now - recoveredAt >= MIN_RECOVERY_MS ? undefined : { ...outage, recoveredAt };
   }
   const failures = (outage?.failures ?? 0) + 1;
-  const delay = Math.min(INITIAL_PROBE_DELAY_MS * 2 ** (failures - 1), MAX_PROBE_DELAY_MS);
+  const longest = Math.min(INITIAL_PROBE_DELAY_MS * 2 ** (failures - 1), MAX_PROBE_DELAY_MS);
+  const delay = failure.isLack ? LACK_PROBE_DELAY_MS : longest;
   return {
     since: outage?.since ?? now,
     failures,
     probeAt: Math.max(now + delay, failure.retryAt ?? 0),
     recoveredAt: null,
     reason: failure.reason.slice(0, MAX_REASON_LENGTH),
+    ...(failure.isLack && { isLack: true }),
   };
+}
+
+/** Whether a provider need not be asked, since it does not serve such calls. */
+export function isLacking(outage: Outage | undefined, now: number): boolean {
+  return outage?.isLack === true && now < outage.probeAt;
 }
 
 /** Whether it matters that a call succeeded: to begin the recovery, or to end the outage. */

@@ -34,6 +34,18 @@ export interface NetworkIdentity {
   networkMagic(): Promise<number>;
 }
 
+/** What a node tells of its ledger at its tip, without a history. */
+export interface LedgerState {
+  /**
+   * Which outputs of a transaction are unspent. Those that are left out are spent, or the node does not know
+   * them, and which it is the answer does not say.
+   *
+   * @param slot - the node must have followed the chain up to it
+   * @throws ProviderError, also when the node has not
+   */
+  unspentOutputs(txHash: string, indexes: readonly number[], slot: number): Promise<number[]>;
+}
+
 /** The provider's data on minting policies, tokens and addresses. */
 export interface AssetProvider {
   /**
@@ -119,10 +131,10 @@ export interface ProtocolParameters {
   /** Per byte of a transaction, and for each transaction. */
   feePerByte: bigint;
   feeConstant: bigint;
-  /** Price of a unit: decimal text, exact. */
+  /** Price of a unit: decimal text or a ratio of two numbers, such as `577/10000`, exact. */
   priceMemory: string;
   priceSteps: string;
-  /** Price of a byte of a script that is read from an output: decimal text, exact. */
+  /** The same of a byte of a script that is read from an output. */
   pricePerReferenceByte: string;
   /** Of the fee. */
   collateralPercent: bigint;

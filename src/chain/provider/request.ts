@@ -97,7 +97,10 @@ export function createSender(options: RequesterOptions): Sender {
     await options.budget?.leaseCall();
     const outcome = await callOnce(options, path, payload, [400, ...more]);
     if (!outcome.ok) throw outcome.error;
-    if (outcome.text !== null) return { status: outcome.status, text: outcome.text };
+    const { status, text } = outcome;
+    // The hosted service and its open server say so of paths that they do not serve.
+    const isUnserved = text === null || (status === 400 && /"Invalid path\b/.test(text));
+    if (!isUnserved) return { status, text };
     throw new ProviderError(`provider: POST ${path}: status 404`, { status: 404, permanent: true });
   };
 }
@@ -258,6 +261,14 @@ export function readErrorMessage(text: string): string {
 export function toJson(value: object): string {
   const json = JSON.stringify(value, (_, one) => (typeof one === "bigint" ? `${one}n` : one));
   return json.replace(/"(\d+)n"/g, "$1");
+}
+
+/** The shortest decimal text of a positive number, never in exponent form. */
+export function toDecimalText(value: number): string {
+  const [digits = "", exponent = "0"] = String(value).split("e-");
+  if (exponent === "0") return digits;
+  const [whole = "", fraction = ""] = digits.split(".");
+  return `0.${"0".repeat(Number(exponent) - whole.length)}${whole}${fraction}`;
 }
 
 /** Undefined when the text is not JSON. */

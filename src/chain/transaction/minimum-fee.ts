@@ -70,8 +70,12 @@ function computeReferenceScriptFee({
   return fee.numerator / fee.denominator;
 }
 
-/** Exact value of decimal text. */
+/** Exact value of decimal text, or of a ratio such as `577/10000`. */
 function parseFraction(text: string): { numerator: bigint; denominator: bigint } {
-  const [whole = "", decimals = ""] = text.split(".");
-  return { numerator: BigInt(whole + decimals), denominator: 10n ** BigInt(decimals.length) };
+  const [dividend = "", divisor = "1"] = text.split("/");
+  const [whole = "", decimals = ""] = dividend.split(".");
+  return {
+    numerator: BigInt(whole + decimals),
+    denominator: BigInt(divisor) * 10n ** BigInt(decimals.length),
+  };
 }

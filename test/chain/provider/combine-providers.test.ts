@@ -2,13 +2,20 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   combineProviders,
+  isUnserved,
   type ProviderMember,
   ProviderView,
 } from "../../../src/chain/provider/combine-providers.ts";
-import { type Outages, PROVIDER_PURPOSES, recordCall } from "../../../src/chain/provider/outage.ts";
+import {
+  isLacking,
+  type Outages,
+  PROVIDER_PURPOSES,
+  recordCall,
+} from "../../../src/chain/provider/outage.ts";
 import {
   CallBudgetExhaustedError,
   EvaluationUnavailableError,
+  type Provider,
   ProviderError,
   ScriptFailedError,
 } from "../../../src/chain/provider/provider.ts";
@@ -55,7 +62,10 @@ function createMember(behaviour: Behaviour, log: string[] = []): ProviderMember 
     },
     async report(purpose, error) {
       log.push(`${name} ${purpose} ${error ? "failed" : "worked"}`);
-      const failure = error && { reason: error.message, retryAt: error.retryAt };
+      const failure = error && {
+        ...{ reason: error.message, retryAt: error.retryAt },
+        ...(isUnserved(error) && { isLack: true as const }),
+      };
       const after = recordCall(outages[purpose], failure, Date.now());
       const { [purpose]: _, ...others } = outages;
       outages = { ...others, ...(after && { [purpose]: after }) };
@@ -63,7 +73,7 @@ function createMember(behaviour: Behaviour, log: string[] = []): ProviderMember 
   };
 }
 
-const fail = () => Promise.reject(FAILURE);
+const fail = (): Promise<never> => Promise.reject(FAILURE);
 const OUT: Outages = {
   reads: { since: 0, failures: 1, probeAt: 0, recoveredAt: null, reason: "" },
 };
@@ -118,6 +128,7 @@ describe("a read", () => {
   it.each([
     ["a budget without calls", new CallBudgetExhaustedError(null)],
     ["a call that the provider calls malformed", new ProviderError("", { status: 400 })],
+    ["a call that is too large for it", new ProviderError("", { status: 413, permanent: true })],
   ])("moves on from %s, which is no outage", async (_, error) => {
     const a = createMember({ name: "a", read: () => Promise.reject(error) });
     expect(await combineProviders([a, createMember({ name: "b" })]).latestBlock()).toBe("b");
@@ -142,19 +153,12 @@ describe("an evaluation", () => {
   it("goes on to a provider whose node answers", async () => {
     const behind = new EvaluationUnavailableError("NotSynced", "");
     const members = [
-      createMember({ name: "a", evaluate: fail as () => Promise<never> }),
+      createMember({ name: "a", evaluate: fail }),
       createMember({ name: "b", evaluate: () => Promise.reject(behind) }),
       createMember({ name: "c", purposes: ["reads"] }),
       createMember({ name: "d" }),
     ];
     expect([...(await combineProviders(members).evaluate(BYTES)).keys()]).toEqual(["d"]);
-  });
-
-  it("goes on from a provider that never evaluates, which is no outage", async () => {
-    const a = createMember({ name: "a", evaluate: () => Promise.reject(UNSERVED) });
-    const units = await combineProviders([a, createMember({ name: "b" })]).evaluate(BYTES);
-    expect([...units.keys()]).toEqual(["b"]);
-    expect(a.outages).toEqual({});
   });
 
   it("ends with a script's failure", async () => {
@@ -215,6 +219,86 @@ describe("a submission", () => {
       createMember({ name: "b" }),
     ];
     expect(await combineProviders(members).submit(BYTES)).toBeNull();
+  });
+});
+
+describe("a provider that is known to lack a capability", () => {
+  const asks = {
+    evaluate: (provider: Provider) => provider.evaluate(BYTES),
+    submit: (provider: Provider) => provider.submit(BYTES),
+  };
+  const lacking = (purpose: keyof typeof asks) => {
+    const log: string[] = [];
+    const call = () => {
+      log.push(`${purpose} at a`);
+      return Promise.reject(UNSERVED);
+    };
+    const a = createMember({ name: "a", [purpose]: call });
+    return { a, log };
+  };
+
+  it.each(["evaluate", "submit"] as const)("gets no call of it: %s", async (purpose) => {
+    const { a, log } = lacking(purpose);
+    const members = [a, createMember({ name: "b" })];
+    for (let i = 0; i < 3; i++) await asks[purpose](combineProviders(members));
+    expect(log).toHaveLength(1);
+    expect(a.outages[purpose]).toMatchObject({ isLack: true });
+    expect(a.outages.reads).toBeUndefined();
+  });
+
+  it.each(["evaluate", "submit"] as const)(
+    "is asked if all others lack it: %s",
+    async (purpose) => {
+      const { a, log } = lacking(purpose);
+      for (let i = 0; i < 2; i++)
+        await expect(asks[purpose](combineProviders([a]))).rejects.toBe(UNSERVED);
+      expect(log).toHaveLength(2);
+    },
+  );
+
+  it("is asked again after an hour, and serves it from its first answer on", () => {
+    const lack = recordCall(undefined, { reason: "", retryAt: null, isLack: true }, 0);
+    expect([isLacking(lack, 3_599_999), isLacking(lack, 3_600_000)]).toEqual([true, false]);
+    expect(recordCall(lack, null, 3_600_000)).toBeUndefined();
+  });
+});
+
+describe("a node that is not read", () => {
+  const PARAMETERS = { feePerByte: 44n };
+  /** A reader that calls two outputs spent, and a node beside it. */
+  const combine = (reader: object, node: object) => {
+    const spenders = async () => new Map([0, 1].map((index) => [index, "5a".repeat(32)]));
+    const first = createMember({ name: "a" });
+    Object.assign(first.provider, { spenders, latestBlock: async () => ({ slot: 7 }), ...reader });
+    const second = createMember({ name: "b", purposes: ["evaluate"] });
+    Object.assign(second.provider, node);
+    return { provider: combineProviders([first, second]), second };
+  };
+  const failParameters = { protocolParameters: fail };
+  const giveParameters = { protocolParameters: async () => PARAMETERS };
+
+  it("gives the protocol parameters that the reader does not give", async () => {
+    const { provider } = combine(failParameters, giveParameters);
+    expect(await provider.protocolParameters()).toBe(PARAMETERS);
+    const other = combine({ protocolParameters: async () => null }, giveParameters);
+    expect(await other.provider.protocolParameters()).toBeNull();
+  });
+
+  it("leaves the reader's failure if it fails, too", async () => {
+    const { provider, second } = combine(failParameters, {
+      protocolParameters: () => Promise.reject(new ProviderError("node")),
+    });
+    await expect(provider.protocolParameters()).rejects.toBe(FAILURE);
+    expect(second.outages).toMatchObject({ evaluate: { reason: "node" } });
+  });
+
+  it("has a say in what is spent, and none when it does not answer", async () => {
+    const spentWith = async (unspentOutputs: () => Promise<number[]>) => [
+      ...((await combine({}, { unspentOutputs }).provider.spenders("")) ?? []).keys(),
+    ];
+    expect(await spentWith(async () => [1])).toEqual([0]);
+    expect(await spentWith(async () => [])).toEqual([0, 1]);
+    expect(await spentWith(fail)).toEqual([0, 1]);
   });
 });
 

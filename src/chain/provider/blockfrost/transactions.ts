@@ -7,7 +7,13 @@ import {
   ResponseTooLargeError,
   type TransactionProvider,
 } from "../provider.ts";
-import { type Requester, readErrorMessage, type Sender, toJson } from "../request.ts";
+import {
+  type Requester,
+  readErrorMessage,
+  type Sender,
+  toDecimalText,
+  toJson,
+} from "../request.ts";
 import { parseEvaluation } from "./evaluation.ts";
 import { getPage } from "./get-page.ts";
 import { COUNT_SCHEMA, HASH, HEX, QUANTITY_SCHEMA, toProviderUtxo, UTXO } from "./shapes.ts";
@@ -151,12 +157,4 @@ function toOgmiosUtxo({ txHash, index, address, value }: AdditionalOutput) {
       value: { coins: value.get("") ?? 0n, assets: Object.fromEntries(assets) },
     },
   ];
-}
-
-/** The shortest decimal text of a positive number, never in exponent form. */
-function toDecimalText(value: number): string {
-  const [digits = "", exponent = "0"] = String(value).split("e-");
-  if (exponent === "0") return digits;
-  const [whole = "", fraction = ""] = digits.split(".");
-  return `0.${"0".repeat(Number(exponent) - whole.length)}${whole}${fraction}`;
 }

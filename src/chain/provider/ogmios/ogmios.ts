@@ -5,6 +5,7 @@ import {
   type EvaluationObstacle,
   EvaluationUnavailableError,
   type ExecutionUnits,
+  type LedgerState,
   type NetworkIdentity,
   type Provider,
   ProviderError,
@@ -14,6 +15,7 @@ import {
   createSender,
   parseJson,
   type RequesterOptions,
+  toDecimalText,
   toJson,
   truncateMessage,
 } from "../request.ts";
@@ -46,6 +48,28 @@ const SUBMISSION = z.object({ transaction: z.object({ id: z.string().regex(/^[0-
 
 const GENESIS = z.object({ networkMagic: COUNT_SCHEMA });
 
+const TIP = z.object({ slot: COUNT_SCHEMA });
+
+const REFERENCE = z.object({ transaction: z.object({ id: z.string() }), index: COUNT_SCHEMA });
+
+const LOVELACE = z.object({ ada: z.object({ lovelace: COUNT_SCHEMA }) });
+const BYTES = z.object({ bytes: COUNT_SCHEMA });
+const RATIO = z.string().regex(/^\d+\/[1-9]\d*$/);
+
+const PARAMETERS = z.object({
+  minFeeCoefficient: COUNT_SCHEMA,
+  minFeeConstant: LOVELACE,
+  minFeeReferenceScripts: z.object({ base: z.number().positive() }),
+  minUtxoDepositCoefficient: COUNT_SCHEMA,
+  maxTransactionSize: BYTES,
+  maxValueSize: BYTES,
+  collateralPercentage: z.int().positive(),
+  maxCollateralInputs: z.int().positive(),
+  scriptExecutionPrices: z.object({ memory: RATIO, cpu: RATIO }),
+  maxExecutionUnitsPerTransaction: z.object({ memory: COUNT_SCHEMA, cpu: COUNT_SCHEMA }),
+  plutusCostModels: z.object({ "plutus:v3": z.array(z.int()).min(1) }),
+});
+
 /** An error of Ogmios: what it says, by its code. */
 class OgmiosError extends Error {
   override name = "OgmiosError";
@@ -60,12 +84,11 @@ class OgmiosError extends Error {
 }
 
 /** What a node answers through Ogmios without a history of the chain. */
-export type OgmiosClient = Pick<Provider, "evaluate" | "submit"> & NetworkIdentity;
+export type OgmiosClient = Pick<Provider, "evaluate" | "submit" | "protocolParameters"> &
+  NetworkIdentity &
+  LedgerState;
 
-/**
- * A client of Ogmios 6 or 7 over HTTP (https://ogmios.dev/api/): JSON-RPC 2.0. It evaluates and submits,
- * and reads no history.
- */
+/** A client of Ogmios 6 or 7 over HTTP (https://ogmios.dev/api/): JSON-RPC 2.0. It reads no history. */
 export function createOgmiosClient(options: RequesterOptions): OgmiosClient {
   const send = createSender(options);
 
@@ -79,18 +102,44 @@ export function createOgmiosClient(options: RequesterOptions): OgmiosClient {
     throw new ProviderError(`provider: ${method}: answer is malformed`, { status });
   }
 
+  /** A call whose errors say nothing of what was asked. */
+  function query<T>(method: string, params: object, shape: z.ZodType<T>): Promise<T> {
+    return call(method, params, shape).catch((error: unknown) => {
+      throw error instanceof OgmiosError ? toUnavailable(error) : error;
+    });
+  }
+
   return {
     async networkMagic() {
-      try {
-        const genesis = await call(
-          "queryNetwork/genesisConfiguration",
-          { era: "shelley" },
-          GENESIS,
-        );
-        return genesis.networkMagic;
-      } catch (error) {
-        throw error instanceof OgmiosError ? toUnavailable(error) : error;
-      }
+      const name = "queryNetwork/genesisConfiguration";
+      return (await query(name, { era: "shelley" }, GENESIS)).networkMagic;
+    },
+
+    async protocolParameters() {
+      const found = await query("queryLedgerState/protocolParameters", {}, PARAMETERS);
+      const { scriptExecutionPrices: prices, maxExecutionUnitsPerTransaction: units } = found;
+      return {
+        feePerByte: BigInt(found.minFeeCoefficient),
+        feeConstant: BigInt(found.minFeeConstant.ada.lovelace),
+        priceMemory: prices.memory,
+        priceSteps: prices.cpu,
+        pricePerReferenceByte: toDecimalText(found.minFeeReferenceScripts.base),
+        collateralPercent: BigInt(found.collateralPercentage),
+        maxCollateralInputs: found.maxCollateralInputs,
+        coinsPerByte: BigInt(found.minUtxoDepositCoefficient),
+        maxTransactionSize: found.maxTransactionSize.bytes,
+        maxValueSize: found.maxValueSize.bytes,
+        maxUnits: { memory: BigInt(units.memory), steps: BigInt(units.cpu) },
+        plutusV3Costs: found.plutusCostModels["plutus:v3"].map(BigInt),
+      };
+    },
+
+    async unspentOutputs(txHash, indexes, slot) {
+      const tip = await query("queryLedgerState/tip", {}, TIP);
+      if (tip.slot < slot) throw new ProviderError("provider: its tip is behind the reader's");
+      const outputReferences = indexes.map((index) => ({ transaction: { id: txHash }, index }));
+      const rows = await query("queryLedgerState/utxo", { outputReferences }, z.array(REFERENCE));
+      return rows.flatMap(({ transaction, index }) => (transaction.id === txHash ? [index] : []));
     },
 
     async evaluate(cbor, additional = []) {
@@ -201,11 +250,7 @@ function describeRefusal({ code, message, data }: OgmiosError): string {
   return `Ogmios ${code} (${kind}): ${detail}`;
 }
 
-const UNKNOWN_OUTPUTS = z.object({
-  unknownOutputReferences: z.array(
-    z.object({ transaction: z.object({ id: z.string() }), index: COUNT_SCHEMA }),
-  ),
-});
+const UNKNOWN_OUTPUTS = z.object({ unknownOutputReferences: z.array(REFERENCE) });
 
 /** As `findMentionedOutputs` reads them. */
 function listUnknownOutputs(data: unknown): string[] {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { createBlockfrostProvider } from "../../../../src/chain/provider/blockfrost/blockfrost.ts";
 import { createOgmiosClient } from "../../../../src/chain/provider/ogmios/ogmios.ts";
 import {
   EvaluationUnavailableError,
@@ -109,6 +110,62 @@ describe("a submission to Ogmios", () => {
 
   it.each([3000, 3998, -32601, 1])("is unknown with the code %i", async (code) => {
     expect(await outcomeOf("submit", failing(code))).toBeInstanceOf(ProviderError);
+  });
+});
+
+describe("the ledger of Ogmios' node", () => {
+  const reader = () => createBlockfrostProvider({ baseUrl: chain.url, projectId: "local" });
+  /** A lock of an escrow, and its outputs as the reader has them. */
+  const lock = async () => {
+    await chain.faults();
+    await chain.advance(2_000);
+    const [step] = await chain.act([{ do: "lock", as: "a", version: "Web3ChainV2" }]);
+    const txHash = step?.txHash ?? "";
+    const outputs = (await reader().transactionUtxos(txHash))?.outputs ?? [];
+    const { slot } = await reader().latestBlock();
+    return { txHash, slot, indexes: outputs.map(({ outputIndex }) => outputIndex) };
+  };
+  const failures = [
+    ["a wordless 400", { status: 400, body: "" }],
+    ["a request that is too large for a proxy", { status: 413, body: "Payload Too Large" }],
+    ["an era that it cannot ask", { status: 400, body: JSON.stringify(failing(2001)) }],
+    ["half an answer", { truncate: true }],
+  ] as const;
+
+  it("has the same protocol parameters as the reader", async () => {
+    await chain.faults();
+    const [ours, theirs] = await Promise.all([
+      client().protocolParameters(),
+      reader().protocolParameters(),
+    ]);
+    expect(ours).toEqual({ ...theirs, priceMemory: "577/10000", priceSteps: "721/10000000" });
+  });
+
+  it("has unspent outputs, and says nothing of those that are spent or unknown", async () => {
+    const { txHash, slot, indexes } = await lock();
+    expect(indexes.length).toBeGreaterThan(1);
+    expect(await client().unspentOutputs(txHash, [...indexes, 99], slot)).toEqual(indexes);
+    await chain.act([{ do: "submitResult", on: "a" }]);
+    expect(await client().unspentOutputs(txHash, [0], slot)).toEqual([]);
+    expect(await client().unspentOutputs(TX, [0], slot)).toEqual([]);
+  });
+
+  it("has no say while it is behind the reader", async () => {
+    const { txHash, slot } = await lock();
+    await chain.faults({ match: "^ogmios:", behind: 2 });
+    await expect(client().unspentOutputs(txHash, [0], slot)).rejects.toThrow(/behind/);
+  });
+
+  it("calls nothing unspent in an empty answer", async () => {
+    const { txHash, slot, indexes } = await lock();
+    await chain.faults({ match: "^ogmios:", dropRows: 100 });
+    expect(await client().unspentOutputs(txHash, indexes, slot)).toEqual([]);
+  });
+
+  it.each(failures)("is unknown after %s", async (_, fault) => {
+    await chain.faults({ match: "^ogmios:", ...fault });
+    await expect(client().protocolParameters()).rejects.toThrow(ProviderError);
+    await expect(client().unspentOutputs(TX, [0], 0)).rejects.toThrow(ProviderError);
   });
 });
 
