@@ -17,11 +17,28 @@ export function jsonRowSql(columns: string): string {
 
 /** The row from `jsonRowSql` of the same columns, by their aliases or by their names without table aliases. */
 export function parseJsonRow<Row>(columns: string, json: string): Row {
-  const arrays = JSON.parse(json) as unknown[][];
-  const row: Record<string, unknown> = {};
-  for (const { name, array, position } of splitColumns(columns))
-    row[name] = arrays[array]?.[position];
+  const row = Object.create(prototypeOf(columns)) as { arrays: unknown[][] };
+  row.arrays = JSON.parse(json) as unknown[][];
   return row as Row;
+}
+
+/** By columns. A page parses a hundred rows of the same. */
+const prototypes = new Map<string, object>();
+
+/** A getter for each column: an object that fifty assignments build is a slow dictionary. */
+function prototypeOf(columns: string): object {
+  let prototype = prototypes.get(columns);
+  if (!prototype) {
+    prototype = {};
+    for (const { name, array, position } of splitColumns(columns))
+      Object.defineProperty(prototype, name, {
+        get(this: { arrays: unknown[][] }) {
+          return this.arrays[array]?.[position];
+        },
+      });
+    prototypes.set(columns, prototype);
+  }
+  return prototype;
 }
 
 interface Column {
@@ -32,13 +49,8 @@ interface Column {
   position: number;
 }
 
-/** Pages parse hundreds of rows of the same columns. */
-const splitBefore = new Map<string, readonly Column[]>();
-
 function splitColumns(columns: string): readonly Column[] {
-  const known = splitBefore.get(columns);
-  if (known) return known;
-  const split = splitOutsideParentheses(columns).map((column, i) => {
+  return splitOutsideParentheses(columns).map((column, i) => {
     const [, sql = "", alias] = /^(.*?)(?: AS (\w+))?$/is.exec(column.trim()) ?? [];
     return {
       sql,
@@ -47,8 +59,6 @@ function splitColumns(columns: string): readonly Column[] {
       position: i % MAX_ARGUMENTS,
     };
   });
-  splitBefore.set(columns, split);
-  return split;
 }
 
 function splitOutsideParentheses(columns: string): string[] {

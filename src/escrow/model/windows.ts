@@ -19,7 +19,10 @@ type TimedRecord = Pick<EscrowRecord, "sourceType" | "terms" | "state">;
 
 /** A time of a record, epoch milliseconds; one beyond what a number holds is some later time. */
 function timeOf({ terms, state }: TimedRecord, bound: TimeBound): number | null {
-  return bound === null ? null : Number({ ...terms, ...state }[bound]);
+  if (bound === null) return null;
+  return Number(
+    bound === "buyerCooldown" || bound === "sellerCooldown" ? state[bound] : terms[bound],
+  );
 }
 
 /** Whether the service can take a step in a state, at any time. */

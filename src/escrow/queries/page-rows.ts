@@ -20,7 +20,7 @@ import {
 } from "../store/outdated-documents.ts";
 import { SHOWN_HASH_SQL } from "../store/predicates.ts";
 import { withConfirmations, withMetadata } from "../store/render-record.ts";
-import { addHistories, HISTORIES_SQL, type HistoriesRow } from "./histories.ts";
+import { HISTORIES_SQL, type HistoriesRow, renderRowHistories } from "./histories.ts";
 
 /** The caller, as far as what it may see of records depends on it. */
 export type Viewer = Pick<Caller, "id" | "permission" | "scope">;
@@ -218,8 +218,8 @@ export function renderRows(
   const holds = mergeBlockers(rows, env);
   return rows.map((row) => {
     const tip = row.tip ?? 0;
-    const text = withMetadata(readDocument(row), row.metadata);
-    return addHistories(withConfirmations(text, tip, holds), side, row, tip);
+    const doc = withMetadata(readDocument(row), row.metadata);
+    return withConfirmations(doc.slice(0, -1), tip, holds) + renderRowHistories(side, row, tip);
   });
 }
 

@@ -77,8 +77,9 @@ export function renderWaitsFor(record: BlockedRecord, next: NextStep): string {
 
 /** Fills in what is waited for: the first that applies; null where nothing is held up. */
 export function fillBlockers(text: string, holds: Blockers): string {
+  const hasBlockers = Object.keys(holds).length > 0;
   return fillPlaceholders(text, BLOCKER_MARK, (names) => {
-    const blocker = findFirstReason(holds, names.split(","));
+    const blocker = hasBlockers ? findFirstReason(holds, names.split(",")) : null;
     return renderReasonFields(blocker?.reason ?? null, blocker?.code ?? null);
   });
 }
@@ -115,15 +116,18 @@ function collectBlockerNames(
 }
 
 function findFirstReason(holds: Blockers, names: readonly string[]): BlockerReason | null {
-  const reasons = names.map((name) => reasonOf(holds, name));
-  return reasons.find((reason) => reason !== null) ?? null;
+  for (const name of names) {
+    const reason = reasonOf(holds, name);
+    if (reason !== null) return reason;
+  }
+  return null;
 }
 
 /** What a payment source says of itself goes before what the deployment says of all. */
 function reasonOf(holds: Blockers, name: string): BlockerReason | null {
-  const [kind = "", of = ""] = name.split(" ");
   const own = holds[name];
-  return (own === undefined && kind === "automatic" ? holds[`${kind} ${of}`] : own) ?? null;
+  if (own !== undefined || !name.startsWith("automatic ")) return own ?? null;
+  return holds[name.slice(0, name.lastIndexOf(" "))] ?? null;
 }
 
 /**

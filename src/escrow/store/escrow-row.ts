@@ -37,8 +37,8 @@ export interface EscrowRow
   output: string | null;
   /** `PendingTransaction` as JSON. */
   pendingTransaction: string | null;
-  /** `TransactionRecord` as JSON: the newest that was applied. */
-  newestTransaction: string | null;
+  /** The newest that was applied, as JSON; itself in a row that is one JSON text. */
+  newestTransaction: string | TransactionRecord | null;
 }
 
 /** SQL of a row of `escrow_transaction` as the JSON of its `TransactionRecord`. */
@@ -69,8 +69,7 @@ function buildEscrowColumns(output: string, pendingTransaction: string): string 
       }),
     `${output} AS output`,
     `${pendingTransaction} AS pendingTransaction`,
-    // As text: `jsonRowSql` would nest JSON.
-    `(SELECT ${TRANSACTION_SQL} || '' FROM escrow_transaction
+    `(SELECT ${TRANSACTION_SQL} FROM escrow_transaction
       WHERE record_id = escrow.id AND tx_hash = escrow.transaction_hash) AS newestTransaction`,
   ].join(", ");
 }
@@ -94,7 +93,7 @@ export function toEscrowRecord(row: EscrowRow): EscrowRecord {
     sellerVkey: row.sellerVkey,
     buyerReturnAddress: row.buyerReturnAddress,
     sellerReturnAddress: row.sellerReturnAddress,
-    funds: JSON.parse(row.funds) as StoredFunds[],
+    funds: parseFunds(row.funds),
     ...(row.walletIds !== null && { walletIds: JSON.parse(row.walletIds) as string[] }),
   };
   const state: ChainState = {
@@ -104,11 +103,14 @@ export function toEscrowRecord(row: EscrowRow): EscrowRecord {
     sellerCooldown: row.sellerCooldown,
     buyerFees: row.buyerFees,
     sellerFees: row.sellerFees,
-    withdrawnForSeller: JSON.parse(row.withdrawnForSeller) as StoredFunds[],
-    withdrawnForBuyer: JSON.parse(row.withdrawnForBuyer) as StoredFunds[],
+    withdrawnForSeller: parseFunds(row.withdrawnForSeller),
+    withdrawnForBuyer: parseFunds(row.withdrawnForBuyer),
     settled: parseJson(row.settled),
     lock: row.lock === null ? null : parseLock(row.lock, terms),
-    transaction: parseJson(row.newestTransaction),
+    transaction:
+      typeof row.newestTransaction === "string"
+        ? parseJson(row.newestTransaction)
+        : row.newestTransaction,
     utxo: row.utxo,
     ...(row.hadMismatch !== null && { hadMismatch: true }),
   };
@@ -216,6 +218,10 @@ function toWallet(
   const address = walletAddress ?? ownAddressOf(record);
   if (walletId === null || walletVkey === null || address === null) return null;
   return { id: walletId, vkey: walletVkey, address };
+}
+
+function parseFunds(json: string): StoredFunds[] {
+  return json === "[]" ? [] : (JSON.parse(json) as StoredFunds[]);
 }
 
 function parseJson<Value>(json: string | null): Value | null {

@@ -14,6 +14,7 @@ import { type NextAction, nextActionOf } from "../model/intent.ts";
 import type { TransactionRecord } from "../model/transaction-record.ts";
 import { MAX_TIMESTAMP_MS } from "../model/windows.ts";
 import { type Blockers, fillBlockers, fillPlaceholders, renderWaitsFor } from "./blockers.ts";
+import { renderTime } from "./render-time.ts";
 
 /** Raised whenever the text of `renderRecord` changes; rows with another one are rendered when read. */
 export const DOC_VERSION = toDocumentVersion(9);
@@ -25,6 +26,13 @@ export const DOC_VERSION = toDocumentVersion(9);
 const HEIGHT_MARK = "\u0001";
 /** Becomes the change stamp, in the statement that assigns it. */
 export const STAMP_MARK = "\u0002";
+
+/** Names of fields as this deployment spells them. */
+const FIELDS = {
+  buyerFees: toWireFieldName("totalBuyerChainFees"),
+  sellerFees: toWireFieldName("totalSellerChainFees"),
+  collateralReturn: toWireFieldName("collateralReturnMinorUnit"),
+};
 
 /** Which of the record's stamps the batch being written moves. */
 export interface ChangedStamps {
@@ -51,92 +59,67 @@ export function renderRecord(
   const [own, other] = payment
     ? [state.sellerCooldown, state.buyerCooldown]
     : [state.buyerCooldown, state.sellerCooldown];
-  return renderObject({
-    id: toJson(record.id),
-    createdAt: renderTime(record.createdAt),
-    updatedAt: renderTime(record.updatedAt),
-    blockchainIdentifier: toJson(record.blockchainIdentifier),
-    agentIdentifier: toJson(terms.agentIdentifier),
-    agentName: toJson(terms.agentName ?? null),
-    pricingType: toJson(terms.pricingType),
-    lastCheckedAt: record.lastCheckedAt === null ? "null" : renderTime(record.lastCheckedAt),
-    payByTime: toJson(terms.payByTime),
-    submitResultTime: toJson(terms.submitResultTime),
-    unlockTime: toJson(terms.unlockTime),
-    externalDisputeUnlockTime: toJson(terms.externalDisputeUnlockTime),
-    [toWireFieldName("totalBuyerChainFees")]: renderWholeCoins(state.buyerFees),
-    [toWireFieldName("totalSellerChainFees")]: renderWholeCoins(state.sellerFees),
-    nextActionOrOnChainStateOrResultLastChangedAt: renderStamp(
+  // One text, and no list of fields: a page renders a hundred records of fifty.
+  return (
+    `{"id":"${record.id}","createdAt":${renderTime(record.createdAt)}` +
+    `,"updatedAt":${renderTime(record.updatedAt)}` +
+    `,"blockchainIdentifier":${toJson(record.blockchainIdentifier)}` +
+    `,"agentIdentifier":${toJson(terms.agentIdentifier)}` +
+    `,"agentName":${toJson(terms.agentName ?? null)}` +
+    `,"pricingType":"${terms.pricingType}","lastCheckedAt":${renderTimeOrNull(record.lastCheckedAt)}` +
+    `,"payByTime":"${terms.payByTime}","submitResultTime":"${terms.submitResultTime}"` +
+    `,"unlockTime":"${terms.unlockTime}"` +
+    `,"externalDisputeUnlockTime":"${terms.externalDisputeUnlockTime}"` +
+    `,"${FIELDS.buyerFees}":${renderWholeCoins(state.buyerFees)}` +
+    `,"${FIELDS.sellerFees}":${renderWholeCoins(state.sellerFees)}` +
+    `,"nextActionOrOnChainStateOrResultLastChangedAt":${renderStamp(
       moved.hasChainChanged || moved.hasActionChanged,
       record.changedAt,
-    ),
-    nextActionLastChangedAt: renderStamp(moved.hasActionChanged, record.actionChangedAt),
-    onChainStateOrResultLastChangedAt: renderStamp(moved.hasChainChanged, record.chainChangedAt),
-    requestedById: toJson(record.requestedById),
-    onChainState: toJson(state.onChainState),
-    [toWireFieldName("collateralReturnMinorUnit")]: toJson(parties.collateralReturn),
-    buyerReturnAddress: toJson(parties.buyerReturnAddress),
+    )}` +
+    `,"nextActionLastChangedAt":${renderStamp(moved.hasActionChanged, record.actionChangedAt)}` +
+    `,"onChainStateOrResultLastChangedAt":${renderStamp(moved.hasChainChanged, record.chainChangedAt)}` +
+    `,"requestedById":${toJson(record.requestedById)},"onChainState":${quote(state.onChainState)}` +
+    `,"${FIELDS.collateralReturn}":${quote(parties.collateralReturn)}` +
+    `,"buyerReturnAddress":${toJson(parties.buyerReturnAddress)}` +
     // A contract of Web3ChainV1 knows none, and pays the one that was agreed.
-    sellerReturnAddress: toJson(parties.sellerReturnAddress ?? terms.sellerReturnAddress),
-    cooldownTime: own,
-    cooldownTimeOtherParty: other,
-    inputHash: toJson(terms.inputHash),
-    resultHash: toJson(state.resultHash),
-    NextAction: renderNextAction(nextActionOf(record), payment),
-    Next: renderNextStep(record),
-    expiredAt: progress.expiredAt === null ? "null" : renderTime(progress.expiredAt),
-    CurrentTransaction: transaction ? renderTransaction(transaction) : "null",
-    [payment ? "RequestedFunds" : "PaidFunds"]: renderFunds(terms.funds),
-    WithdrawnForSeller: renderFunds(state.withdrawnForSeller),
-    WithdrawnForBuyer: renderFunds(state.withdrawnForBuyer),
-    Settled: renderSettledFunds(state.settled),
-    PaymentSource: toJson({
-      id: record.sourceId,
-      network: record.network,
-      paymentSourceType: toWireValueName(record.sourceType),
-      smartContractAddress: record.contractAddress,
-      policyId: record.policyId,
-    }),
-    ...(payment
-      ? {
-          BuyerWallet: renderCounterparty(record, parties.buyerVkey),
-          sellerVKey: toJson(terms.sellerVkey),
-        }
-      : { SellerWallet: renderCounterparty(record, terms.sellerVkey) }),
-    SmartContractWallet: toJson(
-      wallet && { id: wallet.id, walletVkey: wallet.vkey, walletAddress: wallet.address },
-    ),
-    // Other services run escrows beside the chain.
-    forceLayer: "null",
-    // The last field: see `withMetadata`.
-    metadata: "null",
-  });
+    `,"sellerReturnAddress":${toJson(parties.sellerReturnAddress ?? terms.sellerReturnAddress)}` +
+    `,"cooldownTime":${own},"cooldownTimeOtherParty":${other}` +
+    `,"inputHash":${toJson(terms.inputHash)},"resultHash":${toJson(state.resultHash)}` +
+    `,"NextAction":${renderNextAction(nextActionOf(record), payment)}` +
+    `,"Next":${renderNextStep(record)},"expiredAt":${renderTimeOrNull(progress.expiredAt)}` +
+    `,"CurrentTransaction":${transaction ? renderTransaction(transaction) : "null"}` +
+    `,"${payment ? "RequestedFunds" : "PaidFunds"}":${renderFunds(terms.funds)}` +
+    `,"WithdrawnForSeller":${renderFunds(state.withdrawnForSeller)}` +
+    `,"WithdrawnForBuyer":${renderFunds(state.withdrawnForBuyer)}` +
+    `,"Settled":${renderSettledFunds(state.settled)}` +
+    `,"PaymentSource":${renderSource(record)}` +
+    (payment
+      ? `,"BuyerWallet":${renderCounterparty(record, parties.buyerVkey)},"sellerVKey":"${terms.sellerVkey}"`
+      : `,"SellerWallet":${renderCounterparty(record, terms.sellerVkey)}`) +
+    `,"SmartContractWallet":${wallet ? `{"id":"${wallet.id}","walletVkey":"${wallet.vkey}","walletAddress":"${wallet.address}"}` : "null"}` +
+    // Other services run escrows beside the chain. `metadata` is the last field: see `withMetadata`.
+    `,"forceLayer":null,"metadata":null}`
+  );
 }
 
 /** A rendered record with what its owner noted, which is kept apart and not shown to everybody. */
 export function withMetadata(doc: string, metadata: string | null): string {
   if (metadata === null) return doc;
-  return `${doc.slice(0, -"null}".length)}${toJson(metadata)}}`;
+  return `${doc.slice(0, -"null}".length)}${JSON.stringify(metadata)}}`;
 }
 
 /** A transaction record as the interface shows it, with the placeholder of its confirmations. */
 function renderTransaction(transaction: TransactionRecord): string {
-  return renderObject({
-    id: toJson(transaction.id),
-    createdAt: renderTime(transaction.createdAt),
-    updatedAt: renderTime(transaction.updatedAt),
-    txHash: toJson(transaction.txHash),
-    status: toJson(transaction.status),
-    fees: toJson(transaction.fees),
-    blockHeight: toJson(transaction.blockHeight),
-    blockTime: toJson(transaction.blockTime),
-    previousOnChainState: toJson(transaction.previousOnChainState),
-    newOnChainState: toJson(transaction.newOnChainState),
-    confirmations:
-      transaction.status === "Confirmed"
-        ? `${HEIGHT_MARK}${transaction.blockHeight}${HEIGHT_MARK}`
-        : "null",
-  });
+  const { id, createdAt, updatedAt, txHash, status, fees, blockHeight, blockTime } = transaction;
+  const confirmations =
+    status === "Confirmed" ? `${HEIGHT_MARK}${blockHeight}${HEIGHT_MARK}` : "null";
+  return (
+    `{"id":"${id}","createdAt":${renderTime(createdAt)},"updatedAt":${renderTime(updatedAt)}` +
+    `,"txHash":"${txHash}","status":"${status}","fees":${quote(fees)}` +
+    `,"blockHeight":${blockHeight},"blockTime":${blockTime}` +
+    `,"previousOnChainState":${quote(transaction.previousOnChainState)}` +
+    `,"newOnChainState":${quote(transaction.newOnChainState)},"confirmations":${confirmations}}`
+  );
 }
 
 /** An action that a purchase had, and when it began and ended, epoch milliseconds. */
@@ -156,15 +139,19 @@ interface Histories {
 
 const NO_HISTORIES: Histories = { transactions: "", actions: "", isTruncated: false };
 
-/** Completes a record with its histories. */
-export function withHistories(
-  doc: string,
+/** Completes a record that has no histories yet. */
+export function withHistories(doc: string, side: EscrowRecord["side"]): string {
+  return doc.slice(0, -1) + renderHistories(side, NO_HISTORIES);
+}
+
+/** The histories of a record, and its end: what takes the place of the last brace. */
+export function renderHistories(
   side: EscrowRecord["side"],
-  { transactions, actions, isTruncated }: Histories = NO_HISTORIES,
+  { transactions, actions, isTruncated }: Histories,
 ): string {
   const mark = isTruncated ? ',"historyTruncated":true' : "";
-  const history = `${doc.slice(0, -1)}${mark},"TransactionHistory":[${transactions}]`;
-  return side === "purchase" ? `${history},"ActionHistory":[${actions}]}` : `${history}}`;
+  const ofActions = side === "purchase" ? `,"ActionHistory":[${actions}]` : "";
+  return `${mark},"TransactionHistory":[${transactions}]${ofActions}}`;
 }
 
 /**
@@ -181,25 +168,18 @@ export function withConfirmations(text: string, tipHeight: number, holds: Blocke
   return fillBlockers(confirmed, holds);
 }
 
-/** @param fields - JSON text of each; a page renders hundreds of objects, so this builds no lists */
-function renderObject(fields: Record<string, string>): string {
-  let text = "";
-  for (const name in fields) text += `${text && ","}"${name}":${fields[name]}`;
-  return `{${text}}`;
+/** JSON of any text, and of null. */
+function toJson(text: string | null): string {
+  return text === null ? "null" : JSON.stringify(text);
 }
 
-function toJson(value: unknown): string {
-  return JSON.stringify(value);
+/** JSON of a text that needs no escapes: an id, a number or a word of our own. There is none: null. */
+export function quote(text: string | null | undefined): string {
+  return text ? `"${text}"` : "null";
 }
 
-/** The last time that was rendered: most stamps of a record are the same. */
-let lastTime = { milliseconds: Number.NaN, text: "" };
-
-/** @param milliseconds - since the epoch */
-export function renderTime(milliseconds: number): string {
-  if (milliseconds !== lastTime.milliseconds)
-    lastTime = { milliseconds, text: `"${new Date(milliseconds).toISOString()}"` };
-  return lastTime.text;
+function renderTimeOrNull(milliseconds: number | null): string {
+  return milliseconds === null ? "null" : renderTime(milliseconds);
 }
 
 /** Minor units as an exact decimal number of whole coins (10^6 minor units): `168317` → `0.168317`. */
@@ -210,35 +190,38 @@ function renderWholeCoins(minorUnits: string): string {
 }
 
 function renderFunds(entries: StoredFunds[]): string {
-  return toJson(entries.map(({ amount, unit }) => ({ amount, unit })));
+  if (entries.length === 0) return "[]";
+  return JSON.stringify(entries.map(({ amount, unit }) => ({ amount, unit })));
 }
 
 function renderSettledFunds(settled: SettledFunds | null): string {
   if (settled === null) return "null";
-  return renderObject({ seller: renderFunds(settled.seller), buyer: renderFunds(settled.buyer) });
+  return `{"seller":${renderFunds(settled.seller)},"buyer":${renderFunds(settled.buyer)}}`;
 }
 
 function renderNextAction(action: NextAction, payment: boolean): string {
   const { requestedAction, errorType, errorNote, resultHash } = action;
-  return toJson({ requestedAction, errorType, errorNote, ...(payment && { resultHash }) });
+  const result = payment ? `,"resultHash":${toJson(resultHash)}` : "";
+  return `{"requestedAction":"${requestedAction}","errorType":${quote(errorType)},"errorNote":${toJson(errorNote)}${result}}`;
 }
 
 function renderNextStep(record: EscrowRecord): string {
-  const { step, notBefore, deadline, ...waits } = findNextStep(record);
+  const next = findNextStep(record);
   // A lock that nobody agreed on may name a time that no calendar has.
-  const renderTimeOrNull = (milliseconds: number | null) =>
-    milliseconds === null || milliseconds > MAX_TIMESTAMP_MS ? "null" : renderTime(milliseconds);
-  return renderObject({
-    action: toJson(step),
-    notBefore: renderTimeOrNull(notBefore),
-    deadline: renderTimeOrNull(deadline),
-    // Beside it stands `code`.
-    waitsFor: renderWaitsFor(record, { step, notBefore, deadline, ...waits }),
-  });
+  const [notBefore, deadline] = [next.notBefore, next.deadline].map((time) =>
+    renderTimeOrNull(time !== null && time > MAX_TIMESTAMP_MS ? null : time),
+  );
+  // Beside `waitsFor` stands `code`.
+  return `{"action":${quote(next.step)},"notBefore":${notBefore},"deadline":${deadline},"waitsFor":${renderWaitsFor(record, next)}}`;
+}
+
+function renderSource(record: EscrowRecord): string {
+  const { sourceId, network, sourceType, contractAddress, policyId } = record;
+  return `{"id":"${sourceId}","network":"${network}","paymentSourceType":"${toWireValueName(sourceType)}","smartContractAddress":${toJson(contractAddress)},"policyId":${toJson(policyId)}}`;
 }
 
 /** The other party has no row, so its id is derived from its role and key at this source. */
 function renderCounterparty(record: EscrowRecord, vkey: string | null): string {
   if (vkey === null) return "null";
-  return toJson({ id: `${record.sourceId.slice(-10)}${vkey.slice(0, 30)}`, walletVkey: vkey });
+  return `{"id":"${record.sourceId.slice(-10)}${vkey.slice(0, 30)}","walletVkey":"${vkey}"}`;
 }

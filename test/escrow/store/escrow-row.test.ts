@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { openDb } from "../../../src/db/client.ts";
+import { jsonRowSql, parseJsonRow } from "../../../src/db/json-row.ts";
 import type {
   EscrowLock,
   EscrowRecord,
@@ -50,10 +51,9 @@ const TERMS: fc.Arbitrary<Partial<EscrowTerms>> = fc.record(
 
 const WALLET = fc.option(fc.record({ id: fc.constant("wallet-a"), vkey: VKEY, address: ADDRESS }));
 
-it("A row returns the record that was stored, whatever of its lock and wallet the terms say too", async () => {
+it("A row, also one that is a JSON text, returns the record that was stored, whatever of its lock and wallet the terms say too", async () => {
   await emptyTables();
   const writer = await Writer.create(env.DB);
-  const database = openDb(env);
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom("payment" as const, "purchase" as const),
@@ -71,13 +71,18 @@ it("A row returns the record that was stored, whatever of its lock and wallet th
           isWalletRemoved: false,
         };
         await writer.change([record]);
+        const database = openDb(env);
         const [row] = await database.all<EscrowRow>(
           `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE id = ?`,
           record.id,
         );
-        const { chainChangedAt, actionChangedAt, changedAt, ...stored } = toEscrowRecord(
-          row as EscrowRow,
+        const [{ json } = { json: "" }] = await database.all<{ json: string }>(
+          `SELECT ${jsonRowSql(ESCROW_COLUMNS)} AS json FROM escrow WHERE id = ?`,
+          record.id,
         );
+        const read = toEscrowRecord(row as EscrowRow);
+        expect(toEscrowRecord(parseJsonRow<EscrowRow>(ESCROW_COLUMNS, json))).toEqual(read);
+        const { chainChangedAt, actionChangedAt, changedAt, ...stored } = read;
         expect(record).toMatchObject(stored);
         expect(stored.terms).toEqual(record.terms);
         expect(stored.state).toEqual(record.state);
