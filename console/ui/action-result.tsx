@@ -1,5 +1,6 @@
 /** What an action answered; a secret is not let go of before it is kept. */
 import { useState } from "preact/hooks";
+import { lowerFirst } from "./format.ts";
 import { textAt, valueAt } from "./path.ts";
 import type { Action, Column } from "./resource.ts";
 import { CopyButton, Facts, Value } from "./value.tsx";
@@ -25,7 +26,7 @@ export function ActionResult({
 }) {
   const [isKept, setKept] = useState(false);
   const shown = (action.shows ?? []).filter(({ path }) => textAt(answer, path) !== "");
-  const secrets = secretColumnsOf(action, answer).map(({ heading: head }) => head.toLowerCase());
+  const secrets = secretColumnsOf(action, answer).map(({ heading: head }) => lowerFirst(head));
   return (
     <>
       {secrets.length > 0 && (

@@ -80,6 +80,11 @@ export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** The first letter small, unless it begins a word such as `API`. */
+export function lowerFirst(text: string): string {
+  return /^[A-Z][A-Z\d]/.test(text) ? text : text.charAt(0).toLowerCase() + text.slice(1);
+}
+
 /** A reason of the API as a sentence: `waits for …` is said of what has it, any other is a clause. */
 export function toSentence(reason: string): string {
   return `${capitalize(/^waits /.test(reason) ? `it ${reason}` : reason)}.`;

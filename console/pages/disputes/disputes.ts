@@ -1,5 +1,5 @@
 /** Disputes, which administrators of the contract settle: how far each is, and what can be done. */
-import { formatFunds } from "../../ui/format.ts";
+import { formatFunds, formatRelativeTime } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
 import type { Action, Field, PageDefinition } from "../../ui/resource.ts";
 import { listSigningHelpers } from "./browser-wallets.ts";
@@ -53,11 +53,14 @@ export function computeSplit(locked: readonly Funds[], buyer: readonly string[])
   return { BuyerFunds: BuyerFunds.filter(isNonZero), SellerFunds: SellerFunds.filter(isNonZero) };
 }
 
-/** What people know a disputed escrow by: its agent, else its side and what is locked. */
-export function describeDispute(row: unknown): string {
-  const locked = (valueAt(row, "Funds") ?? []) as Funds[];
-  const amounts = locked.map(({ amount, unit }) => formatFunds(amount, unit)).join(" and ");
-  return textAt(row, "agentName") || `${textAt(row, "kind")} of ${amounts}`;
+/** What people know a disputed escrow by: its agent, else its side, which stands beside its id or its amount. */
+export const describeDispute = (row: unknown): string =>
+  textAt(row, "agentName") || textAt(row, "kind");
+
+/** Once it is possible, it stays so. */
+function describeSettleTime(row: unknown): string {
+  const time = Number(textAt(row, "settleFrom"));
+  return time > Date.now() ? formatRelativeTime(time, Date.now()) : "now";
 }
 
 /** The disputes with each escrow once: one between two managed wallets is on both sides, so its purchase stays. */
@@ -101,7 +104,7 @@ export const disputesPage: PageDefinition = {
       columns: [
         { heading: "Agent", path: "kind", describe: describeDispute, second: "id" },
         { heading: "Locked", path: "Funds", as: "funds" },
-        { heading: "May be settled", path: "settleFrom", as: "time" },
+        { heading: "May be settled", path: "settleFrom", describe: describeSettleTime },
         { heading: "Proposal", path: "Proposal.state", as: "tag", fallback: "None yet" },
         { heading: "Signatures", path: "Proposal.SignedBy", describe: describeSignatures },
         { heading: "Sign until", path: "Proposal.expiresAt", as: "time" },

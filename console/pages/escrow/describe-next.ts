@@ -88,7 +88,7 @@ export function describeNext(side: Side, row: EscrowRow, now: number): string {
     case "RefundAuthorized":
       return "The buyer may collect the refund at once. The refund is automatic.";
     case "FundsOrDatumInvalid":
-      return "The locked funds differ from the quote. The service leaves this escrow alone.";
+      return "The locked funds differ from the quote. The service makes no transaction for this escrow.";
     default:
       return "The escrow is over.";
   }

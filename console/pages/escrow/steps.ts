@@ -129,7 +129,7 @@ const createRetryAction = (side: Side): Action => ({
 
 const createClearAction = (
   side: Side,
-  about = "Gives the failed step up and goes on from the escrow's present state.",
+  about = "Gives the failed step up. The service then does what the escrow's present state calls for, or waits for the other side.",
 ): Action => ({
   name: "clear",
   label: "Clear error",
@@ -149,7 +149,7 @@ function listRecoveryActions(side: Side, { onChainState, NextAction }: EscrowRow
     ? [
         createClearAction(
           side,
-          "Notes that you have seen the difference. The escrow stays as it is.",
+          "Notes that you have seen the difference. The escrow needs a person no more. Its funds stay where they are, and the service makes no transaction for them.",
         ),
       ]
     : [createRetryAction(side), createClearAction(side)];

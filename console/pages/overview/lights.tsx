@@ -16,12 +16,16 @@ const PARTS: readonly { part: Part; title: string; page: string }[] = [
   { part: "settlements", title: "x402", page: "x402" },
 ];
 
-/** The worst tone of a part; undefined: it is well. */
-function toneOf(part: Part, todos: readonly Todo[]): TodoKind["tone"] | undefined {
-  const tones = todos
+function listTones(part: Part, todos: readonly Todo[]): TodoKind["tone"][] {
+  return todos
     .map(({ kind }): TodoKind => TODO_KINDS[kind])
     .filter((kind) => kind.part === part)
     .map(({ tone }) => tone);
+}
+
+/** The worst tone of a part; undefined: it is well. */
+function toneOf(part: Part, todos: readonly Todo[]): TodoKind["tone"] | undefined {
+  const tones = listTones(part, todos);
   return tones.includes("bad") ? "bad" : tones[0];
 }
 
@@ -41,7 +45,16 @@ export function LightsSkeleton() {
   );
 }
 
-const TONE_WORDS = { bad: "needs a person", busy: "waits" } as const;
+const TONE_WORDS = {
+  bad: { one: "needs a person", many: "need a person" },
+  busy: { one: "waits", many: "wait" },
+} as const;
+
+/** How many of a part have its worst tone. */
+function describeTone(tone: TodoKind["tone"], part: Part, todos: readonly Todo[]): string {
+  const count = listTones(part, todos).filter((one) => one === tone).length;
+  return `${count} ${TONE_WORDS[tone][count === 1 ? "one" : "many"]}`;
+}
 
 export function Lights({
   sources,
@@ -82,7 +95,7 @@ export function Lights({
             key={part}
             title={title}
             tone={tone ?? (isSetUp ? "good" : "none")}
-            text={tone ? TONE_WORDS[tone] : isSetUp ? count : "not set up"}
+            text={tone ? describeTone(tone, part, todos) : isSetUp ? count : "not set up"}
             href={pageHref(page)}
           />
         );
@@ -90,7 +103,7 @@ export function Lights({
       <Light
         title="Storage"
         tone={toneOf("storage", todos)}
-        text={toneOf("storage", todos) ? TONE_WORDS.bad : "has room"}
+        text={toneOf("storage", todos) ? TONE_WORDS.bad.one : "has room"}
         href={pageHref("overview")}
       />
     </ul>

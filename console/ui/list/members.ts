@@ -1,5 +1,5 @@
 /** The members of an opened row, and how each is shown. */
-import { formatMemberName } from "../format.ts";
+import { formatMemberName, lowerFirst } from "../format.ts";
 import { textAt } from "../path.ts";
 import type { ValueKind } from "../resource.ts";
 
@@ -27,11 +27,6 @@ function membersOf(title: string, path: string, name: string, value: unknown): M
   if (Array.isArray(value) && value.some((one) => isObject(one) && !isFlatObject(one)))
     return value.flatMap((one, i) => membersOf(`${title} ${i + 1}`, `${path}.${i}`, name, one));
   return [{ title, path, name, value }];
-}
-
-/** The first letter small, unless it begins a word such as `API`. */
-function lowerFirst(text: string): string {
-  return /^[A-Z][A-Z\d]/.test(text) ? text : text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 function isEmpty(value: unknown): boolean {
