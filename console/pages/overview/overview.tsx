@@ -147,7 +147,9 @@ export function Overview() {
   const sections = [lists, escrows].flatMap(({ data }) => data ?? []);
   const isWhole = key !== null && health.data !== null && sections.length === 2;
   const listed = sections.flatMap(({ todos }) => todos);
-  const todos = [...toHealthTodos(health.data?.reasons ?? [], listed), ...listed];
+  // The lists lead to the endpoint or the wallet itself.
+  const unlisted = lists.data ? toHealthTodos(health.data?.reasons ?? [], listed) : [];
+  const todos = [...unlisted, ...listed];
   return (
     <>
       <div class="title">

@@ -31,7 +31,8 @@ export const TODO_KINDS = {
     tone: "bad",
     one: () => "1 escrow holds funds that differ from its quote",
     many: (count) => `${count} escrows hold funds that differ from their quotes`,
-    advice: "The service leaves them alone. Compare what was agreed with what was found.",
+    advice:
+      "No transaction is made for such an escrow. Compare what was agreed with what was found.",
     button: "Compare",
   },
   decision: {
@@ -124,6 +125,14 @@ export const TODO_KINDS = {
     one: (name) => `1 step may miss its deadline: ${name}`,
     many: (count) => `${count} steps may miss their deadlines`,
     advice: "They were tried and failed. Each task says what it waits for.",
+    button: "See why",
+  },
+  walletToppedUp: {
+    tone: "busy",
+    part: "wallets",
+    one: (name) => `Wallet ${name}`,
+    many: (count) => `${count} wallets wait for their top-ups`,
+    advice: "Top-up rules fill them up. Each rule says what it waits for.",
     button: "See why",
   },
   walletBlocked: {

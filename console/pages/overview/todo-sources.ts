@@ -1,10 +1,11 @@
 /** Lists that are searched for what needs a person. */
 import { callApi } from "../../api/request.ts";
-import type { Access } from "../../api/session.ts";
+import { type Access, hasAccess } from "../../api/session.ts";
 import { formatFunds, shortenId, toSentence } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
 import { network, pageHref } from "../../ui/route.ts";
 import { toWords } from "../../ui/words.ts";
+import { describeWait } from "../escrow/describe-next.ts";
 import type { Funds } from "../escrow/sides.ts";
 import { describeLackReason } from "../wallets/lacks.ts";
 import type { Part, Todo } from "./todo-kinds.ts";
@@ -16,15 +17,30 @@ interface TodoSource {
   path: string;
   rowsMember: string;
   query: Readonly<Record<string, string>>;
-  /** Null for a row that is well. */
-  toTodo: (row: unknown) => Todo | null;
+  /** A list whose rows belong to these rows. */
+  also?: { access: Access; path: string; rowsMember: string };
+  /** Null for a row that is well. @param others - rows of the other list */
+  toTodo: (row: unknown, others: readonly unknown[]) => Todo | null;
 }
 
 const UNSETTLED_MIN_AGE_MS = 5 * 60_000;
 const arrayAt = (row: unknown, path: string) =>
   (valueAt(row, path) as unknown[] | null | undefined) ?? [];
 
-function toWalletTodo(row: unknown): Todo | null {
+/** The rule that fills a wallet up with a unit, of which it has less than the rule allows; undefined: none does. */
+function findTopUp(rules: readonly unknown[], wallet: unknown, unit: string): unknown {
+  const balances = arrayAt(wallet, "Balance") as Funds[];
+  const balance = BigInt(balances.find((one) => one.unit === unit)?.amount ?? "0");
+  return rules.find(
+    (rule) =>
+      valueAt(rule, "enabled") === true &&
+      textAt(rule, "walletId") === textAt(wallet, "id") &&
+      textAt(rule, "unit") === unit &&
+      balance < BigInt(textAt(rule, "below")),
+  );
+}
+
+function toWalletTodo(row: unknown, topUps: readonly unknown[]): Todo | null {
   const name = textAt(row, "note") || shortenId(textAt(row, "walletAddress"));
   const href = pageHref("wallets", "", { on: textAt(row, "id") });
   const about = { name, href, listHref: pageHref("wallets") };
@@ -32,14 +48,20 @@ function toWalletTodo(row: unknown): Todo | null {
     return { kind: "walletSpent", ...about };
   const missing = arrayAt(row, "Missing") as Funds[];
   const [lack] = missing;
-  if (lack)
+  if (lack) {
+    const lacks = `${name} lacks ${formatFunds(lack.amount, lack.unit)}`;
+    const topUp = findTopUp(topUps, row, lack.unit);
+    const waitsFor = textAt(topUp, "waitsFor");
     return {
       ...about,
-      kind: "walletLacks",
-      name: `${name} lacks ${formatFunds(lack.amount, lack.unit)}`,
-      advice: `Send it to ${shortenId(textAt(lack, "sendTo"))}: ${describeLackReason(lack)}.`,
+      kind: topUp ? "walletToppedUp" : "walletLacks",
+      name: lacks,
+      advice: topUp
+        ? ["A top-up rule fills it up.", waitsFor && describeWait(waitsFor, "")].join(" ")
+        : `Send it to ${shortenId(textAt(lack, "sendTo"))}: ${describeLackReason(lack)}.`,
       funds: missing,
     };
+  }
   if (valueAt(row, "HeldUp"))
     return { kind: "walletBlocked", ...about, advice: toSentence(textAt(row, "HeldUp.reason")) };
   if (valueAt(row, "LowBalanceSummary.isLow") === true) return { kind: "walletLow", ...about };
@@ -54,6 +76,7 @@ export const TODO_SOURCES: readonly TodoSource[] = [
     path: "/wallet/list",
     rowsMember: "Wallets",
     query: { limit: "100" },
+    also: { access: "Admin", path: "/wallet/top-up", rowsMember: "Rules" },
     toTodo: toWalletTodo,
   },
   {
@@ -84,13 +107,12 @@ export const TODO_SOURCES: readonly TodoSource[] = [
     query: { limit: "50" },
     toTodo: (row) => {
       if (!valueAt(row, "disabledAt")) return null;
-      const why = textAt(row, "disabledReason") || "Its owner did it";
       return {
         kind: "endpoint",
         name: textAt(row, "name") || textAt(row, "url"),
         href: pageHref("webhooks", "", { on: textAt(row, "id") }),
         listHref: pageHref("webhooks"),
-        advice: `${why}. Repair the receiver, revive the endpoint, and send what it missed.`,
+        advice: `${toSentence(textAt(row, "disabledReason"))} Repair the receiver, revive the endpoint, and send what it missed.`,
       };
     },
   },
@@ -119,10 +141,19 @@ export async function readTodos(
   source: TodoSource,
   signal: AbortSignal,
 ): Promise<{ todos: Todo[]; count: number }> {
-  const { path, query, rowsMember, toTodo } = source;
-  const data = await callApi<Record<string, unknown[]>>({ method: "GET", path, query }, signal);
+  const { path, query, rowsMember, also, toTodo } = source;
+  const read = (path: string) =>
+    callApi<Record<string, unknown[]>>({ method: "GET", path, query }, signal);
+  const [data, otherData] = await Promise.all([
+    read(path),
+    also && hasAccess(also.access) ? read(also.path) : null,
+  ]);
+  const others = otherData?.[also?.rowsMember ?? ""] ?? [];
   const rows = (data[rowsMember] ?? []).filter((row) =>
     ["", network.value].includes(textAt(row, "network")),
   );
-  return { todos: rows.flatMap((row) => toTodo(row) ?? []), count: rows.length };
+  return {
+    todos: rows.flatMap((row) => toTodo(row, others) ?? []),
+    count: rows.length,
+  };
 }
