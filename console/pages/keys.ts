@@ -224,6 +224,7 @@ export const keysPage: PageDefinition = {
       description: "Who changed what through the API, newest first.",
       path: "/audit",
       rowsMember: "AuditEntries",
+      section: { title: "What was changed", path: "detail" },
       emptyText: "Nothing was changed yet, or nothing that the filters leave.",
       filters: [
         { name: "apiKeyId", label: "Key", knownIds: API_KEYS },

@@ -1,6 +1,6 @@
 import { findEvmToken, formatEvmAmount, formatEvmToken, listEvmTokens } from "../ui/evm-tokens.ts";
 import { textAt } from "../ui/path.ts";
-import type { Column, Field, Option, PageDefinition } from "../ui/resource.ts";
+import type { Column, Field, KnownIds, Option, PageDefinition } from "../ui/resource.ts";
 import { evmBalances } from "./evm-balances.ts";
 import { API_KEYS, EVM_NETWORKS, EVM_WALLETS } from "./fields/known-ids.ts";
 import { describeRuleState } from "./wallets/rules.ts";
@@ -10,6 +10,13 @@ const caip2Field: Field = {
   label: "Network",
   knownIds: EVM_NETWORKS,
 };
+
+/** Addresses of the wallets of a chain. */
+const createEvmAddressIds = (caip2Network: string): KnownIds => ({
+  ...EVM_WALLETS,
+  idPath: "address",
+  ...(caip2Network && { query: { caip2Network } }),
+});
 
 const tokenField: Field = {
   name: "asset",
@@ -363,7 +370,13 @@ export const x402Page: PageDefinition = {
             { ...caip2Field, isRequired: true },
             { ...tokenField, hint: "Its name, or its address. Empty: the network's default." },
             createAmountField("amount", "Price"),
-            { name: "payTo", label: "Paid to (address)", isRequired: true },
+            {
+              name: "payTo",
+              label: "Paid to",
+              isRequired: true,
+              knownIdsBy: ({ caip2Network = "" }) => createEvmAddressIds(caip2Network),
+              hint: "A wallet of the network, or another address there.",
+            },
           ],
         },
       ],

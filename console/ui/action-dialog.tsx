@@ -37,7 +37,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
   const [draftName] = useState(nameDraft);
   const draft = useDraft(draftName, all, readInitialValues(all, row, route.value.query));
   const { values, setValues } = draft;
-  const fields = all.map((one) => (one.labelBy ? { ...one, label: one.labelBy(values) } : one));
+  const fields = all.map((one) => resolveField(one, values));
   const override = useOverride(action.override, values);
   const [problem, setProblem] = useState<CallError | FieldError | null>(null);
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
@@ -63,8 +63,17 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
     );
   }, []);
 
+  const isGone = useRef(false);
   useLayoutEffect(() => {
-    dialog.current?.showModal();
+    const { current } = dialog;
+    current?.showModal();
+    return () => {
+      isGone.current = true;
+      // The browser gives the focus back to what opened the dialog, if that is still there.
+      current?.close();
+      if (document.activeElement === document.body)
+        document.querySelector<HTMLElement>(".opened, #main")?.focus({ preventScroll: true });
+    };
   }, []);
   // A long form shows its end or its start, and the problem may be at the other one.
   useLayoutEffect(() => {
@@ -142,6 +151,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
     setLeaving(true);
   };
   const handleClose = () => {
+    if (isGone.current) return;
     // A browser obeys the second Escape key. What is shown once stays, and so does unsaved input.
     if (isSecretOpen() || (isChanged && !isLeaving)) {
       dialog.current?.showModal();
@@ -224,12 +234,12 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
           )}
           {problem && !isAtField && <Problem problem={problem} text={describe(problem)} />}
           {override.checkbox}
-          {problem && <Remedy action={action} problem={problem} values={values} />}
+          {problem && <Remedy action={action} problem={problem} values={values} row={row} />}
           {isLeaving ? (
             <div class="buttons" role="alert">
               <span>Discard what you typed?</span>
               <button type="button" onClick={() => setLeaving(false)}>
-                Continue
+                Keep editing
               </button>
               <button type="button" class="final" onClick={discard}>
                 Discard
@@ -255,6 +265,13 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
       )}
     </dialog>
   );
+}
+
+/** A field as the other fields make it. */
+function resolveField(field: Field, values: FieldValues): Field {
+  const { label, labelBy, knownIds, knownIdsBy } = field;
+  const known = knownIdsBy?.(values) ?? knownIds;
+  return { ...field, label: labelBy?.(values) ?? label, ...(known && { knownIds: known }) };
 }
 
 const NETWORK_FIELD: Field = {

@@ -50,8 +50,11 @@ export function Combobox({
     return () => navigation.current?.destroy();
   }, []);
   useLayoutEffect(() => {
-    if (isOpen && shown.length > 0) navigation.current?.start();
-    else navigation.current?.stop();
+    if (isOpen && shown.length > 0) {
+      navigation.current?.start();
+      // The last field of a form has its options behind the buttons.
+      list.current?.scrollIntoView({ block: "nearest" });
+    } else navigation.current?.stop();
   }, [isOpen, shown.length > 0]);
 
   const close = () => {

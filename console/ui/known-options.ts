@@ -69,6 +69,6 @@ export function useKnownOptions(known: KnownIds | undefined): readonly Option[] 
     return () => {
       isStopped = true;
     };
-  }, [known, network.value]);
+  }, [known && JSON.stringify(known), network.value]);
   return options;
 }

@@ -3,6 +3,7 @@ import type { CallError } from "../api/request.ts";
 import { hasAccess } from "../api/session.ts";
 import type { FieldError, FieldValues } from "./form-values.ts";
 import { capitalize } from "./format.ts";
+import { pickTexts } from "./path.ts";
 import type { Action, Field } from "./resource.ts";
 import { pageHref, route } from "./route.ts";
 
@@ -33,15 +34,23 @@ export function Remedy({
   action: { remedy },
   problem,
   values,
+  row,
 }: {
   action: Action;
   problem: CallError | FieldError;
   values: FieldValues;
+  row: unknown;
 }) {
   if (remedy === undefined || problem.field !== remedy.field || !hasAccess(remedy.needs))
     return null;
-  const passed = Object.entries(remedy.passes).map(([name, from]) => [name, values[from]]);
-  const query = { tab: remedy.tab, do: remedy.action, ...Object.fromEntries(passed) };
+  const { says = "", tab, passes = {}, fromRow = {} } = remedy;
+  if (!problem.message.includes(says)) return null;
+  const passed = Object.entries(passes).map(([name, from]) => [name, values[from]]);
+  const query = {
+    ...{ tab, do: remedy.action },
+    ...Object.fromEntries(passed),
+    ...pickTexts(row, fromRow),
+  };
   return (
     <p class="tools">
       <a class="button" href={pageHref(route.value.page, "", query)}>

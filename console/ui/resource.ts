@@ -164,6 +164,8 @@ export interface Field {
   isNullWhenEmpty?: boolean;
   /** What is offered for a text; where it is required and there is one alone, it is filled in. */
   knownIds?: KnownIds;
+  /** The same, where it depends on the other fields. */
+  knownIdsBy?: (values: Readonly<Record<string, string>>) => KnownIds;
   hint?: string;
   isRequired?: boolean;
   /** It is a filter of a list, which may always be empty. */
@@ -203,12 +205,16 @@ interface Prerequisite {
   lackText: string;
 }
 
-/** Where what a refusal names is made: a form of another tab. */
+/** Where what a refusal names is made or changed: a form of another tab, or its list. */
 interface Remedy extends ElsewhereLink {
-  /** The field that the refusal names, which is none of the form. */
+  /** The field that the refusal names. */
   field: string;
-  /** Fields of the other form, and the fields of this one that they begin with. */
-  passes: Readonly<Record<string, string>>;
+  /** What the refusal says, where the field has others too. */
+  says?: string;
+  /** Parameters of the other tab, and the fields of this form that they begin with. */
+  passes?: Readonly<Record<string, string>>;
+  /** Parameters of the other tab that the row has, with their paths in it. */
+  fromRow?: Readonly<Record<string, string>>;
 }
 
 /** A flag of the API that a refusal names. */
@@ -315,6 +321,8 @@ export interface Resource {
   columns: readonly Column[];
   /** What an opened row shows beside its columns. */
   details?: readonly Column[];
+  /** An object of the row whose members an opened row shows, however they are called. */
+  section?: { title: string; path: string };
   creates?: readonly Action[];
   actions?: readonly Action[];
   /** Those whose fields depend on the row. */

@@ -485,7 +485,7 @@ else
       await dialog.getByLabel("Name").fill("Of the form");
       await page.keyboard.press("Escape");
       await dialog.getByText("Discard what you typed?").waitFor();
-      await dialog.getByRole("button", { name: "Continue" }).click();
+      await dialog.getByRole("button", { name: "Keep editing" }).click();
       await dialog.getByLabel("May pay and change (+PAY)").check();
       await dialog.getByRole("button", { name: "Add limit" }).click();
       await dialog.getByLabel("Amount").fill("50.1234567");
@@ -541,6 +541,31 @@ else
         .waitFor();
       await page.goBack();
       await states.first().waitFor();
+      await page.context().close();
+    });
+
+    test("a refused rule leads to the one that exists, and the focus returns to the button of a form", async () => {
+      const { Wallets } = await api<{ Wallets: { id: string }[] }>("GET", "/wallet/list?limit=1");
+      const walletId = Wallets[0]?.id;
+      await api("POST", "/wallet/low-balance", { walletId, thresholdAmount: "1000000" });
+      const { page } = await signedIn(LOOKS[0] as Look);
+      await show(page, `#/wallets?on=${walletId}`);
+      const dialog = page.getByRole("dialog");
+      await page.getByRole("button", { name: "Watch balance" }).click();
+      await dialog.getByLabel("Below").fill("2");
+      await dialog.getByRole("button", { name: "Watch balance" }).click();
+      await dialog.getByRole("link", { name: "Change that rule" }).click();
+      await page.locator(".tabs [aria-current]", { hasText: "Balance rules" }).waitFor();
+      await page.locator("main button.open").click();
+      const change = page.locator(".opened").getByRole("button", { name: "Change", exact: true });
+      await change.click();
+      await dialog.getByLabel("Below").fill("2");
+      await dialog.getByRole("button", { name: "Change" }).click();
+      await dialog.waitFor({ state: "detached" });
+      await page.locator(".opened dd", { hasText: /^2 ADA$/ }).waitFor();
+      expect(await change.evaluate((button) => button === document.activeElement)).toBe(true);
+      await page.keyboard.press("Escape");
+      await page.locator(".opened").waitFor({ state: "detached" });
       await page.context().close();
     });
 

@@ -275,7 +275,7 @@ function ofX402({ network, rpcUrl, token, payerId, keyId, address }: Evm): Opera
         URL: "https://sold.example.com/of-the-acts",
         Network: network,
         Price: "0.05",
-        "Paid to (address)": address,
+        "Paid to": address,
       },
     },
   ];

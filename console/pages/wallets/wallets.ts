@@ -55,6 +55,13 @@ const createdWalletColumns: readonly Column[] = [
   { heading: "Address", path: "walletAddress", as: "code" },
 ];
 
+/** A wallet has one rule for a token. */
+const createRuleRemedy = (tab: string): NonNullable<Action["remedy"]> => ({
+  label: "Change that rule",
+  ...{ tab, field: "unit", says: "has a rule", needs: "Admin" },
+  fromRow: { walletId: "id" },
+});
+
 const createRemoveAction = (walletType: string): Action => ({
   name: `remove-${walletType.toLowerCase()}`,
   label: "Remove",
@@ -179,6 +186,7 @@ export const walletsPage: PageDefinition = {
           name: "low-balance",
           label: "Watch balance",
           description: "Sends an event each time the balance falls below an amount.",
+          remedy: createRuleRemedy("rules"),
           method: "POST",
           path: "/wallet/low-balance",
           fields: [
@@ -197,6 +205,7 @@ export const walletsPage: PageDefinition = {
           name: "top-up",
           label: "Top up automatically",
           description: "Has the Funding wallet of the same payment source fill this wallet up.",
+          remedy: createRuleRemedy("top-ups"),
           prerequisite: {
             path: "/wallet/list",
             query: { walletType: "Funding", limit: "1" },

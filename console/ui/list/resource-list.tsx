@@ -1,10 +1,12 @@
 /** A list of the API as a table: live, filtered by the URL, and with what can be done with its rows. */
 import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
 import { useLiveData } from "../../api/live.ts";
 import { type ApiRequest, callApi, urlOf } from "../../api/request.ts";
 import { hasAccess } from "../../api/session.ts";
 import { ActionDialog } from "../action-dialog.tsx";
 import { setValueAtPath } from "../form-values.ts";
+import { lowerFirst } from "../format.ts";
 import { useKnownOptions } from "../known-options.ts";
 import { useOpenedAction } from "../opened-action.ts";
 import { pickTexts, textAt } from "../path.ts";
@@ -75,7 +77,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
   });
   const all = live.data ?? [];
   const rows = resource.selectRows?.(all) ?? all;
-  const selected = all.find((row) => rowKeyOf(resource, row) === query.on) ?? null;
+  const selected = useSelectedRow(resource, all, query.on);
   const actions = [
     ...(resource.actions ?? []),
     ...(selected === null ? [] : (resource.listRowActions?.(selected) ?? [])),
@@ -112,7 +114,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
       {live.error && <Problem problem={live.error} />}
       {(isAboutToBeChosen || (live.data === null && live.error === null)) && <LoadingIndicator />}
       {missing && !isAboutToBeChosen && (
-        <p class="empty">Choose the {missing.label.toLowerCase()} above.</p>
+        <p class="empty">Choose the {lowerFirst(missing.label)} above.</p>
       )}
       {live.data && rows.length === 0 && !missing && <p class="empty">{resource.emptyText}</p>}
       {rows.length > 0 && (
@@ -143,6 +145,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
           title={describeRow(resource, selected)}
           known={columns[0]?.knownIds}
           columns={[...columns.slice(1), ...(resource.details ?? [])]}
+          section={resource.section}
           row={selected}
         >
           <div class="tools">
@@ -176,6 +179,16 @@ export function ResourceList({ resource }: { resource: Resource }) {
       )}
     </>
   );
+}
+
+/** The opened row. One of a log, which nobody deletes, stays open when newer rows take its place. */
+function useSelectedRow(resource: Resource, rows: readonly unknown[], key: string | undefined) {
+  const last = useRef<unknown>(null);
+  const isSelected = (row: unknown) => row !== null && rowKeyOf(resource, row) === key;
+  const isLog = resource.actions === undefined && resource.listRowActions === undefined;
+  const found = rows.find(isSelected) ?? (isLog && isSelected(last.current) ? last.current : null);
+  last.current = found;
+  return found;
 }
 
 /** Whether a filter without a value takes its only option, which may still be on its way. */

@@ -7,16 +7,17 @@ import { Icon } from "../icon.tsx";
 import { KnownNames } from "../known-name.tsx";
 import { textAt, valueAt } from "../path.ts";
 import { ReferenceName } from "../reference-name.tsx";
-import type { Column, KnownIds } from "../resource.ts";
+import type { Column, KnownIds, Resource } from "../resource.ts";
 import { changeQuery } from "../route.ts";
 import { Facts, Tag, Value } from "../value.tsx";
-import { listMembers, valueKindOf } from "./members.ts";
+import { listMembers, type Member, valueKindOf } from "./members.ts";
 import { RowCount } from "./row-count.tsx";
 
 export function RowDetails({
   title,
   known,
   columns,
+  section,
   row,
   children,
 }: {
@@ -25,12 +26,18 @@ export function RowDetails({
   known?: KnownIds | undefined;
   /** What people look for. */
   columns: readonly Column[];
+  /** An object of the row whose members people look for too. */
+  section: Resource["section"];
   row: unknown;
   /** What can be done with it, and what belongs to it. */
   children: ComponentChildren;
 }) {
   const shown = new Set(columns.map(({ path }) => path));
-  const members = listMembers(row as object).filter(({ path }) => !shown.has(path));
+  const { title: heading = "", path: at = "" } = section ?? {};
+  const members = listMembers(row as object).filter(
+    ({ path }) => !shown.has(path) && !(section && path.startsWith(`${at}.`)),
+  );
+  const inner = section ? listMembers((valueAt(row, at) ?? {}) as object) : [];
   const panel = useRef<HTMLElement>(null);
   useEffect(() => panel.current?.focus({ preventScroll: true }), []);
   return (
@@ -78,17 +85,29 @@ export function RowDetails({
             ),
           ])}
       />
+      {inner.length > 0 && (
+        <>
+          <h3>{heading}</h3>
+          <MemberFacts members={inner} />
+        </>
+      )}
       <details class="fold">
         <summary>Other fields</summary>
-        <Facts
-          facts={members.map(({ title, name, value }) => [
-            title,
-            <Value key={title} kind={valueKindOf(name, value)} value={value} />,
-          ])}
-        />
+        <MemberFacts members={members} />
       </details>
       <RawJson value={row} />
     </section>
+  );
+}
+
+function MemberFacts({ members }: { members: readonly Member[] }) {
+  return (
+    <Facts
+      facts={members.map(({ title, name, value }) => [
+        title,
+        <Value key={title} kind={valueKindOf(name, value)} value={value} />,
+      ])}
+    />
   );
 }
 
