@@ -20,7 +20,7 @@ const monthField: Field = {
   as: "month",
   isRequired: true,
   initial: PREVIOUS_MONTH,
-  isKept: true,
+  isShared: true,
 };
 /** The fields of a company or a person under its heading. */
 const createPartyFields = (who: "Seller" | "Buyer"): Field[] => {

@@ -170,8 +170,8 @@ export interface Field {
   isRequired?: boolean;
   /** It is a filter of a list, which may always be empty. */
   isFilter?: boolean;
-  /** The filter stays when another tab of its page is chosen, and takes the value that a form was sent with. */
-  isKept?: boolean;
+  /** The filter is that of the other tabs too, and takes the value that a form was sent with. */
+  isShared?: boolean;
   /** Another filter that will do instead. */
   unlessGiven?: string;
   /** It is sent even if it is empty, which is a value. */

@@ -10,12 +10,12 @@ import { changeQuery, LIST_START_QUERY, route } from "../route.ts";
 const SEARCH_NAME = "searchQuery";
 
 /** Filters of a list that other tabs of its page have too, and their values. */
-export function pickKeptFilters(
+export function pickSharedFilters(
   { filters = [] }: Pick<Resource, "filters">,
   values: Readonly<Record<string, string>>,
 ): Record<string, string | undefined> {
-  const kept = filters.filter(({ isKept }) => isKept);
-  return Object.fromEntries(kept.map(({ name }) => [name, values[name]]));
+  const shared = filters.filter(({ isShared }) => isShared);
+  return Object.fromEntries(shared.map(({ name }) => [name, values[name]]));
 }
 
 /**

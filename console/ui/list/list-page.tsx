@@ -5,7 +5,7 @@ import { hasAccess, keyStatus } from "../../api/session.ts";
 import type { PageDefinition } from "../resource.ts";
 import { pageHref, route } from "../route.ts";
 import { LoadingIndicator } from "../status.tsx";
-import { pickKeptFilters } from "./filters.tsx";
+import { pickSharedFilters } from "./filters.tsx";
 import { ResourceList } from "./resource-list.tsx";
 
 export interface ListPageProps {
@@ -28,7 +28,7 @@ export function ListPage({ page, load, Summary }: ListPageProps) {
   }, [load, isKeyKnown]);
   const { query } = route.value;
   const selected = tabs.find(({ name }) => name === query.tab) ?? tabs[0];
-  const kept = selected ? pickKeptFilters(selected, query) : {};
+  const shared = selected ? pickSharedFilters(selected, query) : {};
   return (
     <>
       <div class="title">
@@ -40,7 +40,7 @@ export function ListPage({ page, load, Summary }: ListPageProps) {
             <TabLink
               key={name}
               isCurrent={name === selected?.name}
-              href={pageHref(page.name, "", { tab: i === 0 ? undefined : name, ...kept })}
+              href={pageHref(page.name, "", { tab: i === 0 ? undefined : name, ...shared })}
               title={title}
             />
           ))}

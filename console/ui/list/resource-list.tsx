@@ -16,7 +16,7 @@ import { changeQuery, network, pageHref, route } from "../route.ts";
 import { LoadingIndicator } from "../status.tsx";
 import { PageLink } from "../value.tsx";
 import { toWords } from "../words.ts";
-import { Filters, Pager, pickKeptFilters } from "./filters.tsx";
+import { Filters, Pager, pickSharedFilters } from "./filters.tsx";
 import { RowDetails } from "./row-details.tsx";
 import { Table } from "./table.tsx";
 
@@ -88,7 +88,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
   const found = offered.find((one) => one.name === query.do);
   const opened = useOpenedAction(`${query.do} ${query.on ?? ""}`, found, selected);
   const last = all.at(-1);
-  const kept = pickKeptFilters(resource, query);
+  const shared = pickSharedFilters(resource, query);
   const buttons = [
     ...creates
       .filter(isActionOffered(null))
@@ -98,7 +98,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
     ...elsewhere
       .filter(({ needs }) => hasAccess(needs))
       .map(({ label, tab, action }) => (
-        <a key={label} class="button" href={pageHref(page, "", { ...kept, tab, do: action })}>
+        <a key={label} class="button" href={pageHref(page, "", { ...shared, tab, do: action })}>
           {label}
         </a>
       )),
@@ -172,7 +172,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
           row={opened.row}
           onClose={() => changeQuery({ do: undefined })}
           onDone={(values) => {
-            changeQuery(pickKeptFilters(resource, { ...query, ...values }), true);
+            changeQuery(pickSharedFilters(resource, { ...query, ...values }), true);
             live.refresh();
           }}
         />
