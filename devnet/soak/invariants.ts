@@ -109,7 +109,7 @@ const AT_REST: Record<string, Check> = {
   "each agent is registered once": async ({ deployment: { admin }, traders }) => {
     const found: string[] = [];
     for (const name of traders.agents) {
-      const path = `/registry?network=Preprod&searchQuery=${name}`;
+      const path = `/registry?network=Preprod&limit=100&searchQuery=${name}`;
       type Agent = { name: string; state: string };
       const { Assets } = await ask<{ Assets: Agent[] }>(admin, "GET", path);
       const states = Assets.filter((one) => one.name === name).map(({ state }) => state);
