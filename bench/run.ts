@@ -5,11 +5,15 @@
  *         [archives] [storage] [sync] [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [platform]
  *
  *     npm run bench -- platform [--quick] [--json PATH] [--d1-ms N] [--connections N]
+ *     npm run bench -- pairs BASE PART… [--pairs N] [--d1-ms N] [--folder PATH]
  *
  * `npm run bench` without a name runs all parts. An answer other than 2xx or a failed connection
  * ends the run with exit code 1. A figure beyond its limit has the same exit code once all parts
  * have run. Two options concern the parts purchases, webhooks, x402 and platform. With `--d1-ms`, each
  * database call takes so much longer. With `--connections`, an invocation has so many connections.
+ *
+ * `pairs` compares the commit `HEAD` with another one, in quick runs of parts that take turns. Another call goes on
+ * where one stopped.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
@@ -24,6 +28,7 @@ import { benchArchives } from "./growth-archives.ts";
 import { benchInvoices } from "./invoices.ts";
 import { benchLists } from "./lists.ts";
 import { benchPaging } from "./paging.ts";
+import { runPairs } from "./pairs/run-pairs.ts";
 import { benchPlatform } from "./platform/platform.ts";
 import { benchPurchases } from "./purchases.ts";
 import { benchRegistration } from "./registration.ts";
@@ -115,8 +120,17 @@ const { values: flags, positionals } = parseArgs({
     json: { type: "string" },
     "d1-ms": { type: "string", default: "0" },
     connections: { type: "string" },
+    pairs: { type: "string", default: "7" },
+    folder: { type: "string", default: join(tmpdir(), "bench-pairs") },
   },
 });
+if (positionals[0] === "pairs") {
+  const [, base, ...parts] = positionals;
+  if (base === undefined || parts.length === 0) throw new Error("pairs: name a commit and parts");
+  const platform = flags["d1-ms"] === "0" ? [] : ["--d1-ms", flags["d1-ms"]];
+  runPairs(base, { parts, count: Number(flags.pairs) }, platform, flags.folder);
+  process.exit();
+}
 const unknown = positionals.filter((name) => !PARTS.some((part) => part === name));
 if (unknown.length > 0) throw new Error(`no such part: ${unknown.join(", ")}`);
 const isWanted = (part: Part) => positionals.length === 0 || positionals.includes(part);
