@@ -6,9 +6,12 @@ import type { ServiceLevels } from "./service-levels.ts";
 
 /** Inboxes whose receiver takes every event in the end. */
 const GOOD = ["/good", "/also-good"] as const;
-/** How the others answer. */
+/**
+ * How the others answer. The local queue runs one consumer at a time, where Cloudflare starts more: what is slow
+ * must leave that one connections for the others.
+ */
 const TEMPERS: Record<string, string> = {
-  "/slow": "?answer=late&ms=1500",
+  "/slow": "?answer=late&ms=300",
   "/hanging": "?answer=hang",
   "/failing": "?answer=500",
   "/redirecting": "?answer=redirect",
