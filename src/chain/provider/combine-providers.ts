@@ -104,11 +104,18 @@ export function combineProviders(
   let choice: Promise<void> | null = null;
 
   async function chooseReader<T>(call: (provider: ReadCalls) => Promise<T>): Promise<T> {
-    const readers = view.readers.map(([, member]) => member);
-    const choose = (member: ProviderMember) => {
-      view.reader = members.indexOf(member);
+    // Another opening of the list may have brought them: their positions are the same.
+    const { readers } = view;
+    const choose = (i: number) => {
+      view.reader = readers[i]?.[0] ?? null;
     };
-    return askInOrder(readers, "reads", call, signal, choose);
+    return askInOrder(
+      readers.map(([, member]) => member),
+      "reads",
+      call,
+      signal,
+      choose,
+    );
   }
 
   async function read<T>(call: (provider: ReadCalls) => Promise<T>): Promise<T> {
@@ -208,13 +215,13 @@ async function askInOrder<T>(
   purpose: ProviderPurpose,
   call: (provider: Provider & LedgerState) => Promise<T>,
   signal?: AbortSignal,
-  onAnswer?: (member: ProviderMember) => void,
+  onAnswer?: (i: number) => void,
 ): Promise<T> {
   let failure: unknown = null;
-  for (const member of members)
+  for (const [i, member] of members.entries())
     try {
       const answer = await ask(member, purpose, call, signal);
-      onAnswer?.(member);
+      onAnswer?.(i);
       return answer;
     } catch (error) {
       if (!isSkippable(error)) throw error;

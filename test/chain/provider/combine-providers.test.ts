@@ -104,6 +104,15 @@ describe("a read", () => {
     expect(await combineProviders([a, createMember({ name: "b" })], next).block(1)).toBe("b");
   });
 
+  it("is chosen once for two openings of the list that share a view", async () => {
+    const view = new ProviderView();
+    const open = () => ["a", "b"].map((name) => createMember({ name }));
+    const [first, second] = [combineProviders(open(), view), combineProviders(open(), view)];
+    expect(await first.block(1)).toBe("a");
+    expect(view.reader).toBe(0);
+    expect(await second.block(1)).toBe("a");
+  });
+
   it("asks a provider that was out only when no other one works", async () => {
     const log: string[] = [];
     const members = [
