@@ -13,6 +13,8 @@ import {
 const { SERVICE_URL = "", SERVICE_TOKEN = "", AGENT_URL = "" } = process.env;
 const client = createClient({ baseUrl: SERVICE_URL, token: SERVICE_TOKEN });
 const input = { text: "Guten Tag" };
+/** Codes of errors by which the key's limit is used up. */
+const limits = ["spending_limit_exceeded", "insufficient_funds"];
 
 /** Requests a quote. The hash is the buyer's own: a seller that read another input signs another one. */
 async function requestQuote() {
@@ -45,9 +47,10 @@ try {
   const { result } = await ask(`status?job_id=${order.quote.job_id}`);
   console.log((await matchesResult(resultHash, job, result)) ? result : "not what is on the chain");
 } catch (error) {
+  process.exitCode = 1;
   if (error instanceof PurchaseStopped)
     console.log(error.message); // no result: the refund is automatic
-  else if (error instanceof ServiceError && error.code === "spending_limit_exceeded")
+  else if (error instanceof ServiceError && limits.includes(error.code ?? ""))
     console.log(error.message); // nothing is bought: an Admin may raise the key's limit
   else if (error instanceof RangeError)
     console.log(error.message); // nothing is bought: the price is above `atMost`

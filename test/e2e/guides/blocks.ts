@@ -103,6 +103,8 @@ export interface Conditions {
   before?: string;
   after?: string;
   args?: string[];
+  /** With which `output` wants it to end. Default: 0. */
+  exitCode?: number;
   /** Files beside the block, by name: other blocks, which the block runs. */
   files?: Record<string, Block | undefined>;
 }
@@ -151,7 +153,7 @@ export class Blocks {
       throw new Error(`${block?.name}: no end within ${WAIT_MS} ms\n${copy.stderr}`);
     });
     expect(copy.stderr).toBe("");
-    expect(code).toBe(0);
+    expect(code).toBe(conditions.exitCode ?? 0);
     return copy.stdout;
   }
 

@@ -61,16 +61,16 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   await until(isListed, { what: "the agent in the list", limitMs: WAIT_MS });
   const buyer = { SERVICE_TOKEN: tokenOf(await blocks.output(buyersKey)), AGENT_URL };
   const [program] = blocksOf(BUYERS, "ts");
-  const buy = (folder = "order-1") =>
+  const buy = (folder = "order-1", exitCode = 0) =>
     blocks.output(commandOf(BUYERS, "buy.mts"), {
-      ...{ folder, env: buyer, files: { "buy.mts": program } },
+      ...{ folder, env: buyer, files: { "buy.mts": program }, exitCode },
     });
   const printed = await buy();
   expect(printed).toMatch(/^\w+\nGUTEN TAG\n$/);
   // The second run continues the same purchase: the key's limit is enough for one.
   expect(await buy()).toBe(printed);
   expect(shop.stderr).toBe("");
-  expect(await buy("order-of-too-much")).toMatch(/limit/);
+  expect(await buy("order-of-too-much", 1)).toMatch(/limit/);
 
   const [IDENTIFIER = ""] = printed.split("\n");
   const { data } = JSON.parse(await blocks.output(refund, { env: { ...buyer, IDENTIFIER } }));
