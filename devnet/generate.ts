@@ -50,7 +50,13 @@ const WITHOUT_ROWID = [
 ];
 
 /** Of the tables of an archive. */
-const WITHOUT_ROWID_IN_ARCHIVES = ["archive_operation", "escrow_action", "escrow_transaction"];
+const WITHOUT_ROWID_IN_ARCHIVES = [
+  "archive_operation",
+  "escrow_action",
+  "escrow_transaction",
+  "x402_payment_attempt",
+  "x402_settlement",
+];
 
 /** Drizzle takes a random one. */
 const INITIAL_SNAPSHOT_ID = "00000000-0000-4000-8000-000000000000";

@@ -5,6 +5,20 @@ CREATE TABLE `archive_operation` (
 	PRIMARY KEY(`kind`, `network`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `audit` (
+	`id` text PRIMARY KEY NOT NULL,
+	`at` integer NOT NULL,
+	`api_key_id` text NOT NULL,
+	`request_id` text NOT NULL,
+	`action` text NOT NULL,
+	`target` text NOT NULL,
+	`detail` text,
+	`operation` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `audit_operation` ON `audit` (`operation`);--> statement-breakpoint
+CREATE INDEX `audit_api_key` ON `audit` (`api_key_id`,`id`);--> statement-breakpoint
+CREATE INDEX `audit_action` ON `audit` (`action`,`id`);--> statement-breakpoint
 CREATE TABLE `escrow` (
 	`id` text PRIMARY KEY NOT NULL,
 	`side` text NOT NULL,
@@ -129,3 +143,54 @@ CREATE TABLE `escrow_transaction` (
 	`intent` text,
 	PRIMARY KEY(`record_id`, `tx_hash`)
 ) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `x402_payment_attempt` (
+	`id` text PRIMARY KEY NOT NULL,
+	`direction` text NOT NULL,
+	`status` text NOT NULL,
+	`api_key_id` text,
+	`evm_wallet_id` text,
+	`budget_id` text,
+	`registry_request_id` text,
+	`supported_payment_source_id` text,
+	`caip2_id` text NOT NULL,
+	`asset` text NOT NULL,
+	`amount` text NOT NULL,
+	`max_amount` text,
+	`pay_to` text NOT NULL,
+	`payer` text,
+	`resource` text,
+	`payment_payload_hash` text NOT NULL,
+	`claim` text,
+	`payment_identifier` text,
+	`error_reason` text,
+	`error_message` text,
+	`facilitator` text,
+	`valid_before` integer,
+	`replay_of` text,
+	`watched_until` integer,
+	`charged` integer NOT NULL,
+	`revision` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`operation` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `x402_attempt_operation` ON `x402_payment_attempt` (`operation`);--> statement-breakpoint
+CREATE INDEX `x402_attempt_api_key` ON `x402_payment_attempt` (`api_key_id`,`id`);--> statement-breakpoint
+CREATE INDEX `x402_attempt_identifier` ON `x402_payment_attempt` (`api_key_id`,`payment_identifier`) WHERE payment_identifier IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `x402_attempt_hash` ON `x402_payment_attempt` (`payment_payload_hash`) WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled');--> statement-breakpoint
+CREATE INDEX `x402_attempt_claim` ON `x402_payment_attempt` (`claim`) WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled');--> statement-breakpoint
+CREATE TABLE `x402_settlement` (
+	`id` text PRIMARY KEY NOT NULL,
+	`attempt_id` text NOT NULL,
+	`api_key_id` text NOT NULL,
+	`success` integer NOT NULL,
+	`tx_hash` text NOT NULL,
+	`amount` text NOT NULL,
+	`payer` text NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_settlement_attempt` ON `x402_settlement` (`attempt_id`);--> statement-breakpoint
+CREATE INDEX `x402_settlement_api_key` ON `x402_settlement` (`api_key_id`,`id`);

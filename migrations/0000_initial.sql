@@ -37,6 +37,7 @@ CREATE TABLE `archive_range` (
 	`network` text NOT NULL,
 	`archive` integer NOT NULL,
 	`operation` integer NOT NULL,
+	`begun` integer DEFAULT 0 NOT NULL,
 	`count` integer NOT NULL,
 	`returned` integer NOT NULL,
 	`bookmark` text,

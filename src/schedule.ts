@@ -9,12 +9,12 @@ import { resealAll } from "./db/reseal.ts";
 import type { Env } from "./env.ts";
 import { continueErasures } from "./erasure/continue-erasures.ts";
 import { returnCharges } from "./escrow/purchases/charges.ts";
-import { MOVED_ESCROWS } from "./escrow/store/archived-escrows.ts";
 import { ESCROW_DOCUMENTS } from "./escrow/store/outdated-documents.ts";
 import { expirePurchasesOfRemovedSources } from "./escrow/sync/expire-records.ts";
 import { verifyDueInboxes } from "./inbox/verify-due-inboxes.ts";
 import { log } from "./log.ts";
 import { checkService } from "./observability/check-service.ts";
+import { MOVED_KINDS } from "./observability/moved-kinds.ts";
 import { applyAllWalletChanges } from "./payment-sources/apply-wallet-changes.ts";
 import { destroyUnneededKeys } from "./payment-sources/destroy-unneeded-keys.ts";
 import { publishNeededScripts } from "./payment-sources/reference-script/publish-needed-scripts.ts";
@@ -52,7 +52,6 @@ const ERASURE_TIMEOUT_MS = 20_000;
 /** How long a run moves final records to archives. */
 const MOVE_TIMEOUT_MS = 20_000;
 const DOCUMENT_TABLES = [ESCROW_DOCUMENTS, ENTRY_DOCUMENTS];
-const MOVED_KINDS = [MOVED_ESCROWS];
 
 /** How long a run waits for a job: longer than any successful one takes. */
 const JOB_TIMEOUT_MS = 2 * 60_000;

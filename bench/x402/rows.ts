@@ -79,6 +79,6 @@ export async function writeSettlement(
     errorMessage: null,
   };
   const validBefore = Math.floor(now / 1000) + 60;
-  await recordVerifiedAttempt(core, order, { payer, facilitator: payer, validBefore }, now);
+  await recordVerifiedAttempt({}, core, order, { payer, facilitator: payer, validBefore }, now);
   await recordOutcome(core, order, outcome, 0, now);
 }

@@ -1,5 +1,7 @@
 import * as z from "zod";
-import { openDb } from "../db/client.ts";
+import { openArchives } from "../archive/open-archives.ts";
+import { overlapsIds, readSnapshotPage } from "../archive/read-snapshot.ts";
+import { openDb, statement } from "../db/client.ts";
 import { firstIdAt } from "../db/id.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { toIsoTime } from "../http/envelope.ts";
@@ -62,7 +64,7 @@ export function createAuditRoutes() {
 }
 
 async function listAuditEntries(
-  env: { DB: D1Database },
+  env: Parameters<typeof openArchives>[0] & { DB: D1Database },
   { limit, cursorId, apiKeyId, action, after, before }: z.output<typeof auditQuery>,
   deadline: number,
 ): Promise<z.infer<typeof auditEntry>[]> {
@@ -74,7 +76,7 @@ async function listAuditEntries(
     { sql: "api_key_id = ?", value: apiKeyId },
     { sql: "action = ?", value: action },
   ].filter(({ value }) => value !== undefined);
-  const rows = await openDb(env, undefined, { deadline }).all<{
+  const rows = await readSnapshotPage<{
     id: string;
     at: number;
     apiKeyId: string;
@@ -82,12 +84,18 @@ async function listAuditEntries(
     action: string;
     target: string;
     detail: string | null;
-  }>(
-    `SELECT id, at, api_key_id AS apiKeyId, request_id AS requestId, action, target, detail
-     FROM audit WHERE ${["TRUE", ...conditions.map(({ sql }) => sql)].join(" AND ")}
-     ORDER BY id DESC LIMIT ${limit}`,
-    ...conditions.map(({ value }) => value),
-  );
+  }>(openDb(env, undefined, { deadline }), openArchives(env), {
+    kind: "audit",
+    overlap: overlapsIds({ before: cursorId, from: after }),
+    limit,
+    select: (condition) =>
+      statement(
+        `SELECT id, at, api_key_id AS apiKeyId, request_id AS requestId, action, target, detail
+         FROM audit WHERE ${[condition, ...conditions.map(({ sql }) => sql)].join(" AND ")}
+         ORDER BY id DESC LIMIT ${limit}`,
+        ...conditions.map(({ value }) => value),
+      ),
+  });
   return rows.map((row) => ({
     ...row,
     at: toIsoTime(row.at),

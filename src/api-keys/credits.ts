@@ -71,23 +71,19 @@ export function refundCredits(keyId: string, credits: number, onlyIf: SqlExpress
  * Checks that a key can pay for a metered call, before anything is done for it. Charges nothing:
  * concurrent calls may all pass, and `chargeOperation` decides.
  *
- * @param unless - an SQL condition under which the call costs nothing
  * @throws ApiError 402
  */
 export async function requireCredits(
   core: Database,
   caller: Caller,
   operation: MeteredOperation,
-  unless: SqlExpression = { sql: "FALSE", params: [] },
 ): Promise<void> {
   if (!caller.isUsageLimited) return;
   const short = await core.all(
     `SELECT 1 FROM api_key
-     WHERE id = ? AND usage_limited = 1 AND accumulated_usage_credits + ? > max_usage_credits
-       AND NOT (${unless.sql})`,
+     WHERE id = ? AND usage_limited = 1 AND accumulated_usage_credits + ? > max_usage_credits`,
     caller.id,
     CREDIT_COSTS[operation],
-    ...unless.params,
   );
   if (short.length > 0) throw createOutOfCreditsError();
 }

@@ -1,6 +1,6 @@
 import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
-import { NETWORKS, type Network } from "../chain/network.ts";
 import { type Database, openDb, type Statement, statement, violates } from "../db/client.ts";
+import { firstIdAt } from "../db/id.ts";
 import {
   type Env,
   readArchiveAfterMs,
@@ -8,6 +8,7 @@ import {
   readEventRetentionMs,
 } from "../env.ts";
 import { log } from "../log.ts";
+import type { ArchivedScope } from "./archive-tables.ts";
 import type { MovedKind } from "./moved-kind.ts";
 import {
   type Archive,
@@ -17,8 +18,6 @@ import {
 } from "./open-archives.ts";
 import { insertRowTexts, rowTextSql } from "./row-text.ts";
 
-/** Records moved in one batch. */
-export const PORTION_RECORDS = 50;
 /** Rows that belong to the records of a portion, unless one record alone has more. */
 const MAX_PORTION_STEPS = 1_000;
 /** Share of its limit from which the database moves records sooner. */
@@ -46,9 +45,9 @@ export async function moveFinalRecords(
   const archives = openArchives(env);
   if (archives.length === 0) return;
   for (const kind of kinds) {
-    for (const network of NETWORKS) {
-      const mover = new Mover(env, kind, network, archives, deadline + CALL_MS);
-      while (Date.now() < deadline && (await mover.movePortion(now)));
+    for (const scope of kind.scopes) {
+      const mover = new Mover(env, kind, scope, archives, { now, deadline: deadline + CALL_MS });
+      while (Date.now() < deadline && (await mover.movePortion()));
     }
   }
 }
@@ -75,37 +74,39 @@ interface Portion {
 class Mover {
   readonly #env: MoverEnv;
   readonly #kind: MovedKind;
-  readonly #network: Network;
+  readonly #scope: ArchivedScope;
   readonly #archives: readonly Archive[];
+  readonly #now: number;
   readonly #deadline: number;
   readonly #tables: readonly SQLiteTable[];
 
   constructor(
     env: MoverEnv,
     kind: MovedKind,
-    network: Network,
+    scope: ArchivedScope,
     archives: readonly Archive[],
-    deadline: number,
+    { now, deadline }: { now: number; deadline: number },
   ) {
     this.#env = env;
     this.#kind = kind;
-    this.#network = network;
+    this.#scope = scope;
     this.#archives = archives;
+    this.#now = now;
     this.#deadline = deadline;
     this.#tables = [kind.table, ...kind.children];
   }
 
   /** @returns whether there may be more to move */
-  async movePortion(now: number): Promise<boolean> {
-    const ids = await this.#findFinal(now);
+  async movePortion(): Promise<boolean> {
+    const ids = await this.#findFinal();
     if (ids.length === 0) return false;
     const place = await this.#findRoom();
     if (!place) return false;
     const { archive, operation } = place;
     // Read after the archive's operation: a run that copies older rows is refused there.
-    const portion = await this.#readPortion(archive, ids);
+    const portion = await this.#readPortion(archive, operation + 1, ids);
     if (portion.lastOperation > operation) {
-      log("error", "archive.behind", { archive: archive.name, network: this.#network });
+      log("error", "archive.behind", { archive: archive.name, network: this.#scope });
       return false;
     }
     if (portion.records.length === 0) return false;
@@ -113,7 +114,7 @@ class Mover {
       const bookmark = await this.#copy(archive, operation, portion);
       const copied = await this.#readBack(archive, portion);
       if (!isSame(copied, portion.records)) {
-        log("error", "archive.copy_differs", { archive: archive.name, network: this.#network });
+        log("error", "archive.copy_differs", { archive: archive.name, network: this.#scope });
         return false;
       }
       await this.#delete(archive, operation + 1, bookmark, portion);
@@ -123,29 +124,33 @@ class Mover {
         !violates(error, "archive_range.operation")
       )
         throw error;
-      log("info", "archive.overtaken", { archive: archive.name, network: this.#network });
+      log("info", "archive.overtaken", { archive: archive.name, network: this.#scope });
       return false;
     }
     return true;
   }
 
   #open(): Database {
-    return openDb(this.#env, this.#network, { deadline: this.#deadline });
+    const network = this.#scope === "Core" ? undefined : this.#scope;
+    return openDb(this.#env, network, { deadline: this.#deadline });
   }
 
   /** Ids of the oldest final records. */
-  async #findFinal(now: number): Promise<string[]> {
-    const { finalRows, changedAt, isFinalSql, stepsSql } = this.#kind;
+  async #findFinal(): Promise<string[]> {
+    const { finalRows, changedAt, isOfScopeSql, stepsSql, isImmutable, portionRecords } =
+      this.#kind;
     const select = (ageMs: number) =>
       this.#open().batch([
         statement(
           `SELECT id, ${stepsSql} AS steps FROM ${finalRows}
-           WHERE network = ? AND ${changedAt} < ? AND ${isFinalSql} ORDER BY ${changedAt} LIMIT ${PORTION_RECORDS}`,
-          this.#network,
-          now - ageMs,
+           WHERE ${isOfScopeSql} AND ${changedAt} < ? AND ${this.#isFinalSql} ${isImmutable ? "AND id < ?" : ""}
+           ORDER BY ${isImmutable ? "id" : changedAt} LIMIT ${portionRecords}`,
+          this.#scope,
+          this.#now - ageMs,
+          ...(isImmutable ? [firstIdAt(this.#now - ageMs)] : []),
         ),
       ]) as Promise<D1Result<{ id: string; steps: number }>[]>;
-    const ageMs = readArchiveAfterMs(this.#env);
+    const ageMs = Math.min(readArchiveAfterMs(this.#env), this.#kind.maxAgeMs);
     let [found] = await select(ageMs);
     const isPressed =
       (found?.meta.size_after ?? 0) > readDatabaseMaxBytes(this.#env) * PRESSED_SHARE;
@@ -168,42 +173,62 @@ class Mover {
     for (const archive of this.#archives) {
       const [result] = (await archive
         .open({ deadline: this.#deadline })
-        .batch([selectOperation(this.#kind.kind, this.#network)])) as D1Result<{
+        .batch([selectOperation(this.#kind.kind, this.#scope)])) as D1Result<{
         operation: number;
       }>[];
       const bytes = result?.meta.size_after ?? 0;
       if (isBelowFilledShare(this.#env, bytes))
         return { archive, operation: result?.results[0]?.operation ?? 0 };
     }
-    log("error", "archive.needed", { network: this.#network });
+    log("error", "archive.needed", { network: this.#scope });
     return null;
   }
 
-  async #readPortion(archive: Archive, ids: readonly string[]): Promise<Portion> {
+  /** @param operation - of the move that begins */
+  async #readPortion(
+    archive: Archive,
+    operation: number,
+    ids: readonly string[],
+  ): Promise<Portion> {
     const listed = JSON.stringify(ids);
-    const { table, isFinalSql, summarySql, rangeColumns } = this.#kind;
+    const { kind, table, isImmutable, summarySql, rangeColumns, revisionSql } = this.#kind;
     const { name } = getTableConfig(table);
+    const key = [kind, this.#scope, archive.number];
+    const begin = [
+      this.#insertRange(archive),
+      // From now on, no earlier move deletes anything: this one may delete what it has copied.
+      statement(
+        `UPDATE archive_range SET begun = ?4
+         WHERE kind = ?1 AND network = ?2 AND archive = ?3 AND begun < ?4 AND operation < ?4`,
+        ...key,
+        operation,
+      ),
+    ];
     // By its ids: the index of final records, which begins with the network, has all of them.
-    const [ranges, own, ...children] = await this.#open().batch([
-      statement(
-        "SELECT operation FROM archive_range WHERE kind = ? AND network = ? AND archive = ?",
-        this.#kind.kind,
-        this.#network,
-        archive.number,
-      ),
-      statement(
-        `SELECT id, revision, ${summarySql} AS summary, json_array(${rangeColumns.join(", ")}) AS ranges,
-           ${rowTextSql(table)} AS row
-         FROM ${name} WHERE id IN (SELECT value FROM json_each(?)) AND +network = ? AND ${isFinalSql} ORDER BY id`,
-        listed,
-        this.#network,
-      ),
-      ...this.#selectChildren(listed),
-    ]);
+    const [ranges, own, ...children] = (
+      await this.#open().batch([
+        ...(isImmutable ? begin : []),
+        statement(
+          "SELECT operation FROM archive_range WHERE kind = ? AND network = ? AND archive = ?",
+          ...key,
+        ),
+        statement(
+          `SELECT id, ${revisionSql} AS revision, ${summarySql} AS summary, ${rowTextSql(table)} AS row,
+             json_array(${Object.values(rangeColumns).join(", ")}) AS ranges
+           FROM ${name}
+           WHERE id IN (SELECT value FROM json_each(?)) AND +(${this.#kind.isOfScopeSql}) AND ${this.#isFinalSql}
+           ORDER BY id`,
+          listed,
+          this.#scope,
+        ),
+        ...this.#selectChildren(listed),
+      ])
+    ).slice(isImmutable ? begin.length : 0);
+    const [range] = (ranges as D1Result<{ operation: number }>).results;
     type OwnRow = { id: string; revision: number; summary: string; ranges: string; row: string };
     const texts = toRecordTexts((own as D1Result<OwnRow>).results, children);
     return {
-      lastOperation: (ranges as D1Result<{ operation: number }>).results[0]?.operation ?? 0,
+      lastOperation: range?.operation ?? 0,
       records: texts.map((one) => ({ ...one, ranges: JSON.parse(one.ranges) })),
     };
   }
@@ -213,8 +238,8 @@ class Mover {
       const { name, primaryKeys, columns } = getTableConfig(table);
       const keys = primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary);
       return statement(
-        `SELECT record_id AS id, ${rowTextSql(table)} AS row FROM ${name}
-         WHERE record_id IN (SELECT value FROM json_each(?)) ORDER BY ${keys.map((key) => key.name).join(", ")}`,
+        `SELECT ${this.#kind.ownerColumn} AS id, ${rowTextSql(table)} AS row FROM ${name}
+         WHERE ${this.#kind.ownerColumn} IN (SELECT value FROM json_each(?)) ORDER BY ${keys.map((key) => key.name).join(", ")}`,
         listed,
       );
     });
@@ -226,29 +251,35 @@ class Mover {
    * @param operation - the archive's last one; another one meanwhile aborts the batch
    * @returns the archive's bookmark after it.
    */
-  async #copy(archive: Archive, operation: number, { records }: Portion): Promise<string | null> {
+  async #copy(
+    archive: Archive,
+    operation: number,
+    { records, lastOperation }: Portion,
+  ): Promise<string | null> {
+    const { kind, isImmutable } = this.#kind;
     const database = archive.open({ deadline: this.#deadline });
     const listed = JSON.stringify(records.map(({ id }) => id));
     await database.batch([
       statement(
         `INSERT INTO archive_operation (kind, network, operation) VALUES (?, ?, 0)
          ON CONFLICT DO NOTHING`,
-        this.#kind.kind,
-        this.#network,
+        kind,
+        this.#scope,
       ),
       // Null aborts the batch.
       statement(
         `UPDATE archive_operation SET operation = iif(operation = ?3, operation + 1, NULL)
          WHERE kind = ?1 AND network = ?2`,
-        this.#kind.kind,
-        this.#network,
+        kind,
+        this.#scope,
         operation,
       ),
-      ...this.#deleteRows(listed),
+      ...(isImmutable ? this.#deleteCopies(lastOperation) : this.#deleteRows(listed)),
       ...this.#tables.flatMap((table, i) =>
         insertRowTexts(
           table,
           records.flatMap(({ row, children }) => (i === 0 ? [row] : (children[i - 1] ?? []))),
+          isImmutable && i === 0 ? { operation: operation + 1 } : {},
         ),
       ),
     ]);
@@ -274,10 +305,39 @@ class Mover {
     return this.#tables.map((table, i) =>
       statement(
         `DELETE FROM ${getTableConfig(table).name}
-         WHERE ${i === 0 ? "id" : "record_id"} IN (SELECT value FROM json_each(?))`,
+         WHERE ${i === 0 ? "id" : this.#kind.ownerColumn} IN (SELECT value FROM json_each(?))`,
         listed,
       ),
     );
+  }
+
+  /** Deletes the copies of moves that ended early, which the database still has. They would count from now on. */
+  #deleteCopies(lastOperation: number): Statement[] {
+    const { table, children, ownerColumn } = this.#kind;
+    const { name } = getTableConfig(table);
+    return [
+      ...children.map((child) =>
+        statement(
+          `DELETE FROM ${getTableConfig(child).name} WHERE ${ownerColumn} IN (SELECT id FROM ${name} WHERE operation > ?)`,
+          lastOperation,
+        ),
+      ),
+      statement(`DELETE FROM ${name} WHERE operation > ?`, lastOperation),
+    ];
+  }
+
+  #insertRange(archive: Archive): Statement {
+    return statement(
+      `INSERT INTO archive_range (kind, network, archive, operation, count, returned)
+       VALUES (?, ?, ?, 0, 0, 0) ON CONFLICT DO NOTHING`,
+      this.#kind.kind,
+      this.#scope,
+      archive.number,
+    );
+  }
+
+  get #isFinalSql(): string {
+    return this.#kind.isFinalSql(this.#now);
   }
 
   /**
@@ -290,24 +350,21 @@ class Mover {
     bookmark: string | null,
     { records }: Portion,
   ): Promise<void> {
-    const { kind, table, rangeColumns, isFinalSql } = this.#kind;
+    const { kind, table, rangeColumns, revisionSql, isImmutable } = this.#kind;
     const { name } = getTableConfig(table);
-    const range = [kind, this.#network, archive.number];
+    const range = [kind, this.#scope, archive.number];
     const listed = JSON.stringify(records.map(({ id }) => id));
     const read = JSON.stringify(records.map(({ id, revision }) => [id, revision]));
     await this.#open().batch([
-      statement(
-        `INSERT INTO archive_range (kind, network, archive, operation, count, returned)
-         VALUES (?, ?, ?, 0, 0, 0) ON CONFLICT DO NOTHING`,
-        ...range,
-      ),
+      this.#insertRange(archive),
       // Null aborts the batch.
       statement(
         `UPDATE archive_range SET operation = NULL
-         WHERE kind = ?1 AND network = ?2 AND archive = ?3 AND (operation >= ?4 OR ?5 <> (
-           SELECT count(*) FROM json_each(?6) AS moved
-           JOIN ${name} ON ${name}.id = moved.value->>0 AND ${name}.revision = moved.value->>1
-           WHERE ${isFinalSql}))`,
+         WHERE kind = ?1 AND network = ?2 AND archive = ?3
+           AND (operation >= ?4 ${isImmutable ? "OR begun <> ?4" : ""} OR ?5 <> (
+             SELECT count(*) FROM json_each(?6) AS moved
+             JOIN ${name} ON ${name}.id = moved.value->>0
+             WHERE ${revisionSql} = moved.value->>1 AND ${this.#isFinalSql}))`,
         ...range,
         operation,
         records.length,
@@ -320,13 +377,17 @@ class Mover {
       ),
       statement(
         `UPDATE archive_range SET operation = ?4, count = count + ?5, bookmark = ?6,
-           ${rangeColumns.flatMap((column, i) => buildRangeSql(column, `?${7 + i}`)).join(", ")}
+           ${Object.keys(rangeColumns)
+             .flatMap((column, i) => buildRangeSql(column, `?${7 + i}`))
+             .join(", ")}
          WHERE kind = ?1 AND network = ?2 AND archive = ?3`,
         ...range,
         operation,
         records.length,
         bookmark,
-        ...rangeColumns.map((_, i) => JSON.stringify(records.map(({ ranges }) => ranges[i]))),
+        ...Object.keys(rangeColumns).map((_, i) =>
+          JSON.stringify(records.map(({ ranges }) => ranges[i])),
+        ),
       ),
     ]);
   }

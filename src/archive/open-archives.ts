@@ -1,4 +1,3 @@
-import type { Network } from "../chain/network.ts";
 import {
   ArchiveUnboundError,
   type Database,
@@ -8,7 +7,7 @@ import {
   statement,
 } from "../db/client.ts";
 import { type Env, readDatabaseMaxBytes } from "../env.ts";
-import type { ArchivedKind } from "./archive-tables.ts";
+import type { ArchivedKind, ArchivedScope } from "./archive-tables.ts";
 
 /** Share of its limit up to which an archive is filled. The rest is for what is written there later. */
 const FILLED_SHARE = 0.9;
@@ -89,7 +88,7 @@ export async function listUnboundArchives(
  */
 export async function readIfNoneArchived<Row>(
   db: Pick<Database, "batch">,
-  { kind, network, hot }: { kind: ArchivedKind; network: Network; hot: Statement },
+  { kind, network, hot }: { kind: ArchivedKind; network: ArchivedScope; hot: Statement },
 ): Promise<Row[] | null> {
   const [ranges, own] = (await db.batch([
     statement("SELECT 1 FROM archive_range WHERE kind = ? AND network = ? LIMIT 1", kind, network),
@@ -104,7 +103,7 @@ export function isBelowFilledShare(env: Pick<Env, "DATABASE_MAX_BYTES">, bytes: 
 }
 
 /** Selects the `operation` of an archive's last copy. */
-export function selectOperation(kind: ArchivedKind, network: Network): Statement {
+export function selectOperation(kind: ArchivedKind, network: ArchivedScope): Statement {
   return statement(
     "SELECT operation FROM archive_operation WHERE kind = ? AND network = ?",
     kind,

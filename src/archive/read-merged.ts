@@ -1,4 +1,3 @@
-import type { Network } from "../chain/network.ts";
 import {
   ArchiveBehindError,
   type Database,
@@ -6,7 +5,7 @@ import {
   statement,
 } from "../db/client.ts";
 import type { SqlExpression } from "../db/clock.ts";
-import type { ArchivedKind } from "./archive-tables.ts";
+import type { ArchivedKind, ArchivedScope } from "./archive-tables.ts";
 import { type Archive, findArchive, selectOperation } from "./open-archives.ts";
 
 /** How often a page is begun again because records came back from an archive meanwhile. */
@@ -22,7 +21,7 @@ export interface MergedRow {
 /** A page over the database and its archives. `Context` is what the database adds for the archives. */
 export interface MergedPage<Row extends MergedRow, Context> {
   kind: ArchivedKind;
-  network: Network;
+  network: ArchivedScope;
   limit: number;
   isDescending: boolean;
   /** What rows are ordered by, before their ids. */
@@ -129,7 +128,7 @@ export function openArchive(
   archives: readonly Archive[],
   { archive: number, operation, bookmark }: ArchiveState,
   kind: ArchivedKind,
-  network: Network,
+  network: ArchivedScope,
 ): ReadArchive {
   const archive = findArchive(archives, number);
   const session = archive.open({ reads: bookmark === null ? "primary" : { bookmark } });
@@ -149,7 +148,7 @@ export function readFromArchive<Row>(
   archives: readonly Archive[],
   state: ArchiveState,
   kind: ArchivedKind,
-  network: Network,
+  network: ArchivedScope,
   query: SqlExpression,
 ): Promise<Row[]> {
   return openArchive(archives, state, kind, network)<Row>(query);

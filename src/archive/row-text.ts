@@ -39,10 +39,16 @@ export function rowTextSql(table: SQLiteTable): string {
   );
 }
 
-/** The statements that store rows from their texts. */
-export function insertRowTexts(table: SQLiteTable, texts: readonly string[]): Statement[] {
+/** The statements that store rows from their texts. @param more - columns beside those of the table */
+export function insertRowTexts(
+  table: SQLiteTable,
+  texts: readonly string[],
+  more: Readonly<Record<string, number>> = {},
+): Statement[] {
   const columns = readColumns(table);
-  const sql = `INSERT INTO ${getTableConfig(table).name} (${columns.map(({ name }) => name).join(", ")})
-     SELECT ${columns.map(({ decoded }) => decoded).join(", ")} FROM json_each(?)`;
+  const names = [...columns.map(({ name }) => name), ...Object.keys(more)];
+  const values = [...columns.map(({ decoded }) => decoded), ...Object.values(more)];
+  const sql = `INSERT INTO ${getTableConfig(table).name} (${names.join(", ")})
+     SELECT ${values.join(", ")} FROM json_each(?)`;
   return joinJsonTexts(texts).map((rows) => statement(sql, rows));
 }

@@ -1,6 +1,5 @@
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { NETWORKS } from "../chain/network.ts";
-import { ARCHIVED_KINDS } from "./archive-tables.ts";
+import { ARCHIVED_KINDS, ARCHIVED_SCOPES } from "./archive-tables.ts";
 
 /**
  * What an archive has of a kind and a network: a row for each, so that a read asks no archive in vain. It is
@@ -10,11 +9,13 @@ export const archiveRange = sqliteTable(
   "archive_range",
   {
     kind: text("kind", { enum: ARCHIVED_KINDS }).notNull(),
-    network: text("network", { enum: NETWORKS }).notNull(),
+    network: text("network", { enum: ARCHIVED_SCOPES }).notNull(),
     /** The number of its binding: 1 of `ARCHIVE_1`. */
     archive: integer("archive").notNull(),
     /** Of the last move; the archive has at least this one, unless it was set back. */
     operation: integer("operation").notNull(),
+    /** Of immutable records: the move that may delete them, the last one that was begun. */
+    begun: integer("begun").notNull().default(0),
     /** Records that are in the archive, and nowhere else. */
     count: integer("count").notNull(),
     /** How often records came back from it. A read that meets another number begins again. */

@@ -9,24 +9,23 @@ export const clock = sqliteTable("clock", {
   t: integer("t").notNull(),
 });
 
+/** Columns of `audit`. */
+export const AUDIT_COLUMNS = {
+  id: text("id").primaryKey(),
+  at: integer("at").notNull(),
+  apiKeyId: text("api_key_id").notNull(),
+  requestId: text("request_id").notNull(),
+  action: text("action").notNull(),
+  target: text("target").notNull(),
+  /** JSON, or null. */
+  detail: text("detail"),
+};
+
 /** Who changed what: one row per Admin or +PAY mutation, written in its batch. Holds no secret. */
-export const audit = sqliteTable(
-  "audit",
-  {
-    id: text("id").primaryKey(),
-    at: integer("at").notNull(),
-    apiKeyId: text("api_key_id").notNull(),
-    requestId: text("request_id").notNull(),
-    action: text("action").notNull(),
-    target: text("target").notNull(),
-    /** JSON, or null. */
-    detail: text("detail"),
-  },
-  (table) => [
-    index("audit_api_key").on(table.apiKeyId, table.id),
-    index("audit_action").on(table.action, table.id),
-  ],
-);
+export const audit = sqliteTable("audit", AUDIT_COLUMNS, (table) => [
+  index("audit_api_key").on(table.apiKeyId, table.id),
+  index("audit_action").on(table.action, table.id),
+]);
 
 /**
  * Answers of POSTs that create or spend, kept for 24 hours per API key and `Idempotency-Key`.

@@ -67,6 +67,7 @@ export const ERASURES: readonly Erasure[] = [
   {
     what: "auditDetails",
     columns: ["audit.detail"],
+    isInArchives: true,
     // The changes that the key made, and those that Admins made to the key: these have its name.
     toStatements: (keyId) => [
       statement(

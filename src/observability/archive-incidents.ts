@@ -10,10 +10,10 @@ import {
 import { type Database, type Statement, statement } from "../db/client.ts";
 import { openRecordDatabases } from "../db/record-databases.ts";
 import type { Env } from "../env.ts";
-import { MOVED_ESCROWS } from "../escrow/store/archived-escrows.ts";
 import type { ServiceEventKind } from "../events/event-kinds.ts";
 import type { NewIncident, readOpenIncidents } from "../events/incidents.ts";
 import { log } from "../log.ts";
+import { MOVED_KINDS } from "./moved-kinds.ts";
 
 /**
  * The bindings of archives that have records and are not bound.
@@ -108,7 +108,7 @@ async function readLastCopies(
 ): Promise<D1Result<LastCopy> | null> {
   const copies = statement("SELECT kind, network, operation FROM archive_operation");
   try {
-    const [result] = await archive.batch([copies, ...selectNothing(MOVED_ESCROWS)]);
+    const [result] = await archive.batch([copies, ...MOVED_KINDS.flatMap(selectNothing)]);
     return result as D1Result<LastCopy>;
   } catch (error) {
     if (UNMIGRATED_PATTERN.test(String(error))) return null;

@@ -1,6 +1,8 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, it } from "vitest";
+import { MOVED_AUDIT } from "../../src/api-keys/archived-audit.ts";
 import { moveFinalRecords } from "../../src/archive/move-records.ts";
+import { newId } from "../../src/db/id.ts";
 import { continueErasures } from "../../src/erasure/continue-erasures.ts";
 import { MOVED_ESCROWS } from "../../src/escrow/store/archived-escrows.ts";
 import { app, emptyTables } from "../support/app.ts";
@@ -22,7 +24,7 @@ beforeEach(async () => {
   await emptyArchives();
 });
 
-it("The erasure of a key removes its notes from archives too, and waits for those that are not bound", async () => {
+it("The erasure of a key removes its notes and audit details from archives too, and waits for those that are not bound", async () => {
   await insertKey({ id: "key-a" });
   const writer = await Writer.create(env.DB);
   const record = makeRecord("payment");
@@ -32,9 +34,17 @@ it("The erasure of a key removes its notes from archives too, and waits for thos
   )
     .bind(record.id, NOTE)
     .run();
+  await env.DB.prepare(
+    "INSERT INTO audit VALUES (?, 1, 'key-a', 'r', 'api-key.update', 'key-a', ?)",
+  )
+    .bind(newId(1), JSON.stringify({ note: NOTE }))
+    .run();
   await makeFinal();
-  await moveFinalRecords(BINDINGS, [MOVED_ESCROWS], Date.now() + 1_000, Date.now() + 60_000);
-  expect(JSON.stringify(await readArchive(env.ARCHIVE_1))).toContain(NOTE);
+  const kinds = [MOVED_ESCROWS, MOVED_AUDIT];
+  await moveFinalRecords(BINDINGS, kinds, Date.now() + 1_000, Date.now() + 60_000);
+  const archived = await readArchive(env.ARCHIVE_1);
+  for (const table of ["escrow_request", "audit"])
+    expect(JSON.stringify(archived[table])).toContain(NOTE);
 
   for (const bindings of [{ ...env, ...NO_ARCHIVES }, BINDINGS]) {
     const answer = await app.request(

@@ -24,6 +24,9 @@ export const ARCHIVE_TABLES = [
   "escrow_transaction",
   "escrow_action",
   "escrow_request",
+  "x402_payment_attempt",
+  "x402_settlement",
+  "audit",
 ];
 
 export async function emptyArchives(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { MovedKind } from "../../archive/moved-kind.ts";
+import { NETWORKS } from "../../chain/network.ts";
 import { type Statement, statement } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 import { type CountedEscrow, countArchived } from "./archived-counts.ts";
@@ -57,12 +58,24 @@ export function findNamedEscrows(archive: number, places: string): SqlExpression
 /** Payments and purchases, with their histories and what their requests left. */
 export const MOVED_ESCROWS: MovedKind = {
   kind: "escrow",
+  scopes: NETWORKS,
+  isOfScopeSql: "network = ?",
+  isImmutable: false,
   table: escrow,
+  revisionSql: "revision",
   children: [escrowTransaction, escrowAction, escrowRequest],
-  rangeColumns: ["id", "chain_changed_at", "action_changed_at", "changed_at", "block_time"],
+  ownerColumn: "record_id",
+  rangeColumns: Object.fromEntries(
+    ["id", "chain_changed_at", "action_changed_at", "changed_at", "block_time"].map((column) => [
+      column,
+      column,
+    ]),
+  ),
+  portionRecords: 50,
+  maxAgeMs: Number.POSITIVE_INFINITY,
   finalRows: "escrow INDEXED BY escrow_final",
   changedAt: "changed_at",
-  isFinalSql: `${FINAL_CONDITION} AND ${NOTHING_PENDING_SQL} AND ${IS_HERE_SQL}
+  isFinalSql: () => `${FINAL_CONDITION} AND ${NOTHING_PENDING_SQL} AND ${IS_HERE_SQL}
     AND ${IS_OLDEST_HERE_SQL}`,
   stepsSql: `((SELECT count(*) FROM escrow_transaction WHERE record_id = escrow.id)
     + (SELECT count(*) FROM escrow_action WHERE record_id = escrow.id))`,

@@ -26,6 +26,9 @@ const SETTLEMENT_FIELDS: readonly JsonField[] = [
   ["createdAt", isoTimeSql("x402_settlement.created_at")],
 ];
 
+/** SQL of a settlement as its attempt shows it, JSON. */
+export const SETTLEMENT_JSON_SQL = addJsonFieldsSql("json_object()", SETTLEMENT_FIELDS);
+
 const ATTEMPT_FIELDS: readonly JsonField[] = [
   ["id", "x402_payment_attempt.id"],
   ["createdAt", isoTimeSql("x402_payment_attempt.created_at")],
@@ -48,10 +51,7 @@ const ATTEMPT_FIELDS: readonly JsonField[] = [
   ["paymentIdentifier", "x402_payment_attempt.payment_identifier"],
   ["errorReason", "x402_payment_attempt.error_reason"],
   ["errorMessage", "x402_payment_attempt.error_message"],
-  [
-    "Settlement",
-    `iif(x402_settlement.id IS NULL, json('null'), ${addJsonFieldsSql("json_object()", SETTLEMENT_FIELDS)})`,
-  ],
+  ["Settlement", `iif(x402_settlement.id IS NULL, json('null'), ${SETTLEMENT_JSON_SQL})`],
 ];
 
 /** SQL of an attempt as the interface shows it, JSON. */

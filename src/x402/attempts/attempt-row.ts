@@ -1,8 +1,11 @@
 /** An order as stored in D1. */
 
-import type { Database } from "../../db/client.ts";
+import { type ArchiveEnv, openArchives } from "../../archive/open-archives.ts";
+import { readSnapshot } from "../../archive/read-snapshot.ts";
+import { type Database, type Statement, statement } from "../../db/client.ts";
 import { firstIdAt, timeOfId } from "../../db/id.ts";
-import type { AttemptOrder, JobStatus } from "../model/messages.ts";
+import { readAuthorization } from "../evm/authorization.ts";
+import type { AttemptOrder, JobStatus, SettleOrder } from "../model/messages.ts";
 import type { x402Attempt } from "../model/tables.ts";
 
 /**
@@ -116,22 +119,54 @@ export async function findClaimingAttempt(
   core: Database,
   order: AttemptOrder,
 ): Promise<ClaimingAttempt | null> {
+  const { sql, params } = selectClaimingAttempt(order, "TRUE");
+  const [row] = await core.all<ClaimingRow>(sql, ...params);
+  return row ? toClaimingAttempt(row) : null;
+}
+
+/**
+ * The same, in archives too. They have no payment whose authorization can still be used, so only an expired payment
+ * asks them.
+ *
+ * @throws ArchiveBehindError
+ */
+export async function findPastAttempt(
+  env: ArchiveEnv,
+  core: Database,
+  order: SettleOrder,
+): Promise<ClaimingAttempt | null> {
+  const { validBefore } = readAuthorization(order.payload.payload, order.requirements.scheme);
+  if (validBefore * 1000n >= BigInt(Date.now())) return findClaimingAttempt(core, order);
+  const parts = await readSnapshot<ClaimingRow>(core, openArchives(env), {
+    kind: "x402",
+    select: (condition) => selectClaimingAttempt(order, condition),
+  });
+  const [row] = parts.flat();
+  return row ? toClaimingAttempt(row) : null;
+}
+
+type ClaimingRow = Omit<ClaimingAttempt, "requirements" | "maxAmount"> &
+  AttemptOrder["requirements"] & { maxAmount: string | null };
+
+function selectClaimingAttempt(
+  { claim, payloadHash }: Pick<AttemptOrder, "claim" | "payloadHash">,
+  condition: string,
+): Statement {
   const holding = `SELECT attempt.id, attempt.status, claim, payment_payload_hash AS payloadHash,
       supported_payment_source_id AS paymentSourceId, caip2_id AS network, asset,
       attempt.amount, max_amount AS maxAmount, pay_to AS payTo, attempt.payer, tx_hash AS txHash
     FROM x402_payment_attempt AS attempt
       LEFT JOIN x402_settlement AS settlement ON settlement.attempt_id = attempt.id
-    WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`;
-  const [row] = await core.all<
-    Omit<ClaimingAttempt, "requirements" | "maxAmount"> &
-      AttemptOrder["requirements"] & { maxAmount: string | null }
-  >(
-    // With OR, none of the indexes would be used.
+    WHERE ${condition} AND direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`;
+  // With OR, none of the indexes would be used.
+  return statement(
     `${holding} AND claim = ? UNION ${holding} AND payment_payload_hash = ?`,
-    order.claim,
-    order.payloadHash,
+    claim,
+    payloadHash,
   );
-  if (!row) return null;
+}
+
+function toClaimingAttempt(row: ClaimingRow): ClaimingAttempt {
   const { network, asset, amount, maxAmount, payTo, ...rest } = row;
   const terms = { requirements: { network, asset, amount, payTo } };
   return { ...rest, ...terms, ...(maxAmount !== null && { maxAmount }) };
@@ -144,21 +179,46 @@ export async function findClaimingAttempt(
  * @param payer - verified, since a stranger could use up the identifiers of others
  */
 export async function findIdentifierHolder(
+  env: ArchiveEnv,
   core: Database,
   { attemptId, caller, paymentIdentifier }: AttemptOrder,
   payer: string,
 ): Promise<string | null> {
   if (paymentIdentifier === null) return null;
-  const [row] = await core.all<{ id: string }>(
-    `SELECT id FROM x402_payment_attempt
-     WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled')
-       AND api_key_id = ? AND payer = ? AND payment_identifier = ? AND id <> ?`,
-    caller.id,
-    payer,
-    paymentIdentifier,
-    attemptId,
-  );
-  return row?.id ?? null;
+  const parts = await readSnapshot<{ id: string }>(core, openArchives(env), {
+    kind: "x402",
+    select: (condition) =>
+      statement(
+        `SELECT id FROM x402_payment_attempt
+         WHERE ${condition} AND direction = 'InboundSettle' AND status IN ('Verified', 'Settled')
+           AND api_key_id = ? AND payer = ? AND payment_identifier = ? AND id <> ?`,
+        caller.id,
+        payer,
+        paymentIdentifier,
+        attemptId,
+      ),
+  });
+  return parts.flat()[0]?.id ?? null;
+}
+
+/** Whether a key has signed a payment with a payment identifier, in the database or in an archive. */
+export async function hasSignedPayment(
+  env: ArchiveEnv,
+  core: Database,
+  apiKeyId: string,
+  paymentIdentifier: string,
+): Promise<boolean> {
+  const parts = await readSnapshot(core, openArchives(env), {
+    kind: "x402",
+    select: (condition) =>
+      statement(
+        `SELECT 1 FROM x402_payment_attempt
+         WHERE ${condition} AND direction = 'OutboundPayment' AND api_key_id = ? AND payment_identifier = ?`,
+        apiKeyId,
+        paymentIdentifier,
+      ),
+  });
+  return parts.flat().length > 0;
 }
 
 /** How many settlements of a chain have no outcome. */

@@ -1,6 +1,21 @@
-import { and, count, desc, eq, getTableColumns, gte, inArray, lt, ne, sql } from "drizzle-orm";
+import {
+  and,
+  count,
+  desc,
+  eq,
+  getTableColumns,
+  gte,
+  inArray,
+  lt,
+  ne,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import type * as z from "zod";
-import { openDb } from "../../db/client.ts";
+import { openArchives } from "../../archive/open-archives.ts";
+import { overlapsIds, readSnapshot, readSnapshotPage } from "../../archive/read-snapshot.ts";
+import { type Database, openDb, type Statement, statement } from "../../db/client.ts";
+import type { SqlExpression } from "../../db/clock.ts";
 import { firstIdAt } from "../../db/id.ts";
 import type { AppContext } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
@@ -12,7 +27,11 @@ import {
   x402Attempt,
   x402Settlement,
 } from "../model/tables.ts";
-import { ATTEMPT_JSON_SQL, SETTLEMENT_JOIN_CONDITION } from "./attempt-json.ts";
+import {
+  ATTEMPT_JSON_SQL,
+  SETTLEMENT_JOIN_CONDITION,
+  SETTLEMENT_JSON_SQL,
+} from "./attempt-json.ts";
 
 export interface AttemptFilter {
   status?: (typeof ATTEMPT_STATUSES)[number] | undefined;
@@ -37,25 +56,77 @@ export async function listAttempts(
   filter: AttemptFilter & { take: number; cursorId?: string | undefined },
 ) {
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
-  const rows = await core.orm
-    .select({ record: sql.raw(ATTEMPT_JSON_SQL).mapWith(parseRecord) })
-    .from(x402Attempt)
-    .leftJoin(x402Settlement, sql.raw(SETTLEMENT_JOIN_CONDITION))
-    .where(
-      and(
-        toAttemptCondition(c, filter),
-        filter.cursorId === undefined ? undefined : lt(x402Attempt.id, filter.cursorId),
-      ),
-    )
-    .orderBy(desc(x402Attempt.id))
-    .limit(filter.take);
-  return rows.map(({ record }) => record);
+  const rows = await readSnapshotPage<{ id: string; replayOf: string | null; record: string }>(
+    core,
+    openArchives(c.env),
+    {
+      kind: "x402",
+      overlap: overlapsIds({ before: filter.cursorId, from: filter.createdFrom }),
+      limit: filter.take,
+      select: (condition) =>
+        core.orm
+          .select({
+            id: x402Attempt.id,
+            replayOf: sql`${x402Attempt.replayOf}`.as("replayOf"),
+            record: sql.raw(ATTEMPT_JSON_SQL).as("record"),
+          })
+          .from(x402Attempt)
+          .leftJoin(x402Settlement, sql.raw(SETTLEMENT_JOIN_CONDITION))
+          .where(
+            and(
+              sql.raw(condition),
+              toAttemptCondition(c, filter),
+              filter.cursorId === undefined ? undefined : lt(x402Attempt.id, filter.cursorId),
+            ),
+          )
+          .orderBy(desc(x402Attempt.id))
+          .limit(filter.take)
+          .toSQL(),
+    },
+  );
+  const records = rows.map(({ record, replayOf }) => ({ replayOf, ...parseRecord(record) }));
+  return addReplayedSettlements(c, core, records);
+}
+
+type AttemptRecord = z.infer<typeof attemptRecord>;
+
+/** A replay and its original may be in different databases. */
+async function addReplayedSettlements(
+  c: AppContext,
+  core: Database,
+  attempts: readonly (AttemptRecord & { replayOf: string | null })[],
+): Promise<AttemptRecord[]> {
+  const originals = attempts.flatMap(({ replayOf, Settlement }) =>
+    replayOf !== null && Settlement === null ? replayOf : [],
+  );
+  const parts =
+    originals.length === 0
+      ? []
+      : await readSnapshot<{ id: string; settlement: string }>(core, openArchives(c.env), {
+          kind: "x402",
+          select: (condition) =>
+            statement(
+              `SELECT attempt_id AS id, ${SETTLEMENT_JSON_SQL} AS settlement FROM x402_settlement
+                 JOIN x402_payment_attempt AS attempt ON attempt.id = attempt_id
+               WHERE ${condition} AND attempt_id IN (SELECT value FROM json_each(?))`,
+              JSON.stringify(originals),
+            ),
+        });
+  const found = new Map(parts.flat().map(({ id, settlement }) => [id, JSON.parse(settlement)]));
+  return attempts.map(({ replayOf, ...attempt }) => ({
+    ...attempt,
+    Settlement: attempt.Settlement ?? found.get(replayOf ?? "") ?? null,
+  }));
 }
 
 /** An attempt's row. */
 export type StoredAttempt = typeof x402Attempt.$inferSelect;
 
-/** One attempt, as it is stored and as the interface shows it. @throws ApiError 404 */
+/**
+ * One attempt, as it is stored and as the interface shows it. An archive has none that is open.
+ *
+ * @throws ApiError 404
+ */
 export async function findAttempt(c: AppContext, id: string) {
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const [found] = await core.orm
@@ -66,14 +137,46 @@ export async function findAttempt(c: AppContext, id: string) {
     .from(x402Attempt)
     .leftJoin(x402Settlement, sql.raw(SETTLEMENT_JOIN_CONDITION))
     .where(and(eq(x402Attempt.id, id), toAttemptCondition(c, {})));
-  if (!found) throw new ApiError(404, "attemptId: there is no such attempt");
-  return found;
+  if (found) return found;
+  const parts = await readSnapshot<{ record: string }>(core, openArchives(c.env), {
+    kind: "x402",
+    overlap: { sql: "? BETWEEN least_id AND greatest_id", params: [id] },
+    select: (condition) =>
+      core.orm
+        .select({ record: sql.raw(ATTEMPT_JSON_SQL).as("record") })
+        .from(x402Attempt)
+        .leftJoin(x402Settlement, sql.raw(SETTLEMENT_JOIN_CONDITION))
+        .where(and(sql.raw(condition), eq(x402Attempt.id, id), toAttemptCondition(c, {})))
+        .toSQL(),
+  });
+  const [archived] = parts.flat();
+  if (!archived) throw new ApiError(404, "attemptId: there is no such attempt");
+  return { stored: null, record: parseRecord(archived.record) };
 }
 
 /** How many they are. */
 export function countAttempts(c: AppContext, filter: AttemptFilter): Promise<number> {
+  return countRows(c, overlapsIds({ from: filter.createdFrom }), (core, condition) =>
+    core.orm
+      .select({ total: count().as("total") })
+      .from(x402Attempt)
+      .where(and(condition, toAttemptCondition(c, filter)))
+      .toSQL(),
+  );
+}
+
+async function countRows(
+  c: AppContext,
+  overlap: SqlExpression,
+  select: (core: Database, condition: SQL) => Statement,
+): Promise<number> {
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
-  return core.orm.$count(x402Attempt, toAttemptCondition(c, filter));
+  const parts = await readSnapshot<{ total: number }>(core, openArchives(c.env), {
+    kind: "x402",
+    overlap,
+    select: (condition) => select(core, sql.raw(condition)),
+  });
+  return parts.flat().reduce((all, { total }) => all + total, 0);
 }
 
 function toAttemptCondition({ var: { caller } }: AppContext, filter: AttemptFilter) {
@@ -105,7 +208,7 @@ function toAttemptCondition({ var: { caller } }: AppContext, filter: AttemptFilt
   );
 }
 
-const parseRecord = (text: string) => JSON.parse(text) as z.infer<typeof attemptRecord>;
+const parseRecord = (text: string) => JSON.parse(text) as AttemptRecord;
 
 export interface SettlementFilter {
   caip2Network?: string | undefined;
@@ -121,38 +224,66 @@ export async function listSettlements(
   query: SettlementFilter & { limit: number; cursorId?: string | undefined },
 ) {
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
-  const rows = await core.orm
-    .select({
-      settlement: x402Settlement,
-      caip2Network: x402Attempt.caip2Id,
-      asset: x402Attempt.asset,
-      paymentPayloadHash: x402Attempt.paymentPayloadHash,
-    })
-    .from(x402Settlement)
-    .innerJoin(x402Attempt, eq(x402Attempt.id, x402Settlement.attemptId))
-    .where(
-      and(
-        toSettlementCondition(c, query),
-        query.cursorId === undefined ? undefined : lt(x402Settlement.id, query.cursorId),
-      ),
-    )
-    .orderBy(desc(x402Settlement.id))
-    .limit(query.limit);
-  return rows.map(({ settlement: { apiKeyId: _, createdAt, ...settlement }, ...attempt }) => ({
-    ...settlement,
-    ...attempt,
+  const rows = await readSnapshotPage<SettlementRow>(
+    core,
+    openArchives(c.env),
+    {
+      kind: "x402",
+      limit: query.limit,
+      select: (condition) =>
+        core.orm
+          .select({
+            id: x402Settlement.id,
+            attemptId: sql`${x402Settlement.attemptId}`.as("attemptId"),
+            success: x402Settlement.success,
+            txHash: sql`${x402Settlement.txHash}`.as("txHash"),
+            amount: x402Settlement.amount,
+            payer: x402Settlement.payer,
+            createdAt: sql`${x402Settlement.createdAt}`.as("createdAt"),
+            caip2Network: sql`${x402Attempt.caip2Id}`.as("caip2Network"),
+            asset: x402Attempt.asset,
+            paymentPayloadHash: sql`${x402Attempt.paymentPayloadHash}`.as("paymentPayloadHash"),
+          })
+          .from(x402Settlement)
+          .innerJoin(x402Attempt, eq(x402Attempt.id, x402Settlement.attemptId))
+          .where(
+            and(
+              sql.raw(condition),
+              toSettlementCondition(c, query),
+              query.cursorId === undefined ? undefined : lt(x402Settlement.id, query.cursorId),
+            ),
+          )
+          .orderBy(desc(x402Settlement.id))
+          .limit(query.limit)
+          .toSQL(),
+    },
+    // A settlement is no newer than the last change of its attempt.
+    ({ greatestChangedAt }) => firstIdAt((greatestChangedAt ?? 0) + 1),
+  );
+  return rows.map(({ success, createdAt, ...row }) => ({
+    ...row,
+    success: success === 1,
     createdAt: toIsoTime(createdAt),
   }));
 }
 
+interface SettlementRow extends Omit<typeof x402Settlement.$inferSelect, "apiKeyId" | "success"> {
+  success: number;
+  caip2Network: string;
+  asset: string;
+  paymentPayloadHash: string;
+}
+
 /** How many they are. */
-export async function countSettlements(c: AppContext, filter: SettlementFilter): Promise<number> {
-  const [row] = await openDb(c.env, undefined, { deadline: c.var.deadline })
-    .orm.select({ total: count() })
-    .from(x402Settlement)
-    .innerJoin(x402Attempt, eq(x402Attempt.id, x402Settlement.attemptId))
-    .where(toSettlementCondition(c, filter));
-  return row?.total ?? 0;
+export function countSettlements(c: AppContext, filter: SettlementFilter): Promise<number> {
+  return countRows(c, overlapsIds({}), (core, condition) =>
+    core.orm
+      .select({ total: count().as("total") })
+      .from(x402Settlement)
+      .innerJoin(x402Attempt, eq(x402Attempt.id, x402Settlement.attemptId))
+      .where(and(condition, toSettlementCondition(c, filter)))
+      .toSQL(),
+  );
 }
 
 function toSettlementCondition(

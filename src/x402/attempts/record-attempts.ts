@@ -1,6 +1,7 @@
 /** Writes attempts that begin, are refused, withdrawn, replayed or only verified. */
 import { sql } from "drizzle-orm";
 import { chargeOperation, refundOperation } from "../../api-keys/credits.ts";
+import type { ArchiveEnv } from "../../archive/open-archives.ts";
 import { type Database, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import type { AttemptOrder } from "../model/messages.ts";
@@ -50,6 +51,7 @@ interface VerifiedPayment {
  * @throws AlreadyClaimedError; GasNotSponsoredError; ApiError 402 by `throwIfOutOfCredits` of what it throws
  */
 export async function recordVerifiedAttempt(
+  env: ArchiveEnv,
   core: Database,
   order: AttemptOrder,
   { maxCost, ...verified }: VerifiedPayment,
@@ -85,7 +87,7 @@ export async function recordVerifiedAttempt(
     if (own) return "ended";
     const holder = await findClaimingAttempt(core, order);
     if (holder) throw new AlreadyClaimedError(holder.id, "payment");
-    const identified = await findIdentifierHolder(core, order, verified.payer);
+    const identified = await findIdentifierHolder(env, core, order, verified.payer);
     if (identified !== null) throw new AlreadyClaimedError(identified, "identifier");
     // The other attempt has failed in the meantime.
     throw error;

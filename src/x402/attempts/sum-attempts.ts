@@ -1,4 +1,6 @@
-import { openDb } from "../../db/client.ts";
+import { openArchives } from "../../archive/open-archives.ts";
+import { overlapsIds, readSnapshot } from "../../archive/read-snapshot.ts";
+import { openDb, statement } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";
 import type { AppContext } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
@@ -151,21 +153,30 @@ async function readSums(
   days: readonly DayPart[],
   caip2Network: string | undefined,
 ): Promise<AttemptSum[]> {
-  const rows = await openDb(c.env, undefined, { deadline: c.var.deadline }).all<
+  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
+  const parts = await readSnapshot<
     Omit<AttemptSum, "amount" | "isIncome"> & { isIncome: number; groups: string }
-  >(
-    `SELECT day.key AS day, direction = 'InboundSettle' AS isIncome, caip2_id AS caip2Network, asset,
-       count(*) AS count, json_array(${GROUP_SUMS_SQL}) AS groups
-     FROM json_each(?) AS day CROSS JOIN x402_payment_attempt AS attempt
-       ON attempt.id >= day.value->>0 AND attempt.id < day.value->>1
-     WHERE ((direction = 'InboundSettle' AND status = 'Settled')
-         OR (direction = 'OutboundPayment' AND status IN ('Verified', 'Settled')))
-       AND caip2_id = ifnull(?, caip2_id)
-     GROUP BY day.key, isIncome, caip2_id, asset ORDER BY day.key, caip2_id, asset LIMIT ${MAX_SUMS + 1}`,
-    JSON.stringify(days.map(({ from, to }) => [firstIdAt(from), firstIdAt(to)])),
-    caip2Network ?? null,
-  );
-  return rows.map(({ groups, isIncome, ...row }) => ({
+  >(core, openArchives(c.env), {
+    kind: "x402",
+    overlap: overlapsIds({
+      from: days[0]?.from,
+      before: firstIdAt(days.at(-1)?.to ?? 0),
+    }),
+    select: (condition) =>
+      statement(
+        `SELECT day.key AS day, direction = 'InboundSettle' AS isIncome, caip2_id AS caip2Network, asset,
+           count(*) AS count, json_array(${GROUP_SUMS_SQL}) AS groups
+         FROM json_each(?) AS day CROSS JOIN x402_payment_attempt AS attempt
+           ON attempt.id >= day.value->>0 AND attempt.id < day.value->>1
+         WHERE ${condition} AND ((direction = 'InboundSettle' AND status = 'Settled')
+             OR (direction = 'OutboundPayment' AND status IN ('Verified', 'Settled')))
+           AND caip2_id = ifnull(?, caip2_id)
+         GROUP BY day.key, isIncome, caip2_id, asset ORDER BY day.key, caip2_id, asset LIMIT ${MAX_SUMS + 1}`,
+        JSON.stringify(days.map(({ from, to }) => [firstIdAt(from), firstIdAt(to)])),
+        caip2Network ?? null,
+      ),
+  });
+  const sums = parts.flat().map(({ groups, isIncome, ...row }) => ({
     ...row,
     isIncome: isIncome === 1,
     amount: (JSON.parse(groups) as string[]).reduceRight(
@@ -173,6 +184,22 @@ async function readSums(
       0n,
     ),
   }));
+  return addSums(sums);
+}
+
+/** Adds the sums of several databases. */
+function addSums(sums: readonly AttemptSum[]): AttemptSum[] {
+  const buckets = Map.groupBy(sums, ({ day, isIncome, caip2Network, asset }) =>
+    JSON.stringify([day, isIncome, caip2Network, asset]),
+  );
+  return [...buckets.values()]
+    .flatMap((some) => {
+      const [first] = some;
+      if (!first) return [];
+      const count = some.reduce((all, one) => all + one.count, 0);
+      return { ...first, count, amount: some.reduce((all, one) => all + one.amount, 0n) };
+    })
+    .toSorted((a, b) => a.day - b.day);
 }
 
 /** Costs of gas by chain, in wei. SQLite sums 64-bit numbers: gwei, and the last nine digits. */

@@ -112,79 +112,78 @@ export const x402PaymentSource = sqliteTable(
   ],
 );
 
+/** Columns of `x402Attempt`. */
+export const ATTEMPT_COLUMNS = {
+  id: text("id").primaryKey(),
+  direction: text("direction", { enum: ATTEMPT_DIRECTIONS }).notNull(),
+  status: text("status", { enum: ATTEMPT_STATUSES }).notNull(),
+  apiKeyId: text("api_key_id"),
+  evmWalletId: text("evm_wallet_id"),
+  /** The budget that an outbound payment has debited. Null: none. */
+  budgetId: text("budget_id"),
+  registryRequestId: text("registry_request_id"),
+  supportedPaymentSourceId: text("supported_payment_source_id"),
+  caip2Id: text("caip2_id").notNull(),
+  asset: text("asset").notNull(),
+  /** Of `upto` the charge; of an `InboundVerify`, and of an outbound one before its charge, the maximum. */
+  amount: text("amount").notNull(),
+  /** Of `upto`: what the payer signed at most. Null: `exact`. */
+  maxAmount: text("max_amount"),
+  payTo: text("pay_to").notNull(),
+  payer: text("payer"),
+  /** URL of the registered resource. Without one, the URL that the payment names. */
+  resource: text("resource"),
+  paymentPayloadHash: text("payment_payload_hash").notNull(),
+  /** The on-chain authorization; see `authorization.ts`. Null when the payload has none. */
+  claim: text("claim"),
+  paymentIdentifier: text("payment_identifier"),
+  errorReason: text("error_reason"),
+  errorMessage: text("error_message"),
+  /** What settles: a wallet's address, or the origin of another facilitator. */
+  facilitator: text("facilitator"),
+  /** Of a settlement: Unix seconds at which its authorization expires. */
+  validBefore: integer("valid_before"),
+  /** The settlement that a `Replayed` attempt repeats. */
+  replayOf: text("replay_of"),
+  /**
+   * Of an outbound payment whose outcome the chain may still change: Unix seconds at which its
+   * authorization expires. Null when nothing is left to watch.
+   */
+  watchedUntil: integer("watched_until"),
+  /** Whether a credit was charged, which a failure refunds. */
+  charged: integer("charged", { mode: "boolean" }).notNull(),
+  /** Guards every change: a stale or repeated one violates NOT NULL. */
+  revision: integer("revision").notNull(),
+  createdAt: integer("created_at").notNull(),
+  updatedAt: integer("updated_at").notNull(),
+};
+
 /** An attempt with a payment, and its outcome. `WITHOUT ROWID`, which drizzle cannot say; so are settlements. */
-export const x402Attempt = sqliteTable(
-  "x402_payment_attempt",
-  {
-    id: text("id").primaryKey(),
-    direction: text("direction", { enum: ATTEMPT_DIRECTIONS }).notNull(),
-    status: text("status", { enum: ATTEMPT_STATUSES }).notNull(),
-    apiKeyId: text("api_key_id"),
-    evmWalletId: text("evm_wallet_id"),
-    /** The budget that an outbound payment has debited. Null: none. */
-    budgetId: text("budget_id"),
-    registryRequestId: text("registry_request_id"),
-    supportedPaymentSourceId: text("supported_payment_source_id"),
-    caip2Id: text("caip2_id").notNull(),
-    asset: text("asset").notNull(),
-    /** Of `upto` the charge; of an `InboundVerify`, and of an outbound one before its charge, the maximum. */
-    amount: text("amount").notNull(),
-    /** Of `upto`: what the payer signed at most. Null: `exact`. */
-    maxAmount: text("max_amount"),
-    payTo: text("pay_to").notNull(),
-    payer: text("payer"),
-    /** URL of the registered resource. Without one, the URL that the payment names. */
-    resource: text("resource"),
-    paymentPayloadHash: text("payment_payload_hash").notNull(),
-    /** The on-chain authorization; see `authorization.ts`. Null when the payload has none. */
-    claim: text("claim"),
-    paymentIdentifier: text("payment_identifier"),
-    errorReason: text("error_reason"),
-    errorMessage: text("error_message"),
-    /** What settles: a wallet's address, or the origin of another facilitator. */
-    facilitator: text("facilitator"),
-    /** Of a settlement: Unix seconds at which its authorization expires. */
-    validBefore: integer("valid_before"),
-    /** The settlement that a `Replayed` attempt repeats. */
-    replayOf: text("replay_of"),
-    /**
-     * Of an outbound payment whose outcome the chain may still change: Unix seconds at which its
-     * authorization expires. Null when nothing is left to watch.
-     */
-    watchedUntil: integer("watched_until"),
-    /** Whether a credit was charged, which a failure refunds. */
-    charged: integer("charged", { mode: "boolean" }).notNull(),
-    /** Guards every change: a stale or repeated one violates NOT NULL. */
-    revision: integer("revision").notNull(),
-    createdAt: integer("created_at").notNull(),
-    updatedAt: integer("updated_at").notNull(),
-  },
-  (table) => [
-    index("x402_attempt_api_key").on(table.apiKeyId, table.id),
-    // The verified payer's: a stranger cannot use up the identifiers of others.
-    uniqueIndex("x402_attempt_identifier")
-      .on(table.apiKeyId, table.payer, table.paymentIdentifier)
-      .where(
-        sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled') AND payment_identifier IS NOT NULL`,
-      ),
-    // What the cron scans: the few that are not settled yet.
-    index("x402_attempt_open")
-      .on(table.updatedAt)
-      .where(sql`direction = 'InboundSettle' AND status = 'Verified'`),
-    // What the cron asks the chain about.
-    index("x402_attempt_watched").on(table.caip2Id, table.id).where(sql`watched_until IS NOT NULL`),
-    uniqueIndex("x402_attempt_signed_once")
-      .on(table.apiKeyId, table.paymentIdentifier)
-      .where(sql`direction = 'OutboundPayment' AND payment_identifier IS NOT NULL`),
-    // The claim on the payment is in the PaymentPayload object; these two guard against its loss.
-    uniqueIndex("x402_attempt_hash")
-      .on(table.paymentPayloadHash)
-      .where(sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`),
-    uniqueIndex("x402_attempt_claim")
-      .on(table.claim)
-      .where(sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`),
-  ],
-);
+export const x402Attempt = sqliteTable("x402_payment_attempt", ATTEMPT_COLUMNS, (table) => [
+  index("x402_attempt_api_key").on(table.apiKeyId, table.id),
+  // The verified payer's: a stranger cannot use up the identifiers of others.
+  uniqueIndex("x402_attempt_identifier")
+    .on(table.apiKeyId, table.payer, table.paymentIdentifier)
+    .where(
+      sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled') AND payment_identifier IS NOT NULL`,
+    ),
+  // What the cron scans: the few that are not settled yet.
+  index("x402_attempt_open")
+    .on(table.updatedAt)
+    .where(sql`direction = 'InboundSettle' AND status = 'Verified'`),
+  // What the cron asks the chain about.
+  index("x402_attempt_watched").on(table.caip2Id, table.id).where(sql`watched_until IS NOT NULL`),
+  uniqueIndex("x402_attempt_signed_once")
+    .on(table.apiKeyId, table.paymentIdentifier)
+    .where(sql`direction = 'OutboundPayment' AND payment_identifier IS NOT NULL`),
+  // The claim on the payment is in the PaymentPayload object; these two guard against its loss.
+  uniqueIndex("x402_attempt_hash")
+    .on(table.paymentPayloadHash)
+    .where(sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`),
+  uniqueIndex("x402_attempt_claim")
+    .on(table.claim)
+    .where(sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`),
+]);
 
 /** A settlement's on-chain outcome; at most one per attempt. */
 export const x402Settlement = sqliteTable(

@@ -12,7 +12,7 @@ import {
   type StoreResponse,
 } from "../../http/idempotency.ts";
 import { log } from "../../log.ts";
-import { toStoredResource } from "../attempts/attempt-row.ts";
+import { hasSignedPayment, toStoredResource } from "../attempts/attempt-row.ts";
 import { hashPayload, PAYMENT_IDENTIFIER_EXTENSION } from "../attempts/payment-identity.ts";
 import { readAuthorization, toAuthorizationKey } from "../evm/authorization.ts";
 import { readBalance } from "../evm/balance.ts";
@@ -80,7 +80,13 @@ async function payOnce(
   now: number,
   remember: StoreResponse,
 ) {
-  const { wallet, budget, requirements } = await authorizePayment(c, core, body);
+  const { paymentIdentifier } = body;
+  const [{ wallet, budget, requirements }, isReused] = await Promise.all([
+    authorizePayment(c, core, body),
+    paymentIdentifier !== undefined &&
+      hasSignedPayment(c.env, core, c.var.caller.id, paymentIdentifier),
+  ]);
+  if (isReused) throw createReusedError();
   const paymentPayload = await signPaymentPayload(c, wallet, requirements, body, now);
   const header = Buffer.from(JSON.stringify(paymentPayload));
   if (header.length > MAX_PAYMENT_BYTES)
@@ -139,15 +145,17 @@ async function payOnce(
       ]);
     });
   } catch (error) {
-    if (violates(error, "x402_payment_attempt.payment_identifier"))
-      throw new ApiError(
-        "identifier_reused",
-        "paymentIdentifier: belongs to another signed payment. Use a new identifier.",
-      );
+    if (violates(error, "x402_payment_attempt.payment_identifier")) throw createReusedError();
     throw error;
   }
   return answer;
 }
+
+const createReusedError = () =>
+  new ApiError(
+    "identifier_reused",
+    "paymentIdentifier: belongs to another signed payment. Use a new identifier.",
+  );
 
 /**
  * The identifier also makes the request idempotent: a repeat must not pay twice.

@@ -5,7 +5,7 @@ import { addPrimaryBookmark } from "../../db/primary-bookmark.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
-import { findClaimingAttempt, findIdentifierHolder, wasVerified } from "../attempts/attempt-row.ts";
+import { findIdentifierHolder, findPastAttempt, wasVerified } from "../attempts/attempt-row.ts";
 import {
   AlreadyClaimedError,
   cancelAttempt,
@@ -94,7 +94,7 @@ async function verifyIdentifier(
   if (verdict.kind !== "valid" || order.paymentIdentifier === null) return verdict;
   try {
     const core = openDb(env, undefined, { deadline: run.deadline });
-    const attemptId = await findIdentifierHolder(core, order, verdict.payer);
+    const attemptId = await findIdentifierHolder(env, core, order, verdict.payer);
     if (attemptId === null) return verdict;
     run.response = { kind: "conflict", attemptId };
   } catch (error) {
@@ -116,7 +116,7 @@ async function verifyPayload(
     // A payment that D1 has needs no verdict.
     verdict.catch(() => {});
     const [holder, isVerified] = await Promise.all([
-      run.isStored ? null : findClaimingAttempt(core, order),
+      run.isStored ? null : findPastAttempt(env, core, run.order),
       wasVerified(core, order, Date.now()),
     ]);
     if (!holder) {
@@ -213,7 +213,7 @@ async function writeAttemptRow(
     const facilitator = wallet.remote ? new URL(wallet.remote.url).origin : wallet.address;
     const validBefore = Math.min(Number(job.validBefore), Number.MAX_SAFE_INTEGER);
     const verified = { payer, facilitator, validBefore, maxCost: job.maxCost };
-    const row = await recordVerifiedAttempt(core, order, verified, Date.now()).catch(
+    const row = await recordVerifiedAttempt(env, core, order, verified, Date.now()).catch(
       throwIfOutOfCredits,
     );
     if (row === "ended") return { kind: "ended" };

@@ -56,14 +56,22 @@ type OpenAttempt = StoredAttempt & { claim: string; payer: string };
 
 /** @throws ApiError 404, 409 */
 async function requireOpenAttempt(c: AppContext, id: string): Promise<OpenAttempt> {
-  const { stored } = await findAttempt(c, id);
-  const { direction, status, claim, payer } = stored;
-  if (direction !== "InboundSettle" || status !== "Verified" || claim === null || payer === null)
+  const {
+    stored,
+    record: { direction, status },
+  } = await findAttempt(c, id);
+  if (
+    direction !== "InboundSettle" ||
+    status !== "Verified" ||
+    !stored ||
+    stored.claim === null ||
+    stored.payer === null
+  )
     throw new ApiError(
       409,
       `attemptId: the attempt is ${direction} and ${status}, so nothing is open`,
     );
-  return { ...stored, claim, payer };
+  return { ...stored, claim: stored.claim, payer: stored.payer };
 }
 
 /** @throws ApiError 409 */

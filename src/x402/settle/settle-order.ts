@@ -1,4 +1,4 @@
-import { requireCredits } from "../../api-keys/credits.ts";
+import { isOutOfCredits, requireCredits } from "../../api-keys/credits.ts";
 import { openDb } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { replacePrimaryBookmark } from "../../db/primary-bookmark.ts";
@@ -6,7 +6,7 @@ import { wakeDispatcher } from "../../events/outbox.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { log } from "../../log.ts";
-import { toStoredResource } from "../attempts/attempt-row.ts";
+import { findPastAttempt, toStoredResource } from "../attempts/attempt-row.ts";
 import { hashPayload, readPaymentIdentifier } from "../attempts/payment-identity.ts";
 import { recordRefusal } from "../attempts/record-attempts.ts";
 import {
@@ -206,23 +206,17 @@ function toUnknownOutcomeResponse(order: SettleOrder): SettleResponse {
   };
 }
 
-const CHARGED_ATTEMPT_SQL = `SELECT 1 FROM x402_payment_attempt
-  WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`;
-
 /**
  * Checks that the caller can pay for a settlement before any node is called. A payment that an
  * attempt holds is already charged: sending it again, or joining it, is free.
  *
  * @throws ApiError 402
  */
-async function requireSettleCredit(
-  c: AppContext,
-  { caller, claim, payloadHash }: SettleOrder,
-): Promise<void> {
+async function requireSettleCredit(c: AppContext, order: SettleOrder): Promise<void> {
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
-  await requireCredits(core, caller, "x402-settle", {
-    // Each condition uses its own index.
-    sql: `EXISTS (${CHARGED_ATTEMPT_SQL} AND claim = ?) OR EXISTS (${CHARGED_ATTEMPT_SQL} AND payment_payload_hash = ?)`,
-    params: [claim, payloadHash],
-  });
+  try {
+    await requireCredits(core, order.caller, "x402-settle");
+  } catch (error) {
+    if (!isOutOfCredits(error) || !(await findPastAttempt(c.env, core, order))) throw error;
+  }
 }

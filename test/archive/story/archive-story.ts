@@ -40,7 +40,7 @@ const SOURCE = {
 export type Databases = { DB: D1Database; ARCHIVE_1?: D1Database; ARCHIVE_2?: D1Database };
 
 /** The call of a databases before which something happens, counted from 1; 0: none. */
-interface Disturbance<During> {
+export interface Disturbance<During> {
   stopsAt: number;
   during: { at: number; change: During } | null;
 }
@@ -50,7 +50,7 @@ type ChainChange =
   | { do: "grow"; blocks: number }
   | { do: "replace"; blocks: number; kept: boolean[] };
 /** Another run of the mover. */
-type PlainMove = { do: "move"; isFirstFull: boolean };
+export type PlainMove = { do: "move"; isFirstFull: boolean };
 export type Change =
   | (ChainChange & Disturbance<PlainMove>)
   | (PlainMove & Disturbance<ChainChange | PlainMove>);
@@ -79,12 +79,12 @@ const chainChange: fc.Arbitrary<ChainChange> = fc.oneof(
     }),
   },
 );
-const plainMove: fc.Arbitrary<PlainMove> = fc.record({
+export const plainMove: fc.Arbitrary<PlainMove> = fc.record({
   do: fc.constant("move"),
   isFirstFull: fc.boolean(),
 });
 
-function disturbed<One extends object, During>(
+export function disturbed<One extends object, During>(
   one: fc.Arbitrary<One>,
   change: fc.Arbitrary<During>,
 ): fc.Arbitrary<One & Disturbance<During>> {
@@ -104,7 +104,7 @@ export const change: fc.Arbitrary<Change> = fc.oneof(
 export const UNDISTURBED = { stopsAt: 0, during: null };
 
 /** Numbers its calls, before one of which the process stops or something else happens. */
-class Disturbed<During> {
+export class Disturbed<During> {
   readonly #disturbance: Disturbance<During>;
   readonly #apply: (change: During) => Promise<void>;
   #calls = 0;
@@ -273,7 +273,7 @@ export class ArchiveStory {
 }
 
 /** The archive as one that has no room. */
-function fill(archive: D1Database): D1Database {
+export function fill(archive: D1Database): D1Database {
   return wrapD1(archive, async (_, run) => {
     const result = await run();
     for (const one of [result].flat()) (one as D1Result).meta.size_after = 1e12;
