@@ -59,6 +59,8 @@ export interface Service {
   provider: string;
   /** Base URL of the chain's controls: see `devnet/server/control.ts`. */
   controls: string;
+  /** Whether the agents' registry is followed: Dolos and blockfrost-platform do not list a policy's history. */
+  hasRegistry: boolean;
   /** Makes calls to the chain's provider fail. */
   faults: Faults;
   /** From now on the chain has a block every two seconds, with what has come meanwhile. */
@@ -101,6 +103,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const close = async () => {
     for (const closer of closers.splice(0).reverse()) await closer();
   };
+  const hasRegistry = options.provider === undefined || options.provider === "ryo";
   try {
     const journal = options.keep && openJournal(join(options.keep, "chain.sqlite"));
     if (journal) closers.push(async () => journal.close());
@@ -151,9 +154,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     closers.push(closeHost);
     const admin = { url: host.url, token: options.variables.ADMIN_KEY };
     if (!options.isEmpty) {
-      // The others lack what a registry is read from.
-      if (options.provider === undefined || options.provider === "ryo")
-        await ensureRegistrySource(admin);
+      if (hasRegistry) await ensureRegistrySource(admin);
       const helper = { rpcProvider: "Ogmios", url: url.replace("/api/v0", "/ogmios") };
       await ensureSources(
         admin,
@@ -178,7 +179,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const goLive = () => chainNode.mineEvery(BLOCK_EVERY_MS);
     const { faults } = chainNode;
     const controls = `${devnet.url}/_control/${CHAIN_NAME}`;
-    const served = { url: host.url, chain, provider: url, controls, faults, goLive };
+    const served = { url: host.url, chain, provider: url, hasRegistry, controls, faults, goLive };
     return { ...served, host, agents, inbox, receiver, x402, close };
   } catch (error) {
     await close();

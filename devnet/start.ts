@@ -111,11 +111,11 @@ async function start(): Promise<void> {
     const play = await playRegistrations({ ...service, ...access });
     goOn(play(curtain.signal));
     // The first thing that the summary proposes is to buy from this agent.
-    await findTranslator(access, curtain.signal);
+    if (service.hasRegistry) await findTranslator(access, curtain.signal);
   }
   if (extent === "demo") {
     takeJobs(service.agents, access, curtain.signal);
-    goOn(playPresent(access, service.agents, curtain.signal, log));
+    if (service.hasRegistry) goOn(playPresent(access, service.agents, curtain.signal, log));
   }
   const mirror = service.provider.replace("/api/", "/mirror/");
   const hasTroubles = flags.troubles === true && extent === "demo";
@@ -132,6 +132,7 @@ async function start(): Promise<void> {
     url: service.url,
     adminKey: variables.ADMIN_KEY,
     extent,
+    hasRegistry: service.hasRegistry,
     isKept: keep !== undefined,
     controls,
     receiver: service.receiver.url,

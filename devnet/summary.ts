@@ -8,6 +8,8 @@ export interface StartedService {
   adminKey: string;
   /** What the start has set up: all of the demo, what the demo is played on, or nothing. */
   extent: "demo" | "idle" | "nothing";
+  /** Whether agents can be found. */
+  hasRegistry: boolean;
   /** Whether the next start continues from these records. */
   isKept: boolean;
   /** Base URL of the local chain's controls. */
@@ -53,7 +55,7 @@ export function summaryOf(started: StartedService): string[] {
 }
 
 function thingsToTry(started: StartedService): string[] {
-  const { url, adminKey, extent, controls, sold, secondProvider } = started;
+  const { url, adminKey, extent, hasRegistry, controls, sold, secondProvider } = started;
   const changes = `curl -s -H 'token: ${adminKey}' '${url}/api/v1${DIFF}'`;
   const signIn = `sign in to ${url}/console with the admin key`;
   const toBuy = sold instanceof EvmUnavailable ? [] : [`curl -i '${sold}'`];
@@ -63,7 +65,9 @@ function thingsToTry(started: StartedService): string[] {
         secondProvider === undefined
           ? changes
           : `add the chain provider ${secondProvider} to a source`,
-        `${url === DEFAULT_URL ? "" : `SERVICE_URL=${url} `}npm run example -- buy-a-job`,
+        ...(hasRegistry
+          ? [`${url === DEFAULT_URL ? "" : `SERVICE_URL=${url} `}npm run example -- buy-a-job`]
+          : toBuy),
         signIn,
       ];
     case "idle":

@@ -6,6 +6,7 @@ const SERVICE: StartedService = {
   url: "http://127.0.0.1:8787",
   adminKey: "key",
   extent: "demo",
+  hasRegistry: true,
   isKept: false,
   controls: "http://127.0.0.1:1/_control/demo",
   receiver: "http://127.0.0.1:2",

@@ -3,8 +3,10 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ask } from "../../devnet/client/api.ts";
+import { until } from "../../devnet/client/wait.ts";
 import { BUYERS, SELLERS, STRANGER } from "../../devnet/demo/actors/wallets.ts";
 import { type Receiver, startReceiver } from "../../devnet/demo/receiver.ts";
 import { EVENT_KINDS } from "../../src/events/event-kinds.ts";
@@ -18,6 +20,7 @@ import {
   run,
   start,
   stop,
+  WAIT_MS,
 } from "./copies.ts";
 
 /** A person reads and copies such a line at once. */
@@ -41,6 +44,14 @@ async function lists({ url, adminKey: token }: Address): Promise<Record<string, 
   const answers = LISTS.map((path) => ask<Record<string, unknown>>({ url, token }, "GET", path));
   const entries = (await Promise.all(answers)).flatMap(Object.entries);
   return Object.fromEntries(entries.filter(([, rows]) => Array.isArray(rows)));
+}
+
+/** How registrations of agents stand. */
+async function agentsOf({ url, adminKey: token }: Address): Promise<string[]> {
+  const path = "/registry?network=Preprod";
+  type Assets = { Assets: { name: string; state: string }[] };
+  const { Assets } = await ask<Assets>({ url, token }, "GET", path);
+  return Assets.map(({ name, state }) => `${name}: ${state}`).sort();
 }
 
 describe("npm start twice at once", () => {
@@ -150,6 +161,17 @@ describe("npm start twice at once", () => {
 
 describe("npm start", () => {
   afterEach(killCopies);
+
+  it("plays its history on Dolos, and registers agents through Ogmios", async () => {
+    const service = await ready(start(await freePort(), "--provider=dolos"));
+    expect((await records(service, "payment")).length).toBeGreaterThan(20);
+    const expected = [
+      "Registered adviser: RegistrationConfirmed",
+      "Short-lived adviser: DeregistrationConfirmed",
+    ];
+    const isDone = async () => isDeepStrictEqual(await agentsOf(service), expected);
+    await until(isDone, { what: "the demo's registrations", limitMs: WAIT_MS });
+  });
 
   it("says in one line that its port is in use", async () => {
     const port = await freePort();
