@@ -158,6 +158,16 @@ async function reorganize(evm: EvmNode, seeded: Seeded): Promise<void> {
   await evm.rpc("anvil_mine", [`0x${(depth + 1).toString(16)}`]);
 }
 
+/** What an operator asks the service for. */
+const SETTINGS = ["key changed", "providers changed", "wallet paused"];
+
+/** Each once, settings first: a service that another fault has stopped takes none. They end last. */
+function orderFaults(drawn: readonly string[]): string[] {
+  const isSetting = (name: string) => SETTINGS.includes(name);
+  const names = [...new Set(drawn)];
+  return [...names.filter(isSetting), ...names.filter((name) => !isSetting(name))];
+}
+
 /**
  * Draws faults until the signal aborts. None is left then.
  *
@@ -188,13 +198,13 @@ export async function runSchedule(
     ];
     parties.levels.faultsSince = Math.min(parties.levels.faultsSince, Date.now());
     const ends: (() => unknown)[] = [];
-    for (const name of new Set(drawn)) {
+    for (const name of orderFaults(drawn)) {
       parties.say(`fault: ${name}`);
       counts.set(name, (counts.get(name) ?? 0) + 1);
       ends.push((await faults[name]?.(seeded)) ?? (() => undefined));
     }
     await wait(FAULT_MS);
-    for (const end of ends) await end();
+    for (const end of ends.reverse()) await end();
     await wait(CALM_MS);
   }
   return counts;
