@@ -34,7 +34,8 @@ async function useUp(chain: TestChain): Promise<void> {
     "Preprod",
     "local",
   );
-  const { granted } = await budget.lease(1_000_000, "idle");
+  // Wallets may take more than looks, which so have no call back within seconds.
+  const { granted } = await budget.lease(1_000_000, "wallet");
   expect(granted).toBeGreaterThan(0);
 }
 
