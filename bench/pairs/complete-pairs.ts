@@ -7,10 +7,10 @@ export function parsePairs(text: string): Pair[] {
 }
 
 /**
- * Runs the pairs that are not stored yet. The version that runs first changes from pair to pair.
+ * Runs the pairs that are not stored yet. The versions take turns in running first.
  *
- * @param run - measures a part of a version
- * @param store - is called once both runs of a pair are over
+ * @param run - measures a part
+ * @param store - stores a pair that is over
  * @returns all pairs
  */
 export function completePairs(

@@ -18,11 +18,11 @@ import { completePairs, parsePairs } from "./complete-pairs.ts";
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
- * Runs the pairs of quick runs that were not run yet, and prints the ratios of all.
+ * Runs the missing pairs of quick runs, and prints all ratios.
  *
- * @param base - a commit; parts and options that it has not are refused by its own bench
- * @param flags - further options of each run
- * @param folder - of checkouts and pairs; another call with the same goes on where this one stopped
+ * @param base - a commit, whose bench has the parts
+ * @param flags - options of each run
+ * @param folder - of checkouts and pairs, which another call continues
  */
 export function runPairs(
   base: string,

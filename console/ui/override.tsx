@@ -31,7 +31,7 @@ export function useOverride(override: Override | undefined, values: FieldValues)
     offerFor(problem: CallError | FieldError): void {
       if (isRefusedBy(override, problem)) setRefusal({ ...input, isConfirmed: false });
     },
-    /** A refusal without the advice that the checkbox stands for. */
+    /** A refusal without the advice that the checkbox replaces. */
     describe: (problem: CallError | FieldError, text: string): string =>
       isRefusedBy(override, problem) ? text.replace(ADVICE, ".") : text,
     checkbox: isOffered && (

@@ -10,12 +10,12 @@ const NETWORK = "Preprod";
 const INPUT = { text: "Guten Tag" };
 
 /**
- * Has the agents quote, as MIP-003 has it.
+ * Makes the agents answer `start_job` of MIP-003 with quotes.
  *
  * @param identifierOf - an agent by its place at the agents' server
- * @param now - epoch milliseconds from which the times of a job are counted
+ * @param now - epoch milliseconds at which a job begins
  */
-export function takeJobs(
+export function answerQuotes(
   agents: Agents,
   seller: ApiAccess,
   identifierOf: (agent: string) => string | undefined,

@@ -11,7 +11,7 @@ import type { Seeded } from "../seeded.ts";
 import type { Post } from "./caller.ts";
 import type { Deployment } from "./deployment.ts";
 import type { ServiceLevels } from "./service-levels.ts";
-import { buyWithTools, takeJobs } from "./tool-buyer.ts";
+import { answerQuotes, buyWithTools } from "./tool-buyer.ts";
 import { buyInVersion1 } from "./version-1-shop.ts";
 
 /** What the parties of an escrow ask for, in order; the service does the rest. */
@@ -88,7 +88,7 @@ export class Traders {
     for (let i = 0; i < OPERATORS; i++) this.#keys.push(await this.#createKey());
     await Promise.all(Array.from({ length: FIRST_AGENTS }, () => this.#openShop()));
     const { agents, chain } = this.#deployment;
-    takeJobs(
+    answerQuotes(
       agents,
       admin,
       (agent) => this.#shops.get(agent)?.agentIdentifier,

@@ -83,10 +83,10 @@ export async function readSnapshotPage<Row extends { id: string }>(
 }
 
 /**
- * SQL condition on `archive_range`, that an archive may have a record of some ids.
+ * Finds archives that may have a record of some ids: SQL condition on `archive_range`.
  *
- * @param before - the ids are less; undefined: no limit
- * @param from - the ids are of records created since then, epoch milliseconds; undefined: no limit
+ * @param before - the ids are less
+ * @param from - the ids are of records created since, epoch milliseconds
  */
 export function overlapsIds({
   before,

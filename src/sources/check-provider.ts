@@ -25,7 +25,11 @@ interface CapabilityRules {
   /** What a lack means. */
   lack: string;
   /** A harmless call. Null: the provider lacks the capability; undefined: nothing shows it. */
-  call(provider: Provider & NetworkIdentity, history: CheckedHistory): Promise<unknown>;
+  call(
+    provider: Provider & NetworkIdentity,
+    history: CheckedHistory,
+    list: () => ReturnType<typeof listHistory>,
+  ): Promise<unknown>;
 }
 
 const ONE = { page: 1, count: 1 };
@@ -47,20 +51,20 @@ const CAPABILITIES = {
   addressHistory: {
     purpose: "reads",
     lack: "Without the history of an address it cannot be read.",
-    call: listHistory,
+    call: (_provider, _history, list) => list(),
   },
   transactionBytes: {
     purpose: "reads",
     lack: "Without the bytes of transactions nothing can be verified.",
-    call: async (provider, history) => {
-      const [first] = (await listHistory(provider, history)) ?? [];
+    call: async (provider, _history, list) => {
+      const [first] = (await list()) ?? [];
       return first && provider.transactionCbor(first.txHash);
     },
   },
   policyHistory: {
     purpose: "reads",
     lack: "Without the history of the policy no registry can be read.",
-    call: listHistory,
+    call: (_provider, _history, list) => list(),
   },
   unspentOutputs: {
     purpose: "reads",
@@ -119,7 +123,19 @@ export async function checkProvider(
   const { network, policyId } = history;
   const place = await openPlace(env, network, checked);
   const fetch = await createProviderFetch(env);
-  const provider = createKindProvider(env, network, place, "wallet", fetch, IMPATIENT_OPTIONS);
+  const provider = createKindProvider(
+    env,
+    network,
+    place,
+    "wallet",
+    fetch,
+    IMPATIENT_OPTIONS,
+  ) as Provider & NetworkIdentity;
+  let listed: ReturnType<typeof listHistory> | undefined;
+  const list = () => {
+    listed ??= listHistory(provider, history);
+    return listed;
+  };
   const isNode = checked.rpcProvider === "Ogmios";
   const names = CAPABILITY_NAMES.filter((name) => {
     if (isNode && !NODE_CAPABILITIES.includes(name)) return false;
@@ -128,7 +144,7 @@ export async function checkProvider(
   return Promise.all(
     names.map(async (capability) => {
       const { call, lack, purpose }: CapabilityRules = CAPABILITIES[capability];
-      const state = await toState(call(provider as Provider & NetworkIdentity, history));
+      const state = await toState(call(provider, history, list));
       const lacking = { reason: lack, retryAt: null, isLack: true } as const;
       const outcome = state === "absent" ? lacking : null;
       if (state !== "unknown" && (purpose === "evaluate" || purpose === "submit"))

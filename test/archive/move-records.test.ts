@@ -13,9 +13,9 @@ import {
   readArchive,
   UNASKED_ARCHIVE,
 } from "../support/archives.ts";
-import { wrapD1 } from "../support/d1.ts";
 import { sweep } from "../support/effort.ts";
 import { makeRecord, Writer } from "../support/sources/records.ts";
+import { stopMover } from "./stop-mover.ts";
 
 const TABLES = ["escrow", "escrow_transaction", "escrow_action", "escrow_request"];
 const MOVER = { ...env, ...ARCHIVES, ARCHIVE_AFTER_MINUTES: "0" };
@@ -129,18 +129,9 @@ describe("the mover", () => {
     let isOver = false;
     for (const k of sweep(1)) {
       for (const when of ["before", "after"] as const) {
-        let steps = 0;
-        const step = async <T>(run: () => Promise<T>): Promise<T> => {
-          const n = ++steps;
-          if (n === k && when === "before") throw new Error("the process was stopped");
-          const result = await run();
-          if (n === k) throw new Error("the process was stopped");
-          return result;
-        };
-        const DB = wrapD1(env.DB, (_, run) => step(run));
-        const ARCHIVE_1 = wrapD1(env.ARCHIVE_1, (_, run) => step(run));
-        await move({ ...MOVER, DB, ARCHIVE_1 }).catch(() => undefined);
-        isOver ||= steps < k;
+        const { databases, count } = stopMover(k, when);
+        await move({ ...MOVER, ...databases }).catch(() => undefined);
+        isOver ||= count() < k;
         const archives = await places();
         const hot = await readHot();
         const archived = await readArchive(env.ARCHIVE_1);

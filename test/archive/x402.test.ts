@@ -8,11 +8,11 @@ import { openDb } from "../../src/db/client.ts";
 import { MOVED_ATTEMPTS } from "../../src/x402/attempts/archived-attempts.ts";
 import { emptyTables } from "../support/app.ts";
 import { emptyArchives, readArchive } from "../support/archives.ts";
-import { wrapD1 } from "../support/d1.ts";
 import { sweep } from "../support/effort.ts";
 import { insertKey } from "../support/keys.ts";
 import { broadcasts, SettlementFixture } from "../x402/settlement-fixture.ts";
 import { api, settle } from "../x402/x402-fixture.ts";
+import { stopMover } from "./stop-mover.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const FINALITY_BLOCKS = 12;
@@ -162,18 +162,9 @@ describe("an archived payment", () => {
     let isOver = false;
     for (const k of sweep(1)) {
       for (const when of ["before", "after"] as const) {
-        let steps = 0;
-        const step = async <T>(run: () => Promise<T>): Promise<T> => {
-          const n = ++steps;
-          if (n === k && when === "before") throw new Error("the process was stopped");
-          const result = await run();
-          if (n === k) throw new Error("the process was stopped");
-          return result;
-        };
-        const DB = wrapD1(env.DB, (_, run) => step(run));
-        const ARCHIVE_1 = wrapD1(env.ARCHIVE_1, (_, run) => step(run));
-        await moveAfter(0, { DB, ARCHIVE_1 }).catch(() => undefined);
-        isOver ||= steps < k;
+        const { databases, count } = stopMover(k, when);
+        await moveAfter(0, databases).catch(() => undefined);
+        isOver ||= count() < k;
         expect(await readAll(), `stopped ${when} ${k}`).toEqual(before);
       }
       if (isOver) break;

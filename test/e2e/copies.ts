@@ -176,7 +176,7 @@ export const REGISTERED = {
 };
 
 /** How the registrations stand. */
-export async function registrations({ url, adminKey: token }: Address): Promise<object> {
+export async function registrations({ url, adminKey: token }: Address): Promise<typeof REGISTERED> {
   type Assets = { Assets: Record<string, string>[] };
   type Inboxes = { registrations: Record<string, string>[] };
   const access = { url, token };

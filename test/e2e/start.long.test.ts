@@ -17,6 +17,7 @@ import {
   killCopies,
   ready,
   records,
+  registrations,
   run,
   start,
   stop,
@@ -44,14 +45,6 @@ async function lists({ url, adminKey: token }: Address): Promise<Record<string, 
   const answers = LISTS.map((path) => ask<Record<string, unknown>>({ url, token }, "GET", path));
   const entries = (await Promise.all(answers)).flatMap(Object.entries);
   return Object.fromEntries(entries.filter(([, rows]) => Array.isArray(rows)));
-}
-
-/** How registrations of agents stand. */
-async function agentsOf({ url, adminKey: token }: Address): Promise<string[]> {
-  const path = "/registry?network=Preprod";
-  type Assets = { Assets: { name: string; state: string }[] };
-  const { Assets } = await ask<Assets>({ url, token }, "GET", path);
-  return Assets.map(({ name, state }) => `${name}: ${state}`).sort();
 }
 
 describe("npm start twice at once", () => {
@@ -164,12 +157,13 @@ describe("npm start", () => {
 
   it("plays its history on Dolos, and registers agents through Ogmios", async () => {
     const service = await ready(start(await freePort(), "--provider=dolos"));
-    expect((await records(service, "payment")).length).toBeGreaterThan(20);
+    const hasHistory = async () => (await records(service, "payment")).length > 20;
+    await until(hasHistory, { what: "the demo's history", limitMs: WAIT_MS });
     const expected = [
       "Registered adviser: RegistrationConfirmed",
       "Short-lived adviser: DeregistrationConfirmed",
     ];
-    const isDone = async () => isDeepStrictEqual(await agentsOf(service), expected);
+    const isDone = async () => isDeepStrictEqual((await registrations(service)).agents, expected);
     await until(isDone, { what: "the demo's registrations", limitMs: WAIT_MS });
   });
 

@@ -14,6 +14,7 @@ import {
   type Payload,
   type SettleData,
   settle,
+  untilDecided,
   X402Fixture,
 } from "./x402-fixture.ts";
 
@@ -367,12 +368,9 @@ export class SettlementFixture {
     );
   }
 
-  /** Sends the payment until it is decided: on a busy machine its payer gives up waiting before. */
-  async settleDecided(): Promise<Envelope<SettleData>> {
-    for (;;) {
-      const answer = await this.settle();
-      if (answer.data?.settleResponse.errorReason !== "settlement_pending") return answer;
-    }
+  /** Sends the payment until it is decided. */
+  settleDecided(): Promise<Envelope<SettleData>> {
+    return untilDecided(() => this.settle());
   }
 
   /** Settles another payment while no block is made, until its payer gives up waiting. */

@@ -293,3 +293,13 @@ export function settle(
   const body = { supportedPaymentSourceId: source.id, paymentPayload, ...charge };
   return api<SettleData>("/x402/settle", body, headers);
 }
+
+/** Sends a payment until it is decided: on a busy machine no block may include it within a request's time. */
+export async function untilDecided(
+  send: () => Promise<Envelope<SettleData>>,
+): Promise<Envelope<SettleData>> {
+  for (;;) {
+    const answer = await send();
+    if (answer.data?.settleResponse.errorReason !== "settlement_pending") return answer;
+  }
+}

@@ -37,11 +37,10 @@ export interface NetworkIdentity {
 /** What a node tells of its ledger at its tip, without a history. */
 export interface LedgerState {
   /**
-   * Which outputs of a transaction are unspent. Those that are left out are spent, or the node does not know
-   * them, and which it is the answer does not say.
+   * Which outputs of a transaction are unspent. The others are spent, or unknown to the node.
    *
-   * @param slot - the node must have followed the chain up to it
-   * @throws ProviderError, also when the node has not
+   * @param slot - of a block that the node must have
+   * @throws ProviderError, also without that block
    */
   unspentOutputs(txHash: string, indexes: readonly number[], slot: number): Promise<number[]>;
 }

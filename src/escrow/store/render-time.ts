@@ -9,7 +9,7 @@ const TWO_DIGITS = padNumbers(60, 2);
 const THREE_DIGITS = padNumbers(1000, 3);
 
 /**
- * JSON of a time as `Date.toISOString` prints it, in a fifth of the time: a page with histories has a thousand.
+ * JSON of a time as `Date.toISOString` prints it, in a fifth of its time.
  *
  * @param milliseconds - since the epoch, an integer
  * @throws RangeError where `Date` has no such time

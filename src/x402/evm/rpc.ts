@@ -21,7 +21,7 @@ export class RpcRefusal extends Error {
 }
 
 /**
- * How nodes report a call that failed by itself; anvil begins with `EVM error`. A node whose time is up
+ * How nodes report that a call itself failed; anvil begins with `EVM error`. A node whose time is up
  * reports `execution aborted (timeout = 5s)`, which tells nothing about the call.
  */
 const FAILED_EXECUTION =

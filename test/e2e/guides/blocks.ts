@@ -1,6 +1,6 @@
 /** The code blocks of the guides, run as they stand there when they are served. */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -62,6 +62,12 @@ export function blocksOf(guide: Guide, language?: Language): Block[] {
   return found.filter(
     (one) => one.language in LANGUAGES && (one.language === language || !language),
   );
+}
+
+/** The shell blocks of a page, as the repository has them. @param page - its path */
+export function shellBlocksOf(page: string): string[] {
+  const blocks = readFileSync(join(root, page), "utf8").matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm);
+  return [...blocks].map(([, block = ""]) => block);
 }
 
 /**

@@ -1,20 +1,14 @@
 /** The commands of docs that reach Cloudflare, given to wrangler as they stand, up to Cloudflare's API. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import {
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { root } from "../copies.ts";
+import { shellBlocksOf } from "./blocks.ts";
 
 /** Needs a person at a browser. */
 const ASKS = "npx wrangler login";
@@ -47,20 +41,18 @@ afterAll(() => {
   rmSync(clone, { recursive: true });
 });
 
-/** Commands of the docs that wrangler or a program over it runs, each once. */
+/** A command that wrangler runs, or a program over it; a quoted text may have several lines. */
+const COMMAND = /\b(?:npx wrangler|npm run (?:migrate:remote|deploy))\b(?:"[^"]*"|[^"\n&#])*/g;
+
+/** Such commands of the docs, each once. */
 function commands(): string[] {
   const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
-  const blocks = pages
+  const found = pages
     .filter((page) => page.endsWith(".md"))
-    .flatMap((page) => [
-      ...readFileSync(join(root, page), "utf8").matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm),
-    ])
-    .map(([, block = ""]) => block.replaceAll("\\\n", ""));
-  const found = blocks
-    .flatMap((block) => block.split(/\n|&&/))
-    .map((line) => line.replace(/\s+#.*$/, "").trim())
-    .filter((line) => /^(npx wrangler|npm run (migrate:remote|deploy))\b/.test(line));
-  return [...new Set(found)].filter((line) => line !== ASKS && !BUILDS.test(line));
+    .flatMap(shellBlocksOf)
+    .flatMap((block) => block.replaceAll("\\\n", "").match(COMMAND) ?? [])
+    .map((command) => command.trim());
+  return [...new Set(found)].filter((command) => command !== ASKS && !BUILDS.test(command));
 }
 
 it.each(commands())("%s is understood, and asks Cloudflare", async (command) => {
@@ -73,14 +65,16 @@ it.each(commands())("%s is understood, and asks Cloudflare", async (command) => 
     CLOUDFLARE_API_TOKEN: "token",
     WRANGLER_SEND_METRICS: "false",
     CI: "true",
+    secrets: ".secrets/production.env",
   };
   const said = await new Promise<string>((resolve) => {
-    execFile(
+    const shell = execFile(
       "sh",
       ["-c", command.replace("<version id>", VERSION)],
       { cwd: clone, env },
       (_, stdout, stderr) => resolve(stdout + stderr),
     );
+    shell.stdin?.end("typed\n");
   });
   expect(said).not.toMatch(/unknown argument|not enough|missing required/i);
   expect(requests, said).not.toEqual([]);

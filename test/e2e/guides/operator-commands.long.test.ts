@@ -15,7 +15,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ApiAccess, ask } from "../../../devnet/client/api.ts";
 import { until } from "../../../devnet/client/wait.ts";
 import { freePort, killCopies, ready, root, start, WAIT_MS } from "../copies.ts";
-import { DEMO_GUIDES, GUIDES } from "./blocks.ts";
+import { DEMO_GUIDES, GUIDES, shellBlocksOf } from "./blocks.ts";
 
 interface Source {
   id: string;
@@ -62,15 +62,13 @@ const pages = new Set<string>();
 /** Blocks of a page that send requests, in their order. */
 function requestsOf(page: string): string[] {
   pages.add(page);
-  const text = readFileSync(join(root, "docs", page), "utf8");
-  const blocks = [...text.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].map(([, block = ""]) => block);
-  return blocks.filter((block) =>
+  return shellBlocksOf(`docs/${page}`).filter((block) =>
     /\bcurl\b.*(\$service|\$SERVICE_URL|\$bots|\$path)|npm run --silent export/.test(block),
   );
 }
 
 /**
- * Runs blocks of a page in one shell, which ends at the first refused request.
+ * Runs blocks of a page in one shell. The shell ends at the first refused request.
  *
  * @param values - what a reader types in place of a text of the page
  * @returns the `data` of each answer

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { call, emptyTables } from "../../support/app.ts";
 import { SettlementFixture } from "../settlement-fixture.ts";
-import { api, expectOk, settle } from "../x402-fixture.ts";
+import { api, expectOk, settle, untilDecided } from "../x402-fixture.ts";
 
 interface Wallet {
   id: string;
@@ -94,7 +94,9 @@ describe("the facilitator wallets of a network", () => {
     const payments = await Promise.all(
       Array.from({ length: 30 }, () => x402.payment(buyer, source)),
     );
-    const answers = await Promise.all(payments.map((payment) => settle(source, payment)));
+    const answers = await Promise.all(
+      payments.map((payment) => untilDecided(() => settle(source, payment))),
+    );
     expect(answers.filter(({ data }) => !data?.settleResponse.success)).toEqual([]);
     expect(await x402.balance(source.payTo)).toBe(300_000n);
     expect([...new Set(await senders())].sort()).toEqual(addresses);

@@ -4,7 +4,7 @@ import { emptyTables } from "../../support/app.ts";
 import { insertKey } from "../../support/keys.ts";
 import { holdEventsToTheDocument } from "../../support/webhooks/declared.ts";
 import { disguisePayload, upper } from "../disguises.ts";
-import { api, settle, X402Fixture } from "../x402-fixture.ts";
+import { api, settle, untilDecided, X402Fixture } from "../x402-fixture.ts";
 
 let x402: X402Fixture;
 
@@ -149,7 +149,9 @@ describe("POST /x402/settle", () => {
     const payments = await Promise.all(
       Array.from({ length: 20 }, () => x402.payment(buyer, source)),
     );
-    const answers = await Promise.all(payments.map((payment) => settle(source, payment)));
+    const answers = await Promise.all(
+      payments.map((payment) => untilDecided(() => settle(source, payment))),
+    );
     const failed = answers.filter(({ data }) => !data?.settleResponse.success);
     expect(failed.map(({ status, message, data }) => ({ status, message, data }))).toEqual([]);
     expect(new Set(answers.map(({ data }) => data.settleResponse.transaction)).size).toBe(20);
