@@ -6,9 +6,8 @@ import {
   type SignedTransaction,
   type StoredJob,
   toFinalStatus,
-  toSignedTransaction,
-  toStoredJob,
 } from "./stored-job.ts";
+import { loadWallet, type StoredWallet } from "./wallet-tables.ts";
 
 /** `only_legacy`: the chain has refused EIP-1559 transactions. */
 type StoredValueName = "wallet_id" | "nonce_floor" | "only_legacy";
@@ -44,45 +43,17 @@ export class WalletStore {
   readonly #sql: SqlStorage;
   #isPostponing = false;
   #postponed: { statement: string; params: SqlStorageValue[] }[] = [];
-  /** The rows of `value`. */
-  readonly #values = new Map<string, string>();
-  /** The rows of `open_job` by id, oldest first. Each index of the table would write rows for each job. */
-  readonly #openJobs = new Map<string, { seq: number; stored: StoredJob }>();
-  /** The rows of `signed` by hash, oldest first. */
-  readonly #signed = new Map<string, { seq: number; signed: SignedTransaction }>();
+  readonly #values: StoredWallet["values"];
+  readonly #openJobs: StoredWallet["openJobs"];
+  readonly #signed: StoredWallet["signed"];
   #changedJobs = new Set<string>();
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
-    sql.exec(`
-      CREATE TABLE IF NOT EXISTS open_job (
-        seq INTEGER PRIMARY KEY, body TEXT NOT NULL, state TEXT NOT NULL,
-        sign_before INTEGER NOT NULL, tx TEXT NOT NULL DEFAULT '', block INTEGER, block_hash TEXT,
-        reason TEXT, message TEXT, changed_at INTEGER NOT NULL);
-      CREATE TABLE IF NOT EXISTS final_job (
-        id TEXT PRIMARY KEY, state TEXT NOT NULL, tx TEXT NOT NULL, reason TEXT, message TEXT,
-        changed_at INTEGER NOT NULL) WITHOUT ROWID;
-      CREATE TABLE IF NOT EXISTS gas_cost (
-        id TEXT PRIMARY KEY, wei TEXT NOT NULL, changed_at INTEGER NOT NULL) WITHOUT ROWID;
-      CREATE TABLE IF NOT EXISTS signed (
-        hash TEXT NOT NULL, nonce INTEGER NOT NULL, job_id TEXT, raw TEXT NOT NULL, gas TEXT NOT NULL,
-        max_fee TEXT NOT NULL, tip TEXT NOT NULL, state TEXT NOT NULL, since_block INTEGER NOT NULL, since_time INTEGER NOT NULL);
-      CREATE TABLE IF NOT EXISTS freed_nonce (
-        hash TEXT PRIMARY KEY, job_id TEXT NOT NULL) WITHOUT ROWID;
-      CREATE TABLE IF NOT EXISTS value (name TEXT PRIMARY KEY, value TEXT NOT NULL);`);
-    for (const { name, value } of sql.exec("SELECT name, value FROM value").toArray())
-      this.#values.set(String(name), String(value));
-    for (const row of sql.exec("SELECT * FROM open_job ORDER BY seq").toArray()) {
-      const stored = toStoredJob(row);
-      this.#openJobs.set(stored.job.id, { seq: Number(row.seq), stored });
-    }
-    const signed = `SELECT signed.rowid AS seq, signed.*, freed_nonce.job_id AS freed_job_id
-      FROM signed LEFT JOIN freed_nonce ON freed_nonce.hash = signed.hash ORDER BY signed.rowid`;
-    for (const row of sql.exec(signed).toArray())
-      this.#signed.set(String(row.hash), {
-        seq: Number(row.seq),
-        signed: toSignedTransaction(row),
-      });
+    const stored = loadWallet(sql);
+    this.#values = stored.values;
+    this.#openJobs = stored.openJobs;
+    this.#signed = stored.signed;
   }
 
   /**
@@ -139,15 +110,7 @@ export class WalletStore {
         now,
       )
       .one();
-    const undecided = {
-      transaction: "",
-      block: null,
-      blockHash: null,
-      reason: null,
-      message: null,
-    };
-    const { signBefore } = job;
-    const stored: StoredJob = { job, state: "waiting", signBefore, ...undecided, changedAt: now };
+    const stored = { job, ...NEW_JOB, signBefore: job.signBefore, changedAt: now };
     this.#openJobs.set(job.id, { seq: Number(seq), stored });
   }
 
@@ -423,6 +386,8 @@ export class WalletStore {
 }
 
 const NO_INCLUSION = { transaction: "", block: null, blockHash: null };
+
+const NEW_JOB = { ...NO_INCLUSION, state: "waiting", reason: null, message: null } as const;
 
 const UNKNOWN_JOB: JobStatus = {
   state: "unknown",
