@@ -52,6 +52,7 @@ const WITHOUT_ROWID = [
 /** Of the tables of an archive. */
 const WITHOUT_ROWID_IN_ARCHIVES = [
   "archive_operation",
+  "audit",
   "escrow_action",
   "escrow_transaction",
   "x402_payment_attempt",

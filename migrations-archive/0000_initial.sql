@@ -14,7 +14,7 @@ CREATE TABLE `audit` (
 	`target` text NOT NULL,
 	`detail` text,
 	`operation` integer NOT NULL
-);
+) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `audit_operation` ON `audit` (`operation`);--> statement-breakpoint
 CREATE INDEX `audit_api_key` ON `audit` (`api_key_id`,`id`);--> statement-breakpoint
@@ -84,7 +84,9 @@ CREATE TABLE `escrow` (
 	`wallet_removed` integer,
 	`due_at` integer,
 	`deadline` integer,
-	`last_deadline_warning` integer
+	`last_deadline_warning` integer,
+	`newest_transaction` text,
+	`has_note` integer
 );
 --> statement-breakpoint
 CREATE INDEX `escrow_chain_changed` ON `escrow` (`side`,`network`,`source_type`,`chain_changed_at`,`id`);--> statement-breakpoint

@@ -8,6 +8,7 @@ export const MOVED_AUDIT: MovedKind = {
   isOfScopeSql: "? = 'Core'",
   isImmutable: true,
   table: audit,
+  addedColumns: {},
   revisionSql: "(detail IS NULL)",
   children: [],
   ownerColumn: "",

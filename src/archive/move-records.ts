@@ -1,4 +1,4 @@
-import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
+import { getTableConfig } from "drizzle-orm/sqlite-core";
 import { type Database, openDb, type Statement, statement, violates } from "../db/client.ts";
 import { firstIdAt } from "../db/id.ts";
 import {
@@ -9,14 +9,17 @@ import {
 } from "../env.ts";
 import { log } from "../log.ts";
 import type { ArchivedScope } from "./archive-tables.ts";
+import { type CopyOrder, copyRecords, findRoom, readCopies } from "./copy-records.ts";
 import type { MovedKind } from "./moved-kind.ts";
+import { type Archive, openArchives } from "./open-archives.ts";
 import {
-  type Archive,
-  isBelowFilledShare,
-  openArchives,
-  selectOperation,
-} from "./open-archives.ts";
-import { insertRowTexts, rowTextSql } from "./row-text.ts";
+  areSame,
+  deleteRecords,
+  type RecordText,
+  selectChildTexts,
+  toRecordTexts,
+} from "./record-texts.ts";
+import { rowTextSql } from "./row-text.ts";
 
 /** Rows that belong to the records of a portion, unless one record alone has more. */
 const MAX_PORTION_STEPS = 1_000;
@@ -52,14 +55,6 @@ export async function moveFinalRecords(
   }
 }
 
-/** A record as the database and its copy must have it. */
-interface RecordText {
-  id: string;
-  row: string;
-  /** Of each child table, the rows in the order of their keys. */
-  children: string[][];
-}
-
 /** What the database has of a portion, read at one moment. */
 interface Portion {
   records: (RecordText & {
@@ -78,7 +73,7 @@ class Mover {
   readonly #archives: readonly Archive[];
   readonly #now: number;
   readonly #deadline: number;
-  readonly #tables: readonly SQLiteTable[];
+  readonly #order: CopyOrder;
 
   constructor(
     env: MoverEnv,
@@ -93,14 +88,14 @@ class Mover {
     this.#archives = archives;
     this.#now = now;
     this.#deadline = deadline;
-    this.#tables = [kind.table, ...kind.children];
+    this.#order = { kind, scope, deadline };
   }
 
   /** @returns whether there may be more to move */
   async movePortion(): Promise<boolean> {
     const ids = await this.#findFinal();
     if (ids.length === 0) return false;
-    const place = await this.#findRoom();
+    const place = await findRoom(this.#env, this.#archives, this.#order);
     if (!place) return false;
     const { archive, operation } = place;
     // Read after the archive's operation: a run that copies older rows is refused there.
@@ -111,9 +106,9 @@ class Mover {
     }
     if (portion.records.length === 0) return false;
     try {
-      const bookmark = await this.#copy(archive, operation, portion);
-      const copied = await this.#readBack(archive, portion);
-      if (!isSame(copied, portion.records)) {
+      const bookmark = await copyRecords(archive, this.#order, { operation, ...portion });
+      const copied = await readCopies(archive, this.#order, portion.records);
+      if (!areSame(copied, portion.records)) {
         log("error", "archive.copy_differs", { archive: archive.name, network: this.#scope });
         return false;
       }
@@ -168,22 +163,6 @@ class Mover {
       .map(({ id }) => id);
   }
 
-  /** The first archive with room, and the last operation that it has. */
-  async #findRoom(): Promise<{ archive: Archive; operation: number } | null> {
-    for (const archive of this.#archives) {
-      const [result] = (await archive
-        .open({ deadline: this.#deadline })
-        .batch([selectOperation(this.#kind.kind, this.#scope)])) as D1Result<{
-        operation: number;
-      }>[];
-      const bytes = result?.meta.size_after ?? 0;
-      if (isBelowFilledShare(this.#env, bytes))
-        return { archive, operation: result?.results[0]?.operation ?? 0 };
-    }
-    log("error", "archive.needed", { network: this.#scope });
-    return null;
-  }
-
   /** @param operation - of the move that begins */
   async #readPortion(
     archive: Archive,
@@ -191,7 +170,8 @@ class Mover {
     ids: readonly string[],
   ): Promise<Portion> {
     const listed = JSON.stringify(ids);
-    const { kind, table, isImmutable, summarySql, rangeColumns, revisionSql } = this.#kind;
+    const { kind, table, addedColumns, isImmutable, summarySql, rangeColumns, revisionSql } =
+      this.#kind;
     const { name } = getTableConfig(table);
     const key = [kind, this.#scope, archive.number];
     const begin = [
@@ -213,7 +193,7 @@ class Mover {
           ...key,
         ),
         statement(
-          `SELECT id, ${revisionSql} AS revision, ${summarySql} AS summary, ${rowTextSql(table)} AS row,
+          `SELECT id, ${revisionSql} AS revision, ${summarySql} AS summary, ${rowTextSql(table, addedColumns)} AS row,
              json_array(${Object.values(rangeColumns).join(", ")}) AS ranges
            FROM ${name}
            WHERE id IN (SELECT value FROM json_each(?)) AND +(${this.#kind.isOfScopeSql}) AND ${this.#isFinalSql}
@@ -221,7 +201,7 @@ class Mover {
           listed,
           this.#scope,
         ),
-        ...this.#selectChildren(listed),
+        ...selectChildTexts(this.#kind, listed),
       ])
     ).slice(isImmutable ? begin.length : 0);
     const [range] = (ranges as D1Result<{ operation: number }>).results;
@@ -231,99 +211,6 @@ class Mover {
       lastOperation: range?.operation ?? 0,
       records: texts.map((one) => ({ ...one, ranges: JSON.parse(one.ranges) })),
     };
-  }
-
-  #selectChildren(listed: string): Statement[] {
-    return this.#kind.children.map((table) => {
-      const { name, primaryKeys, columns } = getTableConfig(table);
-      const keys = primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary);
-      return statement(
-        `SELECT ${this.#kind.ownerColumn} AS id, ${rowTextSql(table)} AS row FROM ${name}
-         WHERE ${this.#kind.ownerColumn} IN (SELECT value FROM json_each(?)) ORDER BY ${keys.map((key) => key.name).join(", ")}`,
-        listed,
-      );
-    });
-  }
-
-  /**
-   * Replaces the archive's copies with all that belongs to them.
-   *
-   * @param operation - the archive's last one; another one meanwhile aborts the batch
-   * @returns the archive's bookmark after it.
-   */
-  async #copy(
-    archive: Archive,
-    operation: number,
-    { records, lastOperation }: Portion,
-  ): Promise<string | null> {
-    const { kind, isImmutable } = this.#kind;
-    const database = archive.open({ deadline: this.#deadline });
-    const listed = JSON.stringify(records.map(({ id }) => id));
-    await database.batch([
-      statement(
-        `INSERT INTO archive_operation (kind, network, operation) VALUES (?, ?, 0)
-         ON CONFLICT DO NOTHING`,
-        kind,
-        this.#scope,
-      ),
-      // Null aborts the batch.
-      statement(
-        `UPDATE archive_operation SET operation = iif(operation = ?3, operation + 1, NULL)
-         WHERE kind = ?1 AND network = ?2`,
-        kind,
-        this.#scope,
-        operation,
-      ),
-      ...(isImmutable ? this.#deleteCopies(lastOperation) : this.#deleteRows(listed)),
-      ...this.#tables.flatMap((table, i) =>
-        insertRowTexts(
-          table,
-          records.flatMap(({ row, children }) => (i === 0 ? [row] : (children[i - 1] ?? []))),
-          isImmutable && i === 0 ? { operation: operation + 1 } : {},
-        ),
-      ),
-    ]);
-    return database.bookmark();
-  }
-
-  /** What another session finds of the copies in the archive's primary. */
-  async #readBack(archive: Archive, { records }: Portion): Promise<RecordText[]> {
-    const listed = JSON.stringify(records.map(({ id }) => id));
-    const { table } = this.#kind;
-    const [own, ...children] = await archive.open({ deadline: this.#deadline }).batch([
-      statement(
-        `SELECT id, ${rowTextSql(table)} AS row FROM ${getTableConfig(table).name}
-         WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`,
-        listed,
-      ),
-      ...this.#selectChildren(listed),
-    ]);
-    return toRecordTexts((own as D1Result<{ id: string; row: string }>).results, children);
-  }
-
-  #deleteRows(listed: string): Statement[] {
-    return this.#tables.map((table, i) =>
-      statement(
-        `DELETE FROM ${getTableConfig(table).name}
-         WHERE ${i === 0 ? "id" : this.#kind.ownerColumn} IN (SELECT value FROM json_each(?))`,
-        listed,
-      ),
-    );
-  }
-
-  /** Deletes the copies of moves that ended early, which the database still has. They would count from now on. */
-  #deleteCopies(lastOperation: number): Statement[] {
-    const { table, children, ownerColumn } = this.#kind;
-    const { name } = getTableConfig(table);
-    return [
-      ...children.map((child) =>
-        statement(
-          `DELETE FROM ${getTableConfig(child).name} WHERE ${ownerColumn} IN (SELECT id FROM ${name} WHERE operation > ?)`,
-          lastOperation,
-        ),
-      ),
-      statement(`DELETE FROM ${name} WHERE operation > ?`, lastOperation),
-    ];
   }
 
   #insertRange(archive: Archive): Statement {
@@ -370,7 +257,7 @@ class Mover {
         records.length,
         read,
       ),
-      ...this.#deleteRows(listed),
+      ...deleteRecords(this.#kind, listed),
       ...this.#kind.buildMoveStatements(
         archive.number,
         records.map(({ summary }) => summary),
@@ -403,24 +290,4 @@ function buildRangeSql(column: string, values: string): string[] {
     const added = `(SELECT ${pick}(value) FROM json_each(${values}))`;
     return `${now} = ${pick}(coalesce(${now}, ${added}), coalesce(${added}, ${now}))`;
   });
-}
-
-/** Puts rows of the child tables with their records. */
-function toRecordTexts<Own extends { id: string; row: string }>(
-  own: readonly Own[],
-  children: readonly D1Result[],
-): (Own & RecordText)[] {
-  const byRecord = children.map(({ results }) =>
-    Map.groupBy(results as { id: string; row: string }[], ({ id }) => id),
-  );
-  return own.map((record) => ({
-    ...record,
-    children: byRecord.map((rows) => (rows.get(record.id) ?? []).map(({ row }) => row)),
-  }));
-}
-
-function isSame(copied: readonly RecordText[], records: readonly RecordText[]): boolean {
-  const toText = (all: readonly RecordText[]) =>
-    JSON.stringify(all.map(({ id, row, children }) => [id, row, children]));
-  return toText(copied) === toText(records);
 }

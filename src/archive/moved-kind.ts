@@ -16,6 +16,8 @@ export interface MovedKind {
   isImmutable: boolean;
   /** Of the records, with `id`. */
   table: SQLiteTable;
+  /** Columns that the archive's table has besides. Each has its SQL on a row of the database's table. */
+  addedColumns: Readonly<Record<string, string>>;
   /** SQL on a row of the table. Each write to a record or its rows changes the value. */
   revisionSql: string;
   /** Tables of what belongs to a record. */

@@ -16,11 +16,23 @@ interface ColumnText {
   decoded: string;
 }
 
-function readColumns(table: SQLiteTable): ColumnText[] {
-  return getTableConfig(table).columns.map((column, i) => {
-    const { name } = column;
+/** @param added - SQL of texts that follow the table's columns, by name */
+function readColumns(
+  table: SQLiteTable,
+  added: Readonly<Record<string, string>> = {},
+): ColumnText[] {
+  const columns = getTableConfig(table).columns.map((column) => ({
+    ...{ name: column.name, sql: column.name },
+    isBlob: column.getSQLType() === "blob",
+  }));
+  // Of JSON that SQL makes, the text.
+  const more = Object.entries(added).map(([name, sql]) => ({
+    ...{ name, sql: `${sql} || ''` },
+    isBlob: false,
+  }));
+  return [...columns, ...more].map(({ name, sql, isBlob }, i) => {
     const value = `value->>'$[${Math.floor(i / MAX_ARGUMENTS)}][${i % MAX_ARGUMENTS}]'`;
-    if (column.getSQLType() !== "blob") return { name, encoded: name, decoded: value };
+    if (!isBlob) return { name, encoded: sql, decoded: value };
     // Such a column has bytes or text.
     return {
       name,
@@ -30,22 +42,28 @@ function readColumns(table: SQLiteTable): ColumnText[] {
   });
 }
 
-/** SQL of a row of a table as text. */
-export function rowTextSql(table: SQLiteTable): string {
+/** SQL of a row of a table as text. @param added - as for `readColumns` */
+export function rowTextSql(table: SQLiteTable, added?: Readonly<Record<string, string>>): string {
   return jsonRowSql(
-    readColumns(table)
+    readColumns(table, added)
       .map(({ encoded }) => encoded)
       .join(", "),
   );
 }
 
-/** The statements that store rows from their texts. @param more - columns beside those of the table */
+/**
+ * The statements that store rows from their texts.
+ *
+ * @param added - what the texts have beside the table's columns, by name
+ * @param more - further columns
+ */
 export function insertRowTexts(
   table: SQLiteTable,
   texts: readonly string[],
+  added?: Readonly<Record<string, string>>,
   more: Readonly<Record<string, number>> = {},
 ): Statement[] {
-  const columns = readColumns(table);
+  const columns = readColumns(table, added);
   const names = [...columns.map(({ name }) => name), ...Object.keys(more)];
   const values = [...columns.map(({ decoded }) => decoded), ...Object.values(more)];
   const sql = `INSERT INTO ${getTableConfig(table).name} (${names.join(", ")})

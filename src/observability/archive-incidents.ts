@@ -117,10 +117,12 @@ async function readLastCopies(
 }
 
 /** Statements that name each column of a kind, and read no row. */
-function selectNothing({ table, children }: MovedKind): Statement[] {
+function selectNothing({ table, children, addedColumns }: MovedKind): Statement[] {
   return [table, ...children].map((one) => {
     const { name, columns } = getTableConfig(one);
-    return statement(`SELECT ${columns.map((column) => column.name).join()} FROM ${name} LIMIT 0`);
+    const names = columns.map((column) => column.name);
+    const added = one === table ? Object.keys(addedColumns) : [];
+    return statement(`SELECT ${[...names, ...added].join()} FROM ${name} LIMIT 0`);
   });
 }
 

@@ -125,7 +125,7 @@ export function readPageRows<Row extends RecordRow>(
 ): Promise<Row[]> {
   const build: BuildPage = (rows, context) =>
     buildRowsSql(rows, options, more, context && { ...context, hasDocuments: true });
-  return readPage<Row>(db, options.env, page, build, `, ${ARCHIVED_ROW_SQL}`);
+  return readPage<Row>(db, options.env, page, build, `, ${ARCHIVED_ROW_SQL}, has_note`);
 }
 
 /** Reads the given columns of a page's rows, with what `ContextRow` has, and no text. */
@@ -186,7 +186,7 @@ export function readPage<Row extends PagePosition>(
  * SQL of a page's rows with all that they are rendered from.
  *
  * @param more - SQL of further columns, each followed by a comma
- * @param context - of an archive; `hasDocuments`: its rows have `document` and `place`
+ * @param context - of an archive; `hasDocuments`: its rows have `document`, `place` and `has_note`
  */
 export function buildRowsSql(
   { sql, params }: SqlExpression,
@@ -198,11 +198,13 @@ export function buildRowsSql(
   const archived = context?.hasDocuments
     ? "page.document, page.place"
     : `(SELECT ${ARCHIVED_ROW_SQL} FROM escrow WHERE id = page.id) AS document`;
+  const note = buildNoteSql(viewer, params.length + 1);
   const columns = context
     ? `${archived}, ?${all.length} AS tip, NULL AS holds`
     : `${DOC_OR_ROW_SQL}, ${CONTEXT_SQL}`;
   return {
-    sql: `SELECT page.id, ${more}${columns}, ${buildMetadataSql(viewer, params.length + 1)}
+    sql: `SELECT page.id, ${more}${columns},
+       ${context?.hasDocuments ? `iif(page.has_note, ${note}, NULL)` : note} AS metadata
        ${includeHistory ? HISTORIES_SQL : ""}
      FROM (${sql}) AS page`,
     params: all,
@@ -229,9 +231,9 @@ export function renderRows(
  *
  * @param position - of the viewer's id among the parameters
  */
-function buildMetadataSql(viewer: Viewer | undefined, position: number): string {
-  if (!viewer) return "NULL AS metadata";
+function buildNoteSql(viewer: Viewer | undefined, position: number): string {
+  if (!viewer) return "NULL";
   const isAlwaysShown = viewer.permission === "Admin" || Boolean(viewer.scope?.walletIds);
   return `(SELECT metadata FROM escrow_request WHERE record_id = page.id AND
-    (?${position} = requested_by_id OR ${isAlwaysShown})) AS metadata`;
+    (?${position} = requested_by_id OR ${isAlwaysShown}))`;
 }

@@ -1,6 +1,6 @@
 /** Tables of an archive: the columns of `tables.ts`, and the indexes of what is asked of final records. */
 import { sql } from "drizzle-orm";
-import { type AnySQLiteColumn, index, sqliteTable } from "drizzle-orm/sqlite-core";
+import { type AnySQLiteColumn, index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import {
   BILLABLE_AT_SQL,
   BILLABLE_CONDITION,
@@ -11,11 +11,20 @@ import { ESCROW_REQUEST_COLUMNS, ESCROW_TABLE_COLUMNS } from "./tables.ts";
 
 export { escrowAction, escrowTransaction } from "./tables.ts";
 
+const ARCHIVED_ESCROW_TABLE_COLUMNS = {
+  ...ESCROW_TABLE_COLUMNS,
+  // What a page would read another row of each escrow for.
+  /** `NEWEST_TRANSACTION_SQL`. */
+  newestTransaction: text("newest_transaction"),
+  /** Whether its request had a note, which may have been erased since. */
+  hasNote: integer("has_note"),
+};
+
 /**
  * Copies of final records. A copy is the record itself only while `escrow_identity` of the database names this
  * archive; others are shown to nobody.
  */
-export const archivedEscrow = sqliteTable("escrow", ESCROW_TABLE_COLUMNS, (table) => {
+export const archivedEscrow = sqliteTable("escrow", ARCHIVED_ESCROW_TABLE_COLUMNS, (table) => {
   const { side, network, sourceType, contractAddress, walletId } = table;
   const createPageIndexes = (name: string, ...order: [AnySQLiteColumn, ...AnySQLiteColumn[]]) => [
     index(`escrow_${name}`).on(side, network, sourceType, ...order),

@@ -3,6 +3,7 @@ import { NETWORKS } from "../../chain/network.ts";
 import { type Statement, statement } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 import { type CountedEscrow, countArchived } from "./archived-counts.ts";
+import { NEWEST_TRANSACTION_SQL } from "./escrow-row.ts";
 import { FINAL_CONDITION } from "./predicates.ts";
 import { escrow, escrowAction, escrowRequest, escrowTransaction } from "./tables.ts";
 
@@ -62,6 +63,10 @@ export const MOVED_ESCROWS: MovedKind = {
   isOfScopeSql: "network = ?",
   isImmutable: false,
   table: escrow,
+  addedColumns: {
+    newest_transaction: NEWEST_TRANSACTION_SQL,
+    has_note: `(SELECT 1 FROM escrow_request WHERE record_id = escrow.id AND metadata IS NOT NULL)`,
+  },
   revisionSql: "revision",
   children: [escrowTransaction, escrowAction, escrowRequest],
   ownerColumn: "record_id",

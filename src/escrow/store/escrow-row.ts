@@ -37,7 +37,7 @@ export interface EscrowRow
   output: string | null;
   /** `PendingTransaction` as JSON. */
   pendingTransaction: string | null;
-  /** The newest that was applied, as JSON; itself in a row that is one JSON text. */
+  /** The newest that was applied, as JSON; itself in a row of the database that is one JSON text. */
   newestTransaction: string | TransactionRecord | null;
 }
 
@@ -49,17 +49,27 @@ export const TRANSACTION_SQL = `json_object('id', escrow_transaction.id,
   'fees', fees, 'blockHeight', escrow_transaction.block_height, 'blockTime', escrow_transaction.block_time,
   'previousOnChainState', previous_on_chain_state, 'newOnChainState', new_on_chain_state)`;
 
+/** SQL on a row of `escrow`: its newest transaction that was applied, as JSON. */
+export const NEWEST_TRANSACTION_SQL = `(SELECT ${TRANSACTION_SQL} FROM escrow_transaction
+  WHERE record_id = escrow.id AND tx_hash = escrow.transaction_hash)`;
+
 /** The columns of `EscrowRow`, for SELECT from `escrow`. */
-export const ESCROW_COLUMNS = buildEscrowColumns(
-  "iif(output_length IS NULL, NULL, (SELECT output FROM escrow_open WHERE id = escrow.id))",
-  `iif(pending_hash IS NULL, NULL,
+export const ESCROW_COLUMNS = buildEscrowColumns({
+  output: "iif(output_length IS NULL, NULL, (SELECT output FROM escrow_open WHERE id = escrow.id))",
+  pendingTransaction: `iif(pending_hash IS NULL, NULL,
     (SELECT pending_transaction FROM escrow_open WHERE id = escrow.id))`,
-);
+  newestTransaction: NEWEST_TRANSACTION_SQL,
+});
 
-/** The same of an archive, whose records hold no funds and wait for nothing. */
-export const ARCHIVED_ESCROW_COLUMNS = buildEscrowColumns("NULL", "NULL");
+/** The same of an archive, whose records hold no funds and wait for nothing. They are read without other rows. */
+export const ARCHIVED_ESCROW_COLUMNS = buildEscrowColumns({
+  output: "NULL",
+  pendingTransaction: "NULL",
+  newestTransaction: "newest_transaction",
+});
 
-function buildEscrowColumns(output: string, pendingTransaction: string): string {
+/** @param others - SQL of what other tables have, by alias */
+function buildEscrowColumns(others: Record<string, string>): string {
   return [
     ...Object.entries(getTableColumns(escrow))
       .filter(([key]) => !DERIVED_COLUMNS.some((derived) => derived === key))
@@ -67,10 +77,7 @@ function buildEscrowColumns(output: string, pendingTransaction: string): string 
         const sql = isPackedHex(column) ? unpackHexSql(column.name) : column.name;
         return key === sql ? sql : `${sql} AS ${key}`;
       }),
-    `${output} AS output`,
-    `${pendingTransaction} AS pendingTransaction`,
-    `(SELECT ${TRANSACTION_SQL} FROM escrow_transaction
-      WHERE record_id = escrow.id AND tx_hash = escrow.transaction_hash) AS newestTransaction`,
+    ...Object.entries(others).map(([alias, sql]) => `${sql} AS ${alias}`),
   ].join(", ");
 }
 

@@ -13,6 +13,7 @@ export const MOVED_ATTEMPTS: MovedKind = {
   isOfScopeSql: "? = 'Core'",
   isImmutable: true,
   table: x402Attempt,
+  addedColumns: {},
   revisionSql: "revision",
   children: [x402Settlement],
   ownerColumn: "attempt_id",
