@@ -27,15 +27,13 @@ export interface ArchivedQuery<Row extends MergedRow> {
 export interface ArchivedPart<Row> {
   archive: number;
   read: ReadArchive;
-  /** The rows that are in this archive and nowhere else. */
+  /** The rows that are in this archive and nowhere else, in the order of the query. */
   rows: Row[];
-  /** Ids of the others: copies that count nowhere. */
-  unnamedIds: string[];
 }
 
 /**
- * Reads rows of the database, and which rows archives had at the same moment. When a move came between, it
- * begins again. If no archive may have rows, the database is asked once.
+ * Reads rows of the database, and which rows archives had at the same moment. When a record moved or came back
+ * between, it begins again.
  *
  * @throws ArchiveBehindError, DatabaseUnavailableError
  */
@@ -46,19 +44,25 @@ export async function readWithArchives<HotRow, Row extends MergedRow>(
 ): Promise<{ hot: HotRow[]; archived: ArchivedPart<Row>[] }> {
   const { kind, network, overlap, hot } = query;
   const ranges = statement(
-    `SELECT archive, operation, bookmark FROM archive_range
+    `SELECT archive, operation, returned, bookmark FROM archive_range
      WHERE kind = ? AND network = ? AND ${overlap.sql} ORDER BY archive`,
     kind,
     network,
     ...overlap.params,
   );
-  const toVersion = (states: readonly ArchiveState[]) =>
-    JSON.stringify(states.map(({ archive, operation }) => [archive, operation]));
+  type State = ArchiveState & { returned: number };
+  const toVersion = (states: readonly State[]) =>
+    JSON.stringify(
+      states.map(({ archive, operation, returned }) => [archive, operation, returned]),
+    );
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-    const [begin, alone] = await db.batch([ranges, statement(hot.sql, ...hot.params)]);
-    const states = (begin as D1Result<ArchiveState>).results;
-    if (states.length === 0) return { hot: (alone as D1Result<HotRow>).results, archived: [] };
-    const parts: (Omit<ArchivedPart<Row>, "unnamedIds"> & { archive: number })[] = [];
+    const [begin, own] = (await db.batch([ranges, statement(hot.sql, ...hot.params)])) as [
+      D1Result<State>,
+      D1Result<HotRow>,
+    ];
+    const states = begin.results;
+    if (states.length === 0) return { hot: own.results, archived: [] };
+    const parts: ArchivedPart<Row>[] = [];
     for (const state of states) {
       const read = openArchive(archives, state, kind, network);
       parts.push({ archive: state.archive, read, rows: await readAll(read, query) });
@@ -70,19 +74,14 @@ export async function readWithArchives<HotRow, Row extends MergedRow>(
         return statement(sql, ...params);
       }),
     );
-    const [now, own, ...named] = await db.batch([
-      ranges,
-      statement(hot.sql, ...hot.params),
-      ...checks,
-    ]);
-    if (toVersion((now as D1Result<ArchiveState>).results) !== toVersion(states)) continue;
+    const [now, ...named] = await db.batch([ranges, ...checks]);
+    if (toVersion((now as D1Result<State>).results) !== toVersion(states)) continue;
     const archived = parts.map((part) => {
       const found = named.splice(0, chunk(part.rows).length) as D1Result<{ id: string }>[];
       const ids = new Set(found.flatMap(({ results }) => results.map(({ id }) => id)));
-      const unnamedIds = part.rows.filter(({ id }) => !ids.has(id)).map(({ id }) => id);
-      return { ...part, rows: part.rows.filter(({ id }) => ids.has(id)), unnamedIds };
+      return { ...part, rows: part.rows.filter(({ id }) => ids.has(id)) };
     });
-    return { hot: (own as D1Result<HotRow>).results, archived };
+    return { hot: own.results, archived };
   }
   throw new DatabaseUnavailableError("records keep moving to an archive");
 }

@@ -95,8 +95,10 @@ const buildFiltersSql = (ofAgent: boolean) => `
 
 const NOT_SUPERSEDED_SQL = `AND NOT (${SOURCE_REMOVED_CONDITION} AND ${SUPERSEDED_CONDITION})`;
 
-/** Of an archive: ?8 lists the ids of records that do not count. */
-const COUNTING_SQL = "AND id NOT IN (SELECT value FROM json_each(?8))";
+/** Of an archive: ?8 lists the ids of the records that count. Copies that a move adds meanwhile do not. */
+const COUNTING_SQL = "AND id IN (SELECT value FROM json_each(?8))";
+/** Records of an archive that are summed together. */
+const SUMMED_RECORDS = 5_000;
 
 /** Which side of an account amounts belong to. */
 export const ACCOUNT_KINDS = ["gained", "refunded", "pending"] as const;
@@ -178,13 +180,20 @@ export async function readSums(
   const results = [toSums(hot)];
   if (archived.length > 0) {
     const superseded = await findSuperseded(db, query.network, archived, query.walletIds);
-    for (const { read, rows, unnamedIds } of archived) {
-      const others = rows.filter(({ id }) => superseded.has(id)).map(({ id }) => id);
-      const sums = await read<SumRow>({
-        sql: buildSumsSql(ofAgent, `${filters} ${COUNTING_SQL}`),
-        params: [...params, query.agentIdentifier, JSON.stringify([...unnamedIds, ...others])],
-      });
-      results.push(toSums(sums));
+    for (const { read, rows } of archived) {
+      const counting = rows.filter(({ id }) => !superseded.has(id));
+      for (let at = 0; at < counting.length; at += SUMMED_RECORDS) {
+        const some = counting.slice(at, at + SUMMED_RECORDS);
+        const [side, network, , , ...others] = params;
+        const from = some[0]?.blockTime;
+        const before = (some.at(-1)?.blockTime ?? 0) + 1;
+        const ids = JSON.stringify(some.map(({ id }) => id));
+        const sums = await read<SumRow>({
+          sql: buildSumsSql(ofAgent, `${filters} ${COUNTING_SQL}`),
+          params: [side, network, from, before, ...others, query.agentIdentifier, ids],
+        });
+        results.push(toSums(sums));
+      }
     }
   }
   return {
