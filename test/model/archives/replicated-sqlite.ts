@@ -21,6 +21,8 @@ export class ReplicatedSqlite {
   /** By the commits that each is behind. */
   readonly #replicas = new Map<number, { file: SqliteFile; commits: number }>();
   #commits: (readonly Prepared[])[] = [];
+  /** By commits that made the database what an earlier commit had made it, the earlier one. */
+  readonly #restored = new Map<number, number>();
   /** Commits that the replicas are behind. */
   lag = 0;
 
@@ -34,12 +36,36 @@ export class ReplicatedSqlite {
   empty(): void {
     this.lag = 0;
     this.#commits = [];
+    this.#restored.clear();
     this.#primary.empty();
     for (const replica of this.#replicas.values()) {
       if (replica.commits === 0) continue;
       replica.commits = 0;
       replica.file.empty();
     }
+  }
+
+  /** How many commits it has. */
+  get commits(): number {
+    return this.#commits.length;
+  }
+
+  /** Makes the database what it was after so many commits. This is a commit, too. */
+  restore(commits: number): void {
+    const statements = this.#replicaAt(commits).dump();
+    this.#primary.batch(statements);
+    this.#commits.push(statements);
+    this.#restored.set(this.#commits.length, commits);
+  }
+
+  /** Makes the database what it was before the last so many of the commits that led to what it is. */
+  setBack(commits: number): void {
+    let target = this.#commits.length;
+    for (let i = 0; i < commits; i++) {
+      while (this.#restored.has(target)) target = this.#restored.get(target) ?? 0;
+      target = Math.max(target - 1, 0);
+    }
+    this.restore(target);
   }
 
   /** Rows of the primary. */
@@ -159,6 +185,19 @@ class SqliteFile {
       this.#file.exec("ROLLBACK");
       throw new Error(`D1_ERROR: ${error instanceof Error ? error.message : error}`);
     }
+  }
+
+  /** The statements that make another database what this one is. */
+  dump(): Prepared[] {
+    return this.#tables.flatMap((name) => [
+      { sql: `DELETE FROM "${name}"`, params: [] },
+      ...this.all<Record<string, unknown>>({ sql: `SELECT * FROM "${name}"`, params: [] }).map(
+        (row) => ({
+          sql: `INSERT INTO "${name}" (${Object.keys(row)}) VALUES (${Object.keys(row).map(() => "?")})`,
+          params: Object.values(row),
+        }),
+      ),
+    ]);
   }
 
   #prepare(sql: string): StatementSync {
