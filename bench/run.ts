@@ -84,7 +84,7 @@ const TITLES = {
   rows: "Most D1 rows read by a diff page: limit of records",
   growth: "Most D1 rows that any statement read, by reader and the size of tables",
   growthTables: "Rows of the tables that grow",
-  archives: "Final escrows that move to archives, and clients that read all from 1970 on",
+  archives: "Final records that move to archives, and clients that read all escrows from 1970 on",
   archivePages: "D1 rows that a page reads of each database, once archives have all",
   storage: "Bytes of the database per record, by what it is stored for",
   storageParts: "Bytes of the database per record, by table, index and column",

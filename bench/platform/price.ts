@@ -71,6 +71,7 @@ function large(settlementsPerSecond: number): Deployment {
       "run of the cron": MONTH_MINUTES,
       "pass of a source": 50 * PASSES_A_MINUTE * MONTH_MINUTES,
       "move of an escrow": records,
+      "move of an x402 payment": settlement,
     },
     // Counted with 5,000 wallets and their rules.
     cronRowsRead: 158_000,

@@ -27,6 +27,7 @@ export const UNITS = [
   "run of the cron",
   "pass of a source",
   "move of an escrow",
+  "move of an x402 payment",
 ] as const;
 export type Unit = (typeof UNITS)[number];
 
@@ -67,6 +68,7 @@ const SOURCES: Record<Unit, Source> = {
   "run of the cron": { stage: "minute", isOf: (kind) => !isPass(kind) },
   "pass of a source": { stage: "minute", isOf: isPass },
   "move of an escrow": { stage: "move", isOf: isCron },
+  "move of an x402 payment": { stage: "move, x402", isOf: isCron },
 };
 
 /**

@@ -3,6 +3,7 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../../devnet/client/wait.ts";
 import { startReceiver } from "../../devnet/demo/receiver.ts";
+import { makeFinalPayments } from "../support/final-payments.ts";
 import { makeFinalRecords } from "../support/final-records.ts";
 import { pagePath, pageStarts } from "../support/pages.ts";
 import { loadRecords } from "../support/records.ts";
@@ -41,7 +42,7 @@ export async function carryOut(context: BenchContext): Promise<Stage[]> {
     await settle(context, few(24)),
     await deliver(context, "few", few(20)),
     await deliver(context, "many", few(20)),
-    await move(context, context.quick ? 20 : 500),
+    ...(await move(context, context.quick ? 20 : 500)),
   ];
 }
 
@@ -238,21 +239,25 @@ async function deliver(
   }
 }
 
-/** Final escrows that the cron moves to an archive. */
-async function move(context: BenchContext, count: number): Promise<Stage> {
+/** Final escrows, then as many x402 payments, that the cron moves to an archive. */
+async function move(context: BenchContext, count: number): Promise<Stage[]> {
   const folder = mkdtempSync(join(context.folder, "moved-"));
   await makeFinalRecords(context, folder, count / 2);
   const service = await startBenchService(context, { ARCHIVE_AFTER_MINUTES: "1" }, folder);
   const { host } = service;
-  try {
-    return await meterOne("move", service, count, async () => {
-      const left = host.d1.prepare("SELECT count(*) AS n FROM escrow");
+  const moveAll = (name: string, table: string) =>
+    meterOne(name, service, count, async () => {
+      const left = host.d1.prepare(`SELECT count(*) AS n FROM ${table}`);
       const isMoved = async () => {
         await host.scheduled();
         return (await left.first<number>("n")) === 0;
       };
       await until(isMoved, { what: "the move", everyMs: POLL_MS, limitMs: STOPPED_AFTER_MS });
     });
+  try {
+    const escrows = await moveAll("move", "escrow");
+    await makeFinalPayments(host.d1, count);
+    return [escrows, await moveAll("move, x402", "x402_payment_attempt")];
   } finally {
     await host.close();
   }

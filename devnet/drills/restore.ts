@@ -24,6 +24,7 @@ import type { Service, X402Scene } from "../service.ts";
 import {
   ARCHIVE_AFTER_MINUTES,
   countArchived,
+  describeCounts,
   makeChainFinal,
   makeFinalOlder,
   waitForMove,
@@ -113,6 +114,7 @@ async function drill(service: Service, admin: ApiAccess, folder: string): Promis
     agents: new Map(stalls.map(({ seller }) => [seller.address, 1])),
   };
   await trade(admin, stalls, books);
+  if (x402 && payer) await buy(x402.resource.url, payer, "eip3009");
   await calm(service);
   say("wallets trade");
 
@@ -125,7 +127,8 @@ async function drill(service: Service, admin: ApiAccess, folder: string): Promis
   const emptyArchive = await saveDatabase(archive);
   say("the database is kept");
   await makeFinalOlder(host.d1);
-  say(`${await waitForMove(host.d1)} escrows have moved to the archive since`);
+  const kinds = x402 ? 3 : 2;
+  say(`${describeCounts(await waitForMove(host.d1, kinds))} moved to the archive since`);
 
   let paid: Purchase | null = null;
   if (x402 && payer) paid = await buy(x402.resource.url, payer, "eip3009");
@@ -145,7 +148,11 @@ async function drill(service: Service, admin: ApiAccess, folder: string): Promis
   const logged = lines.length;
   say(`the database is set back by ${minutes} minutes: ${(await factsOf(admin)).size} records`);
   const archived = await countArchived(host.d1);
-  expect("the database counts no copy in the archive", archived === 0, archived);
+  expect(
+    "the database counts no copy in the archive",
+    archived.size === 0,
+    describeCounts(archived),
+  );
   if (x402 && paid) {
     const { isSame, found } = await replay(x402, paid);
     expect("an x402 payment that is sent again is not settled again", isSame, found);
@@ -163,7 +170,7 @@ async function drill(service: Service, admin: ApiAccess, folder: string): Promis
   expect("the wallets noticed, and stopped", halted > 0, "no wallet.halted in the log");
   check(service, books);
   await makeFinalOlder(host.d1);
-  say(`${await waitForMove(host.d1)} escrows are in the archive again`);
+  say(`${describeCounts(await waitForMove(host.d1, kinds))} are in the archive again`);
   await compare(service, admin, stalls, folder);
   await setArchiveBack(admin, archive, emptyArchive);
 }
@@ -175,13 +182,19 @@ async function setArchiveBack(
   empty: () => Promise<void>,
 ): Promise<void> {
   const before = await factsOf(admin);
+  const othersBefore = await readOthers(admin);
   const putForward = await saveDatabase(archive);
   await empty();
-  const refusal = await factsOf(admin).then(
-    () => "no refusal",
-    (error: unknown) => String(error),
+  const refusals = await Promise.all(
+    [factsOf(admin), ...OTHERS.map((path) => ask(admin, "GET", path))].map((read) =>
+      read.then(() => "no refusal", String),
+    ),
   );
-  expect("reads that need the archive are refused", refusal.includes("archive_behind"), refusal);
+  expect(
+    "reads that need the archive are refused",
+    refusals.every((one) => one.includes("archive_behind")),
+    refusals.join("\n"),
+  );
   const isTold = async () => (await readReasons(admin)).includes("ARCHIVE_BEHIND");
   await until(isTold, { what: "ARCHIVE_BEHIND", everyMs: 1_000, limitMs: CALM_MS });
   await putForward();
@@ -189,7 +202,15 @@ async function setArchiveBack(
   await until(isOver, { what: "the end of ARCHIVE_BEHIND", everyMs: 1_000, limitMs: CALM_MS });
   const found = differences(await factsOf(admin), before);
   expect(`all ${before.size} records are shown again`, found.length === 0, found.join("\n"));
+  const others = await readOthers(admin);
+  expect("so are x402 payments and the audit log", others === othersBefore, others);
 }
+
+/** The newest x402 payments, and changes made through the API. */
+const OTHERS = ["/x402/payments?take=100", "/audit?limit=100"];
+
+const readOthers = async (admin: ApiAccess) =>
+  JSON.stringify(await Promise.all(OTHERS.map((path) => ask(admin, "GET", path))));
 
 async function readReasons(admin: ApiAccess): Promise<string[]> {
   const { reasons } = await ask<{ reasons: { kind: string }[] }>(admin, "GET", "/health");
