@@ -94,7 +94,7 @@ export interface Env {
   OBJECT_LOCATION?: string;
   /** Bytes that the database may have, decimal text; default 10,000,000,000. */
   DATABASE_MAX_BYTES?: string;
-  /** Minutes after which a final escrow may go to an archive, decimal text; default 43200, 30 days. */
+  /** Minutes after which a final record may go to an archive, decimal text; default 43200, 30 days. */
   ARCHIVE_AFTER_MINUTES?: string;
   /** Milliseconds a webhook receiver has to answer, decimal text; default 15000, at most 25000. */
   WEBHOOK_TIMEOUT_MS?: string;
@@ -156,7 +156,7 @@ export function readDatabaseMaxBytes({
 
 const DEFAULT_ARCHIVE_AFTER_MINUTES = 30 * 24 * 60;
 
-/** Milliseconds after which a final escrow may go to an archive: 30 days unless the setting is a number. */
+/** Milliseconds after which a final record may go to an archive: 30 days unless the setting is a number. */
 export function readArchiveAfterMs({
   ARCHIVE_AFTER_MINUTES: minutes = "",
 }: Pick<Env, "ARCHIVE_AFTER_MINUTES">): number {

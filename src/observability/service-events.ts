@@ -154,7 +154,7 @@ export const SERVICE_EVENTS: readonly EventDeclaration[] = [
   },
   {
     kind: "ARCHIVE_NEEDED",
-    summary: "For Admins: all archives are full, and final escrows stay in the database",
+    summary: "For Admins: all archives are full, and final records stay in the database",
     data: archiveBinding,
   },
   {
@@ -164,7 +164,7 @@ export const SERVICE_EVENTS: readonly EventDeclaration[] = [
   },
   {
     kind: "ARCHIVE_UNBOUND",
-    summary: "For Admins: an archive with escrows is not bound, and reads that need it fail",
+    summary: "For Admins: an archive with records is not bound, and reads that need it fail",
     data: archiveBinding,
   },
   {
