@@ -179,6 +179,25 @@ describe("the tools quote_resource and pay_resource", () => {
     expect(await x402.balance(seller.payTo)).toBe(2500n);
   });
 
+  it.each(["exact", "upto"])(
+    "pay nothing by %s where the wallet has not approved Permit2",
+    async (scheme) => {
+      await x402.approvePermit2(wallet.address, 0n);
+      sell(await source({ scheme }), {
+        accepts: ({ requirements }) => [
+          { ...requirements, extra: { ...requirements.extra, assetTransferMethod: "permit2" } },
+        ],
+      });
+      const refused = await payFor(await quote());
+      expect(refused).toMatchObject({ isError: true, status: 402 });
+      const { message } = refused.untrusted_data;
+      expect(message).toContain(`The wallet ${wallet.address} has approved the Permit2 contract`);
+      expect(message).toContain("Call approve(0x000000000022D473030F116dDEE9F6B43aC78BA3, amount)");
+      expect(requests.some(({ isPaid }) => isPaid)).toBe(false);
+      expect(await budget()).toEqual(["15000", "0"]);
+    },
+  );
+
   it.each([
     ["a lower amount", { amount: "9999" }],
     ["another scheme", { scheme: "upto" }],

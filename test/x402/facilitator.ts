@@ -14,7 +14,7 @@ export interface FacilitatorAnswer {
   network?: string;
   amount?: string;
   /** Of an answer that is none of the interface's. */
-  error?: { message: string };
+  error?: { message: string; code: string };
 }
 
 /** POST /x402/facilitator/verify or settle, for terms that the caller brings along. */

@@ -35,8 +35,8 @@ export function version1Body(
 export async function toSettleEnvelope(answer: Response): Promise<Envelope<SettleData>> {
   const { error, success, ...body } = (await answer.json()) as FacilitatorAnswer;
   const { status, headers } = answer;
-  const message = error?.message ?? "";
-  if (status !== 200) return { status, headers, data: undefined as never, message };
+  const { message = "", code = "" } = error ?? {};
+  if (status !== 200) return { status, headers, data: undefined as never, message, code };
   const replay = body.errorReason === "duplicate_settlement";
   const { payer = null, transaction = "", network = "", amount = "" } = body;
   const { errorReason, errorMessage } = replay ? {} : body;
@@ -55,5 +55,5 @@ export async function toSettleEnvelope(answer: Response): Promise<Envelope<Settl
       ...(errorMessage !== undefined && { errorMessage }),
     },
   };
-  return { status, headers, data, message };
+  return { status, headers, data, message, code };
 }

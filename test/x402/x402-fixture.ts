@@ -31,6 +31,8 @@ export interface Envelope<Data> {
   status: number;
   data: Data;
   message: string;
+  /** Of the error; empty where there is none. */
+  code: string;
   headers: Headers;
 }
 
@@ -42,11 +44,15 @@ export async function api<Data>(
 ): Promise<Envelope<Data>> {
   const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
   const response = await call(`/api/v1${path}`, { ...init, headers });
-  const answer = (await response.json()) as { data: Data; error?: { message: string } };
+  const answer = (await response.json()) as {
+    data: Data;
+    error?: { message: string; code: string };
+  };
   return {
     status: response.status,
     data: answer.data,
     message: answer.error?.message ?? "",
+    code: answer.error?.code ?? "",
     headers: response.headers,
   };
 }
@@ -179,9 +185,9 @@ export class X402Fixture {
   }
 
   /** As any owner that a contract wallet could have told to. */
-  async approvePermit2(owner: string): Promise<void> {
+  async approvePermit2(owner: string, amount = 2n ** 256n - 1n): Promise<void> {
     await this.fund(owner);
-    await this.send(owner, this.contracts.token, "approve", [PERMIT2, 2n ** 256n - 1n]);
+    await this.send(owner, this.contracts.token, "approve", [PERMIT2, amount]);
   }
 
   private async send(

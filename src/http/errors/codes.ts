@@ -60,6 +60,12 @@ export const ERROR_CODES = {
     meaning: "The wallet holds too little of the token.",
     remedy: "Send funds to the wallet.",
   },
+  permit2_not_approved: {
+    status: 402,
+    meaning: "The wallet has not approved the Permit2 contract for enough of the token.",
+    remedy:
+      "Call `approve` of the token from the wallet, with the contract and amount of the message, then repeat the request.",
+  },
   permission_missing: {
     status: 403,
     meaning: "The API key may not call this endpoint.",

@@ -34,19 +34,34 @@ export function decodeDecimals(answer: unknown): number | null {
 }
 
 /**
- * A wallet's balance, in minor units; null when the token gives none.
+ * A wallet's balance of a token, and the amount that a spender may take of the token. Both are in minor
+ * units, and null where the token tells none.
  *
+ * @param spender - null: no allowance is read
  * @throws RpcUnavailable
  */
-export async function readBalance(
+export async function readTokenFunds(
   rpc: Rpc,
-  address: string,
-  asset: string,
-): Promise<bigint | null> {
-  const [answer] = await rpc.callBatch([encodeBalanceCall(address, asset)]);
-  const balance = decodeBalance(answer);
-  if (balance instanceof RpcRefusal) throw toRpcUnavailableError(balance);
-  return balance;
+  owner: string,
+  token: string,
+  spender: string | null,
+): Promise<{ balance: bigint | null; allowance: bigint | null }> {
+  const calls = [encodeBalanceCall(owner, token)];
+  if (spender !== null) calls.push(encodeAllowanceCall(owner, token, spender));
+  const [balance = null, allowance = null] = (await rpc.callBatch(calls)).map((answer) => {
+    const amount = decodeBalance(answer);
+    if (amount instanceof RpcRefusal) throw toRpcUnavailableError(amount);
+    return amount;
+  });
+  return { balance, allowance };
+}
+
+function encodeAllowanceCall(owner: string, token: string, spender: string): RpcCall {
+  const args = [owner, spender].map((address) => address.slice(2).toLowerCase().padStart(64, "0"));
+  return {
+    method: "eth_call",
+    params: [{ to: token, data: `0xdd62ed3e${args.join("")}` }, "latest"],
+  };
 }
 
 /** A node that refuses a balance call is treated as one that does not answer. */

@@ -14,8 +14,9 @@ import {
 import { log } from "../../log.ts";
 import { hasSignedPayment, toStoredResource } from "../attempts/attempt-row.ts";
 import { hashPayload, PAYMENT_IDENTIFIER_EXTENSION } from "../attempts/payment-identity.ts";
+import { PERMIT2 } from "../evm/addresses.ts";
 import { readAuthorization, toAuthorizationKey } from "../evm/authorization.ts";
-import { readBalance } from "../evm/balance.ts";
+import { readTokenFunds } from "../evm/balance.ts";
 import type { TokenDomain } from "../evm/calldata.ts";
 import {
   caip2,
@@ -227,9 +228,8 @@ async function authorizePayment(c: AppContext, core: Database, body: PayBody) {
   const requirements =
     payable.find(isAffordable) ?? payable.find((terms) => isOwner || budgetFor(terms));
   if (!requirements) throw notFound;
-  const asset = requirements.asset.toLowerCase();
-  await requireBalance(c, network, wallet, asset, BigInt(requirements.amount));
-  return { wallet, budget: budgets.get(asset) ?? null, requirements };
+  await requireFunds(c, network, wallet, requirements);
+  return { wallet, budget: budgetFor(requirements) ?? null, requirements };
 }
 
 /** @throws ApiError 400 when the caller has no budget in a token of terms that it may accept */
@@ -285,28 +285,40 @@ function buildExtensions({ paymentRequired, paymentIdentifier }: PayBody) {
 }
 
 /**
- * A failing node does not block the payment, since the seller's facilitator checks the balance
- * too.
+ * Checks the wallet's balance and, for Permit2, its approval of the contract. A failing node does not block
+ * the payment, since the seller's facilitator checks both too.
+ *
+ * @throws ApiError 402
  */
-async function requireBalance(
+async function requireFunds(
   c: AppContext,
   network: NetworkRow,
-  wallet: WalletRow,
-  asset: string,
-  amount: bigint,
+  { id, address }: WalletRow,
+  requirements: PaymentRequirements,
 ): Promise<void> {
   const { deadline, requestId } = c.var;
-  let balance: bigint | null;
+  const asset = requirements.asset.toLowerCase();
+  const amount = BigInt(requirements.amount);
+  const spender = readTokenDomain(requirements) === null ? PERMIT2 : null;
+  let funds: Awaited<ReturnType<typeof readTokenFunds>>;
   try {
-    balance = await readBalance(await openRpc(c.env, network, deadline), wallet.address, asset);
+    funds = await readTokenFunds(await openRpc(c.env, network, deadline), address, asset, spender);
   } catch (error) {
-    log("warn", "x402.balance_unknown", { requestId, wallet: wallet.id, error: String(error) });
+    log("warn", "x402.balance_unknown", { requestId, wallet: id, error: String(error) });
     return;
   }
+  const { balance, allowance } = funds;
   if (balance !== null && balance < amount)
     throw new ApiError(
       "insufficient_balance",
       "The wallet's token balance is below the amount of the payment",
+    );
+  if (allowance !== null && allowance < amount)
+    throw new ApiError(
+      "permit2_not_approved",
+      `The wallet ${address} has approved the Permit2 contract ${spender} for ${allowance} of the token ${asset}, ` +
+        `and the payment needs ${amount}. Call approve(${spender}, amount) of the token from the wallet, ` +
+        "then repeat the request.",
     );
 }
 

@@ -136,7 +136,7 @@ export const PAY_ENDPOINT = {
   idempotent: true,
   data: signedPayment,
   errors: {
-    402: "The budget or the wallet does not cover the payment.",
+    402: "The budget, the wallet or its approval of Permit2 does not cover the payment.",
     404: "There is no such wallet, or no budget for it.",
     409: "The paymentIdentifier was used for another payment.",
   },

@@ -276,6 +276,7 @@ describe("POST /x402/pay without a wallet", () => {
 
   it("pays from the wallet of the budget that covers the first terms", async () => {
     const other = await purse(x402);
+    await x402.approvePermit2(other.address);
     await expectOk(await grant(x402, key.id, other, "50000"));
     expect(await expectOk(await pay(offer(), key.headers))).toMatchObject({
       payer: wallet.address,
