@@ -93,7 +93,7 @@ export async function reconcileReceipt(
 /**
  * Decides a job by its authorization alone, when none of the job's transactions has a receipt. Others
  * may submit the authorization too, and then the payee has still been paid. If the token does not show
- * whether it was used, it counts as unused.
+ * whether it was used, only a log shows a use.
  *
  * @throws RpcUnavailable, RpcRefusal
  */
@@ -102,9 +102,11 @@ export async function reconcileAuthorization(
   job: AuthorizedPayment,
   span: BlockRange,
 ): Promise<SettlementFinding> {
-  if (!(await isUsedAtHeight(rpc, job, span.to))) return { state: "open" };
+  const isUsed = await isUsedAtHeight(rpc, job, span.to);
+  if (isUsed === false) return { state: "open" };
   const { inclusion: payment, isLogged } = await findAuthorizationUse(rpc, job, span);
   if (payment) return { state: "settled", ...payment };
+  if (!isLogged && isUsed === null) return { state: "open" };
   if (!isLogged && !span.isOld) return { state: "unclear" };
   return {
     state: "failed",
@@ -127,15 +129,16 @@ function toBlockInclusion({
   return { transaction, block, blockHash };
 }
 
-/** Whether the authorization was used by the block of that height. */
+/** Whether the authorization was used by the block of that height. Null: the contract does not say. */
 export async function isUsedAtHeight(
   rpc: Rpc,
   job: AuthorizedPayment,
   height: number,
-): Promise<boolean> {
+): Promise<boolean | null> {
   const answer = await callAtHeight(rpc, height, encodeAuthorizationStateCall(job));
   if (answer instanceof RpcRefusal && !isWithoutState(job, answer)) throw answer;
-  return isAuthorizationUsed(job, answer);
+  const isUsed = isAuthorizationUsed(job, answer);
+  return isAuthorizationState(answer) ? isUsed : null;
 }
 
 /** An authorization's state on the chain: its payment, or that it was used or cancelled. */

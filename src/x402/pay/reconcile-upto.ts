@@ -35,7 +35,8 @@ export async function findCharge(
   payment: AuthorizedPayment,
   { from, to, toHash, isOld }: BlockRange,
 ): Promise<ChargeFinding> {
-  if (!(await isUsedAtHeight(rpc, payment, to))) return { state: "open" };
+  const isUsed = await isUsedAtHeight(rpc, payment, to);
+  if (isUsed === false) return { state: "open" };
   const topics = toTransferTopics(payment);
   for (let last = to; last >= from; last -= BLOCKS_PER_REQUEST) {
     const first = Math.max(last - BLOCKS_PER_REQUEST + 1, from);
@@ -50,6 +51,7 @@ export async function findCharge(
       return { state: "settled", transaction, block, blockHash, amount: String(found.charge) };
     }
   }
+  if (isUsed === null) return { state: "open" };
   if (!isOld) return { state: "unclear" };
   return {
     state: "failed",

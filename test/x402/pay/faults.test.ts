@@ -1,7 +1,7 @@
-/** Payments of `upto` whose Worker stops, and whose node is at fault. Budgets equal the chain at the end. */
+/** Outbound payments whose Worker stops, and whose node is at fault. Budgets equal what was signed or charged. */
 import { env } from "cloudflare:workers";
 import { toHex } from "viem";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Env } from "../../../src/env.ts";
 import { runSchedule } from "../../../src/schedule.ts";
 import { readAuthorization } from "../../../src/x402/evm/authorization.ts";
@@ -20,11 +20,18 @@ type Source = Awaited<ReturnType<X402Fixture["source"]>>;
 
 const BUDGET = 15_000n;
 const MAXIMUM = 10_000n;
-const CHARGE = 2500n;
+
+/** A form of payments. `charge` is what its seller takes of the maximum; only the rest of `upto` returns. */
+const FORMS = [
+  { name: "exact by EIP-3009", scheme: "exact", method: "eip3009", charge: MAXIMUM },
+  { name: "exact by Permit2", scheme: "exact", method: "permit2", charge: MAXIMUM },
+  { name: "upto", scheme: "upto", method: "permit2", charge: 2500n },
+] as const;
 const FINAL_BLOCKS = toHex(12);
 /** How long the service waits for a node. */
 const NODE_TIMEOUT_MS = 8_000;
 
+let form: (typeof FORMS)[number] = FORMS[0];
 let x402: X402Fixture;
 let wallet: Wallet;
 let source: Source;
@@ -34,16 +41,18 @@ let nodes = 0;
 beforeEach(async () => {
   await emptyTables();
   // A separate node for each test, since they change time and blocks.
-  x402 = await X402Fixture.create(`84532-pay-upto-faults-${++nodes}`);
+  x402 = await X402Fixture.create(`84532-pay-faults-${++nodes}`);
   wallet = await purse(x402);
   await x402.approvePermit2(wallet.address);
-  source = await x402.source({ scheme: "upto" });
+  source = await x402.source({ scheme: form.scheme });
   token = await insertKey({ id: "payer", canPay: true, networkLimit: [x402.caip2] });
 });
 afterEach(() => vi.unstubAllGlobals());
 
 async function sign(idempotencyKey: string, bindings: Partial<Env> = {}): Promise<Paid | null> {
-  const body = JSON.stringify(order(wallet, [source.requirements]));
+  const { requirements } = source;
+  const extra = { ...requirements.extra, assetTransferMethod: form.method };
+  const body = JSON.stringify(order(wallet, [{ ...requirements, extra }]));
   const request = { method: "POST", body, headers: { token, "idempotency-key": idempotencyKey } };
   const response = await app.request("/api/v1/x402/pay", request, { ...env, ...bindings });
   return response.ok ? ((await response.json()) as { data: Paid }).data : null;
@@ -55,8 +64,9 @@ async function signed(): Promise<Paid> {
   return paid;
 }
 
+/** The seller settles a payment. */
 async function charge({ asset, paymentPayload }: Paid, amount: bigint): Promise<void> {
-  const authorization = readAuthorization(paymentPayload.payload, "upto");
+  const authorization = readAuthorization(paymentPayload.payload, form.scheme);
   const { to, data } = encodeSettlement(asset, authorization, amount);
   await x402.transact(x402.facilitator.address, to, data);
 }
@@ -74,6 +84,10 @@ async function remaining(): Promise<bigint> {
   const budget = await budgetOf("payer");
   return BigInt(budget?.remainingAmount ?? 0);
 }
+
+/** What remains at the end. @param charged - null: nothing */
+const leftOf = (charged: bigint | null) =>
+  BUDGET - (form.scheme === "upto" ? (charged ?? 0n) : MAXIMUM);
 
 async function expire(): Promise<void> {
   await x402.rpc("evm_increaseTime", 310 + 600);
@@ -93,17 +107,17 @@ const FATES: [name: string, fate: Fate][] = [
   [
     "is charged",
     async (paid, live) => {
-      await charge(paid, CHARGE);
+      await charge(paid, form.charge);
       await live(watch);
       await watch();
-      expect(await attempts()).toMatchObject([{ status: "Settled", amount: `${CHARGE}` }]);
+      expect(await attempts()).toMatchObject([{ status: "Settled", amount: `${form.charge}` }]);
       expect(await remaining()).toBe(BUDGET - MAXIMUM);
       await x402.rpc("anvil_mine", FINAL_BLOCKS);
-      return CHARGE;
+      return form.charge;
     },
   ],
   [
-    "is charged otherwise after a re-org",
+    "is charged again after a re-org",
     async (paid, live) => {
       const snapshot = await x402.rpc("evm_snapshot");
       await charge(paid, MAXIMUM);
@@ -113,9 +127,9 @@ const FATES: [name: string, fate: Fate][] = [
       await live(watch);
       await watch();
       expect(await attempts()).toMatchObject([{ status: "Verified", amount: `${MAXIMUM}` }]);
-      await charge(paid, CHARGE);
+      await charge(paid, form.charge);
       await x402.rpc("anvil_mine", FINAL_BLOCKS);
-      return CHARGE;
+      return form.charge;
     },
   ],
   [
@@ -160,7 +174,7 @@ async function stopAt(k: number, when: "before" | "after", fate: Fate): Promise<
   expect(await remaining()).toBe(BUDGET - MAXIMUM);
 
   const charged = await fate(paid, live);
-  const left = BUDGET - (charged ?? 0n);
+  const left = leftOf(charged);
   await live(watch);
   expect([BUDGET - MAXIMUM, left], `stopped at step ${k}`).toContain(await remaining());
   for (let repeat = 0; repeat < 3; repeat++) await watch();
@@ -172,19 +186,6 @@ async function stopAt(k: number, when: "before" | "after", fate: Fate): Promise<
   await x402.rpc("evm_revert", snapshot);
   return dying.count() >= k;
 }
-
-describe("a Worker stopped at any awaited step of a payment", () => {
-  it.each(
-    paired(FATES, ["before", "after"] as const).map(
-      ([when, [name, fate]]) => [when, name, fate] as const,
-    ),
-  )(
-    "debits the maximum once and returns the rest once (%s it, and the payment %s)",
-    async (when, _, fate) => {
-      expect(await atEveryStep(7, (k) => stopAt(k, when, fate))).toBeGreaterThan(10);
-    },
-  );
-});
 
 type Handle = (sent: Sent) => Promise<Response>;
 
@@ -212,12 +213,12 @@ const OUTAGES: Fault[] = [
     says("eth_call", failing(-32_000, "execution aborted (timeout = 5s)")),
   ],
   ["reverts each call", says("eth_call", failing(3, "execution reverted"))],
+  ["has no contracts", says("eth_call", () => ({ result: "0x" }))],
   ["refuses to look for logs", says("eth_getLogs", failing(-32_005, "range is too large"))],
 ];
 /** Wrong answers. Once the authorization has long expired, two in a row are believed. */
 const LIES: Fault[] = [
   ["says that the nonce is unused", says("eth_call", () => ({ result: ZERO_WORD }))],
-  ["has no contracts", says("eth_call", () => ({ result: "0x" }))],
   ["has no logs", says("eth_getLogs", () => ({ result: [] }))],
   ["has no transactions", says("eth_getTransactionByHash", () => ({ result: null }))],
 ];
@@ -243,74 +244,93 @@ async function atFault<T>(handle: Handle, run: () => Promise<T>): Promise<T> {
   return result;
 }
 
-describe("a node that is at fault", () => {
-  beforeEach(async () => {
-    await expectOk(await grant(x402, "payer", wallet, `${BUDGET}`));
+describe.each(FORMS)("a payment of $name", (of) => {
+  beforeAll(() => {
+    form = of;
   });
 
-  it.each(sampled(4, FAULTS))("and %s debits the maximum once", async (_, handle) => {
-    const key = crypto.randomUUID();
-    const answer = await atFault(handle, () => sign(key));
-    expect(await remaining()).toBe(answer ? BUDGET - MAXIMUM : BUDGET);
-    const paid = await sign(key);
-    if (answer) expect(paid).toEqual(answer);
-    expect(await attempts()).toMatchObject([{ id: paid?.attemptId }]);
-    expect(await remaining()).toBe(BUDGET - MAXIMUM);
+  describe("a Worker stopped at any awaited step of a payment", () => {
+    it.each(
+      paired(FATES, ["before", "after"] as const).map(
+        ([when, [name, fate]]) => [when, name, fate] as const,
+      ),
+    )(
+      "debits the maximum once and returns the rest once (%s it, and the payment %s)",
+      async (when, _, fate) => {
+        expect(await atEveryStep(7, (k) => stopAt(k, when, fate))).toBeGreaterThan(10);
+      },
+    );
   });
 
-  it.each(sampled(4, FAULTS, 1))(
-    "and %s returns no more than the rest of a final charge",
-    async (_, handle) => {
-      const paid = await signed();
-      await charge(paid, CHARGE);
-      await x402.rpc("anvil_mine", FINAL_BLOCKS);
-      await atFault(handle, () => runSchedule(env));
-      expect([BUDGET - MAXIMUM, BUDGET - CHARGE]).toContain(await remaining());
-      for (let repeat = 0; repeat < 2; repeat++) await runSchedule(env);
-      expect(await remaining()).toBe(BUDGET - CHARGE);
-      expect(await attempts()).toMatchObject([{ status: "Settled", amount: `${CHARGE}` }]);
-    },
-  );
+  describe("a node that is at fault", () => {
+    beforeEach(async () => {
+      await expectOk(await grant(x402, "payer", wallet, `${BUDGET}`));
+    });
 
-  it.each([
-    ...OUTAGES.map(([name, handle]) => [name, 3, handle] as const),
-    ...LIES.map(([name, handle]) => [name, 1, handle] as const),
-  ])(
-    "and %s for %i min returns no more than the rest long after the expiry",
-    async (_, minutes, handle) => {
-      const paid = await signed();
-      await charge(paid, CHARGE);
-      await expire();
-      await env.DB.prepare(
-        "UPDATE x402_payment_attempt SET created_at = created_at - 1000000",
-      ).run();
-      await x402.rpc("anvil_mine", FINAL_BLOCKS);
-      for (let minute = 0; minute < minutes; minute++) {
+    it.each(sampled(4, FAULTS))("and %s debits the maximum once", async (_, handle) => {
+      const key = crypto.randomUUID();
+      const answer = await atFault(handle, () => sign(key));
+      expect(await remaining()).toBe(answer ? BUDGET - MAXIMUM : BUDGET);
+      const paid = await sign(key);
+      if (answer) expect(paid).toEqual(answer);
+      expect(await attempts()).toMatchObject([{ id: paid?.attemptId }]);
+      expect(await remaining()).toBe(BUDGET - MAXIMUM);
+    });
+
+    it.each(sampled(4, FAULTS, 1))(
+      "and %s returns no more than the rest of a final charge",
+      async (_, handle) => {
+        const paid = await signed();
+        await charge(paid, form.charge);
+        await x402.rpc("anvil_mine", FINAL_BLOCKS);
         await atFault(handle, () => runSchedule(env));
-        expect([BUDGET - MAXIMUM, BUDGET - CHARGE]).toContain(await remaining());
-      }
-      for (let repeat = 0; repeat < 2; repeat++) await runSchedule(env);
-      expect(await remaining()).toBe(BUDGET - CHARGE);
-      expect(await attempts()).toMatchObject([{ status: "Settled", amount: `${CHARGE}` }]);
-    },
-  );
+        expect([BUDGET - MAXIMUM, leftOf(form.charge)]).toContain(await remaining());
+        for (let repeat = 0; repeat < 2; repeat++) await runSchedule(env);
+        expect(await remaining()).toBe(leftOf(form.charge));
+        expect(await attempts()).toMatchObject([{ status: "Settled", amount: `${form.charge}` }]);
+      },
+    );
 
-  it.each(sampled(4, FAULTS, 2))("and %s returns an expired maximum once", async (_, handle) => {
-    await signed();
-    await expire();
-    await atFault(handle, () => runSchedule(env));
-    for (let repeat = 0; repeat < 3; repeat++) await runSchedule(env);
-    expect(await remaining()).toBe(BUDGET);
-    expect(await attempts()).toMatchObject([{ status: "Failed" }]);
+    it.each([
+      ...OUTAGES.map(([name, handle]) => [name, 3, handle] as const),
+      ...LIES.map(([name, handle]) => [name, 1, handle] as const),
+    ])(
+      "and %s for %i min returns no more than the rest long after the expiry",
+      async (_, minutes, handle) => {
+        const paid = await signed();
+        await charge(paid, form.charge);
+        await expire();
+        await env.DB.prepare(
+          "UPDATE x402_payment_attempt SET created_at = created_at - 1000000",
+        ).run();
+        await x402.rpc("anvil_mine", FINAL_BLOCKS);
+        for (let minute = 0; minute < minutes; minute++) {
+          await atFault(handle, () => runSchedule(env));
+          expect([BUDGET - MAXIMUM, leftOf(form.charge)]).toContain(await remaining());
+        }
+        for (let repeat = 0; repeat < 2; repeat++) await runSchedule(env);
+        expect(await remaining()).toBe(leftOf(form.charge));
+        expect(await attempts()).toMatchObject([{ status: "Settled", amount: `${form.charge}` }]);
+      },
+    );
+
+    it.each(sampled(4, FAULTS, 2))("and %s returns an expired maximum once", async (_, handle) => {
+      await signed();
+      await expire();
+      await atFault(handle, () => runSchedule(env));
+      for (let repeat = 0; repeat < 3; repeat++) await runSchedule(env);
+      expect(await remaining()).toBe(leftOf(null));
+      expect(await attempts()).toMatchObject([{ status: "Failed" }]);
+    });
   });
-});
 
-describe("a cron that runs several times at once", () => {
-  it("returns the rest once", async () => {
-    await expectOk(await grant(x402, "payer", wallet, `${BUDGET}`));
-    await charge(await signed(), CHARGE);
-    await x402.rpc("anvil_mine", FINAL_BLOCKS);
-    await Promise.all(Array.from({ length: 4 }, () => runSchedule(env)));
-    expect(await remaining()).toBe(BUDGET - CHARGE);
+  describe("a cron that runs several times at once", () => {
+    it("returns the rest once", async () => {
+      await expectOk(await grant(x402, "payer", wallet, `${BUDGET}`));
+      await charge(await signed(), form.charge);
+      await x402.rpc("anvil_mine", FINAL_BLOCKS);
+      await Promise.all(Array.from({ length: 4 }, () => runSchedule(env)));
+      expect(await remaining()).toBe(leftOf(form.charge));
+    });
   });
 });
