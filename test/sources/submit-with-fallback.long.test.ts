@@ -134,7 +134,7 @@ describe("a place of SUBMIT_URLS_<NETWORK>", () => {
 
   it.each([
     ["http://submit.example.com/tx", "must be an https URL"],
-    ["http://127.0.0.1:10/tx", "must be an https URL"],
+    ["http://127.0.0.1:10/tx", "npm start -- --origins=http://127.0.0.1:10"],
     ["https://10.0.0.1/tx", "must have a public host name"],
     ["https://user:secret@submit.example.com/tx", "must not hold a user or a password"],
     ["submit.example.com", "must be a URL"],

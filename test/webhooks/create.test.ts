@@ -65,6 +65,10 @@ describe("POST /webhooks 200", () => {
 });
 
 describe("POST /webhooks is refused with", () => {
+  /** In development the refusal names the option that allows the origin. */
+  const notAllowed = (origin: string) =>
+    `url: must have a public host name, or an origin of LOOPBACK_ORIGINS: npm start -- --origins=${origin}`;
+
   it.each([
     ["receiver.dev", "url: must be a URL"],
     ["http://receiver.dev/", "url: must be an https URL"],
@@ -72,14 +76,15 @@ describe("POST /webhooks is refused with", () => {
     ["https://user:pass@receiver.dev/", "url: must not hold a user or a password"],
     ["https://receiver.dev:8443/", "url: must use the default port"],
     ["https://93.184.215.14/", "url: must have a public host name"],
-    ["https://127.0.0.1/", "url: must have a public host name"],
-    ["https://2130706433/", "url: must have a public host name"],
-    ["https://0x7f000001/", "url: must have a public host name"],
-    ["https://0177.0.0.1/", "url: must have a public host name"],
-    ["https://127.1/", "url: must have a public host name"],
-    ["https://[::1]/", "url: must have a public host name"],
+    ["https://127.0.0.1/", notAllowed("https://127.0.0.1")],
+    ["https://2130706433/", notAllowed("https://127.0.0.1")],
+    ["https://0x7f000001/", notAllowed("https://127.0.0.1")],
+    ["https://0177.0.0.1/", notAllowed("https://127.0.0.1")],
+    ["https://127.1/", notAllowed("https://127.0.0.1")],
+    ["https://[::1]/", notAllowed("https://[::1]")],
     ["https://[::ffff:10.0.0.1]/", "url: must have a public host name"],
-    ["https://localhost/", "url: must have a public host name"],
+    ["https://localhost/", notAllowed("https://localhost")],
+    ["http://localhost:9005/", notAllowed("http://localhost:9005")],
     ["https://localhost./", "url: must have a public host name"],
     ["https://printer.local/", "url: must have a public host name"],
     ["https://metadata.google.internal/", "url: must have a public host name"],

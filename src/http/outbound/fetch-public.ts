@@ -38,6 +38,11 @@ export function checkPublicUrl(text: string, rules: PublicUrlRules = {}): URL {
   const url = new URL(text);
   if (url.username || url.password) throw createRefusal("must not hold a user or a password");
   if (isAllowedOrigin(url, rules)) return url;
+  // Only a development's list has entries: elsewhere nobody could add the origin.
+  if (isLoopback(url) && rules.loopbackOrigins?.some((one) => one !== ""))
+    throw createRefusal(
+      `must have a public host name, or an origin of LOOPBACK_ORIGINS: npm start -- --origins=${url.origin}`,
+    );
   if (url.protocol !== "https:" && !(rules.allowHttp && url.protocol === "http:"))
     throw createRefusal(rules.allowHttp ? "must be an http or https URL" : "must be an https URL");
   // The parser drops the scheme's default port.

@@ -67,6 +67,15 @@ describe("checkPublicUrl", () => {
       expect(() => checkPublicUrl(url, rules)).toThrow(PublicFetchError);
   });
 
+  it("names the option that allows a loopback origin, in development only", () => {
+    const url = "http://localhost:9001/hook";
+    expect(() => checkPublicUrl(url, { loopbackOrigins: ["http://127.0.0.1:9000"] })).toThrow(
+      "npm start -- --origins=http://localhost:9001",
+    );
+    for (const rules of [{}, { loopbackOrigins: [] }, { loopbackOrigins: [""] }])
+      expect(() => checkPublicUrl(url, rules)).toThrow(/^must be an https URL$/);
+  });
+
   it("opens nothing but this machine, whatever the list holds", () => {
     const rules = { loopbackOrigins: ["http://10.0.0.1", "http://169.254.169.254"] };
     for (const url of rules.loopbackOrigins)

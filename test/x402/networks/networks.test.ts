@@ -163,7 +163,7 @@ describe("POST /x402/networks", () => {
     ["of another chain", BASE, 400],
     ["that does not speak JSON-RPC", `${env.EVM_URL}/nothing`, 502],
     ["on a private address", "http://10.0.0.1", 400],
-    ["on this machine", "http://localhost:8545", 400],
+    ["on this machine", "http://localhost:8545/key", 400],
     ["with a password", "https://a:b@node.example.com", 400],
     ["of another protocol", "ws://node.example.com", 400],
   ])("refuses a node %s, and changes nothing", async (_, rpcUrl, expected) => {
