@@ -502,6 +502,7 @@ CREATE TABLE `registry_health` (
 	`successes` integer NOT NULL,
 	`failures` integer NOT NULL,
 	`last_check_at` integer,
+	`last_check_error` text,
 	PRIMARY KEY(`source_id`, `entry_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint

@@ -25,6 +25,10 @@ function describeUptime(row: unknown): string {
   return all === 0 ? "not checked" : `${Math.round((up * 100) / all)} % of ${all} checks`;
 }
 
+/** Why the agent's metadata cannot be read, or why its last check failed. */
+const describeProblem = (row: unknown) =>
+  textAt(row, "statusReason") || textAt(row, "lastUptimeCheckError");
+
 const walletField: Field = {
   name: "sellingWalletVkey",
   label: "Selling wallet",
@@ -135,7 +139,7 @@ export const agentsPage: PageDefinition = {
       columns: [
         { heading: "Name", path: "name" },
         { heading: "Status", path: "status", as: "tag" },
-        { heading: "Why", path: "statusReason" },
+        { heading: "Why", path: "statusReason", describe: describeProblem },
         { heading: "Uptime", path: "uptimeCount", describe: describeUptime },
         { heading: "Checked", path: "lastUptimeCheck", as: "time" },
         { heading: "Price", path: "AgentPricing.FixedPricing.Amounts", as: "funds" },

@@ -83,7 +83,7 @@ const COLUMNS: Readonly<Record<string, Partial<Record<Treatment, string>>>> = {
     chain:
       "policy_id source_url agent_identifier state health status api_base_url payment_type tags capability_id doc",
   },
-  registry_health: { progress: "source_id entry_id" },
+  registry_health: { progress: "source_id entry_id last_check_error" },
   registry_source: {
     settings: "id network policy_id url note rpc_provider_api_key rpc_providers created_by_id",
   },

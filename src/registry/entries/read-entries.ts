@@ -27,7 +27,7 @@ const PAGE_COLUMNS = `e.id, e.network, e.source_id, e.policy_id, e.agent_identif
  * health checks).
  */
 export function pageSql(where: string, orderAndLimit: string): string {
-  return `SELECT ${PAGE_COLUMNS}, h.checks, h.successes, h.last_check_at FROM registry_entry AS e
+  return `SELECT ${PAGE_COLUMNS}, h.checks, h.successes, h.last_check_at, h.last_check_error FROM registry_entry AS e
     LEFT JOIN registry_health AS h ON h.source_id = e.source_id AND h.entry_id = e.id
     WHERE ${where} ${orderAndLimit}`;
 }

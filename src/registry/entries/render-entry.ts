@@ -81,6 +81,7 @@ export interface EntryPageRow {
   checks: number | null;
   successes: number | null;
   last_check_at: number | null;
+  last_check_error: string | null;
 }
 
 /** The entry as text: what changes often, then the rest as `renderEntry` made it. Nothing is parsed. */
@@ -94,6 +95,7 @@ export function renderPageEntry(row: EntryPageRow, doc: string): string {
     uptimeCheckCount: row.checks ?? 0,
     uptimeCount: row.successes ?? 0,
     lastUptimeCheck: row.last_check_at === null ? null : toIsoTime(row.last_check_at),
+    lastUptimeCheckError: row.last_check_error,
   });
   return `${head.slice(0, -1)},${doc.slice(1)}`;
 }

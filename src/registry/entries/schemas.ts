@@ -31,7 +31,7 @@ const EXAMPLE_URL = "https://agents.example.com/translator";
 
 const entryStatus = named(
   "RegistryEntryStatus",
-  "Whether an agent can be used. `Invalid`: its metadata is unreadable.",
+  "Whether an agent can be used. `statusReason` and `lastUptimeCheckError` say why not.",
   z.enum(ENTRY_STATUSES),
 );
 const paymentType = named(
@@ -186,6 +186,11 @@ const entryFields = {
     timestampField("").nullable(),
     "Time of the last uptime check. Null: none yet.",
     "2026-11-22T06:20:46.919Z",
+  ),
+  lastUptimeCheckError: described(
+    z.string().nullable(),
+    "Why the last uptime check failed. Null: it succeeded, or there was none yet.",
+    "the host could not be reached",
   ),
   apiBaseUrl: textField("Base URL of the agent's API.", EXAMPLE_URL),
   paymentType: described(paymentType, "How a buyer pays the agent.", "Web3ChainV1"),

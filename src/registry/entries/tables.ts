@@ -131,6 +131,8 @@ export const registryHealth = sqliteTable(
     failures: integer("failures").notNull(),
     /** Epoch milliseconds; null before the first. */
     lastCheckAt: integer("last_check_at"),
+    /** Why the last check failed; null when it succeeded, and before the first. */
+    lastCheckError: text("last_check_error"),
   },
   (table) => [primaryKey({ columns: [table.sourceId, table.entryId] })],
 );

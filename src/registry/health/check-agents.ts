@@ -38,7 +38,14 @@ interface DueAgent {
 interface CheckOutcome {
   agent: DueAgent;
   /** Null: the check itself failed, which says nothing of the agent. */
-  result: AgentHealth | null;
+  result: CheckResult | null;
+}
+
+/** What one check found. */
+interface CheckResult {
+  health: AgentHealth;
+  /** Why the agent is not Online, for people: no text of the agent's. Null: it is. */
+  error: string | null;
 }
 
 /** Agents checked between two writes. */
@@ -135,6 +142,7 @@ interface HealthUpdate {
   health: AgentHealth;
   isJudged: boolean;
   isSuccess: boolean;
+  error: string | null;
   failures: number;
   /** Epoch milliseconds. */
   wasDueAt: number;
@@ -147,14 +155,15 @@ interface HealthUpdate {
  */
 function toHealthUpdate(
   agent: DueAgent,
-  result: AgentHealth | null,
+  result: CheckResult | null,
   now: number,
   { sourceId, intervalMs }: HealthContext,
 ): HealthUpdate {
   const isJudged = result !== null;
-  const isSuccess = result === "Online";
+  const isSuccess = result?.health === "Online";
   const failures = isSuccess ? 0 : agent.failures + (isJudged ? 1 : 0);
-  const health = isJudged && (isSuccess || failures >= FAILURE_THRESHOLD) ? result : agent.health;
+  const isDecided = isJudged && (isSuccess || failures >= FAILURE_THRESHOLD);
+  const health = isDecided ? result.health : agent.health;
   return {
     sourceId,
     entryId: agent.id,
@@ -163,6 +172,7 @@ function toHealthUpdate(
     health,
     isJudged,
     isSuccess,
+    error: result?.error ?? null,
     failures,
     wasDueAt: agent.due_at,
     dueAt: now + (isJudged ? computeCheckDelay(health, failures, intervalMs) : RETRY_DELAY_MS),
@@ -205,7 +215,8 @@ function writeCounters(checks: HealthUpdate[], now: number): Statement {
   return statement(
     `UPDATE registry_health SET checks = checks + (v->>'isJudged'),
        successes = successes + (v->>'isSuccess'),
-       last_check_at = iif(v->>'isJudged', ?, last_check_at), failures = iif(due_at = v->>'wasDueAt', v->>'failures', failures),
+       last_check_at = iif(v->>'isJudged', ?, last_check_at),
+       last_check_error = iif(v->>'isJudged', v->>'error', last_check_error), failures = iif(due_at = v->>'wasDueAt', v->>'failures', failures),
        due_at = iif(due_at = v->>'wasDueAt', v->>'dueAt', due_at)
      FROM (SELECT item.value AS v FROM json_each(?) AS item)
      WHERE source_id = v->>'sourceId' AND entry_id = v->>'entryId'`,
@@ -218,9 +229,10 @@ const CHECK_TIMEOUT_MS = 15_000;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 /** The type that agents of this protocol name in their answer. */
 const AGENT_TYPE = "masumi-agent";
+const NO_JSON = "the answer is no JSON object";
 
 /** What an agent's `/availability` answered: its JSON, or what went wrong before there was any. */
-type Availability = { answer: unknown } | { failed: "Offline" | "Invalid" };
+type Availability = { answer: unknown } | CheckResult;
 
 /** Which addresses guarded fetches may reach, and how names are resolved. */
 type OutboundOptions = Pick<PublicFetchOptions, "loopbackOrigins" | "resolverUrl" | "resolve">;
@@ -236,7 +248,8 @@ async function fetchAvailability(
   outbound: OutboundOptions,
 ): Promise<Availability> {
   // The path that is put behind it would be a part of the query.
-  if (/[?#]/.test(apiBaseUrl)) return { failed: "Invalid" };
+  if (/[?#]/.test(apiBaseUrl))
+    return { health: "Invalid", error: "apiBaseUrl: must have no query and no fragment" };
   try {
     const { status, body } = await fetchPublic(
       `${apiBaseUrl.trim().replace(/\/$/, "")}/availability`,
@@ -248,13 +261,15 @@ async function fetchAvailability(
         maxBytes: MAX_RESPONSE_BYTES,
       },
     );
-    if (status < 200 || status > 299) return { failed: "Offline" };
+    if (status < 200 || status > 299)
+      return { health: "Offline", error: `the agent answered HTTP ${status}` };
     return { answer: JSON.parse(new TextDecoder().decode(body)) };
   } catch (error) {
     if (error instanceof PublicFetchError)
-      return { failed: error.reason === "refused" ? "Invalid" : "Offline" };
-    // Not JSON.
-    if (error instanceof SyntaxError) return { failed: "Offline" };
+      return error.reason === "refused"
+        ? { health: "Invalid", error: `apiBaseUrl: ${error.message}` }
+        : { health: "Offline", error: error.message };
+    if (error instanceof SyntaxError) return { health: "Offline", error: NO_JSON };
     throw error;
   }
 }
@@ -263,12 +278,16 @@ async function fetchAvailability(
  * What an answer says of one agent. One that names another agent, or is not an agent's at all, is
  * `Invalid`; an agent that says it is unavailable is `Offline`.
  */
-function evaluateAvailability(availability: Availability, agentIdentifier: string): AgentHealth {
-  if ("failed" in availability) return availability.failed;
+function evaluateAvailability(availability: Availability, agentIdentifier: string): CheckResult {
+  if ("health" in availability) return availability;
   const { answer } = availability;
-  if (typeof answer !== "object" || answer === null) return "Offline";
+  if (typeof answer !== "object" || answer === null) return { health: "Offline", error: NO_JSON };
   const { agentIdentifier: named, type, status } = answer as Record<string, unknown>;
-  const isOurs = named ? named === agentIdentifier : type === AGENT_TYPE;
-  if (!isOurs) return "Invalid";
-  return status === "unavailable" ? "Offline" : "Online";
+  if (named && named !== agentIdentifier)
+    return { health: "Invalid", error: "the answer has another agentIdentifier" };
+  if (!named && type !== AGENT_TYPE)
+    return { health: "Invalid", error: `the answer must have the type ${AGENT_TYPE}` };
+  return status === "unavailable"
+    ? { health: "Offline", error: "the agent answered that it is unavailable" }
+    : { health: "Online", error: null };
 }

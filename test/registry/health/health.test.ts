@@ -120,14 +120,15 @@ describe("an agent that", () => {
   });
 
   it.each([
-    ["is down", "down", "Offline"],
-    ["says it is unavailable", "unavailable", "Offline"],
-    ["answers no JSON", "html", "Offline"],
-    ["redirects", "redirect", "Offline"],
-    ["answers without an end", "huge", "Offline"],
-    ["is something else", "other", "Invalid"],
-    ["names another agent", "named", "Invalid"],
-  ])("%s loses Online with the third check in a row, not before", async (_, behaviour, status) => {
+    ["is down", "down", "Offline", /^the agent answered HTTP 503$/],
+    ["says it is unavailable", "unavailable", "Offline", /^the agent answered that it is/],
+    ["answers no JSON", "html", "Offline", /^the answer is no JSON object$/],
+    ["redirects", "redirect", "Offline", /^the agent answered HTTP 302$/],
+    ["answers without an end", "huge", "Offline", /^the answer is larger than 65536 bytes$/],
+    ["is something else", "other", "Invalid", /^the answer must have the type masumi-agent$/],
+    ["names another agent", "named", "Invalid", /^the answer has another agentIdentifier$/],
+  ])("%s loses Online with the third check in a row, not before, and shows why", async (...row) => {
+    const [, behaviour, status, why] = row;
     await writer.write({ a: stateOf("a") });
     await check();
     const online = await entry("a");
@@ -140,6 +141,7 @@ describe("an agent that", () => {
       statusUpdatedAt: online.statusUpdatedAt,
       uptimeCheckCount: 3,
       uptimeCount: 1,
+      lastUptimeCheckError: expect.stringMatching(why),
     });
     await check();
     const lost = await entry("a");
@@ -147,7 +149,11 @@ describe("an agent that", () => {
     expect(lost.statusUpdatedAt > online.statusUpdatedAt).toBe(true);
     await behave("a", "available");
     await check();
-    expect(await entry("a")).toMatchObject({ status: "Online", uptimeCheckCount: 5 });
+    expect(await entry("a")).toMatchObject({
+      status: "Online",
+      uptimeCheckCount: 5,
+      lastUptimeCheckError: null,
+    });
   });
 
   it("answers between two failures keeps Online", async () => {
@@ -169,7 +175,11 @@ describe("an agent that", () => {
   ])("names %s is Invalid, and no request is made", async (_, url) => {
     await writer.write({ a: stateOf("a", url) });
     for (let i = 0; i < 3; i++) await check();
-    expect(await entry("a")).toMatchObject({ status: "Invalid" });
+    expect(await entry("a")).toMatchObject({
+      status: "Invalid",
+      statusReason: null,
+      lastUptimeCheckError: expect.stringMatching(/^apiBaseUrl: must /),
+    });
   });
 
   it("is burned, or cannot be read, is not checked", async () => {

@@ -62,6 +62,7 @@ describe("a minted token", () => {
         uptimeCheckCount: 0,
         uptimeCount: 0,
         lastUptimeCheck: null,
+        lastUptimeCheckError: null,
         apiBaseUrl: "https://alpha.agents.example.com",
         paymentType: "Web3ChainV1",
         agentIdentifier: minted?.unit,

@@ -25,6 +25,7 @@ export interface ShownEntry {
   uptimeCheckCount: number;
   uptimeCount: number;
   lastUptimeCheck: string | null;
+  lastUptimeCheckError: string | null;
 }
 
 export const V1 = "Web3ChainV1";
