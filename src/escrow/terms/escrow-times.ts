@@ -59,9 +59,9 @@ export function checkTimes(
       submitResultTime - 5 * MINUTE_MS,
       "5 minutes before submitResultTime",
     );
-  const advice = isQuoted ? "; the quote has expired: request another" : "";
-  if (payByTime < now + 2 * MINUTE_MS)
-    throw createTooEarlyError("payByTime", now + 2 * MINUTE_MS, "2 minutes ahead", advice);
+  const createTooLittleTimeError = (field: string, minutes: number) =>
+    createTooEarlyError(field, now + minutes * MINUTE_MS, `${minutes} minutes ahead`, isQuoted);
+  if (payByTime < now + 2 * MINUTE_MS) throw createTooLittleTimeError("payByTime", 2);
   if (externalDisputeUnlockTime < unlockTime + 15 * MINUTE_MS)
     throw createTooEarlyError(
       "externalDisputeUnlockTime",
@@ -69,7 +69,7 @@ export function checkTimes(
       "15 minutes after unlockTime",
     );
   if (submitResultTime < now + 15 * MINUTE_MS)
-    throw createTooEarlyError("submitResultTime", now + 15 * MINUTE_MS, "15 minutes ahead", advice);
+    throw createTooLittleTimeError("submitResultTime", 15);
   if (submitResultTime > unlockTime - 15 * MINUTE_MS)
     throw createTooLateError(
       "submitResultTime",
@@ -81,9 +81,16 @@ export function checkTimes(
       throw createTooLateError(field, now + MAX_AHEAD_MS, "a year ahead");
 }
 
-function createTooEarlyError(field: string, first: number, why: string, advice = ""): ApiError {
-  const bound = `must be at least ${why}, from ${formatTime(first)} on`;
-  return new ApiError(400, `${field}: ${bound}${advice}`);
+function createTooEarlyError(
+  field: string,
+  first: number,
+  why: string,
+  isExpired = false,
+): ApiError {
+  const message = `${field}: must be at least ${why}, from ${formatTime(first)} on`;
+  return isExpired
+    ? new ApiError("quote_expired", `${message}; the quote has expired: request another`)
+    : new ApiError(400, message);
 }
 
 function createTooLateError(field: string, last: number, why: string): ApiError {

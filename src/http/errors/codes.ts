@@ -25,6 +25,11 @@ export const ERROR_CODES = {
       "`POST /purchase`: the API key has no credits left, or the price exceeds its spending limits. Others answer 402.",
     remedy: "Ask an administrator to raise the credits or limits. Nothing was done or charged.",
   },
+  quote_expired: {
+    status: 400,
+    meaning: "Too little time is left to accept the quote.",
+    remedy: "Request another quote from the seller. Nothing was done or charged.",
+  },
   missing_key: {
     status: 401,
     meaning: "The request has no API key.",

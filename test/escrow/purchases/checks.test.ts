@@ -136,10 +136,13 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
         /^externalDisputeUnlockTime: must be at most a year ahead/,
       ],
     ];
-    for (const [wrong, message] of cases)
-      expect(await fixture.purchase(quote, { ...times, ...wrong })).toMatchObject(
-        refused(400, message),
-      );
+    for (const [wrong, message] of cases) {
+      const answer = await fixture.purchase(quote, { ...times, ...wrong });
+      expect(answer).toMatchObject(refused(400, message));
+      const isExpired = answer.message.includes("the quote has expired");
+      const code = isExpired ? "quote_expired" : "invalid_request";
+      expect(answer).toMatchObject({ json: { error: { code } } });
+    }
     // Each time was signed.
     for (const name of Object.keys(times))
       expect(
