@@ -82,9 +82,9 @@ export const quoteRecord = named(
           ),
           protocolFee: described(
             funds,
-            "Fee of the contract, which the seller pays: on Web3ChainV1 `feeRatePermille` of what must be locked, in the native coin at least 1435230.",
+            "Estimate of the contract's fee, which the seller pays: on Web3ChainV1 `feeRatePermille` of what must be locked, in the native coin at least 1435230. Without tokens the contract takes at least 1211110, with tokens more.",
           ),
-          expectedNet: described(netFunds, "Funds that the seller keeps."),
+          expectedNet: described(netFunds, "Funds that the seller keeps by this estimate."),
         }),
       ),
       "Estimated funds and costs of the escrow, without network fees.",

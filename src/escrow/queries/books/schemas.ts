@@ -64,7 +64,7 @@ const unitTotal = named(
     ),
     networkFee: amountField("Network fees of this side for its steps", "1456286"),
     net: amountField(
-      "Net amount: what the seller keeps, what the buyer pays or gets back, or the negative cost of a seller's steps",
+      "Net amount: what the seller keeps (in `TotalPending` before the contract's fee), what the buyer pays or gets back, or the negative cost of a seller's steps",
       "24238024",
     ),
   }),
