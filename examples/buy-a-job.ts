@@ -2,7 +2,11 @@
 import { randomBytes } from "node:crypto";
 import { buy, createClient, hashInput, matchesResult, unwrap } from "agent-payment-service-client";
 
-const { SERVICE_URL = "", SERVICE_TOKEN = "", AGENT = "Steady translator" } = process.env;
+const { SERVICE_URL, SERVICE_TOKEN, AGENT = "Steady translator" } = process.env;
+if (!SERVICE_URL || !SERVICE_TOKEN) {
+  console.error("Set SERVICE_URL and SERVICE_TOKEN, which npm start prints.");
+  process.exit(1);
+}
 const network = "Preprod";
 const job = randomBytes(10).toString("hex"); // the buyer's identifier of the job: 7 to 13 bytes
 const input = { text: "Guten Tag" };
@@ -28,7 +32,8 @@ async function findAgent(query: string): Promise<string> {
 
 /** Calls the agent: a GET, or a POST of JSON. */
 async function ask(path: string, body?: object) {
-  const init = body && { method: "POST", body: JSON.stringify(body) };
+  const headers = { "content-type": "application/json" };
+  const init = body && { method: "POST", headers, body: JSON.stringify(body) };
   const response = await fetch(`${apiBaseUrl}/${path}`, init);
   if (!response.ok) throw new Error(`The agent answered: ${await response.text()}`);
   return response.json();

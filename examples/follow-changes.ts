@@ -1,7 +1,11 @@
 /** Prints each change of a purchase as it happens, until Ctrl-C. */
 import { createClient, follow, purchaseFeed } from "agent-payment-service-client";
 
-const { SERVICE_URL = "", SERVICE_TOKEN = "", FROM } = process.env;
+const { SERVICE_URL, SERVICE_TOKEN, FROM } = process.env;
+if (!SERVICE_URL || !SERVICE_TOKEN) {
+  console.error("Set SERVICE_URL and SERVICE_TOKEN, which npm start prints.");
+  process.exit(1);
+}
 const client = createClient({ baseUrl: SERVICE_URL, token: SERVICE_TOKEN });
 const feed = purchaseFeed(client, "Preprod");
 

@@ -3,7 +3,11 @@ import { setTimeout } from "node:timers/promises";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
-const { SERVICE_URL = "", SERVICE_TOKEN = "", AGENT = "Steady translator" } = process.env;
+const { SERVICE_URL, SERVICE_TOKEN, AGENT = "Steady translator" } = process.env;
+if (!SERVICE_URL || !SERVICE_TOKEN) {
+  console.error("Set SERVICE_URL and SERVICE_TOKEN, which npm start prints.");
+  process.exit(1);
+}
 const MAX_PRICE = 5_000_000n; // 5 ADA; in production, the key's `spendingLimits` too
 const network = "Preprod";
 

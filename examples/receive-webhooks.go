@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"os"
 	"strings"
@@ -18,7 +19,6 @@ func receive(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	var sent int64
 	fmt.Sscan(r.Header.Get("webhook-timestamp"), &sent)
-	// The answer of `POST /webhooks` has the secret: `npm run example` subscribes and sets it.
 	key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(os.Getenv("WEBHOOK_SECRET"), "whsec_"))
 	mac := hmac.New(sha256.New, key)
 	fmt.Fprintf(mac, "%s.%d.%s", r.Header.Get("webhook-id"), sent, body)
@@ -27,7 +27,7 @@ func receive(w http.ResponseWriter, r *http.Request) {
 	for _, one := range strings.Fields(r.Header.Get("webhook-signature")) {
 		genuine = genuine || hmac.Equal([]byte(one), []byte(expected))
 	}
-	if len(key) == 0 || !genuine || time.Since(time.Unix(sent, 0)).Abs() > 5*time.Minute {
+	if !genuine || time.Since(time.Unix(sent, 0)).Abs() > 5*time.Minute {
 		http.Error(w, "bad signature", http.StatusBadRequest)
 		return
 	}
@@ -36,4 +36,9 @@ func receive(w http.ResponseWriter, r *http.Request) {
 	fmt.Println(event.Type, event.ID)
 }
 
-func main() { panic(http.ListenAndServe("127.0.0.1:"+os.Getenv("LISTEN_PORT"), http.HandlerFunc(receive))) }
+func main() {
+	if os.Getenv("WEBHOOK_SECRET") == "" || os.Getenv("LISTEN_PORT") == "" {
+		log.Fatal("Set WEBHOOK_SECRET, which POST /webhooks answers, and LISTEN_PORT of its url.")
+	}
+	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("LISTEN_PORT"), http.HandlerFunc(receive)))
+}

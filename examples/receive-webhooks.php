@@ -15,7 +15,10 @@ function isGenuine(string $secret, string $body): bool {
 }
 
 http_response_code(500); // PHP answers 200 after an error, and the event would not be sent again
-$secret = getenv('WEBHOOK_SECRET') ?: throw new Exception('WEBHOOK_SECRET is not set');
+if (!$secret = getenv('WEBHOOK_SECRET')) {
+    error_log('Set WEBHOOK_SECRET, which POST /webhooks answers.');
+    exit;
+}
 $body = file_get_contents('php://input');
 if (!isGenuine($secret, $body)) {
     http_response_code(400);

@@ -5,10 +5,13 @@ import hashlib
 import hmac
 import json
 import os
+import sys
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 # The answer of `POST /webhooks` has the secret: `npm run example` subscribes and sets it.
+if not (os.environ.get("WEBHOOK_SECRET") and os.environ.get("LISTEN_PORT")):
+    sys.exit("Set WEBHOOK_SECRET, which POST /webhooks answers, and LISTEN_PORT of its url.")
 KEY = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
 LISTEN_PORT = int(os.environ["LISTEN_PORT"])
 

@@ -4,8 +4,11 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import { buffer } from "node:stream/consumers";
 
 // The answer of `POST /webhooks` has the secret: `npm run example` subscribes and sets it.
-const { WEBHOOK_SECRET = "", LISTEN_PORT } = process.env;
-if (WEBHOOK_SECRET === "") throw new Error("WEBHOOK_SECRET is not set");
+const { WEBHOOK_SECRET, LISTEN_PORT } = process.env;
+if (!WEBHOOK_SECRET || !LISTEN_PORT) {
+  console.error("Set WEBHOOK_SECRET, which POST /webhooks answers, and LISTEN_PORT of its url.");
+  process.exit(1);
+}
 const key = Buffer.from(WEBHOOK_SECRET.replace("whsec_", ""), "base64");
 
 function isGenuine(headers: IncomingHttpHeaders, body: Buffer): boolean {

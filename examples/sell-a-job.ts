@@ -3,7 +3,11 @@ import { serve } from "@hono/node-server";
 import * as pay from "agent-payment-service-client";
 import { Hono } from "hono";
 
-const { SERVICE_URL = "", SERVICE_TOKEN = "", LISTEN_PORT } = process.env;
+const { SERVICE_URL, SERVICE_TOKEN, LISTEN_PORT } = process.env;
+if (!SERVICE_URL || !SERVICE_TOKEN || !LISTEN_PORT) {
+  console.error("Set LISTEN_PORT, and SERVICE_URL and SERVICE_TOKEN as npm start prints them.");
+  process.exit(1);
+}
 const client = pay.createClient({ baseUrl: SERVICE_URL, token: SERVICE_TOKEN });
 const [network, apiBaseUrl] = ["Preprod", `http://127.0.0.1:${LISTEN_PORT}`] as const;
 const jobs = new Map<string, { job: string; text: string; result?: string }>(); // better: a table

@@ -4,7 +4,11 @@ import * as x402 from "@x402/core/server";
 import { ExactEvmScheme } from "@x402/evm/exact/server";
 import express from "express";
 
-const { SERVICE_URL, SERVICE_TOKEN: token = "", LISTEN_PORT } = process.env;
+const { SERVICE_URL, SERVICE_TOKEN: token, LISTEN_PORT } = process.env;
+if (!SERVICE_URL || !token || !LISTEN_PORT) {
+  console.error("Set LISTEN_PORT, and SERVICE_URL and SERVICE_TOKEN as npm start prints them.");
+  process.exit(1);
+}
 // The test token of `npm start`. Where the SDK knows the chain's dollar, write `price: "$0.01"`.
 const asset = "0x5fbdb2315678afecb367f032d93f642f64180aa3";
 const price = { asset, amount: "10000", extra: { name: "Test Dollar", version: "1" } };

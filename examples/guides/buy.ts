@@ -10,6 +10,17 @@ import {
   ServiceError,
 } from "agent-payment-service-client";
 
+const sources = {
+  SERVICE_URL: "npm start prints the URL",
+  SERVICE_TOKEN: "POST /api-key answers the key",
+  AGENT_URL: "POST /registry-entry lists agents and their URLs",
+};
+for (const [name, source] of Object.entries(sources))
+  if (!process.env[name]) {
+    console.error(`${name} is not set: ${source}`);
+    process.exit(1);
+  }
+process.chdir(import.meta.dirname); // order.json is beside the program
 const { SERVICE_URL = "", SERVICE_TOKEN = "", AGENT_URL = "" } = process.env;
 const client = createClient({ baseUrl: SERVICE_URL, token: SERVICE_TOKEN });
 const input = { text: "Guten Tag" };
@@ -27,7 +38,8 @@ async function requestQuote() {
 
 /** Calls the agent: a GET, or a POST of JSON. */
 async function ask(path: string, body?: object) {
-  const init = body && { method: "POST", body: JSON.stringify(body) };
+  const headers = { "content-type": "application/json" };
+  const init = body && { method: "POST", headers, body: JSON.stringify(body) };
   const response = await fetch(`${AGENT_URL}/${path}`, init);
   if (!response.ok) throw new Error(`The agent answered: ${await response.text()}`);
   return response.json();
@@ -55,7 +67,7 @@ try {
   else if (error instanceof RangeError)
     console.log(error.message); // nothing is bought: the price is above `atMost`
   else if (error instanceof ServiceError && error.status === 400) {
-    console.log(error.message); // nothing is bought: the next run requests a new quote
+    console.log(error.message); // nothing is bought, as by an expired quote: the next run requests another
     await rm("order.json");
   } else throw error;
 }

@@ -1,7 +1,10 @@
-import json, os, pathlib, urllib.parse, urllib.request
+import json, os, pathlib, sys, urllib.parse, urllib.request
 
+for name in ["SERVICE_URL", "SERVICE_TOKEN"]:
+    if not os.environ.get(name):
+        sys.exit(f"{name} is not set: npm start prints the URL and a key")
 STAMP = "nextActionOrOnChainStateOrResultLastChangedAt"
-FILE = pathlib.Path("position")
+FILE = pathlib.Path(__file__).with_name("position")
 
 def page(position):
     query = {"network": "Preprod", "limit": 100}

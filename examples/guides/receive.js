@@ -1,7 +1,11 @@
 import { verifyWebhook, WebhookError } from "agent-payment-service-client";
 import express from "express";
 
-const { WEBHOOK_SECRET = "", LISTEN_PORT } = process.env;
+const { WEBHOOK_SECRET, LISTEN_PORT } = process.env;
+if (!WEBHOOK_SECRET || !LISTEN_PORT) {
+  console.error("Set WEBHOOK_SECRET, which POST /webhooks answers, and LISTEN_PORT of its url.");
+  process.exit(1);
+}
 const app = express();
 app.post("/", express.raw({ type: "application/json" }), async ({ body, headers }, response) => {
   try {

