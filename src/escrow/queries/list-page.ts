@@ -294,7 +294,7 @@ const SEARCHED_COLUMNS = [
 
 /**
  * SQL that a row of `escrow` contains a text, in upper or lower case. The text is a part of one of
- * its texts or of its state's name, or the beginning of an amount.
+ * its texts or of its state's name, the beginning of an amount, or the hash of an earlier transaction.
  */
 function buildTextCondition(query: string): SqlExpression {
   const text = query.toLowerCase();
@@ -302,10 +302,17 @@ function buildTextCondition(query: string): SqlExpression {
   const states =
     name === "" ? [] : ON_CHAIN_STATES.filter((state) => state.toLowerCase().includes(name));
   const range = parseAmountRange(text);
+  const isHash = /^[\da-f]{64}$/.test(text);
   return {
     sql: `(${[
       ...SEARCHED_COLUMNS.map((column) => `instr(lower(${column}), ?) > 0`),
       "on_chain_state IN (SELECT value FROM json_each(?))",
+      ...(isHash
+        ? [
+            `EXISTS (SELECT 1 FROM escrow_transaction AS earlier
+               WHERE earlier.record_id = escrow.id AND earlier.tx_hash = ?)`,
+          ]
+        : []),
       ...(range
         ? [
             `EXISTS (SELECT 1 FROM json_each(funds)
@@ -317,6 +324,7 @@ function buildTextCondition(query: string): SqlExpression {
     params: [
       ...SEARCHED_COLUMNS.map(() => text),
       JSON.stringify(states),
+      ...(isHash ? [text] : []),
       ...(range ? [String(range.from), String(range.to)] : []),
     ],
   };

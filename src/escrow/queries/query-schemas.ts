@@ -153,7 +153,7 @@ export const listQuery = z.object({
   filterDeadlineTo: deadlineBoundParameter("before this time"),
   searchQuery: described(
     textParameter().optional(),
-    "Only records with this text, in any case, in id, agent, agent name, input hash, transaction, wallet address or state. Digits also match the beginning of an amount in whole coins. Searches the newest 5,000 records of each type that the other filters leave.",
+    "Only records with this text, in any case, in id, agent, agent name, input hash, transaction, wallet address or state. A whole hash also finds earlier transactions. Digits also match the beginning of an amount in whole coins. Searches the newest 5,000 records of each type that the other filters leave.",
     "Translator",
   ),
   ...recordFilters,

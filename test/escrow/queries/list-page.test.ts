@@ -20,6 +20,7 @@ beforeEach(emptyTables);
 
 const DAY_MS = 24 * 60 * 60_000;
 const RARE_AGENT = "cd".repeat(40);
+const EARLIER_HASH = "ea".repeat(32);
 const ERROR = { isManual: false, type: "Unknown", note: "something", txHash: null };
 
 /**
@@ -63,6 +64,12 @@ async function write(count: number): Promise<EscrowRecord[]> {
 describe("GET /payment", () => {
   it("returns every record that matches its filters exactly once, newest first, page after page", async () => {
     const records = await write(150);
+    await env.DB.prepare(
+      `INSERT INTO escrow_transaction (record_id, tx_hash, id, status, created_at, updated_at)
+       VALUES (?, ?, 'earlier', 'Confirmed', 0, 0)`,
+    )
+      .bind(records[34]?.id, EARLIER_HASH)
+      .run();
     const isAmong = (from: number, to: number) => (one: EscrowRecord) =>
       records.indexOf(one) >= from && records.indexOf(one) < to;
     const hasError = ({ progress: wanted }: EscrowRecord) => wanted.error !== null;
@@ -99,6 +106,7 @@ describe("GET /payment", () => {
         `searchQuery=${records[33]?.state.transaction?.txHash.slice(0, 26)}`,
         (one) => one === records[33],
       ],
+      [`searchQuery=${EARLIER_HASH.toUpperCase()}`, (one) => one === records[34]],
       ["searchQuery=result%20submitted", (one) => one.state.onChainState === "ResultSubmitted"],
       ["searchQuery=disputed", (one) => one.state.onChainState === "Disputed"],
       ["searchQuery=1.4", isAmong(140, 150)],
