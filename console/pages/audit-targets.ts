@@ -63,6 +63,31 @@ const TARGETS: Readonly<Record<string, Target>> = {
   "worker-bot.migrate": { what: "Version", page: "worker-bots", tab: "versions" },
 };
 
+/** Lists that name what an entry's details identify, by the members of the details. */
+export const DETAIL_IDS: Readonly<Record<string, KnownIds>> = {
+  wallet: WALLETS,
+  wallets: WALLETS,
+  walletId: WALLETS,
+  walletLimit: WALLETS,
+  paymentSourceId: PAYMENT_SOURCES,
+  evmWalletId: EVM_WALLETS,
+  apiKeyId: API_KEYS,
+};
+
+/** `payment.create` as `Payment: create`. What is of x402 has the name of its list. */
+export function formatAuditAction(action: string): string {
+  const [object = "", ...rest] = action.split(".");
+  const name = (/^x402/.test(object) && TARGETS[object]?.what) || formatMemberName(object);
+  return [name, rest.map(formatMemberName).join(" ").toLowerCase()].filter(Boolean).join(": ");
+}
+
+/** The key that made an entry. */
+export function describeActor(row: unknown): Reference {
+  const id = textAt(row, "apiKeyId");
+  const name = id === "env-admin" ? { label: "Key of the deployment" } : { knownIds: API_KEYS };
+  return { what: "", id, ...name, page: "keys", query: { on: id } };
+}
+
 /** A rate has no id: it is one of a month, a currency and a unit. */
 function describeRate(id: string): Reference {
   const [month = "", currency = "", unit = ""] = id.split(" ");

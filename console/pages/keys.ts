@@ -1,8 +1,8 @@
 import { NETWORKS } from "../../src/chain/network.ts";
-import { formatFunds, formatMemberName, shortenId } from "../ui/format.ts";
+import { formatFunds } from "../ui/format.ts";
 import { textAt, valueAt } from "../ui/path.ts";
 import type { Field, PageDefinition } from "../ui/resource.ts";
-import { describeTarget } from "./audit-targets.ts";
+import { DETAIL_IDS, describeActor, describeTarget, formatAuditAction } from "./audit-targets.ts";
 import type { Funds } from "./escrow/sides.ts";
 import { AUDIT_ACTIONS } from "./fields/choices.ts";
 import { createAmountField, tokenField } from "./fields/funds.ts";
@@ -102,19 +102,6 @@ const keyFields: readonly Field[] = [
 ];
 
 const isStoredKey = (row: unknown) => textAt(row, "id") !== "env-admin";
-
-const describeKeyId = (row: unknown) => {
-  const id = textAt(row, "apiKeyId");
-  return id === "env-admin" ? "Key of the deployment" : shortenId(id);
-};
-
-/** `payment.create` as `Payment: create`. */
-const formatAuditAction = (action: string) => {
-  const [object = "", ...rest] = action.split(".");
-  return [formatMemberName(object), rest.map(formatMemberName).join(" ").toLowerCase()]
-    .filter(Boolean)
-    .join(": ");
-};
 
 const describeName = (row: unknown) =>
   textAt(row, "name") || (isStoredKey(row) ? textAt(row, "token") : "Key of the deployment");
@@ -221,10 +208,11 @@ export const keysPage: PageDefinition = {
     {
       name: "audit",
       title: "Audit",
-      description: "Who changed what through the API, newest first.",
+      description:
+        "Who changed what through the API, newest first. Open a key to see its holder or to revoke it.",
       path: "/audit",
       rowsMember: "AuditEntries",
-      section: { title: "What was changed", path: "detail" },
+      section: { title: "What was changed", path: "detail", knownIds: DETAIL_IDS },
       emptyText: "Nothing was changed yet, or nothing that the filters leave.",
       filters: [
         { name: "apiKeyId", label: "Key", knownIds: API_KEYS },
@@ -245,7 +233,7 @@ export const keysPage: PageDefinition = {
           describe: (row) => formatAuditAction(textAt(row, "action")),
         },
         { heading: "When", path: "at", as: "time" },
-        { heading: "Key", path: "apiKeyId", describe: describeKeyId },
+        { heading: "Key", path: "apiKeyId", refersTo: describeActor },
         { heading: "Target", path: "target", refersTo: describeTarget },
       ],
       details: [

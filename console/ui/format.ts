@@ -155,6 +155,8 @@ const MEMBER_NAMES: Readonly<Record<string, string>> = {
   payTo: "Paid to",
   walletVkey: "Wallet's key hash",
   drives: "Automation",
+  RpcProviders: "Further providers",
+  PaymentSourceConfig: "Provider key",
 };
 
 /** Words of names of members that people write in another way. */

@@ -13,7 +13,7 @@ export function ReferenceName({ reference }: { reference: Reference }) {
   );
   return (
     <span>
-      {what}{" "}
+      {what && `${what} `}
       {page ? (
         <PageLink to={page} id={pageId ?? ""} query={query}>
           {name}

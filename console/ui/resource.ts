@@ -11,7 +11,7 @@ export interface Option {
 
 /**
  * Kinds of values. `tag` and `word` are one of a list of names. `code` is an identifier that people copy, `hash`
- * one of a transaction, and `address` one of the ledger. An explorer shows the last two. `secret` is an identifier
+ * one of a transaction, and `address` one of the ledger. `members` are names of members. An explorer shows the last two. `secret` is an identifier
  * that its owner has to store. `records` are flat objects. `minor` is an amount of an unknown unit.
  */
 export type ValueKind =
@@ -19,6 +19,7 @@ export type ValueKind =
   | "tag"
   | "word"
   | "words"
+  | "members"
   | "code"
   | "hash"
   | "address"
@@ -74,7 +75,7 @@ export interface CountedRows {
 
 /** Something of the service that a row names by an identifier. */
 export interface Reference {
-  /** What it is, such as a wallet. */
+  /** What it is, such as a wallet; empty where its heading says so. */
   what: string;
   id: string;
   /** What it is called, where no list says so. */
@@ -321,8 +322,11 @@ export interface Resource {
   columns: readonly Column[];
   /** What an opened row shows beside its columns. */
   details?: readonly Column[];
-  /** An object of the row whose members an opened row shows, however they are called. */
-  section?: { title: string; path: string };
+  /**
+   * An object of the row whose members an opened row shows, however they are called. `knownIds` has the lists that
+   * name what its members identify, by the members' names.
+   */
+  section?: { title: string; path: string; knownIds: Readonly<Record<string, KnownIds>> };
   creates?: readonly Action[];
   actions?: readonly Action[];
   /** Those whose fields depend on the row. */

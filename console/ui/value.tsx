@@ -71,6 +71,15 @@ export function Value({
             .join(", ")}
         </>
       );
+    case "members":
+      return (
+        <>
+          {[value]
+            .flat()
+            .map((one) => formatMemberName(String(one)))
+            .join(", ")}
+        </>
+      );
     case "flag":
       return <>{value === true ? "yes" : "no"}</>;
     case "list":

@@ -374,6 +374,32 @@ else
       await page.context().close();
     });
 
+    test("the audit names keys and wallets, and its key leads to where the key is revoked", async () => {
+      const { Wallets } = await api<{ Wallets: { id: string; note: string }[] }>(
+        "GET",
+        "/wallet/list?limit=1",
+      );
+      const { token } = await api<{ token: string }>("POST", "/api-key", {
+        name: "Changer of rules",
+        permission: "Admin",
+      });
+      const rule = { walletId: Wallets[0]?.id, below: "1000000", upTo: "2000000" };
+      await ask({ url: service.url, token }, "POST", "/wallet/top-up", rule);
+      const { page } = await signedIn(LOOKS[0] as Look);
+      await show(page, "#/keys?tab=audit&action=top-up-rule.create");
+      await page.locator("main button.open").first().click();
+      const drawer = page.locator(".opened");
+      await drawer.locator("dd", { hasText: Wallets[0]?.note ?? "" }).waitFor();
+      await drawer.getByRole("link", { name: "Changer of rules" }).click();
+      const key = page.getByRole("region", { name: "Changer of rules" });
+      await key.getByRole("button", { name: "Revoke" }).click();
+      await page.getByRole("dialog").getByLabel("I know that this").check();
+      await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+      const row = page.locator("tr", { hasText: "Changer of rules" });
+      await row.locator(".tag", { hasText: "Revoked" }).waitFor();
+      await page.context().close();
+    });
+
     test("amounts of x402 have whole units, and an explorer shows what a known chain has", async () => {
       const { page } = await signedIn(LOOKS[0] as Look);
       const open = async (fragment: string) => {

@@ -14,6 +14,7 @@ describe("formatMemberName", () => {
     ["LowBalanceSummary", "Low balance summary"],
     ["buyerReturnVKey", "Buyer return key hash"],
     ["registry_source", "Registry source"],
+    ["RpcProviders", "Further providers"],
     ["id", "Id"],
     ["at", "At"],
     ["payment", "Payment"],
@@ -26,7 +27,7 @@ describe("valueKindOf", () => {
   test.each([
     ["step", "AuthorizeRefund", "word"],
     ["event", "PURCHASE_ON_ERROR", "word"],
-    ["changed", ["networkLimit", "name"], "words"],
+    ["changed", ["networkLimit", "name"], "members"],
     ["name", "MyWallet", "text"],
   ])("%s of %j is shown as %s", (name, value, kind) => {
     expect(valueKindOf(name, value)).toBe(kind);

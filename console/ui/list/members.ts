@@ -52,7 +52,7 @@ export function valueKindOf(name: string, value: unknown): ValueKind {
     if (value.length === 0) return "list";
     if (value.every((one) => isObject(one) && "unit" in one && /^\d+$/.test(amountOf(one))))
       return "funds";
-    if (name === "changed") return "words";
+    if (name === "changed") return "members";
     if (value.every((one) => typeof one !== "object")) return "list";
     return value.every(isFlatObject) ? "records" : "json";
   }

@@ -88,7 +88,7 @@ export function RowDetails({
       {inner.length > 0 && (
         <>
           <h3>{heading}</h3>
-          <MemberFacts members={inner} />
+          <MemberFacts members={inner} knownIds={section?.knownIds} />
         </>
       )}
       <details class="fold">
@@ -100,13 +100,26 @@ export function RowDetails({
   );
 }
 
-function MemberFacts({ members }: { members: readonly Member[] }) {
+function MemberFacts({
+  members,
+  knownIds = {},
+}: {
+  members: readonly Member[];
+  knownIds?: Readonly<Record<string, KnownIds>> | undefined;
+}) {
   return (
     <Facts
-      facts={members.map(({ title, name, value }) => [
-        title,
-        <Value key={title} kind={valueKindOf(name, value)} value={value} />,
-      ])}
+      facts={members.map(({ title, name, value }) => {
+        const known = knownIds[name];
+        return [
+          title,
+          known ? (
+            <KnownNames key={title} known={known} value={value} />
+          ) : (
+            <Value key={title} kind={valueKindOf(name, value)} value={value} />
+          ),
+        ];
+      })}
     />
   );
 }
