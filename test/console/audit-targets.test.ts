@@ -1,6 +1,10 @@
 /** What the audit log says of the targets of its entries. */
 import { expect, test } from "vitest";
-import { describeActor, describeTarget, formatAuditAction } from "../../console/pages/audit-targets.ts";
+import {
+  describeActor,
+  describeTarget,
+  formatAuditAction,
+} from "../../console/pages/audit-targets.ts";
 import { AUDIT_ACTIONS } from "../../console/pages/fields/choices.ts";
 import { LIST_PAGES } from "../../console/pages/lists.ts";
 

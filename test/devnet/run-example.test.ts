@@ -11,7 +11,7 @@ const FILES = readdirSync(FOLDER).filter((name) => name.includes("."));
 const NAMES = FILES.filter((file) => !file.endsWith(".yml"))
   .map((file) => file.replace(".ts", ""))
   .join(", ");
-/** What runs a program, by its extension; Go and PHP are not on every machine. */
+/** What runs a program, by its extension. Not every machine has Go and PHP. */
 const INTERPRETERS: Record<string, string> = {
   ts: process.execPath,
   js: process.execPath,
@@ -34,7 +34,7 @@ function refusal(...args: string[]): string {
   return stderr.toString();
 }
 
-it.each(FILES)("examples/%s has at most 40 lines", (file) => {
+it.each(FILES)("examples/%s has at most 40 lines beside its check of variables", (file) => {
   const lines = readFileSync(new URL(file, FOLDER), "utf8").trimEnd().split("\n");
   expect(lines.length).toBeLessThanOrEqual(MAX_LINES);
 });
@@ -45,7 +45,7 @@ it.each(PROGRAMS)("examples/%s names missing variables in one line, and exits wi
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, NODE_OPTIONS };
   const path = fileURLToPath(new URL(file, FOLDER));
   const { status, stderr, error } = spawnSync(interpreter, [path], { env });
-  if (error) return console.log(`no ${interpreter}: examples/${file} was not run`);
+  expect(error).toBeUndefined();
   expect([status, stderr.toString()]).toEqual([
     1,
     expect.stringMatching(/^.*(SERVICE_URL|WEBHOOK_SECRET|AGENT_IDENTIFIER).*\n$/),
