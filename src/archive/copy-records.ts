@@ -42,8 +42,8 @@ export async function findRoom(
 /**
  * Replaces the archive's copies with all that belongs to them.
  *
- * @param operation - the archive's last one; another one meanwhile aborts the batch
- * @param lastOperation - the last move that the database knows
+ * @param operation - the archive's last one. Another one meanwhile aborts the batch.
+ * @param lastOperation - the last move that the database knows.
  * @returns the archive's bookmark after it
  */
 export async function copyRecords(

@@ -293,8 +293,8 @@ const SEARCHED_COLUMNS = [
 ];
 
 /**
- * SQL that a row of `escrow` contains a text, in upper or lower case. The text is a part of one of
- * its texts or of its state's name, the beginning of an amount, or the hash of an earlier transaction.
+ * SQL that a row of `escrow` contains a text, in upper or lower case. The text is a part of one of its texts or
+ * of its state's name. It may also be the beginning of an amount, or the hash of an earlier transaction.
  */
 function buildTextCondition(query: string): SqlExpression {
   const text = query.toLowerCase();
