@@ -38,7 +38,8 @@ const WAVE_S = 180;
 const AHEAD_MS = 20 * MINUTE_MS;
 const REST_LIMIT_MS = 8 * MINUTE_MS;
 const REST_POLL_MS = 5_000;
-const DELIVERY_POLLS = 24;
+/** Polls of deliveries in which nothing arrives. More than the pause of an endpoint that backs off. */
+const IDLE_POLLS = 72;
 /** Longer than from one run of the cron to the next. */
 const ARCHIVE_POLL_MS = 30_000;
 const ARCHIVE_POLLS = 6;
@@ -160,10 +161,14 @@ async function comeToRest({ endpoints, ...observed }: Observed): Promise<void> {
   // What waits five minutes for its third attempt is sent now.
   const listWaiting = () => endpoints.listWaiting(deployment.admin);
   if ((await listWaiting()).length > 0) await endpoints.recover(deployment.admin);
-  for (let i = 0; i < DELIVERY_POLLS; i++) {
-    const waiting = await listWaiting();
-    if (waiting.length === 0) break;
+  const countArrived = () =>
+    [...endpoints.receivedEvents().values()].reduce((sum, { length }) => sum + length, 0);
+  let arrived = countArrived();
+  for (let idle = 0; idle < IDLE_POLLS && (await listWaiting()).length > 0; idle++) {
     await pause(REST_POLL_MS);
+    const now = countArrived();
+    if (now > arrived) idle = 0;
+    arrived = now;
   }
 }
 
