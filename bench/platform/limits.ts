@@ -54,7 +54,7 @@ export const LIMITS: Record<string, Partial<Counts>> = {
     waits: 0,
   },
   "minute: cron": {
-    "D1 calls": 52,
+    "D1 calls": 60,
     // The shares of sources are read before their rules, in portions.
     "in series": 17,
     "rows read": 300,

@@ -44,6 +44,8 @@ const RECOVERED_MS = 15 * MINUTE_MS;
 const HALT_MINUTES = 10;
 const CALM_MS = 3 * MINUTE_MS;
 
+/** The newest x402 payments, and changes made through the API. */
+const OTHERS = ["/x402/payments?take=100", "/audit?limit=100"];
 /** Intents and pending transactions, with the reason of their tasks; later automatic refunds do not count. */
 const OPEN = `SELECT open.*, task.reason FROM (
     SELECT id, side || ' ' || on_chain_state AS what FROM escrow WHERE intent IS NOT NULL
@@ -206,11 +208,9 @@ async function setArchiveBack(
   expect("so are x402 payments and the audit log", others === othersBefore, others);
 }
 
-/** The newest x402 payments, and changes made through the API. */
-const OTHERS = ["/x402/payments?take=100", "/audit?limit=100"];
-
-const readOthers = async (admin: ApiAccess) =>
-  JSON.stringify(await Promise.all(OTHERS.map((path) => ask(admin, "GET", path))));
+async function readOthers(admin: ApiAccess): Promise<string> {
+  return JSON.stringify(await Promise.all(OTHERS.map((path) => ask(admin, "GET", path))));
+}
 
 async function readReasons(admin: ApiAccess): Promise<string[]> {
   const { reasons } = await ask<{ reasons: { kind: string }[] }>(admin, "GET", "/health");

@@ -21,6 +21,13 @@ export interface CopyOrder {
   deadline: number;
 }
 
+/** What is copied together. */
+interface CopiedPortion {
+  records: readonly RecordText[];
+  /** Of the last move that the database knows; 0: none. */
+  lastOperation: number;
+}
+
 /** The first archive with room, and the last operation that it has. */
 export async function findRoom(
   env: Parameters<typeof isBelowFilledShare>[0],
@@ -43,17 +50,12 @@ export async function findRoom(
  * Replaces the archive's copies with all that belongs to them.
  *
  * @param operation - the archive's last one. Another one meanwhile aborts the batch.
- * @param lastOperation - the last move that the database knows.
  * @returns the archive's bookmark after it
  */
 export async function copyRecords(
   archive: Archive,
   { kind, scope, deadline }: CopyOrder,
-  {
-    operation,
-    lastOperation,
-    records,
-  }: { operation: number; lastOperation: number; records: readonly RecordText[] },
+  { operation, records, lastOperation }: { operation: number } & CopiedPortion,
 ): Promise<string | null> {
   const { isImmutable, addedColumns } = kind;
   const database = archive.open({ deadline });

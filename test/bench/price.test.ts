@@ -27,9 +27,10 @@ test("a unit adds up its invocations, and leaves out crons and queues", () => {
     invocation("queue events", { "rows written": 100 }),
     invocation("cron", { "rows written": 100 }),
   ]);
-  const others = ["poll, caught up", "purchase", "settlement", "minute", "move"];
+  const others = ["poll, caught up", "purchase", "settlement", "minute"];
+  const moves = ["move", "move, x402"];
   const events = ["event, few endpoints", "event, many endpoints"];
-  const units = unitsOf([sale, ...[...others, ...events].map((name) => stage(name))]);
+  const units = unitsOf([sale, ...[...others, ...moves, ...events].map((name) => stage(name))]);
   expect(units.payment).toEqual({
     ...FREE,
     requests: 0.5,
