@@ -89,8 +89,9 @@ async function remaining(): Promise<bigint> {
 const leftOf = (charged: bigint | null) =>
   BUDGET - (form.scheme === "upto" ? (charged ?? 0n) : MAXIMUM);
 
+/** Time passes until payments have long expired. A node that was set back is behind the clock by a sweep's time. */
 async function expire(): Promise<void> {
-  await x402.rpc("evm_increaseTime", 310 + 600);
+  await x402.rpc("evm_increaseTime", 3_600);
   await x402.rpc("evm_mine");
 }
 
