@@ -101,6 +101,23 @@ describe("a node that errs about a settlement which its objects have forgotten",
     vi.unstubAllGlobals();
     expect((await reconcile({ attemptId })).data).toMatchObject({ status: "Settled" });
   });
+
+  it.each<[string, object]>([
+    ["reverts", { error: { code: 3, message: "execution reverted" } }],
+    ["finds no contract for", { result: "0x" }],
+  ])("fails no settlement where it %s each call", async (fault, answer) => {
+    fixture = await SettlementFixture.open(`84532-reconcile-${fault.replaceAll(" ", "-")}`);
+    const attemptId = await forgotten();
+    await fixture.x402.bringToChain(fixture.payment);
+    await fixture.x402.rpc("evm_setAutomine", true);
+    await fixture.x402.rpc("evm_increaseTime", 2000);
+    await fixture.x402.rpc("anvil_mine", toHex(1));
+    fixture.onRpc((sent) =>
+      answering(sent, ({ method }) => (method === "eth_call" ? answer : undefined)),
+    );
+    const { data } = await reconcile({ attemptId });
+    expect(data).toMatchObject({ status: "Settled", Settlement: { success: true } });
+  });
 });
 
 describe("a settlement through another facilitator", () => {
