@@ -2,6 +2,8 @@
 import { expect, test } from "vitest";
 import { describeLackReason } from "../../console/pages/wallets/lacks.ts";
 import { describeRuleState } from "../../console/pages/wallets/rules.ts";
+import { walletsPage } from "../../console/pages/wallets/wallets.ts";
+import { readInitialValues } from "../../console/ui/form-values.ts";
 import { listMissingFunds } from "../../src/wallets/details/missing-funds.ts";
 import type { BalanceRuleRow } from "../../src/wallets/rules/tables.ts";
 
@@ -21,4 +23,16 @@ test("another reason stays as the API tells it", () => {
 test("a changed rule is not checked yet, which needs no decision", () => {
   expect(describeRuleState("status")({ status: "Unknown" })).toBe("Not checked yet");
   expect(describeRuleState("status")({ status: "Low" })).toBe("Low");
+});
+
+test("the form that funds a wallet begins with what the wallet lacks", () => {
+  const Missing = [
+    { unit: "ab".repeat(28), amount: "7" },
+    { unit: "", amount: "3500000" },
+  ];
+  const fund = walletsPage.tabs[0]?.actions?.find(({ name }) => name === "fund");
+  expect(readInitialValues(fund?.fields ?? [], { Missing })).toMatchObject({
+    minorUnitAmount: "3.5",
+  });
+  expect(readInitialValues(fund?.fields ?? [], {})).toMatchObject({ minorUnitAmount: "" });
 });

@@ -9,6 +9,7 @@ export interface Props {
   sourceId: string;
   endpointId: string;
   sellerVkey: string;
+  sellerAddress: string;
   /** Who bought from that seller, and the month of it. */
   buyerVkey: string;
   month: string;
@@ -125,7 +126,7 @@ function ofSources({ address, other, sourceId }: Props): OperatorAction[] {
   ];
 }
 
-function ofWallets({ sourceId, address, mnemonic }: Props): OperatorAction[] {
+function ofWallets({ sourceId, sellerAddress, address, mnemonic }: Props): OperatorAction[] {
   const at = "wallets/wallets";
   const create = (type: string, note: string): OperatorAction => ({
     ...{ at, does: "create", shows: "Mnemonic" },
@@ -152,6 +153,10 @@ function ofWallets({ sourceId, address, mnemonic }: Props): OperatorAction[] {
     {
       ...{ at, does: "transfer", row: ["seller-1"] },
       fill: { "To address": address, Amount: "5" },
+    },
+    {
+      ...{ at, does: "fund", row: ["seller-1"] },
+      fill: { "From wallet": sellerAddress, Amount: "5" },
     },
     { at: "wallets/rules", does: "change", row: [""], fill: { Below: "6" } },
     {

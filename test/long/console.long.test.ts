@@ -105,7 +105,7 @@ async function propsOf(): Promise<Props | null> {
     ExtendedPaymentSources: {
       id: string;
       paymentSourceType: string;
-      SellingWallets: { walletVkey: string }[];
+      SellingWallets: { walletVkey: string; walletAddress: string }[];
     }[];
   }>("/payment-source-extended?network=Preprod");
   const source = ExtendedPaymentSources.find(
@@ -125,6 +125,7 @@ async function propsOf(): Promise<Props | null> {
   const other = contractOf("Web3ChainV2", "open");
   return {
     ...{ sourceId: source.id, endpointId: endpoint.id, sellerVkey: wallet.walletVkey },
+    sellerAddress: wallet.walletAddress,
     ...{ buyerVkey: payment.buyerWalletVkey, month, address: STRANGER.address },
     ...{ receiver: `${receiverUrl()}/acts`, dollar: DEMO_DOLLAR },
     other: { address: other.address, policyId: other.policy.hash },

@@ -52,8 +52,10 @@ function toWalletTodo(row: unknown, topUps: readonly unknown[]): Todo | null {
     const lacks = `${name} lacks ${formatFunds(lack.amount, lack.unit)}`;
     const topUp = findTopUp(topUps, row, lack.unit);
     const waitsFor = textAt(topUp, "waitsFor");
+    const coins = !topUp && lack.unit === "" ? { do: "fund" } : {};
     return {
       ...about,
+      href: pageHref("wallets", "", { on: textAt(row, "id"), ...coins }),
       kind: topUp ? "walletToppedUp" : "walletLacks",
       name: lacks,
       advice: topUp

@@ -4,8 +4,8 @@ import { checkAddress, checkMnemonic } from "../fields/checks.ts";
 import { WALLET_TYPES } from "../fields/choices.ts";
 import { automationModeField } from "../fields/drives.ts";
 import { createAmountField, tokenField } from "../fields/funds.ts";
-import { PAYMENT_SOURCES } from "../fields/known-ids.ts";
-import { describeLackReason } from "./lacks.ts";
+import { PAYMENT_SOURCES, WALLET_ADDRESSES } from "../fields/known-ids.ts";
+import { describeLackReason, formatLackingCoins } from "./lacks.ts";
 import { transactions, transfers } from "./payments.ts";
 import { balanceRules } from "./rules.ts";
 
@@ -153,6 +153,30 @@ export const walletsPage: PageDefinition = {
       ],
       actions: [
         {
+          name: "fund",
+          label: "Fund this wallet",
+          description: "Pays to this wallet from another wallet of the service.",
+          method: "POST",
+          path: "/wallet/transfer-funds",
+          fields: [
+            {
+              name: "fromWalletAddress",
+              label: "From wallet",
+              isRequired: true,
+              knownIds: WALLET_ADDRESSES,
+            },
+            {
+              name: "minorUnitAmount",
+              label: "Amount",
+              as: "amount",
+              isRequired: true,
+              initialBy: formatLackingCoins,
+            },
+          ],
+          fromRow: { toAddress: "walletAddress" },
+          confirmation: "The amount is right: a payment cannot be taken back.",
+        },
+        {
           name: "change",
           label: "Change",
           description:
@@ -164,7 +188,7 @@ export const walletsPage: PageDefinition = {
         },
         {
           name: "transfer",
-          label: "Transfer funds",
+          label: "Pay from this wallet",
           description: "Pays from this wallet to an address.",
           method: "POST",
           path: "/wallet/transfer-funds",
