@@ -1,6 +1,7 @@
-import { decimalsOf, formatUnit, toWholeCoinRate } from "../ui/format.ts";
+import { decimalsOf, formatFunds, formatUnit, shortenId, toWholeCoinRate } from "../ui/format.ts";
 import { textAt, valueAt } from "../ui/path.ts";
-import type { Action, Field, PageDefinition } from "../ui/resource.ts";
+import type { Action, Field, KnownIds, PageDefinition } from "../ui/resource.ts";
+import type { Funds } from "./escrow/sides.ts";
 import { checkPercent } from "./fields/checks.ts";
 import { tokenField } from "./fields/funds.ts";
 import { SELLING_WALLET_KEYS, WALLET_KEYS } from "./fields/known-ids.ts";
@@ -69,6 +70,24 @@ function describeKind(row: unknown): string {
   return valueAt(row, "isCancelled") === true ? `${numbered}, cancelled` : numbered;
 }
 
+function describeBuyer(row: unknown): string {
+  const funds = (valueAt(row, "Funds") ?? []) as Funds[];
+  const paid = funds.map(({ amount, unit }) => formatFunds(amount, unit)).join(" and ");
+  return `${shortenId(textAt(row, "buyerWalletVkey"))}, last paid ${paid}`;
+}
+
+/** Buyers with payments of a month that are on no invoice, each by the newest of the payments. */
+const createBuyerIds = ({ month = "" }: Readonly<Record<string, string>>): KnownIds => ({
+  path: "/invoice/monthly/missing",
+  query: { month },
+  rowsMember: "UninvoicedPayments",
+  idPath: "buyerWalletVkey",
+  labelPaths: [],
+  describe: describeBuyer,
+  hasNetwork: true,
+  access: "+PAY",
+});
+
 const issueAction: Action = {
   name: "issue",
   label: "Issue invoice",
@@ -88,7 +107,8 @@ const issueAction: Action = {
       name: "buyerWalletVkey",
       label: "Buyer's wallet",
       isRequired: true,
-      hint: "Its key hash. The list of what is not invoiced fills it in.",
+      knownIdsBy: createBuyerIds,
+      hint: "The list offers buyers whose payments of the month are on no invoice.",
     },
     { name: "sellerWalletVkey", label: "Seller's wallet", knownIds: SELLING_WALLET_KEYS },
     { name: "invoiceCurrency", label: "Currency", isRequired: true, initial: "EUR" },

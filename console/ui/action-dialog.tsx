@@ -35,7 +35,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
   const dialog = useRef<HTMLDialogElement>(null);
   const all = action.fields ?? [];
   const [draftName] = useState(nameDraft);
-  const draft = useDraft(draftName, all, readInitialValues(all, row, route.value.query));
+  const draft = useDraft(draftName, action.label, all, readInitialValues(all, row, route.value.query));
   const { values, setValues } = draft;
   const fields = all.map((one) => resolveField(one, values));
   const override = useOverride(action.override, values);

@@ -1,14 +1,31 @@
 /** What a form holds. Input that was neither sent nor discarded stays while its key is signed in. */
-import { effect } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { apiKey } from "../api/session.ts";
 import type { FieldValues } from "./form-values.ts";
 import type { Field } from "./resource.ts";
 
-const drafts = new Map<string, FieldValues>();
+/** Input that a form was left with. */
+export interface Draft {
+  values: FieldValues;
+  /** What the form is called. */
+  label: string;
+  /** The fragment of the URL that opens the form. */
+  fragment: string;
+}
+
+/** By the forms' names. */
+export const drafts = signal<ReadonlyMap<string, Draft>>(new Map());
 effect(() => {
-  if (apiKey.value === null) drafts.clear();
+  if (apiKey.value === null) drafts.value = new Map();
 });
+
+function setDraft(name: string, draft: Draft | null): void {
+  const next = new Map(drafts.peek());
+  if (draft) next.set(name, draft);
+  else next.delete(name);
+  drafts.value = next;
+}
 
 const hasSecret = ({ as, rowFields = [] }: Field): boolean =>
   as === "secret" || rowFields.some(hasSecret);
@@ -21,24 +38,32 @@ function isDifferent(before: FieldValues, now: FieldValues): boolean {
  * The values of a form, which begins with the input that it was left with. Secrets are not kept.
  *
  * @param name - of the form: another name is another form
+ * @param label - what the form is called
  * @param initial - what the fields hold before anybody types
  */
-export function useDraft(name: string, fields: readonly Field[], initial: FieldValues) {
-  const [draft] = useState(() => drafts.get(name));
+export function useDraft(
+  name: string,
+  label: string,
+  fields: readonly Field[],
+  initial: FieldValues,
+) {
+  const [draft] = useState(() => drafts.peek().get(name)?.values);
+  const [fragment] = useState(() => location.hash);
   const initialValues = useRef(initial);
   const [values, setValues] = useState<FieldValues>(() => ({ ...initial, ...draft }));
   const isChanged = isDifferent(initialValues.current, values);
   const left = useRef<FieldValues | null>(null);
   left.current = isChanged ? values : null;
   useEffect(() => {
-    drafts.delete(name);
+    setDraft(name, null);
     return () => {
       const { current } = left;
       if (current === null || apiKey.value === null) return;
       const shown = fields.filter(
         (field) => !hasSecret(field) && current[field.name] !== undefined,
       );
-      drafts.set(name, Object.fromEntries(shown.map((one) => [one.name, current[one.name] ?? ""])));
+      const kept = shown.map((one) => [one.name, current[one.name] ?? ""]);
+      setDraft(name, { values: Object.fromEntries(kept), label, fragment });
     };
   }, []);
   return {

@@ -26,10 +26,10 @@ async function readOptions(known: KnownIds): Promise<Option[]> {
     .map((row) => {
       const names = [
         known.describe?.(row) ?? "",
-        ...known.labelPaths.map((path) => textAt(row, path)),
-      ]
-        .filter(Boolean)
-        .map((text) => (text.includes(" ") ? text : shortenId(toWords(text))));
+        ...known.labelPaths
+          .map((path) => textAt(row, path))
+          .map((text) => (text.includes(" ") ? text : shortenId(toWords(text)))),
+      ].filter(Boolean);
       const [label = shortenId(textAt(row, known.idPath)), ...details] = names;
       return { id: textAt(row, known.idPath), label, detail: details.join(" · ") };
     })

@@ -2,7 +2,7 @@
 import type { CallError } from "../api/request.ts";
 import { hasAccess } from "../api/session.ts";
 import type { FieldError, FieldValues } from "./form-values.ts";
-import { capitalize } from "./format.ts";
+import { capitalize, formatUnit } from "./format.ts";
 import { pickTexts } from "./path.ts";
 import type { Action, Field } from "./resource.ts";
 import { pageHref, route } from "./route.ts";
@@ -69,7 +69,7 @@ export function isProblemOf(problem: CallError | FieldError, { name }: Field): b
 
 /** A problem in words of the form: a field has its label, not its name in the API. */
 export function describeProblem(problem: CallError | FieldError, fields: readonly Field[]): string {
-  const { message } = problem;
+  const message = nameUnits(problem.message);
   const named = fields.find(({ name }) => message.startsWith(`${name}:`));
   if (named) return message.replace(named.name, named.label);
   const [, list, row, member, text] = ROW_PROBLEM.exec(message) ?? [];
@@ -80,6 +80,13 @@ export function describeProblem(problem: CallError | FieldError, fields: readonl
   const label = rows.rowFields?.find(({ name }) => name === member)?.label;
   const place = [`${capitalize(rows.rowName ?? "row")} ${Number(row) + 1}`, label];
   return `${place.filter(Boolean).join(", ")}: ${text}`;
+}
+
+/** A message with the names of its units. */
+function nameUnits(message: string): string {
+  return message
+    .replaceAll(/\bthe unit "([0-9a-f]{56,})"/g, (_, unit: string) => formatUnit(unit))
+    .replaceAll(/\bthe native coin\b/g, formatUnit(""));
 }
 
 /** A problem of one row: `RpcProviders[0].url: must be …`, or with `.0` in place of `[0]`. */

@@ -80,7 +80,8 @@ export const UNITS: KnownIds = {
   path: "/units",
   rowsMember: "Units",
   idPath: "unit",
-  labelPaths: ["ticker"],
+  labelPaths: [],
+  describe: (row) => textAt(row, "ticker"),
   isWhole: true,
   access: "User",
 };

@@ -2,8 +2,9 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { hasAccess, keyStatus } from "../../api/session.ts";
+import { drafts } from "../drafts.ts";
 import type { PageDefinition } from "../resource.ts";
-import { pageHref, route } from "../route.ts";
+import { pageHref, readRoute, route } from "../route.ts";
 import { LoadingIndicator } from "../status.tsx";
 import { pickSharedFilters } from "./filters.tsx";
 import { ResourceList } from "./resource-list.tsx";
@@ -46,9 +47,24 @@ export function ListPage({ page, load, Summary }: ListPageProps) {
           ))}
         </nav>
       )}
+      <LeftForms page={page.name} />
       {!isReady && <LoadingIndicator />}
       {isReady && Summary && selected === tabs[0] && <Summary />}
       {isReady && selected && <ResourceList key={selected.name} resource={selected} />}
+    </>
+  );
+}
+
+/** The ways back to the forms of the page that were left with input. */
+function LeftForms({ page }: { page: string }) {
+  const left = [...drafts.value].filter(([, { fragment }]) => readRoute(fragment).page === page);
+  return (
+    <>
+      {left.map(([name, { label, fragment }]) => (
+        <p class="notice" role="status" key={name}>
+          What you typed was not sent yet. <a href={fragment}>Go back to {label}</a>
+        </p>
+      ))}
     </>
   );
 }
