@@ -11,6 +11,17 @@ function matches({ id, label, detail }: Option, text: string): boolean {
   return `${label} ${detail} ${id}`.toLowerCase().includes(text.trim().toLowerCase());
 }
 
+/** Whether a list is cut below its field, by the buttons of the form or the end of the screen, but not above it. */
+function fitsOnlyAbove(input: HTMLElement | null, list: HTMLElement | null): boolean {
+  if (!input || !list) return false;
+  const dialog = input.closest("dialog");
+  const buttons = dialog?.querySelector(".buttons");
+  const { top, bottom } = input.getBoundingClientRect();
+  const end = buttons?.getBoundingClientRect().top ?? innerHeight;
+  const start = dialog?.getBoundingClientRect().top ?? 0;
+  return bottom + list.offsetHeight > end && top - list.offsetHeight > start;
+}
+
 /**
  * Shows the name of the selected option, and offers those that match what is typed. A text that is no name is
  * an identifier.
@@ -37,6 +48,7 @@ export function Combobox({
   /** Null: nobody is typing. */
   const [typed, setTyped] = useState<string | null>(null);
   const [isOpen, setOpen] = useState(false);
+  const [isAbove, setAbove] = useState(false);
   const selected = options.find(({ id }) => id === value);
   const shown = options
     .filter((one) => typed === null || typed === "" || matches(one, typed))
@@ -52,10 +64,13 @@ export function Combobox({
   useLayoutEffect(() => {
     if (isOpen && shown.length > 0) {
       navigation.current?.start();
-      // The last field of a form has its options behind the buttons.
-      list.current?.scrollIntoView({ block: "nearest" });
+      setAbove(fitsOnlyAbove(input.current, list.current));
     } else navigation.current?.stop();
-  }, [isOpen, shown.length > 0]);
+  }, [isOpen, shown.length]);
+  useLayoutEffect(() => {
+    // Where neither place has room, the form is scrolled.
+    if (isOpen) list.current?.scrollIntoView({ block: "nearest" });
+  }, [isOpen, isAbove]);
 
   const close = () => {
     setOpen(false);
@@ -107,6 +122,7 @@ export function Combobox({
         id={`${attributes.id}-list`}
         // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the pattern's own role.
         role="listbox"
+        class={isAbove ? "above" : ""}
         aria-label={`Options of ${label}`}
         hidden={!isOpen || shown.length === 0}
         // The field keeps the focus.
