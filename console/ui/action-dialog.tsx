@@ -21,6 +21,7 @@ import { describeProblem, isProblemOf, Problem, Remedy } from "./problem.tsx";
 import type { Action, Field, FormHelper, FromRow } from "./resource.ts";
 import { changeQuery, NETWORKS, network, route } from "./route.ts";
 import { announce } from "./status.tsx";
+import { Facts, Value } from "./value.tsx";
 
 interface ActionDialogProps {
   action: Action;
@@ -35,7 +36,12 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
   const dialog = useRef<HTMLDialogElement>(null);
   const all = action.fields ?? [];
   const [draftName] = useState(nameDraft);
-  const draft = useDraft(draftName, action.label, all, readInitialValues(all, row, route.value.query));
+  const draft = useDraft(
+    draftName,
+    action.label,
+    all,
+    readInitialValues(all, row, route.value.query),
+  );
   const { values, setValues } = draft;
   const fields = all.map((one) => resolveField(one, values));
   const override = useOverride(action.override, values);
@@ -195,6 +201,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
               This is what you typed before.
             </p>
           )}
+          <Facts facts={listReadFacts(action, row)} />
           <Lack action={action} row={row} />
           {asksNetwork && (
             <FieldInput
@@ -265,6 +272,15 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
       )}
     </dialog>
   );
+}
+
+function listReadFacts({ reads = [] }: Action, row: unknown) {
+  return reads
+    .filter(({ path }) => textAt(row, path) !== "")
+    .map(
+      ({ heading, path, as }) =>
+        [heading, <Value key={path} kind={as} value={valueAt(row, path)} />] as const,
+    );
 }
 
 /** A field as the other fields make it. */

@@ -254,6 +254,8 @@ export interface Action {
   /** The form offers it after the refusal. */
   override?: Override;
   needs?: Access;
+  /** Members of the row that people need for the form. */
+  reads?: readonly Column[];
   /** Members of the answer that are shown. */
   shows?: readonly Column[];
   /** Makes the body of what the fields hold, where it is no copy of them. */

@@ -102,7 +102,7 @@ export const disputesPage: PageDefinition = {
         { heading: "Who signed", path: "Proposal.SignedBy", as: "code" },
       ],
       columns: [
-        { heading: "Agent", path: "kind", describe: describeDispute, second: "id" },
+        { heading: "Escrow", path: "kind", describe: describeDispute, second: "id" },
         { heading: "Locked", path: "Funds", as: "funds" },
         { heading: "May be settled", path: "settleFrom", describe: describeSettleTime },
         { heading: "Proposal", path: "Proposal.state", as: "tag", fallback: "None yet" },
@@ -116,7 +116,12 @@ export const disputesPage: PageDefinition = {
           name: "sign",
           label: "Hand in a signature",
           description:
-            "An administrator's wallet signs the proposal. Sign with a wallet of this browser, or paste what a wallet elsewhere has signed.",
+            "An administrator's wallet signs the proposal. A wallet of this browser has a button below. For a wallet elsewhere, copy the proposal, sign the copy, and paste the signature.",
+          reads: [
+            { heading: "Transaction to sign", path: "Proposal.unsignedTxCbor", as: "code" },
+            { heading: "Message to sign", path: "Proposal.message", as: "code" },
+            { heading: "Who may sign", path: "Proposal.Administrators", as: "code" },
+          ],
           method: "POST",
           path: "/dispute/signature",
           hasNetwork: true,
