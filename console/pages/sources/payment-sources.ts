@@ -6,7 +6,7 @@ import { SOURCE_TYPES } from "../fields/choices.ts";
 import { automationModeField } from "../fields/drives.ts";
 import { WALLETS } from "../fields/known-ids.ts";
 import { showBudgetAction } from "./budget.ts";
-import { changeProvidersAction, providerColumns } from "./providers.ts";
+import { changeProvidersAction, countProviders, providerColumns } from "./providers.ts";
 
 const providerKeyField: Field = {
   name: "PaymentSourceConfig.rpcProviderApiKey",
@@ -84,6 +84,7 @@ export const paymentSources: Resource = {
     { heading: "Contract", path: "paymentSourceType", as: "word", second: "smartContractAddress" },
     { heading: "Automation", path: "drives", as: "tag" },
     { heading: "Read", path: "lastCheckedAt", as: "time" },
+    { heading: "Providers", path: "RpcProviders", describe: countProviders },
     { heading: "Problem", path: "error" },
     { heading: "Wallets", path: "PurchasingWallets", describe: describeWallets },
   ],

@@ -13,6 +13,9 @@ function nameProvider(provider: unknown): string {
   return URL.canParse(url) ? new URL(url).host : textAt(provider, "rpcProvider");
 }
 
+/** How many there are, the first one included. */
+export const countProviders = (row: unknown) => String(listAt(row, "RpcProviders").length + 1);
+
 function describeProviders(row: unknown): string {
   const names = listAt(row, "RpcProviders").map(
     (one) =>
