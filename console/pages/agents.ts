@@ -154,7 +154,12 @@ export const agentsPage: PageDefinition = {
       ...sharedFields,
       { name: "apiBaseUrl", label: "URL of its API", isRequired: true, check: checkUrl },
       { name: "Tags", label: "Tags", as: "lines", isRequired: true, hint: "One on each line." },
-      { name: "Capability.name", label: "Capability", isRequired: true },
+      {
+        name: "Capability.name",
+        label: "Capability",
+        isRequired: true,
+        hint: "What the agent does, in a few words.",
+      },
       { name: "Capability.version", label: "Its version", initial: "1.0.0", isRequired: true },
       { name: "Author.name", label: "Author", isRequired: true },
       {

@@ -2,6 +2,7 @@ import { NETWORKS } from "../../src/chain/network.ts";
 import { formatFunds } from "../ui/format.ts";
 import { textAt, valueAt } from "../ui/path.ts";
 import type { Field, PageDefinition } from "../ui/resource.ts";
+import { network } from "../ui/route.ts";
 import { DETAIL_IDS, describeActor, describeTarget, formatAuditAction } from "./audit-targets.ts";
 import type { Funds } from "./escrow/sides.ts";
 import { AUDIT_ACTIONS } from "./fields/choices.ts";
@@ -44,7 +45,7 @@ const keyFields: readonly Field[] = [
         label: "On",
         as: "choice",
         choices: NETWORKS,
-        initial: "Preprod",
+        initialBy: () => network.value,
         isRequired: true,
       },
       createAmountField("amount"),
@@ -53,7 +54,7 @@ const keyFields: readonly Field[] = [
     from: "spendingLimits",
     isNullWhenEmpty: true,
     isShown: canSpend,
-    hint: "Each is a total for all purchases of the key, for any agent. It does not renew each day: change the key to raise it. Without a limit, the key may spend anything.",
+    hint: "Each is a total for all purchases of the key, from any agent. For an amount a day, select one wallet below, and top that wallet up with at most so much a day. Without a limit, the key may spend anything.",
   },
   {
     name: "walletLimit",
@@ -72,7 +73,7 @@ const keyFields: readonly Field[] = [
     choices: NETWORKS,
     knownIds: ALL_EVM_NETWORKS,
     from: "networkLimit",
-    initial: NETWORKS.join("\n"),
+    initialBy: () => network.value,
     isShown: isLimited,
   },
   {
