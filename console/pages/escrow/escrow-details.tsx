@@ -5,6 +5,7 @@ import { CallError, callApi } from "../../api/request.ts";
 import { hasAccess } from "../../api/session.ts";
 import { ActionDialog } from "../../ui/action-dialog.tsx";
 import { formatDate, formatRelativeTime, formatUnit, shortenHashes } from "../../ui/format.ts";
+import { KnownName } from "../../ui/known-name.tsx";
 import { RawJson } from "../../ui/list/row-details.tsx";
 import { useOpenedAction } from "../../ui/opened-action.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
@@ -14,6 +15,7 @@ import { changeQuery, network, pageHref, route } from "../../ui/route.ts";
 import { LoadingIndicator } from "../../ui/status.tsx";
 import { clock, Facts, Tag, Value } from "../../ui/value.tsx";
 import { toWords } from "../../ui/words.ts";
+import { WALLETS } from "../fields/known-ids.ts";
 import { Deliveries } from "./deliveries.tsx";
 import { describeNext, describeWait } from "./describe-next.ts";
 import { listDifferences } from "./differences.ts";
@@ -104,10 +106,32 @@ function listMoney(side: Side, row: EscrowRow): Fact[] {
       : []),
     ...factOf(row, ["Paid to the seller", "Settled.seller", "funds"]),
     ...factOf(row, ["Paid to the buyer", "Settled.buyer", "funds"]),
-    ...factOf(row, ["Dispute paid the seller", "WithdrawnForSeller", "funds"]),
-    ...factOf(row, ["Dispute paid the buyer", "WithdrawnForBuyer", "funds"]),
+    // The same amounts, where the ledger has told them.
+    ...(valueAt(row, "Settled")
+      ? []
+      : [
+          ...factOf(row, ["Dispute paid the seller", "WithdrawnForSeller", "funds"]),
+          ...factOf(row, ["Dispute paid the buyer", "WithdrawnForBuyer", "funds"]),
+        ]),
     ["Network fees of the buyer", feeOf("totalBuyerChainFees")],
     ["Network fees of the seller", feeOf("totalSellerChainFees")],
+  ];
+}
+
+/** The wallet by its name, and its address. */
+function listOurWallet(row: EscrowRow, us: string): Fact[] {
+  const path = "SmartContractWallet.walletAddress";
+  const id = textAt(row, "SmartContractWallet.id");
+  if (id === "") return [];
+  const name = hasAccess(WALLETS.access) ? [<KnownName key="name" known={WALLETS} id={id} />] : [];
+  return [
+    [
+      `Our wallet, the ${us}`,
+      <span class="funds" key={path}>
+        {name}
+        <Value kind="address" value={valueAt(row, path)} />
+      </span>,
+    ],
   ];
 }
 
@@ -116,7 +140,7 @@ function listParties(side: Side, row: EscrowRow, other: EscrowRow | null): Fact[
   return [
     ...factOf(row, ["Agent", "agentName"]),
     ...factOf(row, ["Agent's token", "agentIdentifier", "code"]),
-    ...factOf(row, [`Our wallet, the ${us}`, "SmartContractWallet.walletAddress", "address"]),
+    ...listOurWallet(row, us),
     ...factOf(row, [`The ${them}'s key hash`, SIDES[side].counterparty, "code"]),
     ...(other
       ? [
