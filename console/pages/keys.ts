@@ -2,7 +2,6 @@ import { NETWORKS } from "../../src/chain/network.ts";
 import { formatFunds } from "../ui/format.ts";
 import { textAt, valueAt } from "../ui/path.ts";
 import type { Field, PageDefinition } from "../ui/resource.ts";
-import { network } from "../ui/route.ts";
 import { DETAIL_IDS, describeActor, describeTarget, formatAuditAction } from "./audit-targets.ts";
 import type { Funds } from "./escrow/sides.ts";
 import { AUDIT_ACTIONS } from "./fields/choices.ts";
@@ -45,7 +44,7 @@ const keyFields: readonly Field[] = [
         label: "On",
         as: "choice",
         choices: NETWORKS,
-        initialBy: () => network.value,
+        initial: "Preprod",
         isRequired: true,
       },
       createAmountField("amount"),
@@ -73,7 +72,7 @@ const keyFields: readonly Field[] = [
     choices: NETWORKS,
     knownIds: ALL_EVM_NETWORKS,
     from: "networkLimit",
-    initialBy: () => network.value,
+    initialBy: (_, { network = "Preprod" }) => network,
     isShown: isLimited,
   },
   {

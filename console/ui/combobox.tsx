@@ -11,15 +11,22 @@ function matches({ id, label, detail }: Option, text: string): boolean {
   return `${label} ${detail} ${id}`.toLowerCase().includes(text.trim().toLowerCase());
 }
 
-/** Whether a list is cut below its field, by the buttons of the form or the end of the screen, but not above it. */
-function fitsOnlyAbove(input: HTMLElement | null, list: HTMLElement | null): boolean {
-  if (!input || !list) return false;
-  const dialog = input.closest("dialog");
-  const buttons = dialog?.querySelector(".buttons");
-  const { top, bottom } = input.getBoundingClientRect();
-  const end = buttons?.getBoundingClientRect().top ?? innerHeight;
-  const start = dialog?.getBoundingClientRect().top ?? 0;
-  return bottom + list.offsetHeight > end && top - list.offsetHeight > start;
+const MAX_LIST_HEIGHT = 256;
+const SCREEN_MARGIN = 8;
+
+/** Puts the list below its field, or above it where only that place has room. */
+function placeList(field: HTMLElement, list: HTMLElement): void {
+  const { top, bottom, left, width } = field.getBoundingClientRect();
+  const height = Math.min(list.scrollHeight, MAX_LIST_HEIGHT);
+  const [above, below] = [top - SCREEN_MARGIN, innerHeight - bottom - SCREEN_MARGIN];
+  const isAbove = below < height && above > below;
+  Object.assign(list.style, {
+    left: `${left}px`,
+    minWidth: `${width}px`,
+    maxHeight: `${Math.min(MAX_LIST_HEIGHT, isAbove ? above : below)}px`,
+    top: isAbove ? "auto" : `${bottom + 2}px`,
+    bottom: isAbove ? `${innerHeight - top + 2}px` : "auto",
+  });
 }
 
 /**
@@ -48,7 +55,6 @@ export function Combobox({
   /** Null: nobody is typing. */
   const [typed, setTyped] = useState<string | null>(null);
   const [isOpen, setOpen] = useState(false);
-  const [isAbove, setAbove] = useState(false);
   const selected = options.find(({ id }) => id === value);
   const shown = options
     .filter((one) => typed === null || typed === "" || matches(one, typed))
@@ -62,15 +68,24 @@ export function Combobox({
     return () => navigation.current?.destroy();
   }, []);
   useLayoutEffect(() => {
-    if (isOpen && shown.length > 0) {
-      navigation.current?.start();
-      setAbove(fitsOnlyAbove(input.current, list.current));
-    } else navigation.current?.stop();
-  }, [isOpen, shown.length]);
+    if (isOpen && shown.length > 0) navigation.current?.start();
+    else navigation.current?.stop();
+  }, [isOpen, shown.length > 0]);
   useLayoutEffect(() => {
-    // Where neither place has room, the form is scrolled.
-    if (isOpen) list.current?.scrollIntoView({ block: "nearest" });
-  }, [isOpen, isAbove]);
+    const [field, popup] = [input.current, list.current];
+    if (!isOpen || shown.length === 0 || !field || !popup) return;
+    const place = () => placeList(field, popup);
+    // Nothing cuts a popover: neither a form, nor its buttons.
+    popup.showPopover();
+    place();
+    addEventListener("scroll", place, true);
+    addEventListener("resize", place);
+    return () => {
+      removeEventListener("scroll", place, true);
+      removeEventListener("resize", place);
+      popup.hidePopover();
+    };
+  }, [isOpen, shown.length]);
 
   const close = () => {
     setOpen(false);
@@ -122,7 +137,7 @@ export function Combobox({
         id={`${attributes.id}-list`}
         // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the pattern's own role.
         role="listbox"
-        class={isAbove ? "above" : ""}
+        popover="manual"
         aria-label={`Options of ${label}`}
         hidden={!isOpen || shown.length === 0}
         // The field keeps the focus.

@@ -37,7 +37,14 @@ export function readInitialValues(
 ): FieldValues {
   return Object.fromEntries(
     fields.map((field) => {
-      const { name, from, initialBy, initial = initialBy?.(row) ?? "", as, itemName } = field;
+      const {
+        name,
+        from,
+        initialBy,
+        initial = initialBy?.(row, given) ?? "",
+        as,
+        itemName,
+      } = field;
       if (row === null && as !== "secret") return [name, given[name] ?? initial];
       if (from === undefined || row === null) return [name, initial];
       const value = valueAt(row, from);

@@ -7,6 +7,7 @@ import { capitalize, shortenId, toEpochMs } from "./format.ts";
 import { Icon } from "./icon.tsx";
 import { useKnownOptions } from "./known-options.ts";
 import type { Field, Option } from "./resource.ts";
+import { network } from "./route.ts";
 import { toWords } from "./words.ts";
 
 export function FieldInput({
@@ -230,7 +231,8 @@ function RowsInput({
   const { rowFields = [], rowName = "row", isOrdered = false } = field;
   const rows = parseRows(value);
   const change = (next: readonly FieldValues[]) => onChange(JSON.stringify(next));
-  const add = () => change([...rows, readInitialValues(rowFields, null)]);
+  const add = () =>
+    change([...rows, readInitialValues(rowFields, null, { network: network.value })]);
   const raise = (i: number) =>
     change([...rows.slice(0, i - 1), ...rows.slice(i - 1, i + 1).reverse(), ...rows.slice(i + 1)]);
   const isTall = rowFields.length > MAX_FIELDS_IN_LINE;

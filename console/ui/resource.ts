@@ -181,8 +181,8 @@ export interface Field {
   from?: string;
   /** What it holds at first where there is no row. */
   initial?: string;
-  /** The same where it depends on the row, or on what is shown. */
-  initialBy?: (row: unknown) => string;
+  /** The same where it depends on the row, or on the parameters of the URL. */
+  initialBy?: (row: unknown, query: Readonly<Record<string, string>>) => string;
   /** Path of another field that holds the unit of an amount; the native coin when left out. */
   unitFrom?: string;
   /** The unit of an amount, where it is known beforehand. */
