@@ -37,9 +37,9 @@ function isDifferent(before: FieldValues, now: FieldValues): boolean {
 /**
  * The values of a form, which begins with the input that it was left with. Secrets are not kept.
  *
- * @param name - of the form: another name is another form
- * @param label - what the form is called
- * @param initial - what the fields hold before anybody types
+ * @param name - identifies the form
+ * @param label - of the form
+ * @param initial - values of the untouched form
  */
 export function useDraft(
   name: string,
@@ -62,8 +62,8 @@ export function useDraft(
       const shown = fields.filter(
         (field) => !hasSecret(field) && current[field.name] !== undefined,
       );
-      const kept = shown.map((one) => [one.name, current[one.name] ?? ""]);
-      setDraft(name, { values: Object.fromEntries(kept), label, fragment });
+      const typed = shown.map((one) => [one.name, current[one.name] ?? ""]);
+      setDraft(name, { values: Object.fromEntries(typed), label, fragment });
     };
   }, []);
   return {

@@ -11,8 +11,9 @@ export interface Option {
 
 /**
  * Kinds of values. `tag` and `word` are one of a list of names. `code` is an identifier that people copy, `hash`
- * one of a transaction, and `address` one of the ledger. `members` are names of members. An explorer shows the last two. `secret` is an identifier
- * that its owner has to store. `records` are flat objects. `minor` is an amount of an unknown unit.
+ * one of a transaction, and `address` one of the ledger. An explorer shows the last two. `secret` is an identifier
+ * that its owner has to store. `members` are names of members, and `records` flat objects. `minor` is an amount of
+ * an unknown unit.
  */
 export type ValueKind =
   | "text"
