@@ -159,7 +159,7 @@ async function drill(service: Service, admin: ApiAccess, folder: string): Promis
     const { isSame, found } = await replay(x402, paid);
     expect("an x402 payment that is sent again is not settled again", isSame, found);
     const { Settlements } = await ask<{ Settlements: object[] }>(admin, "GET", "/x402/settlements");
-    say(`the database knows ${Settlements.length} settlements of it`);
+    say(`the database knows ${Settlements.length} x402 settlements`);
   }
   await askAgain(admin, books);
   await trade(admin, stalls, books, HALT_MINUTES);
