@@ -136,6 +136,10 @@ function findCounterpartyStep(record: NextStepRecord): NextStep {
         notBefore: Number(record.terms.externalDisputeUnlockTime),
       };
     case "ResultSubmitted":
+      return {
+        ...toCounterpartyStep("the seller to withdraw"),
+        notBefore: Number(record.terms.unlockTime),
+      };
     case "WithdrawAuthorized":
       return toCounterpartyStep("the seller to withdraw");
     case "RefundAuthorized":
