@@ -1,5 +1,5 @@
 import { NETWORKS } from "../../src/chain/network.ts";
-import { formatFunds } from "../ui/format.ts";
+import { formatDate, formatFunds } from "../ui/format.ts";
 import { textAt, valueAt } from "../ui/path.ts";
 import type { Field, PageDefinition } from "../ui/resource.ts";
 import { DETAIL_IDS, describeActor, describeTarget, formatAuditAction } from "./audit-targets.ts";
@@ -53,7 +53,7 @@ const keyFields: readonly Field[] = [
     from: "spendingLimits",
     isNullWhenEmpty: true,
     isShown: canSpend,
-    hint: "Each is a total for all purchases of the key, from any agent. For an amount a day, select one wallet below, and top that wallet up with at most so much a day. Without a limit, the key may spend anything.",
+    hint: "Each is a total for all purchases of the key, from all agents together. For an amount a day, select one wallet below, and top that wallet up with at most so much a day. Without a limit, the key may spend anything.",
   },
   {
     name: "walletLimit",
@@ -237,6 +237,11 @@ export const keysPage: PageDefinition = {
         { heading: "Target", path: "target", refersTo: describeTarget },
       ],
       details: [
+        {
+          heading: "Time",
+          path: "at",
+          describe: (row) => formatDate(Date.parse(textAt(row, "at"))),
+        },
         { heading: "Target's id", path: "target", as: "code" },
         { heading: "Key's id", path: "apiKeyId", as: "code" },
         { heading: "Request", path: "requestId", as: "code" },

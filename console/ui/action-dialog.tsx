@@ -201,7 +201,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
               This is what you typed before.
             </p>
           )}
-          <Facts facts={listReadFacts(action, row)} />
+          {action.reads && <Facts facts={listReadFacts(action, row)} />}
           <Lack action={action} row={row} />
           {asksNetwork && (
             <FieldInput

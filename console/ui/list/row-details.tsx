@@ -112,7 +112,7 @@ function MemberFacts({
       facts={members.map(({ title, name, value }) => {
         const known = knownIds[name];
         return [
-          title,
+          known ? title.replace(/ ids?$/, "") : title,
           known ? (
             <KnownNames key={title} known={known} value={value} />
           ) : (
