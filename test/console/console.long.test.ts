@@ -527,6 +527,7 @@ else
       await dialog.getByRole("button", { name: "Close" }).click();
       const row = page.locator("tr", { hasText: "Of the form" });
       await row.locator('td[data-label="Limits"]', { hasText: "50 ADA · 1 wallet" }).waitFor();
+      expect(await row.locator('td[data-label="Networks"]').innerText()).toBe("Preprod");
       await page.context().close();
     });
 
@@ -595,6 +596,27 @@ else
       expect(await change.evaluate((button) => button === document.activeElement)).toBe(true);
       await page.keyboard.press("Escape");
       await page.locator(".opened").waitFor({ state: "detached" });
+      await page.context().close();
+    });
+
+    test("the list of a combobox is uncut where its form ends below the field", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      await show(page, "#/wallets");
+      await page.getByRole("button", { name: "seller-0" }).click();
+      await page.getByRole("button", { name: "Fund this wallet" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("From wallet", { exact: true }).click();
+      const option = dialog.getByRole("option").last();
+      await option.scrollIntoViewIfNeeded();
+      const isOnTop = await option.evaluate((one) => {
+        const { left, top, bottom } = one.getBoundingClientRect();
+        return [top + 2, bottom - 2].every((y) =>
+          one.contains(document.elementFromPoint(left + 20, y)),
+        );
+      });
+      expect(isOnTop).toBe(true);
+      await option.click();
+      expect(await dialog.getByLabel("From wallet", { exact: true }).inputValue()).not.toBe("");
       await page.context().close();
     });
 

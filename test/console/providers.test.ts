@@ -1,6 +1,6 @@
 /** Which chain provider the page of a payment source names for each use. */
 import { expect, test } from "vitest";
-import { findProviderInUse } from "../../console/pages/sources/providers.ts";
+import { countProviders, findProviderInUse } from "../../console/pages/sources/providers.ts";
 
 const source = (outages: readonly (readonly [provider: number, use: string])[]) => ({
   PaymentSourceConfig: { rpcProvider: "Blockfrost" },
@@ -23,4 +23,9 @@ test("a use has the first provider until it has an outage there, then the next o
 test("a use of which each provider has an outage has none", () => {
   const outages = [0, 2].map((place) => [place, "reads"] as const);
   expect(findProviderInUse(source(outages), "reads")).toBeNull();
+});
+
+test("the first provider is counted with the further ones", () => {
+  expect(countProviders(source([]))).toBe("3");
+  expect(countProviders({})).toBe("1");
 });
