@@ -606,16 +606,15 @@ else
       await page.getByRole("button", { name: "Fund this wallet" }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByLabel("From wallet", { exact: true }).click();
-      const option = dialog.getByRole("option").last();
-      await option.scrollIntoViewIfNeeded();
-      const isOnTop = await option.evaluate((one) => {
-        const { left, top, bottom } = one.getBoundingClientRect();
-        return [top + 2, bottom - 2].every((y) =>
-          one.contains(document.elementFromPoint(left + 20, y)),
-        );
+      const list = dialog.getByRole("listbox");
+      await list.waitFor();
+      const isOnTop = await list.evaluate((one) => {
+        const { left, top, height } = one.getBoundingClientRect();
+        const parts = Array.from({ length: 20 }, (_, i) => top + (height * (i + 0.5)) / 20);
+        return parts.every((y) => one.contains(document.elementFromPoint(left + 20, y)));
       });
       expect(isOnTop).toBe(true);
-      await option.click();
+      await dialog.getByRole("option").first().click();
       expect(await dialog.getByLabel("From wallet", { exact: true }).inputValue()).not.toBe("");
       await page.context().close();
     });
