@@ -1,5 +1,5 @@
 import { NETWORKS } from "../../src/chain/network.ts";
-import { formatDate, formatFunds } from "../ui/format.ts";
+import { formatDate, formatFunds, toEpochMs } from "../ui/format.ts";
 import { textAt, valueAt } from "../ui/path.ts";
 import type { Field, PageDefinition } from "../ui/resource.ts";
 import { DETAIL_IDS, describeActor, describeTarget, formatAuditAction } from "./audit-targets.ts";
@@ -105,6 +105,11 @@ const isStoredKey = (row: unknown) => textAt(row, "id") !== "env-admin";
 
 const describeName = (row: unknown) =>
   textAt(row, "name") || (isStoredKey(row) ? textAt(row, "token") : "Key of the deployment");
+
+function describeEntryTime(row: unknown): string {
+  const time = toEpochMs(textAt(row, "at"));
+  return time === null ? "" : formatDate(time);
+}
 
 /** Each limit with its network. */
 function describeSpendingLimits(row: unknown): string {
@@ -240,7 +245,7 @@ export const keysPage: PageDefinition = {
         {
           heading: "Time",
           path: "at",
-          describe: (row) => formatDate(Date.parse(textAt(row, "at"))),
+          describe: describeEntryTime,
         },
         { heading: "Target's id", path: "target", as: "code" },
         { heading: "Key's id", path: "apiKeyId", as: "code" },
