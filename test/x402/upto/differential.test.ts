@@ -127,6 +127,27 @@ const MUTATIONS: [string, Spoil][] = [
   ],
 ];
 
+/** What a field may have in place of its text. */
+const OTHER_TYPES = { null: null, "an object": {}, "a list": ["1"] };
+
+/** Each field of what the payer signs, with another value. */
+const replaceEach = (what: string, value: unknown): [string, Spoil][] => [
+  ...["from", "spender", "nonce", "deadline"].map((name): [string, Spoil] => [
+    `${what} as ${name}`,
+    signed({ [name]: value }),
+  ]),
+  ...["to", "facilitator", "validAfter"].map((name): [string, Spoil] => [
+    `${what} as ${name} of the witness`,
+    witness({ [name]: value }),
+  ]),
+];
+
+const RETYPED = Object.entries(OTHER_TYPES).flatMap(([what, value]): [string, Spoil][] => [
+  ...replaceEach(what, value),
+  [`${what} as permitted`, signed({ permitted: value })],
+  [`${what} as the witness`, signed({ witness: value })],
+]);
+
 async function verdictOfBoth(value: Case) {
   const { theirs, ours } = await judges.verdicts(value);
   expect(ours).toEqual(theirs);
@@ -134,7 +155,7 @@ async function verdictOfBoth(value: Case) {
 }
 
 describe("upto: the SDK's facilitator and ours agree on", () => {
-  it.each(MUTATIONS)("%s", async (_, spoil) => {
+  it.each([...MUTATIONS, ...RETYPED])("%s", async (_, spoil) => {
     await verdictOfBoth(await spoil(base));
   });
 
@@ -181,6 +202,11 @@ describe("upto: ours differs from the SDK's, on purpose, where", () => {
     ["a maximum is 0", "invalid_payment_requirements", terms({ amount: "0" })],
     ["an amount is no number", "invalid_payment_requirements", terms({ amount: "ten" })],
     ["a payee is no address", "invalid_payment_requirements", terms({ payTo: "0x12" })],
+    ...replaceEach("an empty text", "").map(([what, spoil]): [string, string, Spoil] => [
+      `there is ${what}`,
+      "invalid_payload",
+      spoil,
+    ]),
   ])("%s: %s", async (_, reason, spoil) => {
     const { ours, theirs } = await judges.verdicts(await spoil(base));
     expect(ours).toEqual({ isValid: false, reason });
