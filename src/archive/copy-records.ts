@@ -5,13 +5,7 @@ import { log } from "../log.ts";
 import type { ArchivedScope } from "./archive-tables.ts";
 import type { MovedKind } from "./moved-kind.ts";
 import { type Archive, isBelowFilledShare, selectOperation } from "./open-archives.ts";
-import {
-  deleteRecords,
-  listTables,
-  type RecordText,
-  selectChildTexts,
-  toRecordTexts,
-} from "./record-texts.ts";
+import { deleteRecords, type RecordText, selectChildTexts, toRecordTexts } from "./record-texts.ts";
 import { insertRowTexts, rowTextSql } from "./row-text.ts";
 
 /** What is copied, and until when a call may take, epoch milliseconds. */
@@ -77,18 +71,17 @@ export async function copyRecords(
     ...(isImmutable
       ? deleteUncounted(kind, lastOperation)
       : deleteRecords(kind, JSON.stringify(records.map(({ id }) => id)))),
-    ...listTables(kind).flatMap((table, i) =>
-      i === 0
-        ? insertRowTexts(
-            table,
-            records.map(({ row }) => row),
-            addedColumns,
-            isImmutable ? { operation: operation + 1 } : {},
-          )
-        : insertRowTexts(
-            table,
-            records.flatMap(({ children }) => children[i - 1] ?? []),
-          ),
+    ...insertRowTexts(
+      kind.table,
+      records.map(({ row }) => row),
+      addedColumns,
+      isImmutable ? { operation: operation + 1 } : {},
+    ),
+    ...kind.children.flatMap((table, i) =>
+      insertRowTexts(
+        table,
+        records.flatMap(({ children }) => children[i] ?? []),
+      ),
     ),
   ]);
   return database.bookmark();

@@ -12,9 +12,6 @@ export interface RecordText {
   children: string[][];
 }
 
-/** The tables of a kind, that of the records first. */
-export const listTables = ({ table, children }: MovedKind): SQLiteTable[] => [table, ...children];
-
 /** Selects the rows of each child table. @param listed - ids of records, a JSON array */
 export function selectChildTexts(
   { children, ownerColumn }: MovedKind,
@@ -52,12 +49,15 @@ export function areSame(copied: readonly RecordText[], records: readonly RecordT
 }
 
 /** Deletes records with all that belongs to them. @param listed - their ids, a JSON array */
-export function deleteRecords(kind: MovedKind, listed: string): Statement[] {
-  return listTables(kind).map((table) =>
+export function deleteRecords(
+  { table, children, ownerColumn }: MovedKind,
+  listed: string,
+): Statement[] {
+  const deleteFrom = (one: SQLiteTable, column: string) =>
     statement(
-      `DELETE FROM ${getTableConfig(table).name}
-       WHERE ${table === kind.table ? "id" : kind.ownerColumn} IN (SELECT value FROM json_each(?))`,
+      `DELETE FROM ${getTableConfig(one).name}
+       WHERE ${column} IN (SELECT value FROM json_each(?))`,
       listed,
-    ),
-  );
+    );
+  return [deleteFrom(table, "id"), ...children.map((child) => deleteFrom(child, ownerColumn))];
 }

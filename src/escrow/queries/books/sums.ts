@@ -180,11 +180,11 @@ export async function readSums(
   const results = [toSums(hot)];
   if (archived.length > 0) {
     const superseded = await findSuperseded(db, query.network, archived, query.walletIds);
+    const [side, network, , , ...others] = params;
     for (const { read, rows } of archived) {
       const counting = rows.filter(({ id }) => !superseded.has(id));
       for (let at = 0; at < counting.length; at += SUMMED_RECORDS) {
         const some = counting.slice(at, at + SUMMED_RECORDS);
-        const [side, network, , , ...others] = params;
         const from = some[0]?.blockTime;
         const before = (some.at(-1)?.blockTime ?? 0) + 1;
         const ids = JSON.stringify(some.map(({ id }) => id));
