@@ -63,23 +63,9 @@ export function Value({
     case "word":
       return <>{toWords(String(value))}</>;
     case "words":
-      return (
-        <>
-          {[value]
-            .flat()
-            .map((one) => toWords(String(one)))
-            .join(", ")}
-        </>
-      );
+      return <>{joinNames(value, toWords)}</>;
     case "members":
-      return (
-        <>
-          {[value]
-            .flat()
-            .map((one) => formatMemberName(String(one)))
-            .join(", ")}
-        </>
-      );
+      return <>{joinNames(value, formatMemberName)}</>;
     case "flag":
       return <>{value === true ? "yes" : "no"}</>;
     case "list":
@@ -115,6 +101,13 @@ export function RecordList({ records }: { records: readonly object[] }) {
     </ol>
   );
 }
+
+/** One name, or several, each in words. */
+const joinNames = (value: unknown, format: (name: string) => string) =>
+  [value]
+    .flat()
+    .map((one) => format(String(one)))
+    .join(", ");
 
 function formatItem(item: unknown): string {
   const time = typeof item === "string" && ISO_TIME.test(item) ? Date.parse(item) : Number.NaN;
