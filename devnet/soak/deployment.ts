@@ -71,8 +71,8 @@ export interface Deployment {
   killAndStart(downMs: number): Promise<void>;
   /** The same, with the other one of two versions. */
   deployOther(downMs: number): Promise<void>;
-  /** How many escrows each archive has. */
-  countArchived(): Promise<number[]>;
+  /** Reads the service's database. */
+  read<Row>(sql: string): Promise<Row[]>;
   close(): Promise<void>;
 }
 
@@ -168,11 +168,7 @@ export async function startDeployment(
     return {
       ...{ admin, chain, mine, providerFaults: faults, provider: url, agents },
       ...{ receiver, evm, evmGate, resource, oldResource, folder, setFaults, killAndStart, close },
-      async countArchived() {
-        const sql = "SELECT count FROM archive_range WHERE kind = 'escrow' ORDER BY archive";
-        const { results } = await host.d1.prepare(sql).all<{ count: number }>();
-        return results.map(({ count }) => count);
-      },
+      read: async <Row>(sql: string) => (await host.d1.prepare(sql).all<Row>()).results,
       setFurtherProviders: (post, hasAny) => providers.apply(post, hasAny),
       replaceProviderKeys: (post) => providers.replaceKeys(post),
       deployOther(downMs) {

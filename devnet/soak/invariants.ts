@@ -106,19 +106,16 @@ const AT_REST: Record<string, Check> = {
         : [`${short(blockchainIdentifier)} is ${onChainState}, ${JSON.stringify(NextAction)}`];
     });
   },
-  "each agent is registered once": async ({ deployment: { admin }, traders }) => {
-    const found: string[] = [];
-    for (const name of traders.agents) {
-      const path = `/registry?network=Preprod&limit=100&searchQuery=${name}`;
-      type Agent = { name: string; state: string };
-      const { Assets } = await ask<{ Assets: Agent[] }>(admin, "GET", path);
-      const states = Assets.filter((one) => one.name === name).map(({ state }) => state);
-      if (`${states}` !== "RegistrationConfirmed") found.push(`${name}: ${states}`);
-    }
-    return found;
+  "each agent is registered once": async ({ deployment, traders }) => {
+    const registrations = await readRegistrations(deployment);
+    return traders.agents.flatMap((asked) => {
+      const found = registrations.filter(({ name }) => name === asked);
+      const isRegistered = found.length === 1 && found[0]?.state === "RegistrationConfirmed";
+      return isRegistered ? [] : [`${asked}: ${JSON.stringify(found)}`];
+    });
   },
   "final escrows are in archives": async ({ deployment, traders }) => {
-    const isMissing = traders.trades.length > 0 && (await deployment.countArchived()).length === 0;
+    const isMissing = traders.trades.length > 0 && (await countArchived(deployment)).length === 0;
     return isMissing ? ["no escrow is in an archive"] : [];
   },
   "each escrow has ended": async ({ deployment }) => {
@@ -221,7 +218,23 @@ export async function findOpenWork({ deployment, traders }: Observed): Promise<s
       if (onChainState !== null && !ENDED.includes(onChainState))
         open.push(`${side} ${id} is ${onChainState}`);
   for (const { steps, life } of traders.trades) if (steps[0] === "settle") open.push(life);
+  for (const one of await readRegistrations(deployment))
+    if (/Requested|Initiated/.test(one.state)) open.push(JSON.stringify(one));
   return open;
+}
+
+/** How many escrows each archive has. */
+export async function countArchived({ read }: Deployment): Promise<number[]> {
+  const sql = "SELECT count FROM archive_range WHERE kind = 'escrow' ORDER BY archive";
+  return (await read<{ count: number }>(sql)).map(({ count }) => count);
+}
+
+/** Registrations with their tasks, which no answer shows. */
+function readRegistrations({ read }: Deployment) {
+  return read<{ name: string; state: string }>(
+    `SELECT name, state, error, tx, task.id AS task, due_at AS dueAt, attempts, reason, task.updated_at AS updatedAt
+     FROM registration LEFT JOIN wallet_task AS task ON subject_id = registration.id AND feature = 'registration'`,
+  );
 }
 
 /** What GET shows of an escrow, as far as the invariants need it. */

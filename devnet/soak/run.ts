@@ -22,7 +22,13 @@ import { Answers, patientPost } from "./caller.ts";
 import { startDeployment } from "./deployment.ts";
 import { Endpoints } from "./endpoints.ts";
 import { Followers } from "./followers.ts";
-import { balanceOf, checkInvariants, findOpenWork, type Observed } from "./invariants.ts";
+import {
+  balanceOf,
+  checkInvariants,
+  countArchived,
+  findOpenWork,
+  type Observed,
+} from "./invariants.ts";
 import { runSchedule } from "./schedule.ts";
 import { ServiceLevels } from "./service-levels.ts";
 import { Traders } from "./traders.ts";
@@ -175,10 +181,10 @@ async function comeToRest({ endpoints, ...observed }: Observed): Promise<void> {
 /** Makes the chain final, and waits until the cron has moved escrows and moves no more. */
 async function archiveFinal(): Promise<void> {
   makeChainFinal(deployment.chain);
-  let [before, counts] = ["", await deployment.countArchived()];
-  for (let i = 0; i < ARCHIVE_POLLS && `${counts}` !== before; i++) {
+  let [before, counts] = ["", await countArchived(deployment)];
+  for (let i = 0; i < ARCHIVE_POLLS && (counts.length === 0 || `${counts}` !== before); i++) {
     await pause(ARCHIVE_POLL_MS);
-    [before, counts] = [`${counts}`, await deployment.countArchived()];
+    [before, counts] = [`${counts}`, await countArchived(deployment)];
   }
   say(`escrows in archives: ${counts.join(", ")}`);
 }

@@ -16,8 +16,12 @@ it(
     const seed = process.env.TEST_SEED ?? "1";
     const args = ["devnet/soak/run.ts", "--minutes", MINUTES, "--seed", seed];
     const options = { cwd: root, maxBuffer: 10 * 1024 * 1024 };
-    const { stdout } = await promisify(execFile)(process.execPath, args, options);
-    console.log(stdout);
+    // A broken invariant ends the program with a code that is not 0, after its evidence.
+    const run = promisify(execFile)(process.execPath, args, options);
+    const { stdout, stderr } = await run.catch(
+      (error: { stdout: string; stderr: string }) => error,
+    );
+    console.log(stdout, stderr);
     expect(stdout).toContain("no invariant is broken");
   },
   TIMEOUT_MS,
