@@ -59,6 +59,8 @@ export class WalletModel {
   published: ReadonlyMap<string, ScriptSource> = new Map();
   /** Whether the provider has calls left for tasks without a deadline. */
   hasCalls = true;
+  /** How long each awaited step of a run takes. */
+  stepMs = 0;
   /** Payments asked for so far. */
   readonly asked: string[] = [];
   /** Tasks of which the feature's own code throws, by their ids, which begin with an x. */
@@ -196,6 +198,7 @@ export class WalletModel {
   /** A process, which may die at one of its steps, before or after the step takes effect. */
   async run({ changes = 0, asksOther = false, ...faults }: RunOptions = {}): Promise<void> {
     const step = stepsOf(faults, (n) => {
+      this.pass(this.stepMs);
       if (n === changes) this.#change(asksOther);
     });
     const db = database.seenBy(step, faults.repeats ?? false);

@@ -29,7 +29,7 @@ import { storeEvents, storeTransactionIfCurrent } from "./store-updates.ts";
 const MAX_UNCONFIRMED_SPACE = { size: 60_000, memory: 60_000_000 };
 /** How often transactions under way are looked at. */
 export const POLL_INTERVAL_MS = 4_000;
-/** How long a run goes on building before it looks at the chain again. */
+/** How long a run goes on building before it looks at the chain again. Each feature builds at least once. */
 const MAX_BUILD_MS = 20_000;
 /** Transactions in a row that were lost to changed records, before half as many tasks are tried. */
 const MAX_CONFLICTS = 2;
@@ -68,6 +68,7 @@ export async function buildTransactions(
   let hold: Blocker;
   for (const [i, feature] of ports.features.entries()) {
     let conflicts = 0;
+    let hasBuilt = false;
     for (let due = unbuilt[i]; ; due = undefined) {
       const now = ports.now();
       due ??= await readDueTasks(ports, feature, now);
@@ -80,7 +81,8 @@ export async function buildTransactions(
         current,
         ports.view.requiredBlockSpace.get(feature.name) ?? MIN_BLOCK_SPACE,
       );
-      const pause = room ? (now >= began + MAX_BUILD_MS ? now : null) : now + POLL_INTERVAL_MS;
+      const isLate = hasBuilt && now >= began + MAX_BUILD_MS;
+      const pause = room ? (isLate ? now : null) : now + POLL_INTERVAL_MS;
       const stop = tasks.length === 0 ? next : pause;
       if (begun.length === 0 || stop !== null) {
         if (begun.length > 0 && !room)
@@ -89,6 +91,7 @@ export async function buildTransactions(
         break;
       }
       hold ??= null;
+      hasBuilt = true;
       const hurried = hasDeadline(begun) ? { ...ports, provider: ports.deadlineProvider } : ports;
       let result: BuildResult;
       try {
