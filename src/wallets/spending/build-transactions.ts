@@ -12,6 +12,7 @@ import {
   buildSignedTransaction,
   type ChainContext,
   readChainContext,
+  type SignedTransaction,
   type StoredContext,
 } from "./building/build-transaction.ts";
 import { type TransactionMember, toTransientError } from "./building/exclude-bad-members.ts";
@@ -23,7 +24,7 @@ import { reportFailures } from "./isolation/report-failures.ts";
 import type { TransactionEvent } from "./model/apply-events.ts";
 import { selectTasksForTransaction } from "./model/choose-parallel-output.ts";
 import { sendNewTransaction } from "./send-transactions.ts";
-import { storeEvents, storeTransactionIfCurrent } from "./store-updates.ts";
+import { type StoreResult, storeEvents, storeTransactionIfCurrent } from "./store-updates.ts";
 
 /** What may wait for a block, of all of a wallet's transactions: about what a block has room for. */
 const MAX_UNCONFIRMED_SPACE = { size: 60_000, memory: 60_000_000 };
@@ -44,6 +45,8 @@ interface BuildOutcome {
   blocker: Blocker;
 }
 
+type StoredTransaction = Extract<StoreResult, { is: "stored" }>;
+
 /** What a run has read of the database. */
 interface StoredWork {
   /** Of each feature. */
@@ -56,136 +59,194 @@ export async function buildTransactions(
   ports: WalletPorts,
   run: WalletRun,
   tip: Block,
-  { due: read, storedContext }: StoredWork,
+  work: StoredWork,
 ): Promise<BuildOutcome> {
-  const began = ports.now();
-  const accepted: TransactionEvent[] = [];
+  const builder = new Builder(ports, run, tip, work);
   const nexts: (number | null)[] = [];
-  let chainContext: ChainContext | null = null;
-  let current = run;
-  let unbuilt = read;
-  let stored = 0;
-  let hold: Blocker;
-  for (const [i, feature] of ports.features.entries()) {
+  for (const [i, feature] of ports.features.entries())
+    nexts.push(await builder.buildAll(feature, i));
+  return builder.end(findEarliestTime(nexts));
+}
+
+/** What a run builds, feature by feature. */
+class Builder {
+  readonly #ports: WalletPorts;
+  readonly #tip: Block;
+  readonly #storedContext: StoredContext;
+  readonly #began: number;
+  readonly #accepted: TransactionEvent[] = [];
+  #run: WalletRun;
+  /** Due tasks of each feature as the run read them; none once they may have changed. */
+  #due: StoredWork["due"];
+  /** Null: the provider must be asked. */
+  #chainContext: ChainContext | null = null;
+  #storedCount = 0;
+  #blocker: Blocker;
+
+  constructor(ports: WalletPorts, run: WalletRun, tip: Block, { due, storedContext }: StoredWork) {
+    this.#ports = ports;
+    this.#run = run;
+    this.#tip = tip;
+    this.#due = due;
+    this.#storedContext = storedContext;
+    this.#began = ports.now();
+  }
+
+  /**
+   * Builds what a feature has due.
+   *
+   * @param index - place of the feature
+   * @returns when the feature has more to build, epoch milliseconds; null: nothing waits
+   */
+  async buildAll(feature: WalletFeature, index: number): Promise<number | null> {
+    const { view } = this.#ports;
     let conflicts = 0;
     let hasBuilt = false;
-    for (let due = unbuilt[i]; ; due = undefined) {
-      const now = ports.now();
-      due ??= await readDueTasks(ports, feature, now);
-      const { tasks, nextDueAt: next, failures: unread } = due;
-      await reportFailures(ports, feature, unread, now);
-      if (await pauseAutomaticTasks(ports, current, feature, tasks, now)) continue;
+    for (let due = this.#due[index]; ; due = undefined) {
+      const now = this.#ports.now();
+      due ??= await readDueTasks(this.#ports, feature, now);
+      const { tasks } = due;
+      await reportFailures(this.#ports, feature, due.failures, now);
+      if (await pauseAutomaticTasks(this.#ports, this.#run, feature, tasks, now)) continue;
       // What has begun is judged by the tip, as a node does.
-      const begun = tasks.filter(({ notBefore = 0 }) => notBefore <= tip.time * 1000);
-      const room = hasBlockSpaceFor(
-        current,
-        ports.view.requiredBlockSpace.get(feature.name) ?? MIN_BLOCK_SPACE,
-      );
-      const isLate = hasBuilt && now >= began + MAX_BUILD_MS;
-      const pause = room ? (isLate ? now : null) : now + POLL_INTERVAL_MS;
-      const stop = tasks.length === 0 ? next : pause;
+      const begun = tasks.filter(({ notBefore = 0 }) => notBefore <= this.#tip.time * 1000);
+      const stop = tasks.length === 0 ? due.nextDueAt : this.#findPause(feature, hasBuilt, now);
       if (begun.length === 0 || stop !== null) {
-        if (begun.length > 0 && !room)
-          hold = { code: "chain", reason: "waits for blocks to include its transactions" };
-        nexts.push(tasks.length > begun.length ? now + POLL_INTERVAL_MS : stop);
-        break;
+        if (begun.length > 0 && !this.#hasSpaceFor(feature))
+          this.#blocker = { code: "chain", reason: "waits for blocks to include its transactions" };
+        return tasks.length > begun.length ? now + POLL_INTERVAL_MS : stop;
       }
-      hold ??= null;
       hasBuilt = true;
-      const hurried = hasDeadline(begun) ? { ...ports, provider: ports.deadlineProvider } : ports;
+      this.#blocker ??= null;
       let result: BuildResult;
       try {
-        if (chainContext === null) {
-          const before = ports.view.lastOutputs;
-          try {
-            chainContext = await readChainContext(hurried, tip, storedContext);
-            if (chainContext.providerOutputs !== before)
-              current = await findForeignSpends(
-                hurried,
-                current,
-                before,
-                chainContext.providerOutputs,
-              );
-          } catch (error) {
-            throw toTransientError(error);
-          }
-        }
-        const selected = selectTasksForTransaction(begun, now);
-        // The fewer there are, the sooner none of them changes meanwhile.
-        const halvings = Math.max(conflicts - MAX_CONFLICTS + 1, 0);
-        const count = Math.ceil(selected.length / 2 ** halvings);
-        result = await buildSignedTransaction(
-          hurried,
-          current,
-          chainContext,
-          feature,
-          selected.slice(0, count),
-        );
+        result = await this.#build(feature, begun, conflicts, now);
       } catch (error) {
         if (isTransientError(error) && !isProviderDown(error)) throw error;
-        hold = findBlocker(error) ?? hold;
-        if (error instanceof RetryLaterError) {
-          nexts.push(Math.max(error.retryAt, now + POLL_INTERVAL_MS));
-          break;
-        }
-        await reportFailures(ports, feature, failuresOf(begun, error), now);
+        this.#blocker = findBlocker(error) ?? this.#blocker;
+        if (error instanceof RetryLaterError)
+          return Math.max(error.retryAt, now + POLL_INTERVAL_MS);
+        await reportFailures(this.#ports, feature, failuresOf(begun, error), now);
         continue;
       }
       const { signedTransaction: made, failures } = result;
-      if (failures.length > 0 && !ports.view.wasReadSince(began)) {
+      if (failures.length > 0 && !view.wasReadSince(this.#began)) {
         // What is not there may have come since the provider was asked.
-        ports.view.invalidate();
-        chainContext = null;
+        this.#forgetOutputs();
         continue;
       }
-      await reportFailures(ports, feature, failures, now);
-      hold = failures.reduce((held, { error }) => findTaskBlocker(error) ?? held, hold);
+      await reportFailures(this.#ports, feature, failures, now);
+      for (const { error } of failures) this.#blocker = findTaskBlocker(error) ?? this.#blocker;
       if (made === null) continue;
-      const { transaction, cbor, members } = made;
-      if (!hasBlockSpaceFor(current, transaction)) {
-        ports.view.requiredBlockSpace.set(feature.name, transaction);
-        nexts.push(now + POLL_INTERVAL_MS);
-        break;
+      if (!hasBlockSpaceFor(this.#run, made.transaction)) {
+        view.requiredBlockSpace.set(feature.name, made.transaction);
+        return now + POLL_INTERVAL_MS;
       }
-      ports.view.requiredBlockSpace.delete(feature.name);
-      const storing = await storeTransactionIfCurrent(ports, current, feature, made);
-      if (storing.is !== "stored") {
-        if (storing.is === "failed") await reportFailures(ports, feature, storing.failures, now);
-        conflicts = storing.is === "failed" ? 0 : conflicts + 1;
+      view.requiredBlockSpace.delete(feature.name);
+      const storing = await storeTransactionIfCurrent(this.#ports, this.#run, feature, made);
+      if (storing.is === "stored") {
+        conflicts = 0;
+        await this.#send(feature, made, storing, begun);
+      } else if (storing.is === "failed") {
+        conflicts = 0;
+        await reportFailures(this.#ports, feature, storing.failures, now);
+      } else {
         // Nobody knows which of its tasks the database refuses.
-        if (storing.is === "refused") conflicts = Math.max(conflicts, MAX_CONFLICTS);
-        continue;
+        conflicts = Math.max(conflicts + 1, storing.is === "refused" ? MAX_CONFLICTS : 0);
       }
-      conflicts = 0;
-      current = storing.run;
-      stored++;
-      const verdict = await sendNewTransaction(
-        hurried,
-        current,
-        transaction,
-        cbor,
-        storing.storedCounts,
-      );
-      // That one was accepted need not be stored before the end: it is looked for all the same.
-      if (verdict.some(({ event }) => event !== "Accepted")) {
-        ports.view.invalidate();
-        ports.view.measurements.clear();
-        chainContext = null;
-        current = await storeEvents(ports, current, verdict);
-        // What it ends makes tasks due again.
-        unbuilt = [];
-        await reportFailures(ports, feature, findMissingInputs(members, verdict), ports.now());
-      } else for (const { hash } of verdict) chainContext.acceptedHashes.add(hash);
-      accepted.push(...verdict);
     }
   }
-  const next = findEarliestTime(nexts);
-  return {
-    run: await storeEvents(ports, current, accepted),
-    nextDueAt: next,
-    // Without a next time no task waits, so nothing is blocked.
-    blocker: stored > 0 || next === null ? null : hold,
-  };
+
+  /** What a run has come to. @param nextDueAt - of all features */
+  async end(nextDueAt: number | null): Promise<BuildOutcome> {
+    return {
+      run: await storeEvents(this.#ports, this.#run, this.#accepted),
+      nextDueAt,
+      // Without a next time no task waits, so nothing is blocked.
+      blocker: this.#storedCount > 0 || nextDueAt === null ? null : this.#blocker,
+    };
+  }
+
+  /** Until when a feature builds no more; null: it may build now. */
+  #findPause(feature: WalletFeature, hasBuilt: boolean, now: number): number | null {
+    if (!this.#hasSpaceFor(feature)) return now + POLL_INTERVAL_MS;
+    return hasBuilt && now >= this.#began + MAX_BUILD_MS ? now : null;
+  }
+
+  #hasSpaceFor({ name }: WalletFeature): boolean {
+    const required = this.#ports.view.requiredBlockSpace.get(name);
+    return hasBlockSpaceFor(this.#run, required ?? MIN_BLOCK_SPACE);
+  }
+
+  /** The ports for tasks: those with a deadline may use the last calls that a provider allows. */
+  #portsFor(tasks: readonly Task[]): WalletPorts {
+    if (!hasDeadline(tasks)) return this.#ports;
+    return { ...this.#ports, provider: this.#ports.deadlineProvider };
+  }
+
+  /** Builds one transaction for the first of some tasks. @param conflicts - with changed records before */
+  async #build(
+    feature: WalletFeature,
+    tasks: readonly Task[],
+    conflicts: number,
+    now: number,
+  ): Promise<BuildResult> {
+    const ports = this.#portsFor(tasks);
+    const chainContext = await this.#loadChainContext(ports);
+    const selected = selectTasksForTransaction(tasks, now);
+    // The fewer there are, the sooner none of them changes meanwhile.
+    const halvings = Math.max(conflicts - MAX_CONFLICTS + 1, 0);
+    const count = Math.ceil(selected.length / 2 ** halvings);
+    const some = selected.slice(0, count);
+    return buildSignedTransaction(ports, this.#run, chainContext, feature, some);
+  }
+
+  /** @throws transient errors */
+  async #loadChainContext(ports: WalletPorts): Promise<ChainContext> {
+    if (this.#chainContext !== null) return this.#chainContext;
+    const before = ports.view.lastOutputs;
+    try {
+      const context = await readChainContext(ports, this.#tip, this.#storedContext);
+      this.#chainContext = context;
+      const { providerOutputs } = context;
+      if (providerOutputs !== before)
+        this.#run = await findForeignSpends(ports, this.#run, before, providerOutputs);
+      return context;
+    } catch (error) {
+      throw toTransientError(error);
+    }
+  }
+
+  /** Sends a transaction that was stored just now for some of the due tasks. */
+  async #send(
+    feature: WalletFeature,
+    { transaction, cbor, members }: SignedTransaction,
+    { run, storedCounts }: StoredTransaction,
+    tasks: readonly Task[],
+  ): Promise<void> {
+    this.#run = run;
+    this.#storedCount++;
+    const ports = this.#portsFor(tasks);
+    const verdict = await sendNewTransaction(ports, run, transaction, cbor, storedCounts);
+    this.#accepted.push(...verdict);
+    // That one was accepted need not be stored before the end: it is looked for all the same.
+    if (verdict.every(({ event }) => event === "Accepted")) {
+      for (const { hash } of verdict) this.#chainContext?.acceptedHashes.add(hash);
+      return;
+    }
+    this.#forgetOutputs();
+    ports.view.measurements.clear();
+    this.#run = await storeEvents(ports, run, verdict);
+    // What it ends makes tasks due again.
+    this.#due = [];
+    await reportFailures(ports, feature, findMissingInputs(members, verdict), ports.now());
+  }
+
+  /** The provider is asked again before the next transaction. */
+  #forgetOutputs(): void {
+    this.#ports.view.invalidate();
+    this.#chainContext = null;
+  }
 }
 
 /**
