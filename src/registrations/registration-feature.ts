@@ -15,6 +15,7 @@ import {
   type SubjectPort,
 } from "../wallets/queue/subject-feature.ts";
 import { VALID_AFTER_SLOTS } from "../wallets/spending/building/validity-window.ts";
+import { readSubjectIds } from "../wallets/spending/store/transactions.ts";
 import {
   buildRegistrationPart,
   computeMintedIdentifier,
@@ -57,7 +58,7 @@ export function createRegistrationFeature(db: Database, wallet: SourceWallet): W
     async buildPart({ id }, context) {
       const row = feature.requireRow(id);
       const purpose = purposeOf(row);
-      if (purpose !== "Deregistration") await rejectSecondMint(row, purpose, context);
+      if (purpose !== "Deregistration") await rejectSecondMint(db, row, purpose, context);
       return buildRegistrationPart(row, purpose, context);
     },
   };
@@ -103,16 +104,20 @@ function requestsSameTransaction(row: RegistrationRow, other: RegistrationRow): 
 
 /**
  * Rejects a second mint. The token's name is the same in every try that spends the same outputs, so the
- * provider may show the token before its transaction.
+ * provider may show the token before its transaction. Another registration may have spent those outputs, too.
  */
 async function rejectSecondMint(
+  db: Database,
   row: RegistrationRow,
   purpose: RegistrationPurpose,
   { provider }: Pick<BuildContext, "provider">,
 ): Promise<void> {
   const token = row.tx && computeMintedIdentifier(row, purpose);
-  const minted = token && (await provider.assetMint(token));
-  if (minted) throw new TokenExistsError(token);
+  const mintHash = token && (await provider.assetMint(token));
+  if (!mintHash) return;
+  const subjectIds = await readSubjectIds(db, mintHash);
+  const isOfAnother = subjectIds.length > 0 && !subjectIds.includes(row.id);
+  if (!isOfAnother) throw new TokenExistsError(token);
 }
 
 type RegistrationOutcome = SubjectOutcome<RegistrationChange>;

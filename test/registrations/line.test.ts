@@ -40,6 +40,29 @@ describe("registrations of one wallet", () => {
     expect(await fixture.tokens()).toMatchObject({ minted: 8, burned: 0 });
   });
 
+  it("mint a token each, although the second spends what the first failed to spend", async () => {
+    const fixture = await RegistrationFixture.open();
+    const first = (await fixture.register({ name: "First" })).data.id;
+    await fixture.chain.faults({ match: "/tx/submit", status: 504 });
+    await fixture.work();
+    await fixture.chain.advance(15 * 60_000);
+    await fixture.chain.mine();
+    await fixture.work();
+    await fixture.chain.faults();
+    const second = (await fixture.register({ name: "Second" })).data.id;
+    await fixture.work();
+    expect(await states(fixture, [first, second])).toEqual([
+      "RegistrationRequested",
+      "RegistrationInitiated",
+    ]);
+    await fixture.settle();
+    expect(await states(fixture, [first, second])).toEqual([
+      "RegistrationConfirmed",
+      "RegistrationConfirmed",
+    ]);
+    expect(await fixture.tokens()).toMatchObject({ minted: 2, burned: 0 });
+  });
+
   it("are measured with the outputs of parents that the node does not know yet", async () => {
     const { fixture, ids } = await waiting(2);
     const reason = `Unknown transaction input (missing from UTxO set): ${"5a".repeat(32)}#1`;

@@ -9,6 +9,7 @@ import {
 } from "../../model/phases.ts";
 import type { WalletTransaction } from "../../model/wallet-transaction.ts";
 import { findEarliestTime } from "../../queue/backoff.ts";
+import { subjectIdOf } from "../../queue/store.ts";
 import {
   parseTransaction,
   serializeContent,
@@ -58,6 +59,18 @@ export async function findKnownHashes(
     JSON.stringify(hashes),
   );
   return new Set(rows.map(({ hash }) => hash));
+}
+
+/** The subjects of a transaction's tasks, by id. None: no wallet of ours has the transaction. */
+export async function readSubjectIds(
+  db: Pick<WalletDatabase, "all">,
+  hash: string,
+): Promise<string[]> {
+  const rows = await db.all<{ id: string }>(
+    `SELECT task.value->>'id' AS id FROM wallet_transaction, json_each(tasks) AS task WHERE hash = ?`,
+    hash,
+  );
+  return rows.map(({ id }) => subjectIdOf(id));
 }
 
 /** The signed bytes of transactions, by hash. */
