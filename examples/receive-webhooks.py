@@ -1,19 +1,11 @@
 """Receives webhooks: checks their signatures (https://www.standardwebhooks.com), prints events."""
-import base64
-import contextlib
-import hashlib
-import hmac
-import json
-import os
-import sys
-import time
+import base64, contextlib, hashlib, hmac, json, os, sys, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 # The answer of `POST /webhooks` has the secret: `npm run example` subscribes and sets it.
 if not (os.environ.get("WEBHOOK_SECRET") and os.environ.get("LISTEN_PORT")):
     sys.exit("Set WEBHOOK_SECRET, which POST /webhooks answers, and LISTEN_PORT of its url.")
 KEY = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
-LISTEN_PORT = int(os.environ["LISTEN_PORT"])
 
 
 def is_genuine(headers, body: bytes) -> bool:
@@ -39,5 +31,9 @@ class Receiver(BaseHTTPRequestHandler):
     def log_message(self, *_): ...
 
 
+try:
+    server = ThreadingHTTPServer(("127.0.0.1", int(os.environ["LISTEN_PORT"])), Receiver)
+except (OSError, ValueError, OverflowError) as error:
+    sys.exit(f"LISTEN_PORT: {error}")
 with contextlib.suppress(KeyboardInterrupt):
-    ThreadingHTTPServer(("127.0.0.1", LISTEN_PORT), Receiver).serve_forever()
+    server.serve_forever()

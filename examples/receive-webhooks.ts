@@ -23,11 +23,16 @@ function isGenuine(headers: IncomingHttpHeaders, body: Buffer): boolean {
     .some((one) => matches(Buffer.from(one)));
 }
 
-createServer(async (request, response) => {
+const server = createServer(async (request, response) => {
   const body = await buffer(request).catch(() => Buffer.of());
   const genuine = isGenuine(request.headers, body);
   response.writeHead(genuine ? 204 : 400).end();
   if (!genuine) return;
   const { id, type } = JSON.parse(body.toString()); // an id may come twice: dedupe by it
   console.log(type, id);
-}).listen(Number(LISTEN_PORT), "127.0.0.1");
+});
+server.on("error", ({ message }) => {
+  console.error(`LISTEN_PORT: ${message}`);
+  process.exit(1);
+});
+server.listen(Number(LISTEN_PORT), "127.0.0.1");

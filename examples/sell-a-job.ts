@@ -27,7 +27,10 @@ app.post("/start_job", async (c) => {
   return c.json({ ...quote, job_id: quote.id });
 });
 app.onError((e, c) => c.text(e.message, "status" in e && e.status === 400 ? 400 : 500));
-serve({ fetch: app.fetch, port: Number(LISTEN_PORT), hostname: "127.0.0.1" });
+serve({ fetch: app.fetch, port: Number(LISTEN_PORT), hostname: "127.0.0.1" }).on("error", (e) => {
+  console.error(`LISTEN_PORT: ${e.message}`);
+  process.exit(1);
+});
 const { PaymentSources } = pay.unwrap(await client.GET("/api/v1/payment-source"));
 const source = PaymentSources.find((one) => one.paymentSourceType === "Web3ChainV1");
 const sellingWalletVkey = source?.SellingWallets[0]?.walletVkey ?? "";

@@ -39,6 +39,9 @@ async function charge({ headers }: IncomingMessage, response: ServerResponse, ne
   response.setHeaders(new Map(Object.entries(paid.headers)));
   next();
 }
-const forecast = (_: IncomingMessage, response: ServerResponse) =>
-  response.end("Rain until noon\n");
-express().get("/forecast", charge, forecast).listen(Number(LISTEN_PORT), "127.0.0.1");
+const forecast = (_: unknown, response: ServerResponse) => response.end("Rain until noon\n");
+const app = express().get("/forecast", charge, forecast);
+app.listen(Number(LISTEN_PORT), "127.0.0.1").on("error", ({ message }) => {
+  console.error(`LISTEN_PORT: ${message}`);
+  process.exit(1);
+});

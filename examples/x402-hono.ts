@@ -38,4 +38,7 @@ app.use("/forecast", async (c, next) => {
   for (const [name, value] of Object.entries(paid.headers)) c.header(name, value);
 });
 app.get("/forecast", (c) => c.json({ forecast: "Rain until noon" }));
-serve({ fetch: app.fetch, port: Number(LISTEN_PORT), hostname: "127.0.0.1" });
+serve({ fetch: app.fetch, port: Number(LISTEN_PORT), hostname: "127.0.0.1" }).on("error", (e) => {
+  console.error(`LISTEN_PORT: ${e.message}`);
+  process.exit(1);
+});

@@ -17,4 +17,7 @@ app.post("/", express.raw({ type: "application/json" }), async ({ body, headers 
   }
 });
 app.use(express.json());
-app.listen(Number(LISTEN_PORT), "127.0.0.1");
+app.listen(Number(LISTEN_PORT), "127.0.0.1").on("error", ({ message }) => {
+  console.error(`LISTEN_PORT: ${message}`);
+  process.exit(1);
+});

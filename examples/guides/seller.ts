@@ -67,12 +67,17 @@ async function answer(request: IncomingMessage, response: ServerResponse) {
 }
 const refuse = (response: ServerResponse, status: number, why: string) =>
   response.writeHead(status, { "content-type": "text/plain" }).end(why);
-createServer((request, response) =>
+const server = createServer((request, response) =>
   answer(request, response).catch((error) => {
     const isRefused = error instanceof ServiceError && error.status === 400; // the buyer's input
     refuse(response, isRefused ? 400 : 500, String(error));
   }),
-).listen(Number(LISTEN_PORT), "127.0.0.1");
+);
+server.on("error", ({ message }) => {
+  console.error(`LISTEN_PORT: ${message}`);
+  process.exit(1);
+});
+server.listen(Number(LISTEN_PORT), "127.0.0.1");
 
 await sell(client, network, {
   from: await readFile("sold", "utf8").catch(() => undefined),

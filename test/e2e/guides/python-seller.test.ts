@@ -1,6 +1,4 @@
 /** What the seller in Python prints when it cannot sell; where there is no Python, a line says so. */
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { freePort, killCopies } from "../copies.ts";
 import { Blocks, blocksOf, has } from "./blocks.ts";
@@ -22,17 +20,6 @@ describe.runIf(has("py"))("the seller in Python", () => {
     const program = blocks.start(seller, { env });
     expect(await program.closed).toBe(1);
     expect(program.stderr).toMatch(new RegExp(`^${name} is not set: .+\n$`));
-  });
-
-  test("names a port in one line that another program listens at", async () => {
-    const other = createServer();
-    await once(other.listen(0, "127.0.0.1"), "listening");
-    const { port } = other.address() as { port: number };
-    const env = { AGENT_IDENTIFIER: "agent", LISTEN_PORT: String(port) };
-    const program = blocks.start(seller, { env });
-    expect(await program.closed).toBe(1);
-    expect(program.stderr).toMatch(/^LISTEN_PORT: .*in use\n$/);
-    other.close();
   });
 
   test("names the address in one line at which no service answers", async () => {
