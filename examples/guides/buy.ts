@@ -21,7 +21,7 @@ for (const [name, source] of Object.entries(sources))
     process.exit(1);
   }
 process.chdir(import.meta.dirname); // order.json is beside the program
-const { SERVICE_URL = "", SERVICE_TOKEN = "", AGENT_URL = "" } = process.env;
+const { SERVICE_URL = "", SERVICE_TOKEN = "", AGENT_URL = "", AT_MOST = "5000000" } = process.env;
 const client = createClient({ baseUrl: SERVICE_URL, token: SERVICE_TOKEN });
 const input = { text: "Guten Tag" };
 /** Codes of errors by which the key's limit is used up. */
@@ -32,7 +32,7 @@ async function requestQuote() {
   const job = randomBytes(10).toString("hex"); // 7 to 13 bytes
   const quote = await ask("start_job", { identifier_from_purchaser: job, input_data: input });
   const inputHash = await hashInput(job, input);
-  const atMost = [{ unit: "", amount: "5000000" }];
+  const atMost = [{ unit: "", amount: AT_MOST }];
   return { network: "Preprod" as const, quote, identifierFromPurchaser: job, inputHash, atMost };
 }
 
@@ -64,10 +64,9 @@ try {
     console.log(error.message); // no result: the refund is automatic
   else if (error instanceof ServiceError && limits.includes(error.code ?? ""))
     console.log(error.message); // nothing is bought: an Admin may raise the key's limit
-  else if (error instanceof RangeError)
-    console.log(error.message); // nothing is bought: the price is above `atMost`
-  else if (error instanceof ServiceError && error.status === 400) {
-    console.log(error.message); // nothing is bought, as by an expired quote: the next run requests another
+  else if (error instanceof RangeError || (error instanceof ServiceError && error.status === 400)) {
+    // Nothing is bought: the price is above `atMost`, or the quote has expired. The next run requests another.
+    console.log(error.message);
     await rm("order.json");
   } else throw error;
 }

@@ -44,7 +44,9 @@ def quote(job, input):
     if not isinstance(input, dict) or list(input) != ["text"] or not isinstance(input["text"], str):
         raise Refused("input_data: must be one field, `text`, with a text")
     canonical = json.dumps(input, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    terms = {"network": "Preprod", "agentIdentifier": AGENT, "payByTime": at(30), "submitResultTime": at(120)}
+    # Short, to see a payout today. In production, give both sides hours: `unlockTime` is optional.
+    times = {"payByTime": at(10), "submitResultTime": at(25), "unlockTime": at(41)}
+    terms = {"network": "Preprod", "agentIdentifier": AGENT, **times}
     hashed = {"identifierFromPurchaser": job, "inputHash": sha256(job, canonical)}
     answer = call("/payment", {**terms, **hashed, "metadata": json.dumps({"job": job, "input": input})})
     return {name: value for name, value in answer.items() if name != "metadata"} | {"job_id": answer["id"]}
@@ -82,6 +84,8 @@ class Agent(BaseHTTPRequestHandler):
         result = result_of(parse_qs(url.query).get("job_id", [""])[0])
         if url.path == "/availability":
             self.answer(200, json.dumps({"status": "available", "type": "masumi-agent"}))
+        elif url.path == "/input_schema":
+            self.answer(200, json.dumps({"input_data": [{"id": "text", "type": "string", "name": "Text"}]}))
         else:
             self.answer(404 if result is None else 200, json.dumps({"result": result}))
 

@@ -36,7 +36,8 @@ const results = new Map<string, string>(
 /** Quotes a job. The payment's metadata stores what the work needs. */
 async function quote(job: string, input: Record<string, string>) {
   const inputHash = await hashInput(job, input);
-  const times = { payByTime: at(30), submitResultTime: at(120) };
+  // Short, to see a payout today. In production, give both sides hours: `unlockTime` is optional.
+  const times = { payByTime: at(10), submitResultTime: at(25), unlockTime: at(41) };
   const metadata = JSON.stringify({ job, input });
   const terms = {
     network,
@@ -55,6 +56,8 @@ async function answer(request: IncomingMessage, response: ServerResponse) {
   response.setHeader("content-type", "application/json");
   if (pathname === "/availability") {
     response.end(JSON.stringify({ status: "available", type: "masumi-agent" }));
+  } else if (pathname === "/input_schema") {
+    response.end(JSON.stringify({ input_data: [{ id: "text", type: "string", name: "Text" }] }));
   } else if (pathname === "/start_job") {
     const { identifier_from_purchaser: job, input_data: input } = JSON.parse(await text(request));
     if (typeof input?.text !== "string")

@@ -52,8 +52,12 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   const request = () => fetch(AGENT_URL).catch(() => null);
   await vi.waitUntil(request, { timeout: WAIT_MS, interval: 100 });
   expect(await orderWrongly(AGENT_URL)).toBe(400);
+  const readSchema = async () => (await fetch(`${AGENT_URL}/input_schema`)).json();
+  const schema = { input_data: [{ id: "text", type: "string", name: "Text" }] };
+  expect(await readSchema()).toEqual(schema);
 
-  const [installAgain, names, list, url, buyersKey, refund, spending] = blocksOf(BUYERS, "sh");
+  const [installAgain, names, list, url, buyersKey, tooDear, another, refund, left, spending] =
+    blocksOf(BUYERS, "sh");
   await blocks.output(installAgain, { folder: "." });
   for (const block of [names, url]) await blocks.output(block);
   const isListed = async () =>
@@ -61,16 +65,25 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   await until(isListed, { what: "the agent in the list", limitMs: WAIT_MS });
   const buyer = { SERVICE_TOKEN: tokenOf(await blocks.output(buyersKey)), AGENT_URL };
   const [program] = blocksOf(BUYERS, "ts");
-  const buy = (folder = "order-1", exitCode = 0) =>
-    blocks.output(commandOf(BUYERS, "buy.mts"), {
-      ...{ folder, env: buyer, files: { "buy.mts": program }, exitCode },
-    });
+  const files = { "buy.mts": program };
+  const buy = (folder = "order-1") =>
+    blocks.output(commandOf(BUYERS, "buy.mts"), { folder, env: buyer, files });
+  const inFolder = { folder: "order-1", env: buyer, files };
+  expect(await blocks.output(tooDear, { ...inFolder, exitCode: 1 })).toMatch(
+    /^\w+\nThe price is 5000000 .*1000000/,
+  );
   const printed = await buy();
   expect(printed).toMatch(/^\w+\nGUTEN TAG\n$/);
   // The second run continues the same purchase: the key's limit is enough for one.
   expect(await buy()).toBe(printed);
+  expect(await blocks.output(another, inFolder)).toMatch(/^\w+\nThe API key's spending limits /);
+  expect(await buy()).toBe(printed);
   expect(shop.stderr).toBe("");
-  expect(await buy("order-of-too-much", 1)).toMatch(/limit/);
+  const key = JSON.parse(await blocks.output(left, { env: buyer })).data;
+  expect(key).toMatchObject({
+    spendingLimits: [{ amount: "5000000" }],
+    RemainingUsageCredits: [{ amount: "0" }],
+  });
 
   const [IDENTIFIER = ""] = printed.split("\n");
   const { data } = JSON.parse(await blocks.output(refund, { env: { ...buyer, IDENTIFIER } }));
@@ -84,7 +97,14 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
     expect(JSON.parse(await blocks.output(block, { env })).data).toMatchObject({ TotalPending });
 
   const shown = await blocks.output(newest, { env: { ...seller, AGENT_IDENTIFIER } });
-  expect(JSON.parse(shown).data.Payments).toMatchObject([{ agentIdentifier: AGENT_IDENTIFIER }]);
+  const states = shown
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line).onChainState);
+  // The newest quote was beyond the key's limit, and the oldest above `atMost`.
+  expect(states).toEqual([null, expect.any(String), null]);
+  // As at(10) and at(41) of the seller's program, which the guide names.
+  expect(Math.round((data.unlockTime - data.payByTime) / 60_000)).toBe(31);
 
   if (!has("py")) return;
   await stop(shop);
@@ -95,6 +115,7 @@ it("docs/escrow-for-sellers.md leads to an agent from which docs/escrow-for-buye
   });
   await vi.waitUntil(request, { timeout: WAIT_MS, interval: 100 });
   expect(await orderWrongly(AGENT_URL)).toBe(400);
+  expect(await readSchema()).toEqual(schema);
   buyer.SERVICE_TOKEN = tokenOf(await blocks.output(buyersKey));
   expect(await buy("order-2")).toMatch(/\nGUTEN TAG\n$/);
   expect(other.stderr).toBe("");

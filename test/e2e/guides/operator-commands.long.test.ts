@@ -14,27 +14,24 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ApiAccess, ask } from "../../../devnet/client/api.ts";
 import { until } from "../../../devnet/client/wait.ts";
-import { freePort, killCopies, ready, root, start, WAIT_MS } from "../copies.ts";
+import { type Copy, freePort, killCopies, ready, root, start, WAIT_MS } from "../copies.ts";
 import { DEMO_GUIDES, GUIDES, shellBlocksOf } from "./blocks.ts";
 
 interface Source {
   id: string;
-  PurchasingWallets: { id: string }[];
+  PurchasingWallets: { id: string; walletAddress: string }[];
   RpcProviders: { url: string }[];
 }
 
-/** Where nobody listens: an endpoint is stored, and not called. */
-const RECEIVER = "http://127.0.0.1:9";
-
+let copy: Copy;
 let access: ApiAccess;
 /** The reader's clone of the repository. */
 let clone: string;
 let source: Source;
 
 beforeAll(async () => {
-  const { url, adminKey: token } = await ready(
-    start(await freePort(), "--provider=ryo", `--origins=${RECEIVER}`),
-  );
+  copy = start(await freePort(), "--provider=ryo");
+  const { url, adminKey: token } = await ready(copy);
   access = { url, token };
   clone = mkdtempSync(join(tmpdir(), "operator-"));
   for (const name of ["package.json", "node_modules", "tools", "src"])
@@ -99,7 +96,7 @@ function answers(
 }
 
 it("docs/deploying.md leads to a key, wallets, a source, a registry and alarms", async () => {
-  const [key, wallet, createSource, registry, alarms] = requestsOf("deploying.md");
+  const [key, wallet, createSource, registry, alarms, test] = requestsOf("deploying.md");
   const host = { "https://agent-payment-service.<account>.workers.dev": access.url };
   expect(answers([key], host)).toMatchObject([{ permission: "Admin", name: "Ann" }]);
   const made = answers([wallet, wallet, wallet], {}) as Record<string, string>[];
@@ -116,14 +113,23 @@ it("docs/deploying.md leads to a key, wallets, a source, a registry and alarms",
   const policyId = "ab".repeat(28);
   const policy = { '"…"': `"${policyId}"`, "preprod…": "preprodKey" };
   expect(answers([registry], policy)).toMatchObject([{ policyId }]);
-  const endpoint = { "https://chat.example.com/hook": RECEIVER };
-  expect(answers([alarms], endpoint)).toMatchObject([{ format: "CHAT" }]);
+  const [, receiver = ""] = /^ {2}Webhooks +(\S+)$/m.exec(copy.stdout) ?? [];
+  const [webhook] = answers([alarms], { "https://chat.example.com/hook": receiver });
+  expect(webhook).toMatchObject({ format: "CHAT" });
+  const [delivery] = answers([test], { '"…"': `"${webhook?.id}"` });
+  expect(delivery).toMatchObject({ success: true });
+  expect(await (await fetch(receiver)).text()).toMatch(/^\S+ {2}\/ {2}message /m);
 });
 
-it("docs/administration.md leads to a wallet that fills up another, and to a warning", () => {
-  const wallet = source.PurchasingWallets[0]?.id ?? "";
-  const ids = { source: source.id, wallet, funding: wallet };
-  const [made, rule, warning] = answers(requestsOf("administration.md"), {}, ids);
+it("docs/administration.md leads to a transfer, to a wallet that fills up another, and to a warning", async () => {
+  const { id: wallet = "", walletAddress: from = "" } = source.PurchasingWallets[0] ?? {};
+  const env = { source: source.id, wallet, funding: wallet, from, to: from };
+  const [transfer, made, rule, warning] = answers(requestsOf("administration.md"), {}, env);
+  type Listed = { transfers: { status: string }[] };
+  const list = `/wallet/transfer-funds?id=${transfer?.id}`;
+  const isConfirmed = async () =>
+    (await ask<Listed>(access, "GET", list)).transfers[0]?.status === "Confirmed";
+  await until(isConfirmed, { what: "the transfer in a block", limitMs: WAIT_MS });
   expect(made).toMatchObject({ Wallet: { type: "Funding" } });
   expect(rule).toMatchObject({ walletId: wallet, below: "20000000" });
   expect(warning).toMatchObject({ thresholdAmount: "100000000" });
