@@ -41,7 +41,7 @@ async function charge({ headers }: IncomingMessage, response: ServerResponse, ne
 }
 const forecast = (_: unknown, response: ServerResponse) => response.end("Rain until noon\n");
 const app = express().get("/forecast", charge, forecast);
-app.listen(Number(LISTEN_PORT), "127.0.0.1").on("error", ({ message }) => {
-  console.error(`LISTEN_PORT: ${message}`);
+app.listen(Number(LISTEN_PORT), "127.0.0.1").on("error", (e: Error) => {
+  console.error(`LISTEN_PORT: ${e.message}`);
   process.exit(1);
 });

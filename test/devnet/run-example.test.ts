@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { globSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -79,7 +79,7 @@ it.each(SERVERS)("examples/%s names a port in use in one line, and exits with 1"
   const { port } = other.address() as AddressInfo;
   const service = { SERVICE_URL: `http://127.0.0.1:${port}`, SERVICE_TOKEN: "a-key" };
   const env = { ...ENV, ...service, AGENT_IDENTIFIER: "agent", WEBHOOK_SECRET: "whsec_c2VjcmV0" };
-  const program = execFile(...commandOf(file), { env: { ...env, LISTEN_PORT: String(port) } });
+  const program = spawn(...commandOf(file), { env: { ...env, LISTEN_PORT: String(port) } });
   const [printed, [code]] = await Promise.all([text(program.stderr), once(program, "exit")]);
   expect([code, printed]).toEqual([1, expect.stringMatching(/^LISTEN_PORT: .*in use.*\n$/)]);
   other.close();
