@@ -3,11 +3,14 @@ import { FAST_POLL_INTERVAL_MS, useLiveData } from "../api/live.ts";
 import { callApi } from "../api/request.ts";
 import { hasAccess } from "../api/session.ts";
 import { network, pageHref } from "../ui/route.ts";
+import { readCoins } from "./wallets/lacks.ts";
 
 interface SetupProgress {
   hasSource: boolean;
   /** Address of the first selling wallet; null: there is none. */
   sellerAddress: string | null;
+  /** Whether a selling wallet holds the native coin. Null: unknown. */
+  hasCoins: boolean | null;
   hasBuyer: boolean;
   hasRegistry: boolean;
   /** Nobody has to be led any further. */
@@ -25,6 +28,19 @@ async function readList(path: string, limit: number, signal: AbortSignal): Promi
   return Object.values(data)[0] ?? [];
 }
 
+/** Whether one of the selling wallets holds the native coin. Null: a balance is unknown. */
+async function readCoinsOfSellers(signal: AbortSignal): Promise<boolean | null> {
+  const query = { walletType: "Selling", limit: "100" };
+  const path = "/wallet/list";
+  const { Wallets } = await callApi<{ Wallets: { network: string }[] }>(
+    { method: "GET", path, query },
+    signal,
+  );
+  const coins = Wallets.filter((wallet) => wallet.network === network.value).map(readCoins);
+  if (coins.some((amount) => amount !== null && amount > 0n)) return true;
+  return coins.includes(null) ? null : false;
+}
+
 /** Who only buys needs no agent; who has sold had one before it came here. */
 async function readProgress(
   signal: AbortSignal,
@@ -38,12 +54,15 @@ async function readProgress(
     seller !== undefined &&
     ((await readList("/registry", 1, signal)).length > 0 ||
       (await readList("/payment", 1, signal)).length > 0);
+  const hasCoins =
+    before?.hasCoins || (seller !== undefined && !hasSold && (await readCoinsOfSellers(signal)));
   // This list has the sources of both networks.
   const registries = (await readList("/registry-source", 100, signal)) as { network: string }[];
   const hasRegistry = registries.some((registry) => registry.network === network.value);
   return {
     hasSource: sources.length > 0,
     sellerAddress: seller?.walletAddress ?? null,
+    hasCoins,
     hasBuyer,
     hasRegistry,
     isComplete: hasSold || (seller === undefined && hasBuyer && hasRegistry),
@@ -53,6 +72,7 @@ async function readProgress(
 const setupStepsOf = ({
   hasSource,
   sellerAddress: seller,
+  hasCoins,
   hasBuyer,
   hasRegistry,
 }: SetupProgress) => [
@@ -68,6 +88,15 @@ const setupStepsOf = ({
     href: pageHref("wallets", "", { do: "create", walletType: "Selling" }),
     title: "Create a selling wallet",
     about: "Its mnemonic is shown once: write it down, and confirm that you have.",
+  },
+  {
+    isDone: hasCoins === true,
+    href: pageHref("wallets", "", { walletType: "Selling" }),
+    title: "Send the native coin to the selling wallet",
+    about:
+      hasCoins === null
+        ? "The chain provider has not reported the balance yet."
+        : `The wallet pays for its agents' tokens. A little is enough. ${seller ? `Its address: ${seller}` : ""}`,
   },
   {
     isDone: hasBuyer,
@@ -86,7 +115,7 @@ const setupStepsOf = ({
     isDone: false,
     href: pageHref("agents", "", { tab: "registered", do: "register" }),
     title: "Register the first agent",
-    about: `The selling wallet pays for its token: send a little of the native coin to ${seller ?? "it"} first.`,
+    about: "Its token is the agent on the chain. The selling wallet pays for the token.",
   },
 ];
 

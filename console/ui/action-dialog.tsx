@@ -17,6 +17,7 @@ import {
 } from "./form-values.ts";
 import { useOverride } from "./override.tsx";
 import { textAt, valueAt } from "./path.ts";
+import { afterPress } from "./press.ts";
 import { describeProblem, isProblemOf, Problem, Remedy } from "./problem.tsx";
 import type { Action, Field, FormHelper, FromRow } from "./resource.ts";
 import { changeQuery, NETWORKS, network, route } from "./route.ts";
@@ -181,7 +182,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
         setValues((all) => ({ ...all, [field.name]: value }));
       }}
       onDefault={(value) => draft.setDefault(field.name, value)}
-      onLeave={() => setLeft((all) => new Set([...all, field.name]))}
+      onLeave={() => afterPress(() => setLeft((all) => new Set([...all, field.name])))}
     />
   );
 
@@ -341,22 +342,22 @@ function withTokenHint(field: Field, values: FieldValues, row: unknown): Field {
 
 /** What keeps an action from having an effect. A list that cannot be read keeps nobody from the form. */
 function Lack({ action: { prerequisite }, row }: { action: Action; row: unknown }) {
-  const [isLacking, setLacking] = useState(false);
+  const [lack, setLack] = useState<string | null>(null);
   useEffect(() => {
     if (prerequisite === undefined) return;
-    const { path, fromRow, rowsMember } = prerequisite;
+    const { path, fromRow = {}, rowsMember, describeLack } = prerequisite;
     const query: Record<string, string> = { ...prerequisite.query };
     for (const [name, from] of Object.entries(fromRow)) query[name] = textAt(row, from);
     callApi<Record<string, unknown[]>>({ method: "GET", path, query }).then(
-      (data) => setLacking(data[rowsMember]?.length === 0),
+      (data) => setLack(describeLack(data[rowsMember] ?? [], row)),
       () => undefined,
     );
   }, []);
-  return isLacking ? (
+  return lack === null ? null : (
     <p class="notice" role="status">
-      {prerequisite?.lackText}
+      {lack}
     </p>
-  ) : null;
+  );
 }
 
 function HelperButtons({

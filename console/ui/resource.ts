@@ -204,9 +204,10 @@ interface Prerequisite {
   path: string;
   query: Readonly<Record<string, string>>;
   /** Parameters that the row has, with their paths in it. */
-  fromRow: Readonly<Record<string, string>>;
+  fromRow?: Readonly<Record<string, string>>;
   rowsMember: string;
-  lackText: string;
+  /** Why the action has no effect. Null: no reason is known. */
+  describeLack: (rows: readonly unknown[], row: unknown) => string | null;
 }
 
 /** Where what a refusal names is made or changed: a form of another tab, or its list. */
@@ -261,7 +262,7 @@ export interface Action {
   shows?: readonly Column[];
   /** Makes the body of what the fields hold, where it is no copy of them. */
   toBody?: (filled: Record<string, unknown>) => object;
-  /** A list that has to have rows for the action to have an effect. */
+  /** A list that says whether the action can have an effect. */
   prerequisite?: Prerequisite;
   remedy?: Remedy;
   /** What can fill in fields, such as a wallet in the browser. */

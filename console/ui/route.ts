@@ -3,6 +3,7 @@
  * can be reloaded, kept and sent. The fragment never reaches a server.
  */
 import { computed, signal } from "@preact/signals";
+import { textAt } from "./path.ts";
 
 export interface Route {
   page: string;
@@ -58,6 +59,17 @@ export function pageHref(
 ): string {
   const selected = network.value === "Mainnet" ? { network: "Mainnet" } : {};
   return hrefOf(page, id, { ...selected, ...query });
+}
+
+/** The fragment of another page about a row, on the row's own network. */
+export function rowHref(
+  row: unknown,
+  page: string,
+  query: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const own = textAt(row, "network");
+  const isElsewhere = own !== "" && own !== network.value;
+  return pageHref(page, "", isElsewhere ? { ...query, network: own } : query);
 }
 
 /** Parameters about rows of a list, without which it is shown from its beginning and nothing is open. */

@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Browser } from "playwright-core";
+import type { Browser, Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CONSOLE_HEADERS } from "../../console/build.ts";
 import { LIST_PAGES } from "../../console/pages/lists.ts";
@@ -702,7 +702,7 @@ else
       const { page } = await signedIn(LOOKS[1] as Look);
       await show(page, "#/overview?network=Mainnet");
       const steps = page.getByRole("region", { name: "First steps" });
-      expect(await steps.getByRole("listitem").count()).toBe(5);
+      expect(await steps.getByRole("listitem").count()).toBe(6);
       await steps.getByRole("link", { name: "Follow a registry" }).click();
       await page.getByRole("dialog", { name: "Add policy" }).waitFor();
       await show(page, "#/overview?network=Mainnet");
@@ -712,6 +712,79 @@ else
       await expectAccessible(page, "first source");
       await page.context().close();
     });
+
+    test("the first steps ask for no coins that a selling wallet has", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      const wallet = { walletAddress: "addr1seller", network: "Mainnet", Balance: [] as object[] };
+      const source = { SellingWallets: [wallet], PurchasingWallets: [] };
+      await page.route("**/payment-source-extended?network=Mainnet*", (route) =>
+        route.fulfill({ json: { data: { ExtendedPaymentSources: [source] } } }),
+      );
+      await page.route("**/wallet/list?walletType=Selling*", (route) =>
+        route.fulfill({ json: { data: { Wallets: [wallet] } } }),
+      );
+      await show(page, "#/tasks?network=Mainnet");
+      await page.evaluate("location.hash = '#/agents?network=Mainnet'");
+      const steps = page.getByRole("region", { name: "First steps" });
+      await steps.getByText("addr1seller").waitFor();
+      wallet.Balance.push({ unit: "", amount: "5000000" });
+      await steps.getByText("✓ Send the native coin to the selling wallet").waitFor();
+      expect(await steps.innerText()).not.toContain("addr1seller");
+      await page.unrouteAll({ behavior: "ignoreErrors" });
+      await page.context().close();
+    });
+
+    test("the overview leads from a registry source that lags to its row", async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      const { sources } = await api<{ sources: object[] }>("GET", "/registry-source");
+      const reasons = [{ kind: "SOURCE_STUCK", count: 1 }];
+      await page.route("**/health", async (route) => {
+        const response = await route.fetch();
+        const { data } = (await response.json()) as { data: object };
+        await route.fulfill({ json: { data: { ...data, status: "degraded", reasons } } });
+      });
+      const lagging = { ...sources[0], note: "Lagging policy", error: "The provider failed" };
+      await page.route("**/registry-source?*", (route) =>
+        route.fulfill({ json: { data: { sources: [lagging] } } }),
+      );
+      await page.reload();
+      const todo = page.locator(".todo > li", { hasText: "source lags" });
+      await todo.getByText("A registry source lags: Lagging policy").waitFor();
+      expect(await todo.count()).toBe(1);
+      await todo.getByRole("link", { name: "Check the source" }).click();
+      await page.locator(".tabs [aria-current]", { hasText: "Registry sources" }).waitFor();
+      await page.getByRole("region", { name: "Lagging policy" }).waitFor();
+      await page.unrouteAll({ behavior: "ignoreErrors" });
+      await page.context().close();
+    });
+
+    test.each([
+      ["Cancel", "button", (dialog) => dialog.getByText("Discard what you typed?")],
+      ["Add token", "button", (dialog) => dialog.getByRole("group", { name: "Token 1" })],
+      ["The address is right", "text", (dialog) => dialog.getByRole("checkbox", { checked: true })],
+    ] as [name: string, kind: string, findAnswer: (dialog: Locator) => Locator][])(
+      "one press of %s counts, although the press leaves an invalid field",
+      async (name, kind, findAnswer) => {
+        const { page } = await signedIn(LOOKS[0] as Look);
+        const dialog = page.getByRole("dialog");
+        await show(page, "#/wallets");
+        await page.getByRole("button", { name: "seller-0" }).click();
+        await page.getByRole("button", { name: "Pay from this wallet" }).click();
+        await dialog.getByLabel("To address").fill("no address");
+        const target =
+          kind === "button" ? dialog.getByRole("button", { name }) : dialog.getByText(name);
+        const box = await target.boundingBox();
+        if (!box) throw new Error(`${name} is not there`);
+        // The upper edge leaves the pointer first.
+        await page.mouse.move(box.x + box.width / 2, box.y + 2);
+        await page.mouse.down();
+        await page.evaluate("new Promise((go) => requestAnimationFrame(() => setTimeout(go)))");
+        await page.mouse.up();
+        await findAnswer(dialog).waitFor();
+        await dialog.locator("small.problem").waitFor();
+        await page.context().close();
+      },
+    );
 
     test("what strangers wrote is text everywhere", async () => {
       const { Wallets } = await api<{ Wallets: { id: string }[] }>("GET", "/wallet/list?limit=1");

@@ -35,4 +35,7 @@ test("the form that funds a wallet begins with what the wallet lacks", () => {
     minorUnitAmount: "3.5",
   });
   expect(readInitialValues(fund?.fields ?? [], {})).toMatchObject({ minorUnitAmount: "" });
+  const little = { Missing: [{ unit: "", amount: "500000" }] };
+  // The service refuses a smaller payment.
+  expect(readInitialValues(fund?.fields ?? [], little)).toMatchObject({ minorUnitAmount: "2" });
 });

@@ -1,14 +1,8 @@
 /** Whether each part of the service runs, as a line of lights. */
 import { formatDuration } from "../../ui/format.ts";
 import { pageHref } from "../../ui/route.ts";
+import type { SourceHealth } from "./health-todos.ts";
 import { type Part, TODO_KINDS, type Todo, type TodoKind } from "./todo-kinds.ts";
-
-export interface SourceHealth {
-  id: string;
-  network: string;
-  lastSyncAgeMs: number | null;
-  error: string | null;
-}
 
 const PARTS: readonly { part: Part; title: string; page: string }[] = [
   { part: "wallets", title: "Wallets", page: "wallets" },

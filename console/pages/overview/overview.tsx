@@ -12,24 +12,13 @@ import {
   readTasks,
 } from "./escrow-todos.ts";
 import { Figures, FiguresSkeleton } from "./figures.tsx";
-import { Lights, LightsSkeleton, type SourceHealth } from "./lights.tsx";
+import { type Health, toHealthTodos } from "./health-todos.ts";
+import { Lights, LightsSkeleton } from "./lights.tsx";
 import { PERIODS, type Period, readPeriod } from "./period.ts";
-import {
-  deduplicateTodos,
-  groupTodos,
-  type Part,
-  type Todo,
-  type TodoKindName,
-} from "./todo-kinds.ts";
+import { deduplicateTodos, groupTodos, type Part, type Todo } from "./todo-kinds.ts";
 import { readTodos, TODO_SOURCES } from "./todo-sources.ts";
 import { TodoList } from "./todos.tsx";
 import { Volumes, VolumesSkeleton } from "./volumes.tsx";
-
-interface Health {
-  status: "ok" | "degraded";
-  reasons: { kind: string; count: number; text?: string }[];
-  sources: SourceHealth[];
-}
 
 /** A part of the page. If a part cannot be read, its place shows the error, and the others stay. */
 interface Section {
@@ -78,7 +67,7 @@ const readEscrowSection = (signal: AbortSignal) =>
 const readListSection = (signal: AbortSignal) =>
   combine([
     ...TODO_SOURCES.filter(({ access }) => hasAccess(access)).map((source) =>
-      readSection(source.title, source.part, readTodos(source, signal)),
+      readSection(source.title, source.part ?? null, readTodos(source, signal)),
     ),
     readSection("EVM networks", "evmNetworks", readEvmNetworks(signal)),
   ]);
@@ -89,37 +78,6 @@ async function readEvmNetworks(signal: AbortSignal): Promise<Read> {
     signal,
   );
   return { todos: [], count: Networks.length };
-}
-
-/** What `/health` tells of what the lists do not show. */
-const HEALTH_KINDS: Readonly<Record<string, [kind: TodoKindName, name: string, page: string]>> = {
-  SOURCE_STUCK: ["source", "it was not read for too long", "sources"],
-  PROVIDER_OUT: ["provider", "the next one is used", "sources"],
-  WALLET_STUCK: ["walletStuck", "", "wallets"],
-  ENDPOINT_DISABLED: ["endpoint", "of this service", "webhooks"],
-  QUEUE_DEAD: ["storage", "Messages were given up", "overview"],
-  DATABASE_NEARLY_FULL: ["storage", "The database is nearly full", "overview"],
-  DATABASE_FULL: ["storage", "The database is full and refuses changes", "overview"],
-  ARCHIVE_NEEDED: ["storage", "All archives are full", "overview"],
-  ARCHIVE_BEHIND: ["storage", "An archive was set back", "overview"],
-  ARCHIVE_UNBOUND: ["storage", "An archive with escrows is not bound", "overview"],
-  ARCHIVE_UNMIGRATED: ["storage", "An archive lacks tables or columns", "overview"],
-};
-const STORAGE_ADVICE: Readonly<Record<string, string>> = {
-  QUEUE_DEAD: "The service's log has the reason. The next run of the schedule repeats the work.",
-};
-
-function toHealthTodos(reasons: Health["reasons"], others: readonly Todo[]): Todo[] {
-  return reasons.flatMap(({ kind: reason, text }): Todo[] => {
-    const [kind, name, page] = HEALTH_KINDS[reason] ?? ["storage", text ?? reason, "overview"];
-    const isListed = others.some((other) => other.kind === kind && kind !== "storage");
-    const isWallet =
-      kind === "walletStuck" && others.some((other) => other.kind.startsWith("wallet"));
-    if (isListed || isWallet) return [];
-    const href = kind === "storage" ? "/docs/monitoring.md" : pageHref(page);
-    const advice = STORAGE_ADVICE[reason];
-    return [{ kind, name, href, ...(advice && { advice }) }];
-  });
 }
 
 const TODO_HEADING_ID = "needs-a-person";
@@ -149,7 +107,7 @@ export function Overview() {
   const listed = sections.flatMap(({ todos }) => todos);
   // The lists lead to the endpoint or the wallet itself.
   const unlisted = lists.data ? toHealthTodos(health.data?.reasons ?? [], listed) : [];
-  const todos = [...unlisted, ...listed];
+  const todos = [...listed.filter(({ isHint }) => !isHint), ...unlisted];
   return (
     <>
       <div class="title">
@@ -167,7 +125,7 @@ export function Overview() {
       {isWhole ? (
         <Lights
           sources={health.data?.sources.filter((one) => one.network === network.value) ?? []}
-          todos={todos}
+          todos={todos.filter(({ otherNetwork }) => otherNetwork === undefined)}
           counts={Object.assign({}, ...sections.map(({ counts }) => counts))}
         />
       ) : (

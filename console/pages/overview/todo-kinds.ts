@@ -46,7 +46,7 @@ export const TODO_KINDS = {
     tone: "bad",
     one: (name) => `1 purchase lacks funds: ${name}`,
     many: (count) => `${count} purchases lack funds`,
-    advice: "Their wallets hold too little for the price. Fund the wallets, or cancel.",
+    advice: "Their wallets hold too little for the price. Each purchase says how it goes on.",
     button: "See what is missing",
   },
   late: {
@@ -103,6 +103,14 @@ export const TODO_KINDS = {
     advice: "The chain cannot be read. Check the provider's key and its quota.",
     button: "Check the source",
   },
+  registry: {
+    tone: "bad",
+    part: "sources",
+    one: (name) => `A registry source lags: ${name}`,
+    many: (count) => `${count} registry sources lag`,
+    advice: "The registry has no new agents. Check the provider's key and its quota.",
+    button: "Check the source",
+  },
   endpoint: {
     tone: "bad",
     part: "endpoints",
@@ -131,8 +139,8 @@ export const TODO_KINDS = {
     tone: "busy",
     part: "wallets",
     one: (name) => `Wallet ${name}`,
-    many: (count) => `${count} wallets wait for their top-ups`,
-    advice: "Top-up rules fill them up. Each rule says what it waits for.",
+    many: (count) => `${count} wallets wait for funds that come by themselves`,
+    advice: "A payment is under way, or a top-up rule fills the wallet up.",
     button: "See why",
   },
   walletBlocked: {
@@ -151,14 +159,6 @@ export const TODO_KINDS = {
     advice: "Sources read through their next providers. Check the provider's key and its service.",
     button: "Check the source",
   },
-  walletLow: {
-    tone: "busy",
-    part: "wallets",
-    one: (name) => `Wallet ${name} is low`,
-    many: (count) => `${count} wallets are low`,
-    advice: "A balance is below its threshold. Send funds, or set up a top-up.",
-    button: "Top up",
-  },
 } satisfies Record<string, TodoKind>;
 
 export type TodoKindName = keyof typeof TODO_KINDS;
@@ -168,6 +168,7 @@ export interface Todo {
   kind: TodoKindName;
   /** What it is about, as people know it. */
   name: string;
+  /** Empty: the key in use may not open the page. */
   href: string;
   /** Where all of the kind are; the first's own page when left out. */
   listHref?: string;
@@ -176,6 +177,10 @@ export interface Todo {
   funds?: readonly Funds[];
   /** Epoch milliseconds by which it is due, or since when it is late. */
   time?: number;
+  /** Only the health of the service says whether this is a problem. */
+  isHint?: boolean;
+  /** The network of the problem, where the page shows another one. */
+  otherNetwork?: string;
   /** What it tells, where the other side of an escrow may tell the same. */
   same?: string;
 }

@@ -1,73 +1,63 @@
 /** Lists that are searched for what needs a person. */
 import { callApi } from "../../api/request.ts";
 import { type Access, hasAccess } from "../../api/session.ts";
-import { formatFunds, shortenId, toSentence } from "../../ui/format.ts";
+import { formatRelativeTime, shortenId, toEpochMs, toSentence } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
-import { network, pageHref } from "../../ui/route.ts";
+import { network, pageHref, rowHref } from "../../ui/route.ts";
 import { toWords } from "../../ui/words.ts";
-import { describeWait } from "../escrow/describe-next.ts";
-import type { Funds } from "../escrow/sides.ts";
-import { describeLackReason } from "../wallets/lacks.ts";
 import type { Part, Todo } from "./todo-kinds.ts";
+import { toWalletTodo } from "./wallet-todo.ts";
+
+/** Rows by the member of an answer that has them. */
+type Lists = Readonly<Record<string, readonly unknown[]>>;
 
 interface TodoSource {
   title: string;
-  part: Part;
+  /** Its light shows how many rows there are. */
+  part?: Part;
   access: Access;
   path: string;
   rowsMember: string;
   query: Readonly<Record<string, string>>;
-  /** A list whose rows belong to these rows. */
-  also?: { access: Access; path: string; rowsMember: string };
-  /** Null for a row that is well. @param others - rows of the other list */
-  toTodo: (row: unknown, others: readonly unknown[]) => Todo | null;
+  /** Lists that tell more of some rows. */
+  also?: {
+    access: Access;
+    isNeeded: (row: unknown) => boolean;
+    paths: readonly string[];
+  };
+  /** Null for a row that is well. @param lists - all that was read, by the member that has the rows */
+  toTodo: (row: unknown, lists: Lists) => Todo | null;
 }
 
 const UNSETTLED_MIN_AGE_MS = 5 * 60_000;
 const arrayAt = (row: unknown, path: string) =>
   (valueAt(row, path) as unknown[] | null | undefined) ?? [];
 
-/** The rule that fills a wallet up with a unit, of which it has less than the rule allows; undefined: none does. */
-function findTopUp(rules: readonly unknown[], wallet: unknown, unit: string): unknown {
-  const balances = arrayAt(wallet, "Balance") as Funds[];
-  const balance = BigInt(balances.find((one) => one.unit === unit)?.amount ?? "0");
-  return rules.find(
-    (rule) =>
-      valueAt(rule, "enabled") === true &&
-      textAt(rule, "walletId") === textAt(wallet, "id") &&
-      textAt(rule, "unit") === unit &&
-      balance < BigInt(textAt(rule, "below")),
-  );
-}
+/** A source that says no error lags after so long without a read. */
+const SOURCE_MAX_LAG_MS = 15 * 60_000;
 
-function toWalletTodo(row: unknown, topUps: readonly unknown[]): Todo | null {
-  const name = textAt(row, "note") || shortenId(textAt(row, "walletAddress"));
-  const href = pageHref("wallets", "", { on: textAt(row, "id") });
-  const about = { name, href, listHref: pageHref("wallets") };
-  if (valueAt(row, "SpentElsewhere") && textAt(row, "drives") !== "nothing")
-    return { kind: "walletSpent", ...about };
-  const missing = arrayAt(row, "Missing") as Funds[];
-  const [lack] = missing;
-  if (lack) {
-    const lacks = `${name} lacks ${formatFunds(lack.amount, lack.unit)}`;
-    const topUp = findTopUp(topUps, row, lack.unit);
-    const waitsFor = textAt(topUp, "waitsFor");
-    const coins = !topUp && lack.unit === "" ? { do: "fund" } : {};
-    return {
-      ...about,
-      href: pageHref("wallets", "", { on: textAt(row, "id"), ...coins }),
-      kind: topUp ? "walletToppedUp" : "walletLacks",
-      name: lacks,
-      advice: topUp
-        ? ["A top-up rule fills it up.", waitsFor && describeWait(waitsFor, "")].join(" ")
-        : `Send it to ${shortenId(textAt(lack, "sendTo"))}: ${describeLackReason(lack)}.`,
-      funds: missing,
-    };
+/** @param tab - of the page of sources */
+function toSourceTodo(
+  row: unknown,
+  kind: "source" | "registry",
+  name: string,
+  tab?: string,
+): Todo | null {
+  const href = rowHref(row, "sources", { tab, on: textAt(row, "id") });
+  const about = { name, href, listHref: rowHref(row, "sources", { tab }) };
+  const error = textAt(row, "error");
+  if (error !== "")
+    return { kind, ...about, advice: `${error}. Check its provider key and quota.` };
+  const [outage] = arrayAt(row, "RpcProviderOutages");
+  if (outage) {
+    const advice = `${toSentence(textAt(outage, "reason"))} The next provider is used meanwhile.`;
+    // No list has the sources of both kinds.
+    return { kind: "provider", name, href, advice, isHint: true };
   }
-  if (valueAt(row, "HeldUp"))
-    return { kind: "walletBlocked", ...about, advice: toSentence(textAt(row, "HeldUp.reason")) };
-  if (valueAt(row, "LowBalanceSummary.isLow") === true) return { kind: "walletLow", ...about };
-  return null;
+  const readAt = toEpochMs(textAt(row, "lastCheckedAt"));
+  if (readAt === null || readAt > Date.now() - SOURCE_MAX_LAG_MS) return null;
+  const advice = `The last read was ${formatRelativeTime(readAt, Date.now())}.`;
+  return { kind, ...about, advice, isHint: true };
 }
 
 export const TODO_SOURCES: readonly TodoSource[] = [
@@ -78,26 +68,30 @@ export const TODO_SOURCES: readonly TodoSource[] = [
     path: "/wallet/list",
     rowsMember: "Wallets",
     query: { limit: "100" },
-    also: { access: "Admin", path: "/wallet/top-up", rowsMember: "Rules" },
+    also: {
+      access: "Admin",
+      isNeeded: (row) => arrayAt(row, "Missing").length > 0,
+      paths: ["/wallet/top-up", "/wallet/transfer-funds"],
+    },
     toTodo: toWalletTodo,
   },
   {
     title: "Sources",
-    part: "sources",
     access: "Admin",
     path: "/payment-source-extended",
     rowsMember: "ExtendedPaymentSources",
     query: { limit: "100" },
+    toTodo: (row) => toSourceTodo(row, "source", toWords(textAt(row, "paymentSourceType"))),
+  },
+  {
+    title: "Registry sources",
+    access: "Admin",
+    path: "/registry-source",
+    rowsMember: "sources",
+    query: { limit: "100" },
     toTodo: (row) => {
-      const error = textAt(row, "error");
-      if (error === "") return null;
-      return {
-        kind: "source",
-        name: toWords(textAt(row, "paymentSourceType")),
-        href: pageHref("sources", "", { on: textAt(row, "id") }),
-        listHref: pageHref("sources"),
-        advice: `${error}. Check its provider key and quota.`,
-      };
+      const name = textAt(row, "note") || shortenId(textAt(row, "policyId"));
+      return toSourceTodo(row, "registry", name, "registry");
     },
   },
   {
@@ -138,24 +132,32 @@ export const TODO_SOURCES: readonly TodoSource[] = [
   },
 ];
 
+const isHere = (row: unknown) => ["", network.value].includes(textAt(row, "network"));
+
+/** What is wrong with the rows. A problem of another network is a hint, and names the network. */
+export function listTodos({ rowsMember, toTodo }: TodoSource, lists: Lists): Todo[] {
+  return (lists[rowsMember] ?? []).flatMap((row) => {
+    const todo = toTodo(row, lists);
+    if (todo === null || isHere(row)) return todo ?? [];
+    const otherNetwork = textAt(row, "network");
+    return { ...todo, name: `${todo.name} on ${otherNetwork}`, isHint: true, otherNetwork };
+  });
+}
+
 /** What is wrong with the rows of a list, and how many rows the network has. */
 export async function readTodos(
   source: TodoSource,
   signal: AbortSignal,
 ): Promise<{ todos: Todo[]; count: number }> {
-  const { path, query, rowsMember, also, toTodo } = source;
+  const { path, query, rowsMember, also } = source;
   const read = (path: string) =>
     callApi<Record<string, unknown[]>>({ method: "GET", path, query }, signal);
-  const [data, otherData] = await Promise.all([
-    read(path),
-    also && hasAccess(also.access) ? read(also.path) : null,
-  ]);
-  const others = otherData?.[also?.rowsMember ?? ""] ?? [];
-  const rows = (data[rowsMember] ?? []).filter((row) =>
-    ["", network.value].includes(textAt(row, "network")),
-  );
+  const data = await read(path);
+  const rows = data[rowsMember] ?? [];
+  const isMore = also && hasAccess(also.access) && rows.some(also.isNeeded);
+  const more = isMore ? await Promise.all(also.paths.map(read)) : [];
   return {
-    todos: rows.flatMap((row) => toTodo(row, others) ?? []),
-    count: rows.length,
+    todos: listTodos(source, Object.assign({}, data, ...more)),
+    count: rows.filter(isHere).length,
   };
 }

@@ -43,9 +43,11 @@ function TodoLine({ group: { kind, todos, funds } }: { group: TodoGroup }) {
           </details>
         )}
       </div>
-      <a class="button" href={isOne ? first.href : (first.listHref ?? first.href)}>
-        {button}
-      </a>
+      {first.href && (
+        <a class="button" href={isOne ? first.href : (first.listHref ?? first.href)}>
+          {button}
+        </a>
+      )}
     </li>
   );
 }

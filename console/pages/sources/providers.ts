@@ -57,11 +57,13 @@ const inUseColumns = PROVIDER_PURPOSES.map(
   }),
 );
 
-export const providerColumns: readonly Column[] = [
-  ...inUseColumns,
+/** Of a source of either kind. */
+export const outageColumns: readonly Column[] = [
   { heading: "Further providers", path: "RpcProviders", describe: describeProviders },
   { heading: "Out of use", path: "RpcProviderOutages", describe: describeOutages },
 ];
+
+export const providerColumns: readonly Column[] = [...inUseColumns, ...outageColumns];
 
 export const changeProvidersAction: Action = {
   name: "providers",

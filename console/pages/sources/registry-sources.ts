@@ -2,6 +2,7 @@
 import { textAt } from "../../ui/path.ts";
 import type { Resource } from "../../ui/resource.ts";
 import { showBudgetAction } from "./budget.ts";
+import { outageColumns } from "./providers.ts";
 
 export const registrySources: Resource = {
   name: "registry",
@@ -10,7 +11,7 @@ export const registrySources: Resource = {
   path: "/registry-source",
   rowsMember: "sources",
   emptyText: "The registry follows no policy yet. Add the policy that a payment source shows.",
-  details: [{ heading: "Policy id", path: "policyId", as: "code" }],
+  details: [{ heading: "Policy id", path: "policyId", as: "code" }, ...outageColumns],
   columns: [
     {
       heading: "Policy",

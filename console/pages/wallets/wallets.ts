@@ -5,7 +5,12 @@ import { WALLET_TYPES } from "../fields/choices.ts";
 import { automationModeField } from "../fields/drives.ts";
 import { createAmountField, tokenField } from "../fields/funds.ts";
 import { PAYMENT_SOURCES, WALLET_ADDRESSES } from "../fields/known-ids.ts";
-import { describeLackReason, formatLackingCoins } from "./lacks.ts";
+import {
+  describeFundingLack,
+  describeLackReason,
+  describePayerLack,
+  formatLackingCoins,
+} from "./lacks.ts";
 import { transactions, transfers } from "./payments.ts";
 import { balanceRules } from "./rules.ts";
 
@@ -156,6 +161,12 @@ export const walletsPage: PageDefinition = {
           name: "fund",
           label: "Fund this wallet",
           description: "Pays to this wallet from another wallet of the service.",
+          prerequisite: {
+            path: "/wallet/list",
+            query: { limit: "100" },
+            rowsMember: "Wallets",
+            describeLack: describePayerLack,
+          },
           method: "POST",
           path: "/wallet/transfer-funds",
           fields: [
@@ -232,11 +243,10 @@ export const walletsPage: PageDefinition = {
           remedy: createRuleRemedy("top-ups"),
           prerequisite: {
             path: "/wallet/list",
-            query: { walletType: "Funding", limit: "1" },
+            query: { walletType: "Funding", limit: "100" },
             fromRow: { paymentSourceId: "paymentSourceId" },
             rowsMember: "Wallets",
-            lackText:
-              "The payment source has no Funding wallet. The rule waits until you create one: Create wallet, type Funding.",
+            describeLack: describeFundingLack,
           },
           method: "POST",
           path: "/wallet/top-up",
