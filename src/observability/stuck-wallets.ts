@@ -18,7 +18,7 @@ export interface StuckWallet extends StuckTasks {
 
 /**
  * Lists wallets that do not recover without help: tasks failed repeatedly, funds are short, nobody tries a
- * task, or something blocks the whole wallet. Tasks that wait for the provider or the chain do not count.
+ * task, or something blocks the whole wallet. A delay by the provider or the chain counts after an hour.
  *
  * @param deadline - epoch milliseconds, as `now`
  * @throws DatabaseUnavailableError

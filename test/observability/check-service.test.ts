@@ -255,6 +255,23 @@ describe("WALLET_STUCK, of a task that failed twice,", () => {
   );
 });
 
+describe("WALLET_STUCK, of a task that the provider or the chain delays,", () => {
+  it.each(["provider", "chain"])("comes after an hour (%s)", async (reasonCode) => {
+    const now = Date.now();
+    const task = { feature: "registration", network: "Preprod", wallet_vkey: "ab", source_id: "s" };
+    const delayed = { ...task, due_at: now + 30_000, reason_code: reasonCode, reason: "not shown" };
+    const requested_at = now - 59 * MINUTE;
+    await insertRows("wallet_task", [{ ...delayed, subject_id: "a", requested_at }]);
+    await check();
+    expect(await told()).toEqual([]);
+    await env.DB.prepare("UPDATE wallet_task SET requested_at = requested_at - 60000 * 2").run();
+    await check();
+    expect((await told()).map(({ data }) => data)).toMatchObject([
+      { walletVkey: "ab", waiting: 1, reason: "not shown" },
+    ]);
+  });
+});
+
 describe("WALLET_STUCK, of a wallet that is held up as a whole,", () => {
   it.each([
     ["for five minutes", "funds", "the wallet has no collateral: send some", 5 * MINUTE, 1],

@@ -11,6 +11,8 @@ import type { FeatureQueue, StuckTasks, WaitingCount } from "./feature-queue.ts"
 export const MAX_COUNTED_ROWS = 10_000;
 /** The cron wakes wallets each minute, so a task that is overdue for longer is not being done. */
 export const MAX_OVERDUE_MS = 90_000;
+/** Delays of the provider or the chain end sooner. A longer one does not end without help. */
+const MAX_DELAYED_MS = 60 * 60_000;
 /** A task with this many failed tries does not recover without help. */
 export const MIN_STUCK_ATTEMPTS = 2;
 export const QUEUE_TIMEOUT_REASON = "the task has waited for a try for too long";
@@ -134,7 +136,7 @@ function countWaiting(db: Database, network: Network): Promise<WaitingCount[]> {
 }
 
 /**
- * Lists the tasks that failed repeatedly, or that nobody tries.
+ * Lists the tasks that failed repeatedly, that were delayed for too long, or that nobody tries.
  *
  * @param now - epoch milliseconds
  */
@@ -142,11 +144,14 @@ function listStuck(db: Database, network: Network, now: number): Promise<StuckTa
   return db.all(
     `SELECT vkey, min(source_id) AS sourceId, count(*) AS waiting,
        ifnull(max(reason), '${QUEUE_TIMEOUT_REASON}') AS reason
-     FROM (SELECT wallet_vkey AS vkey, source_id, reason, attempts, due_at FROM wallet_task
+     FROM (SELECT wallet_vkey AS vkey, source_id, reason_code, reason, attempts, requested_at, due_at
+           FROM wallet_task
            WHERE network = ?1 AND due_at IS NOT NULL LIMIT ${MAX_COUNTED_ROWS})
      WHERE attempts >= ${MIN_STUCK_ATTEMPTS} OR (due_at <= ?2 AND NOT ${WALLET_IS_ACTIVE_CONDITION})
+       OR (reason_code IN ('provider', 'chain') AND requested_at <= ?3)
      GROUP BY vkey`,
     network,
     now - MAX_OVERDUE_MS,
+    now - MAX_DELAYED_MS,
   );
 }
