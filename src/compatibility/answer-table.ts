@@ -26,10 +26,7 @@ interface AnswerFields {
 const AGENT_FIELDS = {
   schema: {
     supportedPaymentSources: externalPaymentSources,
-    verifications: described(
-      verifications.nullable(),
-      "Credentials about an agent of Web3ChainV2. Null: none.",
-    ),
+    verifications: described(verifications.nullable(), "Credentials about an agent. Null: none."),
   },
   fieldsOf: ({ SupportedPaymentSources: sources, Verifications: found }: JsonObject) => ({
     supportedPaymentSources: toExternalPaymentSources(sources),
@@ -38,25 +35,27 @@ const AGENT_FIELDS = {
 };
 
 const IDENTIFIER_FIELDS = {
-  schema: {
-    agentIdentifier: described(z.string().nullable(), "Null: the token is not minted yet."),
-  },
+  schema: { agentIdentifier: described(z.string().nullable(), "Null: not minted yet.") },
   fieldsOf: ({ agentIdentifier: found }: JsonObject) => ({ agentIdentifier: found || null }),
 };
 
+/** Agents of this service have an `apiBaseUrl`: the other kinds of agents have one of these URLs. */
 const REGISTRATION_FIELDS = {
-  schema: { ...AGENT_FIELDS.schema, ...IDENTIFIER_FIELDS.schema },
+  schema: {
+    ...{ ...AGENT_FIELDS.schema, ...IDENTIFIER_FIELDS.schema },
+    type: described(z.literal("Standard"), "The agent has an `apiBaseUrl`.", "Standard"),
+    openApiSpecUrl: described(z.null(), "Always null.", null),
+    x402ResourcesUrl: described(z.null(), "Always null.", null),
+  },
   fieldsOf: (one: JsonObject) => ({
-    ...AGENT_FIELDS.fieldsOf(one),
-    ...IDENTIFIER_FIELDS.fieldsOf(one),
+    ...{ ...AGENT_FIELDS.fieldsOf(one), ...IDENTIFIER_FIELDS.fieldsOf(one) },
+    ...{ type: "Standard", openApiSpecUrl: null, x402ResourcesUrl: null },
   }),
 };
 
 const TRANSFER_STATUSES: JsonObject = { Sent: "Pending", Failed: "FailedViaTimeout" };
 const TRANSFER_FIELDS = {
-  schema: {
-    status: described(z.enum(["Pending", "Confirmed", "FailedViaTimeout"]), "Status."),
-  },
+  schema: { status: described(z.enum(["Pending", "Confirmed", "FailedViaTimeout"]), "Status.") },
   fieldsOf: ({ status }: JsonObject) => ({ status: TRANSFER_STATUSES[`${status}`] ?? status }),
 };
 

@@ -72,6 +72,7 @@ describe("the OpenAPI document", () => {
     "contractSyncStatus",
     "PurchasingWalletsCount",
     "CoveredPaymentRequestIds",
+    "openApiSpecUrl",
     "finalizedAt",
   ])("shows the field %s only with their names", (field) => {
     expect(external).toContain(`"${field}":`);

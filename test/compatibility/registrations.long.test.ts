@@ -103,6 +103,25 @@ describe("POST /registry and /registry/update in the payment service's form", ()
     expect(await fixture.shown(data.id)).toMatchObject({ state: "UpdateConfirmed" });
   });
 
+  it("are of agents with an apiBaseUrl, and no other kind is taken", async () => {
+    const { fixture, post, agent, supportedPaymentSources } = await open();
+    const sent = { ...agent, supportedPaymentSources };
+    const kind = { type: "Standard", openApiSpecUrl: null, x402ResourcesUrl: null };
+    expect((await post("/registry", sent)).data).toMatchObject(kind);
+    expect((await post("/registry", { ...sent, type: "Standard" })).data).toMatchObject(kind);
+    for (const path of ["/registry", "/registry/diff"]) {
+      const request = { env: fixture.env() };
+      const { data } = await external.request("GET", `/api/v1${path}?network=Preprod`, request);
+      expect(data.Assets, path).toMatchObject([kind, kind]);
+    }
+    const other = { ...sent, agentIdentifier: "ab".repeat(60), type: "X402" };
+    for (const path of ["/registry", "/registry/update"])
+      expect(await post(path, other), path).toMatchObject({
+        status: 400,
+        error: { message: expect.stringMatching(/^type: /) },
+      });
+  });
+
   it("take our names too", async () => {
     const { post, agent, supportedPaymentSources } = await open();
     const sent = { ...agent, SupportedPaymentSources: supportedPaymentSources };
