@@ -3,8 +3,9 @@ import { getTableConfig } from "drizzle-orm/sqlite-core";
 import { type Statement, statement } from "../db/client.ts";
 import { log } from "../log.ts";
 import type { ArchivedScope } from "./archive-tables.ts";
+import { type LastCopy, selectLastCopies } from "./last-copies.ts";
 import type { MovedKind } from "./moved-kind.ts";
-import { type Archive, isBelowFilledShare, selectOperation } from "./open-archives.ts";
+import { type Archive, isBelowFilledShare } from "./open-archives.ts";
 import { deleteRecords, type RecordText, selectChildTexts, toRecordTexts } from "./record-texts.ts";
 import { insertRowTexts, rowTextSql } from "./row-text.ts";
 
@@ -22,19 +23,18 @@ interface CopiedPortion {
   lastOperation: number;
 }
 
-/** The first archive with room, and the last operation that it has. */
+/** The first archive with room, and the last copies that it has. */
 export async function findRoom(
   env: Parameters<typeof isBelowFilledShare>[0],
   archives: readonly Archive[],
-  { kind, scope, deadline }: CopyOrder,
-): Promise<{ archive: Archive; operation: number } | null> {
+  { scope, deadline }: CopyOrder,
+): Promise<{ archive: Archive; lastCopies: readonly LastCopy[] } | null> {
   for (const archive of archives) {
     const [result] = (await archive
       .open({ deadline })
-      .batch([selectOperation(kind.kind, scope)])) as D1Result<{ operation: number }>[];
+      .batch([selectLastCopies()])) as D1Result<LastCopy>[];
     const bytes = result?.meta.size_after ?? 0;
-    if (isBelowFilledShare(env, bytes))
-      return { archive, operation: result?.results[0]?.operation ?? 0 };
+    if (isBelowFilledShare(env, bytes)) return { archive, lastCopies: result?.results ?? [] };
   }
   log("error", "archive.needed", { network: scope });
   return null;

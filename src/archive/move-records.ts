@@ -10,6 +10,7 @@ import {
 import { log } from "../log.ts";
 import type { ArchivedScope } from "./archive-tables.ts";
 import { type CopyOrder, copyRecords, findRoom, readCopies } from "./copy-records.ts";
+import { findOperation, isBehind, type LastCopy } from "./last-copies.ts";
 import type { MovedKind } from "./moved-kind.ts";
 import { type Archive, openArchives } from "./open-archives.ts";
 import {
@@ -62,8 +63,8 @@ interface Portion {
     summary: string;
     ranges: (string | number | null)[];
   })[];
-  /** Of the last move that the database knows; 0: none. */
-  lastOperation: number;
+  /** The last moves to the archive that the database knows. */
+  lastMoves: LastCopy[];
 }
 
 class Mover {
@@ -97,22 +98,27 @@ class Mover {
     if (ids.length === 0) return false;
     const place = await findRoom(this.#env, this.#archives, this.#order);
     if (!place) return false;
-    const { archive, operation } = place;
+    const { archive, lastCopies } = place;
+    const subject = { kind: this.#kind.kind, network: this.#scope };
+    const operation = findOperation(lastCopies, subject);
     // Read after the archive's operation: a run that copies older rows is refused there.
-    const portion = await this.#readPortion(archive, operation + 1, ids);
-    if (portion.lastOperation > operation) {
+    const { records, lastMoves } = await this.#readPortion(archive, operation + 1, ids);
+    // Once the archive is put forward again, it has only what it had before.
+    if (isBehind(lastMoves, lastCopies)) {
       log("error", "archive.behind", { archive: archive.name, network: this.#scope });
       return false;
     }
-    if (portion.records.length === 0) return false;
+    if (records.length === 0) return false;
     try {
-      const bookmark = await copyRecords(archive, this.#order, { operation, ...portion });
-      const copied = await readCopies(archive, this.#order, portion.records);
-      if (!areSame(copied, portion.records)) {
+      const lastOperation = findOperation(lastMoves, subject);
+      const portion = { operation, lastOperation, records };
+      const bookmark = await copyRecords(archive, this.#order, portion);
+      const copied = await readCopies(archive, this.#order, records);
+      if (!areSame(copied, records)) {
         log("error", "archive.copy_differs", { archive: archive.name, network: this.#scope });
         return false;
       }
-      await this.#delete(archive, operation + 1, bookmark, portion);
+      await this.#delete(archive, operation + 1, bookmark, records);
     } catch (error) {
       if (
         !violates(error, "archive_operation.operation") &&
@@ -189,8 +195,8 @@ class Mover {
       await this.#open().batch([
         ...(isImmutable ? begin : []),
         statement(
-          "SELECT operation FROM archive_range WHERE kind = ? AND network = ? AND archive = ?",
-          ...key,
+          "SELECT kind, network, operation FROM archive_range WHERE archive = ?",
+          archive.number,
         ),
         statement(
           `SELECT id, ${revisionSql} AS revision, ${summarySql} AS summary, ${rowTextSql(table, addedColumns)} AS row,
@@ -204,11 +210,10 @@ class Mover {
         ...selectChildTexts(this.#kind, listed),
       ])
     ).slice(isImmutable ? begin.length : 0);
-    const [range] = (ranges as D1Result<{ operation: number }>).results;
     type OwnRow = { id: string; revision: number; summary: string; ranges: string; row: string };
     const texts = toRecordTexts((own as D1Result<OwnRow>).results, children);
     return {
-      lastOperation: range?.operation ?? 0,
+      lastMoves: (ranges as D1Result<LastCopy>).results,
       records: texts.map((one) => ({ ...one, ranges: JSON.parse(one.ranges) })),
     };
   }
@@ -235,7 +240,7 @@ class Mover {
     archive: Archive,
     operation: number,
     bookmark: string | null,
-    { records }: Portion,
+    records: Portion["records"],
   ): Promise<void> {
     const { kind, table, rangeColumns, revisionSql, isImmutable } = this.#kind;
     const { name } = getTableConfig(table);

@@ -1,4 +1,5 @@
 import { getTableConfig } from "drizzle-orm/sqlite-core";
+import { isBehind, type LastCopy, selectLastCopies } from "../archive/last-copies.ts";
 import type { MovedKind } from "../archive/moved-kind.ts";
 import {
   type ArchiveEnv,
@@ -40,13 +41,6 @@ interface ArchiveReport {
   unmigrated: string[];
 }
 
-/** What a database or an archive knows of an archive's last copy. */
-interface LastCopy {
-  kind: string;
-  network: string;
-  operation: number;
-}
-
 /**
  * Asks each archive for its size and its last copies. While one does not answer, what was known stays.
  *
@@ -81,11 +75,8 @@ export async function checkArchives(
         continue;
       }
       hasRoom ||= isBelowFilledShare(env, result.meta.size_after);
-      const operations = new Map(result.results.map((one) => [toKey(one), one.operation]));
-      const isBehind = ranges
-        .flat()
-        .some((one) => one.archive === number && (operations.get(toKey(one)) ?? 0) < one.operation);
-      if (isBehind) behind.push(name);
+      const moved = ranges.flat().filter(({ archive }) => archive === number);
+      if (isBehind(moved, result.results)) behind.push(name);
     }
   } catch (error) {
     log("warn", "archive.unread", { error: String(error) });
@@ -106,9 +97,11 @@ const UNMIGRATED_PATTERN = /no such (table|column)/;
 async function readLastCopies(
   archive: Pick<Database, "batch">,
 ): Promise<D1Result<LastCopy> | null> {
-  const copies = statement("SELECT kind, network, operation FROM archive_operation");
   try {
-    const [result] = await archive.batch([copies, ...MOVED_KINDS.flatMap(selectNothing)]);
+    const [result] = await archive.batch([
+      selectLastCopies(),
+      ...MOVED_KINDS.flatMap(selectNothing),
+    ]);
     return result as D1Result<LastCopy>;
   } catch (error) {
     if (UNMIGRATED_PATTERN.test(String(error))) return null;
@@ -125,8 +118,6 @@ function selectNothing({ table, children, addedColumns }: MovedKind): Statement[
     return statement(`SELECT ${[...names, ...added].join()} FROM ${name} LIMIT 0`);
   });
 }
-
-const toKey = ({ kind, network }: LastCopy) => `${kind}:${network}`;
 
 /** @param bindings - of archives that wait for a person */
 export function toArchiveIncidents(bindings: readonly string[]): NewIncident[] {

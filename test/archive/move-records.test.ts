@@ -1,7 +1,9 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { MOVED_AUDIT } from "../../src/api-keys/archived-audit.ts";
 import { moveFinalRecords } from "../../src/archive/move-records.ts";
 import { openDb } from "../../src/db/client.ts";
+import { newId } from "../../src/db/id.ts";
 import type { EscrowRecord } from "../../src/escrow/model/escrow-record.ts";
 import { MOVED_ESCROWS } from "../../src/escrow/store/archived-escrows.ts";
 import { emptyTables } from "../support/app.ts";
@@ -14,6 +16,7 @@ import {
   UNASKED_ARCHIVE,
 } from "../support/archives.ts";
 import { sweep } from "../support/effort.ts";
+import { insertRows } from "../support/insert-rows.ts";
 import { makeRecord, Writer } from "../support/sources/records.ts";
 import { stopMover } from "./stop-mover.ts";
 
@@ -134,6 +137,23 @@ describe("the mover", () => {
     expect(await places()).toEqual(records.map(({ id }) => [id, null]));
     await move(at(0.61), later);
     expect(await places()).toEqual(records.map(({ id }) => [id, 1]));
+  });
+
+  it("moves nothing to an archive that was set back, of any kind", async () => {
+    const { writer, records } = await writeRecords(2);
+    await end(writer, records);
+    await makeFinal();
+    await move();
+    await env.ARCHIVE_1.batch(
+      ["escrow", "archive_operation"].map((name) => env.ARCHIVE_1.prepare(`DELETE FROM ${name}`)),
+    );
+    await insertRows("audit", [
+      { id: newId(Date.now()), at: Date.now(), action: "api-key.create" },
+    ]);
+    const later = Date.now() + 8 * 24 * 60 * 60_000;
+    await moveFinalRecords(MOVER, [MOVED_AUDIT], later, Date.now() + 60_000);
+    expect(await openDb(env).all("SELECT action FROM audit")).toHaveLength(1);
+    expect((await readArchive(env.ARCHIVE_1)).audit).toEqual([]);
   });
 
   it("loses nothing wherever it stops, and ends with what it would have", async () => {
