@@ -23,6 +23,6 @@ export function findOperation(
 }
 
 /** Whether an archive lacks copies that the database moved there: the archive was set back. */
-export function isBehind(moved: readonly LastCopy[], copies: readonly LastCopy[]): boolean {
-  return moved.some((one) => findOperation(copies, one) < one.operation);
+export function isBehind(moves: readonly LastCopy[], copies: readonly LastCopy[]): boolean {
+  return moves.some((one) => findOperation(copies, one) < one.operation);
 }

@@ -75,8 +75,8 @@ export async function checkArchives(
         continue;
       }
       hasRoom ||= isBelowFilledShare(env, result.meta.size_after);
-      const moved = ranges.flat().filter(({ archive }) => archive === number);
-      if (isBehind(moved, result.results)) behind.push(name);
+      const moves = ranges.flat().filter(({ archive }) => archive === number);
+      if (isBehind(moves, result.results)) behind.push(name);
     }
   } catch (error) {
     log("warn", "archive.unread", { error: String(error) });
