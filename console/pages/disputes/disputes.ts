@@ -92,7 +92,7 @@ export const disputesPage: PageDefinition = {
       rowsMember: "Disputes",
       hasNetwork: true,
       selectRows: listEscrowsOnce,
-      emptyText: "Nothing is disputed.",
+      emptyText: "No dispute that your key can see.",
       details: [
         { heading: "Seller gets", path: "Proposal.SellerFunds", as: "funds" },
         { heading: "Buyer gets", path: "Proposal.BuyerFunds", as: "funds" },
