@@ -12,11 +12,13 @@ export function createAnswerRoutes(): Router {
   for (const [operation, { at, fieldsOf }] of Object.entries(ANSWER_FIELDS)) {
     const [method = "", path = ""] = operation.split(" ");
     router.on([method], [path], async (c, next) => {
-      await next();
-      if (c.res.status !== 200) return;
       const build = (record: JsonObject) => fieldsOf(record, c.env);
-      const body = extendRecords(await c.res.json(), ["data", ...at], build);
-      c.res = new Response(JSON.stringify(body), c.res);
+      const extend = (text: string) =>
+        JSON.stringify(extendRecords(JSON.parse(text), ["data", ...at], build));
+      c.set("extendAnswer", extend);
+      await next();
+      if (c.res.status === 200 && !c.res.headers.has("etag"))
+        c.res = new Response(extend(await c.res.text()), c.res);
     });
   }
   return router;
@@ -58,17 +60,11 @@ function extendSchema(
   const [name, ...rest] = path;
   const extend = (one: unknown, at = path) => extendSchema(one as z.ZodType, at, fields, suffix);
   if (schema instanceof z.ZodUnion) return z.union(schema.options.map((one) => extend(one)));
+  const object = schema as z.ZodObject;
   const extended =
     schema instanceof z.ZodArray
       ? z.array(extend(schema.element))
-      : toObject(schema).extend(
-          name === undefined ? fields : { [name]: extend(toObject(schema).shape[name], rest) },
-        );
+      : object.extend(name === undefined ? fields : { [name]: extend(object.shape[name], rest) });
   const meta = z.globalRegistry.get(schema) ?? {};
   return extended.meta(meta.id && name === undefined ? { ...meta, id: meta.id + suffix } : meta);
-}
-
-function toObject(schema: z.ZodType): z.ZodObject {
-  if (!(schema instanceof z.ZodObject)) throw new Error("fields are added to objects alone");
-  return schema;
 }

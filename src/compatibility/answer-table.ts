@@ -19,7 +19,10 @@ interface AnswerFields {
   schema: z.ZodRawShape;
   /** Ends the name of the records' schema, where other operations answer without the fields. */
   suffix?: string;
-  /** Builds the fields from a record, which has the names of this deployment. */
+  /**
+   * Builds the fields from a record, which has the names of this deployment. The fields of a diff of
+   * payments must not depend on the record: the tag of the diff is known before its records.
+   */
   fieldsOf: (record: JsonObject, env: Env) => JsonObject;
 }
 

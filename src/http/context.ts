@@ -52,6 +52,11 @@ export interface AppEnv {
     /** Epoch milliseconds at which the request is answered with 503, whatever is still running. */
     deadline: number;
     findCaller: FindCaller;
+    /**
+     * Adds fields to an answer's JSON text; left out: nothing is added. An answer with a tag gets the
+     * fields where the tag is computed.
+     */
+    extendAnswer?: (text: string) => string;
     /** Of the endpoint that answers; left out: the path is none of the API. */
     operationId?: string;
     /** Set on every endpoint whose access is not `none`. */

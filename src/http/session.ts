@@ -56,24 +56,30 @@ export interface VersionedPage {
   read: () => Promise<{ body: string; version: string }>;
 }
 
+/** A page without records. Where every record of a page gets the same fields, its extension has them. */
+const EMPTY_PAGE = '{"data":{}}';
+
 /**
- * Answers with a page. Its ETag is that of its version, the request and what the caller may see. With
- * `If-None-Match` the version is read first, so that a 304 reads no text.
+ * Answers with a page. Its ETag is that of its version, the request, what the caller may see and the
+ * fields that are added to its records. These must be the same for every record. With `If-None-Match`
+ * the version is read first, so that a 304 reads no text.
  */
 export async function createPageResponse(
   c: AppContext,
   session: Database,
   page: VersionedPage,
 ): Promise<Response> {
+  const { extendAnswer } = c.var;
   const { id, permission, scope } = c.var.caller;
-  const toTag = (version: string) =>
-    computeTag(JSON.stringify([c.req.url, id, permission, scope, version]));
+  const shared = [c.req.url, id, permission, scope];
+  const added = extendAnswer ? [extendAnswer(EMPTY_PAGE)] : [];
+  const toTag = (version: string) => computeTag(JSON.stringify([...shared, version, ...added]));
   const respond = (etag: string, body: string | null) => {
     const bookmark = session.bookmark();
     const headers = { etag, ...(bookmark !== null && { "x-d1-bookmark": bookmark }) };
-    return body === null
-      ? c.body(null, 304, headers)
-      : c.body(body, 200, { "content-type": "application/json", ...headers });
+    if (body === null) return c.body(null, 304, headers);
+    const extended = extendAnswer?.(body) ?? body;
+    return c.body(extended, 200, { "content-type": "application/json", ...headers });
   };
   if (c.req.header("if-none-match") !== undefined) {
     const etag = await toTag(await page.readVersion());
@@ -85,15 +91,15 @@ export async function createPageResponse(
 
 /**
  * A JSON answer with its ETag, or 304 when the caller has it already (RFC 9110 §13.1.2). The tag is
- * that of the whole text, so everything in it counts, confirmations too, and nothing is read for it.
- * POST queries answer 304 as well.
+ * that of the whole text, so everything in it counts, confirmations and added fields too, and nothing
+ * is read for it. POST queries answer 304 as well.
  */
 export async function createConditionalResponse(
   c: AppContext,
   body: string,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  const bytes = Buffer.from(body);
+  const bytes = Buffer.from(c.var.extendAnswer?.(body) ?? body);
   const etag = await computeTag(bytes);
   if (isKnownTag(c, etag)) return c.body(null, 304, { ...headers, etag });
   return c.body(bytes, 200, { "content-type": "application/json", ...headers, etag });
