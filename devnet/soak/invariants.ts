@@ -213,11 +213,17 @@ export async function findOpenWork({ deployment, traders }: Observed): Promise<s
   );
   for (const one of transfers)
     if (["Pending", "Sent"].includes(one.state ?? one.status ?? "")) open.push(JSON.stringify(one));
+  const ended = new Set<string>();
   for (const side of ["payment", "purchase"] as const)
-    for (const { id, onChainState } of await readRecords<ShownRecord>(admin, side))
-      if (onChainState !== null && !ENDED.includes(onChainState))
-        open.push(`${side} ${id} is ${onChainState}`);
-  for (const { steps, life } of traders.trades) if (steps[0] === "settle") open.push(life);
+    for (const { id, blockchainIdentifier, onChainState } of await readRecords<ShownRecord>(
+      admin,
+      side,
+    ))
+      if (onChainState !== null && ENDED.includes(onChainState)) ended.add(blockchainIdentifier);
+      else if (onChainState !== null) open.push(`${side} ${id} is ${onChainState}`);
+  // A refund that came too late is no dispute.
+  for (const { blockchainIdentifier, steps, life } of traders.trades)
+    if (steps[0] === "settle" && !ended.has(blockchainIdentifier)) open.push(life);
   for (const one of await readRegistrations(deployment))
     if (/Requested|Initiated/.test(one.state)) open.push(JSON.stringify(one));
   return open;
