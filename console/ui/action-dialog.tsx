@@ -44,7 +44,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
     readInitialValues(all, row, route.value.query),
   );
   const { values, setValues } = draft;
-  const fields = all.map((one) => resolveField(one, values));
+  const fields = all.map((one) => resolveField(one, values, row));
   const override = useOverride(action.override, values);
   const [problem, setProblem] = useState<CallError | FieldError | null>(null);
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
@@ -203,7 +203,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
             </p>
           )}
           {action.reads && <Facts facts={listReadFacts(action, row)} />}
-          <Lack action={action} row={row} />
+          <PrerequisiteNotice action={action} row={row} />
           {asksNetwork && (
             <FieldInput
               field={NETWORK_FIELD}
@@ -284,10 +284,10 @@ function listReadFacts({ reads = [] }: Action, row: unknown) {
     );
 }
 
-/** A field as the other fields make it. */
-function resolveField(field: Field, values: FieldValues): Field {
+/** A field as the other fields and the row make it. */
+function resolveField(field: Field, values: FieldValues, row: unknown): Field {
   const { label, labelBy, knownIds, knownIdsBy } = field;
-  const known = knownIdsBy?.(values) ?? knownIds;
+  const known = knownIdsBy?.(values, row) ?? knownIds;
   return { ...field, label: labelBy?.(values) ?? label, ...(known && { knownIds: known }) };
 }
 
@@ -340,22 +340,22 @@ function withTokenHint(field: Field, values: FieldValues, row: unknown): Field {
   return { ...field, hint: describeToken(tokenOf(field, values, row)) };
 }
 
-/** What keeps an action from having an effect. A list that cannot be read keeps nobody from the form. */
-function Lack({ action: { prerequisite }, row }: { action: Action; row: unknown }) {
-  const [lack, setLack] = useState<string | null>(null);
+/** What an action depends on. A list that cannot be read keeps nobody from the form. */
+function PrerequisiteNotice({ action: { prerequisite }, row }: { action: Action; row: unknown }) {
+  const [notice, setNotice] = useState<string | null>(null);
   useEffect(() => {
     if (prerequisite === undefined) return;
-    const { path, fromRow = {}, rowsMember, describeLack } = prerequisite;
+    const { path, fromRow = {}, rowsMember, describe } = prerequisite;
     const query: Record<string, string> = { ...prerequisite.query };
     for (const [name, from] of Object.entries(fromRow)) query[name] = textAt(row, from);
     callApi<Record<string, unknown[]>>({ method: "GET", path, query }).then(
-      (data) => setLack(describeLack(data[rowsMember] ?? [], row)),
+      (data) => setNotice(describe(data[rowsMember] ?? [], row)),
       () => undefined,
     );
   }, []);
-  return lack === null ? null : (
+  return notice === null ? null : (
     <p class="notice" role="status">
-      {lack}
+      {notice}
     </p>
   );
 }

@@ -19,10 +19,11 @@ function createIdsRequest(known: KnownIds): ApiRequest {
   return { method, path, query: { ...page, ...common, ...query } };
 }
 
-async function readOptions(known: KnownIds): Promise<Option[]> {
-  const data = await callApi<Record<string, unknown[]>>(createIdsRequest(known));
-  return (data[known.rowsMember] ?? [])
+/** The options that rows of the shown network make, each id once. */
+export function listOptions(known: KnownIds, rows: readonly unknown[]): Option[] {
+  return rows
     .filter((row) => [undefined, network.value].includes(textAt(row, "network") || undefined))
+    .filter((row) => known.isOffered?.(row) ?? true)
     .map((row) => {
       const names = [
         known.describe?.(row) ?? "",
@@ -30,23 +31,27 @@ async function readOptions(known: KnownIds): Promise<Option[]> {
           .map((path) => textAt(row, path))
           .map((text) => (text.includes(" ") ? text : shortenId(toWords(text)))),
       ].filter(Boolean);
-      const [label = shortenId(textAt(row, known.idPath)), ...details] = names;
+      const [label = shortenId(textAt(row, known.idPath)), ...others] = names;
+      const details = [known.describeDetail?.(row) ?? "", ...others].filter(Boolean);
       return { id: textAt(row, known.idPath), label, detail: details.join(" · ") };
     })
     .filter(({ id }, i, all) => all.findIndex((one) => one.id === id) === i);
 }
 
 const CACHE_MS = 5_000;
-const cache = new Map<string, { time: number; options: Promise<Option[]> }>();
+const cache = new Map<string, { time: number; rows: Promise<unknown[]> }>();
 
 /** The same list is read once for all who ask within seconds. */
-function loadOptions(known: KnownIds): Promise<Option[]> {
-  const key = `${network.value} ${JSON.stringify(known)}`;
+function loadRows(known: KnownIds): Promise<unknown[]> {
+  const request = createIdsRequest(known);
+  const key = `${network.value} ${known.rowsMember} ${JSON.stringify(request)}`;
   const cached = cache.get(key);
-  if (cached && Date.now() - cached.time < CACHE_MS) return cached.options;
-  const options = readOptions(known);
-  cache.set(key, { time: Date.now(), options });
-  return options;
+  if (cached && Date.now() - cached.time < CACHE_MS) return cached.rows;
+  const rows = callApi<Record<string, unknown[]>>(request).then(
+    (data) => data[known.rowsMember] ?? [],
+  );
+  cache.set(key, { time: Date.now(), rows });
+  return rows;
 }
 
 /**
@@ -58,9 +63,9 @@ export function useKnownOptions(known: KnownIds | undefined): readonly Option[] 
   useEffect(() => {
     if (!known || !hasAccess(known.access)) return;
     let isStopped = false;
-    loadOptions(known)
-      .then((found) => {
-        if (!isStopped) setOptions(found);
+    loadRows(known)
+      .then((rows) => {
+        if (!isStopped) setOptions(listOptions(known, rows));
       })
       // The identifier can be typed in all the same.
       .catch(() => {

@@ -111,6 +111,10 @@ export interface KnownIds {
   labelPaths: readonly string[];
   /** What people know a row by, where it is made of several members. */
   describe?: (row: unknown) => string;
+  /** What stands beside the name, before the other paths, such as a balance; empty: nothing. */
+  describeDetail?: (row: unknown) => string;
+  /** Whether a row can be chosen; every row when left out. */
+  isOffered?: (row: unknown) => boolean;
   access: Access;
 }
 
@@ -166,8 +170,8 @@ export interface Field {
   isNullWhenEmpty?: boolean;
   /** What is offered for a text; where it is required and there is one alone, it is filled in. */
   knownIds?: KnownIds;
-  /** The same, where it depends on the other fields. */
-  knownIdsBy?: (values: Readonly<Record<string, string>>) => KnownIds;
+  /** The same, where the list depends on the other fields, or on the row. */
+  knownIdsBy?: (values: Readonly<Record<string, string>>, row: unknown) => KnownIds;
   hint?: string;
   isRequired?: boolean;
   /** It is a filter of a list, which may always be empty. */
@@ -199,15 +203,15 @@ export interface Field {
 /** What is taken from a row: a path in it, or a body whose texts are paths. */
 export type FromRow = string | readonly FromRow[] | { readonly [name: string]: FromRow };
 
-/** A list of the API, and what people are told where it is empty. */
+/** A list of the API, and what the form says of its rows. */
 interface Prerequisite {
   path: string;
   query: Readonly<Record<string, string>>;
   /** Parameters that the row has, with their paths in it. */
   fromRow?: Readonly<Record<string, string>>;
   rowsMember: string;
-  /** Why the action has no effect. Null: no reason is known. */
-  describeLack: (rows: readonly unknown[], row: unknown) => string | null;
+  /** Why the action has no effect, or what it depends on. Null: nothing is to say. */
+  describe: (rows: readonly unknown[], row: unknown) => string | null;
 }
 
 /** Where what a refusal names is made or changed: a form of another tab, or its list. */
@@ -262,7 +266,7 @@ export interface Action {
   shows?: readonly Column[];
   /** Makes the body of what the fields hold, where it is no copy of them. */
   toBody?: (filled: Record<string, unknown>) => object;
-  /** A list that says whether the action can have an effect. */
+  /** A list that says whether the action can have an effect, and by what. */
   prerequisite?: Prerequisite;
   remedy?: Remedy;
   /** What can fill in fields, such as a wallet in the browser. */

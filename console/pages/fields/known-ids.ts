@@ -67,8 +67,6 @@ const createRuleIds = (path: string, thresholdPath: string): KnownIds => ({
 export const BALANCE_RULES = createRuleIds("/wallet/low-balance", "thresholdAmount");
 export const TOP_UP_RULES = createRuleIds("/wallet/top-up", "below");
 
-export const WALLET_ADDRESSES: KnownIds = { ...WALLETS, idPath: "walletAddress" };
-
 export const WALLET_KEYS: KnownIds = { ...WALLETS, idPath: "walletVkey" };
 
 export const SELLING_WALLET_KEYS: KnownIds = {

@@ -38,14 +38,14 @@ export function formatLackingCoins(wallet: unknown): string {
   return payment === null ? "" : formatAmount(String(payment), "");
 }
 
-/** Other wallets of the network that may pay. */
+/** Whether a wallet is another one of the network, and may pay. */
+export const isPayer = (wallet: unknown, other: unknown) =>
+  textAt(other, "walletAddress") !== textAt(wallet, "walletAddress") &&
+  textAt(other, "network") === textAt(wallet, "network") &&
+  textAt(other, "drives") !== "nothing";
+
 const listPayers = (wallet: unknown, wallets: readonly unknown[]) =>
-  wallets.filter(
-    (other) =>
-      textAt(other, "walletAddress") !== textAt(wallet, "walletAddress") &&
-      textAt(other, "network") === textAt(wallet, "network") &&
-      textAt(other, "drives") !== "nothing",
-  );
+  wallets.filter((other) => isPayer(wallet, other));
 
 /** Whether another wallet holds the native coins that a wallet lacks. */
 export function hasPayer(wallet: unknown, wallets: readonly unknown[]): boolean {

@@ -4,13 +4,9 @@ import { checkAddress, checkMnemonic } from "../fields/checks.ts";
 import { WALLET_TYPES } from "../fields/choices.ts";
 import { automationModeField } from "../fields/drives.ts";
 import { createAmountField, tokenField } from "../fields/funds.ts";
-import { PAYMENT_SOURCES, WALLET_ADDRESSES } from "../fields/known-ids.ts";
-import {
-  describeFundingLack,
-  describeLackReason,
-  describePayerLack,
-  formatLackingCoins,
-} from "./lacks.ts";
+import { PAYMENT_SOURCES } from "../fields/known-ids.ts";
+import { describeLackReason, describePayerLack, formatLackingCoins } from "./lacks.ts";
+import { createPayerIds, describeFunding } from "./payers.ts";
 import { transactions, transfers } from "./payments.ts";
 import { balanceRules } from "./rules.ts";
 
@@ -165,7 +161,7 @@ export const walletsPage: PageDefinition = {
             path: "/wallet/list",
             query: { limit: "100" },
             rowsMember: "Wallets",
-            describeLack: describePayerLack,
+            describe: describePayerLack,
           },
           method: "POST",
           path: "/wallet/transfer-funds",
@@ -174,7 +170,7 @@ export const walletsPage: PageDefinition = {
               name: "fromWalletAddress",
               label: "From wallet",
               isRequired: true,
-              knownIds: WALLET_ADDRESSES,
+              knownIdsBy: (_, row) => createPayerIds(row),
             },
             {
               name: "minorUnitAmount",
@@ -201,6 +197,7 @@ export const walletsPage: PageDefinition = {
           name: "transfer",
           label: "Pay from this wallet",
           description: "Pays from this wallet to an address.",
+          reads: [{ heading: "Balance", path: "Balance", as: "funds" }],
           method: "POST",
           path: "/wallet/transfer-funds",
           fields: [
@@ -246,7 +243,7 @@ export const walletsPage: PageDefinition = {
             query: { walletType: "Funding", limit: "100" },
             fromRow: { paymentSourceId: "paymentSourceId" },
             rowsMember: "Wallets",
-            describeLack: describeFundingLack,
+            describe: describeFunding,
           },
           method: "POST",
           path: "/wallet/top-up",
