@@ -1,3 +1,4 @@
+import { formatDate, toEpochMs } from "../ui/format.ts";
 import { textAt } from "../ui/path.ts";
 import type { PageDefinition } from "../ui/resource.ts";
 import { EVENT_KINDS, WEBHOOK_FORMATS } from "./fields/choices.ts";
@@ -36,6 +37,13 @@ function describeState(row: unknown): string {
   return textAt(row, "disabledAt") === "" ? "Disabled by hand" : "Disabled";
 }
 
+/** The reader's time, and the time as the diffs take it. */
+function describeDisabledTime(row: unknown): string {
+  const text = textAt(row, "disabledAt");
+  const time = toEpochMs(text);
+  return time === null ? "" : `${formatDate(time)} (${text})`;
+}
+
 const isDisabled = (row: unknown) => textAt(row, "isActive") === "false";
 
 export const webhooksPage: PageDefinition = {
@@ -47,7 +55,7 @@ export const webhooksPage: PageDefinition = {
       name: "endpoints",
       title: "Endpoints",
       description:
-        "Receivers of events. One that fails for too long is disabled. Repair the receiver, test it, revive it here, and replay the events that it lost.",
+        "Receivers of events. One that fails for too long is disabled. Repair the receiver, test it, revive it here, and replay the failed and cancelled events. No event is stored while an endpoint is disabled.",
       path: "/webhooks",
       rowsMember: "Webhooks",
       emptyText:
@@ -56,7 +64,7 @@ export const webhooksPage: PageDefinition = {
         { heading: "Name", path: "name", second: "url" },
         { heading: "State", path: "isActive", as: "tag", describe: describeState },
         {
-          heading: "Lost events",
+          heading: "Failed or cancelled",
           path: "failureCount",
           counts: {
             path: "/webhooks/deliveries",
@@ -131,7 +139,10 @@ export const webhooksPage: PageDefinition = {
           name: "revive",
           label: "Revive",
           description:
-            "Sends the endpoint new events from now on. What it lost stays lost until you press Replay events.",
+            "Sends the endpoint new events from now on. Replay events sends failed and cancelled events again. No event is stored while an endpoint is disabled: read the changes of that time from the diffs of the API.",
+          reads: [
+            { heading: "Disabled since", path: "disabledAt", describe: describeDisabledTime },
+          ],
           method: "PATCH",
           path: "/webhooks",
           fixed: { isActive: true },
@@ -169,7 +180,7 @@ export const webhooksPage: PageDefinition = {
           name: "replay",
           label: "Replay events",
           description:
-            "Delivers the endpoint's events again, the oldest 1,000, under the same ids. Receivers that dedupe by id take each once.",
+            "Delivers stored events of the endpoint again, the oldest 1,000, under the same ids. Receivers that dedupe by id take each once.",
           method: "POST",
           path: "/webhooks/deliveries/replay",
           fields: [

@@ -279,8 +279,11 @@ function listReadFacts({ reads = [] }: Action, row: unknown) {
   return reads
     .filter(({ path }) => textAt(row, path) !== "")
     .map(
-      ({ heading, path, as }) =>
-        [heading, <Value key={path} kind={as} value={valueAt(row, path)} />] as const,
+      ({ heading, path, as, describe }) =>
+        [
+          heading,
+          <Value key={path} kind={as} value={describe?.(row) ?? valueAt(row, path)} />,
+        ] as const,
     );
 }
 

@@ -681,7 +681,7 @@ else
       await todo.getByRole("link", { name: "Revive" }).click();
       const row = page.locator("tr", { hasText: "Lost receiver" });
       await row.locator(".tag.bad", { hasText: "Disabled" }).waitFor();
-      await row.locator('td[data-label="Lost events"]', { hasText: /^[1-9]/ }).waitFor();
+      await row.locator('td[data-label="Failed or cancelled"]', { hasText: /^[1-9]/ }).waitFor();
       gone.isBack = true;
       await page.getByRole("button", { name: "Revive" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Revive" }).click();

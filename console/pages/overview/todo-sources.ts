@@ -5,7 +5,7 @@ import { formatRelativeTime, shortenId, toEpochMs, toSentence } from "../../ui/f
 import { textAt, valueAt } from "../../ui/path.ts";
 import { network, pageHref, rowHref } from "../../ui/route.ts";
 import { toWords } from "../../ui/words.ts";
-import type { Part, Todo } from "./todo-kinds.ts";
+import { ENDPOINT_ADVICE, type Part, type Todo } from "./todo-kinds.ts";
 import { toWalletTodo } from "./wallet-todo.ts";
 
 /** Rows by the member of an answer that has them. */
@@ -108,7 +108,7 @@ export const TODO_SOURCES: readonly TodoSource[] = [
         name: textAt(row, "name") || textAt(row, "url"),
         href: pageHref("webhooks", "", { on: textAt(row, "id") }),
         listHref: pageHref("webhooks"),
-        advice: `${toSentence(textAt(row, "disabledReason"))} Repair the receiver, revive the endpoint, and send what it missed.`,
+        advice: `${toSentence(textAt(row, "disabledReason"))} ${ENDPOINT_ADVICE}`,
       };
     },
   },
