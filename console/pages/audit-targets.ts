@@ -40,6 +40,7 @@ const TARGETS: Readonly<Record<string, Target>> = {
   },
   "top-up-rule": { what: "Top-up rule", knownIds: TOP_UP_RULES, page: "wallets", tab: "top-ups" },
   "payment-source": { knownIds: PAYMENT_SOURCES, page: "sources" },
+  "reference-script": { page: "sources" },
   "registry-source": { knownIds: REGISTRY_SOURCES, page: "sources", tab: "registry" },
   dispute: { what: "Proposal", page: "disputes" },
   agent: { knownIds: REGISTRATIONS, page: "agents", tab: "registered" },
@@ -103,6 +104,8 @@ export function describeTarget(row: unknown): Reference {
     return { what: formatMemberName(object), id, page: object, pageId: id, query: {} };
   if (object === "invoice-rate") return describeRate(id);
   const { what = formatMemberName(object), ...target } = TARGETS[action] ?? TARGETS[object] ?? {};
+  // The page shows the script at its source.
+  const shownId = object === "reference-script" ? textAt(row, "detail.paymentSourceId") : id;
   const isGone = /^(delete|remove|erase)$/.test(verb);
   return {
     what,
@@ -110,6 +113,6 @@ export function describeTarget(row: unknown): Reference {
     knownIds: target.knownIds,
     ...(object === "unit" && { label: formatUnit(id) }),
     ...(!isGone && { page: target.page }),
-    query: { tab: target.tab, ...(object !== "dispute" && { on: id }) },
+    query: { tab: target.tab, ...(object !== "dispute" && { on: shownId }) },
   };
 }

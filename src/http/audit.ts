@@ -1,11 +1,12 @@
 import { type Database, type Statement, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
+import type { AuditAction } from "./audit-actions.ts";
 import type { AppContext } from "./context.ts";
 
 /** What an Admin or +PAY mutation leaves in the audit log. */
 export interface AuditEntry {
   /** What was done, as `feature.verb`. */
-  action: `${string}.${string}`;
+  action: AuditAction;
   /** The id it was done to. */
   target: string;
   /** Other relevant values; never a secret. */

@@ -31,7 +31,7 @@ export interface IdempotencyField {
  * @example
  * return idempotently(c, database, now, async (remember) => {
  *   const answer = { id };
- *   await commitWithAudit(c, database, { action: "thing.create", target: id, now }, [
+ *   await commitWithAudit(c, database, { action: "unit.save", target: id, now }, [
  *     ...(await remember(answer)),
  *     insertThing(id),
  *   ]);

@@ -4,6 +4,7 @@ import type { Network } from "../chain/network.ts";
 import { type Database, openDb, type Statement, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { commitWithAudit } from "../http/audit.ts";
+import type { AuditAction } from "../http/audit-actions.ts";
 import { listPermittedNetworks } from "../http/authenticate.ts";
 import type { AppContext, Caller } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
@@ -243,7 +244,7 @@ export async function commitChange(
   c: AppContext,
   database: Database,
   row: RegistrationRow,
-  action: `${string}.${string}`,
+  action: AuditAction,
   now: number,
   statements: Statement[],
 ): Promise<void> {

@@ -225,7 +225,11 @@ else
       await card.locator(".waiting").waitFor();
       await expect.poll(() => requests.length).toBeGreaterThan(0);
       const heading = page.getByRole("heading", { name: "Needs a person" });
-      await page.locator(".figure", { hasText: "Escrow income" }).locator(".value").first().waitFor();
+      await page
+        .locator(".figure", { hasText: "Escrow income" })
+        .locator(".value")
+        .first()
+        .waitFor();
       const before = await heading.boundingBox();
       await page.unrouteAll({ behavior: "ignoreErrors" });
       for (const go of requests) go();

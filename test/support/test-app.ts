@@ -67,7 +67,7 @@ function createTestApp() {
       return runIdempotently(c, database, now, async (remember) => {
         if (body.name === "fails") throw new ApiError(409, "name: fails");
         const answer = { name: `${body.name} ${effects.length}` };
-        await commitWithAudit(c, database, { action: "thing.create", target: body.name, now }, [
+        await commitWithAudit(c, database, { action: "unit.save", target: body.name, now }, [
           ...(await remember(answer)),
           statement("UPDATE clock SET t = t WHERE feed = ?", body.name),
         ]);

@@ -2,6 +2,7 @@
 import { ENV_ADMIN_ID } from "../../src/api-keys/find-key.ts";
 import { type Statement, statement } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
+import type { AuditAction } from "../../src/http/audit-actions.ts";
 import type { MigratedDatabase } from "../operate/apply-migrations.ts";
 import {
   ImportContext,
@@ -125,13 +126,15 @@ async function planKind(
 const isReason = (error: unknown): error is Error =>
   error instanceof LeftOut || (error instanceof Error && error.name === "ApiError");
 
+const AUDIT_ACTION: AuditAction = "import.run";
+
 function writeAuditRow(tallies: readonly Tally[], now: number): Statement {
   const id = newId(now);
   const counts = Object.fromEntries(tallies.map(({ kind, added }) => [kind, added]));
   return statement(
     `INSERT INTO audit (id, at, api_key_id, request_id, action, target, detail)
-     VALUES (?, ?, ?, ?, 'import.run', 'service', ?)`,
-    ...[id, now, ENV_ADMIN_ID, id, JSON.stringify(counts)],
+     VALUES (?, ?, ?, ?, ?, 'service', ?)`,
+    ...[id, now, ENV_ADMIN_ID, id, AUDIT_ACTION, JSON.stringify(counts)],
   );
 }
 

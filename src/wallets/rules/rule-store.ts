@@ -61,7 +61,7 @@ export async function listRules<Rules extends RuleTable>(
 interface RuleStoreOptions<Rules extends RuleTable, Body, Changes, Rule> {
   table: Rules;
   /** Begins the actions in the audit log. */
-  name: string;
+  name: "low-balance-rule" | "top-up-rule";
   /** Whether a change may overwrite a concurrent one; otherwise it gets 409. */
   mayOverwrite: boolean;
   /** @throws ApiError for a wallet that can have no such rule */
