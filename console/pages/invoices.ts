@@ -88,15 +88,47 @@ const createBuyerIds = ({ month = "" }: Readonly<Record<string, string>>): Known
   access: "+PAY",
 });
 
+/** Units of payments that no rate is stored for. Null: there is none. */
+function describeMissingRates(
+  [payments = [], rates = []]: readonly (readonly unknown[])[],
+  { month = "", invoiceCurrency = "" }: Readonly<Record<string, string>>,
+): string | null {
+  const paid = payments.flatMap((row) => (valueAt(row, "Funds") ?? []) as Funds[]);
+  const rated = rates.map((row) => textAt(row, "unit"));
+  const units = new Set(paid.map(({ unit }) => unit).filter((unit) => !rated.includes(unit)));
+  if (units.size === 0) return null;
+  const names = [...units].map(formatUnit).join(" and ");
+  return `No rate of ${names} in ${invoiceCurrency.toUpperCase()} is stored for ${month}. Without a price source the service refuses the invoice.`;
+}
+
 const issueAction: Action = {
   name: "issue",
   label: "Issue invoice",
   description:
-    "Makes the invoice of a buyer's wallet for a month, for your own books. A changed one becomes a new revision and cancels the former. Each unit that was paid needs its rate of that month: store it first, with Store rate in the tab Rates.",
+    "Makes the invoice of a buyer's wallet for a month, for your own books. A changed one becomes a new revision and cancels the former. Each unit that was paid needs its rate of that month, which Store rate in the tab Rates stores.",
   remedy: {
     ...STORE_RATE,
     field: "CurrencyConversion",
     passes: { month: "month", currency: "invoiceCurrency" },
+  },
+  prerequisite: {
+    lists: [
+      {
+        path: "/invoice/monthly/missing",
+        query: { limit: "100" },
+        fromFields: { month: "month", buyerWalletVkey: "buyerWalletVkey" },
+        hasNetwork: true,
+        rowsMember: "UninvoicedPayments",
+      },
+      {
+        path: "/invoice/rates",
+        query: { limit: "100" },
+        fromFields: { month: "month", currency: "invoiceCurrency" },
+        rowsMember: "Rates",
+      },
+    ],
+    describe: (rows, _, values) => describeMissingRates(rows, values),
+    hasRemedy: true,
   },
   method: "POST",
   path: "/invoice/monthly/internal",
@@ -189,7 +221,7 @@ export const invoicesPage: PageDefinition = {
       rowsMember: "Invoices",
       hasNetwork: true,
       elsewhere: [{ label: "Payments without an invoice", tab: "missing", needs: "+PAY" }],
-      emptyText: "The month above has no invoice. The page opens on the previous month.",
+      emptyText: "The month above has no invoice. Choose another month, or issue one.",
       filters: [monthField],
       columns: [
         { heading: "Number", path: "invoiceNumber" },

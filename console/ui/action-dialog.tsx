@@ -17,6 +17,7 @@ import {
 } from "./form-values.ts";
 import { useOverride } from "./override.tsx";
 import { textAt, valueAt } from "./path.ts";
+import { PrerequisiteNotice } from "./prerequisite.tsx";
 import { afterPress } from "./press.ts";
 import { describeProblem, isProblemOf, Problem, Remedy } from "./problem.tsx";
 import type { Action, Field, FormHelper, FromRow } from "./resource.ts";
@@ -203,7 +204,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
             </p>
           )}
           {action.reads && <Facts facts={listReadFacts(action, row)} />}
-          <PrerequisiteNotice action={action} row={row} />
+          <PrerequisiteNotice action={action} values={values} row={row} />
           {asksNetwork && (
             <FieldInput
               field={NETWORK_FIELD}
@@ -341,26 +342,6 @@ function buildRequestBody(action: Action, values: Record<string, string>, row: u
 function withTokenHint(field: Field, values: FieldValues, row: unknown): Field {
   if (field.as !== "amount" || field.hint !== undefined) return field;
   return { ...field, hint: describeToken(tokenOf(field, values, row)) };
-}
-
-/** What an action depends on. A list that cannot be read keeps nobody from the form. */
-function PrerequisiteNotice({ action: { prerequisite }, row }: { action: Action; row: unknown }) {
-  const [notice, setNotice] = useState<string | null>(null);
-  useEffect(() => {
-    if (prerequisite === undefined) return;
-    const { path, fromRow = {}, rowsMember, describe } = prerequisite;
-    const query: Record<string, string> = { ...prerequisite.query };
-    for (const [name, from] of Object.entries(fromRow)) query[name] = textAt(row, from);
-    callApi<Record<string, unknown[]>>({ method: "GET", path, query }).then(
-      (data) => setNotice(describe(data[rowsMember] ?? [], row)),
-      () => undefined,
-    );
-  }, []);
-  return notice === null ? null : (
-    <p class="notice" role="status">
-      {notice}
-    </p>
-  );
 }
 
 function HelperButtons({

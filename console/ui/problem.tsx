@@ -4,7 +4,7 @@ import { hasAccess } from "../api/session.ts";
 import type { FieldError, FieldValues } from "./form-values.ts";
 import { capitalize, formatUnit } from "./format.ts";
 import { pickTexts } from "./path.ts";
-import type { Action, Field } from "./resource.ts";
+import type { Action, Field, Remedy as RemedyTarget } from "./resource.ts";
 import { pageHref, route } from "./route.ts";
 
 /** @param text - in place of the problem's own */
@@ -29,7 +29,7 @@ export function Problem({
   );
 }
 
-/** A link to where what a refusal names is made. The input stays meanwhile. */
+/** What a refusal of the action is remedied with. */
 export function Remedy({
   action: { remedy },
   problem,
@@ -41,20 +41,27 @@ export function Remedy({
   values: FieldValues;
   row: unknown;
 }) {
-  if (remedy === undefined || problem.field !== remedy.field || !hasAccess(remedy.needs))
-    return null;
-  const { says = "", tab, passes = {}, fromRow = {} } = remedy;
-  if (!problem.message.includes(says)) return null;
-  const passed = Object.entries(passes).map(([name, from]) => [name, values[from]]);
-  const query = {
-    ...{ tab, do: remedy.action },
-    ...Object.fromEntries(passed),
-    ...pickTexts(row, fromRow),
-  };
+  if (remedy === undefined || problem.field !== remedy.field) return null;
+  if (!problem.message.includes(remedy.says ?? "")) return null;
+  return <RemedyLink remedy={remedy} values={values} row={row} />;
+}
+
+/** A link to where what an action lacks is made. The input stays meanwhile. */
+export function RemedyLink({
+  remedy: { label, tab, action, needs, passes = {}, fromRow = {} },
+  values,
+  row,
+}: {
+  remedy: RemedyTarget;
+  values: FieldValues;
+  row: unknown;
+}) {
+  if (!hasAccess(needs)) return null;
+  const query = { tab, do: action, ...pickTexts(values, passes), ...pickTexts(row, fromRow) };
   return (
     <p class="tools">
       <a class="button" href={pageHref(route.value.page, "", query)}>
-        {remedy.label}
+        {label}
       </a>
       <small>What you typed stays here.</small>
     </p>

@@ -203,19 +203,38 @@ export interface Field {
 /** What is taken from a row: a path in it, or a body whose texts are paths. */
 export type FromRow = string | readonly FromRow[] | { readonly [name: string]: FromRow };
 
-/** A list of the API, and what the form says of its rows. */
-interface Prerequisite {
+/** A list of the API that a form reads. */
+export interface FormList {
   path: string;
-  query: Readonly<Record<string, string>>;
+  query?: Readonly<Record<string, string>>;
   /** Parameters that the row has, with their paths in it. */
   fromRow?: Readonly<Record<string, string>>;
+  /** Parameters that the fields hold, with the names of the fields. */
+  fromFields?: Readonly<Record<string, string>>;
+  /** The network that is shown is sent as `network`. */
+  hasNetwork?: boolean;
   rowsMember: string;
-  /** Why the action has no effect, or what it depends on. Null: nothing is to say. */
-  describe: (rows: readonly unknown[], row: unknown) => string | null;
+}
+
+/** What the form says before its fields, by lists of the API. */
+export interface Prerequisite {
+  lists: readonly FormList[];
+  /**
+   * Why the action has no effect, or what it depends on. Null: nothing is to say.
+   *
+   * @param rows - those of each list
+   */
+  describe: (
+    rows: readonly (readonly unknown[])[],
+    row: unknown,
+    values: Readonly<Record<string, string>>,
+  ) => string | null;
+  /** The link of the action's remedy stands below the text. */
+  hasRemedy?: boolean;
 }
 
 /** Where what a refusal names is made or changed: a form of another tab, or its list. */
-interface Remedy extends ElsewhereLink {
+export interface Remedy extends ElsewhereLink {
   /** The field that the refusal names. */
   field: string;
   /** What the refusal says, where the field has others too. */
@@ -266,7 +285,7 @@ export interface Action {
   shows?: readonly Column[];
   /** Makes the body of what the fields hold, where it is no copy of them. */
   toBody?: (filled: Record<string, unknown>) => object;
-  /** A list that says whether the action can have an effect, and by what. */
+  /** What says whether the action can have an effect, and by what. */
   prerequisite?: Prerequisite;
   remedy?: Remedy;
   /** What can fill in fields, such as a wallet in the browser. */

@@ -1,7 +1,13 @@
 /** The console's pages held against the API's own document. */
 import type { Side } from "../../console/pages/escrow/sides.ts";
 import { listAllActions } from "../../console/pages/escrow/steps.ts";
-import type { Action, Field, PageDefinition, Resource } from "../../console/ui/resource.ts";
+import type {
+  Action,
+  Field,
+  FormList,
+  PageDefinition,
+  Resource,
+} from "../../console/ui/resource.ts";
 
 interface Schema {
   $ref?: string;
@@ -109,11 +115,25 @@ function ofAction(document: ApiDocument, action: Action, row: Schema[]): string[
   return [
     ...sentUnknown(document, operation, method, sent),
     ...fields.flatMap((field) => ofKnown(document, field)),
+    ...(action.prerequisite?.lists ?? []).flatMap((list) => ofFormList(document, list)),
     ...taken.filter((at) => follow(document, row, at).length === 0).map((at) => `row has no ${at}`),
     ...shows
       .filter(({ path: at }) => follow(document, answer, at).length === 0)
       .map(({ path: at }) => `answer has no ${at}`),
   ].map((problem) => `${action.name}: ${problem}`);
+}
+
+/** What a list that a form reads names that the API does not have. */
+function ofFormList(document: ApiDocument, list: FormList): string[] {
+  const operation = operationOf(document, "GET", list.path);
+  if (!operation) return [`no GET ${list.path}`];
+  const { query, fromRow, fromFields, hasNetwork, rowsMember } = list;
+  const names = [query, fromRow, fromFields].flatMap((part) => Object.keys(part ?? {}));
+  const rows = follow(document, answerOf(document, operation), rowsMember);
+  return [
+    ...sentUnknown(document, operation, "GET", [...names, ...(hasNetwork ? ["network"] : [])]),
+    ...(rows.length === 0 ? [`answer of ${list.path} has no ${rowsMember}`] : []),
+  ];
 }
 
 /** What a field's suggestions name that their list does not have. */

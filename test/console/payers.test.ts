@@ -41,8 +41,10 @@ test("the form that pays from a wallet shows the balance of the wallet", () => {
 
 test("the form of a top-up rule says what the Funding wallet holds", () => {
   const { describe } = findAction("top-up")?.prerequisite ?? {};
-  expect(describe?.([rich], wallet)).toBe("rich holds 12.5 ADA.");
-  expect(describe?.([{ ...rich, note: null }], wallet)).toBe("The Funding wallet holds 12.5 ADA.");
-  expect(describe?.([], wallet)).toMatch(/has no Funding wallet/);
+  expect(describe?.([[rich]], wallet, {})).toBe("rich holds 12.5 ADA.");
+  expect(describe?.([[{ ...rich, note: null }]], wallet, {})).toBe(
+    "The Funding wallet holds 12.5 ADA.",
+  );
+  expect(describe?.([[]], wallet, {})).toMatch(/has no Funding wallet/);
   expect(describeFunding([createWallet("unread", null)])).toBeNull();
 });

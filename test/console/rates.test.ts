@@ -50,3 +50,21 @@ test.each([
 ])("%s per minor unit with %i decimals is %s", (rate, decimals, whole) => {
   expect(toWholeCoinRate(rate, decimals)).toBe(whole);
 });
+
+test("the form that issues an invoice names each unit without a stored rate first", () => {
+  const issue = invoicesPage.tabs[0]?.creates?.find(({ name }) => name === "issue");
+  const { describe, lists = [], hasRemedy } = issue?.prerequisite ?? {};
+  expect(lists.map(({ path }) => path)).toEqual(["/invoice/monthly/missing", "/invoice/rates"]);
+  expect([hasRemedy, issue?.remedy?.tab]).toEqual([true, "rates"]);
+  const form = { month: "2026-10", invoiceCurrency: "eur" };
+  const payment = { Funds: [{ unit: "", amount: "5" }] };
+  expect(describe?.([[payment, payment], []], null, form)).toMatch(
+    /^No rate of ADA in EUR is stored for 2026-10\./,
+  );
+  expect(describe?.([[payment], [{ unit: "" }]], null, form)).toBeNull();
+  expect(describe?.([[], []], null, form)).toBeNull();
+});
+
+test("an empty month leads to other months, and names none", () => {
+  for (const { emptyText } of invoicesPage.tabs) expect(emptyText).not.toMatch(/previous month/);
+});

@@ -158,10 +158,8 @@ export const walletsPage: PageDefinition = {
           label: "Fund this wallet",
           description: "Pays to this wallet from another wallet of the service.",
           prerequisite: {
-            path: "/wallet/list",
-            query: { limit: "100" },
-            rowsMember: "Wallets",
-            describe: describePayerLack,
+            lists: [{ path: "/wallet/list", query: { limit: "100" }, rowsMember: "Wallets" }],
+            describe: ([wallets = []], wallet) => describePayerLack(wallets, wallet),
           },
           method: "POST",
           path: "/wallet/transfer-funds",
@@ -239,11 +237,15 @@ export const walletsPage: PageDefinition = {
           description: "Has the Funding wallet of the same payment source fill this wallet up.",
           remedy: createRuleRemedy("top-ups"),
           prerequisite: {
-            path: "/wallet/list",
-            query: { walletType: "Funding", limit: "100" },
-            fromRow: { paymentSourceId: "paymentSourceId" },
-            rowsMember: "Wallets",
-            describe: describeFunding,
+            lists: [
+              {
+                path: "/wallet/list",
+                query: { walletType: "Funding", limit: "100" },
+                fromRow: { paymentSourceId: "paymentSourceId" },
+                rowsMember: "Wallets",
+              },
+            ],
+            describe: ([payers = []]) => describeFunding(payers),
           },
           method: "POST",
           path: "/wallet/top-up",
