@@ -1,6 +1,7 @@
 /** Fields that a person fills in. */
 import { ArrowUp, Plus, X } from "lucide";
 import { useEffect, useId, useState } from "preact/hooks";
+import { summarizeChoices } from "./choice-summary.ts";
 import { Combobox } from "./combobox.tsx";
 import { type FieldValues, parseRows, readInitialValues } from "./form-values.ts";
 import { capitalize, shortenId, toEpochMs } from "./format.ts";
@@ -198,20 +199,25 @@ function Choices({
         .join("\n"),
     );
   };
+  const summaryId = useId();
+  const summary = summarizeChoices(all, selected);
   return (
-    <fieldset class="choices">
-      <legend>{field.label}</legend>
-      {field.knownIds && options === null && <span class="none">Reading…</span>}
-      {all.map(({ id, label, detail }) => (
-        <label key={id}>
-          <input type="checkbox" checked={selected.includes(id)} onChange={() => toggle(id)} />
-          <span>
-            {label}
-            {detail && <small> {detail}</small>}
-          </span>
-        </label>
-      ))}
-    </fieldset>
+    <>
+      <fieldset class="choices" aria-describedby={summary ? summaryId : undefined}>
+        <legend>{field.label}</legend>
+        {field.knownIds && options === null && <span class="none">Reading…</span>}
+        {all.map(({ id, label, detail }) => (
+          <label key={id}>
+            <input type="checkbox" checked={selected.includes(id)} onChange={() => toggle(id)} />
+            <span>
+              {label}
+              {detail && <small> {detail}</small>}
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      {summary && <small id={summaryId}>{summary}</small>}
+    </>
   );
 }
 
