@@ -183,6 +183,7 @@ export const webhooksPage: PageDefinition = {
             "Delivers stored events of the endpoint again, the oldest 1,000, under the same ids. Receivers that dedupe by id take each once.",
           method: "POST",
           path: "/webhooks/deliveries/replay",
+          outcome: "queued",
           fields: [
             {
               name: "status",
@@ -264,6 +265,7 @@ export const webhooksPage: PageDefinition = {
           description: "Delivers this event once more, under the same id.",
           method: "POST",
           path: "/webhooks/deliveries/replay",
+          outcome: "queued",
           fromRow: { webhookId: "webhookId", id: "id" },
           needs: "+PAY",
           isApplicable: (row) => /Success|Failed|Cancelled/.test(textAt(row, "status")),

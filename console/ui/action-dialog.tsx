@@ -111,7 +111,7 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
         ? { method, path, query: body as Record<string, string> }
         : { method, path, body, ...idempotent },
     );
-    announce(`${action.label}: done.`);
+    announce(`${action.label}: ${action.outcome ?? "done"}.`);
     draft.discard();
     onDone(values);
     if (action.shows) setAnswer(data);

@@ -270,6 +270,8 @@ export interface Action {
   hasNetwork?: boolean;
   /** It may be on a network that has nothing yet, so people choose the network even where there is one alone. */
   addsNetwork?: boolean;
+  /** What the answer means, where the effect comes later; the effect is done when left out. */
+  outcome?: "queued" | "requested";
   /** Whether it is offered for a row. */
   isApplicable?: (row: unknown) => boolean;
   /** It removes or ends something, which cannot be taken back: it is red, and confirmed. */

@@ -35,6 +35,7 @@ const createStepAction = (
   description: about,
   method: "POST",
   path,
+  outcome: "requested",
   needs: "+PAY",
   steps,
 });
@@ -124,6 +125,7 @@ const createRetryAction = (side: Side): Action => ({
   description: "Tries the failed step again now. Nothing is paid twice.",
   method: "POST",
   path: `/${side}/retry`,
+  outcome: "requested",
   needs: "+PAY",
 });
 

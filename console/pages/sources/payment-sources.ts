@@ -146,6 +146,7 @@ export const paymentSources: Resource = {
         "Puts the contract's script into an output that transactions refer to, which makes each of them cheaper. It takes a deposit, given back when it is withdrawn.",
       method: "POST",
       path: "/payment-source-extended/reference-script",
+      outcome: "requested",
       fields: [
         {
           name: "walletId",
@@ -176,6 +177,7 @@ export const paymentSources: Resource = {
       description: "Spends the output with the script and takes the deposit back.",
       method: "DELETE",
       path: "/payment-source-extended/reference-script",
+      outcome: "requested",
       fromRow: { id: "id" },
       isFinal: true,
     },

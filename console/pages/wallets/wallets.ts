@@ -163,6 +163,7 @@ export const walletsPage: PageDefinition = {
           },
           method: "POST",
           path: "/wallet/transfer-funds",
+          outcome: "queued",
           fields: [
             {
               name: "fromWalletAddress",
@@ -198,6 +199,7 @@ export const walletsPage: PageDefinition = {
           reads: [{ heading: "Balance", path: "Balance", as: "funds" }],
           method: "POST",
           path: "/wallet/transfer-funds",
+          outcome: "queued",
           fields: [
             { name: "toAddress", label: "To address", isRequired: true, check: checkAddress },
             { name: "minorUnitAmount", label: "Amount", as: "amount", isRequired: true },
