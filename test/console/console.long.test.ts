@@ -225,11 +225,9 @@ else
       await card.locator(".waiting").waitFor();
       await expect.poll(() => requests.length).toBeGreaterThan(0);
       const heading = page.getByRole("heading", { name: "Needs a person" });
-      await page
-        .locator(".figure", { hasText: "Escrow income" })
-        .locator(".value")
-        .first()
-        .waitFor();
+      const sales = page.locator(".figure", { hasText: "Sales before fees" });
+      await sales.locator(".value").first().waitFor();
+      await page.getByText("The page x402 counts payments by x402.").waitFor();
       const before = await heading.boundingBox();
       await page.unrouteAll({ behavior: "ignoreErrors" });
       for (const go of requests) go();

@@ -7,14 +7,17 @@ import { formatDuration, formatFunds } from "../../ui/format.ts";
 import { textAt, valueAt } from "../../ui/path.ts";
 import { network } from "../../ui/route.ts";
 import { Amount } from "../../ui/value.tsx";
-import type { Funds } from "../escrow/sides.ts";
 import { PERIODS, type Period, type Span, spansOf } from "./period.ts";
-import { listAmounts, type UnitTotal } from "./unit-totals.ts";
 
 const POLL_MS = 15_000;
 /** The median is of so many jobs: their histories are read. */
 const MEDIAN_SAMPLE = "50";
 
+interface UnitTotal {
+  unit: string;
+  gross: string;
+  net: string;
+}
 type Totals = Record<string, { Units: UnitTotal[] } | undefined>;
 interface Counts {
   byState: { onChainState: string | null; count: number }[];
@@ -115,7 +118,7 @@ async function readJobs(period: Period, signal: AbortSignal) {
 
 /** The change from an amount to another in percent; null: there is none to compare with. */
 export function percentChange(now: string, before: string | undefined): number | null {
-  if (before === undefined || BigInt(before) <= 0n) return null;
+  if (before === undefined || BigInt(before) === 0n) return null;
   return Number(((BigInt(now) - BigInt(before)) * 100n) / BigInt(before));
 }
 
@@ -124,8 +127,8 @@ const percentOf = ({ ended, paid }: { ended: number; paid: number }) =>
 
 const LABELS = [
   "In escrow now",
-  "Escrow income after fees",
-  "Escrow spending with fees",
+  "Sales before fees",
+  "Spending before fees",
   "Jobs paid out",
   "Median time to result",
 ] as const;
@@ -170,14 +173,14 @@ export function Figures({ period }: { period: Period }) {
   return (
     <dl class="figures" aria-label={`Figures: ${PERIODS[period].label}`}>
       <Figure label={LABELS[0]} isReady={money !== null} isTall={isTall}>
-        <Units amounts={listAmounts(money?.income?.locked ?? [], "gross")} after="for us" />
-        <Units amounts={listAmounts(money?.spending?.locked ?? [], "gross")} after="by us" />
+        <Units units={money?.income?.locked ?? []} after="for us" />
+        <Units units={money?.spending?.locked ?? []} after="by us" />
       </Figure>
       <Figure label={LABELS[1]} isReady={money !== null} isTall={isTall}>
-        <NetUnits totals={money?.income} />
+        <Units units={money?.income?.now ?? []} before={money?.income?.before ?? null} />
       </Figure>
       <Figure label={LABELS[2]} isReady={money !== null} isTall={isTall}>
-        <NetUnits totals={money?.spending} />
+        <Units units={money?.spending?.now ?? []} before={money?.spending?.before ?? null} />
       </Figure>
       <Figure label={LABELS[3]} isReady={jobs !== null}>
         {jobs && share !== null ? (
@@ -235,25 +238,18 @@ function Figure({
   );
 }
 
-type SideTotals = Awaited<ReturnType<typeof readMoney>>["income"];
-
-/** What a side gained or paid in the period, fees included. */
-function NetUnits({ totals }: { totals: SideTotals | undefined }) {
-  const { now = [], before = null } = totals ?? {};
-  return <Units amounts={listAmounts(now, "net")} before={before && listAmounts(before, "net")} />;
-}
-
 /** An amount of each unit, with the change from the period before. */
 function Units({
-  amounts,
+  units,
   before = null,
   after,
 }: {
-  amounts: readonly Funds[];
-  before?: readonly Funds[] | null;
+  units: readonly UnitTotal[];
+  before?: readonly UnitTotal[] | null;
   after?: string;
 }) {
-  if (amounts.length === 0)
+  const some = units.filter(({ gross }) => gross !== "0");
+  if (some.length === 0)
     return after ? (
       <span class="line">
         <span class="value none">{formatFunds("0", "")}</span> <small>{after}</small>
@@ -263,15 +259,15 @@ function Units({
     );
   return (
     <>
-      {amounts.map(({ unit, amount }) => (
+      {some.map(({ unit, gross }) => (
         <span key={unit} class="line">
           <span class="value">
-            <Amount amount={amount} unit={unit} />
+            <Amount amount={gross} unit={unit} />
           </span>{" "}
           {after && <small>{after}</small>}
           {before && (
             <Change
-              percent={percentChange(amount, before.find((one) => one.unit === unit)?.amount)}
+              percent={percentChange(gross, before.find((one) => one.unit === unit)?.gross)}
             />
           )}
         </span>

@@ -104,6 +104,7 @@ export function Overview() {
   const lists = useLiveData(withNetwork(`lists ${key?.id}`), readListSection, POLL_INTERVAL_MS);
   const sections = [lists, escrows].flatMap(({ data }) => data ?? []);
   const isWhole = key !== null && health.data !== null && sections.length === 2;
+  const hasSums = isWhole || health.error !== null;
   const listed = sections.flatMap(({ todos }) => todos);
   // The lists lead to the endpoint or the wallet itself.
   const unlisted = lists.data ? toHealthTodos(health.data?.reasons ?? [], listed) : [];
@@ -132,17 +133,12 @@ export function Overview() {
         <LightsSkeleton />
       )}
       {/* A browser makes few calls at once: what needs a person goes before the sums. */}
-      {isWhole || health.error ? (
-        <>
-          <Figures period={period} />
-          <Volumes period={period} />
-        </>
-      ) : (
-        <>
-          <FiguresSkeleton />
-          <VolumesSkeleton />
-        </>
-      )}
+      {hasSums ? <Figures period={period} /> : <FiguresSkeleton />}
+      <p class="about">
+        Sales and spending are prices of escrows, before all fees. The page x402 counts payments by
+        x402.
+      </p>
+      {hasSums ? <Volumes period={period} /> : <VolumesSkeleton />}
       <h2 class="section" id={TODO_HEADING_ID} tabIndex={-1}>
         Needs a person
       </h2>
