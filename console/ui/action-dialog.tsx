@@ -204,7 +204,12 @@ export function ActionDialog({ action, row, onClose, onDone }: ActionDialogProps
             </p>
           )}
           {action.reads && <Facts facts={listReadFacts(action, row)} />}
-          <PrerequisiteNotice action={action} values={values} row={row} />
+          <PrerequisiteNotice
+            action={action}
+            values={values}
+            row={row}
+            hasLink={problem === null}
+          />
           {asksNetwork && (
             <FieldInput
               field={NETWORK_FIELD}

@@ -26,10 +26,13 @@ export function PrerequisiteNotice({
   action: { prerequisite, remedy },
   values,
   row,
+  hasLink,
 }: {
   action: Action;
   values: FieldValues;
   row: unknown;
+  /** Whether the link of the remedy may stand here: a refusal has the link itself. */
+  hasLink: boolean;
 }) {
   const [rows, setRows] = useState<Rows | null>(null);
   const lists = prerequisite?.lists ?? [];
@@ -54,7 +57,7 @@ export function PrerequisiteNotice({
       <p class="notice" role="status">
         {text}
       </p>
-      {prerequisite?.hasRemedy && remedy && (
+      {hasLink && prerequisite?.hasRemedy && remedy && (
         <RemedyLink remedy={remedy} values={values} row={row} />
       )}
     </>

@@ -276,6 +276,9 @@ else
       await dialog.getByLabel("Month").fill(month);
       const buyer = dialog.getByLabel("Buyer's wallet", { exact: true });
       await buyer.fill(buyerWalletVkey);
+      const link = dialog.getByRole("link", { name: "Store rate" });
+      await dialog.getByText(/^No rate of .* in EUR is stored for /).waitFor();
+      expect(await link.count()).toBe(1);
       for (const who of ["Seller", "Buyer"])
         for (const label of ["Company", "Street", "House number", "Postal code", "City", "Country"])
           await dialog
@@ -284,7 +287,7 @@ else
             .fill(label === "Country" ? "Germany" : `${who} ${label}`);
       await dialog.getByRole("button", { name: "Issue invoice" }).click();
       await dialog.getByText(/^No rate in EUR is known .* for ADA/i).waitFor();
-      await dialog.getByRole("link", { name: "Store rate" }).click();
+      await link.click();
       const rate = page.getByRole("dialog", { name: "Store rate" });
       await rate.waitFor();
       expect(await rate.getByLabel("Month").inputValue()).toBe(month);
