@@ -618,7 +618,7 @@ CREATE TABLE `hot_wallet` (
 	`vkey` text NOT NULL,
 	`version` integer NOT NULL,
 	`last_op` text,
-	`line_root` text,
+	`chain_root` text,
 	`collateral` text,
 	`sequence` integer NOT NULL,
 	`spent_elsewhere` text,

@@ -104,7 +104,7 @@ const COLUMNS: Readonly<Record<string, Partial<Record<Treatment, string>>>> = {
   },
   hot_wallet: {
     references: "network vkey",
-    progress: "last_op line_root collateral spent_elsewhere blocker blocker_code",
+    progress: "last_op chain_root collateral spent_elsewhere blocker blocker_code",
   },
   wallet_transaction: {
     references: "network wallet_vkey source_id tasks request_id",

@@ -53,7 +53,7 @@ const ACTIONS = { Registration: "mint", Update: "update", Deregistration: "burn"
 export async function buildRegistrationPart(
   row: RegistrationRow,
   purpose: RegistrationPurpose,
-  { keys, baseOutput: line, outputs, parameters, provider }: BuildContext,
+  { keys, placementOutput, outputs, parameters, provider }: BuildContext,
 ): Promise<TransactionPart> {
   const { policyId, sourceType } = row;
   const scriptCbor = await provider.scriptCbor(policyId);
@@ -63,15 +63,15 @@ export async function buildRegistrationPart(
     );
   const isMint = purpose === "Registration";
   const held = isMint ? null : await findTokenOutput(provider, row, keys, outputs);
-  // A try that replaces another spends the same output of the line, and gives the same name.
-  const name = held ? held.assetName : computeRegistryAssetName(sourceType, line);
+  // A try that replaces another spends the same output of the outward chain, and gives the same name.
+  const name = held ? held.assetName : computeRegistryAssetName(sourceType, placementOutput);
   const assetName = purpose === "Update" ? computeNextAssetName(name) : name;
   const agentIdentifier = policyId + assetName;
   const detail: RegistrationDetail = {
     purpose,
     agentIdentifier,
     replaced: purpose === "Update" ? policyId + name : null,
-    seed: isMint ? formatOutputReference(line) : null,
+    seed: isMint ? formatOutputReference(placementOutput) : null,
   };
   const isKept = purpose !== "Deregistration";
   return {

@@ -54,7 +54,7 @@ export function createRegistrationFeature(db: Database, wallet: SourceWallet): W
   const feature = createSubjectFeature(db, createPort(db), wallet);
   return {
     ...feature,
-    placement: "line",
+    placement: "chained",
     async buildPart({ id }, context) {
       const row = feature.requireRow(id);
       const purpose = purposeOf(row);
@@ -181,7 +181,7 @@ function decideRegistrationOutcome(
           task: null,
         };
       }
-      // The transaction before it in the wallet's line ended, which is no failure of this one.
+      // The transaction before it in the outward chain ended, which is no failure of this one.
       if (phase === "Orphaned")
         return {
           change: toRequestedChange(before, "FailedViaManualReset"),

@@ -50,8 +50,8 @@ export const registration = sqliteTable(
     /** What was charged to its key's spending limits, native minor units; null: nothing. */
     fundingCharged: text("funding_charged"),
     /**
-     * `<transaction>#<index>` of the output from which the token's name is derived: that of the
-     * wallet's line which the transaction spends.
+     * `<transaction>#<index>` of the output from which the token's name is derived: the output of
+     * the wallet's outward chain that the transaction spends.
      */
     seed: text("seed"),
     /** The last transaction of the current or last operation. */

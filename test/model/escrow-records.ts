@@ -161,7 +161,14 @@ export class EscrowRecords {
     const task = { feature: LOCK_FEATURE, id: taskIdOf(record, intent), detail: {} };
     const transaction = {
       ...{ hash, phase, sequence: 1, sourceId: SOURCE.id, tasks: [task], inputs: [], made: [] },
-      ...{ lineIn: null, lineOut: null, collateral: null, validFrom: 0, validTo: 1, fee: 0n },
+      ...{
+        chainedInput: null,
+        changeOutput: null,
+        collateral: null,
+        validFrom: 0,
+        validTo: 1,
+        fee: 0n,
+      },
       ...{
         size: 0,
         memory: 0,

@@ -46,7 +46,7 @@ export function paymentWork(db: WalletDatabase): WalletFeature {
     );
   return {
     name: "payment",
-    placement: "line",
+    placement: "chained",
     revision: "payment.revision",
     async listDue(now, limit) {
       const asked = await db.all<Payment>(

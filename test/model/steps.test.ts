@@ -40,7 +40,7 @@ describe("steps of a wallet", () => {
     expect(rows(model)).toMatchObject([{ state: "Done", failures: 0 }]);
   });
 
-  it("stand on lanes of their own, which the change of the first of them makes", async () => {
+  it("spend parallel outputs, which the change of the first of them makes", async () => {
     const model = new WalletModel([500]);
     model.askStep({ isReplaceable: true });
     await model.run();
@@ -48,10 +48,13 @@ describe("steps of a wallet", () => {
     model.askPayment();
     await model.run();
     const [first, second, payment] = await waiting(model);
-    expect(first?.lineIn).not.toBeNull();
+    expect(first?.chainedInput).not.toBeNull();
     expect(first?.made).toHaveLength(5);
-    expect(second).toMatchObject({ lineIn: null, tasks: [{ id: "s1" }] });
-    expect(payment).toMatchObject({ lineIn: first?.lineOut, tasks: [{ feature: "payment" }] });
+    expect(second).toMatchObject({ chainedInput: null, tasks: [{ id: "s1" }] });
+    expect(payment).toMatchObject({
+      chainedInput: first?.changeOutput,
+      tasks: [{ feature: "payment" }],
+    });
   });
 
   it("do not hold up payments, nor those them", async () => {
@@ -66,7 +69,7 @@ describe("steps of a wallet", () => {
       expect(inputs.filter((input) => made.includes(input.slice(0, 64)))).toEqual([]);
   });
 
-  it("wait when three lanes have twenty unconfirmed each", async () => {
+  it("wait when three parallel outputs have twenty unconfirmed each", async () => {
     const model = new WalletModel([500, 90, 80, 70, 60, 5]);
     for (let i = 0; i < 70; i++) model.askStep({ isAlone: true });
     await model.run();
@@ -208,7 +211,7 @@ describe("steps of a wallet", () => {
     expect(rows(model)).toMatchObject([{ state: "Over" }]);
   });
 
-  it("are sent again lane by lane when a node has dropped them without a word", async () => {
+  it("are sent again, each parallel output's alone, when a node has dropped them without a word", async () => {
     const model = new WalletModel([500, 90, 80, 5]);
     for (let i = 0; i < 4; i++) model.askStep({ isAlone: true });
     model.askPayment();
@@ -251,7 +254,7 @@ describe("steps of a wallet", () => {
 });
 
 describe("payments of a wallet", () => {
-  it("wait when twenty transactions of the line are unconfirmed", async () => {
+  it("wait when twenty transactions of the outward chain are unconfirmed", async () => {
     const model = new WalletModel([500]);
     for (let i = 0; i < 22; i++) {
       model.askPayment();

@@ -80,7 +80,7 @@ export function stepWork(db: WalletDatabase): WalletFeature {
   const known = new Map<string, Step>();
   return {
     name: "step",
-    placement: "lanes",
+    placement: "parallel",
     revision: "step.revision",
     async listDue(now, limit) {
       const asked = await db.all<Step>(

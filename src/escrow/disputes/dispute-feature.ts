@@ -99,7 +99,7 @@ export function createDisputeFeature({
   };
   return {
     ...feature,
-    placement: "lanes",
+    placement: "parallel",
     maxTasks: 1,
 
     async listDue(now) {

@@ -163,7 +163,7 @@ export async function buildSettlement(
         );
       const content = serializeContent({
         ...toStoredFields(built, pays),
-        ...{ phase: "Stored", sequence: 0, sourceId: source.id, lineIn: null },
+        ...{ phase: "Stored", sequence: 0, sourceId: source.id, chainedInput: null },
         tasks: [{ feature: DISPUTE_FEATURE, id: asked.id, detail: part.detail }],
         isReplaceable: true,
         memory: Number(sumExecutionUnits(exact).memory),

@@ -16,7 +16,7 @@ export interface SourceWallet {
   sourceId: string;
 }
 
-/** Locks stand on a wallet's line, all other steps on its lanes. */
+/** Transactions of locks belong to the wallet's outward chain; all other steps spend parallel outputs. */
 export type EscrowTaskKind = "lock" | "step";
 
 const KIND_CONDITIONS: Record<EscrowTaskKind, string> = {

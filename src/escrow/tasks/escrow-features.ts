@@ -19,8 +19,8 @@ export function createEscrowFeatures(context: FeatureContext): WalletFeature[] {
   const row = wallets.find(({ vkey }) => vkey === context.vkey);
   if (row === undefined)
     return [
-      createRemovedWalletFeature(STEP_FEATURE, "lanes", context),
-      createRemovedWalletFeature(LOCK_FEATURE, "line", context),
+      createRemovedWalletFeature(STEP_FEATURE, "parallel", context),
+      createRemovedWalletFeature(LOCK_FEATURE, "chained", context),
     ];
   const ports = {
     database,

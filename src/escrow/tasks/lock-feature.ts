@@ -58,7 +58,7 @@ export function createLockFeature(ports: LockPorts): WalletFeature {
   return {
     ...recordUpdates,
     name: LOCK_FEATURE,
-    placement: "line",
+    placement: "chained",
     maxTasks: MAX_LOCKS,
 
     async listDue(now, limit) {

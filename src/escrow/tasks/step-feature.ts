@@ -53,7 +53,7 @@ export function createStepFeature(ports: StepPorts): WalletFeature {
   return {
     ...recordUpdates,
     name: STEP_FEATURE,
-    placement: "lanes",
+    placement: "parallel",
     maxTasks: MAX_STEPS_PER_TRANSACTION,
 
     async listDue(now, limit) {

@@ -16,14 +16,14 @@ import type { WalletSnapshot } from "./wallet-snapshot.ts";
  * transactions.
  *
  * @param utxos - the provider's view
- * @param setAside - names of reserved outputs
+ * @param reserved - names of reserved outputs
  */
 export function summarizeOutputs(
   utxos: readonly ProviderUtxo[],
   context: WalletSnapshot,
   reserved: ReadonlySet<string>,
 ): OutputsResponse {
-  const { chainRoot: lineRoot, collateral, openTransactions: open } = context;
+  const { chainRoot, collateral, openTransactions: open } = context;
   const outputs = listSpendableOutputs(utxos, context, reserved);
   const renderOutput = (name: string | null) => {
     const output = outputs.find((one) => formatOutputReference(one) === name);
@@ -35,7 +35,7 @@ export function summarizeOutputs(
   return {
     count: outputs.length,
     largest: largest.toString(),
-    Line: renderOutput(lineRoot && findChainHead(lineRoot, open)),
+    Line: renderOutput(chainRoot && findChainHead(chainRoot, open)),
     Collateral: renderOutput(collateral),
   };
 }

@@ -9,7 +9,7 @@ import type { ForeignSpend } from "../spending/store/wallet.ts";
 
 /** Where a wallet stands: what its object knows of it, read without asking the object. */
 export interface WalletSnapshot {
-  /** Names of the outputs that its line begins with, and that it keeps for collateral. */
+  /** Names of the outputs: the root of its outward chain, and the one reserved for collateral. */
   chainRoot: string | null;
   collateral: string | null;
   spentElsewhere: readonly ForeignSpend[];
@@ -76,10 +76,10 @@ export async function readSnapshots(
   const open = Map.groupBy(transactions, ({ walletVkey }) => walletVkey);
   return new Map(
     wallets.map(
-      ({ vkey, lineRoot, collateral, spentElsewhere, blocker, blockerCode, blockedSince }) => [
+      ({ vkey, chainRoot, collateral, spentElsewhere, blocker, blockerCode, blockedSince }) => [
         vkey,
         {
-          chainRoot: lineRoot,
+          chainRoot,
           collateral,
           spentElsewhere: JSON.parse(spentElsewhere ?? "[]"),
           blocker:

@@ -17,8 +17,8 @@ export const hotWallet = sqliteTable(
     vkey: text("vkey").notNull(),
     version: integer("version").notNull(),
     lastOp: text("last_op"),
-    /** `<transaction>#<index>`: the output that the last final transaction of the line left. */
-    lineRoot: text("line_root"),
+    /** `<transaction>#<index>`: the output that the last final transaction of the outward chain left. */
+    chainRoot: text("chain_root"),
     /** `<transaction>#<index>`: the output that is kept for collateral. */
     collateral: text("collateral"),
     /** Transactions stored so far. */

@@ -18,10 +18,10 @@ export interface WalletTransaction {
   reads?: readonly string[];
   /** The wallet's own outputs that it makes. */
   made: readonly OwnOutput[];
-  /** The output of the outward line that it continues; null where it stands on a lane of steps. */
-  lineIn: string | null;
-  /** The output that continues the line, or the lane. */
-  lineOut: string | null;
+  /** The output of the outward chain that it spends; null where it spends a parallel output. */
+  chainedInput: string | null;
+  /** Its change, with which the outward chain or the parallel output continues. */
+  changeOutput: string | null;
   /** Whether, at build time, another party could spend an input. */
   isReplaceable: boolean;
   /** What a failed script costs; null where none runs. */

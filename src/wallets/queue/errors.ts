@@ -40,7 +40,7 @@ export class PriorTransactionPendingError extends TaskError {
   override name = "PriorTransactionPendingError";
 }
 
-/** The wallet's line goes on, or begins anew, only when its earlier transactions are final. */
+/** The outward chain continues, or begins anew, only when the wallet's earlier transactions are final. */
 export class OutwardChainPendingError extends PriorTransactionPendingError {
   override name = "OutwardChainPendingError";
 }

@@ -68,8 +68,8 @@ export interface TransactionPart extends Pick<TransactionPlan, "outputs" | "meta
 /** What a part may be made of. */
 export interface BuildContext {
   keys: WalletKeys;
-  /** The output of the line that the transaction spends. */
-  baseOutput: WalletOutput;
+  /** The output of the outward chain, or the parallel output, that the transaction spends. */
+  placementOutput: WalletOutput;
   /** All that the wallet can spend. */
   outputs: readonly WalletOutput[];
   /** Slots between which the transaction will be valid; see `TransactionPlan`. */
@@ -86,10 +86,10 @@ export interface WalletFeature {
   /** Names the feature in stored transactions. */
   readonly name: string;
   /**
-   * Where its tasks stand. `line`: nothing but the wallet keeps them from being done twice. `lanes`: each
-   * spends an output that only one transaction can spend, whichever that is.
+   * Where its transactions belong. `chained`: only the order in the outward chain keeps a task from being
+   * done twice. `parallel`: each task spends an output that only one transaction can spend.
    */
-  readonly placement: "line" | "lanes";
+  readonly placement: "chained" | "parallel";
   /** How many of its tasks a transaction may do; the wallet has a default. */
   readonly maxTasks?: number;
   /** The column whose violation says that a record was changed since it was read. */

@@ -42,7 +42,7 @@ export function createReferenceScriptFeature(db: Database, wallet: SourceWallet)
   const feature = createSubjectFeature(db, createPort(db), wallet);
   return {
     ...feature,
-    placement: "line",
+    placement: "chained",
     maxTasks: 1,
     async buildPart({ id }, { parameters, provider }) {
       const row = feature.requireRow(id);

@@ -78,7 +78,7 @@ function findVanishedOutputs(
   before: readonly WalletOutput[],
   shown: readonly WalletOutput[],
 ): string[] {
-  const head = wallet.lineRoot && findChainHead(wallet.lineRoot, open);
+  const head = wallet.chainRoot && findChainHead(wallet.chainRoot, open);
   const made = open
     .filter(({ phase }) => isInChain(phase))
     .flatMap(({ hash: txHash, made: own }) =>

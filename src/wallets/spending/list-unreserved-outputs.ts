@@ -11,15 +11,15 @@ import type { WalletState } from "./store/wallet.ts";
 
 /**
  * Lists outputs that a wallet can spare for a day, smallest first. They are in a block, hold only the native
- * coin, and are neither the line's end nor collateral.
+ * coin, and are neither the head of the outward chain nor collateral.
  *
  * @param shown - the provider's view.
  * @param open - all transactions of the wallet that are not final.
- * @param setAside - names of outputs that are already reserved.
+ * @param reserved - names of outputs that are already reserved.
  */
 export function listUnreservedOutputs(
   shown: readonly WalletOutput[],
-  { lineRoot, collateral, spentElsewhere }: WalletState,
+  { chainRoot, collateral, spentElsewhere }: WalletState,
   open: readonly WalletTransaction[],
   reserved: ReadonlySet<string>,
 ): WalletOutput[] {
@@ -28,15 +28,16 @@ export function listUnreservedOutputs(
     (one) => !reserved.has(formatOutputReference(one)),
   );
   const free = own.filter((one) => formatOutputReference(one) !== collateral);
-  const end = lineRoot === null ? null : findChainHead(lineRoot, open);
-  const line = free.find((one) => formatOutputReference(one) === end) ?? findLargestOutput(free);
+  const headName = chainRoot === null ? null : findChainHead(chainRoot, open);
+  const head =
+    free.find((one) => formatOutputReference(one) === headName) ?? findLargestOutput(free);
   const names = new Set(shown.map(formatOutputReference));
   const ancestry = ancestryOf(open);
   return free
     .filter((one) => {
       const name = formatOutputReference(one);
       const isFirm = names.has(name) && ancestry(name).depth === 0;
-      return one !== line && one.value.size === 1 && isFirm && !isCollateralOutput(one);
+      return one !== head && one.value.size === 1 && isFirm && !isCollateralOutput(one);
     })
     .sort(compareByCoin);
 }

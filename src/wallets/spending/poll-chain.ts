@@ -197,14 +197,14 @@ class InclusionCache {
     first: WalletTransaction,
     found: NonNullable<FoundTransaction>,
   ): Promise<void> {
-    const line: WalletTransaction[] = [];
+    const descendants: WalletTransaction[] = [];
     for (let one = this.#spenders.get(first.hash); one; one = this.#spenders.get(one.hash))
-      line.push(one);
-    const last = line.pop();
-    if (!last || line.every(({ hash }) => this.#found.has(hash))) return;
+      descendants.push(one);
+    const last = descendants.pop();
+    if (!last || descendants.every(({ hash }) => this.#found.has(hash))) return;
     const end = await this.#load(last);
     if (!end?.validContract || end.blockHash !== found.blockHash) return;
-    for (const { hash } of line) this.#found.set(hash, { ...found, hash });
+    for (const { hash } of descendants) this.#found.set(hash, { ...found, hash });
   }
 }
 

@@ -33,7 +33,10 @@ export async function restoreTransactions(
       wallet,
       {
         sequence: wallet.sequence + found.length,
-        lineRoot: wallet.lineRoot ?? found.find(({ lineIn }) => lineIn !== null)?.lineIn ?? null,
+        chainRoot:
+          wallet.chainRoot ??
+          found.find(({ chainedInput }) => chainedInput !== null)?.chainedInput ??
+          null,
       },
       [
         ...found.flatMap((one) => insertTransaction(wallet, one, null, { ...ports, now })),
@@ -59,7 +62,7 @@ export async function storeEvents(
     updates,
   } = applyEvents(open, events, ports.now());
   if (changed.length === 0) return run;
-  const lineRoot = wallet.lineRoot && advanceChainRoot(wallet.lineRoot, transactions);
+  const chainRoot = wallet.chainRoot && advanceChainRoot(wallet.chainRoot, transactions);
   const { wallet: moved, all } = await writeUpdates(
     ports,
     updates,
@@ -70,7 +73,7 @@ export async function storeEvents(
       const final = deleteFinalTasks(changed.map(keepFailed));
       const batch = [...updateTransactions(written, now), ...final, ...statements];
       const context = createWriteContext(ports, now);
-      return { all, ...(await commitWallet(ports.db, wallet, { lineRoot }, batch, context)) };
+      return { all, ...(await commitWallet(ports.db, wallet, { chainRoot }, batch, context)) };
     },
   );
   // What they spent is told by them no more, only by a provider that has followed the chain.

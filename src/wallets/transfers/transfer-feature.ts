@@ -47,7 +47,7 @@ export function createTransferFeature(db: Database, wallet: SourceWallet): Walle
   const feature = createSubjectFeature(db, port, wallet);
   return {
     ...feature,
-    placement: "line",
+    placement: "chained",
     maxTasks: MAX_TRANSFERS_PER_TRANSACTION,
 
     async listDue(now, limit) {
@@ -158,7 +158,7 @@ function decideTransferOutcome(
         row.tx?.hash === hash && (row.state === "Sent" || row.state === "Confirmed");
       if (!wasCurrent) return null;
       const change: TransferChange = { state: "Pending", error: null, tx };
-      // The transaction before it in the wallet's line ended, which is no failure of this one.
+      // The transaction before it in the outward chain ended, which is no failure of this one.
       if (phase === "Orphaned") return { change, task: { ...createQueuedState(now), attempts } };
       const reason = error ?? "the network did not accept the transaction";
       const outcome = countFailure(attempts, reason, now);

@@ -88,12 +88,12 @@ export async function composed(
   contract: string,
   outputs = outputsOf(stage, payer),
 ): Promise<{ cbor: Uint8Array; count: number }> {
-  const [line] = outputs;
-  if (!line) throw new Error("the payer has nothing");
+  const [placementOutput] = outputs;
+  if (!placementOutput) throw new Error("the payer has nothing");
   const validity = { from: slotAt("Preprod", timeAt(from)), to: slotAt("Preprod", timeAt(to)) };
   const funding = {
     address: payer.address,
-    baseOutput: line,
+    placementOutput,
     outputs,
     collateral: null,
     splits: 3,

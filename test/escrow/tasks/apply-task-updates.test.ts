@@ -46,7 +46,14 @@ function movesOf(records: EscrowRecord[], hash: string, phase: TransactionPhase)
   });
   const transaction: TaskUpdate["transaction"] = {
     ...{ hash, phase, sequence: 1, sourceId: "source-a", tasks, inputs: [], made: [] },
-    ...{ lineIn: null, lineOut: null, collateral: null, validFrom: 0, validTo: 1, fee: 170_000n },
+    ...{
+      chainedInput: null,
+      changeOutput: null,
+      collateral: null,
+      validFrom: 0,
+      validTo: 1,
+      fee: 170_000n,
+    },
     ...{
       size: 300,
       memory: 0,

@@ -211,9 +211,9 @@ function forge(
     const [txHash = "", index] = name.split("#");
     return { txHash, index: Number(index), value };
   });
-  const [line] = outputs;
-  if (!line) return;
-  const funding = { address: payer.address, baseOutput: line, outputs, collateral: null };
+  const [placementOutput] = outputs;
+  if (!placementOutput) return;
+  const funding = { address: payer.address, placementOutput, outputs, collateral: null };
   const frame = { validity: validityAt(ledger), parameters, signer: payer.vkey };
   const { plan, wallet } = composeTransaction([part], funding, frame);
   const named = { ...plan, requiredSigners: signers.map(({ vkey }) => vkey) };

@@ -67,7 +67,7 @@ describe("a look at the chain", () => {
     expect(calls).toEqual(["a"]);
   });
 
-  it("follows a line as far as blocks have it", async () => {
+  it("follows a chain of transactions as far as blocks have it", async () => {
     const { provider, tip, calls } = chain(10, { a: 9, b: 10 });
     const open = [transaction("a", ["x#0"]), transaction("b", ["a#0"]), transaction("c", ["b#0"])];
     const seen = await look(provider, open, tip, 2);
@@ -79,11 +79,11 @@ describe("a look at the chain", () => {
     ]);
   });
 
-  it("asks for the ends of lines alone, where one block has them whole", async () => {
+  it("asks for the ends of chains alone, where one block has them whole", async () => {
     const held = { a: 9, b: 9, c: 9, d: 9, e: 9, f: 10, g: 10, h: 10 };
     const { provider, tip, calls } = chain(10, held);
     const open = [
-      // Two lanes that part at `a`, the second of them in two blocks.
+      // Two chains that part at `a`, the second of them in two blocks.
       ...[transaction("a", ["x#0"]), transaction("b", ["a#0"]), transaction("c", ["b#0"])],
       ...[transaction("d", ["c#0"]), transaction("e", ["a#1"]), transaction("f", ["e#0"])],
       ...[transaction("g", ["f#0"]), transaction("h", ["g#0"]), transaction("i", ["x#1"])],
@@ -194,7 +194,7 @@ describe("a look at the chain", () => {
     expect(new Set(hashes.flatMap((some) => [...some])).size).toBe(450);
   });
 
-  it("gives up the first of a line alone: the others fall with it", async () => {
+  it("gives up the first of a chain alone: the others fall with it", async () => {
     const { provider, tip } = chain(57);
     const open = [transaction("a", ["x#0"]), transaction("b", ["a#0"]), transaction("c", ["b#0"])];
     const seen = await look(provider, open, tip, 1);

@@ -15,16 +15,16 @@ const output = (name: string, coin: bigint, token = 0n): WalletOutput => ({
   value: new Map([["", coin], ...(token > 0n ? [[TOKEN, token] as const] : [])]),
 });
 
-const LINE = output("1", 500_000_000n);
+const HEAD = output("1", 500_000_000n);
 const LARGE = output("2", 700_000_000n);
 const SMALL = output("3", 10_000_000n);
 const COLLATERAL = output("4", 5_000_000n);
 const TOKENS = output("5", 20_000_000n, 7n);
-const ALL = [LINE, LARGE, SMALL, COLLATERAL, TOKENS];
+const ALL = [HEAD, LARGE, SMALL, COLLATERAL, TOKENS];
 
 const WALLET: WalletState = {
   ...{ network: "Preprod", vkey: "aa", version: 1, sequence: 0, spentElsewhere: [], blocker: null },
-  lineRoot: formatOutputReference(LINE),
+  chainRoot: formatOutputReference(HEAD),
   collateral: formatOutputReference(COLLATERAL),
 };
 
@@ -35,16 +35,16 @@ const spareOf = (
   reserved: string[] = [],
 ) => listUnreservedOutputs(shown, { ...WALLET, ...wallet }, open, new Set(reserved));
 
-it("a wallet can spare what is neither its line, nor its collateral, nor holds tokens", () => {
+it("a wallet can spare what is neither the head of its chain, nor its collateral, nor holds tokens", () => {
   expect(spareOf(ALL)).toEqual([SMALL, LARGE]);
   expect(spareOf(ALL, {}, [], [formatOutputReference(SMALL)])).toEqual([LARGE]);
   const foreignSpends = [{ output: formatOutputReference(LARGE), txHash: "ff".repeat(32), at: 0 }];
-  expect(spareOf([LINE, SMALL], { spentElsewhere: foreignSpends })).toEqual([SMALL]);
+  expect(spareOf([HEAD, SMALL], { spentElsewhere: foreignSpends })).toEqual([SMALL]);
 });
 
-it("a wallet without a line reserves its largest output for the line", () => {
-  expect(spareOf(ALL, { lineRoot: null, collateral: null })).toEqual([SMALL, LINE]);
-  expect(spareOf([LARGE], { lineRoot: null, collateral: null })).toEqual([]);
+it("a wallet without an outward chain reserves its largest output for the chain", () => {
+  expect(spareOf(ALL, { chainRoot: null, collateral: null })).toEqual([SMALL, HEAD]);
+  expect(spareOf([LARGE], { chainRoot: null, collateral: null })).toEqual([]);
   expect(spareOf([], {})).toEqual([]);
 });
 

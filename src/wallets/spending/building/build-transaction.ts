@@ -106,7 +106,7 @@ export async function readChainContext(
 export interface SignedTransaction {
   transaction: WalletTransaction;
   cbor: Uint8Array;
-  walletChange: { lineRoot: string | null; collateral: string | null };
+  walletChange: { chainRoot: string | null; collateral: string | null };
   members: readonly TransactionMember[];
 }
 
@@ -170,24 +170,23 @@ export async function buildSignedTransaction(
     outputs,
   };
   const { address } = chainContext.keys;
-  const placeInChain = () => placeChained(run, outputs, address, ports.now());
-  const placeInParallel = () => placeParallel(run, job.tasks, outputs, address, ports.now());
-  let result = await buildAtPlacement(
-    job,
-    feature.placement === "line" ? placeInChain : placeInParallel,
-  );
+  const placements = {
+    chained: () => placeChained(run, outputs, address, ports.now()),
+    parallel: () => placeParallel(run, job.tasks, outputs, address, ports.now()),
+  };
+  let result = await buildAtPlacement(job, placements[feature.placement]);
   const hasFailedFor = (isLacking: (error: unknown) => boolean) =>
     result.signedTransaction === null && result.failures.some(({ error }) => isLacking(error));
-  // A lane holds little: what needs more stands on the line.
+  // A parallel output holds little: a transaction that needs more is chained.
   if (
-    feature.placement !== "line" &&
+    feature.placement === "parallel" &&
     hasFailedFor((error) => error instanceof InsufficientFundsError)
   )
-    result = await buildAtPlacement(job, placeInChain);
+    result = await buildAtPlacement(job, placements.chained);
   if (!hasFailedFor((error) => error instanceof MissingCollateralError && error.isScattered))
     return result;
   try {
-    return { signedTransaction: await mergeOutputs(job, placeInChain()), failures: [] };
+    return { signedTransaction: await mergeOutputs(job, placements.chained()), failures: [] };
   } catch (error) {
     if (error instanceof RetryLaterError || isTransientError(error)) throw error;
     return result;
@@ -205,13 +204,13 @@ async function usePrebuiltTransaction(
   if (!task || !prebuilt) return { signedTransaction: null, failures: [] };
   try {
     const { cbor, transaction } = await prebuilt(task, keys);
-    const { lineRoot, collateral, sequence } = run.wallet;
+    const { chainRoot, collateral, sequence } = run.wallet;
     const stored = { sequence: sequence + 1, sourceId: ports.sourceId, movedAt: ports.now() };
     return {
       signedTransaction: {
         transaction: { ...transaction, ...stored },
         cbor,
-        walletChange: { lineRoot, collateral },
+        walletChange: { chainRoot, collateral },
         members: [{ task, part: EMPTY_PART }],
       },
       failures: [],
@@ -256,7 +255,7 @@ async function collectMembers(
 ) {
   const { keys, parameters } = chainContext;
   const { provider } = ports;
-  const { baseOutput } = place.funding;
+  const { placementOutput } = place.funding;
   const members: TransactionMember[] = [];
   const failures: TaskFailure[] = [];
   for (const task of tasks) {
@@ -267,7 +266,7 @@ async function collectMembers(
         feature,
         place,
       );
-      const context = { keys, baseOutput, outputs, validity, parameters, provider };
+      const context = { keys, placementOutput, outputs, validity, parameters, provider };
       members.push({ task, part: await feature.buildPart(task, context) });
     } catch (error) {
       if (isTransientError(error)) throw error;
@@ -286,7 +285,7 @@ function requireNoPriorTransaction(
   key: string,
   { openTransactions: open, unsettledTransactions: late }: WalletRun,
   { placement }: WalletFeature,
-  { chainRoot: lineRoot }: TransactionPlacement,
+  { chainRoot }: TransactionPlacement,
 ): void {
   // Its record may ask for it only since that does not say yet that it was done.
   const isBehind = [...open, ...late].some(({ failedUpdates = [] }) =>
@@ -297,8 +296,8 @@ function requireNoPriorTransaction(
       "the record does not show the result of an earlier transaction yet",
     );
   const isFree =
-    placement === "line" && lineRoot !== null
-      ? "output" in findOutwardPosition([key], lineRoot, open)
+    placement === "chained" && chainRoot !== null
+      ? "output" in findOutwardPosition([key], chainRoot, open)
       : open.every(
           ({ phase, tasks }) => !isActive(phase) || !tasks.some((one) => toTaskKey(one) === key),
         );
@@ -363,7 +362,7 @@ async function buildFromMembers(
       id,
       detail,
     })),
-    lineIn: place.chainedInput,
+    chainedInput: place.chainedInput,
     isReplaceable: selected.some(({ task }) => task.isReplaceable),
     reads: listScriptReferences(plan),
     memory: Number(sumExecutionUnits(plan).memory),
@@ -381,7 +380,7 @@ async function buildFromMembers(
     transaction,
     cbor: built.cbor,
     walletChange: {
-      lineRoot: place.chainRoot,
+      chainRoot: place.chainRoot,
       collateral: collateral && formatOutputReference(collateral),
     },
     members: selected,

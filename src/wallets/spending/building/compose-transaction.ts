@@ -39,8 +39,8 @@ export interface TransactionFrame {
 /** What a wallet pays with. */
 export interface FundingSource {
   address: string;
-  /** The output of the line, or of the lane, that is spent. */
-  baseOutput: WalletOutput;
+  /** See `BuildContext`. */
+  placementOutput: WalletOutput;
   /** All that it can spend. */
   outputs: readonly WalletOutput[];
   /** Name of the output that is kept for collateral; null: none yet. */
@@ -180,9 +180,9 @@ function sortParts(parts: readonly TransactionPart[]): readonly TransactionPart[
 }
 
 function toPayingWallet(parts: readonly TransactionPart[], funding: FundingSource): PayingWallet {
-  const { address, baseOutput: line, spendLast: last = new Set(), splits = 0 } = funding;
+  const { address, placementOutput, spendLast: last = new Set(), splits = 0 } = funding;
   const mustSpend = new Map(
-    [line, ...parts.flatMap(({ spends }) => spends)].map((one) => [
+    [placementOutput, ...parts.flatMap(({ spends }) => spends)].map((one) => [
       formatOutputReference(one),
       one,
     ]),
@@ -202,7 +202,10 @@ function toPayingWallet(parts: readonly TransactionPart[], funding: FundingSourc
 export function toStoredFields(
   { hash, fee, inputs, outputs, selection: payment, cbor }: BuiltTransaction,
   { address }: Pick<PayingWallet, "address">,
-): Pick<WalletTransaction, "hash" | "fee" | "size" | "inputs" | "made" | "lineOut" | "collateral"> {
+): Pick<
+  WalletTransaction,
+  "hash" | "fee" | "size" | "inputs" | "made" | "changeOutput" | "collateral"
+> {
   const isOwnOutput = (output: PlannedOutput) =>
     output.address === address && output.datum === undefined && output.script === undefined;
   const made = outputs.flatMap((output, index): OwnOutput[] =>
@@ -214,7 +217,7 @@ export function toStoredFields(
     size: cbor.length,
     inputs: inputs.map(formatOutputReference),
     made,
-    lineOut: formatOutputReference({ txHash: hash, index: outputs.length - 1 }),
+    changeOutput: formatOutputReference({ txHash: hash, index: outputs.length - 1 }),
     collateral: toStoredCollateral(payment, outputs.length),
   };
 }

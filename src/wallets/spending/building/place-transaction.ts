@@ -21,20 +21,20 @@ import {
 import { findChainHead, mayMoveChainRoot } from "../model/outward-chain.ts";
 import type { FundingSource } from "./compose-transaction.ts";
 
-/** Where a transaction stands, and what pays for it. */
+/** The outputs that pay for a transaction, and its position in the outward chain. */
 export interface TransactionPlacement {
   funding: FundingSource;
-  /** The output of the line that it continues; null on a lane. */
+  /** See `WalletTransaction`. */
   chainedInput: string | null;
   /** See `WalletState`. */
   chainRoot: string | null;
 }
 
-/** How long a line or a lane that is full is left alone. */
+/** How long a full chain or parallel output is left alone. */
 const FULL_RETRY_DELAY_MS = 5_000;
 
 /**
- * The end of the wallet's line.
+ * Places a transaction at the head of the outward chain.
  *
  * @param outputs - all that the wallet can spend
  * @param splits - see `FundingSource`
@@ -48,30 +48,31 @@ export function placeChained(
   splits = 0,
 ): TransactionPlacement {
   const ancestry = ancestryOf(run.openTransactions);
-  const { lineRoot, line } = requireChainTail(run, outputs, address);
-  const lineIn = formatOutputReference(line);
-  if (ancestry(lineIn).depth >= MAX_UNCONFIRMED_TRANSACTIONS)
+  const { chainRoot, head } = requireHeadOutput(run, outputs, address);
+  const chainedInput = formatOutputReference(head);
+  if (ancestry(chainedInput).depth >= MAX_UNCONFIRMED_TRANSACTIONS)
     throw new RetryLaterError(
       "waits for blocks: the wallet has too many pending transactions",
       now + FULL_RETRY_DELAY_MS,
     );
   // Descendants of replaceable transactions would be invalidated with them.
-  const last = new Set(
+  const spendLast = new Set(
     outputs.map(formatOutputReference).filter((name) => ancestry(name).isReplaceable),
   );
   const funding = {
     address,
-    baseOutput: line,
+    placementOutput: head,
     outputs,
     ...findCollateral(run),
-    spendLast: last,
+    spendLast,
     splits,
   };
-  return { funding: funding, chainedInput: lineIn, chainRoot: lineRoot };
+  return { funding, chainedInput, chainRoot };
 }
 
 /**
- * A lane for steps; the end of the line while the wallet has none, whose change then makes them.
+ * Places steps on a parallel output. While the wallet has none, chains the steps: their change then makes
+ * parallel outputs.
  *
  * @param steps - of one kind; see `selectForTransaction`
  * @throws as `placeChained`
@@ -84,28 +85,33 @@ export function placeParallel(
   now: number,
 ): TransactionPlacement {
   const { wallet, openTransactions: open } = run;
-  const end = findChainTail(run, outputs);
-  const free = outputs.filter((one) => one !== end);
+  const head = findHeadOutput(run, outputs);
+  const free = outputs.filter((one) => one !== head);
   const step = {
     isReplaceable: steps.some((one) => one.isReplaceable),
     isUrgent: steps.some((one) => isUrgent(one, now)),
   };
-  const lane = chooseParallelOutput(
+  const parallel = chooseParallelOutput(
     step,
     free.filter((one) => formatOutputReference(one) !== wallet.collateral),
     open,
   );
-  if (lane === "none") return placeChained(run, outputs, address, now, MAX_PARALLEL_OUTPUTS);
-  if (lane === "full")
+  if (parallel === "none") return placeChained(run, outputs, address, now, MAX_PARALLEL_OUTPUTS);
+  if (parallel === "full")
     throw new RetryLaterError(
       "waits for blocks: the wallet has too many pending transactions",
       now + FULL_RETRY_DELAY_MS,
     );
-  const { output: on, missingOutputCount: missing } = lane;
   return {
-    funding: { address, baseOutput: on, outputs: free, ...findCollateral(run), splits: missing },
+    funding: {
+      address,
+      placementOutput: parallel.output,
+      outputs: free,
+      ...findCollateral(run),
+      splits: parallel.missingOutputCount,
+    },
     chainedInput: null,
-    chainRoot: wallet.lineRoot,
+    chainRoot: wallet.chainRoot,
   };
 }
 
@@ -116,13 +122,13 @@ function findCollateral({ wallet: { collateral }, openTransactions: open }: Wall
   return { collateral, isCollateralNamed };
 }
 
-/** The output with which the line goes on, or begins; undefined: it is not there. */
-function findChainTail(
-  { wallet: { lineRoot, collateral }, openTransactions: open }: WalletRun,
+/** The output with which the outward chain continues, or begins; undefined: it is not there. */
+function findHeadOutput(
+  { wallet: { chainRoot, collateral }, openTransactions: open }: WalletRun,
   outputs: readonly WalletOutput[],
 ): WalletOutput | undefined {
-  const end = lineRoot === null ? null : findChainHead(lineRoot, open);
-  const found = outputs.find((one) => formatOutputReference(one) === end);
+  const head = chainRoot === null ? null : findChainHead(chainRoot, open);
+  const found = outputs.find((one) => formatOutputReference(one) === head);
   if (found || !mayMoveChainRoot(open)) return found;
   const ancestry = ancestryOf(open);
   const free = outputs.filter((one) => formatOutputReference(one) !== collateral);
@@ -130,22 +136,22 @@ function findChainTail(
   return findLargestOutput(firm) ?? findLargestOutput(free) ?? findLargestOutput(outputs);
 }
 
-function requireChainTail(
+function requireHeadOutput(
   run: WalletRun,
   outputs: readonly WalletOutput[],
   address: string,
-): { lineRoot: string; line: WalletOutput } {
-  const line = findChainTail(run, outputs);
-  if (!line && !mayMoveChainRoot(run.openTransactions))
+): { chainRoot: string; head: WalletOutput } {
+  const head = findHeadOutput(run, outputs);
+  if (!head && !mayMoveChainRoot(run.openTransactions))
     throw new OutwardChainPendingError("the wallet's earlier transactions are not final yet");
-  if (!line)
+  if (!head)
     throw new InsufficientFundsError(
       `the wallet is empty: send ${MIN_FUNDING_COIN} minor units of the native coin to ${address}`,
       { unit: "", amount: MIN_FUNDING_COIN },
     );
-  const { lineRoot } = run.wallet;
+  const { chainRoot } = run.wallet;
   const isSame =
-    lineRoot !== null &&
-    formatOutputReference(line) === findChainHead(lineRoot, run.openTransactions);
-  return { lineRoot: isSame ? lineRoot : formatOutputReference(line), line };
+    chainRoot !== null &&
+    formatOutputReference(head) === findChainHead(chainRoot, run.openTransactions);
+  return { chainRoot: isSame ? chainRoot : formatOutputReference(head), head };
 }

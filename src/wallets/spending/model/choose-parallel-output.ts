@@ -1,6 +1,7 @@
 /**
- * Lanes for steps. Each step spends an output that only one transaction can spend, so steps need no order
- * between them. Instead of the outward line, they spend a few small outputs, each continued by its change.
+ * Parallel outputs for steps. Each step spends an output that only one transaction can spend, so steps need no
+ * order between them. Instead of the outward chain, they spend a few small outputs of the wallet. The change of
+ * a transaction takes the place of the parallel output that it spends.
  * A foreign spend invalidates a step's descendants, so replaceable steps come after the others.
  */
 
@@ -14,10 +15,10 @@ import { isPending } from "../../model/phases.ts";
 import { txHashOf, type WalletTransaction } from "../../model/wallet-transaction.ts";
 import type { Task } from "../../queue/feature.ts";
 
-/** Transactions of one line or lane that wait for a block. */
+/** Transactions that wait for a block: so many in the outward chain, and on each parallel output. */
 export const MAX_UNCONFIRMED_TRANSACTIONS = 20;
 export const MAX_PARALLEL_OUTPUTS = 3;
-/** Native minor units that a lane needs to pay for a step. */
+/** Native minor units that a parallel output needs to pay for a step. */
 const MIN_PARALLEL_COIN = 3_000_000n;
 /** With less time before its deadline, a task spends an output with as few ancestors as possible. */
 const URGENT_WINDOW_MS = 10 * 60_000;
@@ -57,18 +58,18 @@ export function ancestryOf(open: readonly WalletTransaction[]): (output: string)
   };
 }
 
-/** Where a step stands. */
+/** The output for a step. */
 export interface ParallelOutput {
   output: WalletOutput;
-  /** Lanes that the wallet could have besides. */
+  /** Parallel outputs that the wallet could have besides. */
   missingOutputCount: number;
 }
 
 /**
- * Chooses the lane for a step. Outputs that continue a lane come first, then the smallest other outputs. The
- * largest outputs stay for the line.
+ * Chooses the parallel output for a step. The change of pending steps comes first, then the smallest other
+ * outputs. The largest outputs stay for the outward chain.
  *
- * @param outputs - the outputs that lanes may use.
+ * @param outputs - the outputs that steps may spend.
  * @param open - all transactions that are not final.
  */
 export function chooseParallelOutput(
@@ -78,8 +79,8 @@ export function chooseParallelOutput(
 ): ParallelOutput | "none" | "full" {
   const ancestry = ancestryOf(open);
   const continuing = new Set(
-    open.flatMap(({ phase, lineIn, lineOut }) =>
-      isPending(phase) && lineIn === null && lineOut !== null ? [lineOut] : [],
+    open.flatMap(({ phase, chainedInput, changeOutput }) =>
+      isPending(phase) && chainedInput === null && changeOutput !== null ? [changeOutput] : [],
     ),
   );
   const all = outputs
@@ -94,27 +95,27 @@ export function chooseParallelOutput(
     .sort((a, b) => a.depth - b.depth || compareByCoin(a.output, b.output));
   const used = all.filter(({ name }) => continuing.has(name)).slice(0, MAX_PARALLEL_OUTPUTS);
   const free = all.filter(({ name }) => !continuing.has(name));
-  const lanes = [...used, ...free.slice(0, MAX_PARALLEL_OUTPUTS - used.length)];
-  if (lanes.length === 0) return "none";
+  const parallel = [...used, ...free.slice(0, MAX_PARALLEL_OUTPUTS - used.length)];
+  if (parallel.length === 0) return "none";
   const confirmed = step.isUrgent && all.find(({ depth }) => depth === 0);
-  const selected = confirmed || chooseLeastLoaded(lanes, step.isReplaceable);
+  const selected = confirmed || chooseLeastLoaded(parallel, step.isReplaceable);
   return selected
-    ? { output: selected.output, missingOutputCount: MAX_PARALLEL_OUTPUTS - lanes.length }
+    ? { output: selected.output, missingOutputCount: MAX_PARALLEL_OUTPUTS - parallel.length }
     : "full";
 }
 
-function chooseLeastLoaded<L extends Ancestry>(
-  lanes: readonly L[],
+function chooseLeastLoaded<Output extends Ancestry>(
+  outputs: readonly Output[],
   isReplaceable: boolean,
-): L | undefined {
-  const roomy = lanes
+): Output | undefined {
+  const roomy = outputs
     .filter(({ depth }) => depth < MAX_UNCONFIRMED_TRANSACTIONS)
     .sort((a, b) => a.depth - b.depth);
   const firm = roomy.filter(({ isReplaceable: isShaky }) => !isShaky);
   if (!isReplaceable) return firm[0] ?? roomy[0];
-  // The last lane that nobody can cut is kept for what nobody can overtake.
-  const isReserved = (lane: L) => firm.length === 1 && roomy.length > 1 && !lane.isReplaceable;
-  return roomy.find((lane) => !isReserved(lane));
+  // The last output whose ancestors nobody can invalidate is kept for tasks that nobody can overtake.
+  const isReserved = (one: Output) => firm.length === 1 && roomy.length > 1 && !one.isReplaceable;
+  return roomy.find((one) => !isReserved(one));
 }
 
 /**

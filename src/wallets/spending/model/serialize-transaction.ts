@@ -24,8 +24,8 @@ type StoredContent = Pick<
   | "tasks"
   | "inputs"
   | "reads"
-  | "lineIn"
-  | "lineOut"
+  | "chainedInput"
+  | "changeOutput"
   | "validFrom"
   | "validTo"
   | "size"
@@ -45,14 +45,14 @@ interface StoredOutput {
 
 /** JSON of what never changes of a transaction, but for the updates that failed. */
 export function serializeContent(transaction: WalletTransaction): string {
-  const { tasks, inputs, lineIn, lineOut, validFrom, validTo, collateral } = transaction;
+  const { tasks, inputs, chainedInput, changeOutput, validFrom, validTo, collateral } = transaction;
   const { size, memory, isReplaceable, reads = [], failedUpdates } = transaction;
   const content: StoredContent = {
     ...{
       tasks,
       inputs,
-      lineIn,
-      lineOut,
+      chainedInput,
+      changeOutput,
       validFrom,
       validTo,
       size,

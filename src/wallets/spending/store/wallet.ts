@@ -24,7 +24,7 @@ export interface WalletState {
   vkey: string;
   /** Null: it has no row yet. */
   version: number | null;
-  lineRoot: string | null;
+  chainRoot: string | null;
   collateral: string | null;
   sequence: number;
   /** The newest foreign spends, oldest first. */
@@ -41,13 +41,13 @@ export async function readWallet(
   const [row] = await db.all<
     Omit<WalletState, "spentElsewhere"> & { spentElsewhere: string | null }
   >(
-    `SELECT network, vkey, version, line_root AS lineRoot, collateral, sequence,
+    `SELECT network, vkey, version, chain_root AS chainRoot, collateral, sequence,
        spent_elsewhere AS spentElsewhere, blocker FROM hot_wallet
      WHERE network = ? AND vkey = ?`,
     network,
     vkey,
   );
-  const never = { version: null, lineRoot: null, collateral: null, sequence: 0, blocker: null };
+  const never = { version: null, chainRoot: null, collateral: null, sequence: 0, blocker: null };
   if (row === undefined) return { network, vkey, ...never, spentElsewhere: [] };
   return { ...row, spentElsewhere: JSON.parse(row.spentElsewhere ?? "[]") };
 }
@@ -81,7 +81,7 @@ export async function countStoredTransactions(
 export async function commitWallet(
   db: WalletDatabase,
   wallet: WalletState,
-  change: Partial<Pick<WalletState, "lineRoot" | "collateral" | "sequence" | "spentElsewhere">>,
+  change: Partial<Pick<WalletState, "chainRoot" | "collateral" | "sequence" | "spentElsewhere">>,
   statements: readonly Statement[],
   { op, revisions }: { op: string; revisions: readonly `${string}.${string}`[] },
 ): Promise<{ wallet: WalletState; results: D1Result[] }> {
@@ -90,17 +90,17 @@ export async function commitWallet(
   try {
     const [, ...results] = await db.batch([
       statement(
-        `INSERT INTO hot_wallet (network, vkey, version, last_op, line_root, collateral, sequence,
+        `INSERT INTO hot_wallet (network, vkey, version, last_op, chain_root, collateral, sequence,
            spent_elsewhere)
          VALUES (?1, ?2, 1, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT (network, vkey) DO UPDATE SET
-           version = iif(version = ?3, version + 1, NULL), last_op = ?4, line_root = ?5,
+           version = iif(version = ?3, version + 1, NULL), last_op = ?4, chain_root = ?5,
            collateral = ?6, sequence = ?7, spent_elsewhere = ?8`,
         network,
         vkey,
         wallet.version ?? 0,
         op,
-        next.lineRoot,
+        next.chainRoot,
         next.collateral,
         next.sequence,
         next.spentElsewhere.length > 0 ? JSON.stringify(next.spentElsewhere) : null,

@@ -104,11 +104,11 @@ const tokens = fc
   .map((units) => units.map((unit) => [unit, 5n] as [string, bigint]));
 const purses = fc
   .record({
-    baseOutput: fc.bigInt({ min: 20_000_000n, max: 900_000_000n }),
+    placementOutput: fc.bigInt({ min: 20_000_000n, max: 900_000_000n }),
     others: fc.array(fc.tuple(coins, tokens), { maxLength: 12 }),
   })
-  .map(({ baseOutput: line, others }): FundingSource => {
-    const first = output(line);
+  .map(({ placementOutput, others }): FundingSource => {
+    const first = output(placementOutput);
     const outputs = [
       first,
       // Enough of everything, so that what is asked for can be paid.
@@ -120,10 +120,10 @@ const purses = fc
     ];
     return {
       address: keys.address,
-      baseOutput: first,
+      placementOutput: first,
       outputs,
       collateral: null,
-      splits: line % 4n === 0n ? 3 : 0,
+      splits: placementOutput % 4n === 0n ? 3 : 0,
     };
   });
 const payments = fc
@@ -177,7 +177,7 @@ describe("parts of transactions put together", () => {
         expect(composed.partCount).toBeGreaterThanOrEqual(1);
         expect(transaction.cbor.length).toBeLessThanOrEqual(parameters.maxTransactionSize);
         const inputs = tx.inputs.map(formatOutputReference);
-        expect(inputs).toContain(formatOutputReference(funding.baseOutput));
+        expect(inputs).toContain(formatOutputReference(funding.placementOutput));
         expect(tx.fee).toBeGreaterThanOrEqual(
           computeMinimumFee(composed.plan, transaction.cbor.length),
         );
@@ -224,13 +224,13 @@ describe("parts of transactions put together", () => {
     );
   });
 
-  it("continue the line with an output that holds the native coin alone", () => {
+  it("continue the outward chain with an output that holds the native coin alone", () => {
     fc.assert(
       fc.property(mixed, purses, (parts, funding) => {
         const { composed, transaction } = built(parts, funding);
-        const { made: own, lineOut, hash } = toStoredFields(transaction, composed.wallet);
+        const { made: own, changeOutput, hash } = toStoredFields(transaction, composed.wallet);
         const last = own.at(-1);
-        expect(lineOut).toBe(`${hash}#${last?.index}`);
+        expect(changeOutput).toBe(`${hash}#${last?.index}`);
         expect([...(last?.value.keys() ?? [])]).toEqual([""]);
       }),
       runs(50, 1_000),
@@ -275,19 +275,26 @@ describe("parts of transactions put together", () => {
   });
 
   it("are as many as the wallet can pay: else the first half", () => {
-    const line = output(30_000_000n);
-    const funding = { address: keys.address, baseOutput: line, outputs: [line], collateral: null };
+    const placementOutput = output(30_000_000n);
+    const funding = {
+      address: keys.address,
+      placementOutput,
+      outputs: [placementOutput],
+      collateral: null,
+    };
     const parts = Array.from({ length: 8 }, (_, i) => payment(i, 6_000_000n, []));
     expect(composeTransaction(parts, funding, frame).partCount).toBe(4);
   });
 
   it("do not spend reserved outputs or the collateral that another part names", () => {
-    const [line, kept, other] = [5_000_000n, 90_000_000n, 9_000_000n].map((coin) => output(coin));
-    if (!line || !kept || !other) throw new Error("not reached");
+    const [placementOutput, kept, other] = [5_000_000n, 90_000_000n, 9_000_000n].map((coin) =>
+      output(coin),
+    );
+    if (!placementOutput || !kept || !other) throw new Error("not reached");
     const base = {
       address: keys.address,
-      baseOutput: line,
-      outputs: [line, kept, other],
+      placementOutput,
+      outputs: [placementOutput, kept, other],
       collateral: null,
     };
     const spends = (funding: FundingSource, coin: bigint) => {
@@ -295,8 +302,12 @@ describe("parts of transactions put together", () => {
       return createInputSelector(wallet, plan)(200_000n).inputs;
     };
     const last = new Set([formatOutputReference(kept)]);
-    expect(spends({ ...base, spendLast: last }, 8_000_000n)).toEqual([line, other]);
-    expect(spends({ ...base, spendLast: last }, 40_000_000n)).toEqual([line, other, kept]);
+    expect(spends({ ...base, spendLast: last }, 8_000_000n)).toEqual([placementOutput, other]);
+    expect(spends({ ...base, spendLast: last }, 40_000_000n)).toEqual([
+      placementOutput,
+      other,
+      kept,
+    ]);
     const named = { ...base, collateral: formatOutputReference(kept), isCollateralNamed: true };
     expect(() => spends(named, 40_000_000n)).toThrow(InsufficientFundsError);
   });
@@ -310,27 +321,27 @@ describe("parts of transactions put together", () => {
     );
     const foreign = output(20_000_000n, [[units[0] ?? "", 1n]]);
     const plain = output(4_000_000n);
-    const line = output(3_000_000n);
-    const outputs = [dust, crowded, foreign, plain, line];
-    const funding = { address: keys.address, baseOutput: line, outputs, collateral: null };
+    const placementOutput = output(3_000_000n);
+    const outputs = [dust, crowded, foreign, plain, placementOutput];
+    const funding = { address: keys.address, placementOutput, outputs, collateral: null };
     const paid = (coin: bigint) => {
       const { plan, wallet } = composeTransaction([payment(1, coin, [])], funding, frame);
       return createInputSelector(wallet, plan)(200_000n);
     };
-    expect(paid(5_000_000n).inputs).toEqual([line, plain]);
-    expect(paid(15_000_000n).inputs).toEqual([line, plain, foreign]);
-    expect(paid(60_000_000n).inputs).toEqual([line, plain, foreign, dust, crowded]);
+    expect(paid(5_000_000n).inputs).toEqual([placementOutput, plain]);
+    expect(paid(15_000_000n).inputs).toEqual([placementOutput, plain, foreign]);
+    expect(paid(60_000_000n).inputs).toEqual([placementOutput, plain, foreign, dust, crowded]);
     const change = paid(15_000_000n).change.map(({ value }) => value.size);
     expect(change).toEqual([2, 1]);
   });
 
   it("split small outputs off a change that is large enough", () => {
     const change = (coin: bigint) => {
-      const line = output(coin);
+      const placementOutput = output(coin);
       const funding = {
         address: keys.address,
-        baseOutput: line,
-        outputs: [line],
+        placementOutput,
+        outputs: [placementOutput],
         collateral: null,
         splits: 3,
       };
@@ -344,8 +355,13 @@ describe("parts of transactions put together", () => {
 
   it("are as many as fit: else the first half", () => {
     const many = Array.from({ length: 600 }, (_, i) => payment(i, 2_000_000n, []));
-    const line = output(6_000_000_000n);
-    const funding = { address: keys.address, baseOutput: line, outputs: [line], collateral: null };
+    const placementOutput = output(6_000_000_000n);
+    const funding = {
+      address: keys.address,
+      placementOutput,
+      outputs: [placementOutput],
+      collateral: null,
+    };
     const { composed } = built(many, funding);
     expect(composed.partCount).toBe(300);
   });

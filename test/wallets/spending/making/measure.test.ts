@@ -19,8 +19,13 @@ import { transaction } from "../transactions.ts";
 
 const keys = await deriveWalletKeys(`${"test ".repeat(23)}sauce`, "Preprod");
 const PARENT = "aa".repeat(32);
-const line = { txHash: PARENT, index: 1, value: new Map([["", 90_000_000n]]) };
-const funding = { address: keys.address, baseOutput: line, outputs: [line], collateral: null };
+const placementOutput = { txHash: PARENT, index: 1, value: new Map([["", 90_000_000n]]) };
+const funding = {
+  address: keys.address,
+  placementOutput,
+  outputs: [placementOutput],
+  collateral: null,
+};
 const frame = { validity: { from: 1, to: 2 }, parameters, signer: keys.vkey };
 
 /** Spends the output of a script whose transaction has this byte for a hash. */
@@ -60,7 +65,10 @@ function node(...answers: (EvaluationObstacle | Error | null)[]) {
 }
 
 const parent = (phase: WalletTransaction["phase"]) =>
-  transaction(PARENT, ["x#0"], { phase, made: [0, 1].map((index) => ({ ...line, index })) });
+  transaction(PARENT, ["x#0"], {
+    phase,
+    made: [0, 1].map((index) => ({ ...placementOutput, index })),
+  });
 
 const measure = (
   provider: ReturnType<typeof node>,

@@ -60,7 +60,7 @@ const named = (name: string): WalletOutput => {
 };
 
 /** A wallet whose transactions some network takes or not, and which learns of it late or never. */
-export class OutwardLineModel {
+export class OutwardChainModel {
   readonly #rule: Rule;
   /** Every transaction that was ever stored, whatever the wallet knows of it now. */
   readonly #stored = new Map<string, WalletTransaction>();
@@ -166,8 +166,8 @@ export class OutwardLineModel {
       tasks: chosen.map((id) => ({ feature: "pay", id, detail: {} })),
       inputs: [context.output, ...more],
       made: [0, 1].map((index) => ({ index, value })),
-      lineIn: context.output,
-      lineOut: `${hash}#0`,
+      chainedInput: context.output,
+      changeOutput: `${hash}#0`,
       isReplaceable: false,
       collateral: null,
       validFrom: 0,

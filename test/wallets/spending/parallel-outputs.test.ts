@@ -17,11 +17,11 @@ const output = (name: string, coins: number, tokens: [string, bigint][] = []): W
   return { txHash, index: Number(index), value };
 };
 
-/** So many steps in a row that wait for a block, the first of which spends an output. */
-function lane(name: string, count: number, more: Partial<WalletTransaction> = {}) {
+/** So many steps in a row that wait for a block, each of which spends the change of the one before. */
+function steps(name: string, count: number, more: Partial<WalletTransaction> = {}) {
   return Array.from({ length: count }, (_, i) =>
     transaction(`${name}${i}`, [i === 0 ? `${name}#0` : `${name}${i - 1}#0`], {
-      lineOut: `${name}${i}#0`,
+      changeOutput: `${name}${i}#0`,
       ...more,
     }),
   );
@@ -36,7 +36,7 @@ function chosen(...given: Parameters<typeof chooseParallelOutput>) {
   return typeof found === "string" ? found : formatOutputReference(found.output);
 }
 
-describe("lanes of steps", () => {
+describe("parallel outputs of steps", () => {
   it("begin with the smallest outputs that suffice, without tokens", () => {
     const outputs = [
       output("large#0", 500),
@@ -53,7 +53,7 @@ describe("lanes of steps", () => {
   });
 
   it("are three at the most, of twenty unconfirmed each", () => {
-    const open = ["a", "b", "c"].flatMap((name) => lane(name, 20));
+    const open = ["a", "b", "c"].flatMap((name) => steps(name, 20));
     const outputs = [..."abc"].map((name) => output(`${name}19#0`, 9));
     expect(chosen(firm, [...outputs, output("other#0", 10)], open)).toBe("full");
     const shorter = open.filter(({ hash }) => hash !== "b19");
@@ -68,7 +68,7 @@ describe("lanes of steps", () => {
   });
 
   it("have what can be overtaken behind what cannot, and one of them free of it", () => {
-    const open = [...lane("a", 3, { isReplaceable: true }), ...lane("b", 5)];
+    const open = [...steps("a", 3, { isReplaceable: true }), ...steps("b", 5)];
     const outputs = [output("a2#0", 9), output("b4#0", 9)];
     expect(chosen(firm, outputs, open)).toBe("b4#0");
     expect(chosen(shaky, outputs, open)).toBe("a2#0");
@@ -77,7 +77,7 @@ describe("lanes of steps", () => {
   });
 
   it("are begun anew on a confirmed output by what is urgent", () => {
-    const open = [..."abc"].flatMap((name) => lane(name, 1));
+    const open = [..."abc"].flatMap((name) => steps(name, 1));
     const outputs = [..."abc"].map((name) => output(`${name}0#0`, 9));
     expect(chosen(urgent, [...outputs, output("large#0", 500)], open)).toBe("large#0");
     expect(chosen(urgent, outputs, open)).toBe("a0#0");

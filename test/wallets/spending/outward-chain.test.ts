@@ -8,11 +8,11 @@ import {
 } from "../../../src/wallets/spending/model/outward-chain.ts";
 import { runs } from "../../support/effort.ts";
 import {
-  OutwardLineModel,
+  OutwardChainModel,
   type Rule,
   STORY_ACTIONS,
   type StoryAction,
-} from "./outward-line-model.ts";
+} from "./outward-chain-model.ts";
 import { transaction } from "./transactions.ts";
 
 const storyAction = fc.tuple(
@@ -27,7 +27,7 @@ const story = fc.record({
 /** No task twice, in whatever order lands what can land, at the end of any story. */
 function never(rule: Rule) {
   return fc.property(story, ({ storyActions, orders }) => {
-    const model = new OutwardLineModel(rule);
+    const model = new OutwardChainModel(rule);
     for (const one of storyActions) model.do(one);
     for (const order of orders) expect(model.doneTwice(order)).toEqual([]);
   });
@@ -45,14 +45,14 @@ const sharesAnInput: Rule = (tasks, root, transactions) => {
   return { output: shared || findChainHead(root, transactions) };
 };
 
-describe("the outward line", () => {
+describe("the outward chain", () => {
   it("does no task twice, whatever is refused, expires, is lost, undone or restored, and lands later", () => {
     fc.assert(never(findOutwardPosition), runs(2_000, 100_000));
   });
 
   it("has no position for a task whose transaction is on its way", () => {
     const tasks = [{ feature: "pay", id: "1", detail: {} }];
-    const sent = transaction("sent", [], { tasks, lineIn: "root", lineOut: "next" });
+    const sent = transaction("sent", [], { tasks, chainedInput: "root", changeOutput: "next" });
     expect(findOutwardPosition(["pay:1"], "root", [sent])).toEqual({ waitsFor: "itself" });
     expect(findOutwardPosition(["pay:2"], "root", [sent])).toEqual({ output: "next" });
   });
