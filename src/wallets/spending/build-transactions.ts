@@ -48,7 +48,7 @@ interface BuildOutcome {
 type StoredTransaction = Extract<StoreResult, { is: "stored" }>;
 
 /** What a run has read of the database. */
-interface StoredWork {
+export interface StoredWork {
   /** Of each feature. */
   due: readonly Required<DueTasks>[];
   storedContext: StoredContext;
@@ -129,7 +129,7 @@ class Builder {
         await reportFailures(this.#ports, feature, failuresOf(begun, error), now);
         continue;
       }
-      const { signedTransaction: made, failures } = result;
+      const { signedTransaction, failures } = result;
       if (failures.length > 0 && !view.wasReadSince(this.#began)) {
         // What is not there may have come since the provider was asked.
         this.#forgetOutputs();
@@ -137,16 +137,21 @@ class Builder {
       }
       await reportFailures(this.#ports, feature, failures, now);
       for (const { error } of failures) this.#blocker = findTaskBlocker(error) ?? this.#blocker;
-      if (made === null) continue;
-      if (!hasBlockSpaceFor(this.#run, made.transaction)) {
-        view.requiredBlockSpace.set(feature.name, made.transaction);
+      if (signedTransaction === null) continue;
+      if (!hasBlockSpaceFor(this.#run, signedTransaction.transaction)) {
+        view.requiredBlockSpace.set(feature.name, signedTransaction.transaction);
         return now + POLL_INTERVAL_MS;
       }
       view.requiredBlockSpace.delete(feature.name);
-      const storing = await storeTransactionIfCurrent(this.#ports, this.#run, feature, made);
+      const storing = await storeTransactionIfCurrent(
+        this.#ports,
+        this.#run,
+        feature,
+        signedTransaction,
+      );
       if (storing.is === "stored") {
         conflicts = 0;
-        await this.#send(feature, made, storing, begun);
+        await this.#send(feature, signedTransaction, storing, begun);
       } else if (storing.is === "failed") {
         conflicts = 0;
         await reportFailures(this.#ports, feature, storing.failures, now);

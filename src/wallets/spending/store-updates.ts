@@ -96,7 +96,7 @@ export async function storeEvents(
 export async function retryFailedUpdates(
   ports: WalletPorts,
   run: WalletRun,
-): Promise<{ run: WalletRun; next: number | null }> {
+): Promise<{ run: WalletRun; nextRetryAt: number | null }> {
   const now = ports.now();
   let { wallet } = run;
   const after = new Map<string, WalletTransaction>();
@@ -123,7 +123,7 @@ export async function retryFailedUpdates(
   const isUnchanged = wallet === run.wallet;
   return {
     run: isUnchanged ? run : { wallet, openTransactions: open, unsettledTransactions: late },
-    next: findEarliestTime(failed.map(({ tryAt }) => tryAt)),
+    nextRetryAt: findEarliestTime(failed.map(({ tryAt }) => tryAt)),
   };
 }
 
@@ -145,7 +145,7 @@ export type StoreResult =
 async function storeNewTransaction(
   ports: WalletPorts,
   { wallet, openTransactions: open, unsettledTransactions: late }: WalletRun,
-  { transaction, cbor, walletChange: place, members }: SignedTransaction,
+  { transaction, cbor, walletChange, members }: SignedTransaction,
 ): Promise<StoreResult> {
   const now = ports.now();
   const updates = transaction.tasks.map((task) => ({ task, transaction }));
@@ -157,7 +157,7 @@ async function storeNewTransaction(
     });
     return { is: "failed", failures };
   }
-  const change = { ...place, sequence: transaction.sequence };
+  const change = { ...walletChange, sequence: transaction.sequence };
   const inserted = insertTransaction(wallet, transaction, cbor, { ...ports, now });
   try {
     const { wallet: next, results } = await commitWallet(
