@@ -62,9 +62,7 @@ export async function readWalletDetails(
   const until = now + (deadline - now) * PROVIDER_TIME_SHARE;
   const holdings = await readHoldings(env, rows, until, { caller: caller.id });
   // The transaction code is loaded here, not at start-up.
-  const { summarizeOutputs: classifyOutputs, sumSpendableOutputs: sumSpendable } = await import(
-    "./summarize-outputs.ts"
-  );
+  const { summarizeOutputs, sumSpendableOutputs } = await import("./summarize-outputs.ts");
   return rows.map((row) => {
     const held = holdings.get(row.id);
     const snapshot = snapshots.get(toWalletKey(row)) ?? IDLE_WALLET;
@@ -81,7 +79,7 @@ export async function readWalletDetails(
         Balance: held
           ? [...held.balance].map(([unit, amount]) => ({ unit, amount: `${amount}` }))
           : null,
-        Outputs: held ? classifyOutputs(held.utxos, snapshot, reserved) : null,
+        Outputs: held ? summarizeOutputs(held.utxos, snapshot, reserved) : null,
         Transactions: pendingTransactions.map(renderTransaction),
         Waiting: tasks.map(renderWaitingTask),
         HeldUp: snapshot.blocker && {
@@ -94,7 +92,7 @@ export async function readWalletDetails(
           ...listMissingFundsForTasks(
             row.address,
             tasks,
-            held ? sumSpendable(held.utxos, snapshot, reserved) : null,
+            held ? sumSpendableOutputs(held.utxos, snapshot, reserved) : null,
           ),
         ],
         LowBalanceSummary: summarizeLowBalances(own),

@@ -265,17 +265,17 @@ function takeFunds(
   const wait = (waitsFor: string) => ({ send: null, waitsFor });
   if (funds.length === 0)
     return wait("a Funding wallet: the payment source has none that may be driven");
-  const heldBy = ({ remainingBalance: left }: FundingBalance) => left?.get(unit) ?? 0n;
-  const known = funds.filter(({ remainingBalance: left }) => left !== null);
+  const heldBy = ({ remainingBalance }: FundingBalance) => remainingBalance?.get(unit) ?? 0n;
+  const known = funds.filter(({ remainingBalance }) => remainingBalance !== null);
   const richest = known.find((one) => known.every((other) => heldBy(one) >= heldBy(other)));
   if (richest === undefined) return null;
-  const { wallet, remainingBalance: left } = richest;
+  const { wallet, remainingBalance } = richest;
   const held = heldBy(richest);
   if (held < amount)
     return wait(
       `funds: of ${amount} minor units the Funding wallet ${wallet.address} holds ${held}`,
     );
-  left?.set(unit, held - amount);
+  remainingBalance?.set(unit, held - amount);
   return { send: { amount, from: wallet }, waitsFor: null };
 }
 

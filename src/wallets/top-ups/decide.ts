@@ -63,7 +63,7 @@ export function boundsOf(
  * @param now - epoch milliseconds
  */
 export function decideTopUp(
-  { below, upTo, perDay, minAmount: least }: TopUpBounds,
+  { below, upTo, perDay, minAmount }: TopUpBounds,
   balance: bigint,
   past: readonly PastTopUp[],
   now: number,
@@ -76,7 +76,7 @@ export function decideTopUp(
   const left = ofDay.reduce((sum, { amount }) => sum - amount, perDay);
   const missing = upTo - balance;
   const amount = missing < left ? missing : left;
-  if (amount >= least) return { send: amount };
+  if (amount >= minAmount) return { send: amount };
   const oldest = Math.min(...ofDay.map(({ createdAt }) => createdAt));
   return { waitsFor: "Day", until: oldest + DAY_MS };
 }

@@ -32,8 +32,9 @@ type StoredBounds = Pick<TopUpRuleRow, "below" | "upTo" | "perDay">;
 
 /** Checks that the bounds of a rule make sense together. @throws ApiError 400 */
 export function normalizeBounds(rule: StoredBounds & { unit: string }): StoredBounds {
-  const { below, upTo, perDay, minAmount: least } = boundsOf(rule);
-  if (upTo - below < least) throw new ApiError(400, `upTo: must be at least ${below + least}`);
+  const { below, upTo, perDay, minAmount } = boundsOf(rule);
+  if (upTo - below < minAmount)
+    throw new ApiError(400, `upTo: must be at least ${below + minAmount}`);
   if (perDay < upTo - below) throw new ApiError(400, `perDay: must be at least ${upTo - below}`);
   return {
     below: below.toString(),

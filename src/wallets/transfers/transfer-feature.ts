@@ -56,7 +56,7 @@ export function createTransferFeature(db: Database, wallet: SourceWallet): Walle
       if (givenUp.some(({ task }) => (task.dueAt ?? 0) <= now))
         await failGivenUpTransfers(db, wallet, now);
       const live = open.filter((row) => !isGivenUp(row));
-      const { tasks, nextDueAt: next } = splitDueTasks(live, now);
+      const { tasks, nextDueAt } = splitDueTasks(live, now);
       batchId = newId(now);
       const later = givenUp.length > 0 ? now + GIVE_UP_CHECK_INTERVAL_MS : null;
       return {
@@ -64,7 +64,7 @@ export function createTransferFeature(db: Database, wallet: SourceWallet): Walle
           ...task,
           isAutomatic: feature.requireRow(task.id).topUpRuleId !== null,
         })),
-        nextDueAt: findEarliestTime([next, later]),
+        nextDueAt: findEarliestTime([nextDueAt, later]),
       };
     },
 

@@ -198,12 +198,12 @@ async function usePrebuiltTransaction(
   ports: WalletPorts,
   run: WalletRun,
   { keys }: ChainContext,
-  { loadPrebuilt: prebuilt }: WalletFeature,
+  { loadPrebuilt }: WalletFeature,
   [task]: readonly Task[],
 ): Promise<BuildResult> {
-  if (!task || !prebuilt) return { signedTransaction: null, failures: [] };
+  if (!task || !loadPrebuilt) return { signedTransaction: null, failures: [] };
   try {
-    const { cbor, transaction } = await prebuilt(task, keys);
+    const { cbor, transaction } = await loadPrebuilt(task, keys);
     const { chainRoot, collateral, sequence } = run.wallet;
     const stored = { sequence: sequence + 1, sourceId: ports.sourceId, movedAt: ports.now() };
     return {

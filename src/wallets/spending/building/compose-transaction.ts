@@ -200,7 +200,7 @@ function toPayingWallet(parts: readonly TransactionPart[], funding: FundingSourc
 
 /** What a wallet keeps of a transaction that it has built. */
 export function toStoredFields(
-  { hash, fee, inputs, outputs, selection: payment, cbor }: BuiltTransaction,
+  { hash, fee, inputs, outputs, selection, cbor }: BuiltTransaction,
   { address }: Pick<PayingWallet, "address">,
 ): Pick<
   WalletTransaction,
@@ -218,7 +218,7 @@ export function toStoredFields(
     inputs: inputs.map(formatOutputReference),
     made,
     changeOutput: formatOutputReference({ txHash: hash, index: outputs.length - 1 }),
-    collateral: toStoredCollateral(payment, outputs.length),
+    collateral: toStoredCollateral(selection, outputs.length),
   };
 }
 
