@@ -112,7 +112,7 @@ export interface Env {
   INBOX_PROVIDER_URL_PREPROD?: string;
   /** The same on Mainnet. */
   INBOX_PROVIDER_URL_MAINNET?: string;
-  /** Optional: with `cardano`, names on the wire are those of other services; `http/names/table.ts`. */
+  /** Optional: with `cardano`, names on the wire are those of other services; `wire-names.ts`. */
   WIRE_NAMES?: string;
   /**
    * Development only: comma separated loopback origins that guarded fetches may reach

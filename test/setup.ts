@@ -8,7 +8,7 @@ vi.useRealTimers();
 await emptyStorage();
 
 // The migrations as they are, without what remembers which were applied: every file begins with
-// empty databases. `applyD1Migrations` would have each file load the whole service.
+// empty databases. The plugin's own helper would have each file load the whole service.
 for (const [database, migrations] of [
   [env.DB, env.TEST_MIGRATIONS],
   [env.SEARCH_DB, env.TEST_SEARCH_MIGRATIONS],

@@ -10,7 +10,7 @@ const SPENDING_LIMIT_SQL = `coalesce((SELECT CAST(value->>'amount' AS INTEGER) F
 
 /**
  * Charges a price to a key's `spendingLimits`, for the batch (on the primary) of what it pays for. Beyond
- * a limit the whole batch aborts; see `isSpendingExceeded`.
+ * a limit the whole batch aborts; see `isSpendingLimitExceeded`.
  *
  * @param price - each unit once
  * @returns no statement for an Admin; for a key without such limits, statements that take nothing

@@ -50,7 +50,7 @@ export function listInboxes(
 }
 
 /**
- * Registrations whose status changed since a point, with the paging of `registry/diff.ts`. The cursor
+ * Registrations whose status changed since a point, with the paging of `registry-diff.ts`. The cursor
  * item is returned again, and an unknown cursor is compared by its text. A cursor before the point does
  * not count.
  *

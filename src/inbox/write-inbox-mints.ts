@@ -190,7 +190,7 @@ interface InboxMetadata {
   metadataVersion: number;
 }
 
-/** The writers of both generations; see `registrations/metadata.ts`. */
+/** The writers of both generations; see `registration-labels.ts`. */
 const INBOX_TYPE_PATTERN = /^MasumiInboxV[12]$/;
 const MAX_SLUG_LENGTH = 80;
 const MAX_URL_LENGTH = 2000;

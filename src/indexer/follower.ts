@@ -40,7 +40,7 @@ export interface Follower<P extends Position, Listed, Read, Changes> extends Pas
   /** The log's event of a rollback. */
   rollbackEvent: LogEvent;
 
-  /** The transactions to apply after those that are done, in chain order; see `listPending`. */
+  /** The transactions to apply after those that are done, in chain order; see `listPendingTransactions`. */
   list(recent: P[], tip: Block): Promise<Listed[]>;
   /** @throws ProviderError, ProviderBehindError */
   read(listed: Listed): Promise<Read>;

@@ -12,7 +12,7 @@ import type { ProviderKind } from "./provider-list.ts";
 export type ProviderUse = "deadline" | "sync" | "wallet" | "idle" | { caller: string };
 
 /**
- * As `chainClock`, without a look at the sources: none on Mainnet is followed by another clock. A local chain
+ * As `resolveChainClock`, without a look at the sources: none on Mainnet is followed by another clock. A local chain
  * may be moved ahead by hand.
  */
 export function selectClock(env: BudgetEnv, network: Network, baseUrl: string): ChainClock {

@@ -189,7 +189,7 @@ export function computeMarginPercent(
   return [UNITS_MARGIN_PERCENT, ...room].reduce((a, b) => (a < b ? a : b));
 }
 
-/** @param percent - the result of `computeMargin` */
+/** @param percent - the result of `computeMarginPercent` */
 export function addMargin({ memory, steps }: ExecutionUnits, percent: bigint): ExecutionUnits {
   return {
     memory: memory + (memory * percent) / 100n,

@@ -93,7 +93,7 @@ export function formatOutputReference({ txHash, index }: OutputReference): strin
   return `${txHash}#${index}`;
 }
 
-/** The output with a name that `outputName` gave it. */
+/** Parses the name that `formatOutputReference` gave an output. */
 export function parseOutputReference(name: string): OutputReference {
   const [txHash = "", index = ""] = name.split("#");
   return { txHash, index: Number(index) };

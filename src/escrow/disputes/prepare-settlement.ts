@@ -58,7 +58,7 @@ export interface UnsignedSettlement {
   reservedOutput: string;
   /** CBOR of the transaction without signatures, hex. */
   unsignedCbor: string;
-  /** See `contentOf`. */
+  /** See `serializeContent`. */
   content: string;
   /** Hash of the transaction, which is what is signed, hex. */
   hash: string;
@@ -85,7 +85,7 @@ export interface SettlementRequest {
 }
 
 /**
- * See `settlementToSign`.
+ * Builds a settlement, as `buildSettlement` does, with the provider and the chain time of its source.
  *
  * @param now - epoch milliseconds
  * @throws ApiError 400, 402, 409, 503; ProviderError

@@ -75,7 +75,7 @@ export const disputeProposal = sqliteTable(
 export interface PreparedSettlement {
   /** CBOR without signatures, hex. */
   unsigned: string;
-  /** See `contentOf` of wallets' transactions. */
+  /** See `serializeContent` of wallets' transactions. */
   content: string;
 }
 

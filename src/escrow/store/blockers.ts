@@ -8,7 +8,7 @@ import type { ReasonCode } from "../../reason-codes.ts";
 import type { EscrowRecord } from "../model/escrow-record.ts";
 import type { NextStep } from "../model/find-next-step.ts";
 
-/** Around a placeholder; see `render.ts`. */
+/** Around a placeholder; see `fillPlaceholders`. */
 const BLOCKER_MARK = "\u0003";
 
 /** Why something is blocked. */

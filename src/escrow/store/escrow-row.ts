@@ -242,7 +242,7 @@ export interface TransactionChange {
   status: TransactionStatus | typeof MISMATCH_STATUS;
   /** What it was made for; null: it is not ours. */
   intent: Intent | null;
-  /** Once it is in a block: its place there, and `storedBefore` of the record. */
+  /** Once the transaction is in a block: its place there, and how to undo its effects on the record. */
   inclusion: { txIndex: number; undoData: string } | null;
 }
 

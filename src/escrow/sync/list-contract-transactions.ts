@@ -8,7 +8,7 @@ import {
 } from "../../indexer/list-pending.ts";
 import { comparePositions, type Position } from "../../indexer/position.ts";
 
-/** The transactions of a contract after those that are done; see `listPending`. */
+/** The transactions of a contract after those that are done; see `listPendingTransactions`. */
 export async function listContractTransactions(
   provider: Provider,
   address: string,

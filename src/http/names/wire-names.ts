@@ -4,8 +4,6 @@
  * document have the spelling that the variable `WIRE_NAMES` chooses for the whole deployment.
  */
 
-/** The two spellings of the names that have the chain's name in them elsewhere (`table.ts`). */
-
 /** Fields, by their name in the interface. */
 export const EXTERNAL_FIELD_NAMES = {
   totalBuyerChainFees: "totalBuyerCardanoFees",

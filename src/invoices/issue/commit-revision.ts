@@ -42,7 +42,7 @@ export interface InvoiceBase {
   covered: number;
 }
 
-/** A row of `selectBases`. */
+/** A row of `selectInvoiceBases`. */
 export type InvoiceBaseRow = DocumentRow & Omit<InvoiceBase, "id" | "currentInvoice">;
 
 /** The bases of a buyer's month, those of all sellers or of one. Rows: `InvoiceBaseRow`. */
@@ -67,7 +67,7 @@ export function selectInvoiceBases({
   );
 }
 
-/** Reads a row of `selectBases`. */
+/** Reads a row of `selectInvoiceBases`. */
 export function toInvoiceBase({
   version,
   sellerVkey,

@@ -33,7 +33,7 @@ export function pageSql(where: string, orderAndLimit: string): string {
 }
 
 /**
- * Concatenates a page from stored text; a row that another version of `render.ts` wrote is
+ * Concatenates a page from stored text; a row that another version of `renderEntry` wrote is
  * rendered now, from the same read.
  *
  * @returns JSON text of the entries, comma separated

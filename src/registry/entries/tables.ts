@@ -66,7 +66,7 @@ export const registryCursor = sqliteTable("registry_cursor", {
 
 /**
  * Registered agents: one per token of a source's policy. `state` and the columns are the truth;
- * `doc` is `render.ts` of them. Ledger.
+ * `doc` is `renderEntry` of them. Ledger.
  */
 export const registryEntry = sqliteTable(
   "registry_entry",
@@ -98,7 +98,7 @@ export const registryEntry = sqliteTable(
     statusUpdatedAt: integer("status_updated_at").notNull(),
     /** Guards every write: a writer that read an older row aborts. */
     revision: integer("revision").notNull(),
-    /** Version of `render.ts` that made `doc`; an older one is rendered again by the cron, until then when read. */
+    /** Version of `renderEntry` that made `doc`; an older one is rendered again by the cron, until then when read. */
     docVersion: integer("doc_version").notNull(),
     doc: text("doc").notNull(),
   },

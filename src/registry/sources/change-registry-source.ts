@@ -142,7 +142,7 @@ export async function updateRegistrySource(
 
 /**
  * Removes a source: its sync stops at once and its provider key is destroyed. Its entries become
- * `Deregistered` with new stamps right after, and are hidden later; see `removal.ts`.
+ * `Deregistered` with new stamps right after, and are hidden later; see `continue-removal.ts`.
  *
  * @param now - epoch milliseconds
  * @returns the source as it was

@@ -16,8 +16,8 @@ export interface ListedMint {
 }
 
 /**
- * The mints and burns of a policy after those that are done; see `listPending`. A provider may list the
- * first of `recent` elsewhere: a mint was listed late, or another provider was read. Then all mints are
+ * The mints and burns of a policy after those that are done; see `listPendingTransactions`. A provider may list
+ * the first of `recent` elsewhere: a mint was listed late, or another provider was read. Then all mints are
  * returned, and what was applied is recognized and skipped.
  */
 export async function listMints(

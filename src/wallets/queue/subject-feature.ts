@@ -52,7 +52,7 @@ export interface SubjectPort<Row extends Subject, Change> {
   update(changed: readonly ChangedSubject<Row, Change>[], now: number): Statement[];
   /** What follows from the progress of a transaction; null: nothing new. */
   decideAfterUpdate(row: Row, update: TaskUpdate, now: number): SubjectOutcome<Change> | null;
-  /** What follows from an error that means something special here; null: `decideOutcome` decides. */
+  /** What follows from an error that only this feature knows; null: `decideAttemptOutcome` decides. */
   decideAfterFailure?(row: Row, error: unknown, now: number): SubjectOutcome<Change> | null;
   /**
    * What becomes of a subject whose task is given up.

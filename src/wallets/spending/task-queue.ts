@@ -95,7 +95,7 @@ export function createTaskQueue(features: readonly TaskFeature[]): FeatureQueue 
 const WAITS_FOR_SIGNATURES =
   "waits for administrators' signatures, with an output reserved for the fee";
 
-/** Lists tasks as `ListWaitingTasks` describes, of each feature and wallet at most `limit`. */
+/** Lists tasks as `WaitingTaskLister` describes, of each feature and wallet at most `limit`. */
 function listWaitingTasks(
   ...[db, network, vkeys, limit]: Parameters<WaitingTaskLister>
 ): Promise<WalletTask[]> {

@@ -17,7 +17,7 @@ import { PARTIES, type Party } from "./terms.ts";
 export interface Memory {
   journal: Journal;
   views: Record<Party, OutputView>;
-  /** See `WorkPlace`. */
+  /** Views of the outputs of other wallets, by key hash. */
   others: Map<string, OutputView>;
 }
 

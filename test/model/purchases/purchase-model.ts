@@ -178,7 +178,7 @@ export class PurchaseModel {
     };
     const db = this.#seen(step, faults.repeats ?? false);
     const whole = seenBy(this.ledger, step);
-    // As `createWalletProvider` has them: what is asked to follow transactions is of another class.
+    // As `openWalletProviders` has them: what is asked to follow transactions is of another class.
     const { latestBlock, block, transaction, submit } = whole;
     const less = { ...seenBy(this.ledger, noCalls), latestBlock, block, transaction, submit };
     const provider = this.callsFor === "all" ? whole : less;

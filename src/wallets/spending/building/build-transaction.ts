@@ -133,7 +133,7 @@ interface BuildJob {
 /**
  * Builds and signs the next transaction of a feature's tasks.
  *
- * @param tasks - of one kind; see `selectForTransaction`
+ * @param tasks - of one kind; see `selectTasksForTransaction`
  * @throws RetryLaterError; transient errors
  */
 export async function buildSignedTransaction(

@@ -74,7 +74,7 @@ export function placeChained(
  * Places steps on a parallel output. While the wallet has none, chains the steps: their change then makes
  * parallel outputs.
  *
- * @param steps - of one kind; see `selectForTransaction`
+ * @param steps - of one kind; see `selectTasksForTransaction`
  * @throws as `placeChained`
  */
 export function placeParallel(
