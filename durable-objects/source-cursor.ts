@@ -11,7 +11,7 @@ import {
 import { ESCROW_TABLES, readCursor } from "../src/escrow/sync/cursor.ts";
 import type { SyncContext } from "../src/escrow/sync/follower.ts";
 import { syncSource } from "../src/escrow/sync/sync-source.ts";
-import { createDueWalletFinder } from "../src/escrow/tasks/wallets-with-escrows.ts";
+import { createEscrowWalletFinder } from "../src/escrow/tasks/wallets-with-escrows.ts";
 import { wakeDispatcher } from "../src/events/outbox.ts";
 import { forgetTip, recordFailure } from "../src/indexer/cursor.ts";
 import { LISTING_PAGE_SIZE } from "../src/indexer/list-pending.ts";
@@ -151,7 +151,7 @@ export class SourceCursor extends DurableObject<Env> implements SourceObject {
     const { env } = this;
     try {
       const clock = await resolveChainClock(env, Date.now() + DATABASE_TIMEOUT_MS);
-      const features = [createDueWalletFinder(clock, sourceId), findWalletsToResend];
+      const features = [createEscrowWalletFinder(clock, sourceId), findWalletsToResend];
       await wakeWalletsOfFeatures(env, database, features, requestId);
     } catch (error) {
       log("warn", "wallet.wake_failed", { source: sourceId, requestId, error: String(error) });

@@ -15,7 +15,7 @@ export interface InboxAgentProfile {
 export type RegistrationProfile = AgentProfile | InboxAgentProfile;
 
 /** A wallet as records show it. */
-export interface WalletReference {
+export interface RegistrationWallet {
   /** Payment key hash, hex. */
   vkey: string;
   address: string;

@@ -1,7 +1,7 @@
 import { toIsoTime } from "../http/envelope.ts";
 import type { AgentProfile } from "../registry/entries/profile.ts";
 import { toProfileResponse } from "../registry/entries/profile-response.ts";
-import type { InboxAgentProfile, WalletReference } from "./registration-profile.ts";
+import type { InboxAgentProfile, RegistrationWallet } from "./registration-profile.ts";
 import type { RegistrationRow } from "./tables.ts";
 
 /** What the records of agents and of inbox agents have in common. */
@@ -31,7 +31,7 @@ function toCommonFields(row: RegistrationRow, tip: number | null) {
   };
 }
 
-const toWalletResponse = ({ vkey, address }: WalletReference) => ({
+const toWalletResponse = ({ vkey, address }: RegistrationWallet) => ({
   walletVkey: vkey,
   walletAddress: address,
 });

@@ -26,7 +26,7 @@ import { requireMetadataSize } from "./registration-labels.ts";
 import {
   MIN_FUNDING,
   type RegistrationProfile,
-  type WalletReference,
+  type RegistrationWallet,
 } from "./registration-profile.ts";
 import { mayDelete, mayDeregister, REGISTRATION_FEATURE, type RegistrationKind } from "./states.ts";
 import {
@@ -112,7 +112,7 @@ export async function requestRegistration<ApiRecord>(
       stateChangedAt: now,
       error: null,
       agentIdentifier: null,
-      wallet: toWalletReference(wallet),
+      wallet: toRegistrationWallet(wallet),
       walletVkey: wallet.vkey,
       recipient,
       sendFunding: body.sendFundingMinorUnit,
@@ -197,7 +197,7 @@ export async function requestDeregistration<ApiRecord>(
   const change = {
     state: "DeregistrationRequested",
     error: null,
-    wallet: toWalletReference(wallet),
+    wallet: toRegistrationWallet(wallet),
     walletVkey: wallet.vkey,
     tx: null,
   } as const;
@@ -332,7 +332,7 @@ export function resolveRecipient(
   caller: Caller,
   wallet: ManagedWallet,
   text: string | null,
-): WalletReference | null {
+): RegistrationWallet | null {
   if (text === null) return null;
   const field = "recipientWalletAddress";
   const address = requireAddress(wallet.network, field, text);
@@ -368,7 +368,10 @@ function createSpendingLimitError(row: RegistrationRow): ApiError {
   );
 }
 
-export const toWalletReference = ({ vkey, address }: WalletReference): WalletReference => ({
+export const toRegistrationWallet = ({
+  vkey,
+  address,
+}: RegistrationWallet): RegistrationWallet => ({
   vkey,
   address,
 });

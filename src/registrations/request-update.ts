@@ -19,7 +19,7 @@ import {
   requireHoldingWallet,
   resolveRecipient,
   throwSpendingLimitError,
-  toWalletReference,
+  toRegistrationWallet,
 } from "./request-registration.ts";
 import { mayUpdate } from "./states.ts";
 import { toRegistrationTask, updateRegistration } from "./store.ts";
@@ -70,7 +70,7 @@ export async function requestUpdate<ApiRecord>(
       error: null,
       profile,
       name: profile.name,
-      wallet: toWalletReference(wallet),
+      wallet: toRegistrationWallet(wallet),
       walletVkey: wallet.vkey,
       recipient: resolveRecipient(caller, wallet, body.recipientWalletAddress),
       sendFunding: body.sendFundingMinorUnit,

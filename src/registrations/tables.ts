@@ -5,7 +5,7 @@ import type { WalletTask } from "../wallets/queue/tables.ts";
 import type {
   RegistrationProfile,
   RegistrationTransaction,
-  WalletReference,
+  RegistrationWallet,
 } from "./registration-profile.ts";
 import { REGISTRATION_KINDS, REGISTRATION_STATES } from "./states.ts";
 
@@ -40,11 +40,11 @@ export const registration = sqliteTable(
      */
     agentIdentifier: text("agent_identifier"),
     /** The wallet that signs: it pays for the mint, or holds the token to be burned. */
-    wallet: text("wallet", { mode: "json" }).$type<WalletReference>().notNull(),
+    wallet: text("wallet", { mode: "json" }).$type<RegistrationWallet>().notNull(),
     /** Copied from `wallet`. */
     walletVkey: text("wallet_vkey").notNull(),
     /** The recipient of the token; null: the wallet that mints it. */
-    recipient: text("recipient", { mode: "json" }).$type<WalletReference>(),
+    recipient: text("recipient", { mode: "json" }).$type<RegistrationWallet>(),
     /** Native minor units sent with the token, decimal text; null: the minimum. */
     sendFunding: text("send_funding"),
     /** What was charged to its key's spending limits, native minor units; null: nothing. */

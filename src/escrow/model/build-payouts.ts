@@ -6,8 +6,8 @@ import type { ProtocolParameters } from "../../chain/provider/provider.ts";
 import { computeMinimumCoin } from "../../chain/transaction/select-inputs.ts";
 import type { PlannedOutput } from "../../chain/transaction/transaction-plan.ts";
 import { addValue, type Value } from "../../chain/transaction/value.ts";
+import type { Party } from "./escrow-record.ts";
 import { type Escrow, StepImpossibleError } from "./read-escrow.ts";
-import type { Party } from "./step-rules.ts";
 
 /** An escrow contract with its parameters, as a payment source has them. */
 export interface ContractSettings {

@@ -2,9 +2,8 @@
 import type { DatumState } from "../../chain/contracts/escrow-datum.ts";
 import { REDEEMERS } from "../../chain/contracts/redeemers.ts";
 import type { OnChainState, PaymentSourceType } from "../../chain/network.ts";
+import type { Party } from "./escrow-record.ts";
 import type { Step } from "./intent.ts";
-
-export type Party = "buyer" | "seller";
 
 /** A time of an escrow: `null` binds nothing. */
 export type TimeBound =

@@ -1,8 +1,8 @@
 /** When the contract allows which step. */
 import type { OnChainState, PaymentSourceType } from "../../chain/network.ts";
-import type { EscrowRecord } from "./escrow-record.ts";
+import type { EscrowRecord, Party } from "./escrow-record.ts";
 import type { Step } from "./intent.ts";
-import { type Party, ruleOf, rulesOf, type TimeBound, transitionOf } from "./step-rules.ts";
+import { ruleOf, rulesOf, type TimeBound, transitionOf } from "./step-rules.ts";
 
 /** The end of the year 9999, epoch milliseconds: no date is printed beyond, and nothing waits longer. */
 export const MAX_TIMESTAMP_MS = Date.UTC(10_000, 0, 1) - 1;

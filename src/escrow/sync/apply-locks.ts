@@ -26,8 +26,8 @@ import {
   type ContractTransaction,
   type EscrowOutput,
   type EscrowSource,
+  type EscrowSourceWallet,
   roleOf,
-  type SourceWallet,
 } from "./escrow-source.ts";
 import { computeFeeShares } from "./fee-shares.ts";
 import { findMismatches } from "./find-mismatches.ts";
@@ -296,7 +296,7 @@ function subtractCollateral(datum: EscrowDatum, funds: Funds[]): Funds[] {
 }
 
 /** A wallet that acts for a side of a lock, and the key that a record made by the lock belongs to. */
-type OwnWallet = Pick<SourceWallet, "id" | "vkey" | "address" | "createdById">;
+type OwnWallet = Pick<EscrowSourceWallet, "id" | "vkey" | "address" | "createdById">;
 
 /**
  * Finds the sides of a lock whose party is a managed wallet, or the wallet of a requested record. A removed

@@ -1,5 +1,5 @@
 import { type Database, type Statement, statement, violates } from "../../db/client.ts";
-import { commitCursor as commitMove, StaleRecordError } from "../../indexer/cursor.ts";
+import { commitCursor, StaleRecordError } from "../../indexer/cursor.ts";
 import type { Position } from "../../indexer/position.ts";
 import type { Backfill } from "../../sources/cursor.ts";
 import { insertChangeIfWalletsRemoved } from "../../wallets/managed/wallet-changes.ts";
@@ -24,7 +24,7 @@ export interface UndoneTransaction {
 }
 
 /**
- * Writes the changes of a run of transactions, the cursor and the events in one batch. See `commitChanges` in
+ * Writes the changes of a run of transactions, the cursor and the events in one batch. See `commitCursor` in
  * `indexer/cursor.ts`.
  *
  * @throws StaleCursorError, StaleRecordError: another writer was first, and nothing was written
@@ -52,7 +52,7 @@ export async function commitChanges(
     ...more,
   ];
   try {
-    await commitMove(db, ESCROW_TABLES, cursor, { recent, columns }, statements, changes.now);
+    await commitCursor(db, ESCROW_TABLES, cursor, { recent, columns }, statements, changes.now);
   } catch (error) {
     if (violates(error, "escrow_identity.identifier_hash"))
       throw new StaleRecordError("a record was made, or moved, meanwhile");

@@ -7,7 +7,7 @@ import type { WalletRole } from "../../wallets/managed/tables.ts";
 import type { Side } from "../model/escrow-record.ts";
 
 /** One of our wallets, in the role it plays for a source. */
-export interface SourceWallet {
+export interface EscrowSourceWallet {
   id: string;
   role: WalletRole;
   /** Payment key hash, hex. */
@@ -33,12 +33,12 @@ export interface EscrowSource {
   feeReceiverAddress: string | null;
   /** What a withdrawal pays of all that is locked; Web3ChainV2 takes none. */
   feeRatePermille: number;
-  wallets: SourceWallet[];
+  wallets: EscrowSourceWallet[];
   /**
    * Whether what is read is read for a wallet, also for one that is not in use any more: another run may
    * read for it. Left out: for any.
    */
-  isWalletInScope?(wallet: Pick<SourceWallet, "role" | "vkey">): boolean;
+  isWalletInScope?(wallet: Pick<EscrowSourceWallet, "role" | "vkey">): boolean;
 }
 
 /** What an output held that is spent. */

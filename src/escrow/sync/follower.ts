@@ -28,9 +28,9 @@ import { identifyEscrow } from "./escrow-outputs.ts";
 import {
   type ContractTransaction,
   type EscrowSource,
+  type EscrowSourceWallet,
   type Lookback,
   roleOf,
-  type SourceWallet,
 } from "./escrow-source.ts";
 import {
   listAbove,
@@ -251,7 +251,7 @@ function scopeOf(
   part: "past" | "new",
 ): SyncScope {
   const waiting = new Set(backfill?.wallets);
-  const isReadFor = (wallet: Pick<SourceWallet, "role" | "vkey">) =>
+  const isReadFor = (wallet: Pick<EscrowSourceWallet, "role" | "vkey">) =>
     waiting.has(toWalletRoleKey(wallet)) === (part === "past");
   return {
     source: { ...source, wallets: source.wallets.filter(isReadFor), isWalletInScope: isReadFor },

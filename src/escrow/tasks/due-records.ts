@@ -1,20 +1,13 @@
 /** Records for which wallets have something to do: `due_at`, which is computed whenever one is written. */
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
+import type { SourceWallet } from "../../wallets/queue/store.ts";
 import type { EscrowRecord } from "../model/escrow-record.ts";
 import { listTimedSteps } from "../model/step-rules.ts";
 import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
 import { escrow } from "../store/tables.ts";
 
 type DatabaseReader = Pick<Database, "all">;
-
-/** A managed wallet, as a payment source has it. */
-export interface SourceWallet {
-  network: Network;
-  /** Payment key hash, hex. */
-  vkey: string;
-  sourceId: string;
-}
 
 /** Transactions of locks belong to the wallet's outward chain; all other steps spend parallel outputs. */
 export type EscrowTaskKind = "lock" | "step";

@@ -14,7 +14,7 @@ import {
 } from "../../wallets/spending/task-queue.ts";
 import { endEscrowsWithoutSource, findNextEscrowTask } from "./find-next-escrow-task.ts";
 import { listWaitingEscrows } from "./list-waiting-escrows.ts";
-import { createDueWalletFinder } from "./wallets-with-escrows.ts";
+import { createEscrowWalletFinder } from "./wallets-with-escrows.ts";
 
 /** Longer than the longest pause between two tries, so that a failed task is found between them. */
 const MAX_RETRY_DELAY_MS = 6 * 60_000;
@@ -22,7 +22,7 @@ const MAX_RETRY_DELAY_MS = 6 * 60_000;
 /** Locks and steps of escrows in the queue of wallets. Their tasks are on the escrows' records. */
 export const escrowQueue: FeatureQueue = {
   listWaitingTasks: listWaitingEscrows,
-  findDueWallets: (clock) => createDueWalletFinder(clock),
+  findDueWallets: (clock) => createEscrowWalletFinder(clock),
   async findNext(database, core, { network, vkey }) {
     const next = await findNextEscrowTask(database, core, network, vkey);
     if (!next) return null;

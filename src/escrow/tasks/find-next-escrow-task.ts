@@ -1,8 +1,9 @@
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import { findWallet } from "../../wallets/managed/find-wallet.ts";
+import type { SourceWallet } from "../../wallets/queue/store.ts";
 import { changeRecords } from "./change-records.ts";
-import { findNextDueRecord, listUnassignedSources, type SourceWallet } from "./due-records.ts";
+import { findNextDueRecord, listUnassignedSources } from "./due-records.ts";
 
 /** What a wallet has to do for escrows next. */
 export interface NextEscrowTask {

@@ -41,7 +41,7 @@ const MAX_DUE_AT = Number.MAX_SAFE_INTEGER;
  * @param clock - on another clock, all wallets with records count as due
  * @param sourceId - only this payment source
  */
-export function createDueWalletFinder(
+export function createEscrowWalletFinder(
   clock: ChainClock,
   sourceId: string | null = null,
 ): DueWalletFinder {

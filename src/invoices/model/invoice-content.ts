@@ -61,8 +61,8 @@ export interface InvoiceContent {
   /** `YYYY-MM`: when the services were supplied. */
   month: string;
   currency: Currency;
-  seller: Party;
-  buyer: Party;
+  seller: InvoiceParty;
+  buyer: InvoiceParty;
   /** Payment key hashes of their wallets, hex. */
   sellerVkey: string;
   buyerVkey: string;
@@ -154,7 +154,7 @@ export function toCancellation(
 }
 
 /** A seller or a buyer as in the interface. */
-export interface Party {
+export interface InvoiceParty {
   country: string;
   city: string;
   zipCode: string;
@@ -168,7 +168,7 @@ export interface Party {
 }
 
 /** A party with null for blank and omitted members: all mean the same, so they give the same invoice. */
-export function copyParty(sent: Party): Party {
+export function copyParty(sent: InvoiceParty): InvoiceParty {
   return {
     ...sent,
     email: nullIfBlank(sent.email),
@@ -180,6 +180,6 @@ export function copyParty(sent: Party): Party {
 }
 
 /** A party's first line: its company, else its name. */
-export function findPartyName({ companyName, name }: Party): string {
+export function findPartyName({ companyName, name }: InvoiceParty): string {
   return companyName?.trim() || name?.trim() || "";
 }

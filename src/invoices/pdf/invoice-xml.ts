@@ -18,7 +18,7 @@ import {
 import {
   findPartyName,
   type InvoiceContent,
-  type Party,
+  type InvoiceParty,
   type TaxCategory,
 } from "../model/invoice-content.ts";
 import type { CoveredPayment } from "../model/invoice-lines.ts";
@@ -182,7 +182,7 @@ function buildPeriod(from: string, to: string): string {
 
 function buildParty(
   role: "Seller" | "Buyer",
-  of: Party,
+  of: InvoiceParty,
   country: string,
   vkey: string,
   showVatId: boolean,
@@ -217,7 +217,7 @@ function buildParty(
 }
 
 /** The contact of a party (BG-6, BG-9). XRechnung requires all three fields of the seller. */
-function buildContact({ name, phone, email }: Party): string[] {
+function buildContact({ name, phone, email }: InvoiceParty): string[] {
   const fields = [
     ...(name ? [buildTextElement("ram:PersonName", toPrintable(name))] : []),
     ...(phone

@@ -1,7 +1,7 @@
 /** The sections of an invoice, from its head to its foot. */
 import { MINOR_UNIT_DIGITS } from "../model/currencies.ts";
 import { formatDecimal, isZeroDecimal, negateDecimal } from "../model/fractions.ts";
-import { findPartyName, type Party } from "../model/invoice-content.ts";
+import { findPartyName, type InvoiceParty } from "../model/invoice-content.ts";
 import type { LineSubject } from "../model/invoice-lines.ts";
 import { defineColumn, drawLabeledValue, drawTable } from "./draw-table.ts";
 import type { Formats } from "./formats.ts";
@@ -94,7 +94,7 @@ function drawParties({ page, content, vocabulary: words }: RenderContext): void 
   page.y = Math.min(...ends) - 20;
 }
 
-function listPartyLines(party: Party, words: Vocabulary): string[] {
+function listPartyLines(party: InvoiceParty, words: Vocabulary): string[] {
   const { companyName, name } = party;
   const person = companyName?.trim() ? name?.trim() : null;
   return [

@@ -1,6 +1,6 @@
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { reserveStamps, type SqlExpression, stampSql } from "../../db/clock.ts";
-import { commitCursor as commitMove } from "../../indexer/cursor.ts";
+import { commitCursor } from "../../indexer/cursor.ts";
 import { computeCapabilityId } from "../entries/capability.ts";
 import { isCheckable, statusOf } from "../entries/entry.ts";
 import { DOC_VERSION, renderEntry } from "../entries/render-entry.ts";
@@ -15,7 +15,7 @@ import { type MintPosition, REGISTRY_TABLES, type RegistryCursor } from "./curso
 export const MAX_TEXT_LENGTH = 200_000;
 
 /**
- * Writes all changes of a run of transactions, and the cursor, in one batch; see `commitChanges` in
+ * Writes all changes of a run of transactions, and the cursor, in one batch; see `commitCursor` in
  * `indexer/cursor.ts`.
  *
  * @param recent - the cursor's new position
@@ -33,7 +33,7 @@ export async function commitChanges(
     ...writeSteps(cursor.sourceId, changes),
     ...more,
   ];
-  await commitMove(db, REGISTRY_TABLES, cursor, { recent }, statements, changes.now);
+  await commitCursor(db, REGISTRY_TABLES, cursor, { recent }, statements, changes.now);
 }
 
 function writeEntries({ sourceId, network }: RegistryCursor, changes: EntryChanges): Statement[] {

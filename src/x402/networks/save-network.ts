@@ -22,8 +22,8 @@ import { type GasSponsoring, toSponsoringColumns } from "./gas-sponsoring.ts";
 import { toNetworkRecord } from "./network-record.ts";
 import { RemoteFacilitatorError } from "./remote-facilitator.ts";
 import {
+  findEvmWallet,
   findNetwork,
-  findWallet,
   findWallets,
   listFacilitatorIds,
   type NetworkRow,
@@ -121,7 +121,7 @@ async function writeNetwork(
     ? core.orm.update(x402Network).set(columns).where(eq(x402Network.id, id))
     : core.orm.insert(x402Network).values(row);
   const facilitator =
-    row.facilitatorWalletId === null ? null : await findWallet(core, row.facilitatorWalletId);
+    row.facilitatorWalletId === null ? null : await findEvmWallet(core, row.facilitatorWalletId);
   const answer = toNetworkRecord(row, facilitator, url);
   const detail = {
     ...change,

@@ -43,7 +43,7 @@ function toNetworkRow(row: Record<string, unknown>): NetworkRow {
 }
 
 /** Finds a wallet that was not removed. */
-export async function findWallet(core: Database, id: string): Promise<WalletRow | null> {
+export async function findEvmWallet(core: Database, id: string): Promise<WalletRow | null> {
   const [row] = await core.orm
     .select()
     .from(x402Wallet)

@@ -7,7 +7,7 @@ import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import { x402Budget, x402Wallet } from "../model/tables.ts";
-import { findWallet, type WalletRow } from "../networks/settlement-network.ts";
+import { findEvmWallet, type WalletRow } from "../networks/settlement-network.ts";
 
 export interface BudgetBody {
   apiKeyId: string;
@@ -31,7 +31,7 @@ export async function saveBudget(
   now: number,
 ) {
   const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  const wallet = await findWallet(core, body.evmWalletId);
+  const wallet = await findEvmWallet(core, body.evmWalletId);
   if (!wallet) throw new ApiError(404, "evmWalletId: there is no such wallet");
   if (wallet.type !== "Purchasing")
     throw new ApiError(400, "evmWalletId: must be a wallet of the type Purchasing");

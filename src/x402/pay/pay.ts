@@ -30,8 +30,8 @@ import {
 } from "../model/schemas.ts";
 import { X402_SCHEMES, x402Attempt } from "../model/tables.ts";
 import {
+  findEvmWallet,
   findNetwork,
-  findWallet,
   type NetworkRow,
   openRpc,
   toPrivateKeyEncryptionContext,
@@ -206,7 +206,7 @@ async function signPaymentPayload(
 /** Finds the wallet, the terms and whether the caller may pay. */
 async function authorizePayment(c: AppContext, core: Database, body: PayBody) {
   const { caller } = c.var;
-  const wallet = await findWallet(core, body.evmWalletId ?? (await pickWallet(c, core, body)));
+  const wallet = await findEvmWallet(core, body.evmWalletId ?? (await pickWallet(c, core, body)));
   const notFound = new ApiError(404, "evmWalletId: there is no such wallet");
   if (!wallet) throw notFound;
   const isOwner = caller.permission === "Admin" || wallet.createdById === caller.id;

@@ -23,7 +23,7 @@ import { decodeBalance, encodeBalanceCall, toRpcUnavailableError } from "../evm/
 import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
 import { x402BalanceRule, x402Network, x402Wallet } from "../model/tables.ts";
 import {
-  findWallet,
+  findEvmWallet,
   type NetworkRow,
   openRpc,
   type WalletRow,
@@ -56,7 +56,7 @@ export async function saveBalanceRule(
   now: number,
 ) {
   const core = openRuleDatabase(c);
-  const wallet = await findWallet(core, body.evmWalletId);
+  const wallet = await findEvmWallet(core, body.evmWalletId);
   if (!wallet) throw new ApiError(404, "evmWalletId: there is no such wallet");
   if (caip2Network !== undefined && caip2Network !== wallet.caip2Id)
     throw new ApiError(400, `caip2Network: the wallet is on ${wallet.caip2Id}`);

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { openDb } from "../../../src/db/client.ts";
 import type { Side } from "../../../src/escrow/model/escrow-record.ts";
 import { IDLE_PROGRESS, type RecordError } from "../../../src/escrow/model/intent.ts";
-import { createDueWalletFinder } from "../../../src/escrow/tasks/wallets-with-escrows.ts";
+import { createEscrowWalletFinder } from "../../../src/escrow/tasks/wallets-with-escrows.ts";
 import { emptyTables } from "../../support/app.ts";
 import {
   PaymentSourceFixture,
@@ -97,7 +97,7 @@ describe("a record whose wallet was removed", () => {
     const payment = await buying.only("payment");
     expect(payment).toMatchObject({ onChainState: "ResultSubmitted", NextAction: REMOVED });
     expect(next(payment).waitsFor).toBe("a person who adds its removed wallet again");
-    expect(await createDueWalletFinder("tip")(openDb(env), Date.now())).toEqual([]);
+    expect(await createEscrowWalletFinder("tip")(openDb(env), Date.now())).toEqual([]);
     await buying.fixture.work();
     expect((await buying.only("payment")).NextAction).toMatchObject(REMOVED);
 
