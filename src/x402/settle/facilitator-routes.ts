@@ -21,15 +21,13 @@ import {
   type MalformedRequest,
   readFacilitatorBody,
 } from "./facilitator-body.ts";
-import { createOrder, settleOrder } from "./settle-order.ts";
+import { createOrder, SETTLE_DEADLINE_MS, settleOrder } from "./settle-order.ts";
 import {
   type PaymentStateResponse,
   recordIfReplay,
   setRetryAfter,
   throwRefusal,
 } from "./settle-response.ts";
-
-const SETTLE_DEADLINE_MS = 30_000;
 
 const networkText = "EVM chain, as a CAIP-2 id. In version 1, its name there, such as `base`.";
 const reasonText = "Reason code of x402. Omitted without a failure.";

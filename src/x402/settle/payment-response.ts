@@ -49,7 +49,7 @@ export function toHeldResponse(order: AttemptOrder, holder: ClaimingAttempt): Se
  * @param message - null: no block has it yet
  */
 export function toPendingResponse(
-  { order, payer }: PaymentAttempt,
+  { order, payer }: Pick<PaymentAttempt, "order" | "payer">,
   replay: boolean,
   { transaction, message }: Pick<JobStatus, "transaction" | "message">,
 ): SettleResponse {

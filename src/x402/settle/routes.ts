@@ -35,10 +35,7 @@ import { verifyOrder } from "../verify/verify-order.ts";
 import { discoveryEntry } from "./discovery-entry.ts";
 import { createPaymentSource, listPaymentSources } from "./payment-sources.ts";
 import { reconcileAttempt } from "./reconcile-attempt.ts";
-import { createSourceOrder, settleForSource } from "./settle-order.ts";
-
-/** A settlement waits up to 25 s for its block. */
-const SETTLE_DEADLINE_MS = 30_000;
+import { createSourceOrder, SETTLE_DEADLINE_MS, settleForSource } from "./settle-order.ts";
 
 const verifyBody = z.object({
   supportedPaymentSourceId: described(

@@ -17,7 +17,7 @@ import {
 import { getPaymentStub, type SettleOrder, type SettleResponse } from "../model/messages.ts";
 import type { PaymentPayload, PaymentRequirements } from "../model/schemas.ts";
 import type { ReadPayment } from "./facilitator-body.ts";
-import { toSettleResponse } from "./payment-response.ts";
+import { toPendingResponse, toSettleResponse } from "./payment-response.ts";
 import {
   type PaymentSourceRow,
   requirePaymentSource,
@@ -28,7 +28,10 @@ import { type SettleResult, toSettleResult } from "./settle-response.ts";
 
 /** The settlement continues after the caller's wait. */
 const MAX_WAIT_MS = 25_000;
+/** Of a request that settles: more than the wait for the block. */
+export const SETTLE_DEADLINE_MS = 30_000;
 const OBJECT_RETRY_DELAY_MS = 100;
+const UNKNOWN_STATUS = { transaction: "", message: "The outcome is not known yet." };
 
 /** A payment for a registered resource. */
 interface SourcePayment {
@@ -157,7 +160,9 @@ export async function settleOrder(
       // The object may have migrated during the call: a retry joins the stored payment.
       const { requestId } = order;
       log("warn", "x402.object_failed", { requestId, error: String(error) });
-      if (Date.now() + OBJECT_RETRY_DELAY_MS >= deadline) return toUnknownOutcomeResponse(order);
+      // No failure: the object may have sent a transaction.
+      if (Date.now() + OBJECT_RETRY_DELAY_MS >= deadline)
+        return toPendingResponse({ order, payer: null }, false, UNKNOWN_STATUS);
       await scheduler.wait(OBJECT_RETRY_DELAY_MS);
       // The attempt with the first id may have failed since, and must not restart.
       attemptId = newId(Date.now());
@@ -188,22 +193,6 @@ async function refuseWithoutAuthorization(
   await recordRefusal(core, order, outcome, now);
   await wakeDispatcher(c.env, order.requestId);
   return toSettleResponse({ order, outcome }, { replay: false, first: true });
-}
-
-/** Reports no failure, since a transaction may have been sent. */
-function toUnknownOutcomeResponse(order: SettleOrder): SettleResponse {
-  return {
-    kind: "pending",
-    attemptId: order.attemptId,
-    replay: false,
-    transaction: "",
-    payer: null,
-    network: order.requirements.network,
-    amount: order.requirements.amount,
-    errorReason: "settlement_pending",
-    errorMessage: "The outcome is not known yet. Send the same payment again for its state.",
-    first: false,
-  };
 }
 
 /**
