@@ -251,7 +251,7 @@ describe.each(sampled(6, WITH_BODY).map((endpoint) => ({ title: name(endpoint), 
   },
 );
 
-describe.each(sampled(6, WITH_BODY).map((endpoint) => ({ title: name(endpoint), endpoint })))(
+describe.each(sampled(6, WITH_BODY, 3).map((endpoint) => ({ title: name(endpoint), endpoint })))(
   "$title, sent an Idempotency-Key that is too long",
   ({ endpoint }) => {
     const { parameters = [] } =

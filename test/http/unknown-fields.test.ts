@@ -88,7 +88,7 @@ describe("a body that limits", () => {
     },
   );
 
-  it.each(sampled(2, strict).map((endpoint) => ({ title: titleOf(endpoint), endpoint })))(
+  it.each(sampled(2, strict, 1).map((endpoint) => ({ title: titleOf(endpoint), endpoint })))(
     "is closed in the document, with all that is in it: $title",
     ({ endpoint: { method, path } }) => {
       const { requestBody } = openApi.paths[`/api/v1${path}`]?.[method.toLowerCase()] ?? {};

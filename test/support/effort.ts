@@ -32,6 +32,24 @@ export function sampled<T>(stride: number, cases: readonly T[], turn = 0): T[] {
 }
 
 /**
+ * Samples the cases of a table as `sampled` does. A short run also gets the first case of each kind
+ * that the sample lacks.
+ */
+export function sampledOfEach<T>(
+  stride: number,
+  cases: readonly T[],
+  kindOf: (one: T) => string | undefined,
+): T[] {
+  const sample = new Set(sampled(stride, cases));
+  const kinds = new Set([...sample].map(kindOf));
+  for (const one of cases) {
+    if (!kinds.has(kindOf(one))) sample.add(one);
+    kinds.add(kindOf(one));
+  }
+  return cases.filter((one) => sample.has(one));
+}
+
+/**
  * Pairs elements of `others` and `each`. A long run gets all pairs. A short run gets one pair for
  * each element of `each`, with the `others` in turn.
  *

@@ -204,7 +204,7 @@ describe.each(sampled(3, EACH))("$title 401", ({ one }) => {
   });
 });
 
-describe.each(sampled(3, EACH))("$title 403", ({ one }) => {
+describe.each(sampled(3, EACH, 1))("$title 403", ({ one }) => {
   it("for any key that is not an Admin's, before what was sent is looked at", async () => {
     for (const token of [tokens.user, tokens.payer])
       for (const fields of [one.valid, { unknown: "1" }])
@@ -212,7 +212,7 @@ describe.each(sampled(3, EACH))("$title 403", ({ one }) => {
   });
 });
 
-describe.each(sampled(3, EACH))("$title 422", ({ one }) => {
+describe.each(sampled(3, EACH, 2))("$title 422", ({ one }) => {
   it("for a field that it does not have, naming it", async () => {
     const { body } = await expectRefused(() => send(one, { ...one.valid, notifyMe: "1" }), 422);
     expect(body.message).toBe("notifyMe: this field is not known");

@@ -13,7 +13,7 @@ import { evaluateScripts } from "../../../devnet/ledger/emulator.ts";
 import { outputKey, readTransaction } from "../../../devnet/ledger/transaction.ts";
 import type { DatumState } from "../../../src/chain/contracts/escrow-datum.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import { sampled } from "../../support/effort.ts";
+import { sampledOfEach } from "../../support/effort.ts";
 import { type Case, draftOf, type EscrowSetup, judge } from "./cases.ts";
 import { build, type Draft, draft, OPERATOR_ACTIONS, type OperatorAction } from "./drafts.ts";
 import { datumOf, deploymentOf, type Escrow, fundsOf, hashOf, timeAt } from "./escrows.ts";
@@ -82,7 +82,7 @@ const ROWS = (["Web3ChainV1", "Web3ChainV2"] as const).flatMap((type) =>
   ),
 );
 
-it.each(sampled(6, ROWS))(
+it.each(sampledOfEach(6, ROWS, ({ type, act }) => `${type} ${act}`))(
   "our program costs as much as the deployed one, to a tenth: $title",
   ({ type, act, shape, memory, steps }) => {
     const { count = 1 } = shape;

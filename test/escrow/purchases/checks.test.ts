@@ -21,7 +21,7 @@ import { insertKey } from "../../support/keys.ts";
 
 const V1 = "Web3ChainV1";
 const V2 = "Web3ChainV2";
-const BOTH = sampled(2, [V1, V2] as const);
+const TYPES = [V1, V2] as const;
 const TOKEN = `${"ab".repeat(28)}746f6b656e`;
 const MINUTE = 60_000;
 
@@ -44,7 +44,7 @@ function spoilt(quote: Shown, parts: (known: IdentifierSegments) => Partial<Iden
 const lastDigit = (hex: string) => (hex.endsWith("0") ? "1" : "0");
 const withOtherEnd = (hex: string) => hex.slice(0, -1) + lastDigit(hex);
 
-describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
+describe.each(sampled(2, TYPES))("POST /purchase of a quote of %s refuses", (type) => {
   it("what the key, the identifier or the service does not have", async () => {
     const fixture = await PurchaseFixture.open(type);
     const quote = await fixture.quote();
@@ -225,7 +225,10 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
     const named = asked.map(({ unit, amount }) => ({ unit: unit || "lovelace", amount }));
     expect((await fixture.purchase(dynamic, { Amounts: named })).status).toBe(200);
   });
+});
 
+// A short run takes the other generation here.
+describe.each(sampled(2, TYPES, 1))("POST /purchase of a quote of %s refuses", (type) => {
   it("what the seller has not signed", async () => {
     const fixture = await PurchaseFixture.open(type);
     const quote = await fixture.quote();

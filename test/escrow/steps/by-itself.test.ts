@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { runSchedule } from "../../../src/schedule.ts";
 import { emptyTables } from "../../support/app.ts";
-import { sampled } from "../../support/effort.ts";
 import { PaymentSourceFixture } from "../../support/escrow/payment-source-fixture.ts";
 import { PurchaseFixture } from "../../support/escrow/purchase-fixture.ts";
 import { objectsLike } from "../../support/objects.ts";
@@ -66,7 +65,7 @@ class Unattended {
   }
 }
 
-describe.each(sampled(2, ["Web3ChainV1", "Web3ChainV2"] as const))("an escrow of %s", (type) => {
+describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an escrow of %s", (type) => {
   it("pays the seller for a result without any request after the result", async () => {
     const service = await Unattended.open(type);
     const blockchainIdentifier = await service.buy();

@@ -3,7 +3,6 @@ import type { OnChainState, PaymentSourceType } from "../../../src/chain/network
 import { IDLE_PROGRESS } from "../../../src/escrow/model/intent.ts";
 import { API_STEPS, type ApiStepName } from "../../../src/escrow/steps/validate-step.ts";
 import { emptyTables } from "../../support/app.ts";
-import { sampled } from "../../support/effort.ts";
 import { StepFixture } from "../../support/escrow/step-fixture.ts";
 
 beforeEach(emptyTables);
@@ -125,7 +124,7 @@ function expected(found: Record<string, string>, cells: Cells) {
 }
 
 describe("POST /payment/… and /purchase/…, asked for a step", () => {
-  it.each(sampled(2, ["Web3ChainV1", "Web3ChainV2"] as const, 1))(
+  it.each(["Web3ChainV1", "Web3ChainV2"] as const)(
     "take it in the states, and at the times, in which %s allows it",
     async (type) => {
       const fixture = await StepFixture.open(type);
