@@ -261,9 +261,9 @@ interface CallLimit {
 function computeBurstLimit(
   state: BudgetState,
   quota: Quota,
-  { reservedBurstShare: leaves, maxAdvanceS: aheadS }: ClassRules,
+  { reservedBurstShare, maxAdvanceS: aheadS }: ClassRules,
 ): CallLimit {
-  const here = state.calls - computeBurst(quota) * leaves;
+  const here = state.calls - computeBurst(quota) * reservedBurstShare;
   const free = here + aheadS * quota.callsPerSecond - state.promised;
   return { free, freeAt: state.at + computeRefillMs(1 - free, quota) };
 }

@@ -6,7 +6,7 @@ import { described } from "../../http/openapi/fields.ts";
 import { pageParameters } from "../../http/openapi/parameters.ts";
 import { createJsonResponse, openReadSession } from "../../http/session.ts";
 import { addSignature } from "./add-signature.ts";
-import { listDisputes, toProposalResponse as shown } from "./list-disputes.ts";
+import { listDisputes, toProposalResponse } from "./list-disputes.ts";
 import { proposeSettlement } from "./propose-settlement.ts";
 import {
   disputeResponse,
@@ -69,7 +69,7 @@ export function createDisputeRoutes() {
         409: "The escrow is not disputed, its settlement has begun, or the proposal is too early.",
       },
     },
-    async (c, { body }) => shown(await proposeSettlement(c, body, Date.now())),
+    async (c, { body }) => toProposalResponse(await proposeSettlement(c, body, Date.now())),
   );
 
   serve(
@@ -91,7 +91,7 @@ export function createDisputeRoutes() {
         409: "The settlement has begun, or the proposal has ended.",
       },
     },
-    async (c, { body }) => shown(await withdrawProposal(c, body, Date.now())),
+    async (c, { body }) => toProposalResponse(await withdrawProposal(c, body, Date.now())),
   );
 
   serve(
@@ -113,7 +113,7 @@ export function createDisputeRoutes() {
         409: "The proposal has ended, or its settlement has begun.",
       },
     },
-    async (c, { body }) => shown(await addSignature(c, body, Date.now())),
+    async (c, { body }) => toProposalResponse(await addSignature(c, body, Date.now())),
   );
 
   serve(

@@ -48,12 +48,12 @@ export function advanceProgress(
   moved: ChainTransition,
 ): { progress: Progress; undo: ProgressUndo } {
   const { sourceType, state, progress } = record;
-  const { txHash, onChainState, utxo, transactionIntent: madeFor, reason } = moved;
+  const { txHash, onChainState, utxo, transactionIntent, reason } = moved;
   const { intent, pendingTransaction, expiredAt } = progress;
   const isIntentPossible =
     intent !== null && isStepPossible(intent.step, state.onChainState, sourceType);
-  const subject = madeFor ?? (isIntentPossible ? intent : null);
-  const isTask = madeFor === null && subject !== null && !progress.error?.isManual;
+  const subject = transactionIntent ?? (isIntentPossible ? intent : null);
+  const isTask = transactionIntent === null && subject !== null && !progress.error?.isManual;
   const outcome =
     (isTask ? findIntentOutcome(record, subject, moved) : null) ??
     lookUpTransitionOutcome(record, subject, moved);
@@ -117,7 +117,7 @@ function findIntentOutcome(
 function lookUpTransitionOutcome(
   { side, state, progress }: ProgressRecord,
   subject: Intent | null,
-  { transactionIntent: madeFor, onChainState }: ChainTransition,
+  { transactionIntent, onChainState }: ChainTransition,
 ): IntentOutcome {
   // A wallet that was removed changes nothing of what the chain makes of it.
   const { requestedAction } = nextActionOf({
@@ -126,7 +126,7 @@ function lookUpTransitionOutcome(
   });
   const { action, error: note } = lookUpNextAction(
     side,
-    madeFor ? `${madeFor.step}Initiated` : requestedAction,
+    transactionIntent ? `${transactionIntent.step}Initiated` : requestedAction,
     onChainState,
   );
   return {

@@ -1,7 +1,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Funds, Network, OnChainState, PaymentSourceType } from "../../chain/network.ts";
-import { toFunds as fundsOfValue, sumToValue } from "../../chain/transaction/value.ts";
+import { sumToValue, toFunds } from "../../chain/transaction/value.ts";
 import type { Progress } from "./intent.ts";
 import type { TransactionRecord } from "./transaction-record.ts";
 
@@ -247,5 +247,5 @@ export function fundsOf({ unit, amount }: StoredFunds): Funds {
 
 /** A registry may list a unit twice. */
 export function sumFunds(funds: readonly StoredFunds[]): Funds[] {
-  return fundsOfValue(sumToValue(funds.map(fundsOf)));
+  return toFunds(sumToValue(funds.map(fundsOf)));
 }

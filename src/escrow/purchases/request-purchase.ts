@@ -70,7 +70,7 @@ export async function createPurchase(
   now: number,
   remember: StoreResponse,
 ): Promise<CreatedRecord> {
-  const { body, source, automatedWallets: driven } = quote;
+  const { body, source, automatedWallets } = quote;
   const record = buildPurchaseRecord(quote, c.var.caller, now);
   const purchase = await createRecord(
     c,
@@ -90,7 +90,9 @@ export async function createPurchase(
     throw error;
   });
   const { requestId } = c.var;
-  await Promise.all(driven.map(({ network, vkey }) => wakeWallet(c.env, network, vkey, requestId)));
+  await Promise.all(
+    automatedWallets.map(({ network, vkey }) => wakeWallet(c.env, network, vkey, requestId)),
+  );
   return purchase;
 }
 

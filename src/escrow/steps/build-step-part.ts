@@ -115,13 +115,14 @@ function buildNextDatum(
     context: Pick<StepContext, "contract" | "validTo">;
   },
 ): EscrowDatum {
-  const { rule, to, requestedStep: taken, context: means } = step;
-  const cooldown = BigInt(means.validTo + means.contract.cooldownTime);
+  const { rule, to, requestedStep, context } = step;
+  const cooldown = BigInt(context.validTo + context.contract.cooldownTime);
   const cooldowns =
     rule.signer === "seller"
       ? { sellerCooldownTime: cooldown, buyerCooldownTime: 0n }
       : { sellerCooldownTime: 0n, buyerCooldownTime: cooldown };
-  return { ...datum, ...cooldowns, state: to, resultHash: computeResultHash(datum, rule, taken) };
+  const resultHash = computeResultHash(datum, rule, requestedStep);
+  return { ...datum, ...cooldowns, state: to, resultHash };
 }
 
 function computeResultHash(

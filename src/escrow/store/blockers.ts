@@ -100,14 +100,14 @@ function renderReasonFields(waitsFor: string | null, code: ReasonCode | null): s
 /** What may block a record, most specific first. */
 function collectBlockerNames(
   { side, sourceId, wallet }: BlockedRecord,
-  { step, isAutomatic: comesByItself }: NextStep,
+  { step, isAutomatic }: NextStep,
 ): string[] {
   const isLock = step === "FundsLocking";
   const undriven = isLock ? ["nothing", "finish"] : ["nothing"];
   // A wallet that was removed and added again may have another id.
   const drivers = [sourceId, ...(wallet ? [`${sourceId} ${wallet.vkey}`] : [])];
   return [
-    ...(comesByItself ? [`automatic ${side} ${sourceId}`] : []),
+    ...(isAutomatic ? [`automatic ${side} ${sourceId}`] : []),
     ...drivers.flatMap((driver) => undriven.map((drives) => `${drives} ${driver}`)),
     ...(isLock && !wallet ? [`unbought ${sourceId}`] : []),
     ...(wallet ? [`held ${wallet.vkey}`] : []),

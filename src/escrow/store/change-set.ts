@@ -343,14 +343,10 @@ export class ChangeSet {
   }
 
   /** @param beside - shown with the record */
-  #emitEvent(
-    { record, changedStamps: moved }: RecordChange,
-    what: ChangeKind,
-    beside: EventExtras,
-  ): void {
+  #emitEvent({ record, changedStamps }: RecordChange, what: ChangeKind, beside: EventExtras): void {
     record.sequence++;
     const event = createRecordEvent(record, what, beside, {
-      changedStamps: moved,
+      changedStamps,
       tipHeight: this.#tipHeight,
       id: this.#newId(),
       stampIndex: [...this.records.keys()].indexOf(record.id),

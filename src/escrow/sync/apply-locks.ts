@@ -318,12 +318,14 @@ function findOwnSides(
 
 function findRemovedWallet(
   changes: ChangeSet,
-  { isWalletInScope: isReadFor = () => true }: EscrowSource,
+  { isWalletInScope = () => true }: EscrowSource,
   { side, vkey, identifierHash }: { side: Side; vkey: string; identifierHash: string },
 ): OwnWallet | null {
   const { terms, wallet, requestedById } = changes.findByIdentifier(side, identifierHash) ?? {};
   if (!terms?.isRequested || !requestedById || wallet?.vkey !== vkey) return null;
-  return isReadFor({ role: roleOf(side), vkey }) ? { ...wallet, createdById: requestedById } : null;
+  return isWalletInScope({ role: roleOf(side), vkey })
+    ? { ...wallet, createdById: requestedById }
+    : null;
 }
 
 /**

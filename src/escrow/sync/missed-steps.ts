@@ -45,7 +45,7 @@ export async function findRecordsWithMissedSteps(
   sourceId: string,
   read: ContractTransaction,
   outpoint: string,
-  { until, now, isDeferrable: mayWait }: Lookback,
+  { until, now, isDeferrable }: Lookback,
 ): Promise<EscrowRecord[]> {
   const [first] = records;
   if (first === undefined) return [];
@@ -56,7 +56,7 @@ export async function findRecordsWithMissedSteps(
   let at: string | null = outpoint;
   for (let steps = 0; found.length < records.length; steps++) {
     if (now() >= until) {
-      if (mayWait) throw new LookbackTimeoutError();
+      if (isDeferrable) throw new LookbackTimeoutError();
       logGap(`the sync missed ${steps} steps, too many to read in time`);
       return found;
     }

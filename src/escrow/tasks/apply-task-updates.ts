@@ -60,16 +60,12 @@ export async function applyTaskUpdates(
   return [...bySource].flatMap(([sourceId, found]) => {
     const changes = new ChangeSet(found, now, tipHeight, { stored });
     const isWanted = updates.every((update) => {
-      const { recordId, intentId: wantId } = parseTaskId(update.task.id);
+      const { recordId, intentId } = parseTaskId(update.task.id);
       const record = found.find(({ id }) => id === recordId);
       if (record === undefined) return true;
       const { hash: txHash, phase, error: reason } = update.transaction;
       const { spends } = update.task.detail;
-      return applyUpdate(
-        changes,
-        { record, intentId: wantId, spends, txHash, phase, reason },
-        wallet,
-      );
+      return applyUpdate(changes, { record, intentId, spends, txHash, phase, reason }, wallet);
     });
     return isWanted ? writeChanges(changes, { sourceId, network }) : [buildAbortStatement(found)];
   });
@@ -140,9 +136,9 @@ function startIntent(
   told: RecordUpdate,
   wallet: WalletReference | null,
 ): boolean {
-  const { record, intentId: wantId, txHash, spends = record.state.utxo } = told;
+  const { record, intentId, txHash, spends = record.state.utxo } = told;
   const { intent, pendingTransaction } = record.progress;
-  if (intent?.id !== wantId || pendingTransaction !== null || isPaused(record)) return false;
+  if (intent?.id !== intentId || pendingTransaction !== null || isPaused(record)) return false;
   if (spends !== record.state.utxo) return false;
   record.wallet ??= wallet;
   setPendingTransaction(changes, record, intent, changes.createTransaction(record, txHash));
@@ -150,14 +146,11 @@ function startIntent(
 }
 
 /** One that had ended for us is in a block all the same, or was sent again. */
-function restartIntent(
-  changes: ChangeSet,
-  { record, intentId: wantId, txHash }: RecordUpdate,
-): boolean {
+function restartIntent(changes: ChangeSet, { record, intentId, txHash }: RecordUpdate): boolean {
   const { intent, pendingTransaction } = record.progress;
   const transaction = changes.findStoredTransaction(record, txHash)?.transaction;
   const mayCome = transaction !== undefined && transaction.status !== "Confirmed";
-  if (!mayCome || intent?.id !== wantId) return true;
+  if (!mayCome || intent?.id !== intentId) return true;
   if (pendingTransaction !== null && pendingTransaction.transaction.txHash !== txHash)
     changes.writeTransaction(
       record,

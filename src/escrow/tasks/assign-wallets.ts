@@ -44,44 +44,48 @@ export function isEligibleWallet(
 }
 
 /**
- * Deals purchases to wallets, in their order: each to the fullest wallet that has enough of every unit.
- * What was dealt is taken from what the wallet has left.
+ * Assigns purchases to wallets, in order: each to the wallet with the most funds that has enough of every
+ * unit. The amounts of an assigned purchase are subtracted from the wallet's available funds.
  */
 export function assignWallets(
-  bids: readonly FundingNeed[],
-  pursers: readonly WalletFunds[],
+  needs: readonly FundingNeed[],
+  wallets: readonly WalletFunds[],
 ): WalletAssignment[] {
-  const left = pursers.map(({ wallet, availableFunds: free }) => ({ wallet, free: new Map(free) }));
-  return bids.map(({ record, amounts: takes }): WalletAssignment => {
-    const needs: Value = new Map(takes);
-    needs.set("", (takes.get("") ?? 0n) + FEE_RESERVE);
-    const allowed = left.filter(({ wallet }) => isEligibleWallet(record, wallet));
-    const enough = allowed.filter(({ free }) => computeMissingFunds(free, needs).size === 0);
-    const [fullest] = enough.toSorted((a, b) => compareFunds(b.free, a.free, needs));
-    if (fullest) {
-      addValue(fullest.free, takes, -1n);
-      return { record, wallet: fullest.wallet };
+  const remaining = wallets.map(({ wallet, availableFunds }) => ({
+    wallet,
+    funds: new Map(availableFunds),
+  }));
+  return needs.map(({ record, amounts }): WalletAssignment => {
+    const required: Value = new Map(amounts);
+    required.set("", (amounts.get("") ?? 0n) + FEE_RESERVE);
+    const eligible = remaining.filter(({ wallet }) => isEligibleWallet(record, wallet));
+    const [richest] = eligible
+      .filter(({ funds }) => computeMissingFunds(funds, required).size === 0)
+      .toSorted((a, b) => compareFunds(b.funds, a.funds, required));
+    if (richest) {
+      addValue(richest.funds, amounts, -1n);
+      return { record, wallet: richest.wallet };
     }
-    const [nearest] = allowed.toSorted((a, b) => compareFunds(b.free, a.free, needs));
+    const [nearest] = eligible.toSorted((a, b) => compareFunds(b.funds, a.funds, required));
     const short = nearest
-      ? { wallet: nearest.wallet, missing: computeMissingFunds(nearest.free, needs) }
+      ? { wallet: nearest.wallet, missing: computeMissingFunds(nearest.funds, required) }
       : null;
     return { record, short };
   });
 }
 
-function computeMissingFunds(free: Value, needs: Value): Value {
+function computeMissingFunds(funds: Value, required: Value): Value {
   return new Map(
-    [...needs].flatMap(([unit, amount]) => {
-      const missing = amount - (free.get(unit) ?? 0n);
+    [...required].flatMap(([unit, amount]) => {
+      const missing = amount - (funds.get(unit) ?? 0n);
       return missing > 0n ? [[unit, missing] as const] : [];
     }),
   );
 }
 
 /** By what is needed: tokens first, since they are scarcer than the native coin. */
-function compareFunds(a: Value, b: Value, needs: Value): number {
-  const units = [...needs.keys()].toSorted((one, other) => (one < other ? 1 : -1));
+function compareFunds(a: Value, b: Value, required: Value): number {
+  const units = [...required.keys()].toSorted((one, other) => (one < other ? 1 : -1));
   for (const unit of units) {
     const [mine, theirs] = [a.get(unit) ?? 0n, b.get(unit) ?? 0n];
     if (mine !== theirs) return mine < theirs ? -1 : 1;

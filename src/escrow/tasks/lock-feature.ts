@@ -198,9 +198,9 @@ async function decideAssignments(
     });
   if (withChoice.length === 0) return { assignments: simple, errors: [] };
   try {
-    const { needs: bids, errors } = await computeFundingNeeds(ports, withChoice);
+    const { needs, errors } = await computeFundingNeeds(ports, withChoice);
     return {
-      assignments: [...simple, ...assignWallets(bids, await readWalletFunds(ports))],
+      assignments: [...simple, ...assignWallets(needs, await readWalletFunds(ports))],
       errors,
     };
   } catch (error) {

@@ -56,12 +56,12 @@ export function createRecordUpdates({
   let hasWrittenEvents = false;
   /** The record of a task as it is now; null: it asks for something else than it was read to ask for. */
   const findCurrentRecord = (task: Task, now: readonly EscrowRecord[]): EscrowRecord | null => {
-    const { recordId, intentId: wantId } = parseTaskId(task.id);
+    const { recordId, intentId } = parseTaskId(task.id);
     const record = now.find(({ id }) => id === recordId);
     if (record === undefined) return null;
     const { intent, pendingTransaction } = record.progress;
     const isCurrent =
-      intent?.id === wantId &&
+      intent?.id === intentId &&
       pendingTransaction === null &&
       !isPaused(record) &&
       record.state.utxo === read.byId.get(recordId)?.state.utxo;

@@ -180,11 +180,7 @@ function toTask(record: EscrowRecord, now: number): Task & { urgency: number; si
  *
  * @param now - on the chain, epoch milliseconds
  */
-function decideChange(
-  record: EscrowRecord,
-  { automaticSteps: automatic, source }: StepPorts,
-  now: number,
-) {
+function decideChange(record: EscrowRecord, { automaticSteps, source }: StepPorts, now: number) {
   const { progress, side, state, sourceType } = record;
   const { intent, pendingTransaction } = progress;
   if (pendingTransaction !== null || isPaused(record)) return null;
@@ -198,7 +194,7 @@ function decideChange(
     };
   }
   const step = findAutomaticStep(record);
-  const isOn = side === "payment" ? automatic.payments : automatic.refunds;
+  const isOn = side === "payment" ? automaticSteps.payments : automaticSteps.refunds;
   const window = step && windowOf(record, step);
   if (!step || !isOn || !window || (window.notBefore ?? 0) > now) return null;
   const collateral = BigInt(state.lock?.collateralReturn ?? 0);

@@ -119,18 +119,23 @@ export async function commitRevision(
   const common = { baseId, network, prefix, createdById: c.var.caller.id, now };
   const documents: Statement[] = [];
   if (base !== null && issued.cancellationId !== null) {
-    const { currentInvoice: active } = base;
+    const { currentInvoice } = base;
     const coversOthers =
       payments.length !== base.covered || payments.some((payment) => payment.baseId !== base.id);
-    const reasons = findCancellationReasons(active.content, content, coversOthers);
+    const reasons = findCancellationReasons(currentInvoice.content, content, coversOthers);
     documents.push(
       ...insertDocument({
         ...common,
         id: issued.cancellationId,
         kind: "Cancellation",
-        revision: active.revision,
-        content: toCancellation(active.content, active.number, formatDay(now), reasons),
-        fingerprint: active.fingerprint,
+        revision: currentInvoice.revision,
+        content: toCancellation(
+          currentInvoice.content,
+          currentInvoice.number,
+          formatDay(now),
+          reasons,
+        ),
+        fingerprint: currentInvoice.fingerprint,
       }),
     );
   }

@@ -219,7 +219,7 @@ function canChangeInvoice({ id, permission }: Caller, { createdById }: IssuedDoc
  */
 async function loadBillingState(
   env: AppContext["env"],
-  { database, billingScope: purchases, sourceRemovalTimes: removed, now }: IssueContext,
+  { database, billingScope: purchases, sourceRemovalTimes, now }: IssueContext,
 ): Promise<{
   base: InvoiceBase | null;
   payments: BillablePaymentRecord[];
@@ -227,7 +227,7 @@ async function loadBillingState(
 }> {
   const { sql, params } = selectInvoiceBases(purchases);
   const bases = await database.all<InvoiceBaseRow>(sql, ...params);
-  const rows = await readBillablePayments(database, env, purchases, removed, now);
+  const rows = await readBillablePayments(database, env, purchases, sourceRemovalTimes, now);
   const payments = rows.map((row) => toBillablePayment(row, purchases.month));
   const sellerVkey = requireSingleSeller(payments);
   const row = bases.find((one) => one.sellerVkey === sellerVkey);

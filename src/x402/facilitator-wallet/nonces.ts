@@ -10,10 +10,10 @@ const STUCK_BLOCKS = 3;
 const STUCK_SECONDS = 12;
 
 export function isStuck(
-  { signedAtBlock: sinceBlock, signedAtSeconds: sinceTime }: SignedTransaction,
+  { signedAtBlock, signedAtSeconds }: SignedTransaction,
   { blockNumber: block, blockTimestamp: time }: ChainSnapshot,
 ): boolean {
-  return block - sinceBlock >= STUCK_BLOCKS && time - sinceTime >= STUCK_SECONDS;
+  return block - signedAtBlock >= STUCK_BLOCKS && time - signedAtSeconds >= STUCK_SECONDS;
 }
 
 /**

@@ -177,10 +177,7 @@ function toBlockRange(
   signed: readonly SignedTransaction[],
   since?: number,
 ): BlockRange {
-  const first = Math.min(
-    chain.blockNumber,
-    ...signed.map(({ signedAtBlock: sinceBlock }) => sinceBlock),
-  );
+  const first = Math.min(chain.blockNumber, ...signed.map(({ signedAtBlock }) => signedAtBlock));
   return {
     from: Math.max(first - FINALITY_BLOCKS, 0),
     to: chain.blockNumber,
