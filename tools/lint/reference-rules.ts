@@ -1,4 +1,4 @@
-/** A name in backticks in a comment that stands for nothing in the repository. */
+/** A name or path in backticks in a comment that the repository does not have. */
 export interface MissingReference {
   line: number;
   name: string;
@@ -19,12 +19,7 @@ export function listWords(code: string): string[] {
   return code.replace(COMMENT, "").match(/\w+/g) ?? [];
 }
 
-/**
- * Finds the names in backticks that no code has, and the paths that no file has.
- *
- * @param words - of the code of all files
- * @param files - from the root of the repository
- */
+/** Finds the names in backticks that no code has, and the paths that no file has. */
 export function findMissingReferences(
   text: string,
   words: ReadonlySet<string>,
