@@ -6,11 +6,12 @@ import { findMissingReferences, listWords } from "./reference-rules.ts";
 const DIRECTORIES = "{bench,client,console,devnet,durable-objects,examples,src,tools}";
 const FILES = [`${DIRECTORIES}/**/*.{cjs,css,html,js,json,mjs,py,sh,sol,sql,ts,tsx}`, "*.toml"];
 const NOT_OURS = /(^|\/)(node_modules|dist|\.astro)$/;
+const IS_CHECKED = /^(?!.*\/generated\/).*\.tsx?$/;
 
 const files = globSync(FILES, { exclude: (name) => NOT_OURS.test(name) });
 const texts = files.map((file) => ({ file, text: readFileSync(file, "utf8") }));
 const words = new Set(texts.flatMap(({ text }) => listWords(text)));
-for (const { file, text } of texts.filter((it) => /\.tsx?$/.test(it.file)))
+for (const { file, text } of texts.filter(({ file }) => IS_CHECKED.test(file)))
   for (const { line, name } of findMissingReferences(text, words, files)) {
     console.error(`${file}:${line}: a comment names ${name}, which does not exist`);
     process.exitCode = 1;
