@@ -60,7 +60,7 @@ export const purchaseBody = z.object({
   ),
   buyerReturnAddress: described(
     bech32AddressParameter().nullable().default(null),
-    "Address that receives a refund: a purchasing wallet's own or its `collectionAddress`; any address for Admins. Omitted: the `collectionAddress` of the wallet that pays. On Web3ChainV2, it must differ from the address that pays the seller.",
+    "Address that receives a refund: a purchasing wallet's own, its `collectionAddress` or one of the key's `returnAddresses`; any address for Admins. Omitted: the `collectionAddress` of the wallet that pays. On Web3ChainV2, it must differ from the address that pays the seller.",
     EXAMPLE_WALLET_ADDRESS,
   ),
   sellerReturnAddress: described(

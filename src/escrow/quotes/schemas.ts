@@ -40,7 +40,7 @@ export const quoteBody = z.object({
   ),
   sellerReturnAddress: described(
     bech32AddressParameter().nullable().default(null),
-    "Address that receives revenue: the selling wallet's own or its `collectionAddress`; any address for Admins. Omitted: its `collectionAddress`.",
+    "Address that receives revenue: the selling wallet's own, its `collectionAddress` or one of the key's `returnAddresses`; any address for Admins. Omitted: its `collectionAddress`.",
     EXAMPLE_WALLET_ADDRESS,
   ),
 });
