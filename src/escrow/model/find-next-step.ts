@@ -127,8 +127,14 @@ function findCounterpartyStep(record: NextStepRecord): NextStep {
     case null:
       return toCounterpartyStep("the buyer's lock", "FundsLocking");
     case "FundsLocked":
-    case "RefundRequested":
       return toCounterpartyStep("the seller's result", "SubmitResult");
+    case "RefundRequested":
+      return {
+        ...toCounterpartyStep(
+          "the buyer to collect the refund, unless the seller submits a result",
+        ),
+        notBefore: Number(record.terms.submitResultTime),
+      };
     case "Disputed":
       return {
         ...toCounterpartyStep("one party to give in, or the settlement of the dispute"),

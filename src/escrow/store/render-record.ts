@@ -17,7 +17,7 @@ import { type Blockers, fillBlockers, fillPlaceholders, renderWaitsFor } from ".
 import { renderTime } from "./render-time.ts";
 
 /** Raised whenever the text of `renderRecord` changes; rows with another one are rendered when read. */
-export const DOC_VERSION = toDocumentVersion(9);
+export const DOC_VERSION = toDocumentVersion(10);
 
 /**
  * Control characters are placeholders for values that are known later. `JSON.stringify` escapes

@@ -51,6 +51,16 @@ describe("Next", () => {
       { step: null, deadline: SUBMIT, waitsFor: "the seller's result" },
     ],
     [
+      "of a refund that a seller has agreed to is its collection, unless a result comes",
+      recordIn("payment", { onChainState: "RefundRequested" }),
+      {
+        step: null,
+        notBefore: SUBMIT,
+        deadline: null,
+        waitsFor: expect.stringMatching(/refund/),
+      },
+    ],
+    [
       "of a buyer whose funds are locked is the refund once no result can come",
       recordIn("purchase", { onChainState: "FundsLocked" }),
       { step: "WithdrawRefund", notBefore: SUBMIT, deadline: null, waitsFor: null },
