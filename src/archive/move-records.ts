@@ -33,9 +33,18 @@ type MoverEnv = Parameters<typeof openArchives>[0] &
   Pick<Env, "DB" | "ARCHIVE_AFTER_MINUTES" | "DATABASE_MAX_BYTES" | "EVENT_RETENTION_DAYS">;
 
 /**
- * Moves final records to archives, a portion at a time. Each portion is copied and read back, and the database
- * deletes only what was read back as it is. A run may stop anywhere: a copy counts only
- * from the batch on that deletes the record. Runs may overlap: the one that read first is refused.
+ * Moves final records to archives, a portion at a time:
+ *
+ * 1. Select final records, and the first archive with room. Read the archive's last operation, n.
+ * 2. Read the records, and the last move that the database knows. If that move is later than n, the archive was set
+ *    back: move nothing.
+ * 3. In one batch of the archive, raise n to n + 1 and replace its copies. Another operation meanwhile aborts the batch.
+ * 4. Read the copies in another session, and compare each with its record.
+ * 5. In one batch of the database, delete the records, and store move n + 1 with their count and ranges. A record that
+ *    has changed, or another move meanwhile, aborts the batch.
+ *
+ * A run may stop anywhere: a copy counts only from step 5 on. Runs may overlap: the one that read first is refused.
+ * Readers read the ranges first, and begin again where `returned` has changed since, as a record came back.
  *
  * @param now - epoch milliseconds
  * @param deadline - epoch milliseconds after which no further portion is begun
