@@ -11,12 +11,14 @@ interface EvmAsset {
   decimals: number | null;
 }
 
-/** Each amount with its token. */
+/** Each amount with its token, on one line. */
 function describeAssets(row: unknown): string {
   const chain = textAt(row, "caip2Network");
   const assets = (valueAt(row, "Assets") as EvmAsset[] | null | undefined) ?? [];
   return assets
-    .map(({ asset, amount, decimals }) => formatEvmAmount(amount, chain, asset, decimals))
+    .map(({ asset, amount, decimals }) =>
+      formatEvmAmount(amount, chain, asset, decimals).replaceAll(" ", "\u00a0"),
+    )
     .join(" · ");
 }
 

@@ -15,17 +15,22 @@ export function TodoList({ groups }: { groups: readonly TodoGroup[] }) {
   );
 }
 
+/** Amounts, each with its unit on one line. */
+const formatAmounts = (funds: TodoGroup["funds"]) =>
+  funds
+    .map(({ amount, unit }) => formatFunds(amount, unit).replaceAll(" ", "\u00a0"))
+    .join(" and ");
+
 function TodoLine({ group: { kind, todos, funds } }: { group: TodoGroup }) {
   const { tone, one, many, advice, button }: TodoKind = TODO_KINDS[kind];
   const [first] = todos;
   if (!first) return null;
   const isOne = todos.length === 1;
-  const amounts = funds.map(({ amount, unit }) => formatFunds(amount, unit));
   return (
     <li class={tone}>
       <div class="what">
         <strong>{isOne ? one(first.name) : many(todos.length)}</strong>
-        {amounts.length > 0 && <span class="amount"> · {amounts.join(" and ")}</span>}
+        {funds.length > 0 && <span class="amount"> · {formatAmounts(funds)}</span>}
         <p>{(isOne ? first.advice : undefined) ?? advice}</p>
         {!isOne && (
           <details>
@@ -33,10 +38,7 @@ function TodoLine({ group: { kind, todos, funds } }: { group: TodoGroup }) {
             <ul>
               {todos.slice(0, MAX_LISTED).map(({ name, href, funds: own = [] }) => (
                 <li key={href}>
-                  <a href={href}>{name}</a>{" "}
-                  <span class="amount">
-                    {own.map(({ amount, unit }) => formatFunds(amount, unit)).join(" and ")}
-                  </span>
+                  <a href={href}>{name}</a> <span class="amount">{formatAmounts(own)}</span>
                 </li>
               ))}
             </ul>
