@@ -90,11 +90,11 @@ export function toWalletTodo(
     const { lack, coming } = worst;
     const lacking = {
       ...about,
-      name: `${name} lacks ${formatFunds(lack.amount, lack.unit)}`,
+      name: `${name} lacks funds`,
       funds: missing,
     };
     if (coming?.isSure) return { kind: "walletToppedUp", ...lacking, advice: coming.text };
-    const send = `Send it to ${shortenId(textAt(lack, "sendTo"))}: ${describeLackReason(lack)}.`;
+    const send = `Send ${formatFunds(lack.amount, lack.unit)} to ${shortenId(textAt(lack, "sendTo"))}: ${describeLackReason(lack)}.`;
     return {
       kind: "walletLacks",
       ...lacking,
