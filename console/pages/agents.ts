@@ -82,8 +82,7 @@ const createRegistrationList = (
 ): Resource => ({
   name,
   title,
-  description:
-    "Agents that were registered here. Each registration is a transaction of a selling wallet.",
+  description: "Registrations that were made here. Each one is a transaction of a selling wallet.",
   path,
   rowsMember: "Assets",
   hasNetwork: true,

@@ -16,7 +16,7 @@ export const tasksPage: PageDefinition = {
       emptyText: "No task waits: every requested step is done.",
       columns: [
         { heading: "Step", path: "step", as: "word", second: "id" },
-        { heading: "Of a", path: "kind" },
+        { heading: "Escrow", path: "kind" },
         { heading: "Status", path: "status", as: "tag" },
         { heading: "What it waits for", path: "reason" },
         { heading: "Since", path: "since", as: "time" },

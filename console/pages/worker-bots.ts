@@ -130,7 +130,7 @@ export const workerBotsPage: PageDefinition = {
       description: "What migrations did to each bot, newest first.",
       path: `${BOTS_PATH}/moves`,
       rowsMember: "moves",
-      emptyText: "No bot was moved yet.",
+      emptyText: "No bot was moved yet. Open a version, and move bots to it.",
       filters: [
         { name: "workerBotId", label: "Bot" },
         { name: "outcome", label: "Outcome", as: "choice", choices: ["Moved", "Failed"] },

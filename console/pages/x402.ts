@@ -172,9 +172,9 @@ export const x402Page: PageDefinition = {
         { heading: "Name", path: "displayName" },
         { heading: "CAIP-2", path: "caip2Id" },
         { heading: "Enabled", path: "isEnabled", as: "flag" },
-        { heading: "Test", path: "isTestnet", as: "flag" },
+        { heading: "Test network", path: "isTestnet", as: "flag" },
         { heading: "RPC", path: "rpcUrl", as: "link" },
-        addressColumn("Settles", "facilitatorWalletAddress", "caip2Id"),
+        addressColumn("Settled by", "facilitatorWalletAddress", "caip2Id"),
       ],
       creates: [
         {
@@ -217,10 +217,7 @@ export const x402Page: PageDefinition = {
         { heading: "Network", path: "caip2Network", knownIds: EVM_NETWORKS },
         { heading: "Created", path: "createdAt", as: "time" },
       ],
-      details: [
-        addressColumn("Full address", "address"),
-        { heading: "Id", path: "id", as: "code" },
-      ],
+      details: [addressColumn("Address", "address"), { heading: "Id", path: "id", as: "code" }],
       creates: [
         {
           name: "create",

@@ -7,7 +7,7 @@ import { outageColumns } from "./providers.ts";
 export const registrySources: Resource = {
   name: "registry",
   title: "Registry sources",
-  description: "The policies whose tokens are agents, which the registry is made of.",
+  description: "Each token of these policies is an agent of the registry.",
   path: "/registry-source",
   rowsMember: "sources",
   emptyText: "The registry follows no policy yet. Add the policy that a payment source shows.",

@@ -4,8 +4,7 @@ import type { Resource } from "../../ui/resource.ts";
 export const unitNames: Resource = {
   name: "units",
   title: "Units",
-  description:
-    "What tokens are called, and how many decimals they have. Amounts everywhere are shown by it.",
+  description: "What tokens are called, and how many decimals they have. Every amount uses them.",
   path: "/units",
   rowsMember: "Units",
   key: "unit",
