@@ -165,6 +165,15 @@ describe("listTrackSteps", () => {
     ]);
   });
 
+  test.each([
+    [-8_000 + 400, -8_000 + 400],
+    [-7_000, null],
+  ])("shows when it was quoted unless its lock is in an earlier second (%i)", (age, shown) => {
+    const row = { ...rowOf(["FundsLocked"]), createdAt: new Date(NOW + age).toISOString() };
+    const [quoted] = listTrackSteps(row, NOW);
+    expect(quoted?.time).toBe(shown === null ? null : NOW + shown);
+  });
+
   test("has nothing ahead of an escrow that ended without a lock", () => {
     expect(phases(rowOf([], "None"))).toEqual(["Quoted: past", "Ended without a lock: present"]);
   });

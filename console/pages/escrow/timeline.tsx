@@ -4,7 +4,7 @@ import { textAt, valueAt } from "../../ui/path.ts";
 import { Code } from "../../ui/value.tsx";
 import { toWords } from "../../ui/words.ts";
 import type { EscrowRow } from "./sides.ts";
-import { transactionsOf } from "./transactions.ts";
+import { toSeconds, transactionsOf } from "./transactions.ts";
 
 interface TimelineEntry {
   time: number;
@@ -17,7 +17,6 @@ interface TimelineEntry {
 function listPast(row: EscrowRow): TimelineEntry[] {
   const actions = (valueAt(row, "ActionHistory") as unknown[] | undefined) ?? [];
   const entries: (Omit<TimelineEntry, "time"> & { time: number | null })[] = [
-    { time: toEpochMs(textAt(row, "createdAt")), what: "Recorded here" },
     ...transactionsOf(row).map(({ state, status, ...rest }) => ({
       ...rest,
       what: toWords(state || "Transaction"),
@@ -29,10 +28,11 @@ function listPast(row: EscrowRow): TimelineEntry[] {
       note: textAt(one, "errorNote"),
       isBad: textAt(one, "errorType") !== "",
     })),
+    { time: toEpochMs(textAt(row, "createdAt")), what: "Recorded here" },
   ];
   return entries
     .filter((one): one is TimelineEntry => one.time !== null)
-    .sort((a, b) => b.time - a.time);
+    .sort((a, b) => toSeconds(b.time) - toSeconds(a.time));
 }
 
 /** Times of the contract: what each is for, and whether it was met; undefined: it cannot be missed. */

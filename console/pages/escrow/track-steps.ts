@@ -4,7 +4,7 @@ import { toEpochMs } from "../../ui/format.ts";
 import { textAt } from "../../ui/path.ts";
 import { toWords } from "../../ui/words.ts";
 import type { EscrowRow } from "./sides.ts";
-import { transactionsOf } from "./transactions.ts";
+import { toSeconds, transactionsOf } from "./transactions.ts";
 
 /** The states that follow when nobody objects. */
 const AHEAD: Readonly<Record<OnChainState, readonly OnChainState[]>> = {
@@ -62,7 +62,8 @@ export function listTrackSteps(row: EscrowRow, now: number): TrackStep[] {
   const isLate = state === "FundsLocked" && Number(textAt(row, "submitResultTime")) < now;
   const ahead = isLate ? (["RefundWithdrawn"] as const) : AHEAD[state];
   // A record that was read from the chain is younger than its lock.
-  const isYounger = (created.time ?? 0) > (past[0]?.time ?? Number.POSITIVE_INFINITY);
+  const lockTime = past[0]?.time ?? Number.POSITIVE_INFINITY;
+  const isYounger = toSeconds(created.time ?? 0) > toSeconds(lockTime);
   return [
     { ...created, time: isYounger ? null : created.time },
     ...past,

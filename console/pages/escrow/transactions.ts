@@ -23,3 +23,6 @@ export function transactionsOf(row: EscrowRow): EscrowTransaction[] {
     isBad: /Failed|RolledBack/.test(textAt(one, "status")),
   }));
 }
+
+/** Whole seconds, as blocks have them. */
+export const toSeconds = (epochMs: number): number => Math.floor(epochMs / 1_000);
