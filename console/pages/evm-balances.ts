@@ -1,6 +1,7 @@
 /** What the managed EVM wallets hold, as their networks' nodes tell. */
 
 import { formatEvmAmount } from "../ui/evm-tokens.ts";
+import { keepOnOneLine } from "../ui/format.ts";
 import { textAt, valueAt } from "../ui/path.ts";
 import type { Resource } from "../ui/resource.ts";
 import { EVM_NETWORKS, EVM_WALLETS } from "./fields/known-ids.ts";
@@ -17,7 +18,7 @@ function describeAssets(row: unknown): string {
   const assets = (valueAt(row, "Assets") as EvmAsset[] | null | undefined) ?? [];
   return assets
     .map(({ asset, amount, decimals }) =>
-      formatEvmAmount(amount, chain, asset, decimals).replaceAll(" ", "\u00a0"),
+      keepOnOneLine(formatEvmAmount(amount, chain, asset, decimals)),
     )
     .join(" · ");
 }

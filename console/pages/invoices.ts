@@ -1,5 +1,5 @@
 import { decimalsOf, formatFunds, formatUnit, shortenId, toWholeCoinRate } from "../ui/format.ts";
-import { textAt, valueAt } from "../ui/path.ts";
+import { arrayAt, textAt, valueAt } from "../ui/path.ts";
 import type { Action, Field, KnownIds, PageDefinition } from "../ui/resource.ts";
 import type { Funds } from "./escrow/sides.ts";
 import { checkPercent } from "./fields/checks.ts";
@@ -93,7 +93,7 @@ function describeMissingRates(
   [payments = [], rates = []]: readonly (readonly unknown[])[],
   { month = "", invoiceCurrency = "" }: Readonly<Record<string, string>>,
 ): string | null {
-  const paid = payments.flatMap((row) => (valueAt(row, "Funds") ?? []) as Funds[]);
+  const paid = payments.flatMap((row) => arrayAt(row, "Funds") as Funds[]);
   const rated = rates.map((row) => textAt(row, "unit"));
   const units = new Set(paid.map(({ unit }) => unit).filter((unit) => !rated.includes(unit)));
   if (units.size === 0) return null;

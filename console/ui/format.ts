@@ -14,6 +14,9 @@ export function formatAmount(amount: string, unit: string): string {
   return formatUnits(amount, decimalsOf(unit) ?? 0);
 }
 
+/** A text that no line breaks, such as an amount and its unit. */
+export const keepOnOneLine = (text: string) => text.replaceAll(" ", "\u00a0");
+
 /** An amount in minor units with its decimals; null: they are not known. */
 export function formatUnits(amount: string, decimals: number | null): string {
   if (!/^-?\d+$/.test(amount) || decimals === null) return amount;

@@ -10,6 +10,10 @@ export function valueAt(row: unknown, path: string): unknown {
   return value;
 }
 
+/** A member that is a list; empty where there is none. */
+export const arrayAt = (row: unknown, path: string): unknown[] =>
+  (valueAt(row, path) ?? []) as unknown[];
+
 /** Members as text, under other names. */
 export function pickTexts(
   row: unknown,

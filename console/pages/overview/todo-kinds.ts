@@ -18,10 +18,6 @@ export interface TodoKind {
   button: string;
 }
 
-/** What an operator does about a disabled endpoint. */
-export const ENDPOINT_ADVICE =
-  "Repair the receiver, send a test, revive the endpoint, and replay its failed events. No event is stored until then.";
-
 export const TODO_KINDS = {
   storage: {
     tone: "bad",
@@ -120,7 +116,8 @@ export const TODO_KINDS = {
     part: "endpoints",
     one: (name) => `Endpoint ${name} was disabled`,
     many: (count) => `${count} endpoints were disabled`,
-    advice: ENDPOINT_ADVICE,
+    advice:
+      "Repair the receiver, send a test, revive the endpoint, and replay its failed events. No event is stored until then.",
     button: "Revive",
   },
   unsettled: {

@@ -2,10 +2,10 @@
 import { callApi } from "../../api/request.ts";
 import { type Access, hasAccess } from "../../api/session.ts";
 import { formatRelativeTime, shortenId, toEpochMs, toSentence } from "../../ui/format.ts";
-import { textAt, valueAt } from "../../ui/path.ts";
+import { arrayAt, textAt, valueAt } from "../../ui/path.ts";
 import { network, pageHref, rowHref } from "../../ui/route.ts";
 import { toWords } from "../../ui/words.ts";
-import { ENDPOINT_ADVICE, type Part, type Todo } from "./todo-kinds.ts";
+import { type Part, TODO_KINDS, type Todo } from "./todo-kinds.ts";
 import { toWalletTodo } from "./wallet-todo.ts";
 
 /** Rows by the member of an answer that has them. */
@@ -30,9 +30,6 @@ interface TodoSource {
 }
 
 const UNSETTLED_MIN_AGE_MS = 5 * 60_000;
-const arrayAt = (row: unknown, path: string) =>
-  (valueAt(row, path) as unknown[] | null | undefined) ?? [];
-
 /** A source that says no error lags after so long without a read. */
 const SOURCE_MAX_LAG_MS = 15 * 60_000;
 
@@ -108,7 +105,7 @@ export const TODO_SOURCES: readonly TodoSource[] = [
         name: textAt(row, "name") || textAt(row, "url"),
         href: pageHref("webhooks", "", { on: textAt(row, "id") }),
         listHref: pageHref("webhooks"),
-        advice: `${toSentence(textAt(row, "disabledReason"))} ${ENDPOINT_ADVICE}`,
+        advice: `${toSentence(textAt(row, "disabledReason"))} ${TODO_KINDS.endpoint.advice}`,
       };
     },
   },

@@ -1,5 +1,5 @@
 /** What needs a person: each kind once, with its count, its amount, what to do and where. */
-import { formatFunds } from "../../ui/format.ts";
+import { formatFunds, keepOnOneLine } from "../../ui/format.ts";
 import { TODO_KINDS, type TodoGroup, type TodoKind } from "./todo-kinds.ts";
 
 /** So many of a kind are listed; the kind's own list has the others. */
@@ -17,9 +17,7 @@ export function TodoList({ groups }: { groups: readonly TodoGroup[] }) {
 
 /** Amounts, each with its unit on one line. */
 const formatAmounts = (funds: TodoGroup["funds"]) =>
-  funds
-    .map(({ amount, unit }) => formatFunds(amount, unit).replaceAll(" ", "\u00a0"))
-    .join(" and ");
+  funds.map(({ amount, unit }) => keepOnOneLine(formatFunds(amount, unit))).join(" and ");
 
 function TodoLine({ group: { kind, todos, funds } }: { group: TodoGroup }) {
   const { tone, one, many, advice, button }: TodoKind = TODO_KINDS[kind];

@@ -1,6 +1,6 @@
 /** Problems of a wallet that need a person. */
 import { formatFunds, shortenId, toSentence } from "../../ui/format.ts";
-import { textAt, valueAt } from "../../ui/path.ts";
+import { arrayAt, textAt, valueAt } from "../../ui/path.ts";
 import { rowHref } from "../../ui/route.ts";
 import { describeWait } from "../escrow/describe-next.ts";
 import type { Funds } from "../escrow/sides.ts";
@@ -9,7 +9,6 @@ import type { Todo } from "./todo-kinds.ts";
 
 type Rows = readonly unknown[];
 
-const arrayAt = (row: unknown, path: string) => (valueAt(row, path) ?? []) as unknown[];
 const sumOf = (funds: readonly Funds[], unit: string) =>
   funds.filter((one) => one.unit === unit).reduce((sum, one) => sum + BigInt(one.amount), 0n);
 
