@@ -14,6 +14,7 @@ import {
   mayMoveChainRoot,
   type OutwardPosition,
 } from "../../../src/wallets/spending/model/outward-chain.ts";
+import { transaction } from "./transactions.ts";
 
 /** What can happen to a wallet and its transactions, each with a number that says to which. */
 export const STORY_ACTIONS = [
@@ -158,30 +159,15 @@ export class OutwardChainModel {
     const more = shown.filter((one, i) => one !== context.output && (n >> (i + 2)) % 2 === 1);
     const hash = `tx${++this.#count}`;
     const value = new Map([["", 1n]]);
-    const stored: WalletTransaction = {
-      hash,
+    const stored = transaction(hash, [context.output, ...more], {
       phase: "Stored",
       sequence: this.#count,
-      sourceId: "",
       tasks: chosen.map((id) => ({ feature: "pay", id, detail: {} })),
-      inputs: [context.output, ...more],
       made: [0, 1].map((index) => ({ index, value })),
       chainedInput: context.output,
       changeOutput: `${hash}#0`,
-      isReplaceable: false,
-      collateral: null,
-      validFrom: 0,
       validTo: 0,
-      fee: 0n,
-      size: 0,
-      memory: 0,
-      blockHeight: null,
-      blockHash: null,
-      blockTime: null,
-      overHeight: null,
-      error: null,
-      movedAt: 0,
-    };
+    });
     this.#stored.set(hash, stored);
     this.#known = { ...this.#known, root: start, open: [...open, stored] };
     this.#setTasks(chosen.map((key) => [key, "UnderWay"]));

@@ -47,6 +47,14 @@ function output(coin: bigint, tokens: readonly [string, bigint][] = []): WalletO
   return { txHash, index: made % 3, value: new Map([["", coin], ...tokens]) };
 }
 
+/** A wallet that has one output. */
+const fundingOf = (placementOutput: WalletOutput) => ({
+  address: keys.address,
+  placementOutput,
+  outputs: [placementOutput],
+  collateral: null,
+});
+
 /** Pays some coins and tokens to the n-th of those who are paid. */
 function payment(n: number, coin: bigint, tokens: readonly [string, bigint][]): TransactionPart {
   const hash = n.toString(16).padStart(56, "0");
@@ -275,13 +283,7 @@ describe("parts of transactions put together", () => {
   });
 
   it("are as many as the wallet can pay: else the first half", () => {
-    const placementOutput = output(30_000_000n);
-    const funding = {
-      address: keys.address,
-      placementOutput,
-      outputs: [placementOutput],
-      collateral: null,
-    };
+    const funding = fundingOf(output(30_000_000n));
     const parts = Array.from({ length: 8 }, (_, i) => payment(i, 6_000_000n, []));
     expect(composeTransaction(parts, funding, frame).partCount).toBe(4);
   });
@@ -337,14 +339,7 @@ describe("parts of transactions put together", () => {
 
   it("split small outputs off a change that is large enough", () => {
     const change = (coin: bigint) => {
-      const placementOutput = output(coin);
-      const funding = {
-        address: keys.address,
-        placementOutput,
-        outputs: [placementOutput],
-        collateral: null,
-        splits: 3,
-      };
+      const funding = { ...fundingOf(output(coin)), splits: 3 };
       const { plan, wallet } = composeTransaction([payment(1, 2_000_000n, [])], funding, frame);
       return createInputSelector(wallet, plan)(200_000n).change.map(({ value }) => value.get(""));
     };
@@ -355,13 +350,7 @@ describe("parts of transactions put together", () => {
 
   it("are as many as fit: else the first half", () => {
     const many = Array.from({ length: 600 }, (_, i) => payment(i, 2_000_000n, []));
-    const placementOutput = output(6_000_000_000n);
-    const funding = {
-      address: keys.address,
-      placementOutput,
-      outputs: [placementOutput],
-      collateral: null,
-    };
+    const funding = fundingOf(output(6_000_000_000n));
     const { composed } = built(many, funding);
     expect(composed.partCount).toBe(300);
   });
