@@ -45,13 +45,15 @@ const IDENTIFIER_FIELDS = {
 /** Agents of this service have an `apiBaseUrl`: the other kinds of agents have one of these URLs. */
 const REGISTRATION_FIELDS = {
   schema: {
-    ...{ ...AGENT_FIELDS.schema, ...IDENTIFIER_FIELDS.schema },
+    ...AGENT_FIELDS.schema,
+    ...IDENTIFIER_FIELDS.schema,
     type: described(z.literal("Standard"), "The agent has an `apiBaseUrl`.", "Standard"),
     openApiSpecUrl: described(z.null(), "Always null.", null),
     x402ResourcesUrl: described(z.null(), "Always null.", null),
   },
   fieldsOf: (one: JsonObject) => ({
-    ...{ ...AGENT_FIELDS.fieldsOf(one), ...IDENTIFIER_FIELDS.fieldsOf(one) },
+    ...AGENT_FIELDS.fieldsOf(one),
+    ...IDENTIFIER_FIELDS.fieldsOf(one),
     ...{ type: "Standard", openApiSpecUrl: null, x402ResourcesUrl: null },
   }),
 };
