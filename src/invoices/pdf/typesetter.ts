@@ -63,11 +63,9 @@ export class Typesetter {
   ): Promise<Typesetter> {
     const pdfLib = await loadPdfLib();
     document.registerFontkit(await loadSubsettingFontkit());
-    // Ligatures would make searched and copied text differ from the original.
-    const options = { subset: true, features: { liga: false } };
     // The name of each subset begins with six different letters (ISO 32000-1, 9.6.4).
     const embed = (file: Uint8Array, customName: string) =>
-      document.embedFont(file, { ...options, customName });
+      document.embedFont(file, { subset: true, customName });
     const regular = await embed(files.regular, "AAAAAA+NotoSans-Regular");
     const bold = await embed(files.bold, "AAAAAB+NotoSans-Bold");
     return new Typesetter(
@@ -277,6 +275,10 @@ export async function loadSubsettingFontkit(): Promise<Fontkit> {
       if (!("createSubset" in font)) throw new Error("a font collection is no font");
       const createSubset = font.createSubset.bind(font);
       return Object.assign(font, {
+        // `requireGlyphs` lets only text through that needs no shaping, which would take most of the time.
+        layout: (text: string) => ({
+          glyphs: Array.from(text, (one) => font.glyphForCodePoint(one.codePointAt(0) ?? 0)),
+        }),
         createSubset() {
           const subset = createSubset();
           return Object.assign(subset, {
