@@ -18,7 +18,7 @@ import { PageLink } from "../value.tsx";
 import { toWords } from "../words.ts";
 import { Filters, Pager, pickSharedFilters } from "./filters.tsx";
 import { RowDetails } from "./row-details.tsx";
-import { Table } from "./table.tsx";
+import { secondOf, Table } from "./table.tsx";
 
 const PAGE_SIZE = 25;
 
@@ -202,7 +202,8 @@ function useIsOnlyOption(known: KnownIds | undefined): boolean {
 function describeRow(resource: Resource, row: unknown): string {
   const [first] = resource.columns;
   const text = first?.describe?.(row) || textAt(row, first?.path ?? "");
-  return (first?.as === "word" ? toWords(text) : text) || rowKeyOf(resource, row);
+  const name = first?.as === "word" ? toWords(text) : text;
+  return name || (first && secondOf(first, row)) || rowKeyOf(resource, row);
 }
 
 function RelatedLink({ related, row }: { related: RelatedList; row: unknown }) {

@@ -55,7 +55,7 @@ export function Table<Row>({
                     <span>
                       {open(row, <RowName column={column} row={row} fallback={keyOf(row)} />)}
                       {column.second && !isEmptyValue(valueAt(row, column.path)) && (
-                        <SecondLine text={textAt(row, column.second)} />
+                        <SecondLine text={secondOf(column, row)} />
                       )}
                     </span>
                   ) : (
@@ -97,8 +97,13 @@ function nameOf({ describe, path, as }: Column, row: unknown): unknown {
 function RowName({ column, row, fallback }: { column: Column; row: unknown; fallback: string }) {
   const value = nameOf(column, row);
   if (column.knownIds) return <KnownName known={column.knownIds} id={String(value)} />;
-  const name = value === null || value === undefined || value === "" ? fallback : String(value);
+  const name = isEmptyValue(value) ? secondOf(column, row) || fallback : String(value);
   return <>{name.includes(" ") || name.includes("/") ? name : shortenId(name)}</>;
+}
+
+/** What stands below a row's name, or in its place. */
+export function secondOf({ second }: Column, row: unknown): string {
+  return second ? textAt(row, second) : "";
 }
 
 function SecondLine({ text }: { text: string }) {
