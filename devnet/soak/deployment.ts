@@ -35,6 +35,11 @@ const BLOCK_TIME_MS = 20_000;
 const CRON_EVERY_MS = 15_000;
 const WEBHOOK_TIMEOUT_MS = "3000";
 const ARCHIVES = 3;
+/** What the later version adds to the tables. The version before goes on with these tables. */
+const LATER_MIGRATION = [
+  "ALTER TABLE escrow ADD COLUMN later_note TEXT",
+  "CREATE TABLE later_record (id TEXT PRIMARY KEY NOT NULL)",
+];
 
 /** What happens on the chain, and when, by the wall clock. */
 export interface ChainWatcher {
@@ -69,7 +74,7 @@ export interface Deployment {
   setFaults(faults: WorkerFaults): Promise<void>;
   /** Kills the service, and starts it again from what it has stored. */
   killAndStart(downMs: number): Promise<void>;
-  /** The same, with the other one of two versions. */
+  /** The same, with the other one of two versions. The first time, tables get what the later one adds. */
   deployOther(downMs: number): Promise<void>;
   /** Reads the service's database. */
   read<Row>(sql: string): Promise<Row[]>;
@@ -165,13 +170,19 @@ export async function startDeployment(
       stopCron = startCron(host);
       await setFaults(workerFaults);
     };
+    let isMigrated = false;
+    const migrate = async () => {
+      if (!isMigrated) await host.d1.batch(LATER_MIGRATION.map((sql) => host.d1.prepare(sql)));
+      isMigrated = true;
+    };
     return {
       ...{ admin, chain, mine, providerFaults: faults, provider: url, agents },
       ...{ receiver, evm, evmGate, resource, oldResource, folder, setFaults, killAndStart, close },
       read: async <Row>(sql: string) => (await host.d1.prepare(sql).all<Row>()).results,
       setFurtherProviders: (post, hasAny) => providers.apply(post, hasAny),
       replaceProviderKeys: (post) => providers.replaceKeys(post),
-      deployOther(downMs) {
+      async deployOther(downMs) {
+        await migrate();
         versions.reverse();
         return killAndStart(downMs);
       },

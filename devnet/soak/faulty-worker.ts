@@ -1,9 +1,10 @@
 /**
- * Faults around the built Worker, bundled beside it: D1 calls fail or take long, queue messages come late and
- * twice, objects lose their memory. A POST to `FAULTS_PATH` sets how often.
+ * Faults around the built Worker, bundled beside it: D1 calls fail or take long, replicas are behind, queue messages
+ * come late and twice, objects lose their memory. A POST to `FAULTS_PATH` sets how often.
  */
 import { env } from "cloudflare:workers";
 import { replaceMethod } from "../replace-method.ts";
+import { answerAsReplica, type Session } from "./lagging-replicas.ts";
 import { FAULTS_PATH, NO_FAULTS, type WorkerFaults } from "./worker-faults.ts";
 
 interface Handlers {
@@ -70,11 +71,17 @@ export function evictObject(Base: new (...args: never[]) => object) {
 
 /** All calls of a database go through one method of its session. */
 function breakDatabase(): void {
-  replaceMethod(env.DB.withSession(), "_send", async (call, [, sql]) => {
-    if (faults.isD1Full && [sql].flat().some(isWrite)) throw new Error(FULL);
+  replaceMethod(env.DB.withSession(), "_send", async (call, [, sql, params], session) => {
+    const statements = sql as string | string[];
+    if (faults.isD1Full && [statements].flat().some(isWrite)) throw new Error(FULL);
     if (faults.d1SlowMs > 0) await pause(Math.random() * faults.d1SlowMs);
     if (happens(faults.d1Before)) throw new Error(happens(0.3) ? OVERLOADED : LOST);
-    const result = await call();
+    const result = await answerAsReplica(
+      session as Session,
+      [statements, params],
+      faults.replicaLagMs,
+      call,
+    );
     if (happens(faults.d1After)) throw new Error(LOST);
     return result;
   });

@@ -1,4 +1,7 @@
-/** Clients that poll: one is caught up all the time, another reads everything since 1970 now and then. */
+/**
+ * Clients that poll: one is caught up all the time, another reads everything since 1970 now and then. Those of purchases
+ * send bookmarks.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import { createClient } from "../../client/client.ts";
 import { type Feed, paymentFeed, purchaseFeed } from "../../client/feeds.ts";
@@ -79,12 +82,15 @@ export class Followers {
   }
 
   #feed(side: "payments" | "purchases", limit = 100): Feed<Copied> {
+    let bookmark: string | null = null;
     const client = createClient({
       baseUrl: this.#admin.url,
       token: this.#admin.token,
       fetch: async (request) => {
         const begun = Date.now();
+        if (side === "purchases" && bookmark) request.headers.set("x-d1-bookmark", bookmark);
         const response = await fetch(request);
+        bookmark = response.headers.get("x-d1-bookmark") ?? bookmark;
         this.#answers.count(response.status, `GET ${new URL(request.url).pathname}`);
         this.#levels.add("poll", begun, Date.now());
         return response;

@@ -101,6 +101,7 @@ function listFaults({ deployment, endpoints, traders, post }: Parties) {
     "D1 with effect": worker({ d1After: 0.2 }),
     "D1 full": worker({ isD1Full: true }),
     "D1 slow": worker({ d1SlowMs: 800 }),
+    "replicas behind": worker({ replicaLagMs: 15_000 }),
     "queue doubles": worker({ queueDoubled: 0.5, queueLate: 0.5 }),
     "queue loses": worker({ queueLost: 0.5 }),
     "objects evicted": worker({ evictedBefore: 0.1, evictedAfter: 0.1 }),

@@ -8,6 +8,8 @@ export interface WorkerFaults {
   isD1Full: boolean;
   /** Milliseconds that a D1 call takes longer, at most. */
   d1SlowMs: number;
+  /** Milliseconds that replicas are behind the primary, at most. */
+  replicaLagMs: number;
   /** Queue messages that come twice, late, or never. */
   queueDoubled: number;
   queueLate: number;
@@ -22,6 +24,7 @@ export const NO_FAULTS: WorkerFaults = {
   d1After: 0,
   isD1Full: false,
   d1SlowMs: 0,
+  replicaLagMs: 0,
   queueDoubled: 0,
   queueLate: 0,
   queueLost: 0,
