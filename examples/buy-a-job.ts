@@ -18,10 +18,11 @@ console.log(`buying from "${AGENT}", which takes up to a minute`);
 const quote = await ask("start_job", { identifier_from_purchaser: job, input_data: input });
 const inputHash = await hashInput(job, input);
 const order = { network, quote, identifierFromPurchaser: job, inputHash, atMost } as const;
-const { resultHash } = await buy(client, order, { everyMs: 1000 });
+const { id, resultHash } = await buy(client, order, { everyMs: 1000 });
 const { result } = await ask(`status?job_id=${quote.job_id}`);
 console.log("bought:", result);
 console.log("the result has the hash on the chain:", await matchesResult(resultHash, job, result));
+console.log("purchase:", id);
 
 async function findAgent(query: string): Promise<string> {
   const body = { network, query } as const;
