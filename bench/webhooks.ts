@@ -113,7 +113,7 @@ async function benchMatches(context: BenchContext): Promise<Row> {
     await d1.prepare("UPDATE webhook_endpoint SET source_id = 'source-' || rowid").run();
     const begun = await commit(d1, endpoints);
     await d1.prepare("UPDATE event SET source_id = 'source-' || seq").run();
-    await service.host.scheduled();
+    await wakeDispatcher(service);
     const fannedOut = async () => {
       const sql = "SELECT count(*) = ? AS isDone FROM webhook_delivery";
       return (await d1.prepare(sql).bind(endpoints).first<number>("isDone")) === 1;
@@ -173,7 +173,7 @@ async function benchNeighbours(context: BenchContext): Promise<Row[]> {
       if (events > 0) {
         await createEndpoint(service, `${receiver.url}/neighbour${query}`, NEIGHBOUR_KIND);
         await commit(service.host.d1, events, NEIGHBOUR_KIND);
-        await service.host.scheduled();
+        await wakeDispatcher(service);
         await until(() => receiver.arrivals("/neighbour").length > 0, {
           what: "an event at the neighbour",
           everyMs: POLL_MS,
@@ -217,6 +217,11 @@ export async function createEndpoint(
   await call(service, "/api/v1/webhooks", { method: "POST", body: { url, Events: [kind] } });
 }
 
+/** Does what a change does once its event is committed. */
+function wakeDispatcher({ host }: BenchService): Promise<void> {
+  return host.send("EVENTS", { v: 1, requestId: "bench" });
+}
+
 /** Commits events as a change would, in one batch, and says when that was. */
 export async function commit(d1: D1Database, count: number, kind: string = KIND): Promise<number> {
   const rows = Array.from({ length: count }, () => ({ id: newId(Date.now()) }));
@@ -256,7 +261,7 @@ async function throughput(
     begun ||= at;
   }
   const before = receiver.arrivals("/0").length;
-  await service.host.scheduled();
+  await wakeDispatcher(service);
   await received(receiver, endpoints, before + events);
   const seconds = (performance.now() - begun) / 1000;
   return { perSecond: events / seconds, cpuMs: service.cpuMs() - cpuBefore };
@@ -274,7 +279,7 @@ async function lag(
     const before = receiver.arrivals("/0").length;
     await commit(service.host.d1, 1);
     const committed = Date.now();
-    await service.host.scheduled();
+    await wakeDispatcher(service);
     await received(receiver, endpoints, before + 1);
     for (let i = 0; i < endpoints; i++) {
       const last = receiver.arrivals(`/${i}`).at(-1);
