@@ -35,7 +35,7 @@ const NOTED_RECORDS_SQL = `(SELECT record_id FROM escrow_request
 const EMPTY_AUTHOR = { name: "", organization: null, contactEmail: null, contactOther: null };
 const EMPTY_LEGAL = { privacyPolicy: null, terms: null, other: null };
 
-/** How the personal data of an API key is removed. A test compares the columns with `personal-columns.ts`. */
+/** How the personal data of an API key is removed. A test compares the columns with those of all tables. */
 export const ERASURES: readonly Erasure[] = [
   {
     what: "name",

@@ -3,7 +3,7 @@ import { computeOldestEventTime } from "../webhooks/delivery/sweep-deliveries.ts
 /** Why data stays after an erasure. */
 export const BASES = ["Law", "Accounting", "Chain", "Operation", "Temporary"] as const;
 
-/** Data that an erasure leaves, by the names that `personal-columns.ts` uses. */
+/** Data that an erasure leaves, by the names that the test of personal columns uses. */
 export const STAYING_DATA = {
   invoices: {
     basis: "Law",

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ERASURES } from "../../src/erasure/erasures.ts";
-import { COLUMN_TREATMENTS } from "../../src/erasure/personal-columns.ts";
+import { COLUMN_TREATMENTS } from "./personal-columns.ts";
 
 /** The columns of text or bytes of all tables, each `table.column`. */
 async function readTextColumns(): Promise<string[]> {

@@ -1,7 +1,7 @@
-import type { STAYING_DATA } from "./staying-data.ts";
+import type { STAYING_DATA } from "../../src/erasure/staying-data.ts";
 
 /** `erased`: personal data of an API key, which `ERASURES` removes. Otherwise: why the column stays. */
-export type Treatment = "erased" | keyof typeof STAYING_DATA;
+type Treatment = "erased" | keyof typeof STAYING_DATA;
 
 /**
  * What an erasure does with each column of text or bytes, by table: names of columns, separated by
