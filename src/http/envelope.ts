@@ -20,6 +20,11 @@ export function toIsoTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
+/** The same; null for null. */
+export function toIsoTimeOrNull(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : toIsoTime(milliseconds);
+}
+
 /**
  * A whole number for an answer, printed with all of its digits: a JavaScript number has 53 bits. It is
  * for `JSON.stringify` alone.

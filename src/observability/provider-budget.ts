@@ -1,14 +1,19 @@
 import * as z from "zod";
-import type { Network } from "../chain/network.ts";
 import { CALL_CLASSES, type CallClass } from "../chain/provider/budget.ts";
-import { type Database, openDb } from "../db/client.ts";
-import { SealError, unseal } from "../db/sealed.ts";
+import { openDb } from "../db/client.ts";
+import { SealError } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
-import { toIsoTime } from "../http/envelope.ts";
+import { toIsoTimeOrNull } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
-import { described, idField, named, timestampField } from "../http/openapi/fields.ts";
+import {
+  countField,
+  described,
+  idField,
+  named,
+  nullableTimestampField,
+} from "../http/openapi/fields.ts";
 import { textParameter } from "../http/openapi/parameters.ts";
-import { findBudgetObject } from "../sources/provider.ts";
+import { openProviderBudget, readProviderSources } from "./provider-sources.ts";
 
 const EXAMPLE_SOURCE_ID = "01m80ydypnk4jnwav628wda9nd";
 const EXAMPLE_TIME = "2026-11-22T06:17:27.492Z";
@@ -22,8 +27,6 @@ export const budgetQuery = z.object({
   ),
 });
 
-const countField = (what: string, example: number) => described(z.int().min(0), what, example);
-
 export const providerBudget = named(
   "ProviderBudget",
   "Remaining calls to a source's chain provider.",
@@ -36,8 +39,7 @@ export const providerBudget = named(
       50_000,
     ),
     usedToday: countField("Calls granted since midnight UTC.", 1234),
-    stoppedUntil: described(
-      timestampField("").nullable(),
+    stoppedUntil: nullableTimestampField(
       "Time until which the service makes no calls, since the provider refused one. Null: no pause.",
       EXAMPLE_TIME,
     ),
@@ -61,8 +63,7 @@ export const providerBudget = named(
               "Calls that the class can make now. For reads: those of an API key without recent reads.",
               500,
             ),
-            availableAt: described(
-              timestampField("").nullable(),
+            availableAt: nullableTimestampField(
               "When the class can make a call, if the others make none. Null: now.",
               EXAMPLE_TIME,
             ),
@@ -83,8 +84,7 @@ export async function readBudget(
   c: AppContext,
   sourceId: string,
 ): Promise<z.input<typeof providerBudget>> {
-  const { network, apiKey } = await loadProviderKey(c, sourceId);
-  const budget = await findBudgetObject(c.env, network, apiKey);
+  const budget = await requireBudget(c, sourceId);
   const { classes, stoppedUntil, ...report } = await budget.report();
   return {
     sourceId,
@@ -97,21 +97,12 @@ export async function readBudget(
   };
 }
 
-const toIsoTimeOrNull = (at: number | null) => (at === null ? null : toIsoTime(at));
-
-async function loadProviderKey(
-  c: AppContext,
-  id: string,
-): Promise<{ network: Network; apiKey: string }> {
+async function requireBudget(c: AppContext, sourceId: string) {
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
-  const found =
-    (await findSource(core, "payment_source", id)) ??
-    (await findSource(core, "registry_source", id));
-  if (!found) throw new ApiError(404, "sourceId: there is no such source");
-  const { table, network, sealed } = found;
+  const [source] = await readProviderSources(core, "id = ?1", sourceId);
+  if (!source) throw new ApiError(404, "sourceId: there is no such source");
   try {
-    const apiKey = await unseal(c.env, { table, id, column: "rpc_provider_api_key" }, sealed);
-    return { network, apiKey };
+    return await openProviderBudget(c.env, source);
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
     throw new ApiError(
@@ -119,17 +110,4 @@ async function loadProviderKey(
       "sourceId: the provider key is unreadable. Enter the key again.",
     );
   }
-}
-
-async function findSource(
-  core: Database,
-  table: "payment_source" | "registry_source",
-  id: string,
-): Promise<{ table: string; network: Network; sealed: string } | null> {
-  const [row] = await core.all<{ network: Network; sealed: string }>(
-    `SELECT network, rpc_provider_api_key AS sealed FROM ${table}
-     WHERE id = ? AND deleted_at IS NULL`,
-    id,
-  );
-  return row ? { table, ...row } : null;
 }

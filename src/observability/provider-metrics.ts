@@ -1,15 +1,13 @@
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { CALL_CLASSES, type CallClass, type CallsByClass } from "../chain/provider/budget.ts";
 import { openDb } from "../db/client.ts";
-import { SealError, unseal } from "../db/sealed.ts";
+import { SealError } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
-import { findBudgetObject } from "../sources/provider.ts";
 import type { MetricFamily } from "./open-metrics.ts";
+import { openProviderBudget, readProviderSources } from "./provider-sources.ts";
 
 /** Objects that are asked: more keys than these are unlikely, and an invocation has six connections. */
 const MAX_PROVIDER_KEYS = 20;
-
-const SOURCE_TABLES = ["payment_source", "registry_source"] as const;
 
 /**
  * Calls to the chain provider in this UTC day, by who made them: the sum over the keys of a network.
@@ -40,23 +38,15 @@ export async function collectProviderMetrics(env: Env, deadline: number): Promis
 /** The objects of all keys in use, each once. A key that cannot be opened has none that is used. */
 async function listBudgets(env: Env, deadline: number) {
   const core = openDb(env, undefined, { deadline });
-  const found = new Map<
-    string,
-    { network: Network; budget: Awaited<ReturnType<typeof findBudgetObject>> }
-  >();
-  for (const table of SOURCE_TABLES) {
-    const rows = await core.all<{ id: string; network: Network; sealed: string }>(
-      `SELECT id, network, rpc_provider_api_key AS sealed FROM ${table}
-       WHERE deleted_at IS NULL ORDER BY id LIMIT ${MAX_PROVIDER_KEYS}`,
-    );
-    for (const { id, network, sealed } of rows) {
-      try {
-        const apiKey = await unseal(env, { table, id, column: "rpc_provider_api_key" }, sealed);
-        const budget = await findBudgetObject(env, network, apiKey);
-        found.set(budget.id.toString(), { network, budget });
-      } catch (error) {
-        if (!(error instanceof SealError)) throw error;
-      }
+  const sources = await readProviderSources(core, `TRUE ORDER BY id LIMIT ${MAX_PROVIDER_KEYS}`);
+  type Budget = Awaited<ReturnType<typeof openProviderBudget>>;
+  const found = new Map<string, { network: Network; budget: Budget }>();
+  for (const source of sources) {
+    try {
+      const budget = await openProviderBudget(env, source);
+      found.set(budget.id.toString(), { network: source.network, budget });
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error;
     }
   }
   return [...found.values()].slice(0, MAX_PROVIDER_KEYS);

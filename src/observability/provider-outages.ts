@@ -6,6 +6,7 @@ import type { NewIncident } from "../events/incidents.ts";
 import { toIsoTime } from "../http/envelope.ts";
 import { openProviderPlaces } from "../sources/open-source-provider.ts";
 import type { SourceOfProviders } from "../sources/source-row.ts";
+import { readProviderSources } from "./provider-sources.ts";
 
 /** How long a provider fails before operators are told: a single lost call recovers at the first probe. */
 const MIN_OUTAGE_MS = 30_000;
@@ -21,16 +22,7 @@ export async function findProviderOutages(
   core: Database,
   now: number,
 ): Promise<NewIncident[]> {
-  const sources = await core.all<SourceOfProviders>(
-    (["payment_source", "registry_source"] as const)
-      .map(
-        (table) =>
-          `SELECT id, network, rpc_provider_api_key AS rpcProviderApiKey,
-             rpc_providers AS rpcProviders, '${table}' AS "table"
-           FROM ${table} WHERE deleted_at IS NULL AND rpc_providers IS NOT NULL`,
-      )
-      .join(" UNION ALL "),
-  );
+  const sources = await readProviderSources(core, "rpc_providers IS NOT NULL");
   const found = await Promise.all(sources.map((source) => findOutagesOf(env, source, now)));
   return found.flat();
 }

@@ -65,6 +65,24 @@ export function textField(what: string, ...examples: string[]) {
   return described(z.string(), what, ...examples);
 }
 
+/** A text in an answer that may be null, as its description says. */
+export function nullableTextField(what: string, ...examples: (string | null)[]) {
+  return described(z.string().nullable(), what, ...examples);
+}
+
+/** A point in time in an answer that may be null, as its description says. */
+export function nullableTimestampField(
+  what: string,
+  example: string | null = "2026-11-22T06:17:26.922Z",
+) {
+  return described(timestampField("").nullable(), what, example);
+}
+
+/** A whole number from 0 on in an answer. */
+export function countField(what: string, example: number) {
+  return described(z.int().min(0), what, example);
+}
+
 /** A whole number of minor units in an answer, as decimal text. */
 export function minorUnitsField(what: string, example = "10000000") {
   return described(z.string().regex(/^\d+$/), what, example);
