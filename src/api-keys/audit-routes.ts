@@ -6,7 +6,7 @@ import { firstIdAt } from "../db/id.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { toIsoTime } from "../http/envelope.ts";
 import { described, idField, named, textField, timestampField } from "../http/openapi/fields.ts";
-import { pageParameters, textParameter, timeParameter } from "../http/openapi/parameters.ts";
+import { pageParameters, textFilter, timeParameter } from "../http/openapi/parameters.ts";
 
 const auditEntry = named(
   "AuditEntry",
@@ -31,8 +31,8 @@ const auditEntry = named(
 
 const auditQuery = z.object({
   ...pageParameters,
-  apiKeyId: described(textParameter().optional(), "Only changes by this API key.", "env-admin"),
-  action: described(textParameter().optional(), "Only this action.", "agent.deregister"),
+  apiKeyId: textFilter("Only changes by this API key.", "env-admin"),
+  action: textFilter("Only this action.", "agent.deregister"),
   after: described(timeParameter().optional(), "Entries at or after this time."),
   before: described(timeParameter().optional(), "Entries before this time."),
 });

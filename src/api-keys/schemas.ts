@@ -12,8 +12,8 @@ import {
   idField,
   minorUnitsField,
   named,
+  nullableTimestampField,
   textField,
-  timestampField,
   walletAddressField,
 } from "../http/openapi/fields.ts";
 import { textParameter } from "../http/openapi/parameters.ts";
@@ -198,10 +198,8 @@ const apiKeyFields = {
     z.array(walletAddressField("a wallet of its owner")),
     "Addresses to which the key may direct revenue and refunds, besides the wallets' own addresses.",
   ),
-  lastUsedAt: described(
-    timestampField("").nullable(),
+  lastUsedAt: nullableTimestampField(
     "Time of the last use, accurate to one hour. Null: not used yet, or the key of the secret ADMIN_KEY.",
-    "2026-11-22T06:17:26.922Z",
   ),
 };
 

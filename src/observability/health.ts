@@ -7,7 +7,7 @@ import { SERVICE_EVENT_KINDS, type ServiceEventKind } from "../events/event-kind
 import { readOpenIncidents } from "../events/incidents.ts";
 import { readSetAsideEvents } from "../events/set-aside.ts";
 import { network } from "../http/openapi/chain-fields.ts";
-import { described, idField, named } from "../http/openapi/fields.ts";
+import { described, idField, named, nullableTextField } from "../http/openapi/fields.ts";
 import { wholeNumberParameter } from "../http/openapi/parameters.ts";
 import { findUnboundArchives } from "./archive-incidents.ts";
 import { describeSize, readDatabaseReport } from "./database-size.ts";
@@ -36,8 +36,7 @@ const sourceHealth = named(
       "Milliseconds since the last sync. Null: none yet.",
       2155,
     ),
-    error: described(
-      z.string().nullable(),
+    error: nullableTextField(
       "Why the last sync failed. Null: it succeeded.",
       "The chain provider failed",
     ),

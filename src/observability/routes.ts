@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { ApiError } from "../http/errors.ts";
-import { described, textField } from "../http/openapi/fields.ts";
+import { described, nullableTextField, textField } from "../http/openapi/fields.ts";
 import { collectMetrics } from "./collect-metrics.ts";
 import { checkHealth, health, readyQuery } from "./health.ts";
 import { OPEN_METRICS_CONTENT_TYPE } from "./open-metrics.ts";
@@ -83,8 +83,7 @@ export function createObservabilityRoutes() {
       description: "Needs no dependency, not even the database.",
       data: z.object({
         status: described(z.literal("ok"), "The service answers.", "ok"),
-        version: described(
-          z.string().nullable(),
+        version: nullableTextField(
           "Id of the deployed version. Null: not deployed.",
           "8f3c9f6e-3f0a-4c0e-9a3c-5a7f0d5f2b1e",
         ),

@@ -1,6 +1,14 @@
 import * as z from "zod";
 import { network } from "../http/openapi/chain-fields.ts";
-import { described, idField, named, textField, timestampField } from "../http/openapi/fields.ts";
+import {
+  described,
+  idField,
+  named,
+  nullableTextField,
+  nullableTimestampField,
+  textField,
+  timestampField,
+} from "../http/openapi/fields.ts";
 import type { EventDeclaration } from "../http/router.ts";
 import { providerPurpose } from "../sources/schemas.ts";
 
@@ -17,13 +25,8 @@ const stuckSource = named(
     sourceId: idField("the source", "01m80ydym8b5krj5k5mrnn0w9r"),
     kind: sourceKind,
     network,
-    lastSyncAt: described(
-      timestampField("").nullable(),
-      "When the sync last reached the tip. Null: never.",
-      "2026-11-22T06:17:26.922Z",
-    ),
-    error: described(
-      z.string().nullable(),
+    lastSyncAt: nullableTimestampField("When the sync last reached the tip. Null: never."),
+    error: nullableTextField(
       "Why the last sync failed. Null: not tried.",
       "The chain provider failed",
     ),
@@ -53,18 +56,15 @@ const stuckWallet = named(
   "A stuck wallet.",
   z.object({
     network,
-    walletVkey: described(
-      z.string().nullable(),
+    walletVkey: nullableTextField(
       "Payment key hash, in hex. Null: no wallet of the source can do the tasks.",
       "5c7d0ba14bbd3ad0d1b5b4b3a6ecb9bb9ae6c7d5c4c3e1d5a3d6e5b0",
     ),
-    walletNote: described(
-      z.string().nullable(),
+    walletNote: nullableTextField(
       "The wallet's note. Null: no wallet of the source can do the tasks.",
       "main buyer",
     ),
-    paymentSourceId: described(
-      z.string().nullable(),
+    paymentSourceId: nullableTextField(
       "Id of the payment source. Null: unknown.",
       "01m80ydym8b5krj5k5mrnn0w9r",
     ),

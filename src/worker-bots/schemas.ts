@@ -1,6 +1,14 @@
 import * as z from "zod";
-import { described, idField, named, textField, timestampField } from "../http/openapi/fields.ts";
-import { pageParameters, textParameter } from "../http/openapi/parameters.ts";
+import {
+  countField,
+  described,
+  idField,
+  named,
+  nullableTextField,
+  textField,
+  timestampField,
+} from "../http/openapi/fields.ts";
+import { pageParameters, textFilter, textParameter } from "../http/openapi/parameters.ts";
 
 const EXAMPLE_BOT_ID = "01m80ye1q8d2v6k4w9x3z7b5nf";
 const EXAMPLE_VERSION_ID = "v2";
@@ -52,14 +60,10 @@ export const migrationBody = z.strictObject({
 export type MigrationBody = z.output<typeof migrationBody>;
 
 export const migrationResult = z.object({
-  total: described(
-    z.int().min(0),
-    "Bots that match: `moved + alreadyOnVersion + failed + remaining`.",
-    3,
-  ),
-  moved: described(z.int().min(0), "Bots that were moved.", 2),
-  alreadyOnVersion: described(z.int().min(0), "Bots that already had the version.", 1),
-  failed: described(z.int().min(0), "Bots that could not be moved.", 0),
+  total: countField("Bots that match: `moved + alreadyOnVersion + failed + remaining`.", 3),
+  moved: countField("Bots that were moved.", 2),
+  alreadyOnVersion: countField("Bots that already had the version.", 1),
+  failed: countField("Bots that could not be moved.", 0),
   failures: described(
     z
       .array(
@@ -71,11 +75,7 @@ export const migrationResult = z.object({
       .max(MAX_LISTED_FAILURES),
     "The first failures; `GET …/moves?outcome=Failed` lists all.",
   ),
-  remaining: described(
-    z.int().min(0),
-    "Bots beyond the 10,000 of one call. Call again to move them.",
-    0,
-  ),
+  remaining: countField("Bots beyond the 10,000 of one call. Call again to move them.", 0),
 });
 export type MigrationResult = z.infer<typeof migrationResult>;
 
@@ -107,7 +107,7 @@ export const versionRecord = named(
   z.object({
     id: idField("the version", EXAMPLE_VERSION_ID),
     name: textField("Name of the version.", "Second"),
-    summary: described(z.string().nullable(), summaryText, EXAMPLE_REASON),
+    summary: nullableTextField(summaryText, EXAMPLE_REASON),
     status,
     ...timestamps,
   }),
@@ -130,8 +130,7 @@ export const moveRecord = named(
     toVersionId: textField("Target version of the move.", EXAMPLE_VERSION_ID),
     reason: textField("Reason of the move.", EXAMPLE_REASON),
     outcome,
-    message: described(
-      z.string().nullable(),
+    message: nullableTextField(
       "Reason of the failure. Null: no failure.",
       "the bot was archived meanwhile",
     ),
@@ -157,6 +156,6 @@ export const botQuery = z.strictObject({
 export const versionQuery = z.strictObject({ ...pageParameters, status: statusFilter });
 export const moveQuery = z.strictObject({
   ...pageParameters,
-  workerBotId: described(textParameter().optional(), "Only moves of this bot.", EXAMPLE_BOT_ID),
+  workerBotId: textFilter("Only moves of this bot.", EXAMPLE_BOT_ID),
   outcome: described(outcome.optional(), "Only moves with this outcome."),
 });

@@ -7,6 +7,11 @@ export function textParameter(max = 250, min = 1) {
   return z.string().min(min).max(max);
 }
 
+/** A text in a request that may be left out, such as the id that a list is filtered by. */
+export function textFilter(what: string, ...examples: string[]) {
+  return described(textParameter().optional(), what, ...examples);
+}
+
 function integerParameter(min: number, max: number) {
   return z
     .string()

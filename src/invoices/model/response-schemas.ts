@@ -1,11 +1,13 @@
 import * as z from "zod";
 import { funds, network, unit } from "../../http/openapi/chain-fields.ts";
 import {
+  countField,
   described,
   EXAMPLE_AGENT_IDENTIFIER,
   EXAMPLE_TX_HASH,
   idField,
   named,
+  nullableTextField,
   textField,
   timestampField,
   walletVkeyField,
@@ -35,7 +37,7 @@ const conversion = z.object({
   unit,
   amount: decimal("Total paid in the unit, in minor units", "10000000"),
   rate: decimal("Invoice currency per minor unit", "0.00000045"),
-  source: described(z.string().nullable(), "Source of the rate. Null: the request.", "ECB"),
+  source: nullableTextField("Source of the rate. Null: the request.", "ECB"),
   decimals: described(
     z.int().min(0).optional(),
     "Decimals of a whole coin, if the request named them. The invoice then shows whole coins.",
@@ -44,8 +46,7 @@ const conversion = z.object({
 });
 const conversions = described(z.array(conversion), "The rates of the invoice.");
 
-const xmlOmitted = described(
-  z.string().nullable(),
+const xmlOmitted = nullableTextField(
   "Reason why the PDF contains no machine-readable invoice. Null: the PDF contains one.",
   null,
 );
@@ -58,8 +59,7 @@ export const issuedInvoice = z.object({
     "PDF in base64: the cancellation of the replaced invoice. Omitted without a cancellation.",
     EXAMPLE_PDF,
   ),
-  xml: described(
-    z.string().nullable(),
+  xml: nullableTextField(
     "The EN 16931 invoice that the PDF contains as `factur-x.xml`. Null: see `xmlOmitted`.",
     EXAMPLE_XML,
   ),
@@ -85,11 +85,7 @@ const item = z.object({
   agentIdentifier: described(z.string(), identifierText, EXAMPLE_AGENT_IDENTIFIER),
   unit: described(z.string(), "Unit of the payment for each job.", ""),
   amount: described(z.string(), "Amount of the unit for each job.", "10000000"),
-  parts: described(
-    z.int().min(0),
-    "Number of units in which each job was paid, from this line on.",
-    1,
-  ),
+  parts: countField("Number of units in which each job was paid, from this line on.", 1),
   from: described(z.string(), "The day of the first job, `YYYY-MM-DD`.", "2026-11-02"),
   to: described(z.string(), "The day of the last job, `YYYY-MM-DD`.", "2026-11-28"),
 });
@@ -97,8 +93,7 @@ const item = z.object({
 const coveredPayment = z.object({
   line: described(z.int().min(1), "Number of the first line that bills the payment, from 1.", 1),
   date: textField("Day on which the payment became billable, `YYYY-MM-DD`.", "2026-11-02"),
-  txHash: described(
-    z.string().nullable(),
+  txHash: nullableTextField(
     "The last transaction of the payment when it was billed, hex.",
     EXAMPLE_TX_HASH,
   ),
@@ -147,8 +142,8 @@ export const invoiceRecord = named(
     paidTotal: decimal("Amount paid on the chain", "4.50"),
     language: described(language, "Language of the built-in texts.", "en-gb"),
     localizationFormat: described(language, "Format of numbers and dates.", "de"),
-    title: described(z.string().nullable(), "Title of the invoice. Null: the built-in one.", null),
-    description: described(z.string().nullable(), "Text under the title. Null: none.", null),
+    title: nullableTextField("Title of the invoice. Null: the built-in one.", null),
+    description: nullableTextField("Text under the title. Null: none.", null),
     Seller: seller,
     Buyer: buyer,
     Items: described(z.array(item), "Name of the item."),

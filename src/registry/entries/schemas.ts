@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { network, requestAgentIdentifier, unit } from "../../http/openapi/chain-fields.ts";
 import {
+  countField,
   described,
   EXAMPLE_AGENT_IDENTIFIER,
   EXAMPLE_CONTRACT_ADDRESS,
@@ -9,6 +10,8 @@ import {
   idField,
   minorUnitsField,
   named,
+  nullableTextField,
+  nullableTimestampField,
   textField,
   timestampField,
   walletAddressField,
@@ -18,6 +21,7 @@ import {
   bodyLimit,
   cursorParameter,
   diffCursorParameter,
+  textFilter,
   textParameter,
   timeParameter,
 } from "../../http/openapi/parameters.ts";
@@ -72,13 +76,8 @@ export const entryListBody = z.object({
             .optional(),
           "Only agents in one of these statuses. Default: Online.",
         ),
-        policyId: described(
-          textParameter().optional(),
-          "Only agents under this minting policy.",
-          EXAMPLE_POLICY_ID,
-        ),
-        assetIdentifier: described(
-          textParameter().optional(),
+        policyId: textFilter("Only agents under this minting policy.", EXAMPLE_POLICY_ID),
+        assetIdentifier: textFilter(
           "Only the agent with this identifier.",
           EXAMPLE_AGENT_IDENTIFIER,
         ),
@@ -146,17 +145,13 @@ const exampleOutput = named(
   }),
 );
 
-export const metadataVersion = described(z.int().min(0), "Version of the metadata format.", 1);
+export const metadataVersion = countField("Version of the metadata format.", 1);
 export const agentIdentifier = textField(
   "Policy id and asset name, in hex.",
   EXAMPLE_AGENT_IDENTIFIER,
 );
 export const policyIdText = hexField(56, "The minting policy.", EXAMPLE_POLICY_ID);
-const sourceUrl = described(
-  z.string().nullable(),
-  "URL of the registry. Null: unknown.",
-  EXAMPLE_URL,
-);
+const sourceUrl = nullableTextField("URL of the registry. Null: unknown.", EXAMPLE_URL);
 
 const entryFields = {
   id: idField("the entry", "01m80ye102q5wqj8yjrjr6jyvc"),
@@ -166,8 +161,7 @@ const entryFields = {
   description: optionalText("Purpose of the agent", "Translates letters."),
   status: described(entryStatus, "Whether the agent can be used.", "Online"),
   statusUpdatedAt: timestampField("Stamp of the last change of the status."),
-  statusReason: described(
-    z.string().nullable(),
+  statusReason: nullableTextField(
     "Why the agent's metadata is unreadable. Null: readable.",
     "author.name: is missing",
   ),
@@ -180,15 +174,13 @@ const entryFields = {
   privacyPolicy: optionalText("Privacy policy", `${EXAMPLE_URL}/privacy`),
   termsAndCondition: optionalText("Terms of use", `${EXAMPLE_URL}/terms`),
   tags: described(z.array(textField("A tag.", "demo")).nullable(), "Tags of the agent."),
-  uptimeCheckCount: described(z.int().min(0), "Number of uptime checks.", 51),
-  uptimeCount: described(z.int().min(0), "Number of successful uptime checks.", 51),
-  lastUptimeCheck: described(
-    timestampField("").nullable(),
+  uptimeCheckCount: countField("Number of uptime checks.", 51),
+  uptimeCount: countField("Number of successful uptime checks.", 51),
+  lastUptimeCheck: nullableTimestampField(
     "Time of the last uptime check. Null: none yet.",
     "2026-11-22T06:20:46.919Z",
   ),
-  lastUptimeCheckError: described(
-    z.string().nullable(),
+  lastUptimeCheckError: nullableTextField(
     "Why the last uptime check failed. Null: it succeeded, or there was none yet.",
     "the host could not be reached",
   ),
@@ -311,21 +303,12 @@ const EXAMPLE_VKEY = "e7d12a3df371bb93b3895b0a817ca7ac24d186f911d8b1e0d69dbc9f";
 
 export const walletQuery = z
   .object({
-    walletVKey: described(
-      textParameter().optional(),
-      "Payment key hash of the wallet.",
-      EXAMPLE_VKEY,
-    ),
-    walletVkey: described(
-      textParameter().optional(),
-      "Another spelling of `walletVKey`.",
-      EXAMPLE_VKEY,
-    ).meta({
+    walletVKey: textFilter("Payment key hash of the wallet.", EXAMPLE_VKEY),
+    walletVkey: textFilter("Another spelling of `walletVKey`.", EXAMPLE_VKEY).meta({
       deprecated: true,
     }),
     network,
-    smartContractAddress: described(
-      textParameter().optional(),
+    smartContractAddress: textFilter(
       "Only agents of the payment source with this contract.",
       EXAMPLE_CONTRACT_ADDRESS,
     ),

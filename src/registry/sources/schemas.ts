@@ -1,11 +1,13 @@
 import * as z from "zod";
 import { network } from "../../http/openapi/chain-fields.ts";
 import {
+  countField,
   described,
   EXAMPLE_POLICY_ID,
   EXAMPLE_TX_HASH,
   idField,
   named,
+  nullableTextField,
   textField,
 } from "../../http/openapi/fields.ts";
 import { textParameter } from "../../http/openapi/parameters.ts";
@@ -59,7 +61,7 @@ export const registrySourceRecord = named(
       "Web3ChainV1",
     ),
     network,
-    url: described(z.string().nullable(), "URL of the registry. Null: unknown.", EXAMPLE_URL),
+    url: nullableTextField("URL of the registry. Null: unknown.", EXAMPLE_URL),
     policyId: policyIdText,
     note: textField("A note for people. Empty: none.", "main"),
     rpcProviderApiKey: textField(
@@ -67,14 +69,12 @@ export const registrySourceRecord = named(
       "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
     ),
     ...providerListFields,
-    latestPage: described(z.int().min(0), "Number of synced pages of transactions.", 1),
-    latestIdentifier: described(
-      z.string().nullable(),
+    latestPage: countField("Number of synced pages of transactions.", 1),
+    latestIdentifier: nullableTextField(
       "Hash of the last synced transaction. Null: none yet.",
       EXAMPLE_TX_HASH,
     ),
-    error: described(
-      z.string().nullable(),
+    error: nullableTextField(
       "Why the last sync failed. Null: it succeeded.",
       "The chain provider failed",
     ),

@@ -1,10 +1,20 @@
 import * as z from "zod";
 import { EVENT_KINDS } from "../../events/event-kinds.ts";
-import { described, idField, named, textField, timestampField } from "../../http/openapi/fields.ts";
+import {
+  countField,
+  described,
+  idField,
+  named,
+  nullableTextField,
+  nullableTimestampField,
+  textField,
+  timestampField,
+} from "../../http/openapi/fields.ts";
 import {
   booleanParameter,
   limitParameter,
   pageParameters,
+  textFilter,
   textParameter,
   timeParameter,
 } from "../../http/openapi/parameters.ts";
@@ -100,8 +110,7 @@ export const rotateSecretBody = z.object({
 export const webhookListQuery = z.object({
   ...pageParameters,
   limit: limitParameter(50),
-  paymentSourceId: described(
-    textParameter().optional(),
+  paymentSourceId: textFilter(
     "Only webhooks for this payment source.",
     "01m80ydypnk4jnwav628wda9nd",
   ),
@@ -123,8 +132,7 @@ const event = described(eventKind.optional(), "Only events of this kind.");
 export const deliveriesQuery = z
   .object({
     ...pageParameters,
-    cursorWebhookId: described(
-      textParameter().optional(),
+    cursorWebhookId: textFilter(
       "`webhookId` of the last item of the previous page. Without `cursorWebhookId`, the page begins after all deliveries of the event.",
       EXAMPLE_WEBHOOK_ID,
     ),
@@ -132,13 +140,8 @@ export const deliveriesQuery = z
     event,
     since,
     until,
-    webhookId: described(
-      textParameter().optional(),
-      "Id of the webhook. Required without `recordId`.",
-      EXAMPLE_WEBHOOK_ID,
-    ),
-    recordId: described(
-      textParameter().optional(),
+    webhookId: textFilter("Id of the webhook. Required without `recordId`.", EXAMPLE_WEBHOOK_ID),
+    recordId: textFilter(
       "Only events about the payment or purchase with this id. Required without `webhookId`.",
       EXAMPLE_RECORD_ID,
     ),
@@ -150,11 +153,7 @@ export const deliveriesQuery = z
 
 export const replayDeliveriesBody = z.object({
   webhookId,
-  id: described(
-    textParameter().optional(),
-    "Id of the event, sent as `webhook-id`.",
-    EXAMPLE_EVENT_ID,
-  ),
+  id: textFilter("Id of the event, sent as `webhook-id`.", EXAMPLE_EVENT_ID),
   status: described(
     named(
       "EndedDeliveryStatus",
@@ -178,8 +177,7 @@ const webhookFields = {
   isActive: described(z.boolean(), "Whether the service sends events.", true),
   createdAt: timestampField("Time of creation."),
   updatedAt: timestampField("Time of the last change."),
-  paymentSourceId: described(
-    z.string().nullable(),
+  paymentSourceId: nullableTextField(
     "The only payment source whose events the webhook receives. Null: all sources.",
     "01m80ydypnk4jnwav628wda9nd",
   ),
@@ -203,7 +201,7 @@ export const createdWebhook = named(
 
 /** A time that may not have come. */
 function nullableTime(what: string) {
-  return described(timestampField("").nullable(), what, EXAMPLE_TIME);
+  return nullableTimestampField(what, EXAMPLE_TIME);
 }
 
 export const listedWebhook = named(
@@ -211,13 +209,12 @@ export const listedWebhook = named(
   "A webhook endpoint and its health.",
   z.object({
     ...webhookFields,
-    failureCount: described(z.int().min(0), "Failed deliveries since the last success.", 0),
+    failureCount: countField("Failed deliveries since the last success.", 0),
     lastSuccessAt: nullableTime("Time of the last successful delivery. Null: none yet."),
     disabledAt: nullableTime(
       "Time at which the service disabled the webhook after failures. Null: not disabled.",
     ),
-    disabledReason: described(
-      z.string().nullable(),
+    disabledReason: nullableTextField(
       "Reason of the disabling. Null: not disabled.",
       "answered 500",
     ),
@@ -252,11 +249,7 @@ export const testResult = z.object({
     "HTTP status of the response. Null: no response.",
     204,
   ),
-  errorMessage: described(
-    z.string().nullable(),
-    "Reason of the failure. Null: no failure.",
-    "answered 500",
-  ),
+  errorMessage: nullableTextField("Reason of the failure. Null: no failure.", "answered 500"),
   durationMs: described(z.number(), "Milliseconds until the response or the failure.", 42),
 });
 
@@ -280,11 +273,7 @@ const deliveryAttempt = named(
       "HTTP status of the response. Null: no response.",
       500,
     ),
-    error: described(
-      z.string().nullable(),
-      "Reason of the failure. Null: no failure.",
-      "answered 500",
-    ),
+    error: nullableTextField("Reason of the failure. Null: no failure.", "answered 500"),
   }),
 );
 
@@ -305,11 +294,7 @@ export const deliveryRecord = named(
       "HTTP status of the response. Null: no response.",
       204,
     ),
-    error: described(
-      z.string().nullable(),
-      "Reason of the failure. Null: no failure.",
-      "answered 500",
-    ),
+    error: nullableTextField("Reason of the failure. Null: no failure.", "answered 500"),
     durationMs: described(
       z.number().nullable(),
       "Duration of the last attempt in milliseconds.",
