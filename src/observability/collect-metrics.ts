@@ -30,7 +30,6 @@ export async function collectMetrics(env: Env, deadline: number, now: number): P
   return renderOpenMetrics([
     {
       name: "version",
-      type: "gauge",
       help: "1 for the deployed version that answers.",
       samples: env.CF_VERSION_METADATA
         ? [{ labels: { id: env.CF_VERSION_METADATA.id }, value: 1 }]
@@ -38,7 +37,6 @@ export async function collectMetrics(env: Env, deadline: number, now: number): P
     },
     {
       name: "incidents",
-      type: "gauge",
       help: "Incidents that need a person, by their reason in the health.",
       samples: SERVICE_EVENT_KINDS.map((kind) => ({
         labels: { kind },

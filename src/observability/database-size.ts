@@ -98,8 +98,6 @@ export async function collectSizeMetrics(
   return [
     {
       name: "database_bytes",
-      type: "gauge",
-      unit: "bytes",
       help: "Size of a database.",
       samples: [
         { labels, value: bytes },
@@ -109,14 +107,11 @@ export async function collectSizeMetrics(
     },
     {
       name: "database_max_bytes",
-      type: "gauge",
-      unit: "bytes",
       help: "Size that the database may have.",
       samples: [{ labels, value: maxBytes }],
     },
     {
       name: "database_days_left",
-      type: "gauge",
       help: "Days until the database is full at the rate of the last week. Absent: it does not grow.",
       samples: daysLeft === null ? [] : [{ labels, value: daysLeft }],
     },

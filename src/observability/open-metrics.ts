@@ -14,9 +14,8 @@ export interface MetricSample {
 export interface MetricFamily {
   /** In snake case, without our prefix; ends in the unit, if there is one. */
   name: string;
-  /** `counter`: it only grows, or begins anew with 0. */
-  type: "gauge" | "counter";
-  unit?: "seconds" | "bytes";
+  /** A counter only grows, or begins anew with 0. Default: a gauge. */
+  type?: "counter";
   /** One sentence. */
   help: string;
   samples: readonly MetricSample[];
@@ -29,8 +28,9 @@ export function renderOpenMetrics(families: readonly MetricFamily[]): string {
   return `${families.map(renderFamily).join("")}# EOF\n`;
 }
 
-function renderFamily({ name, type, unit, help, samples }: MetricFamily): string {
+function renderFamily({ name, type = "gauge", help, samples }: MetricFamily): string {
   const full = METRIC_PREFIX + name;
+  const [, unit] = /_(seconds|bytes)$/.exec(name) ?? [];
   const suffix = type === "counter" ? "_total" : "";
   return [
     `# TYPE ${full} ${type}`,

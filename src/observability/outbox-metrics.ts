@@ -33,25 +33,21 @@ export async function collectOutboxMetrics(
   return [
     {
       name: "events_undispatched",
-      type: "gauge",
       help: "Events that the service has not dispatched to webhooks yet.",
       samples: [{ labels: {}, value: events }],
     },
     {
       name: "events_set_aside",
-      type: "gauge",
       help: "Events that the service could not dispatch to webhooks.",
       samples: [{ labels: {}, value: failedEvents.count }],
     },
     {
       name: "webhooks",
-      type: "gauge",
       help: "Webhook endpoints. A disabled endpoint failed for too long.",
       samples: webhooks.map(({ state, count }) => ({ labels: { state }, value: count })),
     },
     {
       name: "deliveries_open",
-      type: "gauge",
       help: `Deliveries that are to be sent now, or later after a failure; at most ${MAX_COUNTED_ROWS}.`,
       samples: [
         { labels: { due: "now" }, value: open.due },
@@ -60,33 +56,26 @@ export async function collectOutboxMetrics(
     },
     {
       name: "deliveries_oldest_due_seconds",
-      type: "gauge",
-      unit: "seconds",
       help: "Time since the oldest open delivery became due.",
       samples: [{ labels: {}, value: computeAgeSeconds(open.oldest) }],
     },
     {
       name: "deliveries_last_hour",
-      type: "gauge",
       help: `Deliveries of the last hour's events by status, at most ${MAX_COUNTED_ROWS}.`,
       samples: ended.map(({ status, count }) => ({ labels: { status }, value: count })),
     },
     {
       name: "settlements_open",
-      type: "gauge",
       help: "x402 payments that are being settled.",
       samples: [{ labels: {}, value: unsettled.count }],
     },
     {
       name: "settlements_oldest_seconds",
-      type: "gauge",
-      unit: "seconds",
       help: "Longest time since the last check of an open settlement.",
       samples: [{ labels: {}, value: computeAgeSeconds(unsettled.oldest) }],
     },
     {
       name: "settlements_last_hour",
-      type: "gauge",
       help: `x402 settlements of the last hour, at most ${MAX_COUNTED_ROWS}.`,
       samples: settled.map(({ success, count }) => ({
         labels: { success: success ? "true" : "false" },

@@ -38,19 +38,16 @@ export async function collectRecordMetrics(
   return [
     {
       name: "records",
-      type: "gauge",
       help: `Payments and purchases by state on the chain ("" before the first), at most ${MAX_COUNTED_ROWS} of each.`,
       samples: each.flatMap(({ escrows }) => escrows),
     },
     {
       name: "agents",
-      type: "gauge",
       help: `Agents in the registry by status, at most ${MAX_COUNTED_ROWS} of each.`,
       samples: each.flatMap(({ agents }) => agents),
     },
     {
       name: "registrations_failed",
-      type: "gauge",
       help: `Agents' and inbox agents' registrations, updates and deregistrations that failed, at most ${MAX_COUNTED_ROWS} of a network.`,
       samples: each.flatMap(({ failed }) => failed),
     },

@@ -13,8 +13,6 @@ export function createSyncMetrics(
   return [
     {
       name: "sync_lag_seconds",
-      type: "gauge",
-      unit: "seconds",
       help: "Time since the sync of a source last reached the tip, or since the creation of the source.",
       samples: labelled.map(({ source, labels }) => ({
         labels,
@@ -23,7 +21,6 @@ export function createSyncMetrics(
     },
     {
       name: "sync_stuck",
-      type: "gauge",
       help: "1 for a source that needs a person.",
       samples: labelled.map(({ source, labels }) => ({
         labels,

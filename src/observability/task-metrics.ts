@@ -39,33 +39,26 @@ export async function collectTaskMetrics(
   return [
     {
       name: "tasks_waiting",
-      type: "gauge",
       help: `Tasks of wallets that have not begun, at most ${MAX_COUNTED_ROWS} of a network and feature, by what they wait for.`,
       samples: toCountSamples(tasks),
     },
     {
       name: "tasks_oldest_seconds",
-      type: "gauge",
-      unit: "seconds",
       help: "Time that the oldest of these tasks has waited.",
       samples: toAgeSamples(tasks, now),
     },
     {
       name: "transactions_under_way",
-      type: "gauge",
       help: "Transactions of wallets that are not final, by phase.",
       samples: toCountSamples(transactions),
     },
     {
       name: "transactions_oldest_seconds",
-      type: "gauge",
-      unit: "seconds",
       help: "Time since the oldest of these transactions was stored.",
       samples: toAgeSamples(transactions, now),
     },
     {
       name: "records_with_error",
-      type: "gauge",
       help: `Payments and purchases with an error, at most ${MAX_COUNTED_ROWS} of a network.`,
       samples: toCountSamples(each.flatMap((one) => one.errors)),
     },

@@ -246,7 +246,7 @@ describe("renderOpenMetrics", () => {
     expect(
       renderOpenMetrics([
         { name: "calls", type: "counter", help: "Calls.", samples },
-        { name: "age_seconds", type: "gauge", unit: "seconds", help: "Age.", samples: [] },
+        { name: "age_seconds", help: "Age.", samples: [] },
       ]),
     ).toBe(
       [
