@@ -9,7 +9,7 @@ import {
   readOpenIncidents,
 } from "../events/incidents.ts";
 import { wakeDispatcher } from "../events/outbox.ts";
-import { toIsoTime } from "../http/envelope.ts";
+import { toIsoTime, toIsoTimeOrNull } from "../http/envelope.ts";
 import { log } from "../log.ts";
 import { sendDirectly } from "../webhooks/delivery/send-directly.ts";
 import { checkArchives, findUnboundArchives, toArchiveIncidents } from "./archive-incidents.ts";
@@ -120,7 +120,7 @@ async function findStuckSources(env: Env, deadline: number, now: number): Promis
         sourceId: source.id,
         kind: source.kind,
         network: source.network,
-        lastSyncAt: source.lastCheckedAt === null ? null : toIsoTime(source.lastCheckedAt),
+        lastSyncAt: toIsoTimeOrNull(source.lastCheckedAt),
         error: toPublicError(source),
       },
     }));
@@ -166,28 +166,16 @@ function findDeadQueues(
 
 /** Those that were disabled for their failures lately, not by their owners. */
 async function findDisabledEndpoints(core: Database, now: number): Promise<NewIncident[]> {
-  const rows = await core.all<{
-    id: string;
-    name: string;
-    createdById: string;
-    disabledAt: number;
-    reason: string;
-  }>(
-    `SELECT id, name, created_by_id AS createdById, disabled_at AS disabledAt,
-       ifnull(disabled_reason, '') AS reason
+  const rows = await core.all<{ webhookId: string; disabledAt: number }>(
+    `SELECT id AS webhookId, name, created_by_id AS apiKeyId, disabled_at AS disabledAt,
+       ifnull(disabled_reason, '') AS disabledReason
      FROM webhook_endpoint
      WHERE disabled_at > ? AND NOT is_active AND deleted_at IS NULL ORDER BY id`,
     now - DISABLED_ENDPOINT_MAX_AGE_MS,
   );
-  return rows.map(({ id, name, createdById, disabledAt, reason }) => ({
-    subject: id,
+  return rows.map((row) => ({
+    subject: row.webhookId,
     sourceId: null,
-    data: {
-      webhookId: id,
-      name,
-      apiKeyId: createdById,
-      disabledAt: toIsoTime(disabledAt),
-      disabledReason: reason,
-    },
+    data: { ...row, disabledAt: toIsoTime(row.disabledAt) },
   }));
 }
