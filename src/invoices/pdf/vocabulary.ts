@@ -1,67 +1,6 @@
 import type { CancellationReason, Language } from "../model/invoice-content.ts";
 
-/** Every word that we print, in one language. */
-export interface Vocabulary {
-  invoice: string;
-  cancellation: string;
-  number: string;
-  date: string;
-  servicePeriod: string;
-  from: string;
-  to: string;
-  email: string;
-  phone: string;
-  vatNumber: string;
-  greeting: string;
-  closingText: string;
-  position: string;
-  description: string;
-  quantity: string;
-  unitPrice: string;
-  lineTotal: string;
-  netTotal: string;
-  /** Before the percentage. */
-  vat: string;
-  total: string;
-  rounding: string;
-  paidTotal: string;
-  amountDue: string;
-  reverseChargeNotice: string;
-  outsideScopeNotice: string;
-  zeroRateNotice: string;
-  conversion: string;
-  asset: string;
-  nativeCoin: string;
-  /** A unit that is not printed in whole coins. */
-  smallestUnit(name: string): string;
-  amountPaid: string;
-  rate: string;
-  source: string;
-  rateDate: string;
-  rateOfRequest: string;
-  rateNote: string;
-  terms: string;
-  privacy: string;
-  /** Of a cancellation, given number and date of the invoice. */
-  cancels(number: string, date: string): string;
-  reason: string;
-  reasons: Record<CancellationReason, string>;
-  unregisteredService: string;
-  buyerReference: string;
-  /** The list of the payments that an invoice covers. */
-  annex: string;
-  annexNote: string;
-  /** In place of a list that would be too long. */
-  tooManyPayments(count: string): string;
-  job: string;
-  agent: string;
-  transaction: string;
-  /** The column of amounts in a currency, VAT included. */
-  gross(currency: string): string;
-  page(page: number, pages: number): string;
-}
-
-const ENGLISH: Vocabulary = {
+const ENGLISH = {
   invoice: "Invoice",
   cancellation: "Cancellation invoice",
   number: "Invoice number",
@@ -80,6 +19,7 @@ const ENGLISH: Vocabulary = {
   unitPrice: "Unit price, net",
   lineTotal: "Total, net",
   netTotal: "Net total",
+  /** Before the percentage. */
   vat: "VAT",
   total: "Total",
   rounding: "Rounding",
@@ -92,7 +32,8 @@ const ENGLISH: Vocabulary = {
   conversion: "Conversion",
   asset: "Asset",
   nativeCoin: "Native coin",
-  smallestUnit: (name) => `${name}, minor unit`,
+  /** A unit that is not printed in whole coins. */
+  smallestUnit: (name: string) => `${name}, minor unit`,
   amountPaid: "Amount paid",
   rate: "Rate per unit",
   source: "Source",
@@ -101,7 +42,8 @@ const ENGLISH: Vocabulary = {
   rateNote: "The rate is for one of what the amount is counted in, a whole coin or its minor unit.",
   terms: "Terms",
   privacy: "Privacy",
-  cancels: (number, date) => `This cancels invoice ${number} of ${date}.`,
+  /** Of a cancellation, given number and date of the invoice. */
+  cancels: (number: string, date: string) => `This cancels invoice ${number} of ${date}.`,
   reason: "Reason",
   reasons: {
     payments: "the billed payments changed",
@@ -110,20 +52,26 @@ const ENGLISH: Vocabulary = {
     buyer: "the buyer's details changed",
     texts: "texts or language changed",
     requested: "a new invoice was requested",
-  },
+  } satisfies Record<CancellationReason, string>,
   unregisteredService: "unregistered service",
   buyerReference: "Your reference",
+  /** The list of the payments that an invoice covers. */
   annex: "Annex: payments covered",
   annexNote:
     "Each amount is converted and rounded by itself, so their sum may differ from the total.",
-  tooManyPayments: (count) =>
+  /** In place of a list that would be too long. */
+  tooManyPayments: (count: string) =>
     `This invoice covers ${count} payments. They are too many to be listed here.`,
   job: "Date",
   agent: "Agent",
   transaction: "Transaction",
-  gross: (currency) => `${currency}, incl. VAT`,
-  page: (page, pages) => `Page ${page} of ${pages}`,
+  /** The column of amounts in a currency, VAT included. */
+  gross: (currency: string) => `${currency}, incl. VAT`,
+  page: (page: number, pages: number) => `Page ${page} of ${pages}`,
 };
+
+/** Every word that we print, in one language. */
+export type Vocabulary = typeof ENGLISH;
 
 const GERMAN: Vocabulary = {
   invoice: "Rechnung",
