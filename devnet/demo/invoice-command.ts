@@ -1,6 +1,7 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { signCoseSign1 } from "../../src/chain/cose.ts";
-import { buildSignedMessage, RETRIEVE_ACTION } from "../../src/invoices/model/verify-buyer.ts";
+import { RETRIEVE_ACTION } from "../../src/invoices/model/schemas.ts";
+import { buildSignedMessage } from "../../src/invoices/model/verify-buyer.ts";
 import { DEMO_DOLLAR } from "./currency.ts";
 import type { PlayedLife } from "./scenes.ts";
 

@@ -188,17 +188,10 @@ export async function commitRevision(
   return issued;
 }
 
-interface NewDocument {
-  id: string;
-  baseId: string;
-  kind: "Invoice" | "Cancellation";
-  revision: number;
+interface NewDocument extends Omit<IssuedDocument, "number" | "createdAt" | "pdf"> {
   network: Network;
-  content: InvoiceContent;
-  fingerprint: string;
   /** Of the number. */
   prefix: string | null;
-  createdById: string;
   now: number;
 }
 

@@ -1,3 +1,4 @@
+import type * as z from "zod";
 import { requireCredits } from "../../api-keys/credits.ts";
 import type { Network } from "../../chain/network.ts";
 import { type Database, openDb } from "../../db/client.ts";
@@ -7,9 +8,10 @@ import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import { loadRegisteredNames } from "../../registry/entries/read-entries.ts";
 import { listRemovedSources } from "../../sources/find-source.ts";
 import { listScopedVkeys } from "../../wallets/managed/find-wallet.ts";
-import { type Conversion, computeFingerprint } from "../model/invoice-content.ts";
+import { computeFingerprint } from "../model/invoice-content.ts";
 import { parseMonth } from "../model/month.ts";
 import { findUnprintableCharacter, nullIfBlank } from "../model/printable-text.ts";
+import type { issuedInvoice } from "../model/response-schemas.ts";
 import type { BillingRequest } from "../model/schemas.ts";
 import { shortenName } from "../model/token-names.ts";
 import { loadFonts } from "../pdf/fonts.ts";
@@ -39,20 +41,6 @@ import {
 import { findDocument, type IssuedDocument, loadOrRenderPdf } from "./issued-document.ts";
 import { readBillablePayments } from "./read-billable-payments.ts";
 
-/** The result of a request. */
-export interface MonthlyInvoice {
-  /** PDFs in base64. */
-  invoice: string;
-  cancellationInvoice?: string;
-  /** What the PDFs have in them; null where that is left out. */
-  xml: string | null;
-  cancellationXml?: string | null;
-  /** Why there is no `xml`. */
-  xmlOmitted: string | null;
-  /** The rates that were used. */
-  Conversions: Conversion[];
-}
-
 /** Attempts at a month that is issued concurrently; each loser finds the winner's invoice. */
 const MAX_ISSUE_ATTEMPTS = 8;
 
@@ -70,7 +58,7 @@ export async function issueMonthlyInvoice(
   network: Network,
   request: BillingRequest,
   now: number,
-): Promise<MonthlyInvoice> {
+): Promise<z.input<typeof issuedInvoice>> {
   requireVatNumbers(request);
   const month = parseMonth(request.month);
   if (month === null) throw new ApiError(400, "month: must be a month, YYYY-MM");
@@ -114,17 +102,14 @@ export async function issueMonthlyInvoice(
   const { content } = invoice.document;
   const answer = {
     invoice: invoice.pdf,
-    xml: buildXml(invoice.document),
+    xml: buildInvoiceXml(invoice.document.number, content),
     xmlOmitted: findXmlOmissionReason(content),
     Conversions: content.conversions,
   };
   if (issued.cancellationId === null) return answer;
   const { pdf, document } = await loadDocumentWithPdf(issued.cancellationId);
-  return { ...answer, cancellationInvoice: pdf, cancellationXml: buildXml(document) };
-}
-
-function buildXml({ number, content }: IssuedDocument): string | null {
-  return buildInvoiceXml(number, content);
+  const cancellationXml = buildInvoiceXml(document.number, document.content);
+  return { ...answer, cancellationInvoice: pdf, cancellationXml };
 }
 
 /** Registered names of agents that can be printed: anybody may register any text. */
@@ -172,15 +157,10 @@ async function tryIssueInvoice(
   if (base === null) await requireCredits(core, c.var.caller, "invoice-monthly");
 
   const items = toInvoiceItems(payments);
-  const rates = await findRates(
-    c.env,
-    core,
-    [...new Set(items.map(({ unit }) => unit))],
-    request,
-    { currency: request.invoiceCurrency, month },
-    now,
-    c.var.deadline,
-  );
+  const units = [...new Set(items.map(({ unit }) => unit))];
+  const lookup = { env: c.env, core, now, deadline: c.var.deadline };
+  const at = { currency: request.invoiceCurrency, month };
+  const rates = await findRates(lookup, units, request, at);
   const agents = new Set(items.map(({ agentIdentifier }) => agentIdentifier));
   const names = await readPrintableNames(database, network, [...agents]);
   const content = composeInvoice(request, sellerVkey, items, rates, names, now);
@@ -198,10 +178,8 @@ async function tryIssueInvoice(
     );
 
   // Before anything is issued: what is refused, or cannot be rendered, gets no number.
-  if (!request.confirmRate) {
-    const lookUp = { env: c.env, core, now, deadline: c.var.deadline };
-    await requirePlausibleRates(lookUp, content, month, base?.currentInvoice.content ?? null);
-  }
+  if (!request.confirmRate)
+    await requirePlausibleRates(lookup, content, month, base?.currentInvoice.content ?? null);
   await requireGlyphs(listPrintedFields(request, content), await loadFonts());
   const revision = { network, base, content, prefix, payments, fingerprint };
   return commitRevision(c, database, revision, remember, now);

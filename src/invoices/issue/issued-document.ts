@@ -2,22 +2,14 @@ import { createHash } from "node:crypto";
 import type { Network } from "../../chain/network.ts";
 import { type Database, statement } from "../../db/client.ts";
 import type { InvoiceContent } from "../model/invoice-content.ts";
+import type { invoiceDocument } from "../model/tables.ts";
 import { loadFonts } from "../pdf/fonts.ts";
 
 /** A row of `invoice_document`, its content parsed. */
-export interface IssuedDocument {
-  id: string;
-  baseId: string;
-  kind: "Invoice" | "Cancellation";
-  revision: number;
-  number: string;
-  content: InvoiceContent;
-  fingerprint: string;
-  createdById: string;
-  createdAt: number;
-  /** Base64; null until the PDF is rendered. */
-  pdf: string | null;
-}
+export type IssuedDocument = Omit<
+  typeof invoiceDocument.$inferSelect,
+  "content" | "network" | "sellerVkey" | "year" | "sequence"
+> & { content: InvoiceContent };
 
 /** The columns of `DocumentRow`, for SELECT; `pdf` is asked for where it is needed. */
 export const DOCUMENT_COLUMNS = `invoice_document.id, invoice_document.base_id AS baseId, kind,

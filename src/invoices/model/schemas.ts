@@ -8,7 +8,6 @@ import { toPlainDecimal } from "./fractions.ts";
 import { LANGUAGES } from "./invoice-content.ts";
 import { parseMonth } from "./month.ts";
 import { optionalEmail, optionalText, requiredText } from "./printable-text.ts";
-import { RETRIEVE_ACTION } from "./verify-buyer.ts";
 
 export const EXAMPLE_BUYER_VKEY = "751ae084d032d89cd03a9bc0bef32f80c0f5f42b15bf50df84181b30";
 export const EXAMPLE_SELLER_VKEY = "1c7c886d2fdf5eddbefe6eec00e4428a2949079d3a5061cf11b55cdd";
@@ -230,6 +229,8 @@ const billingFields = {
   Seller: seller,
   Buyer: buyer,
 };
+
+export const RETRIEVE_ACTION = "RetrieveMonthlyInvoices";
 
 export const signedInvoiceBody = z.object({
   signature: described(

@@ -1,6 +1,7 @@
 /** Proof that the buyer asks for its own invoices: a signature of its wallet's payment key. */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
+import type * as z from "zod";
 import { toCanonicalJson } from "../../canonical-json.ts";
 import { addressToBytes, type ParsedAddress, parseAddress } from "../../chain/address.ts";
 import { readCoseSign1, verifyCoseMessage } from "../../chain/cose.ts";
@@ -9,28 +10,18 @@ import { isHex } from "../../chain/hex.ts";
 import type { Network } from "../../chain/network.ts";
 import { hashKey } from "../../chain/wallet-keys.ts";
 import { ApiError } from "../../http/errors.ts";
-
-export const RETRIEVE_ACTION = "RetrieveMonthlyInvoices";
+import type { signedInvoiceBody } from "./schemas.ts";
 
 /** Longest validity of a signature. */
 export const MAX_VALIDITY_MS = 2 * 60 * 60 * 1000;
 
+type SignedFields = "action" | "validUntil" | "buyerWalletVkey" | "month";
+
 /** The signed parts of a request, and its signature. */
-export interface SignedRequest {
-  /** COSE_Sign1 (CIP-8, CIP-30) in hex, or a bare ed25519 signature: 64 bytes in hex. */
-  signature: string;
-  /** COSE_Key in hex, or a bare public key: 32 bytes in hex. */
-  key: string;
-  /** Of the buyer, bech32. */
-  walletAddress: string;
-  /** Epoch milliseconds. */
-  validUntil: number;
-  action: typeof RETRIEVE_ACTION;
-  /** Payment key hash, hex. */
-  buyerWalletVkey: string;
-  /** `YYYY-MM`. */
-  month: string;
-}
+type SignedRequest = Pick<
+  z.output<typeof signedInvoiceBody>,
+  SignedFields | "signature" | "key" | "walletAddress"
+>;
 
 /**
  * The text that the buyer signs: canonical JSON of the action, the expiry and a hash. The hash is the
@@ -39,7 +30,7 @@ export interface SignedRequest {
  * @param buyer - the party object as sent, restricted to its known members
  */
 export function buildSignedMessage(
-  request: Pick<SignedRequest, "action" | "validUntil" | "buyerWalletVkey" | "month">,
+  request: Pick<SignedRequest, SignedFields>,
   buyer: object,
 ): string {
   const { action, validUntil, buyerWalletVkey, month } = request;

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { normalizeUnit } from "../../chain/unit.ts";
+import type { Env } from "../../env.ts";
 import { ApiError } from "../../http/errors.ts";
 import { fetchPublic, PublicFetchError } from "../../http/outbound/fetch-public.ts";
 import { listLoopbackOrigins } from "../../http/outbound/loopback-origins.ts";
@@ -14,16 +15,6 @@ import {
   trimDecimal,
 } from "../model/fractions.ts";
 import { formatDay, type Month } from "../model/month.ts";
-
-/** Variables of the price source; it is off unless the first two are set. See docs/invoices.md. */
-export interface PriceSourceEnv {
-  DB: D1Database;
-  LOOPBACK_ORIGINS?: string;
-  DNS_OVER_HTTPS_URL?: string;
-  PRICE_SOURCE_URL?: string;
-  PRICE_SOURCE_COINS?: string;
-  PRICE_SOURCE_KEY?: string;
-}
 
 const FETCH_TIMEOUT_MS = 4_000;
 /** Time that a request reserves for storing prices and answering. */
@@ -46,14 +37,15 @@ const createResponseSchema = (currency: Currency) =>
 /**
  * The rate of a unit at the end of a month, per minor unit: the price at the first midnight (UTC) of
  * the next month. It comes from an API of the form `GET {base}/coins/{id}/history?date=DD-MM-YYYY`.
- * Null when the source is off or does not know the unit.
+ * Null when the source is off, as without `PRICE_SOURCE_URL` and `PRICE_SOURCE_COINS`, or does not know
+ * the unit. See docs/invoices.md.
  *
  * @param deadline - of the request, epoch milliseconds
  * @returns the rate as decimal text, and its source, as the invoice prints it
  * @throws ApiError 502 or 504 when the source fails; Error when its variables are malformed
  */
 export async function fetchMonthEndRate(
-  env: PriceSourceEnv,
+  env: Env,
   unit: string,
   { currency, month }: { currency: Currency; month: Month },
   deadline: number,
@@ -72,7 +64,7 @@ export async function fetchMonthEndRate(
 
 /** Decimal text of the price of a whole coin; null when there is none. */
 async function fetchPrice(
-  env: PriceSourceEnv,
+  env: Env,
   base: string,
   coin: string,
   { currency, month }: { currency: Currency; month: Month },

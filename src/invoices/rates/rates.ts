@@ -1,13 +1,15 @@
 import pMap from "p-map";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
+import type { Env } from "../../env.ts";
 import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Currency } from "../model/currencies.ts";
 import { divide, parseDecimal, roundHalfUp, toRatePerMinorUnit } from "../model/fractions.ts";
 import type { Month } from "../model/month.ts";
 import { describeUnit } from "../model/token-names.ts";
-import { fetchMonthEndRate, type PriceSourceEnv } from "./price-source.ts";
+import type { BillingRequest } from "../model/schemas.ts";
+import { fetchMonthEndRate } from "./price-source.ts";
 
 /** Invoice currency per unit, at the end of a month. */
 export interface InvoiceRate {
@@ -65,34 +67,30 @@ export async function listRates(
 /** A rate that an invoice uses; `source` is null when it came with the request. */
 export type UsedRate = Pick<InvoiceRate, "rate"> & { source: string | null };
 
-/** What a request says of rates, by unit. */
-export interface RequestRates {
-  /** Invoice currency per minor unit, or per whole coin where `decimals` names the unit. */
-  CurrencyConversion: Readonly<Record<string, number>>;
-  decimals: Readonly<Record<string, number>>;
-  /** Lets a rate pass that is far from others. */
-  confirmRate: boolean;
+/** Where rates are looked up, and until when. */
+export interface RateLookup {
+  env: Env;
+  core: Database;
+  /** Epoch milliseconds. */
+  now: number;
+  /** Of the request, epoch milliseconds. */
+  deadline: number;
 }
 
 /**
  * The rate of each unit: the rate of the request, else the stored rate, else the rate of the price
  * source, which is then stored. No rate is guessed: the caller must give an unknown one.
  *
- * @param given - of the request
- * @param now - epoch milliseconds
- * @param deadline - of the request, epoch milliseconds
  * @throws ApiError 400 naming the units without a rate, or a unit whose rate at the price source is far
  *   from the last rate before it. 502 or 504 when the price source fails.
  */
 export async function findRates(
-  env: PriceSourceEnv,
-  core: Database,
+  lookup: RateLookup,
   units: readonly string[],
-  given: RequestRates,
+  given: Pick<BillingRequest, "CurrencyConversion" | "decimals" | "confirmRate">,
   at: { currency: Currency; month: Month },
-  now: number,
-  deadline: number,
 ): Promise<Map<string, UsedRate>> {
+  const { core, now } = lookup;
   const rates = new Map<string, UsedRate>();
   for (const unit of units) {
     const rate = getOwnValue(given.CurrencyConversion, unit);
@@ -108,15 +106,7 @@ export async function findRates(
   addRates(await readRates(core, listUnitsWithoutRate(), at));
   // A month has no closing price before it is over.
   if (at.month.endAt <= now) {
-    await fetchAndStoreRates(
-      env,
-      core,
-      listUnitsWithoutRate(),
-      at,
-      given.confirmRate,
-      now,
-      deadline,
-    );
+    await fetchAndStoreRates(lookup, listUnitsWithoutRate(), at, given.confirmRate);
     addRates(await readRates(core, listUnitsWithoutRate(), at));
   }
 
@@ -143,13 +133,10 @@ function getOwnValue<T>(record: Readonly<Record<string, T>>, key: string): T | u
  * @throws ApiError 400, 502, 504
  */
 export async function fetchAndStoreRates(
-  env: PriceSourceEnv,
-  core: Database,
+  { env, core, now, deadline }: RateLookup,
   units: readonly string[],
   at: { currency: Currency; month: Month },
   isConfirmed: boolean,
-  now: number,
-  deadline: number,
 ): Promise<void> {
   const before = isConfirmed ? [] : await readRatesBefore(core, units, at);
   const fetchAndStoreRate = async (unit: string) => {
@@ -200,22 +187,8 @@ export async function readRatesBefore(
 /** Rates that differ by this factor or more need to be confirmed. */
 const MAX_RATE_FACTOR = 100n;
 
-/** A rate, as a message names it. */
-export interface UnitRate {
-  unit: string;
-  currency: Currency;
-  /** Invoice currency per minor unit, decimal text above zero. */
-  rate: string;
-}
-
 /** A rate that is known, to hold another one against. */
-export interface ReferenceRate {
-  rate: string;
-  /** `YYYY-MM`. */
-  month: string;
-  /** Null: a request. */
-  source: string | null;
-}
+export type ReferenceRate = UsedRate & Pick<InvoiceRate, "month">;
 
 /** Whether one rate is `MAX_RATE_FACTOR` times another, or a fraction of it that is as small. */
 export function areRatesFarApart(rate: string, other: string): boolean {
@@ -226,7 +199,7 @@ export function areRatesFarApart(rate: string, other: string): boolean {
 /** 400 that says by which factor a rate is off. */
 export function toImplausibleRateError(
   field: string,
-  rate: UnitRate,
+  rate: Pick<InvoiceRate, "unit" | "currency" | "rate">,
   known: ReferenceRate,
 ): ApiError {
   const quotient = divide(parseDecimal(rate.rate), parseDecimal(known.rate));

@@ -12,26 +12,16 @@ import {
 import type { Conversion, InvoiceContent } from "../model/invoice-content.ts";
 import { type Month, parseMonth } from "../model/month.ts";
 import { describeUnit } from "../model/token-names.ts";
-import type { PriceSourceEnv } from "./price-source.ts";
 import {
   areRatesFarApart,
   fetchAndStoreRates,
   type InvoiceRate,
+  type RateLookup,
   type ReferenceRate,
   readRates,
   readRatesBefore,
   toImplausibleRateError,
 } from "./rates.ts";
-
-/** Where rates are looked up, and until when. */
-interface RateLookupContext {
-  env: PriceSourceEnv;
-  core: Database;
-  /** Epoch milliseconds. */
-  now: number;
-  /** Of the request, epoch milliseconds. */
-  deadline: number;
-}
 
 /**
  * Refuses an invoice whose rates are wrong by orders of magnitude. Either the payments in a unit come
@@ -44,7 +34,7 @@ interface RateLookupContext {
  * @throws ApiError 400 naming `CurrencyConversion`; 502 or 504 when the price source fails
  */
 export async function requirePlausibleRates(
-  { env, core, now, deadline }: RateLookupContext,
+  lookup: RateLookup,
   content: InvoiceContent,
   month: Month,
   previous: InvoiceContent | null,
@@ -57,13 +47,11 @@ export async function requirePlausibleRates(
   const requestRates = content.conversions.filter(({ source }) => source === null);
   const units = requestRates.map(({ unit }) => unit);
   const at = { currency, month };
-  const stored = [
-    ...(await readRates(core, units, at)),
-    ...(await readRatesBefore(core, units, at)),
-  ];
+  const { core, now } = lookup;
+  const stored = await readKnownRates(core, units, at);
   const unknown = units.filter((unit) => !stored.some((one) => one.unit === unit));
   if (unknown.length > 0 && month.endAt <= now) {
-    await fetchAndStoreRates(env, core, unknown, at, false, now, deadline);
+    await fetchAndStoreRates(lookup, unknown, at, false);
     stored.push(...(await readRates(core, unknown, at)));
   }
   const before = previous?.currency === currency ? previous : null;
@@ -86,12 +74,14 @@ export async function requirePlausibleRate(core: Database, rate: InvoiceRate): P
   const month = parseMonth(rate.month);
   if (month === null) throw new ApiError(400, "month: must be a month, YYYY-MM");
   const at = { currency: rate.currency, month };
-  const known = [
-    ...(await readRates(core, [rate.unit], at)),
-    ...(await readRatesBefore(core, [rate.unit], at)),
-  ];
+  const known = await readKnownRates(core, [rate.unit], at);
   const far = known.find((one) => areRatesFarApart(rate.rate, one.rate));
   if (far !== undefined) throw toImplausibleRateError("rate", rate, far);
+}
+
+/** The stored rates of a month, and the last ones before it. */
+async function readKnownRates(...query: Parameters<typeof readRates>): Promise<InvoiceRate[]> {
+  return [...(await readRates(...query)), ...(await readRatesBefore(...query))];
 }
 
 /** @throws ApiError 400 when what was paid in a unit rounds to zero */
