@@ -61,7 +61,6 @@ export async function issueMonthlyInvoice(
 ): Promise<z.input<typeof issuedInvoice>> {
   requireVatNumbers(request);
   const month = parseMonth(request.month);
-  if (month === null) throw new ApiError(400, "month: must be a month, YYYY-MM");
   const { deadline } = c.var;
   const database = openDb(c.env, network, { writes: "idempotent", deadline });
   const core = openDb(c.env, undefined, { writes: "idempotent", deadline });

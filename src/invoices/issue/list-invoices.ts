@@ -151,7 +151,6 @@ export async function listUninvoicedPayments(
   now: number,
 ): Promise<z.input<typeof uninvoicedPayment>[]> {
   const month = parseMonth(query.month);
-  if (month === null) return [];
   const params = toUninvoicedParams(query.network, month, removed, now);
   const filter = (condition: string, value: unknown) => {
     if (value === undefined) return "";

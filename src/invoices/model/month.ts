@@ -7,13 +7,12 @@ export interface Month {
   endAt: number;
 }
 
-/** Reads `YYYY-MM`; null when it is not a month. */
-export function parseMonth(text: string): Month | null {
-  const match = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(text);
-  if (!match) return null;
-  const [year, month] = [Number(match[1]), Number(match[2])];
-  // Date.UTC would read the years 0 to 99 as those of the last century.
-  if (year < 1970) return null;
+/** A month from 1970 on: Date.UTC would read the years 0 to 99 as those of the last century. */
+export const MONTH_PATTERN = /^(19[7-9][0-9]|[2-9][0-9]{3})-(0[1-9]|1[0-2])$/;
+
+/** Reads a text of `MONTH_PATTERN`. */
+export function parseMonth(text: string): Month {
+  const [year = 0, month = 0] = text.split("-").map(Number);
   return { text, startAt: Date.UTC(year, month - 1), endAt: Date.UTC(year, month) };
 }
 

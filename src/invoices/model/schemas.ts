@@ -6,7 +6,7 @@ import { booleanParameter, pageParameters, textParameter } from "../../http/open
 import { CURRENCY_CODES } from "./currencies.ts";
 import { toPlainDecimal } from "./fractions.ts";
 import { LANGUAGES } from "./invoice-content.ts";
-import { parseMonth } from "./month.ts";
+import { MONTH_PATTERN } from "./month.ts";
 import { optionalEmail, optionalText, requiredText } from "./printable-text.ts";
 
 export const EXAMPLE_BUYER_VKEY = "751ae084d032d89cd03a9bc0bef32f80c0f5f42b15bf50df84181b30";
@@ -37,10 +37,7 @@ const keyHash = z
   .regex(/^[0-9a-fA-F]{56}$/, "must be a payment key hash: 56 hex characters");
 
 export const month = described(
-  z
-    .string()
-    .refine((value) => parseMonth(value) !== null, "must be a month, YYYY-MM")
-    .meta({ pattern: "^(19[7-9][0-9]|[2-9][0-9]{3})-(0[1-9]|1[0-2])$" }),
+  z.string().regex(MONTH_PATTERN, "must be a month, YYYY-MM"),
   "Calendar month in UTC, `YYYY-MM`.",
   "2026-11",
 );

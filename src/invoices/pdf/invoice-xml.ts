@@ -22,7 +22,7 @@ import {
   type TaxCategory,
 } from "../model/invoice-content.ts";
 import type { CoveredPayment } from "../model/invoice-lines.ts";
-import { formatDay, formatLastDay, type Month, parseMonth } from "../model/month.ts";
+import { formatDay, formatLastDay, parseMonth } from "../model/month.ts";
 import { toPrintable } from "./glyphs.ts";
 import { selectVocabulary } from "./vocabulary.ts";
 
@@ -63,7 +63,7 @@ export function findXmlOmissionReason({
     const expected = due === null ? "which we do not know" : due.toUpperCase();
     return `invoiceCurrency: VAT must also be stated in the currency of the seller's country, ${expected}`;
   }
-  return parseMonth(month) === null ? "month: is not a month" : null;
+  return null;
 }
 
 /**
@@ -73,13 +73,10 @@ export function findXmlOmissionReason({
  */
 export function buildInvoiceXml(number: string, content: InvoiceContent): string | null {
   const { seller, buyer, tax, cancels } = content;
-  const countries = {
-    seller: findCountryCode(seller.country),
-    buyer: findCountryCode(buyer.country),
-  };
-  const month = parseMonth(content.month);
+  const sellerCountry = findCountryCode(seller.country);
+  const buyerCountry = findCountryCode(buyer.country);
   if (findXmlOmissionReason(content) !== null) return null;
-  if (countries.seller === null || countries.buyer === null || month === null) return null;
+  if (sellerCountry === null || buyerCountry === null) return null;
 
   const { buyerReference } = content.texts;
   const showVatId = hasVatIds(tax);
@@ -102,11 +99,11 @@ export function buildInvoiceXml(number: string, content: InvoiceContent): string
         ...(buyerReference
           ? [buildTextElement("ram:BuyerReference", toPrintable(buyerReference))]
           : []),
-        buildParty("Seller", seller, countries.seller, content.sellerVkey, showVatId),
-        buildParty("Buyer", buyer, countries.buyer, content.buyerVkey, showVatId),
+        buildParty("Seller", seller, sellerCountry, content.sellerVkey, showVatId),
+        buildParty("Buyer", buyer, buyerCountry, content.buyerVkey, showVatId),
       ]),
       "<ram:ApplicableHeaderTradeDelivery/>",
-      buildSettlement(content, month),
+      buildSettlement(content),
     ]),
     "</rsm:CrossIndustryInvoice>",
     "",
@@ -234,8 +231,9 @@ function buildContact({ name, phone, email }: InvoiceParty): string[] {
   return fields.length === 0 ? [] : [buildElement("ram:DefinedTradeContact", fields)];
 }
 
-function buildSettlement(content: InvoiceContent, month: Month): string {
+function buildSettlement(content: InvoiceContent): string {
   const { tax, totals, cancels, language } = content;
+  const month = parseMonth(content.month);
   const currency = content.currency.toUpperCase();
   const sign = createSignApplier(content);
   const words = selectVocabulary(language);

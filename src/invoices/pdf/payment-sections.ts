@@ -27,9 +27,8 @@ export function drawConversions({
   vocabulary: words,
   formats,
 }: RenderContext): void {
-  const month = parseMonth(content.month);
-  if (content.conversions.length === 0 || month === null) return;
-  const end = formatLastDay(month);
+  if (content.conversions.length === 0) return;
+  const end = formatLastDay(parseMonth(content.month));
   const day = formats.date(end < content.issueDate ? end : content.issueDate);
   page.ensureSpace(70);
   page.drawTagged("H2", () => page.drawText(words.conversion, 0, STRONG_STYLE));

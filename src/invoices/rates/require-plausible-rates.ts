@@ -71,9 +71,7 @@ export async function requirePlausibleRates(
  * @throws ApiError 400 naming `rate`
  */
 export async function requirePlausibleRate(core: Database, rate: InvoiceRate): Promise<void> {
-  const month = parseMonth(rate.month);
-  if (month === null) throw new ApiError(400, "month: must be a month, YYYY-MM");
-  const at = { currency: rate.currency, month };
+  const at = { currency: rate.currency, month: parseMonth(rate.month) };
   const known = await readKnownRates(core, [rate.unit], at);
   const far = known.find((one) => areRatesFarApart(rate.rate, one.rate));
   if (far !== undefined) throw toImplausibleRateError("rate", rate, far);
