@@ -41,15 +41,15 @@ const ERROR_DESCRIPTIONS = {
   504: "The price source did not answer in time.",
 };
 
+const ADMIN_RULES = { access: "Admin", scope: "admin", tag: "Invoices" } as const;
+
 /** Operations of which clients of other services omit the network. */
 export const INVOICE_ENDPOINTS = {
   issueInternal: {
+    ...ADMIN_RULES,
     method: "post",
     operationId: "createInternalMonthlyInvoice",
     path: "/invoice/monthly/internal",
-    access: "Admin",
-    scope: "admin",
-    tag: "Invoices",
     summary: "Generates an invoice for the operator's own books, without the buyer's signature",
     body: internalInvoiceBody,
     idempotent: true,
@@ -135,13 +135,11 @@ export function createInvoiceRoutes() {
   serve(
     router,
     {
+      ...ADMIN_RULES,
       method: "get",
       operationId: "listInvoiceRates",
       isConditional: true,
       path: "/invoice/rates",
-      access: "Admin",
-      scope: "admin",
-      tag: "Invoices",
       summary: "Lists the stored end-of-month rates of a month",
       query: ratesQuery,
       data: z.object({ Rates: described(z.array(rateRecord), "The items of the page.") }),
@@ -154,12 +152,10 @@ export function createInvoiceRoutes() {
   serve(
     router,
     {
+      ...ADMIN_RULES,
       method: "post",
       operationId: "storeInvoiceRate",
       path: "/invoice/rates",
-      access: "Admin",
-      scope: "admin",
-      tag: "Invoices",
       summary: "Stores the end-of-month rate of a unit and replaces an earlier rate",
       body: rateBody,
       idempotent: true,

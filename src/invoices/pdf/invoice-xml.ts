@@ -96,9 +96,7 @@ export function buildInvoiceXml(number: string, content: InvoiceContent): string
     buildElement("rsm:SupplyChainTradeTransaction", [
       ...buildLineItems(content),
       buildElement("ram:ApplicableHeaderTradeAgreement", [
-        ...(buyerReference
-          ? [buildTextElement("ram:BuyerReference", toPrintable(buyerReference))]
-          : []),
+        buyerReference && buildTextElement("ram:BuyerReference", toPrintable(buyerReference)),
         buildParty("Seller", seller, sellerCountry, content.sellerVkey, showVatId),
         buildParty("Buyer", buyer, buyerCountry, content.buyerVkey, showVatId),
       ]),
@@ -124,7 +122,7 @@ function buildLineItems(content: InvoiceContent): string[] {
     buildElement("ram:IncludedSupplyChainTradeLineItem", [
       buildElement("ram:AssociatedDocumentLineDocument", [
         buildTextElement("ram:LineID", String(index + 1)),
-        ...buildLineNote(payments.get(index + 1) ?? []),
+        buildLineNote(payments.get(index + 1) ?? []),
       ]),
       buildElement("ram:SpecifiedTradeProduct", [buildTextElement("ram:Name", toPrintable(name))]),
       buildElement("ram:SpecifiedLineTradeAgreement", [
@@ -139,13 +137,13 @@ function buildLineItems(content: InvoiceContent): string[] {
         buildElement("ram:ApplicableTradeTax", [
           buildTextElement("ram:TypeCode", "VAT"),
           buildTextElement("ram:CategoryCode", content.tax.category),
-          ...buildRatePercent(content),
+          buildRatePercent(content),
         ]),
         buildPeriod(bought.from, bought.to),
         buildElement("ram:SpecifiedTradeSettlementLineMonetarySummation", [
           buildTextElement("ram:LineTotalAmount", sign(net)),
         ]),
-        ...(bought.agentIdentifier ? [buildAgentReference(bought.agentIdentifier)] : []),
+        bought.agentIdentifier && buildAgentReference(bought.agentIdentifier),
       ]),
     ]),
   );
@@ -155,10 +153,10 @@ function buildLineItems(content: InvoiceContent): string[] {
 const MAX_NOTED_TRANSACTIONS = 100;
 
 /** BT-127: the transactions of the payments that the line bills. */
-function buildLineNote(payments: readonly CoveredPayment[]): string[] {
+function buildLineNote(payments: readonly CoveredPayment[]): string | null {
   const hashes = payments.flatMap(({ day, txHash }) => (txHash ? [`${day} ${txHash}`] : []));
-  if (hashes.length === 0 || hashes.length > MAX_NOTED_TRANSACTIONS) return [];
-  return [buildElement("ram:IncludedNote", [buildTextElement("ram:Content", hashes.join("; "))])];
+  if (hashes.length === 0 || hashes.length > MAX_NOTED_TRANSACTIONS) return null;
+  return buildElement("ram:IncludedNote", [buildTextElement("ram:Content", hashes.join("; "))]);
 }
 
 /** BT-128, the object that a line is for: 130 is an invoice data sheet of UNTDID 1001. */
@@ -189,46 +187,37 @@ function buildParty(
     // BT-29, BT-46: the key of the wallet identifies the party even without a VAT id (BR-CO-26).
     buildTextElement("ram:ID", vkey),
     buildTextElement("ram:Name", toPrintable(findPartyName(of))),
-    ...buildContact(of),
+    buildContact(of),
     buildElement("ram:PostalTradeAddress", [
       buildTextElement("ram:PostcodeCode", toPrintable(of.zipCode)),
       buildTextElement("ram:LineOne", toPrintable(`${of.street} ${of.streetNumber}`)),
       buildTextElement("ram:CityName", toPrintable(of.city)),
       buildTextElement("ram:CountryID", country),
     ]),
-    ...(of.email
-      ? [
-          buildElement("ram:URIUniversalCommunication", [
-            `<ram:URIID schemeID="EM">${escapeXml(of.email)}</ram:URIID>`,
-          ]),
-        ]
-      : []),
-    ...(showVatId && vatNumber
-      ? [
-          buildElement("ram:SpecifiedTaxRegistration", [
-            `<ram:ID schemeID="VA">${escapeXml(vatNumber.toUpperCase())}</ram:ID>`,
-          ]),
-        ]
-      : []),
+    of.email &&
+      buildElement("ram:URIUniversalCommunication", [
+        `<ram:URIID schemeID="EM">${escapeXml(of.email)}</ram:URIID>`,
+      ]),
+    showVatId &&
+      vatNumber &&
+      buildElement("ram:SpecifiedTaxRegistration", [
+        `<ram:ID schemeID="VA">${escapeXml(vatNumber.toUpperCase())}</ram:ID>`,
+      ]),
   ]);
 }
 
 /** The contact of a party (BG-6, BG-9). XRechnung requires all three fields of the seller. */
-function buildContact({ name, phone, email }: InvoiceParty): string[] {
-  const fields = [
-    ...(name ? [buildTextElement("ram:PersonName", toPrintable(name))] : []),
-    ...(phone
-      ? [
-          buildElement("ram:TelephoneUniversalCommunication", [
-            buildTextElement("ram:CompleteNumber", toPrintable(phone)),
-          ]),
-        ]
-      : []),
-    ...(email
-      ? [buildElement("ram:EmailURIUniversalCommunication", [buildTextElement("ram:URIID", email)])]
-      : []),
-  ];
-  return fields.length === 0 ? [] : [buildElement("ram:DefinedTradeContact", fields)];
+function buildContact({ name, phone, email }: InvoiceParty): string | null {
+  if (!name && !phone && !email) return null;
+  return buildElement("ram:DefinedTradeContact", [
+    name && buildTextElement("ram:PersonName", toPrintable(name)),
+    phone &&
+      buildElement("ram:TelephoneUniversalCommunication", [
+        buildTextElement("ram:CompleteNumber", toPrintable(phone)),
+      ]),
+    email &&
+      buildElement("ram:EmailURIUniversalCommunication", [buildTextElement("ram:URIID", email)]),
+  ]);
 }
 
 function buildSettlement(content: InvoiceContent): string {
@@ -248,11 +237,11 @@ function buildSettlement(content: InvoiceContent): string {
     buildElement("ram:ApplicableTradeTax", [
       buildTextElement("ram:CalculatedAmount", sign(totals.vat)),
       buildTextElement("ram:TypeCode", "VAT"),
-      ...(code === undefined ? [] : [buildTextElement("ram:ExemptionReason", reason)]),
+      code && buildTextElement("ram:ExemptionReason", reason),
       buildTextElement("ram:BasisAmount", sign(totals.net)),
       buildTextElement("ram:CategoryCode", tax.category),
-      ...(code === undefined ? [] : [buildTextElement("ram:ExemptionReasonCode", code)]),
-      ...buildRatePercent(content),
+      code && buildTextElement("ram:ExemptionReasonCode", code),
+      buildRatePercent(content),
     ]),
     buildPeriod(formatDay(month.startAt), formatLastDay(month)),
     buildElement("ram:SpecifiedTradeSettlementHeaderMonetarySummation", [
@@ -260,9 +249,8 @@ function buildSettlement(content: InvoiceContent): string {
       buildTextElement("ram:TaxBasisTotalAmount", sign(totals.net)),
       `<ram:TaxTotalAmount currencyID="${currency}">${sign(totals.vat)}</ram:TaxTotalAmount>`,
       // BT-114: what the rounded lines differ by from what was paid.
-      ...(isZeroDecimal(totals.rounding)
-        ? []
-        : [buildTextElement("ram:RoundingAmount", sign(totals.rounding))]),
+      !isZeroDecimal(totals.rounding) &&
+        buildTextElement("ram:RoundingAmount", sign(totals.rounding)),
       buildTextElement("ram:GrandTotalAmount", sign(totals.gross)),
       // BT-113, BT-115: the escrow has paid everything.
       buildTextElement("ram:TotalPrepaidAmount", sign(totals.paid)),
@@ -271,22 +259,19 @@ function buildSettlement(content: InvoiceContent): string {
         formatDecimal(0n, countFractionDigits(totals.gross)),
       ),
     ]),
-    ...(cancels
-      ? [
-          buildElement("ram:InvoiceReferencedDocument", [
-            buildTextElement("ram:IssuerAssignedID", cancels.number),
-            buildElement("ram:FormattedIssueDateTime", [buildDate("qdt", cancels.issueDate)]),
-          ]),
-        ]
-      : []),
+    cancels &&
+      buildElement("ram:InvoiceReferencedDocument", [
+        buildTextElement("ram:IssuerAssignedID", cancels.number),
+        buildElement("ram:FormattedIssueDateTime", [buildDate("qdt", cancels.issueDate)]),
+      ]),
   ]);
 }
 
 /** Outside the scope of VAT there is no rate, not even zero (BR-O-05). */
-function buildRatePercent({ tax }: InvoiceContent): string[] {
-  if (tax.category === "O") return [];
+function buildRatePercent({ tax }: InvoiceContent): string | null {
+  if (tax.category === "O") return null;
   const percent = roundHalfUp(multiply(parseDecimal(tax.rate), toFraction(100n)), 4);
-  return [buildTextElement("ram:RateApplicablePercent", trimDecimal(formatDecimal(percent, 4), 0))];
+  return buildTextElement("ram:RateApplicablePercent", trimDecimal(formatDecimal(percent, 4), 0));
 }
 
 /** A cancellation's quantities and sums are negative; its prices are not (BR-27). */
@@ -303,8 +288,9 @@ function buildDate(prefix: "udt" | "qdt", day: string): string {
   return `<${prefix}:DateTimeString format="102">${day.replaceAll("-", "")}</${prefix}:DateTimeString>`;
 }
 
-function buildElement(name: string, children: string[]): string {
-  return `<${name}>${children.join("")}</${name}>`;
+/** An element without those of its children that are empty, false or null. */
+function buildElement(name: string, children: (string | false | null | undefined)[]): string {
+  return `<${name}>${children.filter(Boolean).join("")}</${name}>`;
 }
 
 function buildTextElement(name: string, content: string): string {
