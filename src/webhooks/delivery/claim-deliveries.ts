@@ -1,8 +1,9 @@
 import { type Database, openDb, type Statement, statement } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
-import type { SealedReceiver } from "../endpoints/open-receiver.ts";
+import { RECEIVER_COLUMNS, type SealedReceiver } from "../endpoints/open-receiver.ts";
 import {
   ENDPOINTS_WITH_CREATOR_SQL,
+  eventColumnsOf,
   mayReceiveCondition,
   SEES_NOTES_CONDITION,
 } from "../model/may-receive-condition.ts";
@@ -77,13 +78,7 @@ export function buildClaimStatements(
   endpointIds: readonly string[],
   now: number,
 ): Statement[] {
-  const allowed = mayReceiveCondition(env, {
-    kind: "webhook_delivery.kind",
-    network: "webhook_delivery.network",
-    sourceId: "webhook_delivery.source_id",
-    ownerId: "webhook_delivery.owner_id",
-    walletIds: "webhook_delivery.wallet_ids",
-  });
+  const allowed = mayReceiveCondition(env, eventColumnsOf("webhook_delivery"));
   const which = endpointIdCondition(endpointIds);
   const share = claimableDeliveriesSql(which, now);
   return [
@@ -102,8 +97,7 @@ export function buildClaimStatements(
       ...allowed.params,
     ),
     statement(
-      `SELECT e.id, url, format, auth_token AS authToken, secret, previous_secret AS previousSecret,
-         previous_secret_until AS previousSecretUntil, e.created_by_id AS createdById,
+      `SELECT ${RECEIVER_COLUMNS}, e.created_by_id AS createdById,
          ${SEES_NOTES_CONDITION} AS seesNotes
        FROM ${ENDPOINTS_WITH_CREATOR_SQL} WHERE ${which.sql}`,
       ...which.params,

@@ -26,6 +26,7 @@ import {
   readSendOptions,
   type SendOptions,
   sendEvent,
+  toFailedAttempt,
 } from "./send-event.ts";
 
 /** Wait for the receivers of a wave. The next wave does not wait for slower receivers. */
@@ -243,15 +244,4 @@ function selectVisibleData(
   { data, noted, notedById }: EventRow,
 ): string {
   return noted !== null && (seesNotes || createdById === notedById) ? noted : data;
-}
-
-function toFailedAttempt(error: string): DeliveryAttempt {
-  return {
-    result: "failed",
-    status: null,
-    error,
-    timedOut: false,
-    retryAfterMs: null,
-    durationMs: 0,
-  };
 }

@@ -9,7 +9,11 @@ import type { SqlExpression } from "../../db/clock.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
-import { ENDPOINTS_WITH_CREATOR_SQL, mayReceiveCondition } from "../model/may-receive-condition.ts";
+import {
+  ENDPOINTS_WITH_CREATOR_SQL,
+  eventColumnsOf,
+  mayReceiveCondition,
+} from "../model/may-receive-condition.ts";
 import { audienceCondition } from "../model/subscription-triggers.ts";
 import { enqueueEndpoints, repeatEndpointId } from "./enqueue-endpoints.ts";
 
@@ -128,13 +132,7 @@ async function commitPortion(
 
 /** The indexes lead from an event to its subscriptions, and the condition judges each endpoint. */
 function insertDeliveries(env: Env, last: SqlExpression, now: number): Statement {
-  const allowed = mayReceiveCondition(env, {
-    kind: "event.kind",
-    network: "event.network",
-    sourceId: "event.source_id",
-    ownerId: "event.owner_id",
-    walletIds: "event.wallet_ids",
-  });
+  const allowed = mayReceiveCondition(env, eventColumnsOf("event"));
   return statement(
     `INSERT INTO webhook_delivery (endpoint_id, event_id, event_seq, kind, network, source_id,
        owner_id, wallet_ids, record_id, status, attempt, failed_attempts, due_at, claimed_until, created_at)

@@ -1,6 +1,8 @@
+import type * as z from "zod";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";
-import { toIsoTime } from "../../http/envelope.ts";
+import { toIsoTime, toIsoTimeOrNull } from "../../http/envelope.ts";
+import type { deliveryRecord } from "../model/schemas.ts";
 import { type DeliveryStatus, ESCROW_KIND_CONDITION } from "../model/tables.ts";
 import { toAttemptsResponse } from "./attempt-log.ts";
 
@@ -27,21 +29,16 @@ export interface DeliveryKey {
   eventId: string;
 }
 
-interface DeliveryRow {
-  endpointId: string;
-  recordId: string;
-  eventId: string;
-  kind: string;
-  status: DeliveryStatus;
-  attempt: number;
-  dueAt: number | null;
+/** A delivery as it is stored: times are epoch milliseconds. */
+type DeliveryRow = Omit<
+  z.input<typeof deliveryRecord>,
+  "nextAttemptAt" | "lastAttemptAt" | "AttemptLog" | "createdAt"
+> & {
+  nextAttemptAt: number | null;
   lastAttemptAt: number | null;
-  responseStatus: number | null;
-  error: string | null;
-  durationMs: number | null;
-  attemptLog: string | null;
+  AttemptLog: string | null;
   createdAt: number;
-}
+};
 
 /** Where a page begins: after this delivery, or with a later one of the same event. */
 interface DeliveryPageQuery {
@@ -66,32 +63,22 @@ export async function listDeliveries(
     where.params.push(page.cursorId, page.cursorWebhookId ?? "");
   }
   const rows = await core.all<DeliveryRow>(
-    `SELECT endpoint_id AS endpointId, event_id AS eventId, record_id AS recordId, kind, status,
-       attempt, due_at AS dueAt, last_attempt_at AS lastAttemptAt,
+    `SELECT event_id AS id, endpoint_id AS webhookId, record_id AS recordId, kind AS event, status,
+       attempt AS attempts, due_at AS nextAttemptAt, last_attempt_at AS lastAttemptAt,
        response_status AS responseStatus, error, duration_ms AS durationMs,
-       attempt_log AS attemptLog, created_at AS createdAt
+       attempt_log AS AttemptLog, created_at AS createdAt
      FROM webhook_delivery WHERE ${where.sql()}
      ORDER BY event_id DESC, endpoint_id DESC LIMIT ${page.limit}`,
     ...where.params,
   );
   return rows.map((row) => ({
-    id: row.eventId,
-    webhookId: row.endpointId,
-    recordId: row.recordId,
-    event: row.kind,
-    status: row.status,
-    attempts: row.attempt,
-    nextAttemptAt: toIsoTimeOrNull(row.dueAt),
+    ...row,
+    nextAttemptAt: toIsoTimeOrNull(row.nextAttemptAt),
     lastAttemptAt: toIsoTimeOrNull(row.lastAttemptAt),
-    responseStatus: row.responseStatus,
-    error: row.error,
-    durationMs: row.durationMs,
-    AttemptLog: toAttemptsResponse(row.attemptLog),
+    AttemptLog: toAttemptsResponse(row.AttemptLog),
     createdAt: toIsoTime(row.createdAt),
   }));
 }
-
-const toIsoTimeOrNull = (at: number | null) => (at === null ? null : toIsoTime(at));
 
 /**
  * Which deliveries a replay sends: the named one, or those of a time span that failed or were

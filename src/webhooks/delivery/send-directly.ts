@@ -5,7 +5,11 @@ import { openDb } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import type { ServiceEventKind } from "../../events/event-kinds.ts";
 import { log } from "../../log.ts";
-import { openReceiver, type SealedReceiver } from "../endpoints/open-receiver.ts";
+import {
+  openReceiver,
+  RECEIVER_COLUMNS,
+  type SealedReceiver,
+} from "../endpoints/open-receiver.ts";
 import { ENDPOINTS_WITH_CREATOR_SQL, mayReceiveCondition } from "../model/may-receive-condition.ts";
 import type { OutgoingEvent } from "./format-body.ts";
 import { readSendOptions, sendEvent } from "./send-event.ts";
@@ -35,9 +39,7 @@ export async function sendDirectly(
     walletIds: "NULL",
   });
   const receivers = await openDb(env).all<SealedReceiver>(
-    `SELECT e.id, url, format, auth_token AS authToken, secret, previous_secret AS previousSecret,
-       previous_secret_until AS previousSecretUntil
-     FROM ${ENDPOINTS_WITH_CREATOR_SQL}
+    `SELECT ${RECEIVER_COLUMNS} FROM ${ENDPOINTS_WITH_CREATOR_SQL}
      WHERE ${allowed.sql} AND e.id NOT IN (SELECT value FROM json_each(?))`,
     ...allowed.params,
     JSON.stringify(except),

@@ -68,33 +68,21 @@ export async function sendEvent(
       loopbackOrigins: options.loopbackOrigins,
       resolverUrl: options.resolverUrl,
     });
-    const durationMs = Date.now() - begun;
-    if (status >= 200 && status < 300)
-      return {
-        result: "delivered",
-        status,
-        error: null,
-        timedOut: false,
-        retryAfterMs: null,
-        durationMs,
-      };
+    const answered = { ...toFailedAttempt(`answered ${status}`, Date.now() - begun), status };
+    if (status >= 200 && status < 300) return { ...answered, result: "delivered", error: null };
     return {
+      ...answered,
       result: status === 410 ? "gone" : "failed",
-      status,
-      error: `answered ${status}`,
-      timedOut: false,
       retryAfterMs: readRetryAfterMs(status, headers, Date.now()),
-      durationMs,
     };
   } catch (error) {
     if (!(error instanceof PublicFetchError)) throw error;
-    return {
-      result: "failed",
-      status: null,
-      error: error.message,
-      timedOut: error.reason === "timeout",
-      retryAfterMs: null,
-      durationMs: Date.now() - begun,
-    };
+    const failed = toFailedAttempt(error.message, Date.now() - begun);
+    return { ...failed, timedOut: error.reason === "timeout" };
   }
+}
+
+/** An attempt that got no answer. */
+export function toFailedAttempt(error: string, durationMs = 0): DeliveryAttempt {
+  return { result: "failed", status: null, error, timedOut: false, retryAfterMs: null, durationMs };
 }

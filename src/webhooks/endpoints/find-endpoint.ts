@@ -1,4 +1,5 @@
 import { and, desc, eq, isNotNull, isNull, lt } from "drizzle-orm";
+import type * as z from "zod";
 import { ENV_ADMIN_ID } from "../../api-keys/find-key.ts";
 import { apiKey } from "../../api-keys/tables.ts";
 import { maskToken } from "../../api-keys/token.ts";
@@ -6,9 +7,9 @@ import type { Database } from "../../db/client.ts";
 import { unseal, unsealOrEmpty } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
-import { toIsoTime } from "../../http/envelope.ts";
+import { toIsoTime, toIsoTimeOrNull } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
-import type { ListedWebhook, WebhookRecord } from "../model/schemas.ts";
+import type { ListedWebhook, WebhookRecord, webhookListQuery } from "../model/schemas.ts";
 import { type EndpointRow, webhookEndpoint } from "../model/tables.ts";
 import { toEndpointEncryptionContext } from "./open-receiver.ts";
 import { hmacSha256 } from "./signature.ts";
@@ -32,12 +33,7 @@ export async function listEndpoints(
   env: Env,
   core: Database,
   caller: Caller,
-  query: {
-    limit: number;
-    cursorId?: string | undefined;
-    paymentSourceId?: string | undefined;
-    filterDisabled: boolean;
-  },
+  query: z.output<typeof webhookListQuery>,
 ): Promise<ListedWebhook[]> {
   const rows = await core.orm
     .select({ endpoint: webhookEndpoint, maskedToken: apiKey.maskedToken })
@@ -62,10 +58,10 @@ export async function listEndpoints(
     rows.map(async ({ endpoint, maskedToken }) => ({
       ...toWebhookRecord(endpoint, await unsealUrlForDisplay(env, endpoint)),
       failureCount: endpoint.failureCount,
-      lastSuccessAt: endpoint.lastSuccessAt === null ? null : toIsoTime(endpoint.lastSuccessAt),
-      disabledAt: endpoint.disabledAt === null ? null : toIsoTime(endpoint.disabledAt),
+      lastSuccessAt: toIsoTimeOrNull(endpoint.lastSuccessAt),
+      disabledAt: toIsoTimeOrNull(endpoint.disabledAt),
       disabledReason: endpoint.disabledReason,
-      pausedUntil: endpoint.pausedUntil === null ? null : toIsoTime(endpoint.pausedUntil),
+      pausedUntil: toIsoTimeOrNull(endpoint.pausedUntil),
       CreatedBy: toCreator(env, endpoint.createdById, maskedToken),
     })),
   );
@@ -73,9 +69,8 @@ export async function listEndpoints(
 
 /** Null when the key is gone. */
 function toCreator(env: Env, id: string, maskedToken: string | null) {
-  const masked =
-    id === ENV_ADMIN_ID ? (env.ADMIN_KEY ? maskToken(env.ADMIN_KEY) : null) : maskedToken;
-  return masked === null ? null : { apiKeyId: id, apiKeyToken: masked };
+  const masked = id === ENV_ADMIN_ID ? env.ADMIN_KEY && maskToken(env.ADMIN_KEY) : maskedToken;
+  return masked ? { apiKeyId: id, apiKeyToken: masked } : null;
 }
 
 /** Whether the webhook exists and the caller may see it. */

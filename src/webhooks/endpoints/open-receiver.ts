@@ -17,6 +17,10 @@ export type SealedReceiver = Pick<
   "id" | "url" | "format" | "authToken" | "secret" | "previousSecret" | "previousSecretUntil"
 >;
 
+/** The columns of `SealedReceiver`, of endpoint `e`. */
+export const RECEIVER_COLUMNS = `e.id, e.url, e.format, e.auth_token AS authToken, e.secret,
+  e.previous_secret AS previousSecret, e.previous_secret_until AS previousSecretUntil`;
+
 /** The place that an endpoint's sealed column is bound to; both secrets share that of `secret`. */
 export function toEndpointEncryptionContext(
   id: string,
@@ -42,9 +46,8 @@ export async function openReceiver(
     url: await unseal(env, toEndpointEncryptionContext(row.id, "url"), row.url),
     format: row.format,
     authToken:
-      row.authToken === null
-        ? null
-        : await unseal(env, toEndpointEncryptionContext(row.id, "auth_token"), row.authToken),
+      row.authToken &&
+      (await unseal(env, toEndpointEncryptionContext(row.id, "auth_token"), row.authToken)),
     secrets,
   };
 }

@@ -1,14 +1,15 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
+import type * as z from "zod";
 import { type Database, openDb, type Statement, violates } from "../../db/client.ts";
 import { seal } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import { type EventKind, SERVICE_EVENT_KINDS } from "../../events/event-kinds.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
-import { toIsoTime } from "../../http/envelope.ts";
+import { toIsoTime, toIsoTimeOrNull } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently } from "../../http/idempotency.ts";
-import type { UpdateWebhookBody, WebhookRecord } from "../model/schemas.ts";
+import type { rotateSecretBody, UpdateWebhookBody, WebhookRecord } from "../model/schemas.ts";
 import { type EndpointRow, webhookEndpoint } from "../model/tables.ts";
 import { cancelDeliveries } from "./cancel-deliveries.ts";
 import { checkTarget } from "./check-target.ts";
@@ -162,7 +163,7 @@ export async function deleteEndpoint(c: AppContext, webhookId: string, now: numb
  */
 export async function rotateSecret(
   c: AppContext,
-  body: { webhookId: string; overlapSeconds: number; force: boolean },
+  body: z.output<typeof rotateSecretBody>,
   now: number,
 ) {
   const core = openCoreDatabase(c);
@@ -176,11 +177,7 @@ export async function rotateSecret(
       );
     const secret = generateSecret();
     const until = body.overlapSeconds === 0 ? null : now + body.overlapSeconds * 1000;
-    const answer = {
-      webhookId: id,
-      secret,
-      previousSecretValidUntil: until === null ? null : toIsoTime(until),
-    };
+    const answer = { webhookId: id, secret, previousSecretValidUntil: toIsoTimeOrNull(until) };
     const changes = {
       secret: await seal(c.env, toEndpointEncryptionContext(id, "secret"), secret),
       previousSecret: until === null ? null : endpoint.secret,

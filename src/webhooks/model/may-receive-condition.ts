@@ -10,6 +10,15 @@ export const ENDPOINTS_WITH_CREATOR_SQL =
 export const SEES_NOTES_CONDITION = `(e.created_by_id = '${ENV_ADMIN_ID}' OR k.permission = 'Admin'
   OR k.wallet_limit IS NOT NULL)`;
 
+/** SQL of the columns of an event, which a delivery copies, for `mayReceiveCondition`. */
+export const eventColumnsOf = (table: "event" | "webhook_delivery") => ({
+  kind: `${table}.kind`,
+  network: `${table}.network`,
+  sourceId: `${table}.source_id`,
+  ownerId: `${table}.owner_id`,
+  walletIds: `${table}.wallet_ids`,
+});
+
 /**
  * SQL condition: endpoint `e` is active, subscribed, and for all sources or the event's source. The key
  * that created the endpoint still has +PAY access and the event's network. The event is for this key,
@@ -22,7 +31,7 @@ export const SEES_NOTES_CONDITION = `(e.created_by_id = '${ENV_ADMIN_ID}' OR k.p
  */
 export function mayReceiveCondition(
   env: Pick<Env, "ADMIN_KEY">,
-  event: { kind: string; network: string; sourceId: string; ownerId: string; walletIds: string },
+  event: ReturnType<typeof eventColumnsOf>,
 ): SqlExpression {
   return {
     sql: `(e.is_active

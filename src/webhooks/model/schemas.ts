@@ -241,16 +241,17 @@ export const deletedWebhook = z.object({
   deletedAt: timestampField("Time of deletion."),
 });
 
+const responseStatus = (example: number) =>
+  described(z.number().nullable(), "HTTP status of the response. Null: no response.", example);
+const failureReason = nullableTextField("Reason of the failure. Null: no failure.", "answered 500");
+const durationMs = described(z.number(), "Milliseconds until the response or the failure.", 42);
+
 export const testResult = z.object({
   webhookId: idField("the webhook", EXAMPLE_WEBHOOK_ID),
   success: described(z.boolean(), "Whether the receiver answered 2xx.", true),
-  responseCode: described(
-    z.number().nullable(),
-    "HTTP status of the response. Null: no response.",
-    204,
-  ),
-  errorMessage: nullableTextField("Reason of the failure. Null: no failure.", "answered 500"),
-  durationMs: described(z.number(), "Milliseconds until the response or the failure.", 42),
+  responseCode: responseStatus(204),
+  errorMessage: failureReason,
+  durationMs,
 });
 
 export const rotatedSecret = z.object({
@@ -267,13 +268,9 @@ const deliveryAttempt = named(
   z.object({
     number: described(z.int().min(1), "Number of the attempt within the delivery, from 1.", 1),
     at: timestampField("Start of the attempt."),
-    durationMs: described(z.number(), "Milliseconds until the response or the failure.", 42),
-    responseStatus: described(
-      z.number().nullable(),
-      "HTTP status of the response. Null: no response.",
-      500,
-    ),
-    error: nullableTextField("Reason of the failure. Null: no failure.", "answered 500"),
+    durationMs,
+    responseStatus: responseStatus(500),
+    error: failureReason,
   }),
 );
 
@@ -289,12 +286,8 @@ export const deliveryRecord = named(
     attempts: described(z.number(), "Number of attempts.", 1),
     nextAttemptAt: nullableTime("Time of the next attempt. Null: the delivery is not open."),
     lastAttemptAt: nullableTime("Time of the last attempt. Null: none yet."),
-    responseStatus: described(
-      z.number().nullable(),
-      "HTTP status of the response. Null: no response.",
-      204,
-    ),
-    error: nullableTextField("Reason of the failure. Null: no failure.", "answered 500"),
+    responseStatus: responseStatus(204),
+    error: failureReason,
     durationMs: described(
       z.number().nullable(),
       "Duration of the last attempt in milliseconds.",
