@@ -167,6 +167,16 @@ export function violates(error: unknown, column: `${string}.${string}` | "CHECK"
       ).test(text);
 }
 
+/** For the `catch` of a batch: throws an error of ours in place of the violation of a constraint. */
+export function onViolation(
+  column: Parameters<typeof violates>[1],
+  toError: () => Error,
+): (error: unknown) => never {
+  return (error) => {
+    throw violates(error, column) ? toError() : error;
+  };
+}
+
 // Messages of D1 (docs/d1/observability/debug-d1) and of the underlying runtime.
 const UNKNOWN_OUTCOME_MESSAGES = [
   "Network connection lost",

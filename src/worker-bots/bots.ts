@@ -1,6 +1,6 @@
-import { and, desc, eq, lt } from "drizzle-orm";
+import { and, desc, eq, lt, sql } from "drizzle-orm";
 import type * as z from "zod";
-import { type Database, openDb, statement, violates } from "../db/client.ts";
+import { type Database, onViolation, openDb, statement } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
@@ -33,35 +33,20 @@ export async function createBot(
       updatedAt: now,
     };
     const record = toBotRecord(row);
+    const entry = { action: "worker-bot.create", target: row.id, now } as const;
     const detail = { versionId: row.versionId };
-    try {
-      await commitWithAudit(
-        c,
-        database,
-        { action: "worker-bot.create", target: row.id, detail, now },
-        [
-          ...(await remember(record)),
-          // A version that is archived, even concurrently, is NULL and aborts the batch.
-          statement(
-            `INSERT INTO worker_bot
-               (id, name, version_id, status, created_by_id, created_at, updated_at)
-             VALUES (?, ?, (SELECT id FROM worker_bot_version WHERE id = ? AND status = 'Active'),
-               ?, ?, ?, ?)`,
-            row.id,
-            row.name,
-            row.versionId,
-            row.status,
-            row.createdById,
-            row.createdAt,
-            row.updatedAt,
-          ),
-        ],
-      );
-    } catch (error) {
-      if (violates(error, "worker_bot.version_id"))
-        throw toUnknownVersionError("versionId", row.versionId);
-      throw error;
-    }
+    // A version that is archived, even concurrently, is NULL and aborts the batch.
+    const versionId = sql<string>`(SELECT id FROM worker_bot_version
+      WHERE id = ${row.versionId} AND status = 'Active')`;
+    await commitWithAudit(c, database, { ...entry, detail }, [
+      ...(await remember(record)),
+      database.orm
+        .insert(workerBot)
+        .values({ ...row, versionId })
+        .toSQL(),
+    ]).catch(
+      onViolation("worker_bot.version_id", () => toUnknownVersionError("versionId", row.versionId)),
+    );
     return record;
   });
 }
@@ -95,20 +80,19 @@ export async function listBots(
 export async function archiveBot(c: AppContext, id: string, now: number): Promise<BotRecord> {
   const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   await requireBot(database, id);
-  try {
-    await commitWithAudit(c, database, { action: "worker-bot.archive", target: id, now }, [
-      statement(
-        `UPDATE worker_bot SET status = iif(status = 'Active', 'Archived', NULL), updated_at = ?
-         WHERE id = ?`,
-        now,
-        id,
-      ),
-    ]);
-  } catch (error) {
-    if (violates(error, "worker_bot.status"))
-      throw new ApiError(409, `id: worker bot ${id} is already archived`);
-    throw error;
-  }
+  await commitWithAudit(c, database, { action: "worker-bot.archive", target: id, now }, [
+    statement(
+      `UPDATE worker_bot SET status = iif(status = 'Active', 'Archived', NULL), updated_at = ?
+       WHERE id = ?`,
+      now,
+      id,
+    ),
+  ]).catch(
+    onViolation(
+      "worker_bot.status",
+      () => new ApiError(409, `id: worker bot ${id} is already archived`),
+    ),
+  );
   // Read again: a migration may have moved it between the first look and the archiving.
   return toBotRecord(await requireBot(database, id));
 }

@@ -1,6 +1,6 @@
 import { and, desc, eq, lt, sql } from "drizzle-orm";
 import type * as z from "zod";
-import { type Database, openDb, statement, violates } from "../db/client.ts";
+import { type Database, onViolation, openDb, statement } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
@@ -38,11 +38,8 @@ export async function migrateBots(
 ): Promise<MigrationResult> {
   const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   await requireVersions(database, body);
-  const migration: Migration = {
-    id: newId(now),
-    toVersionId: body.toVersionId,
-    requestId: c.var.requestId,
-  };
+  const { toVersionId } = body;
+  const migration: Migration = { id: newId(now), toVersionId, requestId: c.var.requestId };
   await beginMigration(c, database, migration, body, now);
   try {
     return await moveFleet(database, migration, body.fromVersionId ?? null);
@@ -73,44 +70,27 @@ async function beginMigration(
 ): Promise<void> {
   const { toVersionId, fromVersionId = null, reason } = body;
   const detail = { migrationId: migration.id, fromVersionId, reason };
-  try {
-    await commitWithAudit(
-      c,
-      database,
-      { action: "worker-bot.migrate", target: toVersionId, detail, now },
-      [
-        statement(
-          `INSERT INTO worker_bot_lock (name, migration_id, lease_until) VALUES ('migration', ?, ?)
-           ON CONFLICT (name) DO UPDATE SET lease_until = excluded.lease_until,
-             migration_id = iif(worker_bot_lock.lease_until > ?, NULL, excluded.migration_id)`,
-          migration.id,
-          c.var.deadline,
-          now,
-        ),
-        statement(
-          `INSERT INTO worker_bot_migration (id, to_version_id, from_version_id, reason,
-             requested_by_id, request_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-          migration.id,
-          toVersionId,
-          fromVersionId,
-          reason,
-          c.var.caller.id,
-          migration.requestId,
-          now,
-        ),
-      ],
-    );
-  } catch (error) {
-    if (violates(error, "worker_bot_lock.migration_id"))
-      throw new ApiError(
-        409,
-        "Another migration is running. Start this migration again when the other one has ended.",
-        {
-          retryAfter: 5,
-        },
-      );
-    throw error;
-  }
+  const entry = { action: "worker-bot.migrate", target: toVersionId, detail, now } as const;
+  await commitWithAudit(c, database, entry, [
+    statement(
+      `INSERT INTO worker_bot_lock (name, migration_id, lease_until) VALUES ('migration', ?, ?)
+       ON CONFLICT (name) DO UPDATE SET lease_until = excluded.lease_until,
+         migration_id = iif(worker_bot_lock.lease_until > ?, NULL, excluded.migration_id)`,
+      migration.id,
+      c.var.deadline,
+      now,
+    ),
+    database.orm
+      .insert(workerBotMigration)
+      .values({ ...migration, fromVersionId, reason, requestedById: c.var.caller.id, createdAt: now })
+      .toSQL(),
+  ]).catch(onViolation("worker_bot_lock.migration_id", createMigrationRunningError));
+}
+
+function createMigrationRunningError(): ApiError {
+  const message =
+    "Another migration is running. Start this migration again when the other one has ended.";
+  return new ApiError(409, message, { retryAfter: 5 });
 }
 
 async function moveFleet(

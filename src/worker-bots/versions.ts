@@ -1,6 +1,6 @@
 import { and, desc, eq, lt } from "drizzle-orm";
 import type * as z from "zod";
-import { type Database, openDb, statement, violates } from "../db/client.ts";
+import { type Database, onViolation, openDb, statement } from "../db/client.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { toIsoTime } from "../http/envelope.ts";
@@ -46,18 +46,16 @@ export async function createVersion(
       updatedAt: now,
     };
     const record = toVersionRecord(row);
-    try {
-      await commitWithAudit(
-        c,
-        database,
-        { action: "worker-bot-version.create", target: row.id, now },
-        [...(await remember(record)), database.orm.insert(workerBotVersion).values(row).toSQL()],
-      );
-    } catch (error) {
-      if (violates(error, "worker_bot_version.id"))
-        throw new ApiError(409, `id: the version ${row.id} already exists`);
-      throw error;
-    }
+    const entry = { action: "worker-bot-version.create", target: row.id, now } as const;
+    await commitWithAudit(c, database, entry, [
+      ...(await remember(record)),
+      database.orm.insert(workerBotVersion).values(row).toSQL(),
+    ]).catch(
+      onViolation(
+        "worker_bot_version.id",
+        () => new ApiError(409, `id: the version ${row.id} already exists`),
+      ),
+    );
     return record;
   });
 }
@@ -95,21 +93,20 @@ export async function archiveVersion(
   const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   const row = await findVersion(database, id);
   if (!row) throw new ApiError(404, `id: there is no version ${id}`);
-  try {
-    await commitWithAudit(c, database, { action: "worker-bot-version.archive", target: id, now }, [
-      statement(
-        `UPDATE worker_bot_version SET updated_at = ?1, status = iif(status = 'Active' AND NOT EXISTS
-           (SELECT 1 FROM worker_bot WHERE version_id = ?2 AND status = 'Active'), 'Archived', NULL)
-         WHERE id = ?2`,
-        now,
-        id,
-      ),
-    ]);
-  } catch (error) {
-    if (violates(error, "worker_bot_version.status"))
-      throw new ApiError(409, `id: version ${id} is already archived, or worker bots run it`);
-    throw error;
-  }
+  await commitWithAudit(c, database, { action: "worker-bot-version.archive", target: id, now }, [
+    statement(
+      `UPDATE worker_bot_version SET updated_at = ?1, status = iif(status = 'Active' AND NOT EXISTS
+         (SELECT 1 FROM worker_bot WHERE version_id = ?2 AND status = 'Active'), 'Archived', NULL)
+       WHERE id = ?2`,
+      now,
+      id,
+    ),
+  ]).catch(
+    onViolation(
+      "worker_bot_version.status",
+      () => new ApiError(409, `id: version ${id} is already archived, or worker bots run it`),
+    ),
+  );
   return toVersionRecord({ ...row, status: "Archived", updatedAt: now });
 }
 

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { openDb, statement, violates } from "../../db/client.ts";
+import { onViolation, openDb, statement } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { seal } from "../../db/sealed.ts";
 import { commitWithAudit } from "../../http/audit.ts";
@@ -21,7 +21,7 @@ import {
   findActiveRegistrySource,
   type RegistrySourceRecord,
   type RegistrySourceRow,
-  toRegistrySourceRecords,
+  toRegistrySourceRecord,
 } from "./list-registry-sources.ts";
 import type { createSourceBody, updateSourceBody } from "./schemas.ts";
 
@@ -63,25 +63,20 @@ export async function createRegistrySource(
       [],
     );
     const row = { ...draft, rpcProviders: await sealFurtherProviders(c.env, draft, further) };
-    const [record] = await toRegistrySourceRecords(c.env, [row], c.var.deadline);
-    if (!record) throw new ApiError(404, "id: there is no such registry source");
+    const record = await toRegistrySourceRecord(c.env, row, c.var.deadline);
     const detail = { network, policyId };
-    try {
-      await commitWithAudit(
-        c,
-        database,
-        { action: "registry-source.create", target: id, detail, now },
-        [
-          ...(await remember(record)),
-          database.orm.insert(registrySource).values(row).toSQL(),
-          insertCursor(row),
-        ],
-      );
-    } catch (error) {
-      if (violates(error, "registry_source.policy_id"))
-        throw new ApiError("already_exists", "policyId: a registry source already has this policy");
-      throw error;
-    }
+    const entry = { action: "registry-source.create", target: id, detail, now } as const;
+    await commitWithAudit(c, database, entry, [
+      ...(await remember(record)),
+      database.orm.insert(registrySource).values(row).toSQL(),
+      insertCursor(row),
+    ]).catch(
+      onViolation(
+        "registry_source.policy_id",
+        () =>
+          new ApiError("already_exists", "policyId: a registry source already has this policy"),
+      ),
+    );
     return record;
   });
 }
@@ -108,36 +103,22 @@ export async function updateRegistrySource(
     newKey === undefined
       ? null
       : await seal(c.env, toProviderKeyEncryptionContext(body.id, source.table), newKey);
-  await commitWithAudit(
-    c,
-    database,
-    {
-      action: "registry-source.update",
-      target: body.id,
-      detail: { changed: Object.keys(body).filter((field) => field !== "id") },
+  const detail = { changed: Object.keys(body).filter((field) => field !== "id") };
+  const entry = { action: "registry-source.update", target: body.id, detail, now } as const;
+  await commitWithAudit(c, database, entry, [
+    statement(
+      `UPDATE registry_source SET updated_at = ?2, note = iif(?3, ?4, note),
+         rpc_provider_api_key = ifnull(?5, rpc_provider_api_key)
+       WHERE id = ?1 AND deleted_at IS NULL`,
+      body.id,
       now,
-    },
-    [
-      statement(
-        `UPDATE registry_source SET updated_at = ?2, note = iif(?3, ?4, note),
-           rpc_provider_api_key = ifnull(?5, rpc_provider_api_key)
-         WHERE id = ?1 AND deleted_at IS NULL`,
-        body.id,
-        now,
-        body.note === undefined ? 0 : 1,
-        body.note ?? null,
-        sealed,
-      ),
-      ...further,
-    ],
-  );
-  const [record] = await toRegistrySourceRecords(
-    c.env,
-    [await requireRegistrySource(c, body.id)],
-    deadline,
-  );
-  if (!record) throw new ApiError(404, "id: there is no such registry source");
-  return record;
+      body.note === undefined ? 0 : 1,
+      body.note ?? null,
+      sealed,
+    ),
+    ...further,
+  ]);
+  return toRegistrySourceRecord(c.env, await requireRegistrySource(c, body.id), deadline);
 }
 
 /**
@@ -154,29 +135,19 @@ export async function removeRegistrySource(
   now: number,
 ): Promise<RegistrySourceRecord> {
   const source = await requireRegistrySource(c, id);
-  const [found] = await toRegistrySourceRecords(c.env, [source], c.var.deadline);
-  if (!found) throw new ApiError(404, "id: there is no such registry source");
-  const { type: _, ...record } = found;
+  const { type: _, ...record } = await toRegistrySourceRecord(c.env, source, c.var.deadline);
   const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  await commitWithAudit(
-    c,
-    database,
-    {
-      action: "registry-source.remove",
-      target: id,
-      detail: { network: source.network, policyId: source.policyId },
+  const detail = { network: source.network, policyId: source.policyId };
+  const entry = { action: "registry-source.remove", target: id, detail, now } as const;
+  await commitWithAudit(c, database, entry, [
+    statement(
+      `UPDATE registry_source SET deleted_at = ?2, rpc_provider_api_key = '', rpc_providers = NULL
+       WHERE id = ?1 AND deleted_at IS NULL`,
+      id,
       now,
-    },
-    [
-      statement(
-        `UPDATE registry_source SET deleted_at = ?2, rpc_provider_api_key = '', rpc_providers = NULL
-         WHERE id = ?1 AND deleted_at IS NULL`,
-        id,
-        now,
-      ),
-      endCursor(id, now),
-    ],
-  );
+    ),
+    endCursor(id, now),
+  ]);
   return record;
 }
 

@@ -7,7 +7,7 @@ import type { Env } from "../../env.ts";
 import { loadProviderRecords } from "../../sources/further-providers.ts";
 import { toProviderKeyEncryptionContext } from "../../sources/source-row.ts";
 import { registrySource } from "../entries/tables.ts";
-import { readSyncStatuses } from "../sync/cursor.ts";
+import { type RegistrySyncStatus, readSyncStatuses } from "../sync/cursor.ts";
 import type { registrySourceRecord } from "./schemas.ts";
 
 export type RegistrySourceRow = typeof registrySource.$inferSelect & { table: "registry_source" };
@@ -47,15 +47,6 @@ export async function listRegistrySources(
     )
     .orderBy(desc(registrySource.id))
     .limit(query.limit);
-  return toRegistrySourceRecords(env, rows.map(withTable), deadline);
-}
-
-/** Sources as the interface shows them to an Admin, with their provider keys. */
-export async function toRegistrySourceRecords(
-  env: Env,
-  rows: RegistrySourceRow[],
-  deadline: number,
-): Promise<RegistrySourceRecord[]> {
   const status = await Promise.all(
     NETWORKS.map((network) => {
       const ids = rows.filter((row) => row.network === network).map(({ id }) => id);
@@ -63,21 +54,35 @@ export async function toRegistrySourceRecords(
     }),
   );
   const byId = new Map(status.flatMap((part) => [...part]));
-  return Promise.all(
-    rows.map(async (row) => ({
-      id: row.id,
-      type: "Web3ChainV1" as const,
-      network: row.network,
-      url: row.url,
-      policyId: row.policyId,
-      note: row.note ?? "",
-      rpcProviderApiKey: await unseal(
-        env,
-        toProviderKeyEncryptionContext(row.id, row.table),
-        row.rpcProviderApiKey,
-      ),
-      ...(await loadProviderRecords(env, row)),
-      ...(byId.get(row.id) ?? { latestPage: 1, latestIdentifier: null, error: null }),
-    })),
-  );
+  return Promise.all(rows.map((row) => toRecord(env, withTable(row), byId.get(row.id))));
+}
+
+/** A source as the interface shows it to an Admin, with its provider keys. */
+export async function toRegistrySourceRecord(
+  env: Env,
+  row: RegistrySourceRow,
+  deadline: number,
+): Promise<RegistrySourceRecord> {
+  const status = await readSyncStatuses(openDb(env, row.network, { deadline }), [row.id]);
+  return toRecord(env, row, status.get(row.id));
+}
+
+async function toRecord(
+  env: Env,
+  row: RegistrySourceRow,
+  status: RegistrySyncStatus = { latestPage: 1, latestIdentifier: null, error: null },
+): Promise<RegistrySourceRecord> {
+  const { id, network, url, policyId, note, table } = row;
+  const context = toProviderKeyEncryptionContext(id, table);
+  return {
+    id,
+    type: "Web3ChainV1",
+    network,
+    url,
+    policyId,
+    note: note ?? "",
+    rpcProviderApiKey: await unseal(env, context, row.rpcProviderApiKey),
+    ...(await loadProviderRecords(env, row)),
+    ...status,
+  };
 }

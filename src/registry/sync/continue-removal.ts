@@ -1,5 +1,5 @@
 import type { Network } from "../../chain/network.ts";
-import { type Database, statement, violates } from "../../db/client.ts";
+import { type Database, onViolation, statement } from "../../db/client.ts";
 import { reserveStamps, stampSql } from "../../db/clock.ts";
 import { StaleRecordError } from "../../indexer/cursor.ts";
 import type { RemovalListener } from "./mint-listener.ts";
@@ -24,18 +24,14 @@ export async function loadRemovedSource(
   db: Database,
   sourceId: string,
 ): Promise<RemovedSource | null> {
-  const [row] = await db.all<{
-    network: Network;
-    removed_at: number;
-    last_checked_at: number | null;
-  }>(
-    `SELECT network, removed_at, last_checked_at FROM registry_cursor
-     WHERE source_id = ? AND removed_at IS NOT NULL`,
+  const [row] = await db.all<Omit<RemovedSource, "isDeregistered"> & { endedAt: number | null }>(
+    `SELECT source_id AS id, network, removed_at AS removedAt, last_checked_at AS endedAt
+     FROM registry_cursor WHERE source_id = ? AND removed_at IS NOT NULL`,
     sourceId,
   );
   if (!row) return null;
-  const { network, removed_at, last_checked_at } = row;
-  return { id: sourceId, network, removedAt: removed_at, isDeregistered: last_checked_at !== null };
+  const { endedAt, ...source } = row;
+  return { ...source, isDeregistered: endedAt !== null };
 }
 
 /**
@@ -108,13 +104,11 @@ async function deregisterEntries(
       JSON.stringify(entries),
     ),
   ];
-  try {
-    await db.batch(batch);
-  } catch (error) {
-    if (violates(error, "registry_entry.revision"))
-      throw new StaleRecordError("an entry was changed");
-    throw error;
-  }
+  await db
+    .batch(batch)
+    .catch(
+      onViolation("registry_entry.revision", () => new StaleRecordError("an entry was changed")),
+    );
 }
 
 async function deleteEntries(db: Database, sourceId: string): Promise<boolean> {

@@ -56,24 +56,12 @@ export function endCursor(sourceId: string, now: number): Statement {
 
 /** The cursor of a source that is followed; null when it was removed. */
 export async function readCursor(db: Database, sourceId: string): Promise<RegistryCursor | null> {
-  const [row] = await db.all<{
-    network: Network;
-    version: number;
-    recent: string;
-    tip_hash: string | null;
-  }>(
-    `SELECT network, version, recent, tip_hash FROM registry_cursor
-     WHERE source_id = ? AND removed_at IS NULL`,
+  const [row] = await db.all<Omit<RegistryCursor, "recent"> & { recent: string }>(
+    `SELECT source_id AS sourceId, network, version, recent, tip_hash AS tipHash
+     FROM registry_cursor WHERE source_id = ? AND removed_at IS NULL`,
     sourceId,
   );
-  if (!row) return null;
-  return {
-    sourceId,
-    network: row.network,
-    version: row.version,
-    recent: JSON.parse(row.recent) as MintPosition[],
-    tipHash: row.tip_hash,
-  };
+  return row ? { ...row, recent: JSON.parse(row.recent) as MintPosition[] } : null;
 }
 
 /** What operators see of a registry source's sync. */

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { type Database, violates } from "../../db/client.ts";
+import { type Database, onViolation } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { seal } from "../../db/sealed.ts";
 import { commitWithAudit } from "../../http/audit.ts";
@@ -72,21 +72,16 @@ export async function createEndpoint(
     const detail = { format: row.format, events: body.Events, paymentSourceId: sourceId };
     const limit = Number(env.WEBHOOK_ENDPOINTS_PER_KEY) || DEFAULT_ENDPOINTS_PER_KEY;
     const createdById = creatorIdBelowLimitSql(row.createdById, limit);
-    try {
-      await rejectDuplicates(
-        commitWithAudit(c, core, { action: "webhook.create", target: id, detail, now }, [
-          ...(await remember(answer)),
-          core.orm
-            .insert(webhookEndpoint)
-            .values({ ...row, createdById })
-            .toSQL(),
-        ]),
-      );
-    } catch (error) {
-      if (!violates(error, "webhook_endpoint.created_by_id")) throw error;
-      const message = `url: an API key has at most ${limit} webhooks; delete one first`;
-      throw new ApiError(409, message);
-    }
+    const message = `url: an API key has at most ${limit} webhooks; delete one first`;
+    await commitWithAudit(c, core, { action: "webhook.create", target: id, detail, now }, [
+      ...(await remember(answer)),
+      core.orm
+        .insert(webhookEndpoint)
+        .values({ ...row, createdById })
+        .toSQL(),
+    ])
+      .catch(rejectDuplicates)
+      .catch(onViolation("webhook_endpoint.created_by_id", () => new ApiError(409, message)));
     isNew = true;
     return answer;
   });

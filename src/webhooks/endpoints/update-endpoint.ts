@@ -1,6 +1,6 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import type * as z from "zod";
-import { type Database, openDb, type Statement, violates } from "../../db/client.ts";
+import { type Database, onViolation, openDb, type Statement, violates } from "../../db/client.ts";
 import { seal } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import { type EventKind, SERVICE_EVENT_KINDS } from "../../events/event-kinds.ts";
@@ -117,12 +117,10 @@ async function tryUpdateEndpoint(
     }),
   };
   const detail = { changed: Object.keys(body).filter((field) => field !== "webhookId") };
-  await rejectDuplicates(
-    commitWithAudit(c, core, { action: "webhook.update", target: id, detail, now }, [
-      updateEndpointRow(core, endpoint, changes),
-      cancelDeliveries({ sql: "e.id = ?", params: [id] }),
-    ]),
-  );
+  await commitWithAudit(c, core, { action: "webhook.update", target: id, detail, now }, [
+    updateEndpointRow(core, endpoint, changes),
+    cancelDeliveries({ sql: "e.id = ?", params: [id] }),
+  ]).catch(rejectDuplicates);
   return toWebhookRecord({ ...endpoint, ...changes }, url);
 }
 
@@ -237,14 +235,11 @@ export async function sealToken(
 }
 
 /** @throws ApiError 409 for a violation of the target index */
-export async function rejectDuplicates(commit: Promise<unknown>): Promise<void> {
-  try {
-    await commit;
-  } catch (error) {
-    if (!violates(error, "webhook_endpoint.target_hash")) throw error;
-    throw new ApiError(
+export const rejectDuplicates = onViolation(
+  "webhook_endpoint.target_hash",
+  () =>
+    new ApiError(
       "already_exists",
       "url: the API key already has a webhook with this URL, format and payment source",
-    );
-  }
-}
+    ),
+);
