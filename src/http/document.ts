@@ -4,6 +4,7 @@ import { described, textField, timestampField } from "./openapi/fields.ts";
 import {
   REQUEST_HEADERS,
   RESPONSE_HEADERS,
+  type ResponseHeader,
   toRequestHeaderReference,
   toResponseHeaderReferences,
 } from "./openapi/headers.ts";
@@ -60,7 +61,7 @@ export function createOpenApiDocument(mounted: readonly MountedRouter[]): JsonSc
 /** How an event is delivered to an endpoint of the format EXTENDED (docs/webhooks.md). */
 function renderDelivery(
   { kind, summary, data }: EventDeclaration,
-  { refer }: ReturnType<typeof createSchemaRenderer>,
+  { refer }: Renderer,
 ): JsonSchema {
   const name = kind
     .toLowerCase()
@@ -128,21 +129,18 @@ const COMMON_ERRORS: Record<number, string> = {
   500: "Internal Server Error.",
   503: "A dependency is unavailable or the request took too long; see Retry-After.",
 };
-const RETRYABLE_STATUSES = new Set([429, 503, 504]);
+/** Headers of errors by status, besides `X-Request-Id`. */
+const ERROR_HEADERS: Record<number, readonly ResponseHeader[]> = {
+  400: ["X-Ignored-Fields"],
+  401: ["WWW-Authenticate"],
+  429: ["RateLimit-Policy", "Retry-After", "RateLimit"],
+  503: ["Retry-After"],
+  504: ["Retry-After"],
+};
 
 /** The operation object of an endpoint. Its body and answer become components named after it. */
 function renderOperation(declared: EndpointDeclaration, renderer: Renderer): JsonSchema {
-  const {
-    operationId,
-    tag,
-    summary,
-    description,
-    access,
-    scope,
-    accessText: reach,
-    aliasOf,
-    security,
-  } = declared;
+  const { operationId, tag, summary, description, access, scope, aliasOf } = declared;
   const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
   const parameters = [
     ...(declared.query ? renderQueryParameters(renderer.render(declared.query)) : []),
@@ -153,7 +151,7 @@ function renderOperation(declared: EndpointDeclaration, renderer: Renderer): Jso
   const text = [
     description,
     aliasOf && `Deprecated name of \`${aliasOf}\`.`,
-    access === null ? "Access: anyone, without a key." : `Access: ${access}. ${reach}`,
+    access === null ? "Access: anyone, without a key." : `Access: ${access}. ${declared.accessText}`,
   ];
   return {
     operationId,
@@ -161,7 +159,7 @@ function renderOperation(declared: EndpointDeclaration, renderer: Renderer): Jso
     summary,
     description: text.filter(Boolean).join("\n\n"),
     ...(aliasOf && { deprecated: true }),
-    security: security.map((scheme) => ({ [scheme]: [] })),
+    security: declared.security.map((scheme) => ({ [scheme]: [] })),
     "x-scope": scope,
     ...(parameters.length > 0 && { parameters }),
     ...(declared.body && {
@@ -209,24 +207,9 @@ function renderErrorResponses(declared: EndpointDeclaration, renderer: Renderer)
   return Object.fromEntries(
     Object.entries(errors).map(([text, description]) => {
       const status = Number(text);
-      const more = [
-        ...(RETRYABLE_STATUSES.has(status) ? (["Retry-After"] as const) : []),
-        ...(status === 429 ? (["RateLimit"] as const) : []),
-        ...(status === 401 ? (["WWW-Authenticate"] as const) : []),
-      ];
-      return [
-        text,
-        {
-          description,
-          headers: toResponseHeaderReferences(
-            "X-Request-Id",
-            ...(status === 400 ? (["X-Ignored-Fields"] as const) : []),
-            ...(status === 429 ? (["RateLimit-Policy"] as const) : []),
-            ...more,
-          ),
-          content: toJsonContent(renderer.render(errorBody(status))),
-        },
-      ];
+      const headers = toResponseHeaderReferences("X-Request-Id", ...(ERROR_HEADERS[status] ?? []));
+      const content = toJsonContent(renderer.render(errorBody(status)));
+      return [text, { description, headers, content }];
     }),
   );
 }

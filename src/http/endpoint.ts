@@ -6,7 +6,7 @@ import { runWithDeadline } from "./deadline.ts";
 import { type SuccessStatus, toEnvelope } from "./envelope.ts";
 import { listCodes } from "./errors/codes.ts";
 import { checkIdempotencyKey } from "./idempotency.ts";
-import { toWireNames } from "./names/translate.ts";
+import { definitionOf, toWireNames } from "./names/translate.ts";
 import { toExternalFieldName } from "./names/wire-names.ts";
 import { described, named, textField } from "./openapi/fields.ts";
 import { enforceAddressRateLimit, enforceRateLimit } from "./rate-limit.ts";
@@ -248,23 +248,6 @@ export function findIgnoredFields(
   const found = new Set<string>();
   for (const { schema, value } of sent) collectIgnoredFields(schema, value, [], found);
   return [...found];
-}
-
-/** The parts of a schema's definition by which a value is walked. */
-type SchemaDefinition = {
-  type: string;
-  innerType?: z.ZodType;
-  in?: z.ZodType;
-  out?: z.ZodType;
-  shape?: Record<string, z.ZodType>;
-  catchall?: z.ZodType;
-  element?: z.ZodType;
-  valueType?: z.ZodType;
-  options?: readonly z.ZodType[];
-};
-
-function definitionOf(schema: z.ZodType): SchemaDefinition {
-  return schema._zod.def as unknown as SchemaDefinition;
 }
 
 function collectIgnoredFields(

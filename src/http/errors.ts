@@ -92,27 +92,25 @@ export function createErrorResponse(error: unknown, c: AppContext): Response {
 function toApiError(error: unknown): ApiError {
   for (const cause of iterateCauses(error)) {
     if (cause instanceof ApiError) return cause;
-    if (cause instanceof ArchiveBehindError)
-      return new ApiError("archive_behind", describeArchive(cause), {
-        retryAfter: cause.retryAfter,
-      });
-    if (cause instanceof DatabaseFullError)
-      return new ApiError("database_full", "The database is full. Try again later.", {
-        retryAfter: cause.retryAfter,
-      });
-    if (cause instanceof DatabaseUnavailableError)
-      return new ApiError("database_unavailable", "The database is unavailable", {
-        retryAfter: cause.retryAfter,
-      });
+    if (cause instanceof DatabaseUnavailableError) return toDatabaseApiError(cause);
     if (cause instanceof ProviderError) return toProviderApiError(cause);
   }
   return new ApiError(500, "Internal Server Error");
 }
 
-function describeArchive(error: ArchiveBehindError): string {
-  return error instanceof ArchiveUnboundError
-    ? `The archive ${error.binding} is not bound. An operator has to bind it.`
-    : "An archive lacks records. Try again later.";
+function toDatabaseApiError(error: DatabaseUnavailableError): ApiError {
+  const { retryAfter } = error;
+  if (error instanceof ArchiveUnboundError) {
+    const message = `The archive ${error.binding} is not bound. An operator has to bind it.`;
+    return new ApiError("archive_behind", message, { retryAfter });
+  }
+  if (error instanceof ArchiveBehindError)
+    return new ApiError("archive_behind", "An archive lacks records. Try again later.", {
+      retryAfter,
+    });
+  if (error instanceof DatabaseFullError)
+    return new ApiError("database_full", "The database is full. Try again later.", { retryAfter });
+  return new ApiError("database_unavailable", "The database is unavailable", { retryAfter });
 }
 
 /** 503 when the provider (or our budget for it) makes us wait, 504 when it was too slow. */
@@ -120,13 +118,9 @@ function toProviderApiError(error: ProviderError): ApiError {
   const refuses = error.status === 402 || error.status === 418 || error.status === 429;
   if (refuses || error.retryAt !== null) {
     const wait = error.retryAt === null ? 60 : (error.retryAt - Date.now()) / 1000;
-    return new ApiError(
-      "chain_provider_unavailable",
-      "The chain provider accepts no calls at the moment",
-      {
-        retryAfter: Math.max(1, Math.ceil(wait)),
-      },
-    );
+    const message = "The chain provider accepts no calls at the moment";
+    const retryAfter = Math.max(1, Math.ceil(wait));
+    return new ApiError("chain_provider_unavailable", message, { retryAfter });
   }
   const timedOut = [...iterateCauses(error)].some((cause) => /Timeout|Abort/.test(cause.name));
   return timedOut

@@ -4,9 +4,8 @@ import { createOpenApiDocument, type MountedRouter } from "./document.ts";
 import { ERRORS_PATH, renderErrorsPage } from "./errors/page.ts";
 import { toWireText } from "./names/wire-names.ts";
 
-const OPENAPI_PATH = "/api/v1/openapi.json";
-/** The second is where clients of similar services look for it. */
-const OPENAPI_PATHS = [OPENAPI_PATH, "/api-docs"] as const;
+/** The second is where clients of similar services look for the document. */
+const OPENAPI_PATHS = ["/api/v1/openapi.json", "/api-docs"];
 
 /**
  * The OpenAPI 3.1 document at `/api/v1/openapi.json` and at `/api-docs`, and a page that explains the

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { SchemaDefinition } from "./names/translate.ts";
+import { definitionOf } from "./names/translate.ts";
 
 /** A longer name is compared with none, so that its comparison stays cheap. */
 const MAX_COMPARED_LENGTH = 60;
@@ -51,8 +51,8 @@ function measureDistance(a: string, b: string): number {
 
 /** Names of the fields that a schema knows in the object at a path, in all forms that it may have. */
 export function findKnownNames(schema: z.ZodType, path: readonly PropertyKey[]): Set<string> {
-  const { innerType, left, right, shape, element, valueType, options, ...pipe } = schema._zod
-    .def as unknown as SchemaDefinition;
+  const { innerType, left, right, shape, element, valueType, options, ...pipe } =
+    definitionOf(schema);
   const [step, ...rest] = path;
   if (shape) {
     if (step === undefined) return new Set(Object.keys(shape));

@@ -35,7 +35,7 @@ export function toWireNames(schema: z.ZodType, value: unknown): unknown {
 }
 
 /** The parts of a schema's definition by which values and fields are found. */
-export type SchemaDefinition = {
+type SchemaDefinition = {
   type: string;
   innerType?: z.ZodType;
   in?: z.ZodType;
@@ -43,6 +43,7 @@ export type SchemaDefinition = {
   left?: z.ZodType;
   right?: z.ZodType;
   shape?: Record<string, z.ZodType>;
+  catchall?: z.ZodType;
   element?: z.ZodType;
   valueType?: z.ZodType;
   options?: readonly z.ZodType[];
@@ -50,12 +51,16 @@ export type SchemaDefinition = {
   values?: readonly unknown[];
 };
 
+export function definitionOf(schema: z.ZodType): SchemaDefinition {
+  return schema._zod.def as unknown as SchemaDefinition;
+}
+
 /**
  * Walks a value along its schema. Only values of an enumeration or literal are renamed, and only fields
  * that an object of the schema has. Free text stays unchanged.
  */
 function translateValue(schema: z.ZodType, value: unknown, renaming: Renaming): unknown {
-  const definition = schema._zod.def as unknown as SchemaDefinition;
+  const definition = definitionOf(schema);
   const walk = (inner: z.ZodType, part: unknown = value) => translateValue(inner, part, renaming);
   switch (definition.type) {
     case "object":
@@ -80,8 +85,7 @@ function translateValue(schema: z.ZodType, value: unknown, renaming: Renaming): 
       return translateEnumValue(definition.values ?? [], value, renaming);
     case "pipe": {
       const { in: first, out } = definition;
-      const kind = (first?._zod.def as unknown as SchemaDefinition | undefined)?.type;
-      const from = kind === "transform" ? out : first;
+      const from = first && definitionOf(first).type === "transform" ? out : first;
       return from ? walk(from) : value;
     }
     default:
