@@ -1,13 +1,36 @@
-import type { Network } from "../chain/network.ts";
-import { type Statement, statement } from "../db/client.ts";
+import type * as z from "zod";
+import { chargeOperation, throwIfOutOfCredits } from "../api-keys/credits.ts";
+import { type Database, openDb, type Statement, statement } from "../db/client.ts";
+import type { AppContext } from "../http/context.ts";
+import { openReadSession } from "../http/session.ts";
 import { pageSql } from "./entries/read-entries.ts";
+import type { EntryPageRow } from "./entries/render-entry.ts";
+import type { entryDiffBody } from "./entries/schemas.ts";
 
-export interface RegistryDiffQuery {
-  network: Network;
-  /** Epoch milliseconds. */
-  statusUpdatedAfter: number;
-  limit: number;
-  cursorId?: string | undefined;
+type RegistryDiffQuery = z.output<typeof entryDiffBody>;
+
+/**
+ * Reads a page of the diff, which is a metered call. For a key with a limit, query and charge are one
+ * batch on the primary. For any other key a replica answers.
+ *
+ * @returns the rows, and the session they came from
+ * @throws ApiError 402 when the key has no credits left: nothing was read
+ */
+export async function readRegistryDiff(
+  c: AppContext,
+  query: RegistryDiffQuery,
+): Promise<{ rows: EntryPageRow[]; session: Database }> {
+  const { caller, deadline } = c.var;
+  const page = buildRegistryDiffQuery(query);
+  if (!caller.isUsageLimited) {
+    const session = openReadSession(c, query.network);
+    return { rows: await session.all(page.sql, ...page.params), session };
+  }
+  const session = openDb(c.env, query.network, { deadline });
+  const results = await session
+    .batch([...chargeOperation(caller, "registry-diff"), page])
+    .catch(throwIfOutOfCredits);
+  return { rows: (results.at(-1)?.results ?? []) as EntryPageRow[], session };
 }
 
 /**

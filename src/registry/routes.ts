@@ -1,4 +1,6 @@
 import * as z from "zod";
+import type { Database } from "../db/client.ts";
+import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { toEnvelope } from "../http/envelope.ts";
 import { network } from "../http/openapi/chain-fields.ts";
@@ -24,12 +26,11 @@ import {
   walletQuery,
 } from "./entries/schemas.ts";
 import { loadPaymentInformation } from "./payment-information.ts";
-import { buildRegistryDiffQuery } from "./registry-diff.ts";
-import { runMeteredQuery } from "./run-metered-query.ts";
+import { readRegistryDiff } from "./registry-diff.ts";
 import { openSearchDatabase } from "./search/index-changes.ts";
 import { searchPage } from "./search/search-page.ts";
 
-const TAG = "Registry";
+const RULES = { access: "User", scope: "network", tag: "Registry" } as const;
 
 /** The registry of the interface, as consumers read it. */
 export function createRegistryRoutes() {
@@ -38,42 +39,28 @@ export function createRegistryRoutes() {
   serve(
     router,
     {
+      ...RULES,
       method: "post",
       operationId: "diffRegistryEntries",
       isConditional: true,
       takesBookmark: true,
       path: "/registry-diff",
-      access: "User",
-      scope: "network",
-      tag: TAG,
       summary: "Returns registry entries whose status changed at or after a time",
       description: describeDiffPaging("statusUpdatedAt", "statusUpdatedAfter", "at"),
       body: entryDiffBody,
       data: registryEntries,
       errors: OUT_OF_CREDITS_ERROR,
     },
-    async (c, { body }) => {
-      const query = buildRegistryDiffQuery(body);
-      const { rows, session } = await runMeteredQuery<EntryPageRow>(
-        c,
-        body.network,
-        "registry-diff",
-        query,
-      );
-      const found = renderPage(rows);
-      return createJsonResponse(c, `{"status":"success","data":{"entries":[${found}]}}`, session);
-    },
+    async (c, { body }) => respondWithEntries(c, await readRegistryDiff(c, body)),
   );
 
   serve(
     router,
     {
+      ...RULES,
       method: "get",
       operationId: "getPaymentInformation",
       path: "/payment-information",
-      access: "User",
-      scope: "network",
-      tag: TAG,
       summary: "Returns an agent's entry and the wallet that receives its payments",
       query: z.object({
         agentIdentifier: described(
@@ -96,13 +83,11 @@ export function createRegistryRoutes() {
   serve(
     router,
     {
+      ...RULES,
       method: "get",
       operationId: "listWalletAgents",
       path: "/registry/wallet",
-      access: "User",
-      scope: "network",
       names: { walletVKey: "ledgerData", walletVkey: "ledgerData" },
-      tag: TAG,
       summary: "Returns the agents whose tokens a managed wallet holds",
       query: walletQuery,
       data: z.object({ Assets: described(z.array(walletAsset), "The agents.") }),
@@ -118,12 +103,10 @@ export function createRegistryRoutes() {
   serve(
     router,
     {
+      ...RULES,
       method: "get",
       operationId: "getAgentMetadata",
       path: "/registry/agent-identifier",
-      access: "User",
-      scope: "network",
-      tag: TAG,
       summary: "Returns the metadata of an agent's token",
       query: agentQuery,
       data: walletAsset,
@@ -132,22 +115,18 @@ export function createRegistryRoutes() {
         404: "No payment source has the agent's policy, no wallet holds its token, or its metadata is unreadable.",
       },
     },
-    (c, { query }) => {
-      return loadAgentAsset(c, query, Date.now());
-    },
+    (c, { query }) => loadAgentAsset(c, query, Date.now()),
   );
 
   serve(
     router,
     {
+      ...RULES,
       method: "post",
       operationId: "listRegistryEntries",
       isConditional: true,
       takesBookmark: true,
       path: "/registry-entry",
-      access: "User",
-      scope: "network",
-      tag: TAG,
       summary: "Lists registry entries, newest first",
       body: entryListBody,
       data: registryEntries,
@@ -155,22 +134,19 @@ export function createRegistryRoutes() {
     async (c, { body }) => {
       const session = openReadSession(c, body.network);
       const { sql, params } = buildRegistryListQuery(body);
-      const found = renderPage(await session.all<EntryPageRow>(sql, ...params));
-      return createJsonResponse(c, `{"status":"success","data":{"entries":[${found}]}}`, session);
+      return respondWithEntries(c, { rows: await session.all(sql, ...params), session });
     },
   );
 
   serve(
     router,
     {
+      ...RULES,
       method: "post",
       operationId: "searchRegistryEntries",
       isConditional: true,
       takesBookmark: true,
       path: "/registry-entry-search",
-      access: "User",
-      scope: "network",
-      tag: TAG,
       summary: "Finds registry entries by a part of their text, newest first",
       description: "The search index lags by at most a minute.",
       body: entrySearchBody,
@@ -179,22 +155,19 @@ export function createRegistryRoutes() {
     async (c, { body }) => {
       const session = openReadSession(c, body.network);
       const index = openSearchDatabase(c.env, c.var.deadline);
-      const found = renderPage(await searchPage(index, session, body));
-      return createJsonResponse(c, `{"status":"success","data":{"entries":[${found}]}}`, session);
+      return respondWithEntries(c, { rows: await searchPage(index, session, body), session });
     },
   );
 
   serve(
     router,
     {
+      ...RULES,
       method: "get",
       operationId: "listCapabilities",
       isConditional: true,
       takesBookmark: true,
       path: "/capability",
-      access: "User",
-      scope: "network",
-      tag: TAG,
       summary: "Lists the capabilities that agents offer now, in descending order of id",
       query: z.object({ ...pageParameters, network }),
       data: z.object({
@@ -209,4 +182,12 @@ export function createRegistryRoutes() {
   );
 
   return router;
+}
+
+function respondWithEntries(
+  c: AppContext,
+  { rows, session }: { rows: EntryPageRow[]; session: Database },
+): Promise<Response> {
+  const text = `{"status":"success","data":{"entries":[${renderPage(rows)}]}}`;
+  return createJsonResponse(c, text, session);
 }
