@@ -4,6 +4,7 @@ import { requireCredits } from "../api-keys/credits.ts";
 import { chargeCall } from "../api-keys/run-with-charge.ts";
 import type { Network } from "../chain/network.ts";
 import type { Provider } from "../chain/provider/provider.ts";
+import { POLICY_ID_LENGTH } from "../chain/unit.ts";
 import { MAX_CONCURRENT_FETCHES } from "../connections.ts";
 import { openDb } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
@@ -50,7 +51,6 @@ interface WalletRow {
   policyId: string;
 }
 
-const POLICY_ID_LENGTH = 56;
 /** Tokens that one call reads: each is two calls to the provider. */
 const MAX_TOKENS = 100;
 

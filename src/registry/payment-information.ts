@@ -1,7 +1,8 @@
 import { requireCredits } from "../api-keys/credits.ts";
 import { chargeCall } from "../api-keys/run-with-charge.ts";
-import { NETWORKS, type Network } from "../chain/network.ts";
+import type { Network } from "../chain/network.ts";
 import { openDb, type Statement, statement } from "../db/client.ts";
+import { listPermittedNetworks } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { openSourceProvider } from "../sources/open-source-provider.ts";
@@ -39,10 +40,8 @@ async function findEntry(
   c: AppContext,
   agentIdentifier: string,
 ): Promise<EntryPageRow | undefined> {
-  const { networkLimit } = c.var.caller;
-  const networks = NETWORKS.filter((one) => networkLimit === null || networkLimit.includes(one));
   const found = await Promise.all(
-    networks.map((network) => {
+    listPermittedNetworks(c.var.caller).map((network) => {
       const { sql, params } = buildAgentEntryQuery(network, agentIdentifier);
       return openDb(c.env, network, { deadline: c.var.deadline }).all<EntryPageRow>(sql, ...params);
     }),

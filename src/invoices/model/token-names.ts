@@ -1,9 +1,9 @@
+import { POLICY_ID_LENGTH } from "../../chain/unit.ts";
+
 /** A unit as messages name it. The unit of the native coin is the empty text. */
 export function describeUnit(unit: string): string {
   return unit === "" ? "the native coin" : `the unit ${JSON.stringify(unit)}`;
 }
-
-const POLICY_ID_LENGTH = 56;
 
 /**
  * The printed form of a token: its plain-text name, and the ends of its policy id.

@@ -4,7 +4,6 @@ import { toSourceResponses } from "./supported-payment-sources.ts";
 
 /** What an agent's metadata says, as the interface shows it. */
 export function toProfileResponse(profile: AgentProfile) {
-  const { author, legal } = profile;
   const pricing = selectAdvertisedPricing(profile);
   return {
     name: profile.name,
@@ -14,13 +13,8 @@ export function toProfileResponse(profile: AgentProfile) {
     Tags: profile.tags,
     Capability: profile.capability,
     ExampleOutputs: profile.exampleOutputs,
-    Author: {
-      name: author.name,
-      organization: author.organization,
-      contactEmail: author.contactEmail,
-      contactOther: author.contactOther,
-    },
-    Legal: { privacyPolicy: legal.privacyPolicy, terms: legal.terms, other: legal.other },
+    Author: profile.author,
+    Legal: profile.legal,
     AgentPricing: { pricingType: pricing.type, Pricing: pricing.amounts },
     SupportedPaymentSources: toSourceResponses(profile),
     Verifications: profile.verifications ?? [],

@@ -1,4 +1,6 @@
 import type { Network } from "../../chain/network.ts";
+import { POLICY_ID_LENGTH } from "../../chain/unit.ts";
+import { toIsoTime, toIsoTimeOrNull } from "../../http/envelope.ts";
 import { toWireNames } from "../../http/names/translate.ts";
 import { toDocumentVersion, toWireValueName } from "../../http/names/wire-names.ts";
 import type { EntryRecord } from "./entry.ts";
@@ -23,8 +25,6 @@ const UNREADABLE_PROFILE: Omit<AgentProfile, "name"> = {
   paymentType: "Web3ChainV1",
   metadataVersion: 1,
 };
-
-const POLICY_ID_LENGTH = 56;
 
 /**
  * The registry entry of the interface as JSON text, without what changes while the metadata does
@@ -94,12 +94,8 @@ export function renderPageEntry(row: EntryPageRow, doc: string): string {
     statusUpdatedAt: toIsoTime(row.status_updated_at),
     uptimeCheckCount: row.checks ?? 0,
     uptimeCount: row.successes ?? 0,
-    lastUptimeCheck: row.last_check_at === null ? null : toIsoTime(row.last_check_at),
+    lastUptimeCheck: toIsoTimeOrNull(row.last_check_at),
     lastUptimeCheckError: row.last_check_error,
   });
   return `${head.slice(0, -1)},${doc.slice(1)}`;
-}
-
-function toIsoTime(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
 }

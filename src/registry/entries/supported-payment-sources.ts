@@ -21,6 +21,12 @@ export const pricingType = described(
   "Fixed",
 );
 
+const decimals = described(
+  z.int().min(0).max(255).optional(),
+  "Decimals of the token. Omitted: not listed.",
+  6,
+);
+
 /** The ways to pay an agent, in an answer. */
 export const supportedPaymentSources = described(
   z.array(
@@ -54,11 +60,7 @@ export const supportedPaymentSources = described(
                   z.object({
                     asset: described(z.string(), "A unit, or the address of a token.", ""),
                     amount: minorUnitsField("Minor units of `asset`."),
-                    decimals: described(
-                      z.int().min(0).max(255).optional(),
-                      "Decimals of the token. Omitted: not listed.",
-                      6,
-                    ),
+                    decimals,
                   }),
                 )
                 .optional(),
@@ -69,11 +71,7 @@ export const supportedPaymentSources = described(
                 .array(
                   z.object({
                     asset: textField("Address of the token.", EXAMPLE_TOKEN),
-                    decimals: described(
-                      z.int().min(0).max(255).optional(),
-                      "Decimals of the token. Omitted: not listed.",
-                      6,
-                    ),
+                    decimals,
                   }),
                 )
                 .optional(),

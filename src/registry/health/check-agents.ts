@@ -134,20 +134,7 @@ async function writeOutcomes(context: HealthContext, outcomes: CheckOutcome[]): 
   await db.batch([...writeHealth(context.network, changed, now), writeCounters(checks, now)]);
 }
 
-interface HealthUpdate {
-  sourceId: string;
-  entryId: string;
-  revision: number;
-  before: AgentHealth;
-  health: AgentHealth;
-  isJudged: boolean;
-  isSuccess: boolean;
-  error: string | null;
-  failures: number;
-  /** Epoch milliseconds. */
-  wasDueAt: number;
-  dueAt: number;
-}
+type HealthUpdate = ReturnType<typeof toHealthUpdate>;
 
 /**
  * One success makes an agent Online; three failures in a row make it Offline. A check that failed
@@ -158,7 +145,7 @@ function toHealthUpdate(
   result: CheckResult | null,
   now: number,
   { sourceId, intervalMs }: HealthContext,
-): HealthUpdate {
+) {
   const isJudged = result !== null;
   const isSuccess = result?.health === "Online";
   const failures = isSuccess ? 0 : agent.failures + (isJudged ? 1 : 0);

@@ -4,9 +4,8 @@ import {
   type ChainTransaction,
   decodeTransaction,
 } from "../../chain/transaction/decode-transaction.ts";
+import { POLICY_ID_LENGTH } from "../../chain/unit.ts";
 import { ProviderBehindError } from "../../indexer/checkpoints.ts";
-
-const POLICY_ID_LENGTH = 56;
 
 /**
  * A token's metadata from the bytes of the transaction that minted it last. All providers then show the same.
