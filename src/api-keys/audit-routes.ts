@@ -3,6 +3,7 @@ import { openArchives } from "../archive/open-archives.ts";
 import { overlapsIds, readSnapshotPage } from "../archive/read-snapshot.ts";
 import { openDb, statement } from "../db/client.ts";
 import { firstIdAt } from "../db/id.ts";
+import type { audit } from "../db/tables.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { toIsoTime } from "../http/envelope.ts";
 import { described, idField, named, textField, timestampField } from "../http/openapi/fields.ts";
@@ -76,15 +77,8 @@ async function listAuditEntries(
     { sql: "api_key_id = ?", value: apiKeyId },
     { sql: "action = ?", value: action },
   ].filter(({ value }) => value !== undefined);
-  const rows = await readSnapshotPage<{
-    id: string;
-    at: number;
-    apiKeyId: string;
-    requestId: string;
-    action: string;
-    target: string;
-    detail: string | null;
-  }>(openDb(env, undefined, { deadline }), openArchives(env), {
+  const core = openDb(env, undefined, { deadline });
+  const rows = await readSnapshotPage<typeof audit.$inferSelect>(core, openArchives(env), {
     kind: "audit",
     overlap: overlapsIds({ before: cursorId, from: after }),
     limit,

@@ -22,103 +22,76 @@ import {
 import { readSpending, readSpendingByKey } from "./spending-limits.ts";
 import { deleteKey, updateKey } from "./update-key.ts";
 
-export const UNKNOWN_KEY_MESSAGE = "There is no such API key.";
-export const UNCHANGEABLE_KEY_MESSAGE =
+const UNKNOWN_KEY_MESSAGE = "There is no such API key.";
+const UNCHANGEABLE_KEY_MESSAGE =
   "The key is the last active Admin key, or the key of the secret ADMIN_KEY.";
+
+const RULES = { path: "/api-key", access: "Admin", scope: "admin", tag: "API keys" } as const;
+
+/** The operations, whose bodies and answers have other forms for clients of other services. */
+export const API_KEY_ENDPOINTS = {
+  create: {
+    ...RULES,
+    method: "post",
+    operationId: "createApiKey",
+    summary: "Creates a new API key",
+    body: createApiKeyBody,
+    idempotent: true,
+    data: createdApiKey,
+    errors: { 404: "`walletLimit` names an unknown wallet." },
+  },
+  list: {
+    ...RULES,
+    method: "get",
+    operationId: "listApiKeys",
+    isConditional: true,
+    summary: "Lists API keys, newest first",
+    query: z.object(pageParameters),
+    data: z.object({ ApiKeys: described(z.array(listedApiKey), "The API keys.") }),
+  },
+  update: {
+    ...RULES,
+    method: "patch",
+    operationId: "updateApiKey",
+    summary: "Changes an API key",
+    description: "The change keeps omitted fields and takes effect everywhere within ten seconds.",
+    body: updateApiKeyBody,
+    data: apiKeyRecord,
+    errors: {
+      404: `${UNKNOWN_KEY_MESSAGE} Or \`walletLimit\` names an unknown wallet.`,
+      409: `${UNCHANGEABLE_KEY_MESSAGE} Or the key has used more than the new \`maxUsageCredits\`.`,
+    },
+  },
+  delete: {
+    ...RULES,
+    method: "delete",
+    operationId: "deleteApiKey",
+    summary: "Revokes an API key permanently and hides it",
+    body: deleteApiKeyBody,
+    data: apiKeyRecord,
+    errors: { 404: UNKNOWN_KEY_MESSAGE, 409: UNCHANGEABLE_KEY_MESSAGE },
+  },
+  getStatus: {
+    method: "get",
+    operationId: "getApiKeyStatus",
+    path: "/api-key-status",
+    access: "User",
+    scope: "owner",
+    tag: "API keys",
+    summary: "Shows the API key of the request and its used credits",
+    data: apiKeyStatus,
+  },
+} as const;
 
 /** `/api-key` of the interface, and `/api-key-status`. */
 export function createApiKeyRoutes() {
   const router = createRouter();
-
-  serve(
-    router,
-    {
-      method: "post",
-      operationId: "createApiKey",
-      path: "/api-key",
-      access: "Admin",
-      scope: "admin",
-      tag: "API keys",
-      summary: "Creates a new API key",
-      body: createApiKeyBody,
-      idempotent: true,
-      data: createdApiKey,
-      errors: { 404: "`walletLimit` names an unknown wallet." },
-    },
-    (c, { body }) => createKey(c, body, Date.now()),
-  );
-
-  serve(
-    router,
-    {
-      method: "get",
-      operationId: "listApiKeys",
-      isConditional: true,
-      path: "/api-key",
-      access: "Admin",
-      scope: "admin",
-      tag: "API keys",
-      summary: "Lists API keys, newest first",
-      query: z.object(pageParameters),
-      data: z.object({ ApiKeys: described(z.array(listedApiKey), "The API keys.") }),
-    },
-    (c, { query }) => listKeysWithSpending(c, query),
-  );
-
-  serve(
-    router,
-    {
-      method: "patch",
-      operationId: "updateApiKey",
-      path: "/api-key",
-      access: "Admin",
-      scope: "admin",
-      tag: "API keys",
-      summary: "Changes an API key",
-      description:
-        "The change keeps omitted fields and takes effect everywhere within ten seconds.",
-      body: updateApiKeyBody,
-      data: apiKeyRecord,
-      errors: {
-        404: `${UNKNOWN_KEY_MESSAGE} Or \`walletLimit\` names an unknown wallet.`,
-        409: `${UNCHANGEABLE_KEY_MESSAGE} Or the key has used more than the new \`maxUsageCredits\`.`,
-      },
-    },
-    (c, { body }) => updateKey(c, body, Date.now()),
-  );
-
-  serve(
-    router,
-    {
-      method: "delete",
-      operationId: "deleteApiKey",
-      path: "/api-key",
-      access: "Admin",
-      scope: "admin",
-      tag: "API keys",
-      summary: "Revokes an API key permanently and hides it",
-      body: deleteApiKeyBody,
-      data: apiKeyRecord,
-      errors: { 404: UNKNOWN_KEY_MESSAGE, 409: UNCHANGEABLE_KEY_MESSAGE },
-    },
-    (c, { body }) => deleteKey(c, body.id, Date.now()),
-  );
-
-  serve(
-    router,
-    {
-      method: "get",
-      operationId: "getApiKeyStatus",
-      path: "/api-key-status",
-      access: "User",
-      scope: "owner",
-      tag: "API keys",
-      summary: "Shows the API key of the request and its used credits",
-      data: apiKeyStatus,
-    },
-    (c) => readKeyStatus(c),
-  );
-
+  const endpoints = API_KEY_ENDPOINTS;
+  serve(router, endpoints.create, (c, { body }) => createKey(c, body, Date.now()));
+  serve(router, endpoints.list, (c, { query }) => listKeysWithSpending(c, query));
+  serve(router, endpoints.update, (c, { body }) => updateKey(c, body, Date.now()));
+  serve(router, endpoints.delete, (c, { body }) => deleteKey(c, body.id, Date.now()));
+  serve(router, endpoints.getStatus, (c) => readKeyStatus(c));
   return router;
 }
 

@@ -3,11 +3,10 @@ import { listKeys } from "../api-keys/api-key-record.ts";
 import { createKey } from "../api-keys/create-key.ts";
 import { findKeyId } from "../api-keys/find-key.ts";
 import {
+  API_KEY_ENDPOINTS,
   isSpendingLimited,
   openPrimaryDb,
   readOwnKey,
-  UNCHANGEABLE_KEY_MESSAGE,
-  UNKNOWN_KEY_MESSAGE,
 } from "../api-keys/routes.ts";
 import { type ApiKeyRecord, apiKeyRecord } from "../api-keys/schemas.ts";
 import { readSpendingByKey } from "../api-keys/spending-limits.ts";
@@ -21,21 +20,16 @@ import { createKeyBody, deleteKeyBody, updateKeyBody } from "./key-bodies.ts";
 import { createdExternalKey, externalKey, toExternalKey, toRegistryKey } from "./key-record.ts";
 import { toKeyChanges, toNewKey } from "./to-key-changes.ts";
 
-const RULES = { access: "Admin", scope: "admin", tag: "API keys" } as const;
+const { create, list, update, delete: deletion, getStatus } = API_KEY_ENDPOINTS;
 
 /** Keys as clients of the payment service and of the registry service know them, beside our form. */
 export function registerKeyRoutes(router: Router): void {
   serve(
     router,
     {
-      ...RULES,
-      method: "post",
-      operationId: "createApiKey",
-      path: "/api-key",
-      summary: "Creates a new API key",
+      ...create,
       description: "Fields of two forms in one request are refused.",
       body: createKeyBody,
-      idempotent: true,
       data: createdExternalKey,
       errors: { 404: "There is no such wallet." },
     },
@@ -48,12 +42,7 @@ export function registerKeyRoutes(router: Router): void {
   serve(
     router,
     {
-      ...RULES,
-      method: "get",
-      operationId: "listApiKeys",
-      isConditional: true,
-      path: "/api-key",
-      summary: "Lists API keys, newest first",
+      ...list,
       query: z.object(pageParametersWithTake),
       data: z.object({
         ApiKeys: described(z.array(externalKey), "The API keys."),
@@ -69,19 +58,11 @@ export function registerKeyRoutes(router: Router): void {
   serve(
     router,
     {
-      ...RULES,
-      method: "patch",
-      operationId: "updateApiKey",
-      path: "/api-key",
-      summary: "Changes an API key",
-      description:
-        "The change keeps omitted fields and takes effect everywhere within ten seconds. With `id`, `token` is the new token. Without `id`, `token` names the key.",
+      ...update,
+      description: `${update.description} With \`id\`, \`token\` is the new token. Without \`id\`, \`token\` names the key.`,
       body: updateKeyBody,
       data: externalKey,
-      errors: {
-        404: `${UNKNOWN_KEY_MESSAGE} Or there is no such wallet.`,
-        409: `${UNCHANGEABLE_KEY_MESSAGE} Or the key has used more than the new \`maxUsageCredits\`.`,
-      },
+      errors: { ...update.errors, 404: "There is no such API key. Or there is no such wallet." },
     },
     async (c, { body: sent }) => {
       const now = Date.now();
@@ -104,16 +85,7 @@ export function registerKeyRoutes(router: Router): void {
 
   serve(
     router,
-    {
-      ...RULES,
-      method: "delete",
-      operationId: "deleteApiKey",
-      path: "/api-key",
-      summary: "Revokes an API key permanently and hides it",
-      body: deleteKeyBody,
-      data: externalKey,
-      errors: { 404: UNKNOWN_KEY_MESSAGE, 409: UNCHANGEABLE_KEY_MESSAGE },
-    },
+    { ...deletion, body: deleteKeyBody, data: externalKey },
     async (c, { body }) => {
       if ("id" in body) return render(c, await deleteKey(c, body.id, Date.now()), toExternalKey);
       const id = await findKeyId(c.env, body.token, c.var.deadline);
@@ -121,19 +93,8 @@ export function registerKeyRoutes(router: Router): void {
     },
   );
 
-  serve(
-    router,
-    {
-      method: "get",
-      operationId: "getApiKeyStatus",
-      path: "/api-key-status",
-      access: "User",
-      scope: "owner",
-      tag: "API keys",
-      summary: "Shows the API key of the request and its used credits",
-      data: externalKey,
-    },
-    async (c) => render(c, await readOwnKey(c), toExternalKey),
+  serve(router, { ...getStatus, data: externalKey }, async (c) =>
+    render(c, await readOwnKey(c), toExternalKey),
   );
 }
 
