@@ -1,7 +1,7 @@
 import { and, desc, eq, isNull, lt } from "drizzle-orm";
 import { NETWORKS } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
-import { toIsoTime } from "../http/envelope.ts";
+import { toIsoTimeOrNull } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { ENV_ADMIN_ID } from "./find-key.ts";
 import type { ApiKeyRecord } from "./schemas.ts";
@@ -46,7 +46,7 @@ export function toApiKeyRecord(row: ApiKeyRow): ApiKeyRecord {
     walletLimit: settings.walletLimit,
     spendingLimits: settings.spendingLimits,
     returnAddresses: JSON.parse(row.returnAddresses),
-    lastUsedAt: row.lastUsedAt === null ? null : toIsoTime(row.lastUsedAt),
+    lastUsedAt: toIsoTimeOrNull(row.lastUsedAt),
   };
 }
 

@@ -1,3 +1,4 @@
+import { eq, sql } from "drizzle-orm";
 import { type Database, openDb, type Statement, statement, violates } from "../db/client.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
@@ -20,6 +21,7 @@ import {
   readSpending,
   requireLimitsAboveSpending,
 } from "./spending-limits.ts";
+import { apiKey } from "./tables.ts";
 import { hashToken, maskToken } from "./token.ts";
 
 /**
@@ -78,42 +80,24 @@ async function writeKeyChanges(
   if (newToken !== undefined && newToken === c.env.ADMIN_KEY) throw createTokenTakenError();
   await requireWallets(database, walletLimit);
   const { spendingLimits, changed } = await findSpendingLimits(database, row, changes);
-  const update = statement(
-    `UPDATE api_key SET
-       updated_at = iif(deleted_at IS NULL, ?2, NULL),
-       status = ifnull(?3, status),
-       permission = iif((permission, can_pay, usage_limited, network_limit) = (?15, ?16, ?17, ?18)
-         AND wallet_limit IS ?19 AND spending_limits IS ?20, ifnull(?4, permission), NULL),
-       usage_limited = ifnull(?5, usage_limited), max_usage_credits = ifnull(?6, max_usage_credits),
-       can_pay = ifnull(?7, can_pay), network_limit = ifnull(?8, network_limit),
-       wallet_limit = iif(?9, ?10, wallet_limit),
-       spending_limits = iif(?11, ?12, spending_limits),
-       return_addresses = ifnull(?13, return_addresses), name = ifnull(?14, name),
-       token_hash = ifnull(?21, token_hash), masked_token = ifnull(?22, masked_token)
-     WHERE id = ?1`,
-    row.id,
-    now,
-    status ?? null,
-    permission ?? null,
-    toSqlBoolean(usageLimited),
-    maxUsageCredits ?? null,
-    toSqlBoolean(canPay),
-    networkLimit ? JSON.stringify(networkLimit) : null,
-    Number(walletLimit !== undefined),
-    walletLimit ? JSON.stringify(walletLimit) : null,
-    Number(spendingLimits !== undefined),
-    spendingLimits ? JSON.stringify(spendingLimits) : null,
-    returnAddresses ? JSON.stringify(returnAddresses) : null,
-    name ?? null,
-    row.permission,
-    toSqlBoolean(row.canPay),
-    toSqlBoolean(row.usageLimited),
-    row.networkLimit,
-    row.walletLimit,
-    row.spendingLimits,
-    newToken === undefined ? null : await hashToken(c.env, newToken),
-    newToken === undefined ? null : maskToken(newToken),
-  );
+  const isAsRead = sql`(permission, can_pay, usage_limited, network_limit) = (${row.permission},
+      ${Number(row.canPay)}, ${Number(row.usageLimited)}, ${row.networkLimit})
+    AND wallet_limit IS ${row.walletLimit} AND spending_limits IS ${row.spendingLimits}`;
+  const update = database.orm
+    .update(apiKey)
+    .set({
+      ...{ name, status, usageLimited, maxUsageCredits, canPay },
+      permission: sql`iif(${isAsRead}, ${permission ?? row.permission}, NULL)`,
+      networkLimit: networkLimit && JSON.stringify(networkLimit),
+      walletLimit: walletLimit && JSON.stringify(walletLimit),
+      spendingLimits: spendingLimits && JSON.stringify(spendingLimits),
+      returnAddresses: returnAddresses && JSON.stringify(returnAddresses),
+      tokenHash: newToken && (await hashToken(c.env, newToken)),
+      maskedToken: newToken && maskToken(newToken),
+      updatedAt: sql`iif(deleted_at IS NULL, ${now}, NULL)`,
+    })
+    .where(eq(apiKey.id, row.id))
+    .toSQL();
   const detail = newToken === undefined ? changes : { ...changes, newToken: maskToken(newToken) };
   await commitKeyChange(c, database, { action: "api-key.update", target: row.id, detail, now }, [
     update,
@@ -220,8 +204,4 @@ export function requireActiveAdmin(env: { ADMIN_KEY?: string }, id: string): Sta
       id,
     ),
   ];
-}
-
-function toSqlBoolean(flag: boolean | undefined): number | null {
-  return flag === undefined ? null : Number(flag);
 }
