@@ -35,22 +35,9 @@ import { recordGasCosts } from "./x402/settle/record-gas-costs.ts";
 import { wakeSettlements } from "./x402/settle/wake-settlements.ts";
 import { checkBalances } from "./x402/wallets/low-balance.ts";
 
-/** How long a cron run waits for providers to return the wallets' balances. */
-const BALANCE_CHECK_TIMEOUT_MS = 20_000;
-/** How long a cron run reseals secrets after a key rotation. */
-const RESEAL_TIMEOUT_MS = 20_000;
-/** How long a run of the cron renders documents anew after a new version of their text. */
-const RENDER_TIMEOUT_MS = 20_000;
-/** How long a run asks for scripts that escrows need on the chain. */
-const SCRIPT_PUBLISHING_TIMEOUT_MS = 20_000;
-/** How long a run tells records that wallets of theirs are gone, or back. */
-const RECORD_UPDATE_TIMEOUT_MS = 20_000;
-/** How long a run asks chains about payments that sellers settle. */
-const PAYMENT_WATCH_TIMEOUT_MS = 20_000;
-/** How long a run erases the rest of long histories. */
-const ERASURE_TIMEOUT_MS = 20_000;
-/** How long a run moves final records to archives. */
-const MOVE_TIMEOUT_MS = 20_000;
+/** How long a run works on what the next one continues, such as the rest of a long history. */
+const WORK_TIMEOUT_MS = 20_000;
+
 const DOCUMENT_TABLES = [ESCROW_DOCUMENTS, ENTRY_DOCUMENTS];
 
 /** How long a run waits for a job: longer than any successful one takes. */
@@ -75,6 +62,8 @@ export async function runSchedule(env: Env): Promise<void> {
   ]);
 }
 
+const getDeadline = () => Date.now() + WORK_TIMEOUT_MS;
+
 /** The jobs that call objects, providers and nodes. They take turns, since each may use four connections. */
 function listConnectingJobs(env: Env, requestId: string): ScheduledJob[] {
   return [
@@ -91,25 +80,15 @@ function listConnectingJobs(env: Env, requestId: string): ScheduledJob[] {
     { name: "x402.wake", run: () => wakeSettlements(env, requestId, Date.now()) },
     {
       name: "wallets.low_balance",
-      run: () =>
-        checkLowBalances(env, requestId, Date.now(), Date.now() + BALANCE_CHECK_TIMEOUT_MS),
+      run: () => checkLowBalances(env, requestId, Date.now(), getDeadline()),
     },
-    {
-      name: "wallets.top_up",
-      run: () => checkTopUps(env, requestId, Date.now(), Date.now() + BALANCE_CHECK_TIMEOUT_MS),
-    },
+    { name: "wallets.top_up", run: () => checkTopUps(env, requestId, Date.now(), getDeadline()) },
     { name: "x402.low_balance", run: () => checkBalances(env, requestId) },
-    {
-      name: "x402.payments",
-      run: () => watchPayments(env, requestId, Date.now(), Date.now() + PAYMENT_WATCH_TIMEOUT_MS),
-    },
-    {
-      name: "x402.gas_costs",
-      run: () => recordGasCosts(env, requestId, Date.now()),
-    },
+    { name: "x402.payments", run: () => watchPayments(env, requestId, Date.now(), getDeadline()) },
+    { name: "x402.gas_costs", run: () => recordGasCosts(env, requestId, Date.now()) },
     {
       name: "reference_scripts.publish",
-      run: () => publishNeededScripts(env, requestId, Date.now() + SCRIPT_PUBLISHING_TIMEOUT_MS),
+      run: () => publishNeededScripts(env, requestId, getDeadline()),
     },
     { name: "inbox.verify", run: () => verifyDueInboxes(env, requestId) },
   ];
@@ -121,28 +100,18 @@ function listDatabaseJobs(env: Env, requestId: string): ScheduledJob[] {
     { name: "webhooks.sweep", run: () => sweepDeliveries(env, requestId) },
     { name: "service.check", run: () => checkService(env, requestId, Date.now()) },
     { name: "purchases.return", run: () => returnAllCharges(env) },
-    {
-      name: "wallets.changed",
-      run: () => applyAllWalletChanges(env, Date.now() + RECORD_UPDATE_TIMEOUT_MS),
-    },
+    { name: "wallets.changed", run: () => applyAllWalletChanges(env, getDeadline()) },
     { name: "wallets.keys", run: () => destroyUnneededKeys(env, Date.now() + JOB_TIMEOUT_MS) },
     { name: "webhooks.purge", run: () => purgeDeliveries(env, Date.now()) },
-    {
-      name: "erasures.continue",
-      run: () => continueErasures(env, Date.now(), Date.now() + ERASURE_TIMEOUT_MS),
-    },
-    {
-      name: "secrets.reseal",
-      run: () => resealAll(env, Date.now(), Date.now() + RESEAL_TIMEOUT_MS),
-    },
+    { name: "erasures.continue", run: () => continueErasures(env, Date.now(), getDeadline()) },
+    { name: "secrets.reseal", run: () => resealAll(env, Date.now(), getDeadline()) },
     {
       name: "records.render",
-      run: () =>
-        renderOutdatedDocuments(env, DOCUMENT_TABLES, Date.now(), Date.now() + RENDER_TIMEOUT_MS),
+      run: () => renderOutdatedDocuments(env, DOCUMENT_TABLES, Date.now(), getDeadline()),
     },
     {
       name: "archive.move",
-      run: () => moveFinalRecords(env, MOVED_KINDS, Date.now(), Date.now() + MOVE_TIMEOUT_MS),
+      run: () => moveFinalRecords(env, MOVED_KINDS, Date.now(), getDeadline()),
     },
   ];
 }

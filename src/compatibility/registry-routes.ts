@@ -6,27 +6,18 @@ import { network } from "../http/openapi/chain-fields.ts";
 import { described } from "../http/openapi/fields.ts";
 import { pageParameters } from "../http/openapi/parameters.ts";
 import { listCapabilities } from "../registry/entries/capability.ts";
-import { offeredCapability } from "../registry/entries/schemas.ts";
+import { CAPABILITIES_ENDPOINT } from "../registry/routes.ts";
 
 /** The registry's operations whose `network` is optional elsewhere. */
 export function registerRegistryRoutes(router: Router): void {
   serve(
     router,
     {
-      method: "get",
-      operationId: "listCapabilities",
-      isConditional: true,
-      path: "/capability",
-      access: "User",
-      scope: "network",
-      tag: "Registry",
-      summary: "Lists the capabilities that agents offer now, in descending order of id",
+      ...CAPABILITIES_ENDPOINT,
+      takesBookmark: false,
       query: z.object({
         ...pageParameters,
         network: described(network.optional(), "Only agents of this network.", "Preprod"),
-      }),
-      data: z.object({
-        capabilities: described(z.array(offeredCapability), "The capabilities."),
       }),
     },
     async (c, { query }) => {

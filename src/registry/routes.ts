@@ -32,6 +32,18 @@ import { searchPage } from "./search/search-page.ts";
 
 const RULES = { access: "User", scope: "network", tag: "Registry" } as const;
 
+/** The operation whose `network` clients of other services omit. */
+export const CAPABILITIES_ENDPOINT = {
+  ...RULES,
+  method: "get",
+  operationId: "listCapabilities",
+  isConditional: true,
+  takesBookmark: true,
+  path: "/capability",
+  summary: "Lists the capabilities that agents offer now, in descending order of id",
+  data: z.object({ capabilities: described(z.array(offeredCapability), "The capabilities.") }),
+} as const;
+
 /** The registry of the interface, as consumers read it. */
 export function createRegistryRoutes() {
   const router = createRouter();
@@ -161,19 +173,7 @@ export function createRegistryRoutes() {
 
   serve(
     router,
-    {
-      ...RULES,
-      method: "get",
-      operationId: "listCapabilities",
-      isConditional: true,
-      takesBookmark: true,
-      path: "/capability",
-      summary: "Lists the capabilities that agents offer now, in descending order of id",
-      query: z.object({ ...pageParameters, network }),
-      data: z.object({
-        capabilities: described(z.array(offeredCapability), "The capabilities."),
-      }),
-    },
+    { ...CAPABILITIES_ENDPOINT, query: z.object({ ...pageParameters, network }) },
     async (c, { query }) => {
       const session = openReadSession(c, query.network);
       const capabilities = await listCapabilities(session, query);
