@@ -1,3 +1,5 @@
+import { createHmac } from "node:crypto";
+
 const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz";
 const RANDOM_PART_LENGTH = 32;
 const MIN_SECRET_LENGTH = 32;
@@ -35,7 +37,7 @@ export async function hashToken(env: { API_KEY_SECRET: string }, token: string):
   const name = `${secret} ${token}`;
   const known = cachedHashes.get(name);
   if (known !== undefined) return known;
-  const hash = await computeHmac(secret, token);
+  const hash = createHmac("sha256", secret).update(token).digest("hex");
   if (cachedHashes.size >= MAX_CACHED_HASHES) cachedHashes.clear();
   cachedHashes.set(name, hash);
   return hash;
@@ -44,16 +46,3 @@ export async function hashToken(env: { API_KEY_SECRET: string }, token: string):
 /** Hashes by secret and token: an isolate is sent the same few tokens again and again. */
 const cachedHashes = new Map<string, string>();
 const MAX_CACHED_HASHES = 10_000;
-
-async function computeHmac(secret: string, token: string): Promise<string> {
-  const encoder = new TextEncoder();
-  const key = await crypto.subtle.importKey(
-    "raw",
-    encoder.encode(secret),
-    { name: "HMAC", hash: "SHA-256" },
-    false,
-    ["sign"],
-  );
-  const hash = await crypto.subtle.sign("HMAC", key, encoder.encode(token));
-  return Buffer.from(hash).toString("hex");
-}

@@ -60,7 +60,7 @@ export async function sendEvent(
         "content-type": "application/json; charset=utf-8",
         "user-agent": "agent-payment-service-webhooks/1",
         ...(receiver.authToken !== null && { authorization: `Bearer ${receiver.authToken}` }),
-        ...(await createSignatureHeaders(receiver.secrets, event.id, begun, body)),
+        ...createSignatureHeaders(receiver.secrets, event.id, begun, body),
       },
       body,
       timeoutMs: options.timeoutMs,

@@ -67,7 +67,7 @@ export async function createEndpoint(
       createdAt: now,
       updatedAt: now,
     };
-    row.targetHash = await hashTarget(env, { ...row, url: body.url });
+    row.targetHash = hashTarget(env, { ...row, url: body.url });
     const answer = { ...toWebhookRecord(row, body.url), secret };
     const detail = { format: row.format, events: body.Events, paymentSourceId: sourceId };
     const limit = Number(env.WEBHOOK_ENDPOINTS_PER_KEY) || DEFAULT_ENDPOINTS_PER_KEY;

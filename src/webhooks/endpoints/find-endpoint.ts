@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { and, desc, eq, isNotNull, isNull, lt } from "drizzle-orm";
 import type * as z from "zod";
 import { ENV_ADMIN_ID } from "../../api-keys/find-key.ts";
@@ -12,20 +13,18 @@ import { ApiError } from "../../http/errors.ts";
 import type { ListedWebhook, WebhookRecord, webhookListQuery } from "../model/schemas.ts";
 import { type EndpointRow, webhookEndpoint } from "../model/tables.ts";
 import { toEndpointEncryptionContext } from "./open-receiver.ts";
-import { hmacSha256 } from "./signature.ts";
 
 /**
  * Recognizes a duplicate endpoint without storing the URL in clear: HMAC under `API_KEY_SECRET`,
  * hex.
  */
-export async function hashTarget(
+export function hashTarget(
   env: Pick<Env, "API_KEY_SECRET">,
   target: Pick<EndpointRow, "createdById" | "url" | "sourceId" | "format">,
-): Promise<string> {
+): string {
   const { createdById, url, sourceId, format } = target;
   const text = JSON.stringify(["webhook target", createdById, url, sourceId, format]);
-  const mac = await hmacSha256(Buffer.from(env.API_KEY_SECRET), text);
-  return Buffer.from(mac).toString("hex");
+  return createHmac("sha256", env.API_KEY_SECRET).update(text).digest("hex");
 }
 
 /** One page of endpoints, newest first; a key that is not an Admin's sees its own. */

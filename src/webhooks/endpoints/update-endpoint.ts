@@ -100,7 +100,7 @@ async function tryUpdateEndpoint(
   const changes = {
     updatedAt: Math.max(now, endpoint.updatedAt + 1),
     format,
-    targetHash: await hashTarget(env, { ...endpoint, url, format }),
+    targetHash: hashTarget(env, { ...endpoint, url, format }),
     ...(body.url !== undefined && {
       url: await seal(env, toEndpointEncryptionContext(id, "url"), url),
       ...INITIAL_HEALTH,

@@ -55,7 +55,7 @@ export const webhooks = defineKind({
       sourceId: source?.id ?? null,
       format,
     };
-    const targetHash = await hashTarget(context.env, { ...target, url });
+    const targetHash = hashTarget(context.env, { ...target, url });
     context.claim("webhook_endpoint", id, targetHash, "its owner has the same webhook");
     const endpoint: EndpointRow = {
       ...target,
