@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { ServiceEventKind } from "../events/event-kinds.ts";
 import { network } from "../http/openapi/chain-fields.ts";
 import {
   described,
@@ -115,61 +116,28 @@ const archiveBinding = named(
   z.object({ binding: textField("Binding of the archive.", "ARCHIVE_2") }),
 );
 
+/** What each event tells, and its data. */
+const EVENTS: Readonly<Record<ServiceEventKind, readonly [what: string, data: z.ZodType]>> = {
+  SOURCE_STUCK: ["the sync of a payment source or registry source has stopped", stuckSource],
+  PROVIDER_OUT: ["one of several chain providers of a source does not work", providerOutage],
+  WALLET_STUCK: ["a wallet is stuck, for example without funds", stuckWallet],
+  ENDPOINT_DISABLED: [
+    "the service disabled a webhook whose receiver kept failing",
+    disabledWebhook,
+  ],
+  QUEUE_DEAD: ["messages of a queue failed permanently", deadMessages],
+  DATABASE_NEARLY_FULL: ["the database uses 80 % of its limit", databaseSize],
+  DATABASE_FULL: ["the database is full and refuses writes", databaseSize],
+  ARCHIVE_NEEDED: ["all archives are full, and final records stay in the database", archiveBinding],
+  ARCHIVE_BEHIND: ["an archive was set back, and reads that need it fail", archiveBinding],
+  ARCHIVE_UNBOUND: [
+    "an archive with records is not bound, and reads that need it fail",
+    archiveBinding,
+  ],
+  ARCHIVE_UNMIGRATED: ["an archive lacks tables or columns, so nothing moves there", archiveBinding],
+};
+
 /** Events of the service itself, which only Admins' webhooks are sent: one each time that it begins. */
-export const SERVICE_EVENTS: readonly EventDeclaration[] = [
-  {
-    kind: "SOURCE_STUCK",
-    summary: "For Admins: the sync of a payment source or registry source has stopped",
-    data: stuckSource,
-  },
-  {
-    kind: "PROVIDER_OUT",
-    summary: "For Admins: one of several chain providers of a source does not work",
-    data: providerOutage,
-  },
-  {
-    kind: "WALLET_STUCK",
-    summary: "For Admins: a wallet is stuck, for example without funds",
-    data: stuckWallet,
-  },
-  {
-    kind: "ENDPOINT_DISABLED",
-    summary: "For Admins: the service disabled a webhook whose receiver kept failing",
-    data: disabledWebhook,
-  },
-  {
-    kind: "QUEUE_DEAD",
-    summary: "For Admins: messages of a queue failed permanently",
-    data: deadMessages,
-  },
-  {
-    kind: "DATABASE_NEARLY_FULL",
-    summary: "For Admins: the database uses 80 % of its limit",
-    data: databaseSize,
-  },
-  {
-    kind: "DATABASE_FULL",
-    summary: "For Admins: the database is full and refuses writes",
-    data: databaseSize,
-  },
-  {
-    kind: "ARCHIVE_NEEDED",
-    summary: "For Admins: all archives are full, and final records stay in the database",
-    data: archiveBinding,
-  },
-  {
-    kind: "ARCHIVE_BEHIND",
-    summary: "For Admins: an archive was set back, and reads that need it fail",
-    data: archiveBinding,
-  },
-  {
-    kind: "ARCHIVE_UNBOUND",
-    summary: "For Admins: an archive with records is not bound, and reads that need it fail",
-    data: archiveBinding,
-  },
-  {
-    kind: "ARCHIVE_UNMIGRATED",
-    summary: "For Admins: an archive lacks tables or columns, so nothing moves there",
-    data: archiveBinding,
-  },
-];
+export const SERVICE_EVENTS: readonly EventDeclaration[] = Object.entries(EVENTS).map(
+  ([kind, [what, data]]) => ({ kind, summary: `For Admins: ${what}`, data }),
+);
