@@ -150,26 +150,12 @@ export const ERASURES: readonly Erasure[] = [
   },
 ];
 
-/** Rows that were erased; null: the database applied the batch, and its answer was lost. */
-export type ErasedCounts = { what: Erasure["what"]; count: number | null }[];
-
-/** One portion of an erasure, for a batch. */
-export interface ErasurePortion {
-  statements: Statement[];
-  /** Counts what the portion has erased, by the results of its statements. */
-  count(results: readonly D1Result[] | null): { erased: ErasedCounts; isComplete: boolean };
-}
-
 /**
- * Builds the next portion of an erasure.
+ * Builds the next portion of an erasure, for a batch.
  *
  * @param now - epoch milliseconds
  */
-export function buildErasure(
-  keyId: string,
-  now: number,
-  erasures: readonly Erasure[] = ERASURES,
-): ErasurePortion {
+export function buildErasure(keyId: string, now: number, erasures: readonly Erasure[] = ERASURES) {
   const statements: Statement[] = [];
   const parts = erasures.map(({ what, toStatements }) => {
     statements.push(...toStatements(keyId, now));
@@ -177,7 +163,12 @@ export function buildErasure(
   });
   return {
     statements,
-    count(results) {
+    /**
+     * Counts the rows that the portion has erased.
+     *
+     * @param results - of the statements; null: the database applied the batch, and its answer was lost
+     */
+    count(results: readonly D1Result[] | null) {
       const erased = parts.map(({ what, last }) => ({
         what,
         count: results && (results[last]?.results.length ?? 0),

@@ -87,20 +87,13 @@ export function serveAdmin<
   );
 }
 
-/**
- * A page of a list whose query asked for one row more than `limit`, to tell whether more follow.
- *
- * @param idOf - what `cursorId` is compared with
- */
-export function paginate<Row>(
+/** A page of a list whose query asked for one row more than `limit`, to tell whether more follow. */
+export function paginate<Row extends { id: string }>(
   rows: readonly Row[],
   { limit, cursorId }: { limit: number; cursorId?: string | undefined },
-  idOf: (row: Row) => string,
 ): { items: Row[]; pagination: Pagination } {
   const items = rows.slice(0, limit);
-  const last = items.at(-1);
-  const more = rows.length > limit && last !== undefined;
-  const nextCursor = more ? idOf(last) : null;
+  const nextCursor = rows.length > limit ? (items.at(-1)?.id ?? null) : null;
   return { items, pagination: { cursor: cursorId ?? null, limit, total: null, nextCursor } };
 }
 

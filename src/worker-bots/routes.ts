@@ -24,8 +24,6 @@ const TAG = "Worker bots";
 const BOTS_PATH = "/admin/worker-bots";
 const VERSIONS_PATH = `${BOTS_PATH}/versions`;
 
-const idOf = ({ id }: { id: string }) => id;
-
 /** The interface's admin operation, and the endpoints for the bots and versions it works on. */
 export function createWorkerBotRoutes() {
   const router = createRouter();
@@ -68,7 +66,7 @@ export function createWorkerBotRoutes() {
       data: z.object({ moves: described(z.array(moveRecord), "The moves.") }),
     },
     async (c, { query }) => {
-      const { items, pagination } = paginate(await listMoves(c, query), query, idOf);
+      const { items, pagination } = paginate(await listMoves(c, query), query);
       return { data: { moves: items }, pagination };
     },
   );
@@ -85,7 +83,7 @@ export function createWorkerBotRoutes() {
       data: z.object({ workerBots: described(z.array(botRecord), "The bots.") }),
     },
     async (c, { query }) => {
-      const { items, pagination } = paginate(await listBots(c, query), query, idOf);
+      const { items, pagination } = paginate(await listBots(c, query), query);
       return { data: { workerBots: items }, pagination };
     },
   );
@@ -132,7 +130,7 @@ export function createWorkerBotRoutes() {
       data: z.object({ versions: described(z.array(versionRecord), "The versions.") }),
     },
     async (c, { query }) => {
-      const { items, pagination } = paginate(await listVersions(c, query), query, idOf);
+      const { items, pagination } = paginate(await listVersions(c, query), query);
       return { data: { versions: items }, pagination };
     },
   );

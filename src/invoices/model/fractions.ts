@@ -51,9 +51,7 @@ export function trimDecimal(text: string, least: number): string {
  * @throws RangeError when the text is not a decimal
  */
 export function toPlainDecimal(text: string): string {
-  const { numerator, denominator } = parseDecimal(text);
-  const digits = denominator.toString().length - 1;
-  return trimDecimal(formatDecimal(numerator, digits), 0);
+  return toRatePerMinorUnit(text, 0);
 }
 
 /**

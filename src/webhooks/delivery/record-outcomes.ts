@@ -27,27 +27,6 @@ export interface DeliveryOutcome {
   attempt: DeliveryAttempt | null;
 }
 
-/** A delivery's new state, as statement parameters. */
-interface OutcomeRow {
-  endpointId: string;
-  eventId: string;
-  attempt: number;
-  status: "Retrying" | "Success" | "Failed" | "Cancelled";
-  /** The receiver answered 410. */
-  gone: boolean;
-  /** The receiver answered something. */
-  answered: boolean;
-  timedOut: boolean;
-  failedAttempts: number;
-  /** Epoch milliseconds; null when it is over. */
-  dueAt: number | null;
-  responseStatus: number | null;
-  error: string | null;
-  durationMs: number | null;
-  /** Null: nothing was sent. */
-  logged: ReturnType<typeof toLoggedAttempt>;
-}
-
 /** When an endpoint has a delivery to retry, or ends its pause; epoch milliseconds. */
 export interface ScheduledWake {
   endpointId: string;
@@ -142,13 +121,15 @@ interface EndpointHealthRow {
   pausedUntil: number | null;
 }
 
-function toOutcomeRow({ claim, attempt }: DeliveryOutcome, now: number): OutcomeRow {
+/** A delivery's new state, as statement parameters. `dueAt`: epoch milliseconds; null when it is over. */
+function toOutcomeRow({ claim, attempt }: DeliveryOutcome, now: number) {
   const { endpointId, eventId, failedAttempts } = claim;
   const row = {
     endpointId,
     eventId,
     attempt: claim.attempt,
     gone: attempt?.result === "gone",
+    // The receiver answered something.
     answered: attempt !== null && attempt.status !== null,
     timedOut: attempt?.timedOut ?? false,
     failedAttempts,
