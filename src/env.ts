@@ -42,7 +42,7 @@ export interface Env {
   /** Static files: the documentation at `/docs`, and the console. */
   ASSETS: Fetcher;
   /** Which version of the Worker this is; absent where none was deployed. */
-  CF_VERSION_METADATA?: DeployedVersion;
+  CF_VERSION_METADATA?: { id: string };
 
   /** Secret: at least 32 characters. API keys are stored as HMAC-SHA-256 under it. */
   API_KEY_SECRET: string;
@@ -137,11 +137,6 @@ export interface Env {
   PRICE_SOURCE_KEY?: string;
 }
 
-/** What the platform tells of a version. */
-export interface DeployedVersion {
-  id: string;
-}
-
 /** Confirmations that a transaction needs before it is applied: 1 where the setting is no number. */
 export function readConfirmationThreshold(env: Env): number {
   return Math.max(Number(env.CONFIRMATION_THRESHOLD) || 1, 1);
@@ -219,9 +214,7 @@ export interface EventsWakeMessage {
 }
 
 /** Names an endpoint with due deliveries; a lost or duplicate message changes nothing. */
-export interface DeliveryMessage {
-  v: 1;
-  requestId: string;
+export interface DeliveryMessage extends EventsWakeMessage {
   endpointId: string;
 }
 

@@ -171,12 +171,9 @@ export function createInvoiceRoutes() {
         if (!confirmRate) await requirePlausibleRate(database, rate);
         const record = { ...rate, updatedAt: toIsoTime(now) };
         const target = `${body.month} ${body.currency} ${body.unit}`;
-        await commitWithAudit(
-          c,
-          database,
-          { action: "invoice-rate.store", target, detail: rate, now },
-          [...(await remember(record)), upsertRate(rate, now)],
-        );
+        const entry = { action: "invoice-rate.store", target, detail: rate, now } as const;
+        const statements = [...(await remember(record)), upsertRate(rate, now)];
+        await commitWithAudit(c, database, entry, statements);
         return record;
       });
     },

@@ -151,34 +151,30 @@ export async function commitRevision(
   );
   const detail = { base: baseId, month, cancellation: issued.cancellationId };
   try {
-    await commitWithAudit(
-      c,
-      database,
-      { action: "invoice.issue", target: issued.invoiceId, detail, now },
-      [
-        ...(await remember(issued)),
-        statement(
-          `INSERT INTO invoice_base (id, network, buyer_vkey, seller_vkey, month, version, created_at)
-           VALUES (?1, ?2, ?3, ?4, ?5, 1, ?7)
-           ON CONFLICT (network, buyer_vkey, seller_vkey, month)
-           DO UPDATE SET version = iif(version = ?6, version + 1, NULL)`,
-          baseId,
-          network,
-          buyerVkey,
-          sellerVkey,
-          month,
-          base?.version ?? 0,
-          now,
-        ),
-        ...documents,
-        ...updateInvoicedPayments(
-          baseId,
-          network,
-          payments.map(({ identity }) => identity),
-        ),
-        ...chargeOperation(c.var.caller, "invoice-monthly"),
-      ],
-    );
+    const entry = { action: "invoice.issue", target: issued.invoiceId, detail, now } as const;
+    await commitWithAudit(c, database, entry, [
+      ...(await remember(issued)),
+      statement(
+        `INSERT INTO invoice_base (id, network, buyer_vkey, seller_vkey, month, version, created_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, 1, ?7)
+         ON CONFLICT (network, buyer_vkey, seller_vkey, month)
+         DO UPDATE SET version = iif(version = ?6, version + 1, NULL)`,
+        baseId,
+        network,
+        buyerVkey,
+        sellerVkey,
+        month,
+        base?.version ?? 0,
+        now,
+      ),
+      ...documents,
+      ...updateInvoicedPayments(
+        baseId,
+        network,
+        payments.map(({ identity }) => identity),
+      ),
+      ...chargeOperation(c.var.caller, "invoice-monthly"),
+    ]);
   } catch (error) {
     const isStale =
       violates(error, "invoice_base.version") || violates(error, "invoiced_payment.base_id");
