@@ -3,6 +3,7 @@ import type { Env } from "../env.ts";
 import type { Caller, FindCaller } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { log } from "../log.ts";
+import type { apiKey } from "./tables.ts";
 import { hashToken } from "./token.ts";
 
 /** The id of the key in the secret `ADMIN_KEY`. */
@@ -74,23 +75,19 @@ async function isAdminKey(env: Env, hash: string): Promise<boolean> {
   return crypto.subtle.timingSafeEqual(Buffer.from(hash, "hex"), Buffer.from(adminHash, "hex"));
 }
 
+type CallerRow = Pick<
+  typeof apiKey.$inferSelect,
+  "id" | "permission" | "networkLimit" | "walletLimit" | "returnAddresses" | "lastUsedAt"
+> &
+  Record<"canPay" | "usageLimited" | "isSpendingLimited", number>;
+
 async function readCaller(
   env: Env,
   hash: string,
   deadline: number,
   now: number,
 ): Promise<Caller | null> {
-  const [row] = await openDb(env, undefined, { deadline }).all<{
-    id: string;
-    permission: "Admin" | "User";
-    canPay: number;
-    networkLimit: string;
-    usageLimited: number;
-    walletLimit: string | null;
-    isSpendingLimited: number;
-    returnAddresses: string;
-    lastUsedAt: number | null;
-  }>(
+  const [row] = await openDb(env, undefined, { deadline }).all<CallerRow>(
     `SELECT id, permission, can_pay AS canPay, network_limit AS networkLimit,
        usage_limited AS usageLimited, wallet_limit AS walletLimit,
        spending_limits IS NOT NULL AS isSpendingLimited, return_addresses AS returnAddresses,

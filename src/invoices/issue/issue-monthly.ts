@@ -26,7 +26,6 @@ import {
 } from "./billable-payments.ts";
 import {
   commitRevision,
-  type InvoiceBase,
   type InvoiceBaseRow,
   type IssuedRevision,
   selectInvoiceBases,
@@ -142,15 +141,8 @@ async function tryIssueInvoice(
   c: AppContext,
   attempt: IssueContext,
 ): Promise<IssuedRevision | "stale"> {
-  const {
-    database,
-    core,
-    billingScope: purchases,
-    request,
-    storeResponse: remember,
-    now,
-  } = attempt;
-  const { network, month } = purchases;
+  const { database, core, billingScope, request, storeResponse, now } = attempt;
+  const { network, month } = billingScope;
   const { base, payments, sellerVkey } = await loadBillingState(c.env, attempt);
   // The current invoice is free, and only the rates decide whether it is still current.
   if (base === null) await requireCredits(core, c.var.caller, "invoice-monthly");
@@ -181,7 +173,7 @@ async function tryIssueInvoice(
     await requirePlausibleRates(lookup, content, month, base?.currentInvoice.content ?? null);
   await requireGlyphs(listPrintedFields(request, content), await loadFonts());
   const revision = { network, base, content, prefix, payments, fingerprint };
-  return commitRevision(c, database, revision, remember, now);
+  return commitRevision(c, database, revision, storeResponse, now);
 }
 
 function canChangeInvoice({ id, permission }: Caller, { createdById }: IssuedDocument): boolean {
@@ -196,16 +188,12 @@ function canChangeInvoice({ id, permission }: Caller, { createdById }: IssuedDoc
  */
 async function loadBillingState(
   env: AppContext["env"],
-  { database, billingScope: purchases, sourceRemovalTimes, now }: IssueContext,
-): Promise<{
-  base: InvoiceBase | null;
-  payments: BillablePaymentRecord[];
-  sellerVkey: string;
-}> {
-  const { sql, params } = selectInvoiceBases(purchases);
+  { database, billingScope, sourceRemovalTimes, now }: IssueContext,
+) {
+  const { sql, params } = selectInvoiceBases(billingScope);
   const bases = await database.all<InvoiceBaseRow>(sql, ...params);
-  const rows = await readBillablePayments(database, env, purchases, sourceRemovalTimes, now);
-  const payments = rows.map((row) => toBillablePayment(row, purchases.month));
+  const rows = await readBillablePayments(database, env, billingScope, sourceRemovalTimes, now);
+  const payments = rows.map((row) => toBillablePayment(row, billingScope.month));
   const sellerVkey = requireSingleSeller(payments);
   const row = bases.find((one) => one.sellerVkey === sellerVkey);
   return { base: row ? toInvoiceBase(row) : null, payments, sellerVkey };
