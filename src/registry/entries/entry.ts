@@ -1,11 +1,11 @@
-import type { Network } from "../../chain/network.ts";
 import type { AgentProfile } from "./profile.ts";
+import type { registryEntry } from "./tables.ts";
 
 export const ENTRY_STATUSES = ["Online", "Offline", "Deregistered", "Invalid"] as const;
 export type EntryStatus = (typeof ENTRY_STATUSES)[number];
 
 /** The results of health checks. */
-export type AgentHealth = "Online" | "Offline" | "Invalid";
+export type AgentHealth = EntryRecord["health"];
 
 /** What transactions change. A rollback restores it as a whole. */
 export interface EntryState {
@@ -18,51 +18,38 @@ export interface EntryState {
 }
 
 /** A registered agent, parsed from its row. */
-export interface EntryRecord {
-  id: string;
-  network: Network;
-  sourceId: string;
-  policyId: string;
-  /** Of its source. */
-  sourceUrl: string | null;
-  /** Policy id and asset name, hex. */
-  agentIdentifier: string;
-  state: EntryState;
-  health: AgentHealth;
-  /** Epoch milliseconds. */
-  createdAt: number;
-  revision: number;
-}
+export type EntryRecord = Pick<
+  typeof registryEntry.$inferSelect,
+  | "id"
+  | "network"
+  | "sourceId"
+  | "policyId"
+  | "sourceUrl"
+  | "agentIdentifier"
+  | "health"
+  | "createdAt"
+  | "revision"
+> & { state: EntryState };
 
-/** A row of `registry_entry` as SQL gives it, less what follows from `state`. */
-export interface EntryRow {
-  id: string;
-  network: Network;
-  source_id: string;
-  policy_id: string;
-  source_url: string | null;
-  agent_identifier: string;
-  state: string;
-  health: AgentHealth;
-  created_at: number;
-  revision: number;
-}
+/** A row of `ENTRY_COLUMNS`. */
+export type EntryRow = Omit<EntryRecord, "state"> & { state: string };
 
-/** The columns of `EntryRow`, for SELECT. */
-export const ENTRY_COLUMNS =
-  "id, network, source_id, policy_id, source_url, agent_identifier, state, health, created_at, revision";
+/** The columns of an entry for SELECT, less what follows from `state`. */
+export const ENTRY_COLUMNS = `id, network, source_id AS sourceId, policy_id AS policyId,
+  source_url AS sourceUrl, agent_identifier AS agentIdentifier, state, health,
+  created_at AS createdAt, revision`;
 
 export function toEntryRecord(row: EntryRow): EntryRecord {
   return {
     id: row.id,
     network: row.network,
-    sourceId: row.source_id,
-    policyId: row.policy_id,
-    sourceUrl: row.source_url,
-    agentIdentifier: row.agent_identifier,
+    sourceId: row.sourceId,
+    policyId: row.policyId,
+    sourceUrl: row.sourceUrl,
+    agentIdentifier: row.agentIdentifier,
     state: JSON.parse(row.state) as EntryState,
     health: row.health,
-    createdAt: row.created_at,
+    createdAt: row.createdAt,
     revision: row.revision,
   };
 }

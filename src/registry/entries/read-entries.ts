@@ -15,7 +15,7 @@ export const ENTRY_DOCUMENTS: DocumentTable = {
 };
 
 /** All that an entry is rendered from, of the table `e`. */
-const RENDERED_COLUMNS = ENTRY_COLUMNS.replace(/\w+/g, "e.$&");
+const RENDERED_COLUMNS = ENTRY_COLUMNS.replace(/(^|,\s+)/g, "$1e.");
 
 const PAGE_COLUMNS = `e.id, e.network, e.source_id, e.policy_id, e.agent_identifier, e.status,
   e.created_at, e.updated_at, e.status_updated_at,

@@ -114,6 +114,10 @@ async function loadEntries(
   return rows.map(toEntryRecord);
 }
 
+type StepRow = Omit<EntryStep, "before"> & { before: string };
+const STEP_COLUMNS = `entry_id AS entryId, block_height AS blockHeight, tx_index AS txIndex,
+  tx_hash AS txHash, before`;
+
 /** The steps that entries have made already from the first of some transactions on, in chain order. */
 async function loadSteps(
   db: Database,
@@ -122,10 +126,8 @@ async function loadSteps(
   entries: EntryRecord[],
 ): Promise<EntryStep[]> {
   if (first === undefined || entries.length === 0) return [];
-  const rows = await db.all<Omit<EntryStep, "before"> & { before: string }>(
-    `SELECT entry_id AS entryId, block_height AS blockHeight, tx_index AS txIndex,
-       tx_hash AS txHash, before
-     FROM registry_step
+  const rows = await db.all<StepRow>(
+    `SELECT ${STEP_COLUMNS} FROM registry_step
      WHERE source_id = ? AND (block_height, tx_index) >= (?, ?)
        AND entry_id IN (SELECT value FROM json_each(?))
      ORDER BY block_height, tx_index`,
@@ -150,10 +152,8 @@ async function undoSteps(
   now: number,
   listener?: MintListener,
 ): Promise<UndoneSteps<EntryChanges>> {
-  const rows = await db.all<
-    EntryRow & { before: string; block_height: number; tx_index: number; tx_hash: string }
-  >(
-    `SELECT ${ENTRY_COLUMNS}, before, block_height, tx_index, tx_hash FROM
+  const rows = await db.all<EntryRow & StepRow>(
+    `SELECT ${ENTRY_COLUMNS}, ${STEP_COLUMNS} FROM
        (SELECT entry_id, before, block_height, tx_index, tx_hash FROM registry_step
         WHERE source_id = ? AND block_height > ?
         ORDER BY block_height DESC, tx_index DESC, tx_hash DESC LIMIT ${CHUNK_SIZE})
@@ -164,16 +164,11 @@ async function undoSteps(
   );
   const changes = new EntryChanges([], [], now);
   for (const row of rows) {
-    const entry = changes.entries.get(row.agent_identifier) ?? toEntryRecord(row);
+    const entry = changes.entries.get(row.agentIdentifier) ?? toEntryRecord(row);
+    const { entryId, blockHeight, txIndex, txHash } = row;
     const before = JSON.parse(row.before) as EntryState;
     changes.setState(entry, computeUndoneState(entry.state, before));
-    changes.undoneSteps.push({
-      entryId: row.id,
-      blockHeight: row.block_height,
-      txIndex: row.tx_index,
-      txHash: row.tx_hash,
-      before,
-    });
+    changes.undoneSteps.push({ entryId, blockHeight, txIndex, txHash, before });
     if (changes.textLength >= MAX_TEXT_LENGTH) break;
   }
   const isLast =
