@@ -23,7 +23,6 @@ import { deleteWallet, findOwnWallet, updateWallet } from "../x402/wallets/chang
 import { createWallet } from "../x402/wallets/create-wallet.ts";
 import { listBalances } from "../x402/wallets/list-balances.ts";
 import { createdWallet, createWalletBody, walletNote } from "../x402/wallets/routes.ts";
-import { toExternalBalance } from "./wallet-balance.ts";
 
 const TAG = "x402";
 const SHARED = { access: "+PAY", scope: "owner", tag: TAG } as const;
@@ -206,5 +205,43 @@ async function readWalletBalance(c: AppContext, id: string, caip2Network: string
     evmWalletId: id,
     address: wallet.address,
     Balances: network ? balances.map((one) => toExternalBalance(one, network)) : [],
+  };
+}
+
+/** Symbols of the native coins that clients print; a chain that is not here has `Native`. */
+const NATIVE_SYMBOLS: Readonly<Record<string, string>> = {
+  "eip155:1": "ETH",
+  "eip155:10": "ETH",
+  "eip155:56": "BNB",
+  "eip155:100": "xDAI",
+  "eip155:137": "POL",
+  "eip155:8453": "ETH",
+  "eip155:42161": "ETH",
+  "eip155:43114": "AVAX",
+  "eip155:84532": "ETH",
+  "eip155:11155111": "ETH",
+};
+
+/** The balances of a wallet: the native coin, and the default token of its network. */
+function toExternalBalance(
+  { caip2Network, error, Assets }: Awaited<ReturnType<typeof listBalances>>[number],
+  { displayName, defaultAsset }: { displayName: string; defaultAsset: string | null },
+) {
+  const read = (wanted: string | null) => {
+    const found = Assets.find(({ asset }) => asset === wanted);
+    if (!found || found.decimals === null || found.amount === null) return null;
+    return { asset: found.asset, decimals: found.decimals, amount: found.amount };
+  };
+  const native = read("native");
+  const token = read(defaultAsset);
+  return {
+    caip2Network,
+    displayName,
+    native: native && {
+      symbol: NATIVE_SYMBOLS[caip2Network] ?? "Native",
+      ...{ decimals: native.decimals, amount: native.amount },
+    },
+    asset: token && { ...token, symbol: null },
+    error,
   };
 }

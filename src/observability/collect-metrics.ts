@@ -3,12 +3,16 @@ import type { Env } from "../env.ts";
 import { SERVICE_EVENT_KINDS } from "../events/event-kinds.ts";
 import { readOpenIncidents } from "../events/incidents.ts";
 import { collectSizeMetrics } from "./database-size.ts";
-import { listMonitoredSources } from "./monitored-sources.ts";
-import { renderOpenMetrics } from "./open-metrics.ts";
+import {
+  computeLag,
+  isSourceStuck,
+  listMonitoredSources,
+  type MonitoredSource,
+} from "./monitored-sources.ts";
+import { type MetricFamily, renderOpenMetrics } from "./open-metrics.ts";
 import { collectOutboxMetrics } from "./outbox-metrics.ts";
 import { collectProviderMetrics } from "./provider-metrics.ts";
 import { collectRecordMetrics } from "./record-metrics.ts";
-import { createSyncMetrics } from "./sync-metrics.ts";
 import { collectTaskMetrics } from "./task-metrics.ts";
 
 /**
@@ -50,4 +54,33 @@ export async function collectMetrics(env: Env, deadline: number, now: number): P
     ...sizes,
     calls,
   ]);
+}
+
+/** How well sources are followed. @param now - epoch milliseconds */
+function createSyncMetrics(
+  sources: readonly MonitoredSource[],
+  now: number,
+): MetricFamily[] {
+  const labelled = sources.map((source) => {
+    const { kind, network, id } = source;
+    return { source, labels: { kind, network, source: id } };
+  });
+  return [
+    {
+      name: "sync_lag_seconds",
+      help: "Time since the sync of a source last reached the tip, or since the creation of the source.",
+      samples: labelled.map(({ source, labels }) => ({
+        labels,
+        value: computeLag(source, now) / 1000,
+      })),
+    },
+    {
+      name: "sync_stuck",
+      help: "1 for a source that needs a person.",
+      samples: labelled.map(({ source, labels }) => ({
+        labels,
+        value: isSourceStuck(source, now) ? 1 : 0,
+      })),
+    },
+  ];
 }
