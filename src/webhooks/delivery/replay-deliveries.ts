@@ -3,7 +3,6 @@ import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
-import { listLoopbackOrigins } from "../../http/outbound/loopback-origins.ts";
 import { requireManagedEndpoint } from "../endpoints/find-endpoint.ts";
 import { openReceiver } from "../endpoints/open-receiver.ts";
 import { openCoreDatabase } from "../endpoints/update-endpoint.ts";
@@ -15,7 +14,7 @@ import {
   listDeliveriesToReplay,
   reopenDeliveries,
 } from "./list-deliveries.ts";
-import { sendEvent } from "./send-event.ts";
+import { readSendOptions, sendEvent } from "./send-event.ts";
 import { computeOldestEventTime } from "./sweep-deliveries.ts";
 
 /** Shorter than the request's own deadline. */
@@ -38,20 +37,12 @@ export async function testEndpoint(c: AppContext, webhookId: string, now: number
     paymentSourceId: endpoint.sourceId,
     triggeredByApiKeyId: c.var.caller.id,
   };
+  const event = { id: newId(now), kind: TEST_EVENT_KIND, sequence: 1, createdAt: now };
+  const options = await readSendOptions(c.env, c.var.deadline);
   const { result, status, error, durationMs } = await sendEvent(
     await openReceiver(c.env, endpoint, now),
-    {
-      id: newId(now),
-      kind: TEST_EVENT_KIND,
-      sequence: 1,
-      createdAt: now,
-      data: JSON.stringify(data),
-    },
-    {
-      timeoutMs: TEST_DELIVERY_TIMEOUT_MS,
-      loopbackOrigins: await listLoopbackOrigins(c.env, c.var.deadline),
-      resolverUrl: c.env.DNS_OVER_HTTPS_URL,
-    },
+    { ...event, data: JSON.stringify(data) },
+    { ...options, timeoutMs: TEST_DELIVERY_TIMEOUT_MS },
   );
   return {
     webhookId,

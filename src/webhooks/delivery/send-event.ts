@@ -1,5 +1,9 @@
 import type { Env } from "../../env.ts";
-import { fetchPublic, PublicFetchError } from "../../http/outbound/fetch-public.ts";
+import {
+  fetchPublic,
+  PublicFetchError,
+  type PublicFetchOptions,
+} from "../../http/outbound/fetch-public.ts";
 import { listLoopbackOrigins } from "../../http/outbound/loopback-origins.ts";
 import type { Receiver } from "../endpoints/open-receiver.ts";
 import { createSignatureHeaders } from "../endpoints/signature.ts";
@@ -25,18 +29,21 @@ export interface DeliveryAttempt {
   durationMs: number;
 }
 
-export interface SendOptions {
-  timeoutMs: number;
-  loopbackOrigins: readonly string[];
-  /** The DNS-over-HTTPS resolver used to check a receiver's addresses. */
-  resolverUrl?: string | undefined;
-}
+export type SendOptions = Pick<PublicFetchOptions, "timeoutMs" | "loopbackOrigins" | "resolverUrl">;
 
-/** The settings of attempts. @throws DatabaseUnavailableError */
-export async function readSendOptions(env: Env): Promise<SendOptions> {
+/**
+ * The settings of attempts.
+ *
+ * @param deadline - epoch milliseconds until which they are read
+ * @throws DatabaseUnavailableError
+ */
+export async function readSendOptions(
+  env: Env,
+  deadline = Date.now() + DEFAULT_TIMEOUT_MS,
+): Promise<SendOptions> {
   return {
     timeoutMs: Math.min(Number(env.WEBHOOK_TIMEOUT_MS) || DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS),
-    loopbackOrigins: await listLoopbackOrigins(env, Date.now() + DEFAULT_TIMEOUT_MS),
+    loopbackOrigins: await listLoopbackOrigins(env, deadline),
     resolverUrl: env.DNS_OVER_HTTPS_URL,
   };
 }
@@ -63,10 +70,8 @@ export async function sendEvent(
         ...createSignatureHeaders(receiver.secrets, event.id, begun, body),
       },
       body,
-      timeoutMs: options.timeoutMs,
       maxBytes: 0,
-      loopbackOrigins: options.loopbackOrigins,
-      resolverUrl: options.resolverUrl,
+      ...options,
     });
     const answered = { ...toFailedAttempt(`answered ${status}`, Date.now() - begun), status };
     if (status >= 200 && status < 300) return { ...answered, result: "delivered", error: null };
