@@ -1,5 +1,4 @@
 import * as z from "zod";
-import type { Network } from "../../chain/network.ts";
 import type { AppContext } from "../../http/context.ts";
 import { createRouter, serve } from "../../http/endpoint.ts";
 import { described } from "../../http/openapi/fields.ts";
@@ -11,7 +10,7 @@ import {
   removeRegistrySource,
   updateRegistrySource,
 } from "./change-registry-source.ts";
-import { listRegistrySources } from "./list-registry-sources.ts";
+import { listRegistrySources, type RegistrySourceRecord } from "./list-registry-sources.ts";
 import {
   createSourceBody,
   deleteSourceBody,
@@ -67,11 +66,7 @@ export function createRegistrySourceRoutes() {
         409: "A registry source already has the policy, or the network does not fit the environment.",
       },
     },
-    async (c, { body }) => {
-      const record = await createRegistrySource(c, body, Date.now());
-      await wakeSync(c, record);
-      return record;
-    },
+    (c, { body }) => wakeAfter(c, createRegistrySource(c, body, Date.now())),
   );
 
   serve(
@@ -86,11 +81,7 @@ export function createRegistrySourceRoutes() {
       data: registrySourceRecord,
       errors: { ...PROVIDER_ERRORS, ...NOT_FOUND_ERROR },
     },
-    async (c, { body }) => {
-      const record = await updateRegistrySource(c, body, Date.now());
-      await wakeSync(c, record);
-      return record;
-    },
+    (c, { body }) => wakeAfter(c, updateRegistrySource(c, body, Date.now())),
   );
 
   serve(
@@ -106,18 +97,18 @@ export function createRegistrySourceRoutes() {
       data: registrySourceRecord,
       errors: NOT_FOUND_ERROR,
     },
-    async (c, { body }) => {
-      const record = await removeRegistrySource(c, body.id, Date.now());
-      await wakeSync(c, record);
-      return record;
-    },
+    (c, { body }) => wakeAfter(c, removeRegistrySource(c, body.id, Date.now())),
   );
 
   return router;
 }
 
-/** The change is made: when its object cannot be woken, the cron does it within a minute. */
-async function wakeSync(c: AppContext, source: { id: string; network: Network }): Promise<void> {
+/** Wakes the sync of a source after a change. If the object cannot be woken, the cron does it within a minute. */
+async function wakeAfter(
+  c: AppContext,
+  change: Promise<RegistrySourceRecord>,
+): Promise<RegistrySourceRecord> {
+  const source = await change;
   const { requestId } = c.var;
   try {
     const job = { kind: "sync", network: source.network, sourceId: source.id } as const;
@@ -125,4 +116,5 @@ async function wakeSync(c: AppContext, source: { id: string; network: Network })
   } catch (error) {
     log("warn", "registry.not_woken", { requestId, source: source.id, error: String(error) });
   }
+  return source;
 }
