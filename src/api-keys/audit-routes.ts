@@ -2,6 +2,7 @@ import * as z from "zod";
 import { openArchives } from "../archive/open-archives.ts";
 import { overlapsIds, readSnapshotPage } from "../archive/read-snapshot.ts";
 import { openDb, statement } from "../db/client.ts";
+import { Conditions } from "../db/conditions.ts";
 import { firstIdAt } from "../db/id.ts";
 import type { audit } from "../db/tables.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
@@ -70,13 +71,12 @@ async function listAuditEntries(
   deadline: number,
 ): Promise<z.infer<typeof auditEntry>[]> {
   // Ids begin with their time, so a time span is a range of the primary key.
-  const conditions = [
-    { sql: "id < ?", value: cursorId },
-    { sql: "id >= ?", value: after === undefined ? undefined : firstIdAt(after) },
-    { sql: "id < ?", value: before === undefined ? undefined : firstIdAt(before) },
-    { sql: "api_key_id = ?", value: apiKeyId },
-    { sql: "action = ?", value: action },
-  ].filter(({ value }) => value !== undefined);
+  const where = new Conditions();
+  where.add("id < ?", cursorId);
+  where.add("id >= ?", after === undefined ? undefined : firstIdAt(after));
+  where.add("id < ?", before === undefined ? undefined : firstIdAt(before));
+  where.add("api_key_id = ?", apiKeyId);
+  where.add("action = ?", action);
   const core = openDb(env, undefined, { deadline });
   const rows = await readSnapshotPage<typeof audit.$inferSelect>(core, openArchives(env), {
     kind: "audit",
@@ -85,9 +85,8 @@ async function listAuditEntries(
     select: (condition) =>
       statement(
         `SELECT id, at, api_key_id AS apiKeyId, request_id AS requestId, action, target, detail
-         FROM audit WHERE ${[condition, ...conditions.map(({ sql }) => sql)].join(" AND ")}
-         ORDER BY id DESC LIMIT ${limit}`,
-        ...conditions.map(({ value }) => value),
+         FROM audit WHERE ${condition} AND ${where.toSql()} ORDER BY id DESC LIMIT ${limit}`,
+        ...where.params,
       ),
   });
   return rows.map((row) => ({

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { Database } from "../../db/client.ts";
+import { Conditions } from "../../db/conditions.ts";
 import { unpackHexSql } from "../../db/hex-column.ts";
 import { buildScopeCondition } from "../../escrow/queries/scope-condition.ts";
 import { BILLABLE_AT_SQL, BUYER_VKEY_SQL, ENDED_CONDITION } from "../../escrow/store/predicates.ts";
@@ -39,20 +40,18 @@ export async function listInvoices(
   sellerVkeys: readonly string[] | null,
   query: z.output<typeof invoiceListQuery>,
 ): Promise<z.input<typeof invoiceRecord>[]> {
-  const params: unknown[] = [query.network, query.month];
-  const where = ["invoice_base.network = ?1", "invoice_base.month = ?2"];
-  const filter = (condition: string, value: unknown) => {
-    params.push(value);
-    where.push(`${condition} ?${params.length}`);
-  };
-  if (query.invoiceBaseId !== undefined) filter("invoice_base.id =", query.invoiceBaseId);
-  else where.push("kind = 'Invoice'", `NOT ${CANCELLED_CONDITION}`);
-  if (caller.permission !== "Admin") filter("created_by_id =", caller.id);
-  if (sellerVkeys !== null) {
-    params.push(JSON.stringify(sellerVkeys));
-    where.push(`invoice_base.seller_vkey IN (SELECT value FROM json_each(?${params.length}))`);
-  }
-  if (query.cursorId !== undefined) filter("invoice_document.id <", query.cursorId);
+  const where = new Conditions();
+  where.add("invoice_base.network = ?", query.network);
+  where.add("invoice_base.month = ?", query.month);
+  where.add("invoice_base.id = ?", query.invoiceBaseId);
+  if (query.invoiceBaseId === undefined)
+    where.add(`kind = 'Invoice' AND NOT ${CANCELLED_CONDITION}`);
+  if (caller.permission !== "Admin") where.add("created_by_id = ?", caller.id);
+  where.add(
+    "invoice_base.seller_vkey IN (SELECT value FROM json_each(?))",
+    sellerVkeys ? JSON.stringify(sellerVkeys) : undefined,
+  );
+  where.add("invoice_document.id < ?", query.cursorId);
   const rows = await database.all<
     DocumentRow & { month: string; buyerVkey: string; sellerVkey: string; isCancelled: number }
   >(
@@ -60,9 +59,9 @@ export async function listInvoices(
        invoice_base.seller_vkey AS sellerVkey, ${CANCELLED_CONDITION} AS isCancelled
        ${query.includePdf ? ", pdf" : ""}
      FROM invoice_base JOIN invoice_document ON invoice_document.base_id = invoice_base.id
-     WHERE ${where.join(" AND ")}
+     WHERE ${where.toSql()}
      ORDER BY invoice_document.id DESC LIMIT ${query.limit}`,
-    ...params,
+    ...where.params,
   );
   const records: z.input<typeof invoiceRecord>[] = [];
   for (const row of rows) {

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { type Statement, statement } from "../../db/client.ts";
+import { Conditions } from "../../db/conditions.ts";
 import { computeCapabilityId } from "./capability.ts";
 import type { EntryStatus } from "./entry.ts";
 import { pageSql } from "./read-entries.ts";
@@ -17,51 +18,38 @@ export type EntryListBody = z.output<typeof entryListBody>;
  * @param among - ids of the entries that count; all of them when omitted
  */
 export function buildRegistryListQuery(body: EntryListBody, among?: string[]): Statement {
-  const params: unknown[] = [];
-  const where: string[] = [];
-  const addCondition = (condition: string, value: unknown) => {
-    params.push(value);
-    where.push(condition.replaceAll("?", `?${params.length}`));
-  };
   const { filter = {} } = body;
+  const { assetIdentifier, capability } = filter;
+  const where = new Conditions();
   // The `+` keeps SQLite from using an index of the network, so that it uses that of the identifier.
-  addCondition(
-    filter.assetIdentifier === undefined ? "e.network = ?" : "+e.network = ?",
-    body.network,
+  where.add(assetIdentifier === undefined ? "e.network = ?" : "+e.network = ?", body.network);
+  where.add("e.id IN (SELECT value FROM json_each(?))", among && JSON.stringify(among));
+  where.add("e.id < ?", body.cursorId);
+  where.add("h.last_check_at >= ?", body.minHealthCheckDate);
+  where.add(
+    "e.payment_type IN (SELECT value FROM json_each(?))",
+    filter.paymentTypes?.length ? JSON.stringify(filter.paymentTypes) : undefined,
   );
-  if (among !== undefined)
-    addCondition("e.id IN (SELECT value FROM json_each(?))", JSON.stringify(among));
-  if (body.cursorId !== undefined) addCondition("e.id < ?", body.cursorId);
-  if (body.minHealthCheckDate !== undefined)
-    addCondition("h.last_check_at >= ?", body.minHealthCheckDate);
-  if (filter.paymentTypes?.length)
-    addCondition(
-      "e.payment_type IN (SELECT value FROM json_each(?))",
-      JSON.stringify(filter.paymentTypes),
-    );
-  if (filter.policyId !== undefined) addCondition("e.policy_id = ?", filter.policyId);
-  if (filter.assetIdentifier !== undefined)
-    addCondition("e.agent_identifier = ?", filter.assetIdentifier);
-  if (filter.tags?.length)
-    addCondition(
-      `EXISTS (SELECT 1 FROM json_each(e.tags) AS tag
-         WHERE tag.value IN (SELECT value FROM json_each(?)))`,
-      JSON.stringify(filter.tags),
-    );
-  const { capability } = filter;
+  where.add("e.policy_id = ?", filter.policyId);
+  where.add("e.agent_identifier = ?", assetIdentifier);
+  where.add(
+    `EXISTS (SELECT 1 FROM json_each(e.tags) AS tag
+       WHERE tag.value IN (SELECT value FROM json_each(?)))`,
+    filter.tags?.length ? JSON.stringify(filter.tags) : undefined,
+  );
   if (capability?.version !== undefined)
-    addCondition(
+    where.add(
       "e.capability_id = ?",
       computeCapabilityId({ name: capability.name, version: capability.version }),
     );
-  else if (capability) addCondition("e.state->>'$.profile.capability.name' = ?", capability.name);
+  else where.add("e.state->>'$.profile.capability.name' = ?", capability?.name);
   const limit = `LIMIT ${body.limit}`;
   // The status is a literal, as in the conditions of partial indexes: it is one of our own constants.
   const pages = selectStatuses(filter).map((status) => {
-    const conditions = [`e.status = '${status}'`, ...where].join(" AND ");
+    const conditions = `e.status = '${status}' AND ${where.toSql()}`;
     return `SELECT * FROM (${pageSql(conditions, `ORDER BY e.id DESC ${limit}`)})`;
   });
-  return statement(`${pages.join(" UNION ALL ")} ORDER BY id DESC ${limit}`, ...params);
+  return statement(`${pages.join(" UNION ALL ")} ORDER BY id DESC ${limit}`, ...where.params);
 }
 
 /** Without a filter only agents that are online are listed. */

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { type Database, type Statement, statement } from "../../db/client.ts";
+import { Conditions } from "../../db/conditions.ts";
 import { firstIdAt } from "../../db/id.ts";
 import { toIsoTime, toIsoTimeOrNull } from "../../http/envelope.ts";
 import type { deliveryRecord } from "../model/schemas.ts";
@@ -58,16 +59,13 @@ export async function listDeliveries(
   page: DeliveryPageQuery,
 ) {
   const where = buildConditions(filter);
-  if (page.cursorId !== undefined) {
-    where.sqls.push("(event_id, endpoint_id) < (?, ?)");
-    where.params.push(page.cursorId, page.cursorWebhookId ?? "");
-  }
+  where.add("(event_id, endpoint_id) < (?, ?)", page.cursorId, page.cursorWebhookId ?? "");
   const rows = await core.all<DeliveryRow>(
     `SELECT event_id AS id, endpoint_id AS webhookId, record_id AS recordId, kind AS event, status,
        attempt AS attempts, due_at AS nextAttemptAt, last_attempt_at AS lastAttemptAt,
        response_status AS responseStatus, error, duration_ms AS durationMs,
        attempt_log AS AttemptLog, created_at AS createdAt
-     FROM webhook_delivery WHERE ${where.sql()}
+     FROM webhook_delivery WHERE ${where.toSql()}
      ORDER BY event_id DESC, endpoint_id DESC LIMIT ${page.limit}`,
     ...where.params,
   );
@@ -92,10 +90,10 @@ export async function listDeliveriesToReplay(
 ): Promise<DeliveryKey[]> {
   const where = buildConditions({ ...which, endpointId });
   if (which.id === undefined && which.status === undefined)
-    where.sqls.push("status IN ('Failed', 'Cancelled')");
+    where.add("status IN ('Failed', 'Cancelled')");
   return core.all<DeliveryKey>(
     `SELECT endpoint_id AS endpointId, event_id AS eventId FROM webhook_delivery
-     WHERE ${where.sql()} AND due_at IS NULL ORDER BY event_id LIMIT ${limit}`,
+     WHERE ${where.toSql()} AND due_at IS NULL ORDER BY event_id LIMIT ${limit}`,
     ...where.params,
   );
 }
@@ -121,28 +119,17 @@ const CREATOR_ID_SQL = `(SELECT created_by_id FROM webhook_endpoint
   WHERE id = webhook_delivery.endpoint_id AND deleted_at IS NULL)`;
 
 /** Only the filters sent are in the statement. */
-function buildConditions(filter: DeliveryFilter) {
-  const params: unknown[] = [];
-  const sqls: string[] = [];
-  const conditions = {
-    params,
-    sqls,
-    add(condition: string, value: unknown) {
-      if (value === undefined) return;
-      params.push(value);
-      sqls.push(`${condition} ?`);
-    },
-    sql: () => sqls.join(" AND "),
-  };
-  conditions.add("endpoint_id =", filter.endpointId);
-  if (filter.recordId !== undefined) conditions.sqls.push(ESCROW_KIND_CONDITION);
-  conditions.add("record_id =", filter.recordId);
-  if (filter.endpointId === undefined) conditions.sqls.push(`${CREATOR_ID_SQL} IS NOT NULL`);
-  conditions.add(`${CREATOR_ID_SQL} =`, filter.createdById);
-  conditions.add("event_id =", filter.id);
-  conditions.add("status =", filter.status);
-  conditions.add("kind =", filter.event);
-  conditions.add("event_id >=", filter.since === undefined ? undefined : firstIdAt(filter.since));
-  conditions.add("event_id <", filter.until === undefined ? undefined : firstIdAt(filter.until));
-  return conditions;
+function buildConditions(filter: DeliveryFilter): Conditions {
+  const where = new Conditions();
+  where.add("endpoint_id = ?", filter.endpointId);
+  if (filter.recordId !== undefined) where.add(ESCROW_KIND_CONDITION);
+  where.add("record_id = ?", filter.recordId);
+  if (filter.endpointId === undefined) where.add(`${CREATOR_ID_SQL} IS NOT NULL`);
+  where.add(`${CREATOR_ID_SQL} = ?`, filter.createdById);
+  where.add("event_id = ?", filter.id);
+  where.add("status = ?", filter.status);
+  where.add("kind = ?", filter.event);
+  where.add("event_id >= ?", filter.since === undefined ? undefined : firstIdAt(filter.since));
+  where.add("event_id < ?", filter.until === undefined ? undefined : firstIdAt(filter.until));
+  return where;
 }
