@@ -22,17 +22,11 @@ export async function runWithCharge<T>(
   operation: MeteredOperation,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { caller, deadline } = c.var;
-  const charges = chargeOperation(caller, operation);
-  if (charges.length === 0) return work();
-  const [charged] = await openDb(c.env, undefined, { deadline })
-    .batch(charges)
-    .catch(throwIfOutOfCredits);
+  const isCharged = await chargeCall(c, operation);
   try {
     return await work();
   } catch (error) {
-    // A key without a limit was not charged.
-    if (charged?.meta.changes) await refundCall(c, operation);
+    if (isCharged) await refundCall(c, operation);
     throw error;
   }
 }
@@ -57,12 +51,14 @@ async function refundCall(c: AppContext, operation: MeteredOperation): Promise<v
  * Charges a call whose work is done already, before it is answered; `requireCredits` has looked
  * before the work began.
  *
+ * @returns false for a key without a limit
  * @throws ApiError 402
  */
-export async function chargeCall(c: AppContext, operation: MeteredOperation): Promise<void> {
+export async function chargeCall(c: AppContext, operation: MeteredOperation): Promise<boolean> {
   const charges = chargeOperation(c.var.caller, operation);
-  if (charges.length === 0) return;
-  await openDb(c.env, undefined, { deadline: c.var.deadline })
+  if (charges.length === 0) return false;
+  const [charged] = await openDb(c.env, undefined, { deadline: c.var.deadline })
     .batch(charges)
     .catch(throwIfOutOfCredits);
+  return Boolean(charged?.meta.changes);
 }

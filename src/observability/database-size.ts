@@ -37,7 +37,7 @@ export async function readDatabaseReport(
   deadline: number,
   now: number,
 ): Promise<DatabaseReport> {
-  const bytes = await readBytes(env, deadline);
+  const bytes = await readBytes(openDb(env, undefined, { deadline }));
   const maxBytes = readDatabaseMaxBytes(env);
   // A database with room can say so without the monitor.
   const { full, samples } = await findMonitor(env)
@@ -56,8 +56,8 @@ export async function readDatabaseReport(
 }
 
 /** D1 states the size with each result. */
-async function readBytes(env: Pick<Env, "DB">, deadline: number): Promise<number> {
-  const [result] = await openDb(env, undefined, { deadline }).batch([statement("SELECT 1")]);
+async function readBytes(database: Database): Promise<number> {
+  const [result] = await database.batch([statement("SELECT 1")]);
   return result?.meta.size_after ?? 0;
 }
 
@@ -88,12 +88,10 @@ export async function collectSizeMetrics(
   now: number,
 ): Promise<MetricFamily[]> {
   const { bytes, maxBytes, daysLeft } = await readDatabaseReport(env, deadline, now);
-  const searchBytes = await readBytes({ DB: env.SEARCH_DB }, deadline);
+  const searchBytes = await readBytes(openDb({ DB: env.SEARCH_DB }, undefined, { deadline }));
   const archiveSamples = [];
-  for (const { name, open } of openArchives(env)) {
-    const [result] = await open({ deadline }).batch([statement("SELECT 1")]);
-    archiveSamples.push({ labels: { database: name }, value: result?.meta.size_after ?? 0 });
-  }
+  for (const { name, open } of openArchives(env))
+    archiveSamples.push({ labels: { database: name }, value: await readBytes(open({ deadline })) });
   const labels = { database: "DB" };
   return [
     {

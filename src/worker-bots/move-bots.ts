@@ -62,7 +62,6 @@ async function moveBatch(
   const bots = JSON.stringify(ids);
   const now = Date.now();
   return commitMoves(database, migration, { first, count: ids.length }, [
-    requireLock(migration),
     statement(
       `INSERT INTO worker_bot_move
          (id, migration_id, worker_bot_id, from_version_id, outcome, message, created_at)
@@ -97,7 +96,6 @@ async function recordRefusal(
   const { requestId } = migration;
   log("error", "worker_bots.move_refused", { requestId, workerBotId, error: String(reason) });
   return commitMoves(database, migration, { first: place, count: 1 }, [
-    requireLock(migration),
     statement(
       `INSERT INTO worker_bot_move
          (id, migration_id, worker_bot_id, from_version_id, outcome, message, created_at)
@@ -132,7 +130,7 @@ async function commitMoves(
     toMoveId(migration, first + count - 1),
   );
   try {
-    const results = await database.batch([...statements, failed]);
+    const results = await database.batch([requireLock(migration), ...statements, failed]);
     return results.at(-1)?.results as FailedMove[];
   } catch (error) {
     if (violates(error, "worker_bot_move.id"))

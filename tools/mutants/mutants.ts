@@ -188,7 +188,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "api-keys: a call that failed keeps its charge",
     file: "src/api-keys/run-with-charge.ts",
-    from: "if (charged?.meta.changes) await refundCall(c, operation);",
+    from: "if (isCharged) await refundCall(c, operation);",
     to: "",
   },
 ];

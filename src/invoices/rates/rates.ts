@@ -138,7 +138,7 @@ export async function fetchAndStoreRates(
   at: { currency: Currency; month: Month },
   isConfirmed: boolean,
 ): Promise<void> {
-  const before = isConfirmed ? [] : await readRatesBefore(core, units, at);
+  const before = isConfirmed ? [] : await readRates(core, units, at, "<");
   const fetchAndStoreRate = async (unit: string) => {
     const found = await fetchMonthEndRate(env, unit, at, deadline);
     if (found === null) return;
@@ -151,33 +151,21 @@ export async function fetchAndStoreRates(
   await pMap(units, fetchAndStoreRate, { concurrency: MAX_CONCURRENT_FETCHES });
 }
 
-/** The stored rates of some units at the end of a month. */
+/**
+ * The stored rates of some units at the end of a month. With `<`: the last rate of each unit before it.
+ */
 export async function readRates(
   core: Database,
   units: readonly string[],
   { currency, month }: { currency: Currency; month: Month },
-): Promise<InvoiceRate[]> {
-  if (units.length === 0) return [];
-  return core.all<InvoiceRate>(
-    `SELECT unit, currency, month, rate, source FROM invoice_rate
-     WHERE month = ? AND currency = ? AND unit IN (SELECT value FROM json_each(?))`,
-    month.text,
-    currency,
-    JSON.stringify(units),
-  );
-}
-
-/** The last stored rate of each unit before a month; none for a unit that has none. */
-export async function readRatesBefore(
-  core: Database,
-  units: readonly string[],
-  { currency, month }: { currency: Currency; month: Month },
+  comparison: "=" | "<" = "=",
 ): Promise<InvoiceRate[]> {
   if (units.length === 0) return [];
   // With max(), SQLite takes the other columns from the row that has it.
   return core.all<InvoiceRate>(
     `SELECT unit, currency, max(month) AS month, rate, source FROM invoice_rate
-     WHERE month < ? AND currency = ? AND unit IN (SELECT value FROM json_each(?)) GROUP BY unit`,
+     WHERE month ${comparison} ? AND currency = ? AND unit IN (SELECT value FROM json_each(?))
+     GROUP BY unit`,
     month.text,
     currency,
     JSON.stringify(units),

@@ -19,7 +19,6 @@ import {
   type RateLookup,
   type ReferenceRate,
   readRates,
-  readRatesBefore,
   toImplausibleRateError,
 } from "./rates.ts";
 
@@ -78,8 +77,12 @@ export async function requirePlausibleRate(core: Database, rate: InvoiceRate): P
 }
 
 /** The stored rates of a month, and the last ones before it. */
-async function readKnownRates(...query: Parameters<typeof readRates>): Promise<InvoiceRate[]> {
-  return [...(await readRates(...query)), ...(await readRatesBefore(...query))];
+async function readKnownRates(
+  core: Database,
+  units: readonly string[],
+  at: Parameters<typeof readRates>[2],
+): Promise<InvoiceRate[]> {
+  return [...(await readRates(core, units, at)), ...(await readRates(core, units, at, "<"))];
 }
 
 /** @throws ApiError 400 when what was paid in a unit rounds to zero */
