@@ -1,21 +1,8 @@
 import type { Currency } from "../model/currencies.ts";
 import type { Language } from "../model/invoice-content.ts";
 
-/** Formats numbers and dates for a language. */
-export interface Formats {
-  /** An amount, with the currency's sign. At most ten decimals, none dropped. */
-  money(decimal: string): string;
-  /** A whole number. */
-  count(decimal: string): string;
-  /** A decimal, with all its digits. */
-  decimal(text: string): string;
-  /** A fraction as a percentage. */
-  percent(fraction: string): string;
-  /** `YYYY-MM-DD`. */
-  date(day: string): string;
-  /** `YYYY-MM`. */
-  month(month: string): string;
-}
+/** Formats of numbers and dates for a language. */
+export type Formats = ReturnType<typeof createFormats>;
 
 const LOCALES: Record<Language, string> = { "en-us": "en-US", "en-gb": "en-GB", de: "de-DE" };
 
@@ -31,7 +18,7 @@ export function createFormats(
   language: Language,
   currency: Currency,
   digits: number,
-): Formats {
+) {
   const locale = LOCALES[format];
   const createNumberFormat = (options: Intl.NumberFormatOptions) => {
     const formatter = new Intl.NumberFormat(locale, options);
@@ -44,6 +31,7 @@ export function createFormats(
   };
   const monthOf = date(LOCALES[language], { month: "long", year: "numeric" });
   return {
+    /** An amount, with the currency's sign. At most ten decimals, none dropped. */
     money: createNumberFormat({
       style: "currency",
       currency: currency.toUpperCase(),
@@ -51,10 +39,15 @@ export function createFormats(
       minimumFractionDigits: digits,
       maximumFractionDigits: 10,
     }),
+    /** A whole number. */
     count: createNumberFormat({ maximumFractionDigits: 0 }),
+    /** A decimal, with all its digits. */
     decimal: createNumberFormat({ maximumFractionDigits: 100 }),
+    /** A fraction as a percentage. */
     percent: createNumberFormat({ style: "percent", maximumFractionDigits: 4 }),
+    /** Of `YYYY-MM-DD`. */
     date: date(locale, { day: "numeric", month: "short", year: "numeric" }),
-    month: (month) => monthOf(`${month}-01`),
+    /** Of `YYYY-MM`. */
+    month: (month: string) => monthOf(`${month}-01`),
   };
 }
