@@ -327,8 +327,4 @@ class RetryingStatement {
   raw(): Promise<unknown[][]> {
     return this.#d1.run(this.isReadOnly, (session) => this.prepareIn(session).raw());
   }
-
-  first(): Promise<unknown> {
-    return this.#d1.run(this.isReadOnly, (session) => this.prepareIn(session).first());
-  }
 }
