@@ -3,7 +3,13 @@ import { openDb } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { type Router, serve } from "../http/endpoint.ts";
 import { ApiError } from "../http/errors.ts";
-import { described, idField, named, textField, timestampField } from "../http/openapi/fields.ts";
+import {
+  described,
+  idField,
+  named,
+  nullableTimestampField,
+  textField,
+} from "../http/openapi/fields.ts";
 import { cursorParameter, limitParameter } from "../http/openapi/parameters.ts";
 import { applyWalletChanges } from "../payment-sources/apply-wallet-changes.ts";
 import { removeEmptyWallet } from "../payment-sources/remove-wallet.ts";
@@ -75,8 +81,7 @@ const fundWallet = named(
   "A Funding wallet with what it does.",
   walletResponse.extend({
     FundDistributionConfig,
-    lockedAt: described(
-      timestampField("").nullable(),
+    lockedAt: nullableTimestampField(
       "Since when its oldest pending transaction is in its state. Null: none.",
       null,
     ),

@@ -65,7 +65,7 @@ export function composeInvoice(
   const { Invoice: options, Seller, Buyer, invoiceCurrency: currency } = request;
   const vatRate = request.reverseCharge ? "0" : String(request.vatRate);
   const rateOf = (unit: string) => rates.get(unit)?.rate ?? "0";
-  const formatItemName = ({ agentIdentifier, part: { part, of } }: InvoiceItem) => {
+  const nameOf = ({ agentIdentifier, part: { part, of } }: InvoiceItem) => {
     const mark =
       formatAgentIdentifier(agentIdentifier) ||
       selectVocabulary(options.language).unregisteredService;
@@ -74,12 +74,7 @@ export function composeInvoice(
     const share = of > 1 ? ` (${part}/${of})` : "";
     return `${options.itemNamePrefix}${name}${options.itemNameSuffix}${share}`;
   };
-  const { lines, totals } = priceItems(items, {
-    currency,
-    vatRate,
-    rateOf,
-    nameOf: formatItemName,
-  });
+  const { lines, totals } = priceItems(items, { currency, vatRate, rateOf, nameOf });
   const payments = listCoveredPayments(items);
   const units = [...new Set(items.map(({ unit }) => unit))];
   return {

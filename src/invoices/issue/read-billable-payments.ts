@@ -28,9 +28,7 @@ export async function readBillablePayments(
 ): Promise<BillableRow[]> {
   const { network, buyerVkey, sellerVkey, sellerVkeys, month } = scope;
   const hot = selectBillablePayments(scope, removed, now);
-  const alone = await readIfNoneArchived<BillableRow>(database, {
-    ...{ kind: "escrow", network, hot },
-  });
+  const alone = await readIfNoneArchived<BillableRow>(database, { kind: "escrow", network, hot });
   if (alone) return alone;
   const billed = await database.all<{ baseId: string; id: string }>(
     `SELECT base_id AS baseId, place.id FROM invoice_base

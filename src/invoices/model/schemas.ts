@@ -47,6 +47,9 @@ const day = z.iso
   .refine((value) => value >= "1970", "must be a date from 1970 on")
   .meta({ wire: { type: "string", format: "date", pattern: "^(19[7-9]|[2-9])" } });
 
+const partyText = (what: string, example: string) =>
+  described(optionalText(100).nullish(), what, example);
+
 const partyFields = {
   country: described(requiredText(100), "Country.", "Germany"),
   city: described(requiredText(100), "City.", "Berlin"),
@@ -54,19 +57,10 @@ const partyFields = {
   street: described(requiredText(100), "Street.", "Invalidenstraße"),
   streetNumber: described(requiredText(20), "Number of the house.", "1"),
   email: described(optionalEmail(100).nullish(), "E-mail address.", "billing@example.com"),
-  phone: described(optionalText(100).nullish(), "Telephone number.", "+49 30 123456"),
-  name: described(
-    optionalText(100).nullish(),
-    "Name of a person; one of both names is required.",
-    "A. Demo",
-  ),
-  companyName: described(
-    optionalText(100).nullish(),
-    "Name of a company; one of both names is required.",
-    "Demo Agents GmbH",
-  ),
-  vatNumber: described(
-    optionalText(100).nullish(),
+  phone: partyText("Telephone number.", "+49 30 123456"),
+  name: partyText("Name of a person; one of both names is required.", "A. Demo"),
+  companyName: partyText("Name of a company; one of both names is required.", "Demo Agents GmbH"),
+  vatNumber: partyText(
     "VAT number: the seller's is required with VAT or reverse charge, the buyer's with reverse charge.",
     "DE123456789",
   ),
@@ -99,6 +93,9 @@ const EXAMPLE_SENTENCE = "Thank you for your order.";
 
 export const language = named("InvoiceLanguage", "A language of invoices.", z.enum(LANGUAGES));
 
+const invoiceText = (max: number, what: string, example: string) =>
+  described(optionalText(max).optional(), what, example);
+
 const invoiceTexts = z.object({
   itemNamePrefix: described(
     optionalText(100).default("Agent: "),
@@ -110,32 +107,20 @@ const invoiceTexts = z.object({
     "Text after an item's name.",
     " (monthly)",
   ),
-  title: described(optionalText(100).optional(), "Title of the invoice.", "Invoice"),
-  description: described(optionalText(1000).optional(), "Text under the title.", EXAMPLE_SENTENCE),
-  greeting: described(optionalText(1000).optional(), "Text before the items.", EXAMPLE_SENTENCE),
-  closing: described(optionalText(1000).optional(), "Text after the items.", EXAMPLE_SENTENCE),
-  signature: described(
-    optionalText(1000).optional(),
-    "Name under the closing.",
-    "Demo Agents GmbH",
-  ),
-  footer: described(
-    optionalText(1000).optional(),
-    "Text at the foot of each page.",
-    "Demo Agents GmbH",
-  ),
-  terms: described(optionalText(1000).optional(), "Terms of payment.", "Paid through the escrow."),
-  privacy: described(
-    optionalText(1000).optional(),
-    "Text about privacy.",
-    "See our privacy policy.",
-  ),
-  buyerReference: described(
-    optionalText(100).optional(),
+  title: invoiceText(100, "Title of the invoice.", "Invoice"),
+  description: invoiceText(1000, "Text under the title.", EXAMPLE_SENTENCE),
+  greeting: invoiceText(1000, "Text before the items.", EXAMPLE_SENTENCE),
+  closing: invoiceText(1000, "Text after the items.", EXAMPLE_SENTENCE),
+  signature: invoiceText(1000, "Name under the closing.", "Demo Agents GmbH"),
+  footer: invoiceText(1000, "Text at the foot of each page.", "Demo Agents GmbH"),
+  terms: invoiceText(1000, "Terms of payment.", "Paid through the escrow."),
+  privacy: invoiceText(1000, "Text about privacy.", "See our privacy policy."),
+  buyerReference: invoiceText(
+    100,
     "The buyer's reference (BT-10), in Germany the Leitweg-ID of an authority.",
     "04011000-12345-67",
   ),
-  idPrefix: described(optionalText(100).optional(), "Text before the number.", "AG-"),
+  idPrefix: invoiceText(100, "Text before the number.", "AG-"),
   logo: described(
     textParameter(1000).optional(),
     "A logo. The service keeps the text and does not print it.",
