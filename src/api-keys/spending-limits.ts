@@ -95,12 +95,7 @@ export interface Spending {
 
 /** Reads the amounts that a key has spent. */
 export async function readSpending(core: Database, keyId: string): Promise<Spending[]> {
-  // As text, since a JavaScript number cannot represent every integer of the database.
-  const rows = await core.all<{ network: Network; unit: string; spent: string }>(
-    `SELECT network, unit, CAST(spent AS TEXT) AS spent FROM key_spending WHERE api_key_id = ?`,
-    keyId,
-  );
-  return rows.map((row) => ({ ...row, spent: BigInt(row.spent) }));
+  return (await readSpendingByKey(core, [keyId])).get(keyId) ?? [];
 }
 
 /** Reads the amounts that keys have spent, by the key's id. */
@@ -108,6 +103,7 @@ export async function readSpendingByKey(
   core: Database,
   keyIds: readonly string[],
 ): Promise<Map<string, Spending[]>> {
+  // As text, since a JavaScript number cannot represent every integer of the database.
   const rows = await core.all<{ id: string; network: Network; unit: string; spent: string }>(
     `SELECT api_key_id AS id, network, unit, CAST(spent AS TEXT) AS spent FROM key_spending
      WHERE api_key_id IN (SELECT value FROM json_each(?))`,
