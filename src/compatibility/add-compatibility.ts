@@ -1,8 +1,8 @@
 import type { MountedRouter } from "../http/document.ts";
 import { createRouter, type Router } from "../http/endpoint.ts";
 import type { EndpointDeclaration } from "../http/router.ts";
-import { createAnswerRoutes, extendDeclaration } from "./answer-fields.ts";
 import { registerAgentRoutes } from "./agent-routes.ts";
+import { createAnswerRoutes, extendDeclaration } from "./answer-fields.ts";
 import { registerFundRoutes } from "./fund-routes.ts";
 import { registerInvoiceRoutes } from "./invoice-routes.ts";
 import { registerKeyRoutes } from "./key-routes.ts";

@@ -83,15 +83,11 @@ export function registerKeyRoutes(router: Router): void {
     },
   );
 
-  serve(
-    router,
-    { ...deletion, body: deleteKeyBody, data: externalKey },
-    async (c, { body }) => {
-      if ("id" in body) return render(c, await deleteKey(c, body.id, Date.now()), toExternalKey);
-      const id = await findKeyId(c.env, body.token, c.var.deadline);
-      return render(c, await deleteKey(c, id, Date.now()), toRegistryKey);
-    },
-  );
+  serve(router, { ...deletion, body: deleteKeyBody, data: externalKey }, async (c, { body }) => {
+    if ("id" in body) return render(c, await deleteKey(c, body.id, Date.now()), toExternalKey);
+    const id = await findKeyId(c.env, body.token, c.var.deadline);
+    return render(c, await deleteKey(c, id, Date.now()), toRegistryKey);
+  });
 
   serve(router, { ...getStatus, data: externalKey }, async (c) =>
     render(c, await readOwnKey(c), toExternalKey),

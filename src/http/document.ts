@@ -151,7 +151,9 @@ function renderOperation(declared: EndpointDeclaration, renderer: Renderer): Jso
   const text = [
     description,
     aliasOf && `Deprecated name of \`${aliasOf}\`.`,
-    access === null ? "Access: anyone, without a key." : `Access: ${access}. ${declared.accessText}`,
+    access === null
+      ? "Access: anyone, without a key."
+      : `Access: ${access}. ${declared.accessText}`,
   ];
   return {
     operationId,

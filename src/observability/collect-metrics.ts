@@ -57,10 +57,7 @@ export async function collectMetrics(env: Env, deadline: number, now: number): P
 }
 
 /** How well sources are followed. @param now - epoch milliseconds */
-function createSyncMetrics(
-  sources: readonly MonitoredSource[],
-  now: number,
-): MetricFamily[] {
+function createSyncMetrics(sources: readonly MonitoredSource[], now: number): MetricFamily[] {
   const labelled = sources.map((source) => {
     const { kind, network, id } = source;
     return { source, labels: { kind, network, source: id } };

@@ -15,7 +15,7 @@ export interface MetricFamily {
   /** In snake case, without our prefix; ends in the unit, if there is one. */
   name: string;
   /** A counter only grows, or begins anew with 0. Default: a gauge. */
-  type?: "counter";
+  type?: "counter" | "gauge";
   /** One sentence. */
   help: string;
   samples: readonly MetricSample[];

@@ -134,7 +134,10 @@ const EVENTS: Readonly<Record<ServiceEventKind, readonly [what: string, data: z.
     "an archive with records is not bound, and reads that need it fail",
     archiveBinding,
   ],
-  ARCHIVE_UNMIGRATED: ["an archive lacks tables or columns, so nothing moves there", archiveBinding],
+  ARCHIVE_UNMIGRATED: [
+    "an archive lacks tables or columns, so nothing moves there",
+    archiveBinding,
+  ],
 };
 
 /** Events of the service itself, which only Admins' webhooks are sent: one each time that it begins. */

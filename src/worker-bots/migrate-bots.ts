@@ -82,7 +82,13 @@ async function beginMigration(
     ),
     database.orm
       .insert(workerBotMigration)
-      .values({ ...migration, fromVersionId, reason, requestedById: c.var.caller.id, createdAt: now })
+      .values({
+        ...migration,
+        fromVersionId,
+        reason,
+        requestedById: c.var.caller.id,
+        createdAt: now,
+      })
       .toSQL(),
   ]).catch(onViolation("worker_bot_lock.migration_id", createMigrationRunningError));
 }

@@ -29,8 +29,10 @@ describe("the personal columns", () => {
 /** The columns of text that the statements of an erasure write, or delete with their rows. */
 function listErasedColumns(): string[] {
   return buildErasure("key", 0).statements.flatMap(({ sql }) => {
-    const [, table, assignments = ""] = /^UPDATE (\w+) SET ([^]*?)\sWHERE\b/.exec(sql) ?? [];
-    const written = [...assignments.matchAll(/(\w+) = /g)].map(([, column]) => `${table}.${column}`);
+    const [, table, assignments = ""] = /^UPDATE (\w+) SET ([\s\S]*?)\sWHERE\b/.exec(sql) ?? [];
+    const written = [...assignments.matchAll(/(\w+) = /g)].map(
+      ([, column]) => `${table}.${column}`,
+    );
     const [deleted] = /(?<=^DELETE FROM )\w+/.exec(sql) ?? [];
     return [...COLUMN_TREATMENTS].flatMap(([column, treatment]) => {
       const isDeleted = treatment === "erased" && column.startsWith(`${deleted}.`);

@@ -7,8 +7,8 @@ import { ApiError } from "../../http/errors.ts";
 import type { Currency } from "../model/currencies.ts";
 import { divide, parseDecimal, roundHalfUp, toRatePerMinorUnit } from "../model/fractions.ts";
 import type { Month } from "../model/month.ts";
-import { describeUnit } from "../model/token-names.ts";
 import type { BillingRequest } from "../model/schemas.ts";
+import { describeUnit } from "../model/token-names.ts";
 import { fetchMonthEndRate } from "./price-source.ts";
 
 /** Invoice currency per unit, at the end of a month. */

@@ -73,8 +73,7 @@ export async function createRegistrySource(
     ]).catch(
       onViolation(
         "registry_source.policy_id",
-        () =>
-          new ApiError("already_exists", "policyId: a registry source already has this policy"),
+        () => new ApiError("already_exists", "policyId: a registry source already has this policy"),
       ),
     );
     return record;

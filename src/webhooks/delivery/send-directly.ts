@@ -5,11 +5,7 @@ import { openDb } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import type { ServiceEventKind } from "../../events/event-kinds.ts";
 import { log } from "../../log.ts";
-import {
-  openReceiver,
-  RECEIVER_COLUMNS,
-  type SealedReceiver,
-} from "../endpoints/open-receiver.ts";
+import { openReceiver, RECEIVER_COLUMNS, type SealedReceiver } from "../endpoints/open-receiver.ts";
 import { ENDPOINTS_WITH_CREATOR_SQL, mayReceiveCondition } from "../model/may-receive-condition.ts";
 import type { OutgoingEvent } from "./format-body.ts";
 import { readSendOptions, sendEvent } from "./send-event.ts";
