@@ -167,7 +167,7 @@ export function violates(error: unknown, column: `${string}.${string}` | "CHECK"
       ).test(text);
 }
 
-/** For the `catch` of a batch: throws an error of ours in place of the violation of a constraint. */
+/** Returns the `catch` of a batch, which replaces the violation of a constraint with another error. */
 export function onViolation(
   column: Parameters<typeof violates>[1],
   toError: () => Error,
