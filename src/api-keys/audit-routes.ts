@@ -70,24 +70,26 @@ async function listAuditEntries(
   { limit, cursorId, apiKeyId, action, after, before }: z.output<typeof auditQuery>,
   deadline: number,
 ): Promise<z.infer<typeof auditEntry>[]> {
-  // Ids begin with their time, so a time span is a range of the primary key.
-  const where = new Conditions();
-  where.add("id < ?", cursorId);
-  where.add("id >= ?", after === undefined ? undefined : firstIdAt(after));
-  where.add("id < ?", before === undefined ? undefined : firstIdAt(before));
-  where.add("api_key_id = ?", apiKeyId);
-  where.add("action = ?", action);
   const core = openDb(env, undefined, { deadline });
   const rows = await readSnapshotPage<typeof audit.$inferSelect>(core, openArchives(env), {
     kind: "audit",
     overlap: overlapsIds({ before: cursorId, from: after }),
     limit,
-    select: (condition) =>
-      statement(
+    select: (condition) => {
+      const where = new Conditions();
+      where.add(condition);
+      // Ids begin with their time, so a time span is a range of the primary key.
+      where.add("id < ?", cursorId);
+      where.add("id >= ?", after === undefined ? undefined : firstIdAt(after));
+      where.add("id < ?", before === undefined ? undefined : firstIdAt(before));
+      where.add("api_key_id = ?", apiKeyId);
+      where.add("action = ?", action);
+      return statement(
         `SELECT id, at, api_key_id AS apiKeyId, request_id AS requestId, action, target, detail
-         FROM audit WHERE ${condition} AND ${where.toSql()} ORDER BY id DESC LIMIT ${limit}`,
+         FROM audit WHERE ${where.toSql()} ORDER BY id DESC LIMIT ${limit}`,
         ...where.params,
-      ),
+      );
+    },
   });
   return rows.map((row) => ({
     ...row,
