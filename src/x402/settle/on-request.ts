@@ -14,38 +14,40 @@ import {
  * `repeat`: the same payment by the same key. `rival`: the same payment by another key. `other`:
  * the authorization in another payload, for another source or for other terms.
  */
-export const REQUEST_RELATIONS = ["own", "repeat", "rival", "other"] as const;
-type RequestRelation = (typeof REQUEST_RELATIONS)[number];
+type RequestRelation = "own" | "repeat" | "rival" | "other";
 
-/*
- * The reaction to a request: a row per phase, a column per relation, in the order of RELATIONS.
- *
+/**
  * `restart`: a new attempt begins. `resume`: the request continues the attempt. `withdraw`: the
  * attempt ends, then the request is evaluated again. `join`: the request waits for the running work,
  * or for the work of the phase. `outcome`: the stored outcome is the answer.
  */
-const REACTIONS: Record<PaymentPhase, string> = {
-  claimed: "restart restart restart restart",
-  writing: "resume resume withdraw conflict",
-  withdrawing: "join join join conflict",
-  verified: "join join join conflict",
-  refused: "join join join conflict",
-  settled: "outcome outcome outcome conflict",
-  failed: "outcome outcome outcome conflict",
-  settledRecorded: "outcome outcome outcome conflict",
-  failedRecorded: "outcome restart restart restart",
-  closed: "outcome outcome outcome conflict",
+type Reaction = "restart" | "resume" | "withdraw" | "join" | "outcome" | "conflict";
+type Reactions = Readonly<Record<RequestRelation, Reaction>>;
+
+const RESTART: Reactions = { own: "restart", repeat: "restart", rival: "restart", other: "restart" };
+const JOIN: Reactions = { own: "join", repeat: "join", rival: "join", other: "conflict" };
+const OUTCOME: Reactions = { own: "outcome", repeat: "outcome", rival: "outcome", other: "conflict" };
+
+/** The reaction to a request. While a run is beginning the attempt, the reactions are those of `JOIN`. */
+const REACTIONS: Record<PaymentPhase, Reactions> = {
+  claimed: RESTART,
+  writing: { own: "resume", repeat: "resume", rival: "withdraw", other: "conflict" },
+  withdrawing: JOIN,
+  verified: JOIN,
+  refused: JOIN,
+  settled: OUTCOME,
+  failed: OUTCOME,
+  settledRecorded: OUTCOME,
+  failedRecorded: { ...RESTART, own: "outcome" },
+  closed: OUTCOME,
 };
-/** The same while a run is beginning the attempt. */
-const REACTIONS_WHILE_BEGINNING = "join join join conflict";
 
 /** A stored value holds 2 MB, and an attempt takes some 2 kB. */
 const MAX_EARLIER_ATTEMPTS = 32;
 
 /** The reaction to a request: an immediate answer, or work to be done first. */
 export type RequestReaction =
-  | { payment: Payment; reply: "outcome" }
-  | { payment: Payment; reply: "conflict" }
+  | { payment: Payment; reply: "outcome" | "conflict" }
   | { payment: Payment; reply: "work"; effect: PaymentEffect; relation: RequestRelation };
 
 /**
@@ -77,12 +79,12 @@ export function onRequest(
   if (!payment) return begin(order, []);
   const { phase } = payment;
   const isBeginning = phase === "claimed" || phase === "writing";
-  const row = isBusy && isBeginning ? REACTIONS_WHILE_BEGINNING : REACTIONS[phase];
-  const cell = row.split(" ")[REQUEST_RELATIONS.indexOf(relationOf(payment, order))];
-  switch (cell) {
+  const reactions = isBusy && isBeginning ? JOIN : REACTIONS[phase];
+  const reaction = reactions[relationOf(payment, order)];
+  switch (reaction) {
     case "outcome":
     case "conflict":
-      return { payment, reply: cell };
+      return { payment, reply: reaction };
     case "resume":
       return toWorkReaction({ ...payment, ownRequest: order.requestId }, "verify");
     case "withdraw":
@@ -94,7 +96,7 @@ export function onRequest(
       if (earlier.length >= MAX_EARLIER_ATTEMPTS) return { payment, reply: "outcome" };
       return begin(order, [latest, ...earlier]);
     }
-    default:
+    case "join":
       return toWorkReaction(payment, PHASE_EFFECTS[phase] ?? "watch");
   }
 }

@@ -39,56 +39,52 @@ export type PaymentPhase = (typeof PAYMENT_PHASES)[number];
  * known. `withdrawn`: the row has failed. `settled`, `failed`: the wallet's result, `final` that it
  * will not change. `recorded`: D1 has the outcome. `alarm`: no run is working on it.
  */
-export const PAYMENT_EVENT_KINDS = [
-  "valid",
-  "invalid",
-  "written",
-  "late",
-  "ended",
-  "denied",
-  "broken",
-  "withdrawn",
-  "settled",
-  "failed",
-  "final",
-  "recorded",
-  "alarm",
-] as const;
-type PaymentEventKind = (typeof PAYMENT_EVENT_KINDS)[number];
-
 export type PaymentEvent =
   | { kind: "valid"; payer: string; wallet: SettlingWallet; job: SettlementJob }
   | { kind: "invalid"; payer: string | null; reason: string; message: string | null }
   | ({ kind: "settled" | "failed"; attemptId: string } & Omit<JobStatus, "state">)
   | { kind: "final"; attemptId: string }
-  | { kind: Exclude<PaymentEventKind, "valid" | "invalid" | "settled" | "failed" | "final"> };
+  | {
+      kind: "written" | "late" | "ended" | "denied" | "broken" | "withdrawn" | "recorded" | "alarm";
+    };
 
 /** What the object must do; its result is the next event. */
 export type PaymentEffect = "verify" | "write" | "withdraw" | "submit" | "record" | "watch";
 
-/*
- * The phase after an event: a row per phase, a column per event, in the order of EVENTS:
- *
- *   valid · invalid · written · late · ended · denied · broken · withdrawn · settled · failed · final ·
- *   recorded · alarm
- *
- * A cell is a phase, `=` or `gone`. `=`: the event changes nothing. `gone`: the attempt is deleted,
- * since it cannot reach the chain and D1 has no open row of it.
+/**
+ * The phase after each event that changes something. `gone`: the attempt is deleted, since it cannot
+ * reach the chain and D1 has no open row of it.
  *
  * `writing` ends only with a write that ends or verifies the row. Until then a copy of the first
  * write may still arrive.
  */
-const TRANSITIONS: Record<PaymentPhase, string> = {
-  claimed: "writing refused = = = = gone = = = = = gone",
-  writing: "writing refused verified withdrawing gone withdrawing = = = = = = withdrawing",
-  withdrawing: "= = = = = = = gone = = = = withdrawing",
-  verified: "= = = = = = = = settled failed = = verified",
-  refused: "= = = = = = = = = = = gone refused",
-  settled: "= = = = = = = = = = = settledRecorded settled",
-  failed: "= = = = = = = = = = = failedRecorded failed",
-  settledRecorded: "= = = = = = = = settled failed closed = settledRecorded",
-  failedRecorded: "= = = = = = = = settled = gone = failedRecorded",
-  closed: "= = = = = = = = = = = = =",
+const TRANSITIONS: Record<
+  PaymentPhase,
+  { readonly [Kind in PaymentEvent["kind"]]?: PaymentPhase | "gone" }
+> = {
+  claimed: { valid: "writing", invalid: "refused", broken: "gone", alarm: "gone" },
+  writing: {
+    valid: "writing",
+    invalid: "refused",
+    written: "verified",
+    late: "withdrawing",
+    ended: "gone",
+    denied: "withdrawing",
+    alarm: "withdrawing",
+  },
+  withdrawing: { withdrawn: "gone", alarm: "withdrawing" },
+  verified: { settled: "settled", failed: "failed", alarm: "verified" },
+  refused: { recorded: "gone", alarm: "refused" },
+  settled: { recorded: "settledRecorded", alarm: "settled" },
+  failed: { recorded: "failedRecorded", alarm: "failed" },
+  settledRecorded: {
+    settled: "settled",
+    failed: "failed",
+    final: "closed",
+    alarm: "settledRecorded",
+  },
+  failedRecorded: { settled: "settled", final: "gone", alarm: "failedRecorded" },
+  closed: {},
 };
 
 /** The effect of each phase. */
@@ -146,22 +142,19 @@ export interface PaymentTransition {
 export function advancePayment(payment: Payment, event: PaymentEvent): PaymentTransition {
   if ("attemptId" in event && event.attemptId !== payment.order.attemptId)
     return advanceEarlierAttempt(payment, event);
-  const cell = TRANSITIONS[payment.phase].split(" ")[PAYMENT_EVENT_KINDS.indexOf(event.kind)] as
-    | PaymentPhase
-    | "="
-    | "gone";
-  if (cell === "=") return { payment, effect: null };
-  if (cell === "gone") return { payment: dropLatestAttempt(payment), effect: null };
-  const isSame = event.kind === "alarm" && cell === payment.phase;
-  const next = isSame ? payment : { ...payment, ...applyEvent(payment, event), phase: cell };
+  const phase = TRANSITIONS[payment.phase][event.kind];
+  if (phase === undefined) return { payment, effect: null };
+  if (phase === "gone") return { payment: dropLatestAttempt(payment), effect: null };
+  const isSame = event.kind === "alarm" && phase === payment.phase;
+  const next = isSame ? payment : { ...payment, ...applyEvent(payment, event), phase };
   if (event.kind === "recorded") {
     const { isFinal, order } = next;
     if (!isFinal) return { payment: next, effect: null };
     return advancePayment(next, { kind: "final", attemptId: order.attemptId });
   }
   return {
-    payment: cell === "closed" ? { ...next, earlier: [] } : next,
-    effect: PHASE_EFFECTS[cell],
+    payment: phase === "closed" ? { ...next, earlier: [] } : next,
+    effect: PHASE_EFFECTS[phase],
   };
 }
 

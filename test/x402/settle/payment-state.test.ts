@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { onRequest, REQUEST_RELATIONS } from "../../../src/x402/settle/on-request.ts";
+import { onRequest } from "../../../src/x402/settle/on-request.ts";
 import {
   advancePayment,
-  PAYMENT_EVENT_KINDS,
   PAYMENT_PHASES,
   type Payment,
   type PaymentEffect,
@@ -43,7 +42,24 @@ function paymentIn(phase: PaymentPhase, over: Partial<Payment> = {}): Payment {
   };
 }
 
-function eventOf(kind: (typeof PAYMENT_EVENT_KINDS)[number], attemptId = "first"): PaymentEvent {
+/** Every kind of event. */
+const KINDS = [
+  "valid",
+  "invalid",
+  "written",
+  "late",
+  "ended",
+  "denied",
+  "broken",
+  "withdrawn",
+  "settled",
+  "failed",
+  "final",
+  "recorded",
+  "alarm",
+] as const satisfies PaymentEvent["kind"][];
+
+function eventOf(kind: PaymentEvent["kind"], attemptId = "first"): PaymentEvent {
   const word = { attemptId, transaction: "0x02", reason: null, message: null, isFinal: false };
   switch (kind) {
     case "valid":
@@ -63,7 +79,7 @@ function eventOf(kind: (typeof PAYMENT_EVENT_KINDS)[number], attemptId = "first"
 /** Every event that changes something, and what is to be done then; `gone`: it is forgotten. */
 const CHANGES: [
   PaymentPhase,
-  (typeof PAYMENT_EVENT_KINDS)[number],
+  PaymentEvent["kind"],
   PaymentPhase | "gone",
   PaymentEffect | null,
 ][] = [
@@ -100,7 +116,7 @@ const CHANGES: [
 
 describe("the table of a payment", () => {
   const cells = PAYMENT_PHASES.flatMap((phase) =>
-    PAYMENT_EVENT_KINDS.map((kind) => [phase, kind] as const),
+    KINDS.map((kind) => [phase, kind] as const),
   );
   it.each(cells)("%s, %s", (phase, kind) => {
     const payment = paymentIn(phase);
@@ -185,6 +201,7 @@ describe("a request for an authorization", () => {
     rival: orderOf("second", { caller: { ...caller, id: "another key" } }),
     other: orderOf("second", { payloadHash: "another hash" }),
   };
+  const RELATIONS = ["own", "repeat", "rival", "other"] as const;
   /** What each request causes, in the order of RELATIONS. */
   const REPLIES: Record<PaymentPhase, string> = {
     claimed: "new new new new",
@@ -203,7 +220,7 @@ describe("a request for an authorization", () => {
 
   it.each(PAYMENT_PHASES)("in phase %s is answered by its payment, key and request", (phase) => {
     const payment = paymentIn(phase);
-    const replies = REQUEST_RELATIONS.map((relation) => {
+    const replies = RELATIONS.map((relation) => {
       const reaction = reactTo(payment, ASKED[relation]);
       if (reaction.reply !== "work") return reaction.reply;
       const isNew = reaction.payment.order.attemptId === "second";
