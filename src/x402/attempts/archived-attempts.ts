@@ -1,5 +1,5 @@
 import type { MovedKind } from "../../archive/moved-kind.ts";
-import { x402Attempt, x402Settlement } from "../model/tables.ts";
+import { OPEN_SETTLEMENT_SQL, x402Attempt, x402Settlement } from "../model/tables.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -23,7 +23,7 @@ export const MOVED_ATTEMPTS: MovedKind = {
   finalRows: "x402_payment_attempt",
   changedAt: "updated_at",
   isFinalSql: (now) =>
-    `watched_until IS NULL AND NOT (direction = 'InboundSettle' AND status = 'Verified')
+    `watched_until IS NULL AND NOT (${OPEN_SETTLEMENT_SQL})
      AND (valid_before IS NULL OR valid_before < ${Math.floor((now - DAY_MS) / 1000)})`,
   stepsSql: "1",
   summarySql: "NULL",

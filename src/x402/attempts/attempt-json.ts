@@ -1,9 +1,14 @@
+import { getTableColumns, getTableName } from "drizzle-orm";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Statement } from "../../db/client.ts";
 import { isoTimeSql, type SqlExpression } from "../../db/clock.ts";
 import { writeEventWithSqlData } from "../../events/outbox.ts";
 import { toIsoTime } from "../../http/envelope.ts";
 import type { AttemptOrder } from "../model/messages.ts";
+import { attemptRecord, settlementFields } from "../model/schemas.ts";
+import { x402Attempt, x402Settlement } from "../model/tables.ts";
 import type { AttemptOutcome } from "./attempt-row.ts";
+import { settlement } from "./schemas.ts";
 
 /*
  * D1 renders the record of an attempt, so that lists and events show the same. The batch that writes a
@@ -17,48 +22,43 @@ export const SETTLEMENT_JOIN_CONDITION =
 /** A member of a JSON object: its name and the SQL of its value. */
 type JsonField = readonly [name: string, sql: string];
 
-const SETTLEMENT_FIELDS: readonly JsonField[] = [
-  ["id", "x402_settlement.id"],
-  ["success", "json(iif(x402_settlement.success, 'true', 'false'))"],
-  ["txHash", "x402_settlement.tx_hash"],
-  ["amount", "x402_settlement.amount"],
-  ["payer", "x402_settlement.payer"],
-  ["createdAt", isoTimeSql("x402_settlement.created_at")],
-];
+/** The members of a record that have a column of their name. */
+function toJsonFields(record: object, columns: Record<string, SQLiteColumn>): JsonField[] {
+  return Object.keys(record).flatMap((name) => {
+    const column = columns[name];
+    return column ? [[name, toJsonValueSql(column)] as const] : [];
+  });
+}
+
+function toJsonValueSql({ table, name, dataType }: SQLiteColumn): string {
+  const value = `${getTableName(table)}.${name}`;
+  if (dataType === "boolean") return `json(iif(${value}, 'true', 'false'))`;
+  return name.endsWith("_at") ? isoTimeSql(value) : value;
+}
+
+const attemptColumns = { ...getTableColumns(x402Attempt), caip2Network: x402Attempt.caip2Id };
+const settlementColumns = getTableColumns(x402Settlement);
 
 /** SQL of a settlement as its attempt shows it, JSON. */
-export const SETTLEMENT_JSON_SQL = addJsonFieldsSql("json_object()", SETTLEMENT_FIELDS);
+export const SETTLEMENT_JSON_SQL = addJsonFieldsSql(
+  "json_object()",
+  toJsonFields(settlementFields, settlementColumns),
+);
 
-const ATTEMPT_FIELDS: readonly JsonField[] = [
-  ["id", "x402_payment_attempt.id"],
-  ["createdAt", isoTimeSql("x402_payment_attempt.created_at")],
-  ["updatedAt", isoTimeSql("x402_payment_attempt.updated_at")],
-  ["direction", "x402_payment_attempt.direction"],
-  ["status", "x402_payment_attempt.status"],
-  ["apiKeyId", "x402_payment_attempt.api_key_id"],
-  ["evmWalletId", "x402_payment_attempt.evm_wallet_id"],
-  ["facilitator", "x402_payment_attempt.facilitator"],
-  ["registryRequestId", "x402_payment_attempt.registry_request_id"],
-  ["supportedPaymentSourceId", "x402_payment_attempt.supported_payment_source_id"],
-  ["caip2Network", "x402_payment_attempt.caip2_id"],
-  ["asset", "x402_payment_attempt.asset"],
-  ["amount", "x402_payment_attempt.amount"],
-  ["maxAmount", "x402_payment_attempt.max_amount"],
-  ["payTo", "x402_payment_attempt.pay_to"],
-  ["payer", "x402_payment_attempt.payer"],
-  ["resource", "x402_payment_attempt.resource"],
-  ["paymentPayloadHash", "x402_payment_attempt.payment_payload_hash"],
-  ["paymentIdentifier", "x402_payment_attempt.payment_identifier"],
-  ["errorReason", "x402_payment_attempt.error_reason"],
-  ["errorMessage", "x402_payment_attempt.error_message"],
-  ["Settlement", `iif(x402_settlement.id IS NULL, json('null'), ${SETTLEMENT_JSON_SQL})`],
-];
+/** SQL of a settlement as the list of settlements shows it, JSON. */
+export const LISTED_SETTLEMENT_JSON_SQL = addJsonFieldsSql(
+  "json_object()",
+  toJsonFields(settlement.shape, { ...attemptColumns, ...settlementColumns }),
+);
 
 /** SQL of an attempt as the interface shows it, JSON. */
-export const ATTEMPT_JSON_SQL = addJsonFieldsSql("json_object()", ATTEMPT_FIELDS);
+export const ATTEMPT_JSON_SQL = addJsonFieldsSql("json_object()", [
+  ...toJsonFields(attemptRecord.shape, attemptColumns),
+  ["Settlement", `iif(x402_settlement.id IS NULL, json('null'), ${SETTLEMENT_JSON_SQL})`],
+]);
 
 /** SQL of a JSON object with more members; a D1 function takes at most 32 arguments. */
-export function addJsonFieldsSql(object: string, fields: readonly JsonField[]): string {
+function addJsonFieldsSql(object: string, fields: readonly JsonField[]): string {
   let sql = object;
   for (let i = 0; i < fields.length; i += 15) {
     const members = fields.slice(i, i + 15).map(([name, value]) => `'$.${name}', ${value}`);

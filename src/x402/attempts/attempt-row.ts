@@ -1,33 +1,11 @@
 /** An order as stored in D1. */
-
-import { type ArchiveEnv, openArchives } from "../../archive/open-archives.ts";
-import { readSnapshot } from "../../archive/read-snapshot.ts";
+import type { ArchiveEnv } from "../../archive/open-archives.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { firstIdAt, timeOfId } from "../../db/id.ts";
 import { readAuthorization } from "../evm/authorization.ts";
 import type { AttemptOrder, JobStatus, SettleOrder } from "../model/messages.ts";
-import type { x402Attempt } from "../model/tables.ts";
-
-/**
- * The part of an order that is kept with an attempt. The payload is not: the request that resumes
- * the attempt brings it, as its hash shows.
- */
-export function toAttemptOrder(order: AttemptOrder): AttemptOrder {
-  const { network, asset, amount, payTo } = order.requirements;
-  return {
-    requestId: order.requestId,
-    attemptId: order.attemptId,
-    caller: order.caller,
-    paymentSourceId: order.paymentSourceId,
-    registryRequestId: order.registryRequestId,
-    resource: order.resource,
-    payloadHash: order.payloadHash,
-    claim: order.claim,
-    paymentIdentifier: order.paymentIdentifier,
-    requirements: { network, asset, amount, payTo },
-    ...(order.maxAmount !== undefined && { maxAmount: order.maxAmount }),
-  };
-}
+import { HOLDING_SQL, OPEN_SETTLEMENT_SQL, type x402Attempt } from "../model/tables.ts";
+import { readAttempts } from "./read-attempts.ts";
 
 /** How an attempt ended. */
 export interface AttemptOutcome {
@@ -137,11 +115,9 @@ export async function findPastAttempt(
 ): Promise<ClaimingAttempt | null> {
   const { validBefore } = readAuthorization(order.payload.payload, order.requirements.scheme);
   if (validBefore * 1000n >= BigInt(Date.now())) return findClaimingAttempt(core, order);
-  const parts = await readSnapshot<ClaimingRow>(core, openArchives(env), {
-    kind: "x402",
+  const [row] = await readAttempts<ClaimingRow>(env, core, {
     select: (condition) => selectClaimingAttempt(order, condition),
   });
-  const [row] = parts.flat();
   return row ? toClaimingAttempt(row) : null;
 }
 
@@ -157,7 +133,7 @@ function selectClaimingAttempt(
       attempt.amount, max_amount AS maxAmount, pay_to AS payTo, attempt.payer, tx_hash AS txHash
     FROM x402_payment_attempt AS attempt
       LEFT JOIN x402_settlement AS settlement ON settlement.attempt_id = attempt.id
-    WHERE ${condition} AND direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`;
+    WHERE ${condition} AND ${HOLDING_SQL}`;
   // With OR, none of the indexes would be used.
   return statement(
     `${holding} AND claim = ? UNION ${holding} AND payment_payload_hash = ?`,
@@ -185,12 +161,11 @@ export async function findIdentifierHolder(
   payer: string,
 ): Promise<string | null> {
   if (paymentIdentifier === null) return null;
-  const parts = await readSnapshot<{ id: string }>(core, openArchives(env), {
-    kind: "x402",
+  const [holder] = await readAttempts<{ id: string }>(env, core, {
     select: (condition) =>
       statement(
         `SELECT id FROM x402_payment_attempt
-         WHERE ${condition} AND direction = 'InboundSettle' AND status IN ('Verified', 'Settled')
+         WHERE ${condition} AND ${HOLDING_SQL}
            AND api_key_id = ? AND payer = ? AND payment_identifier = ? AND id <> ?`,
         caller.id,
         payer,
@@ -198,7 +173,7 @@ export async function findIdentifierHolder(
         attemptId,
       ),
   });
-  return parts.flat()[0]?.id ?? null;
+  return holder?.id ?? null;
 }
 
 /** Whether a key has signed a payment with a payment identifier, in the database or in an archive. */
@@ -208,8 +183,7 @@ export async function hasSignedPayment(
   apiKeyId: string,
   paymentIdentifier: string,
 ): Promise<boolean> {
-  const parts = await readSnapshot(core, openArchives(env), {
-    kind: "x402",
+  const signed = await readAttempts(env, core, {
     select: (condition) =>
       statement(
         `SELECT 1 FROM x402_payment_attempt
@@ -218,14 +192,14 @@ export async function hasSignedPayment(
         paymentIdentifier,
       ),
   });
-  return parts.flat().length > 0;
+  return signed.length > 0;
 }
 
 /** How many settlements of a chain have no outcome. */
 export async function countOpenAttempts(core: Database, caip2Id: string): Promise<number> {
   const [row] = await core.all<{ open: number }>(
     `SELECT count(*) AS open FROM x402_payment_attempt
-     WHERE direction = 'InboundSettle' AND status = 'Verified' AND caip2_id = ?`,
+     WHERE ${OPEN_SETTLEMENT_SQL} AND caip2_id = ?`,
     caip2Id,
   );
   return row?.open ?? 0;

@@ -1,51 +1,23 @@
-import {
-  and,
-  count,
-  desc,
-  eq,
-  getTableColumns,
-  gte,
-  inArray,
-  lt,
-  ne,
-  type SQL,
-  sql,
-} from "drizzle-orm";
+import { and, count, desc, eq, getTableColumns, gte, lt, ne, type SQL, sql } from "drizzle-orm";
 import type * as z from "zod";
 import { openArchives } from "../../archive/open-archives.ts";
-import { overlapsIds, readSnapshot, readSnapshotPage } from "../../archive/read-snapshot.ts";
+import { overlapsIds, readSnapshotPage } from "../../archive/read-snapshot.ts";
 import { type Database, openDb, type Statement, statement } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 import { firstIdAt } from "../../db/id.ts";
 import type { AppContext } from "../../http/context.ts";
-import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
+import { toAccessCondition } from "../model/access-condition.ts";
 import type { attemptRecord } from "../model/schemas.ts";
-import {
-  type ATTEMPT_DIRECTIONS,
-  type ATTEMPT_STATUSES,
-  x402Attempt,
-  x402Settlement,
-} from "../model/tables.ts";
+import { OPEN_SETTLEMENT_SQL, x402Attempt, x402Settlement } from "../model/tables.ts";
 import {
   ATTEMPT_JSON_SQL,
+  LISTED_SETTLEMENT_JSON_SQL,
   SETTLEMENT_JOIN_CONDITION,
   SETTLEMENT_JSON_SQL,
 } from "./attempt-json.ts";
-
-export interface AttemptFilter {
-  status?: (typeof ATTEMPT_STATUSES)[number] | undefined;
-  direction?: (typeof ATTEMPT_DIRECTIONS)[number] | undefined;
-  /** `buy`: outbound payments. `sell`: the others. A direction overrides it. */
-  side?: "buy" | "sell" | undefined;
-  /** Whether the attempts are settlements that should have an outcome by now. Overrides the status. */
-  isStuck?: boolean | undefined;
-  caip2Network?: string | undefined;
-  paymentPayloadHash?: string | undefined;
-  /** Epoch milliseconds, the first included and the last not. */
-  createdFrom?: number | undefined;
-  createdTo?: number | undefined;
-}
+import { readAttempts } from "./read-attempts.ts";
+import type { AttemptFilter, SettlementFilter, settlement } from "./schemas.ts";
 
 /** No payment may take longer (`timeoutSeconds`), so the chain decides an authorization before. */
 const STUCK_AFTER_MS = 24 * 60 * 60_000;
@@ -99,11 +71,10 @@ async function addReplayedSettlements(
   const originals = attempts.flatMap(({ replayOf, Settlement }) =>
     replayOf !== null && Settlement === null ? replayOf : [],
   );
-  const parts =
+  const settlements =
     originals.length === 0
       ? []
-      : await readSnapshot<{ id: string; settlement: string }>(core, openArchives(c.env), {
-          kind: "x402",
+      : await readAttempts<{ id: string; settlement: string }>(c.env, core, {
           select: (condition) =>
             statement(
               `SELECT attempt_id AS id, ${SETTLEMENT_JSON_SQL} AS settlement FROM x402_settlement
@@ -112,7 +83,7 @@ async function addReplayedSettlements(
               JSON.stringify(originals),
             ),
         });
-  const found = new Map(parts.flat().map(({ id, settlement }) => [id, JSON.parse(settlement)]));
+  const found = new Map(settlements.map(({ id, settlement }) => [id, JSON.parse(settlement)]));
   return attempts.map(({ replayOf, ...attempt }) => ({
     ...attempt,
     Settlement: attempt.Settlement ?? found.get(replayOf ?? "") ?? null,
@@ -138,8 +109,7 @@ export async function findAttempt(c: AppContext, id: string) {
     .leftJoin(x402Settlement, sql.raw(SETTLEMENT_JOIN_CONDITION))
     .where(and(eq(x402Attempt.id, id), toAttemptCondition(c, {})));
   if (found) return found;
-  const parts = await readSnapshot<{ record: string }>(core, openArchives(c.env), {
-    kind: "x402",
+  const [archived] = await readAttempts<{ record: string }>(c.env, core, {
     overlap: { sql: "? BETWEEN least_id AND greatest_id", params: [id] },
     select: (condition) =>
       core.orm
@@ -149,7 +119,6 @@ export async function findAttempt(c: AppContext, id: string) {
         .where(and(sql.raw(condition), eq(x402Attempt.id, id), toAttemptCondition(c, {})))
         .toSQL(),
   });
-  const [archived] = parts.flat();
   if (!archived) throw new ApiError(404, "attemptId: there is no such attempt");
   return { stored: null, record: parseRecord(archived.record) };
 }
@@ -171,29 +140,24 @@ async function countRows(
   select: (core: Database, condition: SQL) => Statement,
 ): Promise<number> {
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
-  const parts = await readSnapshot<{ total: number }>(core, openArchives(c.env), {
-    kind: "x402",
+  const totals = await readAttempts<{ total: number }>(c.env, core, {
     overlap,
     select: (condition) => select(core, sql.raw(condition)),
   });
-  return parts.flat().reduce((all, { total }) => all + total, 0);
+  return totals.reduce((all, { total }) => all + total, 0);
 }
 
 function toAttemptCondition({ var: { caller } }: AppContext, filter: AttemptFilter) {
   const { direction, status, updatedAt } = x402Attempt;
-  const isSettlement = sql`${direction} = 'InboundSettle' AND ${status} = 'Verified'`;
   return and(
-    caller.permission === "Admin" ? undefined : eq(x402Attempt.apiKeyId, caller.id),
-    caller.networkLimit === null
-      ? undefined
-      : inArray(x402Attempt.caip2Id, [...caller.networkLimit]),
+    toAccessCondition(caller, x402Attempt.apiKeyId, x402Attempt.caip2Id),
     // Ids begin with the time at which they were made.
     filter.createdFrom === undefined
       ? undefined
       : gte(x402Attempt.id, firstIdAt(filter.createdFrom)),
     filter.createdTo === undefined ? undefined : lt(x402Attempt.id, firstIdAt(filter.createdTo)),
     filter.isStuck
-      ? and(isSettlement, lt(updatedAt, Date.now() - STUCK_AFTER_MS))
+      ? and(sql.raw(OPEN_SETTLEMENT_SQL), lt(updatedAt, Date.now() - STUCK_AFTER_MS))
       : filter.status && eq(status, filter.status),
     filter.direction && eq(direction, filter.direction),
     filter.direction || !filter.side
@@ -210,11 +174,6 @@ function toAttemptCondition({ var: { caller } }: AppContext, filter: AttemptFilt
 
 const parseRecord = (text: string) => JSON.parse(text) as AttemptRecord;
 
-export interface SettlementFilter {
-  caip2Network?: string | undefined;
-  success?: boolean | undefined;
-}
-
 /**
  * Settlements that this service made for the caller, newest attempt first; all of them for an Admin.
  * Those that sellers made of outbound payments are shown with their attempts only.
@@ -224,7 +183,7 @@ export async function listSettlements(
   query: SettlementFilter & { limit: number; cursorId?: string | undefined },
 ) {
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
-  const rows = await readSnapshotPage<SettlementRow>(
+  const rows = await readSnapshotPage<{ id: string; record: string }>(
     core,
     openArchives(c.env),
     {
@@ -234,15 +193,7 @@ export async function listSettlements(
         core.orm
           .select({
             id: x402Settlement.id,
-            attemptId: sql`${x402Settlement.attemptId}`.as("attemptId"),
-            success: x402Settlement.success,
-            txHash: sql`${x402Settlement.txHash}`.as("txHash"),
-            amount: x402Settlement.amount,
-            payer: x402Settlement.payer,
-            createdAt: sql`${x402Settlement.createdAt}`.as("createdAt"),
-            caip2Network: sql`${x402Attempt.caip2Id}`.as("caip2Network"),
-            asset: x402Attempt.asset,
-            paymentPayloadHash: sql`${x402Attempt.paymentPayloadHash}`.as("paymentPayloadHash"),
+            record: sql.raw(LISTED_SETTLEMENT_JSON_SQL).as("record"),
           })
           .from(x402Settlement)
           .innerJoin(x402Attempt, eq(x402Attempt.id, x402Settlement.attemptId))
@@ -260,18 +211,7 @@ export async function listSettlements(
     // A settlement is no newer than the last change of its attempt.
     ({ greatestChangedAt }) => firstIdAt((greatestChangedAt ?? 0) + 1),
   );
-  return rows.map(({ success, createdAt, ...row }) => ({
-    ...row,
-    success: success === 1,
-    createdAt: toIsoTime(createdAt),
-  }));
-}
-
-interface SettlementRow extends Omit<typeof x402Settlement.$inferSelect, "apiKeyId" | "success"> {
-  success: number;
-  caip2Network: string;
-  asset: string;
-  paymentPayloadHash: string;
+  return rows.map(({ record }) => JSON.parse(record) as z.infer<typeof settlement>);
 }
 
 /** How many they are. */
@@ -292,10 +232,7 @@ function toSettlementCondition(
 ) {
   return and(
     eq(x402Attempt.direction, "InboundSettle"),
-    caller.permission === "Admin" ? undefined : eq(x402Settlement.apiKeyId, caller.id),
-    caller.networkLimit === null
-      ? undefined
-      : inArray(x402Attempt.caip2Id, [...caller.networkLimit]),
+    toAccessCondition(caller, x402Settlement.apiKeyId, x402Attempt.caip2Id),
     caip2Network === undefined ? undefined : eq(x402Attempt.caip2Id, caip2Network),
     success === undefined ? undefined : eq(x402Settlement.success, success),
   );

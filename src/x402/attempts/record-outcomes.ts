@@ -3,6 +3,7 @@ import { refundOperation } from "../../api-keys/credits.ts";
 import { type Database, type Statement, statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import type { AttemptOrder } from "../model/messages.ts";
+import { HOLDING_SQL } from "../model/tables.ts";
 import { insertOutcomeEvent } from "./attempt-json.ts";
 import { type AttemptOutcome, findAttemptState } from "./attempt-row.ts";
 import { buildRelease } from "./sponsored-gas.ts";
@@ -101,7 +102,7 @@ function buildOutcomeStatements(
 
 /** A failed payment's identifier may belong to another when a re-org settles it after all. */
 const IDENTIFIER_CONFLICT_SQL = `SELECT 1 FROM x402_payment_attempt AS other
-  WHERE other.direction = 'InboundSettle' AND other.status IN ('Verified', 'Settled')
+  WHERE ${HOLDING_SQL}
     AND other.api_key_id = x402_payment_attempt.api_key_id
     AND other.payer = x402_payment_attempt.payer
     AND other.payment_identifier = x402_payment_attempt.payment_identifier

@@ -1,11 +1,13 @@
-import { openArchives } from "../../archive/open-archives.ts";
-import { overlapsIds, readSnapshot } from "../../archive/read-snapshot.ts";
+import type * as z from "zod";
+import { overlapsIds } from "../../archive/read-snapshot.ts";
 import { openDb, statement } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";
 import type { AppContext } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { createCalendar, type LocalDate } from "../../local-date.ts";
+import { readAttempts } from "./read-attempts.ts";
+import type { AttemptTotals, totalsQuery } from "./schemas.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const MAX_PERIOD_DAYS = 400;
@@ -17,36 +19,10 @@ const QUARTER_HOUR_MS = 15 * 60_000;
 /** A local day may have 25 hours. */
 const MAX_QUARTERS_PER_DAY = 26 * 4;
 
-export interface TotalsQuery {
-  /** Epoch milliseconds, the first included and the last not. */
-  createdFrom?: number | undefined;
-  createdTo?: number | undefined;
-  caip2Network?: string | undefined;
-  timeZone: string;
-}
-
 /** A sum of payments in one token. */
-export interface TokenTotal {
-  caip2Network: string;
-  asset: string;
-  amount: string;
-}
-
+type TokenTotal = AttemptTotals["Income"][number];
 /** What was received and what was paid. */
-interface PeriodTotals {
-  Income: TokenTotal[];
-  Spending: TokenTotal[];
-}
-
-export interface AttemptTotals extends PeriodTotals {
-  createdFrom: string;
-  createdTo: string;
-  incomeCount: number;
-  spendingCount: number;
-  SponsoredGas: { caip2Network: string; amount: string }[];
-  Days: (Required<LocalDate> & PeriodTotals)[];
-  Months: (LocalDate & PeriodTotals)[];
-}
+type PeriodTotals = Pick<AttemptTotals, "Income" | "Spending">;
 
 /**
  * Sums payments to sellers and of managed wallets, by the time of their attempts.
@@ -56,7 +32,7 @@ export interface AttemptTotals extends PeriodTotals {
  */
 export async function sumAttempts(
   c: AppContext,
-  query: TotalsQuery,
+  query: z.output<typeof totalsQuery>,
   now: number,
 ): Promise<AttemptTotals> {
   const to = query.createdTo ?? Math.max(now, query.createdFrom ?? now);
@@ -154,10 +130,9 @@ async function readSums(
   caip2Network: string | undefined,
 ): Promise<AttemptSum[]> {
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
-  const parts = await readSnapshot<
+  const rows = await readAttempts<
     Omit<AttemptSum, "amount" | "isIncome"> & { isIncome: number; groups: string }
-  >(core, openArchives(c.env), {
-    kind: "x402",
+  >(c.env, core, {
     overlap: overlapsIds({
       from: days[0]?.from,
       before: firstIdAt(days.at(-1)?.to ?? 0),
@@ -176,7 +151,7 @@ async function readSums(
         caip2Network ?? null,
       ),
   });
-  const sums = parts.flat().map(({ groups, isIncome, ...row }) => ({
+  const sums = rows.map(({ groups, isIncome, ...row }) => ({
     ...row,
     isIncome: isIncome === 1,
     amount: (JSON.parse(groups) as string[]).reduceRight(

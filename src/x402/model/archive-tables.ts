@@ -1,7 +1,7 @@
 /** Tables of an archive: the columns of `tables.ts`, and the indexes of what is asked of final attempts. */
 import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable } from "drizzle-orm/sqlite-core";
-import { ATTEMPT_COLUMNS } from "./tables.ts";
+import { ATTEMPT_COLUMNS, HOLDING_SQL } from "./tables.ts";
 
 export { x402Settlement } from "./tables.ts";
 
@@ -20,9 +20,9 @@ export const archivedAttempt = sqliteTable(
       .where(sql`payment_identifier IS NOT NULL`),
     index("x402_attempt_hash")
       .on(table.paymentPayloadHash)
-      .where(sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`),
+      .where(sql.raw(HOLDING_SQL)),
     index("x402_attempt_claim")
       .on(table.claim)
-      .where(sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`),
+      .where(sql.raw(HOLDING_SQL)),
   ],
 );

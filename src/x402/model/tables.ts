@@ -158,19 +158,22 @@ export const ATTEMPT_COLUMNS = {
   updatedAt: integer("updated_at").notNull(),
 };
 
+/** True for a settlement that holds its payment, which no other settlement may have. */
+export const HOLDING_SQL = "direction = 'InboundSettle' AND status IN ('Verified', 'Settled')";
+/** True for a settlement without an outcome. */
+export const OPEN_SETTLEMENT_SQL = "direction = 'InboundSettle' AND status = 'Verified'";
+
 /** An attempt with a payment, and its outcome. `WITHOUT ROWID`, which drizzle cannot say; so are settlements. */
 export const x402Attempt = sqliteTable("x402_payment_attempt", ATTEMPT_COLUMNS, (table) => [
   index("x402_attempt_api_key").on(table.apiKeyId, table.id),
   // The verified payer's: a stranger cannot use up the identifiers of others.
   uniqueIndex("x402_attempt_identifier")
     .on(table.apiKeyId, table.payer, table.paymentIdentifier)
-    .where(
-      sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled') AND payment_identifier IS NOT NULL`,
-    ),
+    .where(sql.raw(`${HOLDING_SQL} AND payment_identifier IS NOT NULL`)),
   // What the cron scans: the few that are not settled yet.
   index("x402_attempt_open")
     .on(table.updatedAt)
-    .where(sql`direction = 'InboundSettle' AND status = 'Verified'`),
+    .where(sql.raw(OPEN_SETTLEMENT_SQL)),
   // What the cron asks the chain about.
   index("x402_attempt_watched").on(table.caip2Id, table.id).where(sql`watched_until IS NOT NULL`),
   uniqueIndex("x402_attempt_signed_once")
@@ -179,10 +182,10 @@ export const x402Attempt = sqliteTable("x402_payment_attempt", ATTEMPT_COLUMNS, 
   // The claim on the payment is in the PaymentPayload object; these two guard against its loss.
   uniqueIndex("x402_attempt_hash")
     .on(table.paymentPayloadHash)
-    .where(sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`),
+    .where(sql.raw(HOLDING_SQL)),
   uniqueIndex("x402_attempt_claim")
     .on(table.claim)
-    .where(sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`),
+    .where(sql.raw(HOLDING_SQL)),
 ]);
 
 /** A settlement's on-chain outcome; at most one per attempt. */

@@ -1,4 +1,3 @@
-import { toAttemptOrder } from "../attempts/attempt-row.ts";
 import { isSameHex } from "../evm/is-same-hex.ts";
 import type { AttemptOrder, SettleOrder } from "../model/messages.ts";
 import {
@@ -116,6 +115,20 @@ function beginAttempt(order: SettleOrder, earlier: PaymentAttempt[]): Payment {
     successReported: false,
     earlier,
   };
+}
+
+/**
+ * The part of an order that is kept with an attempt. The payload is not: the request that resumes
+ * the attempt brings it, as its hash shows.
+ */
+function toAttemptOrder({
+  v: _,
+  payload: __,
+  waitMs: ___,
+  requirements: { network, asset, amount, payTo },
+  ...order
+}: SettleOrder): AttemptOrder {
+  return { ...order, requirements: { network, asset, amount, payTo } };
 }
 
 function relationOf(payment: Payment, order: SettleOrder): RequestRelation {

@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, isNull, lt } from "drizzle-orm";
+import { and, desc, eq, isNull, lt } from "drizzle-orm";
 import type * as z from "zod";
 import { type Database, openDb } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
@@ -13,6 +13,7 @@ import {
   parseChainId,
   type strictRequirements,
 } from "../model/schemas.ts";
+import { toAccessCondition } from "../model/access-condition.ts";
 import { x402PaymentSource } from "../model/tables.ts";
 import { pickFacilitator } from "../networks/pick-facilitator.ts";
 import { toRpcApiError } from "../networks/save-network.ts";
@@ -150,7 +151,6 @@ export async function listPaymentSources(
   c: AppContext,
   query: { limit: number; cursorId?: string | undefined },
 ) {
-  const { caller } = c.var;
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const rows = await core.orm
     .select()
@@ -158,10 +158,7 @@ export async function listPaymentSources(
     .where(
       and(
         isNull(x402PaymentSource.deletedAt),
-        caller.permission === "Admin" ? undefined : eq(x402PaymentSource.createdById, caller.id),
-        caller.networkLimit === null
-          ? undefined
-          : inArray(x402PaymentSource.caip2Id, [...caller.networkLimit]),
+        toAccessCondition(c.var.caller, x402PaymentSource.createdById, x402PaymentSource.caip2Id),
         query.cursorId === undefined ? undefined : lt(x402PaymentSource.id, query.cursorId),
       ),
     )

@@ -3,6 +3,7 @@ import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
 import { wakeObjects } from "../../wake-objects.ts";
 import { getFacilitatorWalletStub, getPaymentStub } from "../model/messages.ts";
+import { OPEN_SETTLEMENT_SQL } from "../model/tables.ts";
 import { listFacilitators } from "../networks/settlement-network.ts";
 
 const MINUTE_MS = 60_000;
@@ -51,7 +52,7 @@ interface OverdueAttempt {
   caip2Id: string;
 }
 
-const OVERDUE_CONDITION = `direction = 'InboundSettle' AND status = 'Verified' AND claim IS NOT NULL
+const OVERDUE_CONDITION = `${OPEN_SETTLEMENT_SQL} AND claim IS NOT NULL
   AND attempt.updated_at > ? AND attempt.updated_at <= ?`;
 
 /** The attempts of a class whose minute it is. */

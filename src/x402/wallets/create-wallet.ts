@@ -10,6 +10,7 @@ import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently } from "../../http/idempotency.ts";
 import { loadViem } from "../../packages.ts";
+import { toAccessCondition } from "../model/access-condition.ts";
 import { x402Network, x402Wallet } from "../model/tables.ts";
 import {
   findNetwork,
@@ -125,10 +126,7 @@ function toWalletCondition({ env, var: { caller, deadline } }: AppContext, query
   const { id, caip2Id } = x402Network;
   return and(
     isNull(x402Wallet.deletedAt),
-    caller.permission === "Admin" ? undefined : eq(x402Wallet.createdById, caller.id),
-    caller.networkLimit === null
-      ? undefined
-      : inArray(x402Wallet.caip2Id, [...caller.networkLimit]),
+    toAccessCondition(caller, x402Wallet.createdById, x402Wallet.caip2Id),
     query.caip2Network === undefined ? undefined : eq(x402Wallet.caip2Id, query.caip2Network),
     query.networkId === undefined
       ? undefined
