@@ -10,7 +10,7 @@ import {
 } from "../http/openapi/parameters.ts";
 import { createCalendar } from "../local-date.ts";
 import { countAttempts, listAttempts } from "../x402/attempts/list-attempts.ts";
-import { attemptFilters, dayFields, monthFields, tokenTotals } from "../x402/attempts/routes.ts";
+import { attemptFilters, dayFields, monthFields, tokenTotals } from "../x402/attempts/schemas.ts";
 import { sumAttempts } from "../x402/attempts/sum-attempts.ts";
 import {
   attemptRecord,

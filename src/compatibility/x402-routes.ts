@@ -18,7 +18,8 @@ import {
 import { listNetworks } from "../x402/networks/save-network.ts";
 import { listBudgets } from "../x402/pay/budgets.ts";
 import { pay } from "../x402/pay/pay.ts";
-import { budgetRecord, PAY_ENDPOINT } from "../x402/pay/routes.ts";
+import { PAY_ENDPOINT } from "../x402/pay/routes.ts";
+import { budgetRecord } from "../x402/pay/schemas.ts";
 import { deleteWallet, findOwnWallet, updateWallet } from "../x402/wallets/change-wallet.ts";
 import { createWallet } from "../x402/wallets/create-wallet.ts";
 import { listBalances } from "../x402/wallets/list-balances.ts";

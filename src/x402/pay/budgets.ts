@@ -1,6 +1,8 @@
 import { and, asc, desc, eq, isNull, lt } from "drizzle-orm";
-import { type Database, openDb, type Statement, statement, violates } from "../../db/client.ts";
+import type * as z from "zod";
+import { type Database, openDb, type Statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
+import { nextRevisionSql } from "../../db/revision.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
@@ -8,16 +10,9 @@ import { ApiError } from "../../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import { x402Budget, x402Wallet } from "../model/tables.ts";
 import { findEvmWallet, type WalletRow } from "../networks/settlement-network.ts";
+import type { budgetBody, budgetQuery } from "./schemas.ts";
 
-export interface BudgetBody {
-  apiKeyId: string;
-  evmWalletId: string;
-  /** Chain that the caller takes for the wallet's. */
-  caip2Network?: string | undefined;
-  asset: string;
-  remainingAmount: string;
-  isEnabled: boolean;
-}
+type BudgetBody = z.output<typeof budgetBody>;
 
 /**
  * Sets what a key may still pay from a wallet in a token. The amount spent is kept.
@@ -58,16 +53,7 @@ async function writeBudget(
   const unspent = { id: newId(now), spentAmount: "0", createdById, revision: 0, createdAt: now };
   const row: BudgetRow = { ...(stored ?? unspent), ...body, updatedAt: now };
   const write = stored
-    ? statement(
-        `UPDATE x402_budget SET remaining_amount = ?, is_enabled = ?, updated_at = ?,
-           revision = iif(revision = ?, revision + 1, NULL)
-         WHERE id = ?`,
-        remainingAmount,
-        isEnabled ? 1 : 0,
-        now,
-        stored.revision,
-        stored.id,
-      )
+    ? updateBudget(core, stored, { remainingAmount, isEnabled }, now)
     : core.orm.insert(x402Budget).values(row).toSQL();
   const answer = toBudgetRecord(row, wallet);
   const entry = { action: "x402-budget.save", target: evmWalletId, detail: body, now } as const;
@@ -85,7 +71,7 @@ async function writeBudget(
 /** Budgets, newest first: of every key or of one. */
 export async function listBudgets(
   c: AppContext,
-  query: { limit: number; cursorId?: string | undefined; apiKeyId?: string | undefined },
+  query: z.output<typeof budgetQuery>,
 ) {
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const { apiKeyId, cursorId } = query;
@@ -208,7 +194,7 @@ export async function spendBudget(
       `The budget for ${budget.asset} does not cover the payment`,
     );
   try {
-    await write([moveBudget(budget, amount, now)]);
+    await write([moveBudget(core, budget, amount, now)]);
   } catch (error) {
     if (!violates(error, "x402_budget.revision")) throw error;
     const [current] = await core.orm.select().from(x402Budget).where(eq(x402Budget.id, budget.id));
@@ -232,7 +218,7 @@ export async function returnToBudget(
   const [budget] = await core.orm.select().from(x402Budget).where(eq(x402Budget.id, budgetId));
   if (!budget) return write([]);
   try {
-    await write([moveBudget(budget, -amount, now)]);
+    await write([moveBudget(core, budget, -amount, now)]);
   } catch (error) {
     if (!violates(error, "x402_budget.revision")) throw error;
     await returnToBudget(core, budgetId, amount, now, write);
@@ -240,17 +226,23 @@ export async function returnToBudget(
 }
 
 /** @param amount - spent; below 0: returned */
-function moveBudget(budget: BudgetRow, amount: bigint, now: number): Statement {
-  return statement(
-    `UPDATE x402_budget SET remaining_amount = ?, spent_amount = ?, updated_at = ?,
-       revision = iif(revision = ?, revision + 1, NULL)
-     WHERE id = ?`,
-    (BigInt(budget.remainingAmount) - amount).toString(),
-    (BigInt(budget.spentAmount) + amount).toString(),
-    now,
-    budget.revision,
-    budget.id,
-  );
+function moveBudget(core: Database, budget: BudgetRow, amount: bigint, now: number): Statement {
+  const remainingAmount = String(BigInt(budget.remainingAmount) - amount);
+  const spentAmount = String(BigInt(budget.spentAmount) + amount);
+  return updateBudget(core, budget, { remainingAmount, spentAmount }, now);
+}
+
+function updateBudget(
+  core: Database,
+  { id, revision }: BudgetRow,
+  changes: Partial<BudgetRow>,
+  now: number,
+): Statement {
+  return core.orm
+    .update(x402Budget)
+    .set({ ...changes, updatedAt: now, revision: nextRevisionSql(x402Budget.revision, revision) })
+    .where(eq(x402Budget.id, id))
+    .toSQL();
 }
 
 function toBudgetRecord(

@@ -22,7 +22,6 @@ import {
   caip2,
   evmAddress,
   type PaymentRequirements,
-  type PaymentScheme,
   paymentPayload as payloadSchema,
   timeoutSeconds,
   tokenAddress,
@@ -38,21 +37,7 @@ import {
   type WalletRow,
 } from "../networks/settlement-network.ts";
 import { findBudgetedWallet, isBudgetSufficient, readBudgets, spendBudget } from "./budgets.ts";
-
-export interface PayBody {
-  /** Default: a wallet that the key has a budget for. */
-  evmWalletId?: string | undefined;
-  paymentRequired: {
-    x402Version: number;
-    resource: { url: string } & Record<string, unknown>;
-    accepts: PaymentRequirements[];
-    extensions?: Record<string, unknown> | null | undefined;
-  };
-  preferredNetwork?: string | undefined;
-  preferredAsset?: string | undefined;
-  preferredScheme?: PaymentScheme | undefined;
-  paymentIdentifier?: string | undefined;
-}
+import type { PayBody } from "./schemas.ts";
 
 /**
  * Bytes of a payment's JSON. As a header it is a third longer, which is more than servers take
