@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { PaymentRequirements } from "../../../src/x402/model/schemas.ts";
-import type { SettleResult } from "../../../src/x402/settle/settle-response.ts";
+import type { SettlePaymentResponse } from "../../../src/x402/settle/schemas.ts";
 import { type ApiAccess, ask } from "../../client/api.ts";
 import { NETWORK } from "./rail.ts";
 
@@ -96,7 +96,7 @@ async function sell(
     body: JSON.stringify({ supportedPaymentSourceId: source.id, paymentPayload }),
   });
   const { data, error } = (await answer.json()) as {
-    data?: SettleResult;
+    data?: SettlePaymentResponse;
     error?: { message: string };
   };
   if (!data) {

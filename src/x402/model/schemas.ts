@@ -305,28 +305,6 @@ export const walletFields = {
 
 export const walletRecord = named("X402Wallet", "A managed EVM wallet.", z.object(walletFields));
 
-export const settleResponse = named(
-  "X402SettleResponse",
-  "Result of a settlement (x402 v2, specification §5).",
-  z.object({
-    success: described(z.boolean(), "Whether the payer paid.", true),
-    payer: nullableText("Address of the payer. Null: the payment names none.", EXAMPLE_PAYER),
-    transaction: textField("Transaction hash. Empty: no transaction.", EXAMPLE_TX_HASH),
-    network: textField("EVM chain, as a CAIP-2 id.", EXAMPLE_CAIP2_ID),
-    amount: amountResponse("Amount paid"),
-    errorReason: described(
-      z.string().optional(),
-      "Reason code of x402. Omitted without a failure.",
-      "settlement_pending",
-    ),
-    errorMessage: described(
-      z.string().optional(),
-      "Explanation of the failure. Omitted without a failure.",
-      "The transaction is not in a block yet",
-    ),
-  }),
-);
-
 /** Hash of an EVM transaction in a request. */
 export const txHash = z.string().regex(/^0x[0-9a-fA-F]{64}$/, "must be 0x and 64 hex digits");
 

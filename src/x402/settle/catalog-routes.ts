@@ -6,35 +6,12 @@ import {
   textParameter,
   wholeNumberParameter,
 } from "../../http/openapi/parameters.ts";
-import {
-  caip2Filter,
-  EXAMPLE_PAY_TO,
-  EXAMPLE_RESOURCE_URL,
-  EXAMPLE_SOURCE_ID,
-  evmAddress,
-  paymentRequirements,
-} from "../model/schemas.ts";
+import { EXAMPLE_RESOURCE_URL, EXAMPLE_SOURCE_ID, paymentRequirements } from "../model/schemas.ts";
 import { changeDiscovery, listCatalog, searchCatalog } from "./catalog.ts";
-import { BAZAAR_EXTENSION, discoveryEntry } from "./discovery-entry.ts";
-import { sourceRecord } from "./routes.ts";
+import { discoveryEntry } from "./discovery-entry.ts";
+import { catalogFilters, sourceRecord } from "./schemas.ts";
 
 const MAX_OFFSET = 10_000;
-
-const filters = {
-  type: described(
-    textParameter(50).optional(),
-    "Protocol of the resources. All of them have `http`.",
-    "http",
-  ),
-  payTo: described(evmAddress.optional(), "Only resources of this payee.", EXAMPLE_PAY_TO),
-  scheme: described(textParameter(50).optional(), "Only resources of this scheme.", "exact"),
-  network: caip2Filter,
-  extensions: described(
-    textParameter(50).optional(),
-    "Only resources that have the extension with this key.",
-    BAZAAR_EXTENSION,
-  ),
-};
 
 const { serviceName, tags, mimeType } = discoveryEntry.shape;
 
@@ -81,7 +58,7 @@ export function registerCatalogRoutes(router: Router): void {
         "The catalog has the resources whose owners registered them with `discovery`. Its texts are those of the owners.",
       isUnwrapped: true,
       query: z.object({
-        ...filters,
+        ...catalogFilters,
         limit: limitParameter(100, 20),
         offset: wholeNumberParameter({ min: 0, max: MAX_OFFSET, default: 0 }).meta({
           description: "Number of resources to skip.",
@@ -118,7 +95,7 @@ export function registerCatalogRoutes(router: Router): void {
       isUnwrapped: true,
       query: z.object({
         query: described(textParameter(), "Words to search for.", "weather forecast"),
-        ...filters,
+        ...catalogFilters,
         limit: limitParameter(100, 20),
         cursor: described(
           textParameter().optional(),

@@ -7,6 +7,7 @@ import { toIsoTime } from "../../http/envelope.ts";
 import { x402Network, x402PaymentSource } from "../model/tables.ts";
 import { BAZAAR_EXTENSION, type DiscoveryEntry, requireListable } from "./discovery-entry.ts";
 import { type PaymentSourceRow, renderSources, requirePaymentSource } from "./payment-sources.ts";
+import type { CatalogFilters } from "./schemas.ts";
 
 const MAX_SEARCH_WORDS = 16;
 
@@ -32,16 +33,6 @@ export async function changeDiscovery(
   ]);
   const [record] = await renderSources(core, [{ ...source, ...change }]);
   return record as NonNullable<typeof record>;
-}
-
-/** Filters of the extension's client. */
-export interface CatalogFilters {
-  type?: string | undefined;
-  payTo?: string | undefined;
-  scheme?: string | undefined;
-  network?: string | undefined;
-  /** Key of an extension that an entry must have. */
-  extensions?: string | undefined;
 }
 
 /**

@@ -1,5 +1,4 @@
 import { and, desc, eq, isNull, lt } from "drizzle-orm";
-import type * as z from "zod";
 import { type Database, openDb } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { commitWithAudit } from "../../http/audit.ts";
@@ -8,11 +7,7 @@ import type { AppContext } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently } from "../../http/idempotency.ts";
-import {
-  type PaymentRequirements,
-  parseChainId,
-  type strictRequirements,
-} from "../model/schemas.ts";
+import { type PaymentRequirements, parseChainId } from "../model/schemas.ts";
 import { toAccessCondition } from "../model/access-condition.ts";
 import { x402PaymentSource } from "../model/tables.ts";
 import { pickFacilitator } from "../networks/pick-facilitator.ts";
@@ -25,24 +20,9 @@ import {
 } from "../networks/settlement-network.ts";
 import { hasUptoProxy } from "../networks/upto-networks.ts";
 import { type DiscoveryEntry, requireListable } from "./discovery-entry.ts";
+import type { NewPaymentSource, SourcePayment } from "./schemas.ts";
 
 export type PaymentSourceRow = typeof x402PaymentSource.$inferSelect;
-
-export interface NewPaymentSource {
-  url: string | null;
-  description: string | null;
-  scheme: PaymentSourceRow["scheme"];
-  caip2Network: string;
-  asset?: string | undefined;
-  /** Of `upto` the maximum. Null: the owner states the price of each payment. */
-  amount: string | null;
-  payTo: string;
-  maxTimeoutSeconds: number;
-  extra?: { name?: string | undefined; version?: string | undefined } | undefined;
-  registryRequestId: string | null;
-  /** What the public catalog says of the resource. Null: the catalog does not have it. */
-  discovery: DiscoveryEntry | null;
-}
 
 /**
  * Registers a paid resource. Name, version and decimals of the token come from the token itself
@@ -190,9 +170,6 @@ export async function requirePaymentSource(
   return row;
 }
 
-/** What `POST /x402/verify` and `POST /x402/settle` state of one payment. */
-export type StatedRequirements = z.output<typeof strictRequirements>;
-
 /**
  * The requirements that a payment for the resource must meet. A fixed price ignores the request.
  *
@@ -201,7 +178,7 @@ export type StatedRequirements = z.output<typeof strictRequirements>;
  */
 export function toRequirements(
   source: PaymentSourceRow,
-  stated: StatedRequirements | undefined,
+  stated: SourcePayment["paymentRequirements"],
 ): PaymentRequirements {
   if (source.amount !== null) return toTerms(source, source.amount, source.maxTimeoutSeconds, null);
   if (!stated)

@@ -7,14 +7,7 @@ import { recordOutcome } from "../attempts/record-outcomes.ts";
 import { type AttemptOrder, getPaymentStub, type JobStatus } from "../model/messages.ts";
 import { toRpcApiError } from "../networks/save-network.ts";
 import { readChainStatus } from "./remote-settlement.ts";
-
-/** What a caller takes for an attempt's outcome. */
-export interface ReconcileRequest {
-  attemptId: string;
-  expected?: "Settled" | "Failed" | undefined;
-  /** Hash of the transaction in which it was settled. */
-  txHash?: string | undefined;
-}
+import type { ReconcileRequest } from "./schemas.ts";
 
 /**
  * Asks the chain for the outcome of a settlement, and records the outcome. The chain alone decides.

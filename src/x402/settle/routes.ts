@@ -1,216 +1,30 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { ApiError } from "../../http/errors.ts";
-import { described, idField, named, textField, timestampField } from "../../http/openapi/fields.ts";
-import { pageParameters, textParameter } from "../../http/openapi/parameters.ts";
-import { MAX_RESOURCE_BYTES } from "../attempts/attempt-row.ts";
-import {
-  addressResponse,
-  attemptOutcome,
-  attemptRecord,
-  caip2,
-  EXAMPLE_ASSET,
-  EXAMPLE_ATTEMPT_ID,
-  EXAMPLE_PAY_TO,
-  EXAMPLE_PAYER,
-  EXAMPLE_PAYLOAD_HASH,
-  EXAMPLE_RESOURCE_URL,
-  EXAMPLE_SOURCE_ID,
-  EXAMPLE_TX_HASH,
-  evmAddress,
-  expectedOutcome,
-  nullableText,
-  paymentPayload,
-  paymentRequirements,
-  paymentScheme,
-  settleResponse,
-  strictRequirements,
-  timeoutSeconds,
-  tokenAddress,
-  tokenAmount,
-  txHash,
-} from "../model/schemas.ts";
+import { described } from "../../http/openapi/fields.ts";
+import { pageParameters } from "../../http/openapi/parameters.ts";
+import { attemptOutcome, attemptRecord } from "../model/schemas.ts";
 import { NoSettlementNetworkError } from "../networks/settlement-network.ts";
 import { verifyOrder } from "../verify/verify-order.ts";
-import { discoveryEntry } from "./discovery-entry.ts";
 import { createPaymentSource, listPaymentSources } from "./payment-sources.ts";
 import { reconcileAttempt } from "./reconcile-attempt.ts";
+import {
+  newSource,
+  reconcileBody,
+  settleBody,
+  settlePaymentResponse,
+  sourceBody,
+  sourceRecord,
+  verifyBody,
+  verifyPaymentResponse,
+} from "./schemas.ts";
 import { createSourceOrder, SETTLE_DEADLINE_MS, settleForSource } from "./settle-order.ts";
-
-const verifyBody = z.object({
-  supportedPaymentSourceId: described(
-    textParameter(),
-    "Id of the registered resource.",
-    EXAMPLE_SOURCE_ID,
-  ),
-  paymentPayload,
-  paymentRequirements: described(
-    named(
-      "X402StatedRequirements",
-      "Terms of one payment, for a resource without a fixed price.",
-      strictRequirements,
-    ).optional(),
-    "Terms of the payment. Required for a resource without a fixed price, and ignored for others.",
-  ),
-});
-
-const settleBody = verifyBody.extend({
-  amount: described(
-    tokenAmount(0n).optional(),
-    "Of the scheme `upto`: the charge, at most the amount that the buyer accepted. Default: that amount.",
-    "2500",
-  ),
-});
-
-const urlText = "URL of the resource.";
-const noteText = "Note of the resource's owner.";
-const discoveryText =
-  "What the public catalog says of the resource. Null: the catalog does not have the resource.";
-
-const sourceBody = z.object({
-  url: described(
-    textParameter(MAX_RESOURCE_BYTES)
-      .refine(
-        (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
-        "must be an http or https URL",
-      )
-      .meta({ format: "uri", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://" })
-      .nullable(),
-    `${urlText} Null: any, so the URL of a payment is not compared.`,
-    EXAMPLE_RESOURCE_URL,
-  ),
-  description: described(
-    textParameter(500).nullable().default(null),
-    "Description of the resource.",
-    "Tomorrow's weather",
-  ),
-  scheme: described(
-    paymentScheme.default("exact"),
-    "Scheme of the payments. `upto`: the owner charges each payment at most `amount`.",
-    "exact",
-  ),
-  caip2Network: caip2,
-  asset: described(
-    tokenAddress.optional(),
-    "Address of the token; default: that of the network.",
-    EXAMPLE_ASSET,
-  ),
-  amount: described(
-    tokenAmount().nullable(),
-    "Price of the resource, in minor units. Null: `paymentRequirements` of verify and settle state the price.",
-    "10000",
-  ),
-  payTo: described(evmAddress, "Address of the payee.", EXAMPLE_PAY_TO),
-  maxTimeoutSeconds: timeoutSeconds.default(300),
-  extra: described(
-    z
-      .object({
-        name: described(textParameter().optional(), "Name of the domain.", "Test Dollar"),
-        version: described(textParameter().optional(), "Version of the domain.", "1"),
-      })
-      .optional(),
-    "EIP-712 domain of the token, when the token does not provide it.",
-  ),
-  registryRequestId: described(textParameter().nullable().default(null), noteText, "agent-7"),
-  discovery: described(discoveryEntry.nullable().default(null), discoveryText),
-});
-
-export const sourceRecord = named(
-  "X402PaymentSource",
-  "A paid resource.",
-  z.object({
-    id: idField("the resource", EXAMPLE_SOURCE_ID),
-    supportedPaymentSourceId: textField("The same as `id`.", EXAMPLE_SOURCE_ID),
-    url: nullableText(`${urlText} Null: any.`, EXAMPLE_RESOURCE_URL),
-    description: nullableText("Description of the resource. Null: none.", "Tomorrow's weather"),
-    registryRequestId: nullableText(noteText, "agent-7"),
-    scheme: described(paymentScheme, "Scheme of the payments.", "exact"),
-    requirements: described(
-      paymentRequirements.nullable(),
-      "What a buyer must accept. Null: `paymentRequirements` of each payment.",
-    ),
-    terms: described(
-      z.object({
-        caip2Network: caip2,
-        asset: addressResponse("Address of the token.", EXAMPLE_ASSET),
-        payTo: addressResponse("Address of the payee.", EXAMPLE_PAY_TO),
-        amount: nullableText("Price, in minor units. Null: stated with each payment.", "10000"),
-      }),
-      "What is the same for all payments of the resource.",
-    ),
-    discovery: described(discoveryEntry.nullable(), discoveryText),
-    createdById: idField("the API key that created it", "env-admin"),
-    createdAt: timestampField("Time of creation."),
-  }),
-);
-
-const newSource = named(
-  "X402NewPaymentSource",
-  "A newly registered resource.",
-  sourceRecord.extend({
-    Warnings: described(
-      z.array(textField("A warning.")),
-      "Warnings about settings that are allowed but not advisable.",
-      [],
-    ),
-  }),
-);
-
-const attemptFields = {
-  attemptId: idField("the attempt", EXAMPLE_ATTEMPT_ID),
-  paymentPayloadHash: textField("SHA-256 of the payment in canonical form.", EXAMPLE_PAYLOAD_HASH),
-};
-
-const paymentIdentifier = nullableText(
-  "The payer's identifier of the payment. Null: none.",
-  "order_2026_11_22_0001",
-);
-
-const settleResult = z.object({
-  ...attemptFields,
-  paymentIdentifier,
-  replay: described(
-    z.boolean(),
-    "Whether another request settles or has settled the payment.",
-    false,
-  ),
-  settleResponse: described(settleResponse, "Result of the settlement."),
-});
-
-const verifyResult = z.object({
-  ...attemptFields,
-  paymentIdentifier,
-  isValid: described(z.boolean(), "Whether the payment would settle.", true),
-  payer: nullableText("Address of the payer. Null: the payment names none.", EXAMPLE_PAYER),
-  invalidReason: nullableText(
-    "Reason code of x402. Null: the payment would settle.",
-    "insufficient_funds",
-  ),
-  invalidMessage: nullableText(
-    "Explanation of the reason. Null: the payment would settle.",
-    "The payer holds too little",
-  ),
-});
 
 const ERRORS = {
   404: "There is no such payment source, or its network cannot settle.",
   502: "The RPC node failed.",
   504: "The RPC node did not answer in time.",
 };
-
-const reconcileBody = z.object({
-  attemptId: described(textParameter(), "Id of the attempt.", EXAMPLE_ATTEMPT_ID),
-  expected: described(
-    expectedOutcome.optional(),
-    "Outcome that the caller expects. If the chain shows another one, the answer is 409.",
-    "Settled",
-  ),
-  txHash: described(
-    txHash.optional(),
-    "Transaction in which the caller expects the payment. If the chain shows another one, the answer is 409.",
-    EXAMPLE_TX_HASH,
-  ),
-});
 
 export const RECONCILE_ERRORS = {
   404: "There is no such attempt.",
@@ -241,7 +55,7 @@ export function registerPaymentRoutes(router: Router): void {
         "The endpoint is idempotent per payment payload. A repeated payload returns the first settlement and `replay: true`. " +
         "If no block includes the transaction in time, the answer is `settlement_pending` with the transaction hash and Retry-After.",
       body: settleBody,
-      data: settleResult,
+      data: settlePaymentResponse,
       errors: {
         ...ERRORS,
         402: "The API key has no usage credits left.",
@@ -264,7 +78,7 @@ export function registerPaymentRoutes(router: Router): void {
       tag: "x402",
       summary: "Verifies a buyer's payment without settling it",
       body: verifyBody,
-      data: verifyResult,
+      data: verifyPaymentResponse,
       errors: { ...ERRORS, 429: "Too many calls, or too many open settlements; see Retry-After." },
     },
     async (c, { body }) => {

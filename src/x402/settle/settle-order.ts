@@ -21,10 +21,10 @@ import { toPendingResponse, toSettleResponse } from "./payment-response.ts";
 import {
   type PaymentSourceRow,
   requirePaymentSource,
-  type StatedRequirements,
   toRequirements,
 } from "./payment-sources.ts";
-import { type SettleResult, toSettleResult } from "./settle-response.ts";
+import type { SettlePaymentResponse, SourcePayment } from "./schemas.ts";
+import { toSettlePaymentResponse } from "./settle-response.ts";
 
 /** The settlement continues after the caller's wait. */
 const MAX_WAIT_MS = 25_000;
@@ -32,16 +32,6 @@ const MAX_WAIT_MS = 25_000;
 export const SETTLE_DEADLINE_MS = 30_000;
 const OBJECT_RETRY_DELAY_MS = 100;
 const UNKNOWN_STATUS = { transaction: "", message: "The outcome is not known yet." };
-
-/** A payment for a registered resource. */
-interface SourcePayment {
-  supportedPaymentSourceId: string;
-  paymentPayload: PaymentPayload;
-  /** The price of a resource that has no fixed one. */
-  paymentRequirements?: StatedRequirements | undefined;
-  /** Of the scheme `upto`: the charge. Default: the maximum. */
-  amount?: string | undefined;
-}
 
 /**
  * Settles a payment for a registered resource, once.
@@ -53,10 +43,10 @@ export async function settleForSource(
   c: AppContext,
   body: SourcePayment,
   now: number,
-): Promise<SettleResult> {
+): Promise<SettlePaymentResponse> {
   const order = await createSourceOrder(c, body, now);
   const answer = await settleOrder(c, order, now);
-  return toSettleResult(c, order, answer, now);
+  return toSettlePaymentResponse(c, order, answer, now);
 }
 
 /** The order for a payment of a registered resource, whose terms the payer must have accepted. */

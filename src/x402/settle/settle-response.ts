@@ -3,25 +3,9 @@ import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { recordReplay } from "../attempts/record-attempts.ts";
 import type { SettleOrder, SettleResponse } from "../model/messages.ts";
+import type { SettlePaymentResponse } from "./schemas.ts";
 
 const RETRY_AFTER_SECONDS = 5;
-
-/** Response of POST /x402/settle. */
-export interface SettleResult {
-  attemptId: string;
-  paymentPayloadHash: string;
-  paymentIdentifier: string | null;
-  replay: boolean;
-  settleResponse: {
-    success: boolean;
-    payer: string | null;
-    transaction: string;
-    network: string;
-    amount: string;
-    errorReason?: string;
-    errorMessage?: string;
-  };
-}
 
 /**
  * The response for an answer with the state of a payment.
@@ -29,12 +13,12 @@ export interface SettleResult {
  * @param now - epoch milliseconds
  * @throws ApiError for a conflict or refusal
  */
-export async function toSettleResult(
+export async function toSettlePaymentResponse(
   c: AppContext,
   order: SettleOrder,
   answer: SettleResponse,
   now: number,
-): Promise<SettleResult> {
+): Promise<SettlePaymentResponse> {
   throwRefusal(answer);
   setRetryAfter(c, answer);
   const replayed = await recordIfReplay(c, order, answer, now);
