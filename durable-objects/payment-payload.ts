@@ -3,14 +3,14 @@ import { trackPrimaryBookmark } from "../src/db/primary-bookmark.ts";
 import type { Env } from "../src/env.ts";
 import { log } from "../src/log.ts";
 import { withTimeout } from "../src/timeout.ts";
-import type { PaymentObject, SettleOrder, SettleResponse } from "../src/x402/model/messages.ts";
+import type { PaymentObject, SettleOrder, SettleReply } from "../src/x402/model/messages.ts";
 import { onRequest } from "../src/x402/settle/on-request.ts";
 import {
   readJobStatus,
   runEffect,
   type SettlementRun,
 } from "../src/x402/settle/payment-effects.ts";
-import { toPendingResponse, toSettleResponse } from "../src/x402/settle/payment-response.ts";
+import { toOutcomeReply, toPendingReply } from "../src/x402/settle/payment-reply.ts";
 import {
   advancePayment,
   type Payment,
@@ -61,7 +61,7 @@ const STORAGE_KEY = "payment";
  * An empty object asks D1 and the chain before it stores anything.
  */
 export class PaymentPayload extends DurableObject<Env> implements PaymentObject {
-  #activeRun: Promise<SettleResponse | null> | null = null;
+  #activeRun: Promise<SettleReply | null> | null = null;
   /** The payment now. Undefined: not read yet. */
   #payment: Payment | null | undefined;
   /** The payment in storage. */
@@ -72,7 +72,7 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
   /** The database's bookmark after the newest run; null: that run has not ended, or called no database. */
   #bookmark: string | null = null;
 
-  async settle(order: SettleOrder): Promise<{ response: SettleResponse; bookmark: string | null }> {
+  async settle(order: SettleOrder): Promise<{ response: SettleReply; bookmark: string | null }> {
     this.#waitingOrders.add(order);
     try {
       const response = await this.#settle(order);
@@ -82,7 +82,7 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
     }
   }
 
-  async #settle(order: SettleOrder): Promise<SettleResponse> {
+  async #settle(order: SettleOrder): Promise<SettleReply> {
     const deadline = Date.now() + order.waitMs;
     let hasWaited = false;
     let isWatched = false;
@@ -92,18 +92,18 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
       const isBusy = this.#activeRun !== null;
       const reaction = onRequest(before, order, { isBusy, isWatched });
       const { payment } = reaction;
-      if (reaction.reply === "outcome") return this.#respondWithOutcome(payment, order);
+      if (reaction.reply === "outcome") return this.#replyWithOutcome(payment, order);
       if (reaction.reply === "conflict")
         return { kind: "conflict", attemptId: payment.order.attemptId };
-      if (hasWaited && Date.now() >= deadline) return this.#createPendingResponse(order);
+      if (hasWaited && Date.now() >= deadline) return this.#createPendingReply(order);
 
       if (payment !== before) this.#write(payment);
-      const run = { order, deadline, isStored: this.#stored !== null, response: null };
+      const run = { order, deadline, isStored: this.#stored !== null, reply: null };
       const answer = await this.#runUntil(run, reaction.effect);
       hasWaited = true;
       isWatched ||= reaction.effect === "watch";
       const now = this.#read();
-      if (answer?.kind === "settled" && now?.outcome) return this.#respondWithOutcome(now, order);
+      if (answer?.kind === "settled" && now?.outcome) return this.#replyWithOutcome(now, order);
       // D1 has the settlement, and this object has forgotten it.
       if (answer?.kind === "settled" && answer.replay) return answer;
       if (answer && "replay" in answer) return { ...answer, replay: !isOwnRequest(payment, order) };
@@ -137,7 +137,7 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
   /** Never throws. @param deadline - epoch milliseconds */
   async #resume(deadline: number): Promise<void> {
     try {
-      const run = { order: null, deadline, isStored: true, response: null };
+      const run = { order: null, deadline, isStored: true, reply: null };
       await this.#runExclusively(async () => {
         // Nobody came who could learn of the success.
         if (this.#read()?.phase === "closed") this.#write(null);
@@ -189,8 +189,8 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
     await this.ctx.storage.setAlarm(latest);
   }
 
-  /** The answer for a decided payment. Only one caller gets its success as new. */
-  async #respondWithOutcome(payment: Payment, order: SettleOrder): Promise<SettleResponse> {
+  /** The reply for a decided payment. Only one caller gets its success as new. */
+  async #replyWithOutcome(payment: Payment, order: SettleOrder): Promise<SettleReply> {
     const own = isOwnRequest(payment, order);
     const first = own || !payment.successReported;
     if (payment.outcome?.success && !payment.successReported) {
@@ -199,10 +199,10 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
       else this.#write(reported);
       await this.#emptyStorage();
     }
-    return toSettleResponse(payment, { replay: !own, first });
+    return toOutcomeReply(payment, { replay: !own, first });
   }
 
-  async #createPendingResponse(order: SettleOrder): Promise<SettleResponse> {
+  async #createPendingReply(order: SettleOrder): Promise<SettleReply> {
     const payment = this.#read();
     if (!payment)
       return {
@@ -212,11 +212,11 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
       };
     const status = await readJobStatus(this.env, payment, 0).catch(() => null);
     const { transaction = "", message = null } = status ?? {};
-    return toPendingResponse(payment, !isOwnRequest(payment, order), { transaction, message });
+    return toPendingReply(payment, !isOwnRequest(payment, order), { transaction, message });
   }
 
   /** Null: timed out, or the run ended without an outcome. */
-  async #runUntil(run: SettlementRun, effect: PaymentEffect): Promise<SettleResponse | null> {
+  async #runUntil(run: SettlementRun, effect: PaymentEffect): Promise<SettleReply | null> {
     try {
       const ms = Math.max(run.deadline - Date.now(), 0);
       const work = this.#runExclusively(async () => {
@@ -233,14 +233,14 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
   }
 
   /** Several callers share one run. */
-  #runExclusively(work: () => Promise<SettleResponse | null>): Promise<SettleResponse | null> {
+  #runExclusively(work: () => Promise<SettleReply | null>): Promise<SettleReply | null> {
     this.#activeRun ??= this.#runAndTidy(work).finally(() => {
       this.#activeRun = null;
     });
     return this.#activeRun;
   }
 
-  async #runAndTidy(work: () => Promise<SettleResponse | null>): Promise<SettleResponse | null> {
+  async #runAndTidy(work: () => Promise<SettleReply | null>): Promise<SettleReply | null> {
     // A run that breaks off may have written.
     this.#bookmark = null;
     const { result, bookmark } = await trackPrimaryBookmark(work);
@@ -253,14 +253,14 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
   async #runEffects(
     run: SettlementRun,
     first: PaymentEffect | null,
-  ): Promise<SettleResponse | null> {
+  ): Promise<SettleReply | null> {
     for (let effect = first; effect !== null; ) {
       const payment = this.#read();
       if (!payment) break;
       const events = await runEffect(this.env, effect, payment, run);
       effect = await this.#apply(...events);
     }
-    return run.response;
+    return run.reply;
   }
 
   /** @returns what is to be done next */

@@ -4,10 +4,9 @@ import type { Statement } from "../../db/client.ts";
 import { isoTimeSql, type SqlExpression } from "../../db/clock.ts";
 import { writeEventWithSqlData } from "../../events/outbox.ts";
 import { toIsoTime } from "../../http/envelope.ts";
-import type { AttemptOrder } from "../model/messages.ts";
+import type { AttemptOrder, AttemptOutcome } from "../model/messages.ts";
 import { attemptRecord, settlementFields } from "../model/schemas.ts";
 import { x402Attempt, x402Settlement } from "../model/tables.ts";
-import type { AttemptOutcome } from "./attempt-row.ts";
 import { settlement } from "./schemas.ts";
 
 /*

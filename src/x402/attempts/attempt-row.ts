@@ -3,19 +3,9 @@ import type { ArchiveEnv } from "../../archive/open-archives.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { firstIdAt, timeOfId } from "../../db/id.ts";
 import { readAuthorization } from "../evm/authorization.ts";
-import type { AttemptOrder, JobStatus, SettleOrder } from "../model/messages.ts";
+import type { AttemptOrder, AttemptOutcome, JobStatus, SettleOrder } from "../model/messages.ts";
 import { HOLDING_SQL, OPEN_SETTLEMENT_SQL, type x402Attempt } from "../model/tables.ts";
 import { readAttempts } from "./read-attempts.ts";
-
-/** How an attempt ended. */
-export interface AttemptOutcome {
-  success: boolean;
-  /** Transaction hash; empty when there is none. */
-  transaction: string;
-  payer: string | null;
-  errorReason: string | null;
-  errorMessage: string | null;
-}
 
 /** The outcome that a wallet's job gives an attempt. */
 export function toAttemptOutcome(

@@ -4,11 +4,10 @@ import { chargeOperation, refundOperation } from "../../api-keys/credits.ts";
 import type { ArchiveEnv } from "../../archive/open-archives.ts";
 import { type Database, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import type { AttemptOrder } from "../model/messages.ts";
+import type { AttemptOrder, AttemptOutcome } from "../model/messages.ts";
 import { x402Attempt } from "../model/tables.ts";
 import { insertOutcomeEvent } from "./attempt-json.ts";
 import {
-  type AttemptOutcome,
   findAttemptState,
   findClaimingAttempt,
   findIdentifierHolder,

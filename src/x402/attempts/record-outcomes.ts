@@ -2,10 +2,10 @@
 import { refundOperation } from "../../api-keys/credits.ts";
 import { type Database, type Statement, statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import type { AttemptOrder } from "../model/messages.ts";
+import type { AttemptOrder, AttemptOutcome } from "../model/messages.ts";
 import { HOLDING_SQL } from "../model/tables.ts";
 import { insertOutcomeEvent } from "./attempt-json.ts";
-import { type AttemptOutcome, findAttemptState } from "./attempt-row.ts";
+import { findAttemptState } from "./attempt-row.ts";
 import { buildRelease } from "./sponsored-gas.ts";
 
 /** A verified attempt and its outcome. */

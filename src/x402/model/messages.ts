@@ -1,4 +1,9 @@
-/** Messages between routes, the PaymentPayload object and the FacilitatorWallet object. */
+/**
+ * Messages between routes, the PaymentPayload object and the FacilitatorWallet object.
+ *
+ * The chain gives a verdict before a settlement and a finding after it. A wallet's job has a status, and an
+ * attempt an outcome. The payment's object makes a reply, which a route turns into the response.
+ */
 import { type Env, getDurableObject } from "../../env.ts";
 import type { Caller } from "../../http/context.ts";
 import type { PaymentPayload, PaymentRequirements } from "./schemas.ts";
@@ -36,13 +41,19 @@ export type AttemptOrder = Omit<SettleOrder, "v" | "payload" | "requirements" | 
   requirements: Pick<PaymentRequirements, "network" | "asset" | "amount" | "payTo">;
 };
 
-/** State of a payment. `transaction` is a hash, or empty when there is none. */
-export type SettleResponse =
-  | ({
-      kind: "settled" | "failed" | "pending";
-      attemptId: string;
-      replay: boolean;
-    } & SettlementResult)
+/** How an attempt ended. */
+export interface AttemptOutcome {
+  success: boolean;
+  /** Transaction hash; empty when there is none. */
+  transaction: string;
+  payer: string | null;
+  errorReason: string | null;
+  errorMessage: string | null;
+}
+
+/** What a payment's object replies to an order. */
+export type SettleReply =
+  | PaymentReply
   /** The authorization belongs to another payload, another source or other terms. */
   | { kind: "conflict"; attemptId: string }
   /** No attempt began. */
@@ -54,15 +65,15 @@ export type SettleResponse =
       code?: "database_full";
     };
 
-export interface SettlementResult {
-  transaction: string;
-  payer: string | null;
+/** The state of a payment. */
+export interface PaymentReply extends Omit<AttemptOutcome, "success"> {
+  kind: "settled" | "failed" | "pending";
+  attemptId: string;
+  replay: boolean;
   /** CAIP-2 id and amount of the settlement, not of the caller's request. */
   network: string;
   amount: string;
-  errorReason: string | null;
-  errorMessage: string | null;
-  /** Whether this answer is the first that reports success; see docs/x402.md. */
+  /** Whether this reply is the first that reports success; see docs/x402.md. */
   first: boolean;
 }
 
@@ -134,7 +145,7 @@ export function getPaymentStub(
 /** The calls of an authorization's object. */
 export interface PaymentObject {
   /** @returns the answer, and the database's bookmark after what was written for it; null: not known */
-  settle(order: SettleOrder): Promise<{ response: SettleResponse; bookmark: string | null }>;
+  settle(order: SettleOrder): Promise<{ response: SettleReply; bookmark: string | null }>;
   /** Works on an attempt now. @returns whether the object remembers the attempt */
   reconcile(attemptId: string): Promise<boolean>;
   wake(): Promise<void>;

@@ -269,7 +269,7 @@ export const attemptRecord = named(
 );
 
 /** `data` of X402_PAYMENT_SETTLED and X402_PAYMENT_FAILED. */
-export const attemptOutcome = named(
+export const outcomeEventData = named(
   "X402AttemptOutcome",
   "An attempt that has ended.",
   z.object({

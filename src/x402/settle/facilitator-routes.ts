@@ -6,7 +6,7 @@ import { type Router, serve } from "../../http/endpoint.ts";
 import { described, textField } from "../../http/openapi/fields.ts";
 import { PAYMENT_IDENTIFIER_EXTENSION } from "../attempts/payment-identity.ts";
 import { EIP2612_EXTENSION } from "../evm/eip2612.ts";
-import type { SettleOrder } from "../model/messages.ts";
+import type { PaymentReply, SettleOrder } from "../model/messages.ts";
 import { EXAMPLE_PAYER } from "../model/schemas.ts";
 import { isVersion1, toNetworkName, toVersion1Reason } from "../model/version-1.ts";
 import type { NetworkRecord } from "../networks/network-record.ts";
@@ -21,13 +21,8 @@ import {
   type MalformedRequest,
   readFacilitatorBody,
 } from "./facilitator-body.ts";
+import { recordReply } from "./record-reply.ts";
 import { createOrder, SETTLE_DEADLINE_MS, settleOrder } from "./settle-order.ts";
-import {
-  type PaymentStateResponse,
-  recordIfReplay,
-  setRetryAfter,
-  throwRefusal,
-} from "./settle-response.ts";
 
 const networkText = "EVM chain, as a CAIP-2 id. In version 1, its name there, such as `base`.";
 const reasonText = "Reason code of x402. Omitted without a failure.";
@@ -272,13 +267,11 @@ async function settleAsFacilitator(
 ): Promise<z.infer<typeof facilitatorSettleResponse>> {
   const order = await createFacilitatorOrder(c, body, "settle", now);
   if ("reason" in order) return toFailedResponse(order);
-  const answer = await settleOrder(c, order, now);
-  if (answer.kind === "refused" && answer.status === 404)
-    return toFailedResponse(toNetworkError(order, answer.message));
-  throwRefusal(answer);
-  setRetryAfter(c, answer);
-  await recordIfReplay(c, order, answer, now);
-  return toFacilitatorResponse(answer);
+  const reply = await settleOrder(c, order, now);
+  if (reply.kind === "refused" && reply.status === 404)
+    return toFailedResponse(toNetworkError(order, reply.message));
+  const { payment } = await recordReply(c, order, reply, now);
+  return toSettleResponse(payment);
 }
 
 function toFailedResponse({
@@ -293,15 +286,13 @@ function toNetworkError(order: SettleOrder, message: string): MalformedRequest {
   return { reason: "invalid_network", message, network: order.requirements.network };
 }
 
-function toFacilitatorResponse(
-  answer: PaymentStateResponse,
-): z.infer<typeof facilitatorSettleResponse> {
-  const { transaction, payer, network, amount, first, kind } = answer;
+function toSettleResponse(payment: PaymentReply): z.infer<typeof facilitatorSettleResponse> {
+  const { transaction, payer, network, amount, first, kind } = payment;
   const isDuplicate = kind === "settled" && !first;
-  const errorReason = isDuplicate ? "duplicate_settlement" : answer.errorReason;
+  const errorReason = isDuplicate ? "duplicate_settlement" : payment.errorReason;
   const errorMessage = isDuplicate
-    ? `The payment was settled by the attempt ${answer.attemptId}, which already reported success`
-    : answer.errorMessage;
+    ? `The payment was settled by the attempt ${payment.attemptId}, which already reported success`
+    : payment.errorMessage;
   return {
     success: kind === "settled" && first,
     transaction,

@@ -19,12 +19,12 @@ import {
   type JobStatus,
   type SettlementJob,
   type SettleOrder,
-  type SettleResponse,
+  type SettleReply,
 } from "../model/messages.ts";
 import { pickSender } from "../networks/pick-sender.ts";
 import { findSettlementNetwork } from "../networks/settlement-network.ts";
 import { judgeSettlement } from "../verify/judge-settlement.ts";
-import { toHeldResponse, toRefusal, toSettleResponse } from "./payment-response.ts";
+import { toHeldReply, toOutcomeReply, toRefusedReply } from "./payment-reply.ts";
 import {
   advancePayment,
   listWatchedAttempts,
@@ -53,7 +53,7 @@ export interface SettlementRun {
   /** Whether the object had stored a payment. Otherwise D1 may have what the object has forgotten. */
   isStored: boolean;
   /** Null: not decided yet. */
-  response: SettleResponse | null;
+  reply: SettleReply | null;
 }
 
 /**
@@ -96,9 +96,9 @@ async function verifyIdentifier(
     const core = openDb(env, undefined, { deadline: run.deadline });
     const attemptId = await findIdentifierHolder(env, core, order, verdict.payer);
     if (attemptId === null) return verdict;
-    run.response = { kind: "conflict", attemptId };
+    run.reply = { kind: "conflict", attemptId };
   } catch (error) {
-    run.response = toRefusal(error);
+    run.reply = toRefusedReply(error);
   }
   return { kind: "broken" };
 }
@@ -124,12 +124,12 @@ async function verifyPayload(
       void announceJob(env, event);
       return event;
     }
-    run.response = toHeldResponse(order, holder);
+    run.reply = toHeldReply(order, holder);
     if (holder.status === "Verified" && holder.claim === order.claim)
       log("error", "x402.claim_lost", { holder: holder.id, attempt: order.attemptId });
     return { kind: "broken" };
   } catch (error) {
-    run.response = toRefusal(error);
+    run.reply = toRefusedReply(error);
     return { kind: "broken" };
   }
 }
@@ -153,7 +153,7 @@ async function announceJob(env: Env, event: PaymentEvent): Promise<void> {
   }
 }
 
-/** The chain's verdict on a payment. @throws what `toRefusal` converts */
+/** The chain's verdict on a payment. @throws what `toRefusedReply` converts */
 async function judgePayload(
   env: Env,
   { order: { attemptId, claim, requirements: begun }, wallet: known, earlier }: Payment,
@@ -219,17 +219,17 @@ async function writeAttemptRow(
     if (row === "ended") return { kind: "ended" };
     if (Date.now() < job.signBefore) return { kind: "written" };
     const message = "The chain did not answer in time. Send the payment again.";
-    run.response = { kind: "refused", status: 504, message };
+    run.reply = { kind: "refused", status: 504, message };
     return { kind: "late" };
   } catch (error) {
     if (error instanceof GasNotSponsoredError) return { ...NOT_SPONSORED, payer };
     if (error instanceof AlreadyClaimedError) {
       if (error.what === "payment")
         log("error", "x402.claim_lost", { holder: error.attemptId, attempt: order.attemptId });
-      run.response = { kind: "conflict", attemptId: error.attemptId };
+      run.reply = { kind: "conflict", attemptId: error.attemptId };
       return { kind: "denied" };
     }
-    run.response = toRefusal(error);
+    run.reply = toRefusedReply(error);
     return { kind: error instanceof DatabaseUnavailableError ? "broken" : "denied" };
   }
 }
@@ -243,7 +243,7 @@ async function cancelAttemptRow(
     await cancelAttempt(openDb(env, undefined, { writes: "idempotent" }), order, Date.now());
     return { kind: "withdrawn" };
   } catch (error) {
-    run.response ??= toRefusal(error);
+    run.reply ??= toRefusedReply(error);
     return { kind: "broken" };
   }
 }
@@ -273,7 +273,7 @@ async function submitJob(env: Env, payment: Payment, run: SettlementRun): Promis
   const { payment: decided } = advancePayment(payment, event);
   if (!status.isRecorded || !decided) return [event];
   addPrimaryBookmark(status.bookmark ?? null);
-  run.response = toSettleResponse(decided, { replay: false, first: true });
+  run.reply = toOutcomeReply(decided, { replay: false, first: true });
   return [event, { kind: "recorded" }];
 }
 
@@ -300,7 +300,7 @@ async function recordDecidedPayment(
 ): Promise<PaymentEvent> {
   const { order, outcome, phase, revision } = payment;
   if (!outcome) throw new Error("a decided payment has an outcome");
-  run.response = toSettleResponse(payment, { replay: false, first: true });
+  run.reply = toOutcomeReply(payment, { replay: false, first: true });
   try {
     const core = openDb(env, undefined, { writes: "idempotent" });
     const now = Date.now();

@@ -1,6 +1,7 @@
-import { type AttemptOutcome, toAttemptOutcome } from "../attempts/attempt-row.ts";
+import { toAttemptOutcome } from "../attempts/attempt-row.ts";
 import type {
   AttemptOrder,
+  AttemptOutcome,
   JobStatus,
   RemoteSettlement,
   SettlementJob,

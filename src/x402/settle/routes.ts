@@ -3,7 +3,7 @@ import { type Router, serve } from "../../http/endpoint.ts";
 import { ApiError } from "../../http/errors.ts";
 import { described } from "../../http/openapi/fields.ts";
 import { pageParameters } from "../../http/openapi/parameters.ts";
-import { attemptOutcome, attemptRecord } from "../model/schemas.ts";
+import { outcomeEventData, attemptRecord } from "../model/schemas.ts";
 import { NoSettlementNetworkError } from "../networks/settlement-network.ts";
 import { verifyOrder } from "../verify/verify-order.ts";
 import { createPaymentSource, listPaymentSources } from "./payment-sources.ts";
@@ -36,8 +36,8 @@ export const RECONCILE_ERRORS = {
 /** Settling, verifying, their records, and the registered resources. */
 export function registerPaymentRoutes(router: Router): void {
   router.events.push(
-    { kind: "X402_PAYMENT_SETTLED", summary: "A payment was settled", data: attemptOutcome },
-    { kind: "X402_PAYMENT_FAILED", summary: "A payment was not settled", data: attemptOutcome },
+    { kind: "X402_PAYMENT_SETTLED", summary: "A payment was settled", data: outcomeEventData },
+    { kind: "X402_PAYMENT_FAILED", summary: "A payment was not settled", data: outcomeEventData },
   );
   serve(
     router,

@@ -14,17 +14,17 @@ import {
   readAuthorization,
   toAuthorizationKey,
 } from "../evm/authorization.ts";
-import { getPaymentStub, type SettleOrder, type SettleResponse } from "../model/messages.ts";
+import { getPaymentStub, type SettleOrder, type SettleReply } from "../model/messages.ts";
 import type { PaymentPayload, PaymentRequirements } from "../model/schemas.ts";
 import type { ReadPayment } from "./facilitator-body.ts";
-import { toPendingResponse, toSettleResponse } from "./payment-response.ts";
+import { toPendingReply, toOutcomeReply } from "./payment-reply.ts";
 import {
   type PaymentSourceRow,
   requirePaymentSource,
   toRequirements,
 } from "./payment-sources.ts";
 import type { SettlePaymentResponse, SourcePayment } from "./schemas.ts";
-import { toSettlePaymentResponse } from "./settle-response.ts";
+import { recordReply } from "./record-reply.ts";
 
 /** The settlement continues after the caller's wait. */
 const MAX_WAIT_MS = 25_000;
@@ -45,8 +45,24 @@ export async function settleForSource(
   now: number,
 ): Promise<SettlePaymentResponse> {
   const order = await createSourceOrder(c, body, now);
-  const answer = await settleOrder(c, order, now);
-  return toSettlePaymentResponse(c, order, answer, now);
+  const reply = await settleOrder(c, order, now);
+  const { payment, attemptId } = await recordReply(c, order, reply, now);
+  const { kind, replay, transaction, payer, network, amount, errorReason, errorMessage } = payment;
+  return {
+    attemptId,
+    paymentPayloadHash: order.payloadHash,
+    paymentIdentifier: order.paymentIdentifier,
+    replay,
+    settleResponse: {
+      success: kind === "settled",
+      payer,
+      transaction,
+      network,
+      amount,
+      ...(errorReason !== null && { errorReason }),
+      ...(errorMessage !== null && { errorMessage }),
+    },
+  };
 }
 
 /** The order for a payment of a registered resource, whose terms the payer must have accepted. */
@@ -134,7 +150,7 @@ export async function settleOrder(
   c: AppContext,
   order: SettleOrder,
   now: number,
-): Promise<SettleResponse> {
+): Promise<SettleReply> {
   if (order.claim === "") return refuseWithoutAuthorization(c, order, now);
   await requireSettleCredit(c, order);
   const deadline = Date.now() + order.waitMs;
@@ -152,7 +168,7 @@ export async function settleOrder(
       log("warn", "x402.object_failed", { requestId, error: String(error) });
       // No failure: the object may have sent a transaction.
       if (Date.now() + OBJECT_RETRY_DELAY_MS >= deadline)
-        return toPendingResponse({ order, payer: null }, false, UNKNOWN_STATUS);
+        return toPendingReply({ order, payer: null }, false, UNKNOWN_STATUS);
       await scheduler.wait(OBJECT_RETRY_DELAY_MS);
       // The attempt with the first id may have failed since, and must not restart.
       attemptId = newId(Date.now());
@@ -164,7 +180,7 @@ async function refuseWithoutAuthorization(
   c: AppContext,
   order: SettleOrder,
   now: number,
-): Promise<SettleResponse> {
+): Promise<SettleReply> {
   let invalid = new InvalidPayloadError("payload: needs an authorization");
   try {
     readAuthorization(order.payload.payload, order.requirements.scheme);
@@ -182,7 +198,7 @@ async function refuseWithoutAuthorization(
   const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   await recordRefusal(core, order, outcome, now);
   await wakeDispatcher(c.env, order.requestId);
-  return toSettleResponse({ order, outcome }, { replay: false, first: true });
+  return toOutcomeReply({ order, outcome }, { replay: false, first: true });
 }
 
 /**
