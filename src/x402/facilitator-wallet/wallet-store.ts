@@ -1,5 +1,5 @@
 import { firstIdAt } from "../../db/id.ts";
-import type { JobStatus, SettlementJob } from "../model/messages.ts";
+import { type JobStatus, type SettlementJob, UNKNOWN_JOB } from "../model/messages.ts";
 import {
   type BlockInclusion,
   isDecided,
@@ -388,11 +388,3 @@ export class WalletStore {
 const NO_INCLUSION = { transaction: "", block: null, blockHash: null };
 
 const NEW_JOB = { ...NO_INCLUSION, state: "waiting", reason: null, message: null } as const;
-
-const UNKNOWN_JOB: JobStatus = {
-  state: "unknown",
-  transaction: "",
-  reason: null,
-  message: null,
-  isFinal: false,
-};

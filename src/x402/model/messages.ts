@@ -126,6 +126,15 @@ export interface JobStatus {
   bookmark?: string | null;
 }
 
+/** The status of a job that the wallet does not know. */
+export const UNKNOWN_JOB: JobStatus = {
+  state: "unknown",
+  transaction: "",
+  reason: null,
+  message: null,
+  isFinal: false,
+};
+
 /** The request behind a job. */
 export interface JobSubmission {
   /** The attempt, whose first outcome the wallet writes. */

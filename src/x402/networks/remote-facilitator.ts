@@ -53,7 +53,9 @@ export async function verifyRemotely(
   facilitator: RemoteFacilitator,
   payment: RemotePayment,
   deadline: number,
-): Promise<{ isValid: true } | { isValid: false; invalidReason: string; invalidMessage?: string }> {
+): Promise<
+  { isValid: true } | { isValid: false; invalidReason: string; invalidMessage: string | null }
+> {
   const until = Math.min(deadline, Date.now() + VERIFY_TIMEOUT_MS);
   const answer = await post(env, facilitator, "verify", payment, verifyResponse, until);
   if (answer.isValid) return { isValid: true };
@@ -61,7 +63,7 @@ export async function verifyRemotely(
   return {
     isValid: false,
     invalidReason: invalidReason || "unexpected_verify_error",
-    ...(invalidMessage && { invalidMessage }),
+    invalidMessage: invalidMessage || null,
   };
 }
 

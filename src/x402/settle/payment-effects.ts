@@ -20,6 +20,7 @@ import {
   type SettlementJob,
   type SettleOrder,
   type SettleReply,
+  UNKNOWN_JOB,
 } from "../model/messages.ts";
 import { pickSender } from "../networks/pick-sender.ts";
 import { findSettlementNetwork } from "../networks/settlement-network.ts";
@@ -181,7 +182,7 @@ async function judgePayload(
     { now: since, deadline, signBefore: deadline - SIGN_MARGIN_MS },
   );
   if (!verdict.isValid) {
-    const { payer, invalidReason: reason, invalidMessage: message = null } = verdict;
+    const { payer, invalidReason: reason, invalidMessage: message } = verdict;
     return { kind: "invalid", payer, reason, message };
   }
   const { payer, job } = verdict;
@@ -283,8 +284,7 @@ export async function readJobStatus(
   { wallet, order }: PaymentAttempt,
   waitMs: number,
 ): Promise<JobStatus> {
-  if (!wallet)
-    return { state: "unknown", transaction: "", reason: null, message: null, isFinal: false };
+  if (!wallet) return UNKNOWN_JOB;
   if (wallet.remote) return readSentStatus(order.attemptId);
   return getFacilitatorWalletStub(env, wallet.caip2Id, wallet.address).wait(
     order.attemptId,

@@ -45,26 +45,7 @@ export async function createPaymentSource(c: AppContext, body: NewPaymentSource,
   return runIdempotently(c, core, now, async (remember) => {
     const token = await resolveTokenDetails(c, network, asset, body.extra);
     if (body.scheme === "upto") await requireUptoProxy(c, network);
-    const row: PaymentSourceRow = {
-      id: newId(now),
-      url: body.url,
-      description: body.description,
-      scheme: body.scheme,
-      caip2Id: body.caip2Network,
-      asset,
-      amount: body.amount,
-      payTo: body.payTo,
-      maxTimeoutSeconds: body.maxTimeoutSeconds,
-      assetName: token.name,
-      assetVersion: token.version,
-      assetDecimals: token.decimals,
-      registryRequestId: body.registryRequestId,
-      discovery: body.discovery && JSON.stringify(body.discovery),
-      createdById: c.var.caller.id,
-      createdAt: now,
-      updatedAt: now,
-      deletedAt: null,
-    };
+    const row = createSourceRow({ ...body, asset }, token, c.var.caller.id, now);
     const [record] = await renderSources(core, [row]);
     const answer = { ...(record as NonNullable<typeof record>), Warnings: token.warnings };
     const detail = { url: row.url, amount: row.amount, asset, payTo: row.payTo };
@@ -76,6 +57,28 @@ export async function createPaymentSource(c: AppContext, body: NewPaymentSource,
     );
     return answer;
   });
+}
+
+/** The row of a new resource. @param now - epoch milliseconds */
+export function createSourceRow(
+  { caip2Network: caip2Id, extra: _, discovery, ...terms }: NewPaymentSource & { asset: string },
+  { name, version, decimals }: Awaited<ReturnType<typeof resolveTokenDetails>>,
+  createdById: string,
+  now: number,
+): PaymentSourceRow {
+  return {
+    ...terms,
+    id: newId(now),
+    caip2Id,
+    assetName: name,
+    assetVersion: version,
+    assetDecimals: decimals,
+    discovery: discovery && JSON.stringify(discovery),
+    createdById,
+    createdAt: now,
+    updatedAt: now,
+    deletedAt: null,
+  };
 }
 
 const DOMAIN_MISMATCH_WARNING =

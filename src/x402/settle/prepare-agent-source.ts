@@ -1,5 +1,4 @@
 import { openDb, type Statement } from "../../db/client.ts";
-import { newId } from "../../db/id.ts";
 import { requireNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -9,7 +8,7 @@ import {
   NoSettlementNetworkError,
   type SettlementNetwork,
 } from "../networks/settlement-network.ts";
-import { type PaymentSourceRow, resolveTokenDetails } from "./payment-sources.ts";
+import { createSourceRow, resolveTokenDetails } from "./payment-sources.ts";
 
 /** How an agent is paid on an EVM chain. Addresses are in lower case. */
 export interface AgentSource {
@@ -90,26 +89,23 @@ export async function prepareAgentSource(
     throw new ApiError(400, `${fields.decimals}: the token has ${token.decimals} decimals`);
   const { decimals, warnings } = token;
   if (amount === null) return { decimals, resourceId: null, statements: [], warnings };
-  const row: PaymentSourceRow = {
-    id: newId(now),
-    url: source.resource,
-    description: null,
-    scheme: "exact",
-    caip2Id: source.caip2Network,
-    asset,
-    amount,
-    payTo: source.payTo,
-    maxTimeoutSeconds: SETTLEMENT_TIMEOUT_SECONDS,
-    assetName: token.name,
-    assetVersion: token.version,
-    assetDecimals: decimals,
-    registryRequestId: owner.registrationId,
-    discovery: null,
-    createdById: owner.keyId,
-    createdAt: now,
-    updatedAt: now,
-    deletedAt: null,
-  };
+  const row = createSourceRow(
+    {
+      url: source.resource,
+      description: null,
+      scheme: "exact",
+      caip2Network: source.caip2Network,
+      asset,
+      amount,
+      payTo: source.payTo,
+      maxTimeoutSeconds: SETTLEMENT_TIMEOUT_SECONDS,
+      registryRequestId: owner.registrationId,
+      discovery: null,
+    },
+    token,
+    owner.keyId,
+    now,
+  );
   const insertion = openDb(c.env).orm.insert(x402PaymentSource).values(row).toSQL();
   return { decimals, resourceId: row.id, statements: [insertion], warnings };
 }

@@ -9,8 +9,7 @@ import type { SettleOrder } from "../model/messages.ts";
 import { pickSender } from "../networks/pick-sender.ts";
 import { toRpcApiError } from "../networks/save-network.ts";
 import { findSettlementNetwork } from "../networks/settlement-network.ts";
-import { judgeSettlement } from "./judge-settlement.ts";
-import type { JobVerdict } from "./prepare-job.ts";
+import { type JobVerdict, judgeSettlement } from "./judge-settlement.ts";
 
 /**
  * Settlements that may be open per wallet when another payment is verified: what a wallet sends in eight blocks.
@@ -26,6 +25,8 @@ export interface Verification {
   invalidReason: string | null;
   invalidMessage: string | null;
 }
+
+const NO_FAILURE = { invalidReason: null, invalidMessage: null };
 
 /**
  * Verifies a payment without settling it, and records the order's attempt, an `InboundVerify`.
@@ -44,8 +45,7 @@ export async function verifyOrder(
     throw toRpcApiError(error);
   });
   const { isValid, payer } = verdict;
-  const invalidReason = isValid ? null : verdict.invalidReason;
-  const invalidMessage = isValid ? null : (verdict.invalidMessage ?? null);
+  const { invalidReason, invalidMessage } = verdict.isValid ? NO_FAILURE : verdict;
   const core = openDb(c.env, undefined, { writes: "idempotent", deadline });
   const found = { payer, errorReason: invalidReason, errorMessage: invalidMessage };
   await recordVerification(core, order, found, now);
@@ -81,5 +81,10 @@ async function verifyOnChain(c: AppContext, order: SettleOrder, now: number): Pr
     (await isGasAvailable(core, order.requirements, payer, job.maxCost, now));
   return isAvailable
     ? verdict
-    : { isValid: false, payer, invalidReason: "permit2_allowance_required" };
+    : {
+        isValid: false,
+        payer,
+        invalidReason: "permit2_allowance_required",
+        invalidMessage: null,
+      };
 }

@@ -63,7 +63,15 @@ export type PaymentVerdict =
       /** The part of `maxCost` for what a rollup charges for the chain below. */
       maxL1Fee?: bigint;
     }
-  | { isValid: false; payer: string | null; invalidReason: string; invalidMessage?: string };
+  | InvalidVerdict;
+
+export interface InvalidVerdict {
+  isValid: false;
+  payer: string | null;
+  invalidReason: string;
+  /** What the chain, or another facilitator, said. Null: the reason says all. */
+  invalidMessage: string | null;
+}
 
 /**
  * Verifies a payment in the order of the SDK's checks, so that both give the same reason. It checks the
@@ -91,12 +99,10 @@ export async function verifyPayment(
     };
   }
   const payer = authorization.from.toLowerCase();
-  const toInvalidVerdict = (invalidReason: string, invalidMessage?: string): PaymentVerdict => ({
-    isValid: false,
-    payer,
-    invalidReason,
-    ...(invalidMessage !== undefined && { invalidMessage }),
-  });
+  const toInvalidVerdict = (
+    invalidReason: string,
+    invalidMessage: string | null = null,
+  ): InvalidVerdict => ({ isValid: false, payer, invalidReason, invalidMessage });
 
   const domain = toTokenDomain(requirements);
   const mismatch = findMismatch(payload, requirements, authorization, domain);
