@@ -35,7 +35,7 @@ export const gasSponsoring = named(
   }),
 );
 
-export type GasSponsoring = z.output<typeof gasSponsoring>;
+type GasSponsoring = z.output<typeof gasSponsoring>;
 
 type SponsoringColumns = Pick<
   typeof x402Network.$inferSelect,

@@ -1,4 +1,5 @@
 import { asc, eq } from "drizzle-orm";
+import type * as z from "zod";
 import { type Database, openDb, statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { seal, unseal } from "../../db/sealed.ts";
@@ -18,9 +19,10 @@ import { createRpc, RpcRefusal, RpcUnavailableError } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import { parseChainId } from "../model/schemas.ts";
 import { x402Network, x402Wallet } from "../model/tables.ts";
-import { type GasSponsoring, toSponsoringColumns } from "./gas-sponsoring.ts";
+import { toSponsoringColumns } from "./gas-sponsoring.ts";
 import { toNetworkRecord } from "./network-record.ts";
 import { RemoteFacilitatorError } from "./remote-facilitator.ts";
+import type { NetworkChange, networkQuery } from "./schemas.ts";
 import {
   findEvmWallet,
   findNetwork,
@@ -35,32 +37,11 @@ import {
 
 const RESOLVER_TIMEOUT_MS = 5_000;
 
-/** `undefined` keeps what is stored, null clears. */
-export interface NetworkChange {
-  caip2Id: string;
-  displayName?: string | undefined;
-  rpcUrl?: string | undefined;
-  isTestnet?: boolean | undefined;
-  isEnabled?: boolean | undefined;
-  defaultAsset?: string | null | undefined;
-  /** What the caller takes for the decimals of the default asset. */
-  defaultAssetDecimals?: number | null | undefined;
-  facilitatorWalletId?: string | null | undefined;
-  facilitatorWalletIds?: string[] | undefined;
-  /** Base URL of another facilitator, in place of wallets. */
-  facilitatorUrl?: string | null | undefined;
-  /** Its header `Authorization`. */
-  facilitatorAuth?: string | null | undefined;
-  eip6492AllowedFactories?: string[] | undefined;
-  /** Null: none. */
-  gasSponsoring?: GasSponsoring | null | undefined;
-}
-
 /** Networks by CAIP-2 id: every one, or the testnets or the others alone. */
 export async function listNetworks(
   env: Env,
   deadline: number,
-  { isTestnet }: { isTestnet?: boolean | undefined } = {},
+  { isTestnet }: z.output<typeof networkQuery> = {},
 ) {
   const core = openDb(env, undefined, { deadline });
   const rows = await core.orm
