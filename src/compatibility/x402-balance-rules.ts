@@ -10,7 +10,7 @@ import {
   listBalanceRules,
   saveBalanceRule,
 } from "../x402/wallets/low-balance.ts";
-import { balanceRule, balanceRuleFields } from "../x402/wallets/low-balance-routes.ts";
+import { balanceRule, balanceRuleFields } from "../x402/wallets/schemas.ts";
 
 type Rule = z.output<typeof balanceRule>;
 

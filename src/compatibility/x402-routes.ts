@@ -23,7 +23,7 @@ import { budgetRecord } from "../x402/pay/schemas.ts";
 import { deleteWallet, findOwnWallet, updateWallet } from "../x402/wallets/change-wallet.ts";
 import { createWallet } from "../x402/wallets/create-wallet.ts";
 import { listBalances } from "../x402/wallets/list-balances.ts";
-import { createdWallet, createWalletBody, walletNote } from "../x402/wallets/routes.ts";
+import { createdWallet, createWalletBody, walletNote } from "../x402/wallets/schemas.ts";
 
 const TAG = "x402";
 const SHARED = { access: "+PAY", scope: "owner", tag: TAG } as const;

@@ -17,14 +17,7 @@ import {
   toPrivateKeyEncryptionContext,
   type WalletRow,
 } from "../networks/settlement-network.ts";
-
-export interface NewWallet {
-  caip2Network: string;
-  type: "Purchasing" | "Selling";
-  note: string | null;
-  /** 32 bytes, hex; omitted, a new key is generated. */
-  privateKey?: string | undefined;
-}
+import type { NewWallet, WalletQuery } from "./schemas.ts";
 
 /**
  * Creates or imports a wallet. A generated key is shown in this answer only.
@@ -80,18 +73,6 @@ export async function createWallet(c: AppContext, body: NewWallet, now: number) 
   });
 }
 
-export interface WalletFilter {
-  cursorId?: string | undefined;
-  caip2Network?: string | undefined;
-  networkId?: string | undefined;
-  type?: WalletRow["type"] | undefined;
-  id?: string | undefined;
-}
-
-export interface WalletQuery extends WalletFilter {
-  limit: number;
-}
-
 /** The caller's wallets, all of them for an Admin; newest first. */
 export async function listWallets(c: AppContext, query: WalletQuery) {
   const wallets = await readWallets(c, query);
@@ -116,12 +97,12 @@ export function readWallets(c: AppContext, query: WalletQuery): Promise<WalletRo
 }
 
 /** How many they are. */
-export function countWallets(c: AppContext, filter: WalletFilter): Promise<number> {
+export function countWallets(c: AppContext, filter: Omit<WalletQuery, "limit">): Promise<number> {
   const { orm } = openDb(c.env, undefined, { deadline: c.var.deadline });
   return orm.$count(x402Wallet, toWalletCondition(c, filter));
 }
 
-function toWalletCondition({ env, var: { caller, deadline } }: AppContext, query: WalletFilter) {
+function toWalletCondition({ env, var: { caller, deadline } }: AppContext, query: Omit<WalletQuery, "limit">) {
   const { orm } = openDb(env, undefined, { deadline });
   const { id, caip2Id } = x402Network;
   return and(

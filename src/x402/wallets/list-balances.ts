@@ -15,7 +15,8 @@ import {
 import { RpcRefusal, RpcUnavailableError } from "../evm/rpc.ts";
 import { x402BalanceRule, x402Network } from "../model/tables.ts";
 import { type NetworkRow, openRpc, type WalletRow } from "../networks/settlement-network.ts";
-import { readWallets, type WalletQuery } from "./create-wallet.ts";
+import { readWallets } from "./create-wallet.ts";
+import type { WalletQuery } from "./schemas.ts";
 
 /** Nodes count calls, so balances are cached. */
 const CACHE_TTL_MS = 30_000;

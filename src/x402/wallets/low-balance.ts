@@ -2,6 +2,7 @@ import { and, desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
 import pMap from "p-map";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Database, openDb, violates } from "../../db/client.ts";
+import { nextRevisionSql } from "../../db/revision.ts";
 import type { Env } from "../../env.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
@@ -28,21 +29,12 @@ import {
   openRpc,
   type WalletRow,
 } from "../networks/settlement-network.ts";
+import type { BalanceRuleBody, BalanceRuleQuery } from "./schemas.ts";
 
 /** Time of a check for reading balances, of which a silent node takes eight seconds. */
 const CHECK_TIMEOUT_MS = 20_000;
 /** Calls in one request to a node. */
 const MAX_CALLS_PER_REQUEST = 50;
-
-export interface BalanceRuleBody {
-  evmWalletId: string;
-  asset: string;
-  threshold: string;
-  /** Undefined: a new rule is enabled, and another one stays as it is. */
-  enabled?: boolean | undefined;
-  /** The chain for which the caller takes the wallet's. */
-  caip2Network?: string | undefined;
-}
 
 /**
  * Creates the rule for a wallet and an asset, or changes it.
@@ -89,10 +81,7 @@ export async function saveBalanceRule(
 }
 
 /** What a request changes of a rule; undefined: nothing. */
-interface RuleChange {
-  threshold?: string | undefined;
-  enabled?: boolean | undefined;
-}
+type RuleChange = Partial<Pick<BalanceRuleBody, "threshold" | "enabled">>;
 
 /** What was found before a rule was disabled says nothing of now. */
 function toRuleChanges(
@@ -109,7 +98,7 @@ function updateRule(core: Database, rule: BalanceRuleRow, changes: Partial<Balan
   const { id, version } = x402BalanceRule;
   return core.orm
     .update(x402BalanceRule)
-    .set({ ...changes, version: sql`iif(${version} = ${rule.version}, ${version} + 1, NULL)` })
+    .set({ ...changes, version: nextRevisionSql(version, rule.version) })
     .where(eq(id, rule.id))
     .toSQL();
 }
@@ -174,14 +163,6 @@ function selectRules(core: Database) {
     .select({ rule: getTableColumns(x402BalanceRule), wallet: { caip2Id, address } })
     .from(x402BalanceRule)
     .innerJoin(x402Wallet, eq(x402Wallet.id, x402BalanceRule.walletId));
-}
-
-export interface BalanceRuleQuery {
-  limit: number;
-  cursorId?: string | undefined;
-  evmWalletId?: string | undefined;
-  state?: BalanceRuleRow["status"] | undefined;
-  enabled?: boolean | undefined;
 }
 
 /** Rules, newest first. */

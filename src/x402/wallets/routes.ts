@@ -1,122 +1,24 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
-import { described, idField, named, textField, timestampField } from "../../http/openapi/fields.ts";
+import { described } from "../../http/openapi/fields.ts";
 import {
   limitParameter,
   pageParameters,
   pageParametersWithTake,
-  textParameter,
 } from "../../http/openapi/parameters.ts";
-import {
-  addressResponse,
-  caip2,
-  caip2Filter,
-  countRecord,
-  EXAMPLE_PAYER,
-  EXAMPLE_WALLET_ID,
-  evmWalletType,
-  nullableText,
-  walletFields,
-  walletRecord,
-} from "../model/schemas.ts";
+import { caip2Filter, countRecord, walletRecord } from "../model/schemas.ts";
 import { deleteWallet, updateWallet } from "./change-wallet.ts";
 import { countWallets, createWallet, listWallets } from "./create-wallet.ts";
 import { listBalances } from "./list-balances.ts";
-
-const EXAMPLE_PRIVATE_KEY = `0x${"4f7a".repeat(16)}`;
-
-export const createWalletBody = z.object({
-  caip2Network: caip2,
-  type: evmWalletType,
-  note: described(textParameter(250).nullable().default(null), "Note about the wallet.", "Buyer"),
-  privateKey: described(
-    z
-      .string()
-      .regex(/^0x[0-9a-fA-F]{64}$/, "must be 32 bytes in hex")
-      .meta({ format: "secp256k1-key" })
-      .optional(),
-    "Key of the wallet to import. Without a key, the service creates a new wallet.",
-    EXAMPLE_PRIVATE_KEY,
-  ),
-});
-
-export const createdWallet = named(
-  "CreatedX402Wallet",
-  "A new managed EVM wallet.",
-  z.object({
-    ...walletFields,
-    privateKey: nullableText(
-      "Key of a new wallet. Only this response contains the key. Null: the wallet was imported.",
-      EXAMPLE_PRIVATE_KEY,
-    ),
-  }),
-);
-
-const assetText = "`native`, or the address of the token.";
-
-const walletBalances = named(
-  "X402WalletBalances",
-  "Balances of a managed EVM wallet.",
-  z.object({
-    evmWalletId: idField("the wallet", EXAMPLE_WALLET_ID),
-    caip2Network: caip2,
-    address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
-    readAt: described(
-      timestampField("").nullable(),
-      "Time of the reading, at most 30 seconds ago. Null: the reading failed.",
-      "2026-11-22T06:17:26.922Z",
-    ),
-    error: nullableText(
-      "Reason of the failed reading. Null: no failure.",
-      "The network's RPC node did not answer",
-    ),
-    Assets: described(
-      z.array(
-        named(
-          "X402AssetBalance",
-          "Balance of one asset.",
-          z.object({
-            asset: textField(assetText, "native"),
-            decimals: described(
-              z.int().min(0).max(255).nullable(),
-              "Decimals of the asset. Null: the token reports none.",
-              18,
-            ),
-            amount: nullableText(
-              "Balance in minor units. Null: the token reports none.",
-              "49000000",
-            ),
-          }),
-        ),
-      ),
-      "The native coin, the network's default asset and the assets of the wallet's rules; at most eight tokens.",
-    ),
-  }),
-);
-
-const walletIdFilter = described(
-  textParameter().optional(),
-  "Only the wallet with this id.",
-  EXAMPLE_WALLET_ID,
-);
-
-const walletFilters = {
-  caip2Network: caip2Filter,
-  networkId: described(
-    textParameter().optional(),
-    "Only wallets of the network with this id.",
-    "01m80ydys10y2a8emavwntdfzj",
-  ),
-  type: described(evmWalletType.optional(), "Only wallets of this type.", "Purchasing"),
-};
-
-export const walletNote = described(
-  textParameter(250).nullable(),
-  "Note about the wallet. Null: none.",
-  "Buyer",
-);
-
-const walletId = described(textParameter(), "Id of the wallet.", EXAMPLE_WALLET_ID);
+import {
+  createdWallet,
+  createWalletBody,
+  walletBalances,
+  walletFilters,
+  walletId,
+  walletIdFilter,
+  walletNote,
+} from "./schemas.ts";
 
 /** `/x402/wallets`. */
 export function registerWalletRoutes(router: Router): void {
