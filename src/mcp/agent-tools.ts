@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { network } from "../http/openapi/chain-fields.ts";
 import { defineTool } from "./tool.ts";
-import { ToolError, trustFormatted } from "./tool-result.ts";
-import { wrapUntrusted } from "./wrap-untrusted.ts";
+import { ToolError, trustFormatted, wrapUntrusted } from "./tool-result.ts";
 
 /** What is read of a registry entry. */
 export interface AgentEntry {

@@ -12,9 +12,8 @@ import {
   trustFunds,
 } from "./purchase-result.ts";
 import { defineTool } from "./tool.ts";
-import { ToolError, type ToolResult, trustFormatted, trustLiteral } from "./tool-result.ts";
+import { ToolError, type ToolResult, trustFormatted, trustLiteral, wrapUntrusted } from "./tool-result.ts";
 import type { ToolService } from "./tool-service.ts";
-import { wrapUntrusted } from "./wrap-untrusted.ts";
 
 const NONCE_BYTES = 10;
 const jobInput = z
@@ -131,9 +130,7 @@ export const quoteJobTool = defineTool({
       const fields = quoted.error.issues.map(({ path }) => path.join("."));
       throw new ToolError(
         trustLiteral("The agent's quote is invalid: see untrusted_data.fields."),
-        {
-          detail: wrapUntrusted({ fields }).untrusted_data,
-        },
+        { fields },
       );
     }
     const verified = await service.callApi<PurchaseVerification>(
@@ -182,7 +179,7 @@ export const purchaseJobTool = defineTool({
           trustLiteral(
             "Nothing was bought, because the price differs from confirmedPrice. Get a new quote.",
           ),
-          { detail: wrapUntrusted({ price: PaidFunds, confirmedPrice }).untrusted_data },
+          { price: PaidFunds, confirmedPrice },
         );
       // A fixed price may change between the two: it is compared with what was confirmed.
       const body = { ...order, Amounts: confirmedPrice };

@@ -7,9 +7,8 @@ import { purchaseJobTool, quoteJobTool } from "./buying-tools.ts";
 import { requestRefundTool, showPurchaseStatusTool, showSpendingTool } from "./purchase-tools.ts";
 import { payResourceTool, quoteResourceTool } from "./resource-tools.ts";
 import type { Tool } from "./tool.ts";
-import { ToolError, type ToolResult, trustLiteral } from "./tool-result.ts";
+import { toEscapedJson, ToolError, type ToolResult, trustLiteral, wrapUntrusted } from "./tool-result.ts";
 import type { ToolService } from "./tool-service.ts";
-import { toEscapedJson, wrapUntrusted } from "./wrap-untrusted.ts";
 
 /** Versions of the protocol, the newest first. */
 export const PROTOCOL_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26"] as const;

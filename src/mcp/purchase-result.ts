@@ -1,15 +1,6 @@
 import * as z from "zod";
 import { requestUnit } from "../http/openapi/chain-fields.ts";
-import {
-  hasFormat,
-  type ResultValue,
-  type ToolResult,
-  type TrustedText,
-  trustFormatted,
-  trustLiteral,
-  trustTime,
-} from "./tool-result.ts";
-import { wrapUntrusted } from "./wrap-untrusted.ts";
+import { hasFormat, type ResultValue, type ToolResult, type TrustedText, trustFormatted, trustLiteral, trustTime, wrapUntrusted } from "./tool-result.ts";
 
 export const funds = z
   .array(

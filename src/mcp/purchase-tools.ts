@@ -9,8 +9,7 @@ import {
   trustFunds,
 } from "./purchase-result.ts";
 import { defineTool } from "./tool.ts";
-import { hasFormat, ToolError, trustFormatted, trustLiteral } from "./tool-result.ts";
-import { wrapUntrusted } from "./wrap-untrusted.ts";
+import { hasFormat, ToolError, trustFormatted, trustLiteral, wrapUntrusted } from "./tool-result.ts";
 
 const RESOLVE_PATH = "/purchase/resolve-blockchain-identifier";
 const purchaseFields = {
@@ -53,7 +52,7 @@ export const requestRefundTool = defineTool({
         trustLiteral(
           "Nothing was requested, because the price differs from confirmedAmount. Call purchase_status for the price.",
         ),
-        { detail: wrapUntrusted({ price: PaidFunds, confirmedAmount }).untrusted_data },
+        { price: PaidFunds, confirmedAmount },
       );
     const updated = await service.callApi<Purchase>("POST", "/purchase/request-refund", body);
     return { requested: trustFunds(PaidFunds), purchase: toPurchaseResult(updated) };

@@ -2,9 +2,8 @@
 import * as z from "zod";
 import { generateHex } from "../chain/hex.ts";
 import { defineTool } from "./tool.ts";
-import { ToolError, type ToolResult, trustFormatted, trustLiteral } from "./tool-result.ts";
+import { ToolError, type ToolResult, trustFormatted, trustLiteral, wrapUntrusted } from "./tool-result.ts";
 import type { ResourceResponse, ToolService } from "./tool-service.ts";
-import { wrapUntrusted } from "./wrap-untrusted.ts";
 
 const QUOTE_ID_BYTES = 10;
 const MAX_TERMS = 20;
@@ -105,7 +104,7 @@ export const payResourceTool = defineTool({
         trustLiteral(
           "Nothing was paid, because the resource does not offer confirmedPayment. Get a new quote.",
         ),
-        { detail: wrapUntrusted({ offered: required.accepts }).untrusted_data },
+        { offered: required.accepts },
       );
     const name = `mcp_${quoteId}`;
     const isNamed = extensions?.["payment-identifier"] !== undefined;

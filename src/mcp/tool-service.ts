@@ -2,7 +2,6 @@ import type { AppContext } from "../http/context.ts";
 import { fetchPublic, PublicFetchError } from "../http/outbound/fetch-public.ts";
 import { listLoopbackOrigins } from "../http/outbound/loopback-origins.ts";
 import { ToolError, trustLiteral } from "./tool-result.ts";
-import { wrapUntrusted } from "./wrap-untrusted.ts";
 
 /** Answers a request as the service answers it from outside. */
 export type DispatchRequest = (request: Request, c: AppContext) => Promise<Response> | Response;
@@ -95,10 +94,8 @@ export function createToolService(
       if (!response.ok)
         throw new ToolError(
           trustLiteral("The service refused the call: see status and untrusted_data.message."),
-          {
-            status: response.status,
-            detail: wrapUntrusted({ message: answer.error?.message }).untrusted_data,
-          },
+          { message: answer.error?.message },
+          response.status,
         );
       return answer.data;
     },
@@ -124,9 +121,7 @@ export function createToolService(
         if (error instanceof PublicFetchError)
           throw new ToolError(
             trustLiteral("The agent is not reachable: see untrusted_data.message."),
-            {
-              detail: wrapUntrusted({ message: error.message }).untrusted_data,
-            },
+            { message: error.message },
           );
         throw error;
       }
@@ -151,7 +146,7 @@ export function createToolService(
         if (!(error instanceof PublicFetchError)) throw error;
         throw new ToolError(
           trustLiteral("The resource is not reachable: see untrusted_data.message."),
-          { detail: wrapUntrusted({ message: error.message }).untrusted_data },
+          { message: error.message },
         );
       }
     },
