@@ -199,13 +199,7 @@ export async function recordReplay(
     payer: original.payer,
     replayOf: original.attemptId,
   } as const;
-  const row = toAttemptRow({ ...order, attemptId }, outcome, now);
-  try {
-    await core.batch([core.orm.insert(x402Attempt).values(row).toSQL()]);
-  } catch (error) {
-    // The id was made here and is not shared: an existing row with it is this one, sent twice.
-    if (!violates(error, "x402_payment_attempt.id")) throw error;
-  }
+  await insertOnce(core, toAttemptRow({ ...order, attemptId }, outcome, now));
   return attemptId;
 }
 
@@ -218,9 +212,11 @@ export async function recordVerification(
 ): Promise<void> {
   const status = found.errorReason === null ? "Verified" : "Failed";
   const row = toAttemptRow(order, { status, ...found }, now);
-  const insert = core.orm
-    .insert(x402Attempt)
-    .values({ ...row, direction: "InboundVerify" })
-    .onConflictDoNothing({ target: x402Attempt.id });
-  await core.batch([insert.toSQL()]);
+  await insertOnce(core, { ...row, direction: "InboundVerify" });
+}
+
+/** Inserts a row. An existing row with its id, which was made for it, is the same, sent twice. */
+async function insertOnce(core: Database, row: typeof x402Attempt.$inferInsert): Promise<void> {
+  const insert = core.orm.insert(x402Attempt).values(row);
+  await core.batch([insert.onConflictDoNothing({ target: x402Attempt.id }).toSQL()]);
 }

@@ -6,6 +6,7 @@ import {
   pageParametersWithTake,
   wholeNumberParameter,
 } from "../../http/openapi/parameters.ts";
+import { ADMIN_RULES, OWNER_RULES } from "../model/endpoint-rules.ts";
 import { attemptRecord, countRecord } from "../model/schemas.ts";
 import { countAttempts, countSettlements, listAttempts, listSettlements } from "./list-attempts.ts";
 import { attemptFilters, attemptTotals, settlement, settlementFilters, totalsQuery } from "./schemas.ts";
@@ -16,14 +17,12 @@ export function registerAttemptRoutes(router: Router): void {
   serve(
     router,
     {
+      ...OWNER_RULES,
       method: "get",
       operationId: "listX402PaymentAttempts",
       isConditional: true,
       path: "/x402/payments",
-      access: "+PAY",
-      scope: "owner",
       names: { paymentPayloadHash: "filter" },
-      tag: "x402",
       summary: "Lists x402 payment attempts with their settlement, newest first",
       description: "A key that is no Admin sees the resources that it registered.",
       query: z.object({
@@ -39,13 +38,11 @@ export function registerAttemptRoutes(router: Router): void {
   serve(
     router,
     {
+      ...OWNER_RULES,
       method: "get",
       operationId: "listX402Settlements",
       isConditional: true,
       path: "/x402/settlements",
-      access: "+PAY",
-      scope: "owner",
-      tag: "x402",
       summary: "Lists settlements, newest first",
       description: "A key that is no Admin sees the settlements of its own attempts.",
       query: z.object({ ...pageParametersWithTake, ...settlementFilters }),
@@ -59,13 +56,11 @@ export function registerAttemptRoutes(router: Router): void {
   serve(
     router,
     {
+      ...OWNER_RULES,
       method: "get",
       operationId: "countX402PaymentAttempts",
       path: "/x402/payments/count",
-      access: "+PAY",
-      scope: "owner",
       names: { paymentPayloadHash: "filter" },
-      tag: "x402",
       summary: "Counts x402 payment attempts",
       description: "Counts the attempts of `GET /x402/payments`.",
       query: z.object(attemptFilters),
@@ -77,12 +72,10 @@ export function registerAttemptRoutes(router: Router): void {
   serve(
     router,
     {
+      ...OWNER_RULES,
       method: "get",
       operationId: "countX402Settlements",
       path: "/x402/settlements/count",
-      access: "+PAY",
-      scope: "owner",
-      tag: "x402",
       summary: "Counts settlements",
       description: "Counts the settlements of `GET /x402/settlements`.",
       query: z.object(settlementFilters),
@@ -94,12 +87,10 @@ export function registerAttemptRoutes(router: Router): void {
   serve(
     router,
     {
+      ...ADMIN_RULES,
       method: "get",
       operationId: "sumX402Payments",
       path: "/x402/totals",
-      access: "Admin",
-      scope: "admin",
-      tag: "x402",
       summary: "Sums payments by day, month, chain and token",
       description:
         "`Income` is what settlements of this service paid to sellers. `Spending` is what managed wallets signed, but for what failed. A payment counts at the time of its attempt, in a period of at most 400 days.",

@@ -4,34 +4,18 @@ import type { PaymentPayload } from "../model/schemas.ts";
 /** A signed transfer that may be submitted to the chain once: of the scheme `exact` by anybody. */
 export type Authorization = Eip3009Authorization | Permit2Authorization;
 
-/** EIP-3009 `TransferWithAuthorization`. Times are Unix seconds. */
-export interface Eip3009Authorization {
+/** EIP-3009 `TransferWithAuthorization`. Times are Unix seconds, and the nonce 32 bytes in hex. */
+export type Eip3009Authorization = z.output<typeof eip3009>["authorization"] & {
   kind: "eip3009";
-  from: string;
-  to: string;
-  value: bigint;
-  validAfter: bigint;
-  validBefore: bigint;
-  /** 32 bytes, hex. */
-  nonce: string;
   signature: string;
-}
+};
 
 /** Permit2 `PermitWitnessTransferFrom` with the witness of x402. Times are Unix seconds. */
-export interface Permit2Authorization {
-  kind: "permit2";
-  from: string;
-  token: string;
-  value: bigint;
-  spender: string;
-  nonce: bigint;
-  validBefore: bigint;
-  to: string;
-  validAfter: bigint;
+export type Permit2Authorization = ReturnType<typeof toPermit2Authorization> & {
   /** Of the scheme `upto`: the only address that may submit it. Null: the scheme is `exact`. */
   facilitator: string | null;
   signature: string;
-}
+};
 
 /** A payload without a valid authorization; the message names what is missing. */
 export class InvalidPayloadError extends Error {
@@ -46,44 +30,44 @@ export class InvalidPayloadError extends Error {
 }
 
 const hex = z.string().regex(/^0x([0-9a-fA-F]{2})*$/, "must be 0x and whole bytes in hex");
-const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be an address");
-const uint = z
-  .string()
-  .regex(/^\d{1,78}$/, "must be a whole number in decimal digits")
-  .transform(BigInt)
-  .refine((value) => value < 2n ** 256n, "must be below 2^256");
+export const hexAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be an address");
+const toUint256 = (text: z.ZodString) =>
+  text.transform(BigInt).refine((value) => value < 2n ** 256n, "must be below 2^256");
+export const uint256 = toUint256(
+  z.string().regex(/^\d{1,78}$/, "must be a whole number in decimal digits"),
+);
 /** Decimal text, or hex as in an example of the x402 specification. */
-const permit2Nonce = z
-  .string()
-  .regex(/^(\d{1,78}|0x[0-9a-fA-F]{1,64})$/, "must be a whole number, in decimal digits or hex")
-  .transform(BigInt)
-  .refine((value) => value < 2n ** 256n, "must be below 2^256");
+const permit2Nonce = toUint256(
+  z
+    .string()
+    .regex(/^(\d{1,78}|0x[0-9a-fA-F]{1,64})$/, "must be a whole number, in decimal digits or hex"),
+);
 const signature = hex.max(20_000);
 
 const eip3009 = z.object({
   signature,
   authorization: z.object({
-    from: address,
-    to: address,
-    value: uint,
-    validAfter: uint,
-    validBefore: uint,
+    from: hexAddress,
+    to: hexAddress,
+    value: uint256,
+    validAfter: uint256,
+    validBefore: uint256,
     nonce: z.string().regex(/^0x[0-9a-fA-F]{64}$/, "must be 32 bytes in hex"),
   }),
 });
 
-const witness = z.object({ to: address, validAfter: uint });
+const witness = z.object({ to: hexAddress, validAfter: uint256 });
 const permit = z.object({
-  from: address,
-  permitted: z.object({ token: address, amount: uint }),
-  spender: address,
+  from: hexAddress,
+  permitted: z.object({ token: hexAddress, amount: uint256 }),
+  spender: hexAddress,
   nonce: permit2Nonce,
-  deadline: uint,
+  deadline: uint256,
 });
 const permit2 = z.object({ signature, permit2Authorization: permit.extend({ witness }) });
 const upto = z.object({
   signature,
-  permit2Authorization: permit.extend({ witness: witness.extend({ facilitator: address }) }),
+  permit2Authorization: permit.extend({ witness: witness.extend({ facilitator: hexAddress }) }),
 });
 
 /**

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { loadViem } from "../../packages.ts";
 import { MULTICALL3, PERMIT2, PERMIT2_PROXY, UPTO_PROXY } from "./addresses.ts";
-import type { Authorization, Permit2Authorization } from "./authorization.ts";
+import type { Authorization, Eip3009Authorization, Permit2Authorization } from "./authorization.ts";
 import { multicallAbi, permit2ProxyAbi, tokenAbi, uptoProxyAbi } from "./contracts.ts";
 import type { TokenPermit } from "./eip2612.ts";
 
@@ -214,34 +214,28 @@ export function hashAuthorization(
 }
 
 /** EIP-712 message of an EIP-3009 authorization. */
-export function toEip3009Message(authorization: {
-  from: string;
-  to: string;
-  value: bigint;
-  validAfter: bigint;
-  validBefore: bigint;
-  nonce: string;
-}) {
+export function toEip3009Message({
+  from,
+  to,
+  value,
+  validAfter,
+  validBefore,
+  nonce,
+}: Omit<Eip3009Authorization, "kind" | "signature">) {
   return {
-    from: getAddress(authorization.from),
-    to: getAddress(authorization.to),
-    value: authorization.value,
-    validAfter: authorization.validAfter,
-    validBefore: authorization.validBefore,
-    nonce: authorization.nonce as Hex,
+    from: getAddress(from),
+    to: getAddress(to),
+    value,
+    validAfter,
+    validBefore,
+    nonce: nonce as Hex,
   };
 }
 
 /** EIP-712 message of a Permit2 authorization of the scheme `exact`. */
-export function toPermit2Message(authorization: {
-  token: string;
-  value: bigint;
-  spender: string;
-  nonce: bigint;
-  validBefore: bigint;
-  to: string;
-  validAfter: bigint;
-}) {
+export function toPermit2Message(
+  authorization: Omit<Permit2Authorization, "kind" | "from" | "facilitator" | "signature">,
+) {
   return {
     permitted: { token: getAddress(authorization.token), amount: authorization.value },
     spender: getAddress(authorization.spender),

@@ -3,7 +3,7 @@ import type { Hex } from "viem";
 import * as z from "zod";
 import type { PaymentPayload } from "../model/schemas.ts";
 import { PERMIT2 } from "./addresses.ts";
-import type { Permit2Authorization } from "./authorization.ts";
+import { hexAddress, type Permit2Authorization, uint256 } from "./authorization.ts";
 import { SETTLE_TIME_SECONDS } from "./finality.ts";
 import { isSameHex } from "./is-same-hex.ts";
 
@@ -18,20 +18,14 @@ export interface TokenPermit {
   signature: Hex;
 }
 
-const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
-const uint = z
-  .string()
-  .regex(/^\d{1,78}$/)
-  .transform(BigInt)
-  .refine((value) => value < 2n ** 256n);
 const extension = z.object({
   info: z.object({
-    from: address,
-    asset: address,
-    spender: address,
-    amount: uint,
-    nonce: uint,
-    deadline: uint,
+    from: hexAddress,
+    asset: hexAddress,
+    spender: hexAddress,
+    amount: uint256,
+    nonce: uint256,
+    deadline: uint256,
     signature: z.templateLiteral(["0x", z.string().regex(/^[0-9a-fA-F]{130}$/)]),
     version: z.string().regex(/^\d+(\.\d+)*$/),
   }),

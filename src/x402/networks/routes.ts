@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { described } from "../../http/openapi/fields.ts";
+import { ADMIN_RULES } from "../model/endpoint-rules.ts";
 import { listNetworks, saveNetwork } from "./save-network.ts";
 import { availableNetwork, networkBody, networkQuery, networkRecord } from "./schemas.ts";
 
@@ -9,13 +10,11 @@ export function registerNetworkRoutes(router: Router): void {
   serve(
     router,
     {
+      ...ADMIN_RULES,
       method: "get",
       operationId: "listX402Networks",
       isConditional: true,
       path: "/x402/networks",
-      access: "Admin",
-      scope: "admin",
-      tag: "x402",
       summary: "Lists the EVM chains configured for the x402 rail",
       query: networkQuery,
       data: z.object({ Networks: described(z.array(networkRecord), "The networks.") }),
@@ -26,12 +25,10 @@ export function registerNetworkRoutes(router: Router): void {
   serve(
     router,
     {
+      ...ADMIN_RULES,
       method: "post",
       operationId: "saveX402Network",
       path: "/x402/networks",
-      access: "Admin",
-      scope: "admin",
-      tag: "x402",
       summary: "Creates or updates an EVM chain configuration, keyed by its CAIP-2 id",
       description:
         "A new network requires `displayName` and `rpcUrl`. An update keeps omitted fields, and null clears a field.",

@@ -1,19 +1,18 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { described } from "../../http/openapi/fields.ts";
+import { ADMIN_RULES, OWNER_RULES } from "../model/endpoint-rules.ts";
 import { listBudgets, saveBudget } from "./budgets.ts";
 import { pay } from "./pay.ts";
 import { budgetBody, budgetQuery, budgetRecord, payBody, signedPayment } from "./schemas.ts";
 
 /** The operation that signs a payment. */
 export const PAY_ENDPOINT = {
+  ...OWNER_RULES,
   method: "post",
   operationId: "payX402Resource",
   path: "/x402/pay",
-  access: "+PAY",
-  scope: "owner",
   names: { evmWalletId: "budget", paymentRequired: "budget" },
-  tag: "x402",
   summary: "Signs a payment for a resource, within the key's budget",
   description:
     "The request needs an Idempotency-Key or a `paymentIdentifier`. A repeated request returns the same signature. " +
@@ -40,13 +39,11 @@ export function registerPayRoutes(router: Router): void {
   serve(
     router,
     {
+      ...ADMIN_RULES,
       method: "get",
       operationId: "listX402Budgets",
       isConditional: true,
       path: "/x402/budgets",
-      access: "Admin",
-      scope: "admin",
-      tag: "x402",
       summary: "Lists budgets, newest first",
       query: budgetQuery,
       data: z.object({ Budgets: described(z.array(budgetRecord), "The budgets.") }),
@@ -57,12 +54,10 @@ export function registerPayRoutes(router: Router): void {
   serve(
     router,
     {
+      ...ADMIN_RULES,
       method: "post",
       operationId: "saveX402Budget",
       path: "/x402/budgets",
-      access: "Admin",
-      scope: "admin",
-      tag: "x402",
       summary: "Sets what a key may still pay from a wallet in a token",
       description: "The call does not change `spentAmount`.",
       body: budgetBody,

@@ -6,6 +6,7 @@ import {
   textParameter,
   wholeNumberParameter,
 } from "../../http/openapi/parameters.ts";
+import { OWNER_RULES } from "../model/endpoint-rules.ts";
 import { EXAMPLE_RESOURCE_URL, EXAMPLE_SOURCE_ID, paymentRequirements } from "../model/schemas.ts";
 import { changeDiscovery, listCatalog, searchCatalog } from "./catalog.ts";
 import { discoveryEntry } from "./discovery-entry.ts";
@@ -117,12 +118,10 @@ export function registerCatalogRoutes(router: Router): void {
   serve(
     router,
     {
+      ...OWNER_RULES,
       method: "patch",
       operationId: "updateX402PaymentSource",
       path: "/x402/payment-sources",
-      access: "+PAY",
-      scope: "owner",
-      tag: "x402",
       summary: "Puts a paid resource into the public catalog, or takes it out",
       description:
         "A resource in the catalog has a fixed price and an https URL with a public host name.",

@@ -3,7 +3,8 @@ import { type Router, serve } from "../../http/endpoint.ts";
 import { ApiError } from "../../http/errors.ts";
 import { described } from "../../http/openapi/fields.ts";
 import { pageParameters } from "../../http/openapi/parameters.ts";
-import { outcomeEventData, attemptRecord } from "../model/schemas.ts";
+import { ADMIN_RULES, OWNER_RULES } from "../model/endpoint-rules.ts";
+import { attemptRecord, outcomeEventData } from "../model/schemas.ts";
 import { NoSettlementNetworkError } from "../networks/settlement-network.ts";
 import { verifyOrder } from "../verify/verify-order.ts";
 import { createPaymentSource, listPaymentSources } from "./payment-sources.ts";
@@ -42,14 +43,12 @@ export function registerPaymentRoutes(router: Router): void {
   serve(
     router,
     {
+      ...OWNER_RULES,
       method: "post",
       operationId: "settleX402Payment",
       mayAskToRetry: true,
       path: "/x402/settle",
-      access: "+PAY",
-      scope: "owner",
       names: { amount: "terms", paymentPayload: "proved", paymentRequirements: "terms" },
-      tag: "x402",
       summary: "Settles a buyer's payment on the chain for a registered resource",
       description:
         "The endpoint is idempotent per payment payload. A repeated payload returns the first settlement and `replay: true`. " +
@@ -69,13 +68,11 @@ export function registerPaymentRoutes(router: Router): void {
   serve(
     router,
     {
+      ...OWNER_RULES,
       method: "post",
       operationId: "verifyX402Payment",
       path: "/x402/verify",
-      access: "+PAY",
-      scope: "owner",
       names: { paymentPayload: "proved", paymentRequirements: "terms" },
-      tag: "x402",
       summary: "Verifies a buyer's payment without settling it",
       body: verifyBody,
       data: verifyPaymentResponse,
@@ -95,12 +92,10 @@ export function registerPaymentRoutes(router: Router): void {
   serve(
     router,
     {
+      ...ADMIN_RULES,
       method: "post",
       operationId: "reconcileX402Payment",
       path: "/x402/payments/reconcile",
-      access: "Admin",
-      scope: "admin",
-      tag: "x402",
       summary: "Asks the chain for the outcome of a settlement now, and records it",
       description:
         "The service does so by itself, too. The outcome is always that of the chain: `Settled` needs the agreed transfer by the payment's authorization, and `Failed` an authorization that is over, or was used otherwise.",
@@ -115,13 +110,11 @@ export function registerPaymentRoutes(router: Router): void {
   serve(
     router,
     {
+      ...OWNER_RULES,
       method: "post",
       operationId: "createX402PaymentSource",
       path: "/x402/payment-sources",
-      access: "+PAY",
-      scope: "owner",
       names: { amount: "terms", payTo: "terms" },
-      tag: "x402",
       summary: "Registers a paid resource",
       description:
         "`requirements` is what a buyer must accept. `Warnings` says when the token's " +
@@ -141,13 +134,11 @@ export function registerPaymentRoutes(router: Router): void {
   serve(
     router,
     {
+      ...OWNER_RULES,
       method: "get",
       operationId: "listX402PaymentSources",
       isConditional: true,
       path: "/x402/payment-sources",
-      access: "+PAY",
-      scope: "owner",
-      tag: "x402",
       summary: "Lists registered resources, newest first",
       description: "A key that is no Admin sees the resources that it registered.",
       query: z.object(pageParameters),

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { described } from "../../http/openapi/fields.ts";
+import { ADMIN_RULES } from "../model/endpoint-rules.ts";
 import {
   changeBalanceRule,
   deleteBalanceRule,
@@ -16,12 +17,7 @@ import {
   ruleId,
 } from "./schemas.ts";
 
-const SHARED = {
-  path: "/x402/low-balance",
-  access: "Admin",
-  scope: "admin",
-  tag: "x402",
-} as const;
+const SHARED = { ...ADMIN_RULES, path: "/x402/low-balance" } as const;
 const UNKNOWN_RULE_ERRORS = { 404: "There is no such rule." };
 
 /** `/x402/low-balance`: the rules that watch balances of EVM wallets. */

@@ -6,6 +6,7 @@ import {
   pageParameters,
   pageParametersWithTake,
 } from "../../http/openapi/parameters.ts";
+import { OWNER_RULES } from "../model/endpoint-rules.ts";
 import { caip2Filter, countRecord, walletRecord } from "../model/schemas.ts";
 import { deleteWallet, updateWallet } from "./change-wallet.ts";
 import { countWallets, createWallet, listWallets } from "./create-wallet.ts";
@@ -25,13 +26,11 @@ export function registerWalletRoutes(router: Router): void {
   serve(
     router,
     {
+      ...OWNER_RULES,
       method: "get",
       operationId: "listX402Wallets",
       isConditional: true,
       path: "/x402/wallets",
-      access: "+PAY",
-      scope: "owner",
-      tag: "x402",
       summary: "Lists managed EVM wallets, newest first",
       description: "A key that is no Admin sees the wallets that it created.",
       query: z.object({ ...pageParametersWithTake, ...walletFilters, id: walletIdFilter }),
@@ -45,12 +44,10 @@ export function registerWalletRoutes(router: Router): void {
   serve(
     router,
     {
+      ...OWNER_RULES,
       method: "get",
       operationId: "listX402WalletBalances",
       path: "/x402/wallets/balances",
-      access: "+PAY",
-      scope: "owner",
-      tag: "x402",
       summary: "Lists the balances of managed EVM wallets, newest wallet first",
       description:
         "Lists the wallets of `GET /x402/wallets`. Each balance is at most 30 seconds old. If an RPC node fails, only its wallets have an `error`.",
@@ -68,12 +65,10 @@ export function registerWalletRoutes(router: Router): void {
   serve(
     router,
     {
+      ...OWNER_RULES,
       method: "post",
       operationId: "createX402Wallet",
       path: "/x402/wallets",
-      access: "+PAY",
-      scope: "owner",
-      tag: "x402",
       summary: "Creates or imports a managed EVM wallet",
       description: "Only this response contains the key of a new wallet.",
       body: createWalletBody,
@@ -90,12 +85,10 @@ export function registerWalletRoutes(router: Router): void {
   serve(
     router,
     {
+      ...OWNER_RULES,
       method: "patch",
       operationId: "updateX402Wallet",
       path: "/x402/wallets",
-      access: "+PAY",
-      scope: "owner",
-      tag: "x402",
       summary: "Changes the note of a managed EVM wallet",
       body: z.object({ id: walletId, note: walletNote.optional() }),
       data: walletRecord,
@@ -107,12 +100,10 @@ export function registerWalletRoutes(router: Router): void {
   serve(
     router,
     {
+      ...OWNER_RULES,
       method: "delete",
       operationId: "deleteX402Wallet",
       path: "/x402/wallets",
-      access: "+PAY",
-      scope: "owner",
-      tag: "x402",
       summary: "Removes a managed EVM wallet, and returns it as it was",
       description:
         "The wallet leaves its network, and its budgets and rules are turned off. The service keeps the encrypted key.",
@@ -129,12 +120,10 @@ export function registerWalletRoutes(router: Router): void {
   serve(
     router,
     {
+      ...OWNER_RULES,
       method: "get",
       operationId: "countX402Wallets",
       path: "/x402/wallets/count",
-      access: "+PAY",
-      scope: "owner",
-      tag: "x402",
       summary: "Counts managed EVM wallets",
       description: "Counts the wallets of `GET /x402/wallets`.",
       query: z.object(walletFilters),
