@@ -7,7 +7,7 @@ import { log } from "../src/log.ts";
 import { withTimeout } from "../src/timeout.ts";
 import { OutcomeWriter } from "../src/x402/facilitator-wallet/outcome-writer.ts";
 import type { PumpState, RoundReading } from "../src/x402/facilitator-wallet/pump-round.ts";
-import type { SigningWallet } from "../src/x402/facilitator-wallet/sign-jobs.ts";
+import type { SigningWallet } from "../src/x402/facilitator-wallet/round.ts";
 import { WalletStore } from "../src/x402/facilitator-wallet/wallet-store.ts";
 import type {
   FacilitatorWalletObject,

@@ -1,15 +1,14 @@
 import { classifyBroadcast } from "../evm/classify-broadcast.ts";
-import type { Rpc } from "../evm/rpc.ts";
 import { type ChainSnapshot, isLegacyTransaction, readChainSnapshot } from "../evm/transactions.ts";
 import type { SettlementJob } from "../model/messages.ts";
 import { acceptNodeNonce, isStuck, limitToKnownNonces } from "./nonces.ts";
 import { expireJobs, reconcileMinedTransactions, watchDecidedJobs } from "./reconcile-jobs.ts";
+import type { Round, SigningWallet } from "./round.ts";
 import {
   bumpFee,
   encodeGasEstimate,
   fillNonceGaps,
   listSignableJobs,
-  type SigningWallet,
   signLegacyReplacements,
   signWaitingJobs,
 } from "./sign-jobs.ts";
@@ -86,16 +85,17 @@ export async function runPumpRound(
       `the RPC node is on chain ${reported.chainId}, not ${wallet.chainId}`,
     );
   const chain = limitToKnownNonces(store, reported);
+  const round: Round = { store, wallet, chain };
 
-  await reconcileMinedTransactions(store, wallet.rpc, chain);
+  await reconcileMinedTransactions(round);
   onReconciled();
-  const reappeared = await watchDecidedJobs(store, wallet.rpc, chain);
-  await expireJobs(store, wallet.rpc, chain);
-  await signLegacyReplacements(store, wallet, chain);
-  await bumpFee(store, wallet, chain);
-  await signWaitingJobs(store, wallet, chain, estimates);
-  await fillNonceGaps(store, wallet, chain);
-  const isStale = await broadcastTransactions(store, wallet.rpc, chain, resend || reappeared);
+  const reappeared = await watchDecidedJobs(round);
+  await expireJobs(round);
+  await signLegacyReplacements(round);
+  await bumpFee(round);
+  await signWaitingJobs(round, estimates);
+  await fillNonceGaps(round);
+  const isStale = await broadcastTransactions(round, resend || reappeared);
   const [head] = store.listPendingTransactions();
   if (chain.nonce < reported.nonce && (isStale || (head && isStuck(head, chain))))
     acceptNodeNonce(store, reported);
@@ -115,9 +115,7 @@ function getPumpState(store: WalletStore): PumpState {
  * @returns whether a new transaction is refused because its nonce is used
  */
 async function broadcastTransactions(
-  store: WalletStore,
-  rpc: Rpc,
-  chain: ChainSnapshot,
+  { store, wallet, chain }: Round,
   resend: boolean,
 ): Promise<boolean> {
   const isNewBlock = store.offeredAtBlock !== chain.blockHash;
@@ -128,7 +126,7 @@ async function broadcastTransactions(
   store.offeredAtBlock = chain.blockHash;
   for (const { hash, state } of due)
     if (state === "signed") store.setTransactionState(hash, "sent");
-  const answers = await rpc.callBatch(
+  const answers = await wallet.rpc.callBatch(
     due.map(({ rawTransaction: raw }) => ({ method: "eth_sendRawTransaction", params: [raw] })),
   );
   let isStale = false;

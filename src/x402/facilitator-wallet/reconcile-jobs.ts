@@ -1,7 +1,7 @@
 /** Reads results from the chain: mined, orphaned and expired jobs. */
 import { log } from "../../log.ts";
 import { EXPIRED_REASONS, EXPIRY_MARGIN_SECONDS, FINALITY_BLOCKS } from "../evm/finality.ts";
-import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
+import { RpcRefusal } from "../evm/rpc.ts";
 import {
   type ChainSnapshot,
   fetchGasCosts,
@@ -14,6 +14,7 @@ import {
   reconcileReceipt,
   type SettlementFinding,
 } from "./reconcile-authorization.ts";
+import type { Round } from "./round.ts";
 import {
   type BlockInclusion,
   isDecided,
@@ -31,11 +32,8 @@ function listJobsAt(store: WalletStore, nonce: number): string[] {
 }
 
 /** Records mined transactions and used nonces. */
-export async function reconcileMinedTransactions(
-  store: WalletStore,
-  rpc: Rpc,
-  chain: ChainSnapshot,
-): Promise<void> {
+export async function reconcileMinedTransactions(round: Round): Promise<void> {
+  const { store, chain } = round;
   for (const signed of store.listUnminedTransactions()) {
     const receipt = chain.receipts.get(signed.hash);
     if (!receipt) continue;
@@ -52,9 +50,7 @@ export async function reconcileMinedTransactions(
     }
     // A revert is final only if the node's count includes it.
     if (!receipt.isSuccessful && signed.nonce >= chain.nonce) continue;
-    const finding = await reconcileOrLog(stored, () =>
-      reconcileByReceipt(rpc, store, chain, stored, receipt),
-    );
+    const finding = await reconcileJob(round, stored, receipt);
     if (finding.state === "unclear") continue;
     store.postponeWrites(() => {
       store.recordMinedTransaction(signed.hash, signed.nonce);
@@ -69,7 +65,7 @@ export async function reconcileMinedTransactions(
       .filter(({ nonce, hash }) => nonce < chain.nonce && !chain.receipts.has(hash))
       .map(({ nonce }) => nonce),
   );
-  for (const nonce of passed) await reconcileForeignNonce(store, rpc, chain, nonce);
+  for (const nonce of passed) await reconcileForeignNonce(round, nonce);
 }
 
 /** Handles a self-transfer that was mined: it may have freed the nonce of a settlement whose fee could not rise. */
@@ -84,24 +80,18 @@ function reconcileSelfTransfer(store: WalletStore, signed: SignedTransaction): v
 }
 
 /** Handles a nonce that a foreign transaction used. */
-async function reconcileForeignNonce(
-  store: WalletStore,
-  rpc: Rpc,
-  chain: ChainSnapshot,
-  nonce: number,
-): Promise<void> {
+async function reconcileForeignNonce(round: Round, nonce: number): Promise<void> {
+  const { store, wallet } = round;
   const signed = store.listPendingTransactions().filter((one) => one.nonce === nonce);
   // The node that counted it may be ahead of the one that serves the receipt.
-  const known = await rpc.callBatch(
+  const known = await wallet.rpc.callBatch(
     signed.map(({ hash }) => ({ method: "eth_getTransactionByHash", params: [hash] })),
   );
   if (known.some((transaction) => transaction !== null)) return;
   const jobId = signed.at(-1)?.jobId ?? null;
   const stored = jobId === null ? null : store.findJob(jobId);
   if (!stored || isDecided(stored)) return store.markNonceLost(nonce);
-  const finding = await reconcileOrLog(stored, () =>
-    reconcileByAuthorization(rpc, store, chain, stored),
-  );
+  const finding = await reconcileJob(round, stored);
   if (finding.state === "unclear") return;
   store.markNonceLost(nonce);
   if (finding.state === "open") store.requeueJob(stored.job.id, Date.now());
@@ -120,15 +110,12 @@ export interface JobFailure {
  * @param failure - ends a job that the chain has not decided. A re-org may still settle the job
  */
 export async function reconcileSentJob(
-  store: WalletStore,
-  rpc: Rpc,
-  chain: ChainSnapshot,
+  round: Round,
   stored: StoredJob,
   failure: JobFailure | false,
 ): Promise<void> {
-  const finding = await reconcileOrLog(stored, () =>
-    reconcileByAuthorization(rpc, store, chain, stored),
-  );
+  const { store, chain } = round;
+  const finding = await reconcileJob(round, stored);
   if (finding.state !== "open" || !failure) return recordFinding(store, stored, finding);
   const { reason, message } = failure;
   store.recordFailedJob(stored.job.id, reason, message, toCurrentPlace(chain), Date.now());
@@ -139,31 +126,35 @@ function toCurrentPlace({ blockNumber: block, blockHash }: ChainSnapshot): Block
   return { transaction: "", block, blockHash };
 }
 
-/** Reconciles a job by one of its receipts. */
-function reconcileByReceipt(
-  rpc: Rpc,
-  store: WalletStore,
-  chain: ChainSnapshot,
+/**
+ * Reconciles a job by one of its receipts, or else by its authorization. A node's refusal about one job holds
+ * up only that job.
+ */
+async function reconcileJob(
+  { store, wallet: { rpc }, chain }: Round,
   stored: StoredJob,
-  receipt: Receipt,
+  lookup: Receipt | Promise<Receipt | null> | null = null,
 ): Promise<SettlementFinding> {
-  const span = toBlockRange(
-    chain,
-    stored,
-    store.listJobTransactions(stored.job.id),
-    receipt.blockNumber,
-  );
-  return reconcileReceipt(rpc, stored.job, receipt, span);
+  const { job } = stored;
+  try {
+    const receipt = await lookup;
+    const signed = store.listJobTransactions(job.id);
+    const span = toBlockRange(chain, stored, signed, receipt?.blockNumber);
+    return await (receipt
+      ? reconcileReceipt(rpc, job, receipt, span)
+      : reconcileAuthorization(rpc, job, span));
+  } catch (error) {
+    if (!(error instanceof RpcRefusal)) throw error;
+    log("warn", "x402.job_undecided", { attempt: job.id, error: error.message });
+    return { state: "unclear" };
+  }
 }
 
-function reconcileByAuthorization(
-  rpc: Rpc,
-  store: WalletStore,
-  chain: ChainSnapshot,
-  stored: StoredJob,
-): Promise<SettlementFinding> {
-  const span = toBlockRange(chain, stored, store.listJobTransactions(stored.job.id));
-  return reconcileAuthorization(rpc, stored.job, span);
+/** Reconciles a decided job from the beginning. */
+function reconcileFromStart(round: Round, stored: StoredJob): Promise<SettlementFinding> {
+  const { transaction } = stored;
+  const receipt = transaction === "" ? null : fetchReceipt(round.wallet.rpc, transaction);
+  return reconcileJob(round, stored, receipt);
 }
 
 /**
@@ -186,20 +177,6 @@ function toBlockRange(
   };
 }
 
-/** A node's refusal about one job holds up only that job. */
-async function reconcileOrLog(
-  { job }: StoredJob,
-  ask: () => Promise<SettlementFinding>,
-): Promise<SettlementFinding> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!(error instanceof RpcRefusal)) throw error;
-    log("warn", "x402.job_undecided", { attempt: job.id, error: error.message });
-    return { state: "unclear" };
-  }
-}
-
 function recordFinding(store: WalletStore, { job }: StoredJob, finding: SettlementFinding): void {
   const now = Date.now();
   if (finding.state === "settled") store.recordSettledJob(job.id, finding, now);
@@ -218,37 +195,32 @@ function hasSettledSince({ state }: StoredJob, finding: SettlementFinding): bool
  *
  * @returns whether one has lost its block and must be sent again
  */
-export async function watchDecidedJobs(
-  store: WalletStore,
-  rpc: Rpc,
-  chain: ChainSnapshot,
-): Promise<boolean> {
+export async function watchDecidedJobs(round: Round): Promise<boolean> {
+  const { store, wallet, chain } = round;
   const watched = store.listOpenJobs("decided");
   if (watched.length === 0) return false;
   const isNewBlock = store.watchedAtBlock !== chain.blockHash;
-  const hashes = isNewBlock ? await readWatchedBlocks(store, rpc, chain, watched) : null;
+  const hashes = isNewBlock ? await readWatchedBlocks(store, wallet.rpc, chain, watched) : null;
   let reappeared = false;
   for (const stored of watched) {
     const { job, state, block, blockHash, changedAt } = stored;
     if (block === null || chain.blockNumber < block) continue;
     if (hashes && hashes.get(block) !== blockHash) {
-      reappeared = (await handleOrphanedBlock(store, rpc, chain, stored)) || reappeared;
+      reappeared = (await handleOrphanedBlock(round, stored)) || reappeared;
       continue;
     }
     const isDue = hasFinality(chain, block, changedAt);
     if (state === "failed" && (isNewBlock || isDue)) {
-      const finding = await reconcileOrLog(stored, () =>
-        reconcileFromStart(store, rpc, chain, stored),
-      );
+      const finding = await reconcileFromStart(round, stored);
       if (hasSettledSince(stored, finding)) recordFinding(store, stored, finding);
       if (
         hasSettledSince(stored, finding) ||
         finding.state === "unclear" ||
-        !isUnminable(store, chain, job)
+        !isUnminable(round, job)
       )
         continue;
     }
-    const cost = isDue ? await readFinalCost(store, rpc, chain, stored) : null;
+    const cost = isDue ? await readFinalCost(round, stored) : null;
     if (cost !== null) store.finalizeJob(job.id, Date.now(), cost);
   }
   store.watchedAtBlock = chain.blockHash;
@@ -260,9 +232,7 @@ export async function watchDecidedJobs(
  * is 0 for others. Null: not final yet.
  */
 async function readFinalCost(
-  store: WalletStore,
-  rpc: Rpc,
-  chain: ChainSnapshot,
+  { store, wallet, chain }: Round,
   { job, changedAt }: StoredJob,
 ): Promise<bigint | null> {
   if (job.maxCost === undefined) return 0n;
@@ -270,40 +240,22 @@ async function readFinalCost(
   const isEnded = ({ state, nonce }: SignedTransaction) =>
     state === "lost" || (state === "mined" && nonce < chain.nonce);
   if (!signed.every(isEnded)) return null;
-  const costs = await fetchGasCosts(rpc, signed);
+  const costs = await fetchGasCosts(wallet.rpc, signed);
   if (!costs?.every(({ block }) => hasFinality(chain, block, changedAt))) return null;
   return costs.reduce((sum, { wei }) => sum + wei, 0n);
 }
 
-/** Reconciles a decided job from the beginning. */
-async function reconcileFromStart(
-  store: WalletStore,
-  rpc: Rpc,
-  chain: ChainSnapshot,
-  stored: StoredJob,
-): Promise<SettlementFinding> {
-  const { transaction } = stored;
-  const receipt = transaction === "" ? null : await fetchReceipt(rpc, transaction);
-  return receipt
-    ? reconcileByReceipt(rpc, store, chain, stored, receipt)
-    : reconcileByAuthorization(rpc, store, chain, stored);
-}
-
 /** Whether no transaction of the job can still be mined. */
-function isUnminable(store: WalletStore, chain: ChainSnapshot, job: StoredJob["job"]): boolean {
+function isUnminable({ store, chain }: Round, job: StoredJob["job"]): boolean {
   const isBehind = ({ nonce }: SignedTransaction) => nonce < chain.nonce;
   return isExpired(job, chain) || store.listJobTransactions(job.id).every(isBehind);
 }
 
 /** Handles a job whose block was orphaned. @returns whether the job must be sent again */
-async function handleOrphanedBlock(
-  store: WalletStore,
-  rpc: Rpc,
-  chain: ChainSnapshot,
-  stored: StoredJob,
-): Promise<boolean> {
+async function handleOrphanedBlock(round: Round, stored: StoredJob): Promise<boolean> {
+  const { store } = round;
   const { job } = stored;
-  const finding = await reconcileOrLog(stored, () => reconcileFromStart(store, rpc, chain, stored));
+  const finding = await reconcileFromStart(round, stored);
   if (finding.state !== "open") {
     recordFinding(store, stored, finding);
     return false;
@@ -325,18 +277,13 @@ function isExpired(
 }
 
 /** Fails expired jobs, unless a block included them in time. */
-export async function expireJobs(
-  store: WalletStore,
-  rpc: Rpc,
-  chain: ChainSnapshot,
-): Promise<void> {
+export async function expireJobs(round: Round): Promise<void> {
+  const { store, chain } = round;
   for (const stored of store.listOpenJobs("undecided")) {
     const { job } = stored;
     if (!isExpired(job, chain)) continue;
     const wasSent = store.wasJobSent(job.id);
-    const finding = wasSent
-      ? await reconcileOrLog(stored, () => reconcileByAuthorization(rpc, store, chain, stored))
-      : ({ state: "open" } as const);
+    const finding = wasSent ? await reconcileJob(round, stored) : ({ state: "open" } as const);
     if (finding.state === "unclear") continue;
     if (finding.state === "open") {
       const message = "The authorization expired before a block included the transaction";

@@ -1,29 +1,16 @@
 /** Signs settlements, fee bumps of stuck transactions and nonce-gap fillers. */
-import type { PrivateKeyAccount } from "viem";
 import { log } from "../../log.ts";
 import { isInsufficientFunds } from "../evm/classify-broadcast.ts";
 import { findX402Reason, toRevertReason } from "../evm/contracts.ts";
 import { encodeL1FeeCall, readL1Fee } from "../evm/l1-fee.ts";
-import { type Rpc, type RpcCall, RpcRefusal } from "../evm/rpc.ts";
+import { type RpcCall, RpcRefusal } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
-import {
-  type ChainSnapshot,
-  type Fees,
-  isLegacyTransaction,
-  signTransaction,
-} from "../evm/transactions.ts";
+import { type Fees, isLegacyTransaction, signTransaction } from "../evm/transactions.ts";
 import { findFreeNonce, findNonceGaps, isStuck, MAX_PENDING_TRANSACTIONS } from "./nonces.ts";
 import { type JobFailure, reconcileSentJob } from "./reconcile-jobs.ts";
+import type { Round, SigningWallet } from "./round.ts";
 import type { StoredJob } from "./stored-job.ts";
 import type { WalletStore } from "./wallet-store.ts";
-
-/** The wallet of a pump. */
-export interface SigningWallet {
-  chainId: number;
-  address: string;
-  signer: PrivateKeyAccount;
-  rpc: Rpc;
-}
 
 /** A malicious token must not be able to drain the wallet. */
 const MAX_GAS = 1_000_000n;
@@ -33,11 +20,8 @@ const UNFUNDED_MESSAGE =
   "The facilitator wallet cannot pay for gas. Fund the wallet with the native coin.";
 
 /** Bumps the fee of the blocking transaction, or replaces a void one with a self-transfer. */
-export async function bumpFee(
-  store: WalletStore,
-  wallet: SigningWallet,
-  chain: ChainSnapshot,
-): Promise<void> {
+export async function bumpFee(round: Round): Promise<void> {
+  const { store, wallet, chain } = round;
   const head = store.listPendingTransactions().filter(({ nonce }) => nonce === chain.nonce);
   const last = head.at(-1);
   if (!last) return;
@@ -64,18 +48,15 @@ export async function bumpFee(
       ? { ...job, gas: last.gas, jobId: job.id, fees: limitFees(fees, limit) }
       : { ...createSelfTransfer(wallet), fees };
   if (chain.balance < request.gas * request.fees.maxFee) return;
-  await signAndStore(store, wallet, chain, { ...request, nonce: last.nonce });
+  await signAndStore(round, { ...request, nonce: last.nonce });
 }
 
 /**
  * Replaces the transactions that the chain refused for their type by ones with a gas price and the
  * same nonces. Each nonce gets one replacement, since the newest transaction decides.
  */
-export async function signLegacyReplacements(
-  store: WalletStore,
-  wallet: SigningWallet,
-  chain: ChainSnapshot,
-): Promise<void> {
+export async function signLegacyReplacements(round: Round): Promise<void> {
+  const { store, wallet, chain } = round;
   if (!chain.fees.isLegacy) return;
   const newest = new Map(store.listPendingTransactions().map((signed) => [signed.nonce, signed]));
   for (const { nonce, jobId, gas, rawTransaction: raw, state } of newest.values()) {
@@ -85,7 +66,7 @@ export async function signLegacyReplacements(
       job?.state === "signed" && !isBeyond(store, job.job, gas, chain.fees)
         ? { to: job.job.to, data: job.job.data, gas, jobId }
         : createSelfTransfer(wallet);
-    await signAndStore(store, wallet, chain, { ...call, nonce, fees: chain.fees });
+    await signAndStore(round, { ...call, nonce, fees: chain.fees });
   }
 }
 
@@ -115,11 +96,10 @@ export function encodeGasEstimate(
  * @param known - the node's answers about waiting jobs
  */
 export async function signWaitingJobs(
-  store: WalletStore,
-  wallet: SigningWallet,
-  chain: ChainSnapshot,
+  round: Round,
   known: ReadonlyMap<string, unknown | RpcRefusal>,
 ): Promise<void> {
+  const { store, wallet, chain } = round;
   const waiting = listSignableJobs(store);
   if (waiting.length === 0) return;
 
@@ -147,12 +127,12 @@ export async function signWaitingJobs(
     if (failure) {
       // A transaction of the job may be mined: then the chain decides.
       if (store.wasJobSent(job.id))
-        await reconcileSentJob(store, wallet.rpc, chain, stored, failure === TOO_DEAR && failure);
+        await reconcileSentJob(round, stored, failure === TOO_DEAR && failure);
       else store.recordFailedJob(job.id, failure.reason, failure.message, null, Date.now());
       continue;
     }
     const nonce = findFreeNonce(store, chain);
-    await signAndStore(store, wallet, chain, {
+    await signAndStore(round, {
       ...job,
       gas,
       jobId: job.id,
@@ -264,13 +244,10 @@ function toSimulationReason(kind: "eip3009" | "permit2"): string {
 }
 
 /** Uses up the nonces that block pending transactions. */
-export async function fillNonceGaps(
-  store: WalletStore,
-  wallet: SigningWallet,
-  chain: ChainSnapshot,
-): Promise<void> {
+export async function fillNonceGaps(round: Round): Promise<void> {
+  const { store, wallet, chain } = round;
   for (const nonce of findNonceGaps(store, chain))
-    await signAndStore(store, wallet, chain, {
+    await signAndStore(round, {
       ...createSelfTransfer(wallet),
       nonce,
       fees: chain.fees,
@@ -287,12 +264,9 @@ interface SigningRequest {
 }
 
 async function signAndStore(
-  store: WalletStore,
-  wallet: SigningWallet,
-  chain: ChainSnapshot,
+  { store, wallet: { chainId, signer }, chain }: Round,
   { to, data, gas, jobId, nonce, fees }: SigningRequest,
 ): Promise<void> {
-  const { chainId, signer } = wallet;
   // Signing is CPU-bound, so other calls to the object run in between.
   await scheduler.wait(0);
   const { raw, hash } = await signTransaction(signer, { chainId, nonce, to, data, gas, fees });
