@@ -3,7 +3,7 @@ import * as z from "zod";
 import { generateHex } from "../chain/hex.ts";
 import { defineTool } from "./tool.ts";
 import { ToolError, type ToolResult, trustFormatted, trustLiteral, wrapUntrusted } from "./tool-result.ts";
-import type { ResourceResponse, ToolService } from "./tool-service.ts";
+import { parseJson, type ResourceResponse, type ToolService } from "./tool-service.ts";
 
 const QUOTE_ID_BYTES = 10;
 const MAX_TERMS = 20;
@@ -225,12 +225,4 @@ function toChunks(text: string): string[] {
 
 function decodeHeader(header: string | null): unknown {
   return header === null ? null : parseJson(Buffer.from(header, "base64").toString("utf8"));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

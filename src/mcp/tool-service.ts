@@ -1,7 +1,7 @@
 import type { AppContext } from "../http/context.ts";
 import { fetchPublic, PublicFetchError } from "../http/outbound/fetch-public.ts";
 import { listLoopbackOrigins } from "../http/outbound/loopback-origins.ts";
-import { ToolError, trustLiteral } from "./tool-result.ts";
+import { ToolError, type TrustedText, trustLiteral } from "./tool-result.ts";
 
 /** Answers a request as the service answers it from outside. */
 export type DispatchRequest = (request: Request, c: AppContext) => Promise<Response> | Response;
@@ -67,11 +67,23 @@ export function createToolService(
   token: string,
   dispatch: DispatchRequest,
 ): ToolService {
-  const listPublicRules = async () => ({
-    loopbackOrigins: await listLoopbackOrigins(c.env, c.var.deadline),
-    resolverUrl: c.env.DNS_OVER_HTTPS_URL,
-    allowHttp: true,
-  });
+  const askStranger = async (
+    url: string,
+    options: Parameters<typeof fetchPublic>[1],
+    unreachable: TrustedText,
+  ) => {
+    try {
+      return await fetchPublic(url, {
+        loopbackOrigins: await listLoopbackOrigins(c.env, c.var.deadline),
+        resolverUrl: c.env.DNS_OVER_HTTPS_URL,
+        allowHttp: true,
+        ...options,
+      });
+    } catch (error) {
+      if (!(error instanceof PublicFetchError)) throw error;
+      throw new ToolError(unreachable, { message: error.message });
+    }
+  };
   return {
     async callApi<Data>(
       method: "GET" | "POST",
@@ -106,31 +118,24 @@ export function createToolService(
           trustLiteral("The agent's registered address is not usable. Try another agent."),
         );
       const url = `${apiBaseUrl.trim().replace(/\/$/, "")}${path}`;
-      try {
-        const answer = await fetchPublic(url, {
-          ...(await listPublicRules()),
+      const answer = await askStranger(
+        url,
+        {
           headers: { accept: "application/json", "content-type": "application/json" },
           timeoutMs: AGENT_TIMEOUT_MS,
           maxBytes: MAX_AGENT_RESPONSE_BYTES,
           ...(body && { method: "POST", body: JSON.stringify(body) }),
-        });
-        if (answer.status < 200 || answer.status > 299) return null;
-        return JSON.parse(new TextDecoder().decode(answer.body));
-      } catch (error) {
-        if (error instanceof SyntaxError) return null;
-        if (error instanceof PublicFetchError)
-          throw new ToolError(
-            trustLiteral("The agent is not reachable: see untrusted_data.message."),
-            { message: error.message },
-          );
-        throw error;
-      }
+        },
+        trustLiteral("The agent is not reachable: see untrusted_data.message."),
+      );
+      if (answer.status < 200 || answer.status > 299) return null;
+      return parseJson(new TextDecoder().decode(answer.body));
     },
 
     async callResource(url, { method, body, payment }) {
-      try {
-        const answer = await fetchPublic(url, {
-          ...(await listPublicRules()),
+      const { status, headers, body: answer } = await askStranger(
+        url,
+        {
           method,
           headers: {
             ...(body && { "content-type": "application/json" }),
@@ -139,16 +144,19 @@ export function createToolService(
           timeoutMs: payment === undefined ? AGENT_TIMEOUT_MS : PAID_RESOURCE_TIMEOUT_MS,
           maxBytes: MAX_RESOURCE_RESPONSE_BYTES,
           ...(body && { body: JSON.stringify(body) }),
-        });
-        const { status, headers } = answer;
-        return { status, headers, text: new TextDecoder().decode(answer.body) };
-      } catch (error) {
-        if (!(error instanceof PublicFetchError)) throw error;
-        throw new ToolError(
-          trustLiteral("The resource is not reachable: see untrusted_data.message."),
-          { message: error.message },
-        );
-      }
+        },
+        trustLiteral("The resource is not reachable: see untrusted_data.message."),
+      );
+      return { status, headers, text: new TextDecoder().decode(answer) };
     },
   };
+}
+
+/** The value of a JSON text; null when the text is no JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }

@@ -261,13 +261,7 @@ function toTopic(address: string): string {
 }
 
 /** An authorization as its contract knows it: by payer and nonce. */
-export interface AuthorizationId {
-  kind: "eip3009" | "permit2";
-  asset: string;
-  from: string;
-  /** Hex of 32 bytes for EIP-3009, decimal text for Permit2. */
-  nonce: string;
-}
+type AuthorizationId = Pick<SettlementJob, "kind" | "asset" | "from" | "nonce">;
 
 /** The call that reads the state in the latest block. */
 export function encodeAuthorizationStateCall({

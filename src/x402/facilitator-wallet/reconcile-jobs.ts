@@ -8,6 +8,7 @@ import {
   fetchReceipt,
   type Receipt,
 } from "../evm/transactions.ts";
+import type { PaymentFailure } from "../model/messages.ts";
 import {
   type BlockRange,
   reconcileAuthorization,
@@ -98,12 +99,6 @@ async function reconcileForeignNonce(round: Round, nonce: number): Promise<void>
   else recordFinding(store, stored, finding);
 }
 
-/** Why a settlement fails: a reason of x402, and a message. */
-export interface JobFailure {
-  reason: string;
-  message: string;
-}
-
 /**
  * Reconciles a job that was sent and cannot be sent again.
  *
@@ -112,7 +107,7 @@ export interface JobFailure {
 export async function reconcileSentJob(
   round: Round,
   stored: StoredJob,
-  failure: JobFailure | false,
+  failure: PaymentFailure | false,
 ): Promise<void> {
   const { store, chain } = round;
   const finding = await reconcileJob(round, stored);

@@ -6,8 +6,9 @@ import { encodeL1FeeCall, readL1Fee } from "../evm/l1-fee.ts";
 import { type RpcCall, RpcRefusal } from "../evm/rpc.ts";
 import * as results from "../evm/rpc-results.ts";
 import { type Fees, isLegacyTransaction, signTransaction } from "../evm/transactions.ts";
+import type { PaymentFailure } from "../model/messages.ts";
 import { findFreeNonce, findNonceGaps, isStuck, MAX_PENDING_TRANSACTIONS } from "./nonces.ts";
-import { type JobFailure, reconcileSentJob } from "./reconcile-jobs.ts";
+import { reconcileSentJob } from "./reconcile-jobs.ts";
 import type { Round, SigningWallet } from "./round.ts";
 import type { StoredJob } from "./stored-job.ts";
 import type { WalletStore } from "./wallet-store.ts";
@@ -144,13 +145,13 @@ export async function signWaitingJobs(
 }
 
 /** The answer to a payment with a permit that costs more than was reserved. */
-const TOO_DEAR: JobFailure = {
+const TOO_DEAR: PaymentFailure = {
   reason: "permit2_allowance_required",
   message: "The gas of a permit costs too much",
 };
 
 /** Why a settlement has no gas estimate. `wait`: try again. */
-function explainMissingEstimate(job: StoredJob["job"], refused: unknown): JobFailure | "wait" {
+function explainMissingEstimate(job: StoredJob["job"], refused: unknown): PaymentFailure | "wait" {
   if (!(refused instanceof RpcRefusal)) {
     log("warn", "x402.estimate_refused", { attempt: job.id, error: "the estimate is malformed" });
     return "wait";
@@ -187,7 +188,7 @@ function checkGasCost(
   fees: Fees,
   funds: bigint,
   l1Fee: bigint | null = 0n,
-): JobFailure | "wait" | null {
+): PaymentFailure | "wait" | null {
   if (gas > MAX_GAS)
     return {
       reason: toSimulationReason(job.kind),

@@ -51,6 +51,12 @@ export interface AttemptOutcome {
   errorMessage: string | null;
 }
 
+/** Why a payment fails: a reason code of x402, and a message. */
+export interface PaymentFailure {
+  reason: string;
+  message: string;
+}
+
 /** What a payment's object replies to an order. */
 export type SettleReply =
   | PaymentReply

@@ -1,12 +1,17 @@
+import { eq } from "drizzle-orm";
 import pMap from "p-map";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
-import { type Database, openDb, type Statement, statement, violates } from "../../db/client.ts";
+import { type Database, openDb, type Statement, violates } from "../../db/client.ts";
+import { nextRevisionSql } from "../../db/revision.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
 import { buildSettlementStatements } from "../attempts/record-outcomes.ts";
 import { FINALITY_BLOCKS, FINALITY_SECONDS, FINALITY_TIMEOUT_MS } from "../evm/finality.ts";
+import type { AttemptOutcome } from "../model/messages.ts";
+import { x402Attempt } from "../model/tables.ts";
 import { findNetwork, openRpc } from "../networks/settlement-network.ts";
 import { returnToBudget } from "./budgets.ts";
+import type { SignedPayment } from "./reconcile-payment.ts";
 import type { ChargeFinding } from "./reconcile-upto.ts";
 
 /** Payments per network and run. Each needs one or two requests. */
@@ -14,18 +19,11 @@ const MAX_PAYMENTS_PER_NETWORK = 40;
 const MINUTE_MS = 60_000;
 
 /** An outbound payment whose outcome the chain may still change. */
-interface WatchedPayment {
-  id: string;
+interface WatchedPayment extends SignedPayment {
   apiKeyId: string;
-  claim: string;
-  asset: string;
-  amount: string;
-  /** Of `upto`: what was signed at most. Null: `exact`. */
   maxAmount: string | null;
   /** The budget that was debited; null: none. */
   budgetId: string | null;
-  payTo: string;
-  payer: string;
   status: "Verified" | "Settled" | "Failed";
   revision: number;
   createdAt: number;
@@ -139,7 +137,7 @@ async function recordFinding(
       : // Money returns: a second look tells a failure from one wrong answer of a node.
         isLongExpired && !isNews;
   if (!isNews && !isFinal) return;
-  const statements = buildOutcomeStatements(payment, outcome, isNews, isFinal, now);
+  const statements = buildOutcomeStatements(core, payment, outcome, isNews, isFinal, now);
   const rest = isFinal ? computeRest(payment, finding) : 0n;
   try {
     if (payment.budgetId === null || rest === 0n) await core.batch(statements);
@@ -163,12 +161,9 @@ function computeRest({ maxAmount }: WatchedPayment, finding: ChargeFinding): big
   return finding.state === "open" ? BigInt(maxAmount) : 0n;
 }
 
-interface PaymentOutcome {
-  status: "Verified" | "Settled" | "Failed";
-  transaction: string;
+interface PaymentOutcome extends Omit<AttemptOutcome, "success" | "payer"> {
+  status: WatchedPayment["status"];
   amount: string;
-  errorReason: string | null;
-  errorMessage: string | null;
 }
 
 const NO_ERROR = { errorReason: null, errorMessage: null };
@@ -197,34 +192,26 @@ function toPaymentOutcome(
 }
 
 function buildOutcomeStatements(
-  payment: WatchedPayment,
+  core: Database,
+  { id, apiKeyId, payer, revision }: WatchedPayment,
   outcome: PaymentOutcome,
   isNews: boolean,
   isFinal: boolean,
   now: number,
 ): Statement[] {
-  const { id, apiKeyId, payer, revision } = payment;
-  const { status, transaction, amount, errorReason, errorMessage } = outcome;
-  const update = statement(
-    `UPDATE x402_payment_attempt SET status = ?, amount = ?, error_reason = ?, error_message = ?,
-       updated_at = iif(?, ?, updated_at), watched_until = iif(?, NULL, watched_until),
-       revision = iif(revision = ?, revision + 1, NULL)
-     WHERE id = ?`,
-    status,
-    amount,
-    errorReason,
-    errorMessage,
-    isNews ? 1 : 0,
-    now,
-    isFinal ? 1 : 0,
-    revision,
-    id,
-  );
-  const success = status === "Settled";
-  const settled = buildSettlementStatements(
-    { attemptId: id, apiKeyId, amount },
-    { success, transaction, payer },
-    now,
-  );
-  return isNews ? [update, ...settled] : [update];
+  const { transaction, ...changes } = outcome;
+  const update = core.orm
+    .update(x402Attempt)
+    .set({
+      ...changes,
+      ...(isNews && { updatedAt: now }),
+      ...(isFinal && { watchedUntil: null }),
+      revision: nextRevisionSql(x402Attempt.revision, revision),
+    })
+    .where(eq(x402Attempt.id, id))
+    .toSQL();
+  if (!isNews) return [update];
+  const success = outcome.status === "Settled";
+  const attempt = { attemptId: id, apiKeyId, amount: outcome.amount };
+  return [update, ...buildSettlementStatements(attempt, { success, transaction, payer }, now)];
 }

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { described, named, setDocumentSchema } from "../../http/openapi/fields.ts";
 import { InvalidPayloadError, readAuthorization } from "../evm/authorization.ts";
+import type { PaymentFailure } from "../model/messages.ts";
 import {
   caip2,
   type PaymentPayload,
@@ -52,9 +53,7 @@ export const facilitatorBody = setDocumentSchema(
 export type FacilitatorBody = z.output<typeof facilitatorBody>;
 
 /** Why the service cannot settle a body. Reason codes: x402 specification §9. */
-export interface MalformedRequest {
-  reason: string;
-  message: string;
+export interface MalformedRequest extends PaymentFailure {
   /** As the request names it. */
   network: string;
 }
@@ -74,22 +73,27 @@ export function readFacilitatorBody(
   body: FacilitatorBody,
   purpose: "verify" | "settle",
 ): ReadPayment | MalformedRequest {
-  const network = readNetwork(body.paymentRequirements);
+  const read = readPayment(body, purpose);
+  return "reason" in read ? { ...read, network: readNetwork(body.paymentRequirements) } : read;
+}
+
+function readPayment(
+  body: FacilitatorBody,
+  purpose: "verify" | "settle",
+): ReadPayment | PaymentFailure {
   const isFirstVersion = isVersion1(body.paymentPayload);
   const payment = isFirstVersion ? readVersion1(body) : readVersion2(body);
-  if ("reason" in payment) return { ...payment, network };
-  const { scheme, network: chain } = payment.requirements;
-  const refuse = (reason: string, message: string) => ({ reason, message, network });
+  if ("reason" in payment) return payment;
+  const { scheme, network } = payment.requirements;
   const isUpto = scheme === "upto" && !isFirstVersion;
   if (scheme !== "exact" && !isUpto)
     return refuse("unsupported_scheme", "paymentRequirements.scheme: must be exact or upto");
-  if (!caip2.safeParse(chain).success)
+  if (!caip2.safeParse(network).success)
     return refuse("invalid_network", "paymentRequirements.network: must be an EVM chain");
   const isCharge = isUpto && purpose === "settle";
   const schema = isCharge ? chargeRequirements : strictRequirements;
   const requirements = schema.safeParse(payment.requirements);
-  if (!requirements.success)
-    return refuse("invalid_payment_requirements", formatIssues(requirements.error));
+  if (!requirements.success) return refuse("invalid_payment_requirements", requirements.error);
   const read = { ...payment, requirements: requirements.data };
   if (!isUpto) return read;
   return { ...read, maxAmount: isCharge ? readSignedAmount(read) : read.requirements.amount };
@@ -108,44 +112,34 @@ function readSignedAmount({ payload: { payload } }: ReadPayment): string {
   }
 }
 
-type Refusal = Omit<MalformedRequest, "network">;
-
-function readVersion2(body: FacilitatorBody): ReadPayment | Refusal {
+function readVersion2(body: FacilitatorBody): ReadPayment | PaymentFailure {
   const payload = paymentPayload.safeParse(body.paymentPayload);
-  if ((body.x402Version ?? 2) !== 2) return refuseVersion("x402Version: must be 2");
-  if (!payload.success) return refusePayload(payload.error);
+  if ((body.x402Version ?? 2) !== 2) return refuse("invalid_x402_version", "x402Version: must be 2");
+  if (!payload.success) return refuse("invalid_payload", payload.error);
   if (payload.data.x402Version !== 2)
-    return refuseVersion("paymentPayload.x402Version: must be 1 or 2");
+    return refuse("invalid_x402_version", "paymentPayload.x402Version: must be 1 or 2");
   const requirements = paymentRequirements.safeParse(body.paymentRequirements);
-  if (!requirements.success) return refuseRequirements(requirements.error);
+  if (!requirements.success) return refuse("invalid_payment_requirements", requirements.error);
   return { payload: payload.data, requirements: requirements.data, hashed: payload.data };
 }
 
-function readVersion1(body: FacilitatorBody): ReadPayment | Refusal {
-  if ((body.x402Version ?? 1) !== 1) return refuseVersion("x402Version: must be 1");
+function readVersion1(body: FacilitatorBody): ReadPayment | PaymentFailure {
+  if ((body.x402Version ?? 1) !== 1) return refuse("invalid_x402_version", "x402Version: must be 1");
   const payload = version1Payload.safeParse(body.paymentPayload);
-  if (!payload.success) return refusePayload(payload.error);
+  if (!payload.success) return refuse("invalid_payload", payload.error);
   const terms = version1Requirements.safeParse(body.paymentRequirements);
-  if (!terms.success) return refuseRequirements(terms.error);
+  if (!terms.success) return refuse("invalid_payment_requirements", terms.error);
   const translated = translateVersion1(payload.data, terms.data);
   if (translated) return { ...translated, hashed: payload.data };
   const isExact = payload.data.scheme === "exact" && terms.data.scheme === "exact";
-  return {
-    reason: isExact ? "invalid_exact_evm_network_mismatch" : "invalid_exact_evm_scheme",
-    message: "network: must be the name of an EVM chain in version 1, such as base",
-  };
+  return refuse(
+    isExact ? "invalid_exact_evm_network_mismatch" : "invalid_exact_evm_scheme",
+    "network: must be the name of an EVM chain in version 1, such as base",
+  );
 }
 
-function refuseVersion(message: string): Refusal {
-  return { reason: "invalid_x402_version", message };
-}
-
-function refusePayload(error: z.ZodError): Refusal {
-  return { reason: "invalid_payload", message: formatIssues(error) };
-}
-
-function refuseRequirements(error: z.ZodError): Refusal {
-  return { reason: "invalid_payment_requirements", message: formatIssues(error) };
+function refuse(reason: string, problem: string | z.ZodError): PaymentFailure {
+  return { reason, message: typeof problem === "string" ? problem : formatIssues(problem) };
 }
 
 function readNetwork(requirements: unknown): string {

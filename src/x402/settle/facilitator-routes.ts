@@ -239,18 +239,12 @@ async function verifyAsFacilitator(
   now: number,
 ): Promise<z.infer<typeof facilitatorVerifyResponse>> {
   const order = await createFacilitatorOrder(c, body, "verify", now);
-  if ("reason" in order)
-    return { isValid: false, invalidReason: order.reason, invalidMessage: order.message };
+  if ("reason" in order) return toInvalidResponse(order);
   const verification = await verifyOrder(c, order, now).catch((error: unknown) => {
     if (error instanceof NoSettlementNetworkError) return toNetworkError(order, error.message);
     throw error;
   });
-  if ("reason" in verification)
-    return {
-      isValid: false,
-      invalidReason: verification.reason,
-      invalidMessage: verification.message,
-    };
+  if ("reason" in verification) return toInvalidResponse(verification);
   const { isValid, payer, invalidReason, invalidMessage } = verification;
   return {
     isValid,
@@ -258,6 +252,10 @@ async function verifyAsFacilitator(
     ...(invalidReason !== null && { invalidReason }),
     ...(invalidMessage !== null && { invalidMessage }),
   };
+}
+
+function toInvalidResponse({ reason, message }: MalformedRequest) {
+  return { isValid: false, invalidReason: reason, invalidMessage: message };
 }
 
 async function settleAsFacilitator(

@@ -71,7 +71,7 @@ export async function runEffect(
 ): Promise<PaymentEvent[]> {
   switch (effect) {
     case "verify":
-      return [await verifyIdentifier(env, payment, run, await verifyPayload(env, payment, run))];
+      return [await verifyPayload(env, payment, run)];
     case "write":
       return [await writeAttemptRow(env, payment, run)];
     case "withdraw":
@@ -83,25 +83,6 @@ export async function runEffect(
     case "watch":
       return watchAttempts(env, payment);
   }
-}
-
-/** One identifier is for one payment of its payer (specification of `payment-identifier`). */
-async function verifyIdentifier(
-  env: Env,
-  { order }: Payment,
-  run: SettlementRun,
-  verdict: PaymentEvent,
-): Promise<PaymentEvent> {
-  if (verdict.kind !== "valid" || order.paymentIdentifier === null) return verdict;
-  try {
-    const core = openDb(env, undefined, { deadline: run.deadline });
-    const attemptId = await findIdentifierHolder(env, core, order, verdict.payer);
-    if (attemptId === null) return verdict;
-    run.reply = { kind: "conflict", attemptId };
-  } catch (error) {
-    run.reply = toRefusedReply(error);
-  }
-  return { kind: "broken" };
 }
 
 async function verifyPayload(
@@ -120,19 +101,23 @@ async function verifyPayload(
       run.isStored ? null : findPastAttempt(env, core, run.order),
       wasVerified(core, order, Date.now()),
     ]);
-    if (!holder) {
-      const event = withTimeToSign(await verdict, isVerified);
-      void announceJob(env, event);
-      return event;
+    if (holder) {
+      run.reply = toHeldReply(order, holder);
+      if (holder.status === "Verified" && holder.claim === order.claim)
+        log("error", "x402.claim_lost", { holder: holder.id, attempt: order.attemptId });
+      return { kind: "broken" };
     }
-    run.reply = toHeldReply(order, holder);
-    if (holder.status === "Verified" && holder.claim === order.claim)
-      log("error", "x402.claim_lost", { holder: holder.id, attempt: order.attemptId });
-    return { kind: "broken" };
+    const event = withTimeToSign(await verdict, isVerified);
+    void announceJob(env, event);
+    // One identifier is for one payment of its payer (specification of `payment-identifier`).
+    const attemptId =
+      event.kind === "valid" ? await findIdentifierHolder(env, core, order, event.payer) : null;
+    if (attemptId === null) return event;
+    run.reply = { kind: "conflict", attemptId };
   } catch (error) {
     run.reply = toRefusedReply(error);
-    return { kind: "broken" };
   }
+  return { kind: "broken" };
 }
 
 /** A payment that was verified here is never refused for load: the wallet may sign it while it is valid. */

@@ -6,6 +6,7 @@ import type {
   RemoteSettlement,
   SettlementJob,
 } from "../model/messages.ts";
+import type { Facilitator } from "../networks/settlement-network.ts";
 
 /**
  * The phases of one authorization's payment.
@@ -103,10 +104,7 @@ export const PHASE_EFFECTS: Record<PaymentPhase, PaymentEffect | null> = {
 };
 
 /** What settles an attempt. Without an id and an address when another facilitator does. */
-export interface SettlingWallet {
-  id: string;
-  caip2Id: string;
-  address: string;
+export interface SettlingWallet extends Facilitator {
   remote?: RemoteSettlement;
 }
 
