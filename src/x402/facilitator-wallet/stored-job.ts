@@ -1,5 +1,5 @@
-/** Jobs and transactions of a wallet, as stored and as read. */
-import type { JobStatus, SettlementJob } from "../model/messages.ts";
+/** Jobs and transactions of a wallet. */
+import type { SettlementJob } from "../model/messages.ts";
 
 /** A signed transaction of the wallet. Amounts are wei. */
 export interface SignedTransaction {
@@ -51,52 +51,4 @@ export interface BlockInclusion {
 /** Whether the job is decided, which a re-org may undo while it is not final. */
 export function isDecided({ state }: StoredJob): boolean {
   return state === "settled" || state === "failed";
-}
-
-/** A row of the object's own database. */
-export type SqlRow = Record<string, SqlStorageValue>;
-
-export function toSignedTransaction(row: SqlRow): SignedTransaction {
-  return {
-    hash: String(row.hash),
-    nonce: Number(row.nonce),
-    jobId: row.job_id === null ? null : String(row.job_id),
-    freedJobId: toNullableText(row.freed_job_id),
-    rawTransaction: String(row.raw),
-    gas: BigInt(String(row.gas)),
-    maxFee: BigInt(String(row.max_fee)),
-    tip: BigInt(String(row.tip)),
-    state: row.state as SignedTransaction["state"],
-    signedAtBlock: Number(row.since_block),
-    signedAtSeconds: Number(row.since_time),
-  };
-}
-
-export function toStoredJob(row: SqlRow): StoredJob {
-  return {
-    job: JSON.parse(String(row.body)) as SettlementJob,
-    state: row.state as StoredJob["state"],
-    signBefore: Number(row.sign_before),
-    transaction: String(row.tx),
-    block: row.block === null ? null : Number(row.block),
-    blockHash: toNullableText(row.block_hash),
-    reason: toNullableText(row.reason),
-    message: toNullableText(row.message),
-    changedAt: Number(row.changed_at),
-  };
-}
-
-/** The status of a job that no re-org is expected to change. */
-export function toFinalStatus(row: SqlRow): JobStatus {
-  return {
-    state: row.state as "settled" | "failed",
-    transaction: String(row.tx),
-    reason: toNullableText(row.reason),
-    message: toNullableText(row.message),
-    isFinal: true,
-  };
-}
-
-function toNullableText(value: SqlStorageValue | undefined): string | null {
-  return value === null || value === undefined ? null : String(value);
 }

@@ -5,7 +5,6 @@ import {
   isDecided,
   type SignedTransaction,
   type StoredJob,
-  toFinalStatus,
 } from "./stored-job.ts";
 import { loadWallet, type StoredWallet } from "./wallet-tables.ts";
 
@@ -132,8 +131,13 @@ export class WalletStore {
   }
 
   #findFinalJob(id: string): JobStatus | null {
-    const [row] = this.#sql.exec("SELECT * FROM final_job WHERE id = ?", id).toArray();
-    return row ? toFinalStatus(row) : null;
+    const [row] = this.#sql
+      .exec<Pick<JobStatus, "state" | "transaction" | "reason" | "message">>(
+        `SELECT state, tx AS "transaction", reason, message FROM final_job WHERE id = ?`,
+        id,
+      )
+      .toArray();
+    return row ? { ...row, isFinal: true } : null;
   }
 
   /** Jobs that are not final, oldest first: those that wait for an outcome, or have a recent one. */

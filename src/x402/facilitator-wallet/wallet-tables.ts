@@ -1,9 +1,5 @@
-import {
-  type SignedTransaction,
-  type StoredJob,
-  toSignedTransaction,
-  toStoredJob,
-} from "./stored-job.ts";
+import type { SettlementJob } from "../model/messages.ts";
+import type { SignedTransaction, StoredJob } from "./stored-job.ts";
 
 /** The rows of a facilitator wallet that its object holds in memory. */
 export interface StoredWallet {
@@ -33,27 +29,35 @@ export function loadWallet(sql: SqlStorage): StoredWallet {
     CREATE TABLE IF NOT EXISTS freed_nonce (
       hash TEXT PRIMARY KEY, job_id TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS value (name TEXT PRIMARY KEY, value TEXT NOT NULL);`);
-  const values = sql.exec("SELECT name, value FROM value").toArray();
-  const jobs = sql.exec("SELECT * FROM open_job ORDER BY seq").toArray();
-  const signed = sql
-    .exec(
-      `SELECT signed.rowid AS seq, signed.*, freed_nonce.job_id AS freed_job_id
-       FROM signed LEFT JOIN freed_nonce ON freed_nonce.hash = signed.hash ORDER BY signed.rowid`,
-    )
-    .toArray();
+  const values = sql.exec<{ name: string; value: string }>("SELECT name, value FROM value");
+  const jobs = sql.exec<{ seq: number; body: string } & Omit<StoredJob, "job">>(
+    `SELECT seq, body, state, sign_before AS signBefore, tx AS "transaction", block,
+       block_hash AS blockHash, reason, message, changed_at AS changedAt
+     FROM open_job ORDER BY seq`,
+  );
+  const signed = sql.exec<SignedRow>(
+    `SELECT signed.rowid AS seq, signed.hash, nonce, signed.job_id AS jobId,
+       freed_nonce.job_id AS freedJobId, raw AS rawTransaction, gas, max_fee AS maxFee, tip, state,
+       since_block AS signedAtBlock, since_time AS signedAtSeconds
+     FROM signed LEFT JOIN freed_nonce ON freed_nonce.hash = signed.hash ORDER BY signed.rowid`,
+  );
   return {
-    values: new Map(values.map(({ name, value }) => [String(name), String(value)])),
+    values: new Map(values.toArray().map(({ name, value }) => [name, value])),
     openJobs: new Map(
-      jobs.map((row) => {
-        const stored = toStoredJob(row);
-        return [stored.job.id, { seq: Number(row.seq), stored }];
+      jobs.toArray().map(({ seq, body, ...state }) => {
+        const job = JSON.parse(body) as SettlementJob;
+        return [job.id, { seq, stored: { job, ...state } }];
       }),
     ),
     signed: new Map(
-      signed.map((row) => [
-        String(row.hash),
-        { seq: Number(row.seq), signed: toSignedTransaction(row) },
-      ]),
+      signed.toArray().map(({ seq, gas, maxFee, tip, ...row }) => {
+        const amounts = { gas: BigInt(gas), maxFee: BigInt(maxFee), tip: BigInt(tip) };
+        return [row.hash, { seq, signed: { ...row, ...amounts } }];
+      }),
     ),
   };
 }
+
+type Amount = "gas" | "maxFee" | "tip";
+/** Amounts are decimal text. */
+type SignedRow = { seq: number } & Omit<SignedTransaction, Amount> & Record<Amount, string>;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { described } from "../../http/openapi/fields.ts";
-import { ADMIN_RULES } from "../model/endpoint-rules.ts";
+import { ADMIN_RULES, NODE_ERRORS } from "../model/endpoint-rules.ts";
 import { listNetworks, saveNetwork } from "./save-network.ts";
 import { availableNetwork, networkBody, networkQuery, networkRecord } from "./schemas.ts";
 
@@ -35,11 +35,7 @@ export function registerNetworkRoutes(router: Router): void {
       body: networkBody,
       data: networkRecord,
       idempotent: true,
-      errors: {
-        404: "There is no such facilitator wallet.",
-        502: "The RPC node failed.",
-        504: "The RPC node did not answer in time.",
-      },
+      errors: { ...NODE_ERRORS, 404: "There is no such facilitator wallet." },
     },
     (c, { body }) => saveNetwork(c, body, Date.now()),
   );

@@ -5,6 +5,7 @@ import { type Database, openDb, type Statement, violates } from "../../db/client
 import { nextRevisionSql } from "../../db/revision.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
+import { readNextAttempts } from "../attempts/read-next-attempts.ts";
 import { buildSettlementStatements } from "../attempts/record-outcomes.ts";
 import { FINALITY_BLOCKS, FINALITY_SECONDS, FINALITY_TIMEOUT_MS } from "../evm/finality.ts";
 import type { AttemptOutcome } from "../model/messages.ts";
@@ -16,7 +17,6 @@ import type { ChargeFinding } from "./reconcile-upto.ts";
 
 /** Payments per network and run. Each needs one or two requests. */
 const MAX_PAYMENTS_PER_NETWORK = 40;
-const MINUTE_MS = 60_000;
 
 /** An outbound payment whose outcome the chain may still change. */
 interface WatchedPayment extends SignedPayment {
@@ -70,7 +70,13 @@ async function watchNetwork(
 ): Promise<void> {
   const network = await findNetwork(core, caip2Id);
   if (!network) return;
-  const payments = await loadNextPayments(core, caip2Id, now);
+  const payments = await readNextAttempts<WatchedPayment>(
+    core,
+    WATCHED_COLUMNS,
+    { sql: "caip2_id = ? AND watched_until IS NOT NULL", params: [caip2Id] },
+    MAX_PAYMENTS_PER_NETWORK,
+    now,
+  );
   const [oldest] = payments;
   if (!oldest) return;
   const { openPaymentChain, reconcilePayment } = await import("./reconcile-payment.ts");
@@ -91,31 +97,10 @@ async function watchNetwork(
   }
 }
 
-/** The payments whose minute it is: each minute takes the next ones, and starts over at the end. */
-async function loadNextPayments(
-  core: Database,
-  caip2Id: string,
-  now: number,
-): Promise<WatchedPayment[]> {
-  const [{ count } = { count: 0 }] = await core.all<{ count: number }>(
-    `SELECT count(*) AS count FROM x402_payment_attempt
-     WHERE caip2_id = ? AND watched_until IS NOT NULL`,
-    caip2Id,
-  );
-  const turns = Math.max(Math.ceil(count / MAX_PAYMENTS_PER_NETWORK), 1);
-  return core.all<WatchedPayment>(
-    `SELECT attempt.id, attempt.api_key_id AS apiKeyId, claim, asset, attempt.amount,
-       max_amount AS maxAmount, budget_id AS budgetId, pay_to AS payTo, attempt.payer, status, revision, attempt.created_at AS createdAt,
-       updated_at AS updatedAt, watched_until AS watchedUntil,
-       (SELECT tx_hash FROM x402_settlement WHERE attempt_id = attempt.id AND success = 1)
-         AS "transaction"
-     FROM x402_payment_attempt AS attempt
-     WHERE caip2_id = ? AND watched_until IS NOT NULL ORDER BY attempt.id
-     LIMIT ${MAX_PAYMENTS_PER_NETWORK} OFFSET ?`,
-    caip2Id,
-    (Math.floor(now / MINUTE_MS) % turns) * MAX_PAYMENTS_PER_NETWORK,
-  );
-}
+const WATCHED_COLUMNS = `attempt.id, api_key_id AS apiKeyId, claim, asset, amount,
+  max_amount AS maxAmount, budget_id AS budgetId, pay_to AS payTo, payer, status, revision,
+  created_at AS createdAt, updated_at AS updatedAt, watched_until AS watchedUntil,
+  (SELECT tx_hash FROM x402_settlement WHERE attempt_id = attempt.id AND success = 1) AS "transaction"`;
 
 /** Writes a finding that is news, and whether the payment is still watched. */
 async function recordFinding(

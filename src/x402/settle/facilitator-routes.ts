@@ -6,6 +6,7 @@ import { type Router, serve } from "../../http/endpoint.ts";
 import { described, textField } from "../../http/openapi/fields.ts";
 import { PAYMENT_IDENTIFIER_EXTENSION } from "../attempts/payment-identity.ts";
 import { EIP2612_EXTENSION } from "../evm/eip2612.ts";
+import { SETTLE_ERRORS, VERIFY_ERRORS } from "../model/endpoint-rules.ts";
 import type { PaymentReply, SettleOrder } from "../model/messages.ts";
 import { EXAMPLE_PAYER } from "../model/schemas.ts";
 import { isVersion1, toNetworkName, toVersion1Reason } from "../model/version-1.ts";
@@ -87,11 +88,6 @@ const supportedResponse = z.object({
   ),
 });
 
-const ERRORS = {
-  502: "The RPC node failed.",
-  504: "The RPC node did not answer in time.",
-};
-
 /** The interface of an x402 facilitator, for any resource server (x402 v1; x402 v2, specification §7). */
 export function registerFacilitatorRoutes(router: Router): void {
   serve(
@@ -158,7 +154,7 @@ export function registerFacilitatorRoutes(router: Router): void {
       isUnwrapped: true,
       body: facilitatorBody,
       data: facilitatorVerifyResponse,
-      errors: { ...ERRORS, 429: "Too many calls, or too many open settlements; see Retry-After." },
+      errors: VERIFY_ERRORS,
     },
     async (c, { body }) => {
       setExtensionResponses(c, body);
@@ -188,11 +184,7 @@ export function registerFacilitatorRoutes(router: Router): void {
       isUnwrapped: true,
       body: facilitatorBody,
       data: facilitatorSettleResponse,
-      errors: {
-        ...ERRORS,
-        402: "The API key has no usage credits left.",
-        409: "The authorization belongs to another attempt. The message names the attempt.",
-      },
+      errors: SETTLE_ERRORS,
       deadlineMs: SETTLE_DEADLINE_MS,
     },
     async (c, { body }) => {

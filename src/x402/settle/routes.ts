@@ -3,7 +3,13 @@ import { type Router, serve } from "../../http/endpoint.ts";
 import { ApiError } from "../../http/errors.ts";
 import { described } from "../../http/openapi/fields.ts";
 import { pageParameters } from "../../http/openapi/parameters.ts";
-import { ADMIN_RULES, OWNER_RULES } from "../model/endpoint-rules.ts";
+import {
+  ADMIN_RULES,
+  NODE_ERRORS,
+  OWNER_RULES,
+  SETTLE_ERRORS,
+  VERIFY_ERRORS,
+} from "../model/endpoint-rules.ts";
 import { attemptRecord, outcomeEventData } from "../model/schemas.ts";
 import { NoSettlementNetworkError } from "../networks/settlement-network.ts";
 import { verifyOrder } from "../verify/verify-order.ts";
@@ -21,17 +27,12 @@ import {
 } from "./schemas.ts";
 import { createSourceOrder, SETTLE_DEADLINE_MS, settleForSource } from "./settle-order.ts";
 
-const ERRORS = {
-  404: "There is no such payment source, or its network cannot settle.",
-  502: "The RPC node failed.",
-  504: "The RPC node did not answer in time.",
-};
+const SOURCE_ERRORS = { 404: "There is no such payment source, or its network cannot settle." };
 
 export const RECONCILE_ERRORS = {
+  ...NODE_ERRORS,
   404: "There is no such attempt.",
   409: "The attempt has an outcome, or the chain shows none, or another one than expected.",
-  502: ERRORS[502],
-  504: ERRORS[504],
 };
 
 /** Settling, verifying, their records, and the registered resources. */
@@ -55,11 +56,7 @@ export function registerPaymentRoutes(router: Router): void {
         "If no block includes the transaction in time, the answer is `settlement_pending` with the transaction hash and Retry-After.",
       body: settleBody,
       data: settlePaymentResponse,
-      errors: {
-        ...ERRORS,
-        402: "The API key has no usage credits left.",
-        409: "The authorization belongs to another attempt. The message names the attempt.",
-      },
+      errors: { ...SETTLE_ERRORS, ...SOURCE_ERRORS },
       deadlineMs: SETTLE_DEADLINE_MS,
     },
     (c, { body }) => settleForSource(c, body, Date.now()),
@@ -76,7 +73,7 @@ export function registerPaymentRoutes(router: Router): void {
       summary: "Verifies a buyer's payment without settling it",
       body: verifyBody,
       data: verifyPaymentResponse,
-      errors: { ...ERRORS, 429: "Too many calls, or too many open settlements; see Retry-After." },
+      errors: { ...VERIFY_ERRORS, ...SOURCE_ERRORS },
     },
     async (c, { body }) => {
       const now = Date.now();
@@ -122,11 +119,7 @@ export function registerPaymentRoutes(router: Router): void {
       body: sourceBody,
       idempotent: true,
       data: newSource,
-      errors: {
-        404: "There is no such enabled network.",
-        502: ERRORS[502],
-        504: ERRORS[504],
-      },
+      errors: { ...NODE_ERRORS, 404: "There is no such enabled network." },
     },
     (c, { body }) => createPaymentSource(c, body, Date.now()),
   );

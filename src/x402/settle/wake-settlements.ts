@@ -2,6 +2,7 @@ import { type Database, openDb } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
 import { wakeObjects } from "../../wake-objects.ts";
+import { readNextAttempts } from "../attempts/read-next-attempts.ts";
 import { getFacilitatorWalletStub, getPaymentStub } from "../model/messages.ts";
 import { OPEN_SETTLEMENT_SQL } from "../model/tables.ts";
 import { listFacilitators } from "../networks/settlement-network.ts";
@@ -52,26 +53,14 @@ interface OverdueAttempt {
   caip2Id: string;
 }
 
-const OVERDUE_CONDITION = `${OPEN_SETTLEMENT_SQL} AND claim IS NOT NULL
-  AND attempt.updated_at > ? AND attempt.updated_at <= ?`;
-
-/** The attempts of a class whose minute it is. */
-async function listOverdueAttempts(
+function listOverdueAttempts(
   core: Database,
   { from, to, places }: (typeof AGE_CLASSES)[number],
   now: number,
 ): Promise<OverdueAttempt[]> {
-  const ages = [Math.max(now - to, -1), now - from];
-  const [{ count } = { count: 0 }] = await core.all<{ count: number }>(
-    `SELECT count(*) AS count FROM x402_payment_attempt AS attempt WHERE ${OVERDUE_CONDITION}`,
-    ...ages,
-  );
-  const turns = Math.max(Math.ceil(count / places), 1);
-  const turn = Math.floor(now / MINUTE_MS) % turns;
-  return core.all<OverdueAttempt>(
-    `SELECT attempt.claim, attempt.caip2_id AS caip2Id FROM x402_payment_attempt AS attempt
-     WHERE ${OVERDUE_CONDITION} ORDER BY attempt.id LIMIT ${places} OFFSET ?`,
-    ...ages,
-    turn * places,
-  );
+  const condition = {
+    sql: `${OPEN_SETTLEMENT_SQL} AND claim IS NOT NULL AND updated_at > ? AND updated_at <= ?`,
+    params: [Math.max(now - to, -1), now - from],
+  };
+  return readNextAttempts(core, "claim, caip2_id AS caip2Id", condition, places, now);
 }

@@ -47,13 +47,17 @@ export const createdWallet = named(
   }),
 );
 
+const walletReference = {
+  evmWalletId: idField("the wallet", EXAMPLE_WALLET_ID),
+  caip2Network: caip2,
+  address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
+};
+
 export const walletBalances = named(
   "X402WalletBalances",
   "Balances of a managed EVM wallet.",
   z.object({
-    evmWalletId: idField("the wallet", EXAMPLE_WALLET_ID),
-    caip2Network: caip2,
-    address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
+    ...walletReference,
     readAt: described(
       timestampField("").nullable(),
       "Time of the reading, at most 30 seconds ago. Null: the reading failed.",
@@ -136,9 +140,7 @@ export const balanceRule = named(
   "A rule that watches an EVM wallet's balance.",
   z.object({
     id: idField("the rule", EXAMPLE_RULE_ID),
-    evmWalletId: idField("the wallet", EXAMPLE_WALLET_ID),
-    caip2Network: caip2,
-    address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
+    ...walletReference,
     asset: textField(assetText, "native"),
     threshold: textField(thresholdText, "50000000"),
     enabled: described(z.boolean(), enabledText, true),
@@ -159,9 +161,7 @@ export const lowBalance = named(
   "X402WalletLowBalance",
   "A balance that fell below its threshold.",
   z.object({
-    evmWalletId: idField("the wallet", EXAMPLE_WALLET_ID),
-    caip2Network: caip2,
-    address: addressResponse("Address of the wallet.", EXAMPLE_PAYER),
+    ...walletReference,
     walletNote: described(z.string().nullable(), "The wallet's note. Null: none.", "shop"),
     asset: textField(assetText, "native"),
     threshold: textField("The threshold, in minor units.", "50000000"),
