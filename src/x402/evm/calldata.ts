@@ -1,4 +1,4 @@
-import type { Hex } from "viem";
+import type { Hex, TypedDataDefinition } from "viem";
 import { loadViem } from "../../packages.ts";
 import { MULTICALL3, PERMIT2, PERMIT2_PROXY, UPTO_PROXY } from "./addresses.ts";
 import type { Authorization, Eip3009Authorization, Permit2Authorization } from "./authorization.ts";
@@ -9,7 +9,6 @@ const {
   decodeFunctionData,
   encodeFunctionData,
   getAddress,
-  hashTypedData,
   parseErc6492Signature,
   parseSignature,
 } = await loadViem();
@@ -183,77 +182,47 @@ export function encodeTryAggregate(requireSuccess: boolean, calls: readonly Cont
   });
 }
 
-/** The digest that the payer has signed (EIP-712). */
-export function hashAuthorization(
+/** An authorization before its signature. */
+export type UnsignedAuthorization =
+  | Omit<Eip3009Authorization, "signature">
+  | Omit<Permit2Authorization, "signature">;
+
+/** What the payer signs (EIP-712). @param domain - of the token, for EIP-3009 */
+export function toTypedData(
   chainId: number,
   asset: string,
   domain: TokenDomain | null,
-  authorization: Authorization,
-): Hex {
-  if (authorization.kind === "permit2") {
-    const permit2 = {
-      domain: { name: "Permit2", chainId, verifyingContract: PERMIT2 },
-      primaryType: "PermitWitnessTransferFrom",
-    } as const;
-    const message = toPermit2Message(authorization);
-    const { facilitator } = authorization;
-    return facilitator === null
-      ? hashTypedData({ ...permit2, types: PERMIT2_TYPES, message })
-      : hashTypedData({
-          ...permit2,
-          types: UPTO_TYPES,
-          message: toUptoMessage({ ...authorization, facilitator }),
-        });
-  }
-  return hashTypedData({
-    domain: { ...domain, chainId, verifyingContract: getAddress(asset) },
-    types: EIP3009_TYPES,
-    primaryType: "TransferWithAuthorization",
-    message: toEip3009Message(authorization),
-  });
-}
-
-/** EIP-712 message of an EIP-3009 authorization. */
-export function toEip3009Message({
-  from,
-  to,
-  value,
-  validAfter,
-  validBefore,
-  nonce,
-}: Omit<Eip3009Authorization, "kind" | "signature">) {
+  authorization: UnsignedAuthorization,
+): TypedDataDefinition & { message: Record<string, unknown> } {
+  const { value, nonce, validAfter, validBefore } = authorization;
+  const to = getAddress(authorization.to);
+  if (authorization.kind === "eip3009")
+    return {
+      domain: { ...domain, chainId, verifyingContract: getAddress(asset) },
+      types: EIP3009_TYPES,
+      primaryType: "TransferWithAuthorization",
+      message: { from: getAddress(authorization.from), to, value, validAfter, validBefore, nonce },
+    };
+  const { token, spender, facilitator } = authorization;
   return {
-    from: getAddress(from),
-    to: getAddress(to),
-    value,
-    validAfter,
-    validBefore,
-    nonce: nonce as Hex,
+    domain: { name: "Permit2", chainId, verifyingContract: PERMIT2 },
+    types: facilitator === null ? PERMIT2_TYPES : UPTO_TYPES,
+    primaryType: "PermitWitnessTransferFrom",
+    message: {
+      permitted: { token: getAddress(token), amount: value },
+      spender: getAddress(spender),
+      nonce,
+      deadline: validBefore,
+      witness: {
+        to,
+        validAfter,
+        ...(facilitator !== null && { facilitator: getAddress(facilitator) }),
+      },
+    },
   };
 }
 
-/** EIP-712 message of a Permit2 authorization of the scheme `exact`. */
-export function toPermit2Message(
-  authorization: Omit<Permit2Authorization, "kind" | "from" | "facilitator" | "signature">,
-) {
-  return {
-    permitted: { token: getAddress(authorization.token), amount: authorization.value },
-    spender: getAddress(authorization.spender),
-    nonce: authorization.nonce,
-    deadline: authorization.validBefore,
-    witness: { to: getAddress(authorization.to), validAfter: authorization.validAfter },
-  };
-}
-
-/** EIP-712 message of a Permit2 authorization of the scheme `upto`. */
-export function toUptoMessage(
-  authorization: Parameters<typeof toPermit2Message>[0] & { facilitator: string },
-) {
-  const { witness, ...permit } = toPermit2Message(authorization);
-  return { ...permit, witness: { ...witness, facilitator: getAddress(authorization.facilitator) } };
-}
-
-export const EIP3009_TYPES = {
+const EIP3009_TYPES = {
   TransferWithAuthorization: [
     { name: "from", type: "address" },
     { name: "to", type: "address" },
@@ -264,7 +233,7 @@ export const EIP3009_TYPES = {
   ],
 } as const;
 
-export const PERMIT2_TYPES = {
+const PERMIT2_TYPES = {
   PermitWitnessTransferFrom: [
     { name: "permitted", type: "TokenPermissions" },
     { name: "spender", type: "address" },
@@ -282,7 +251,7 @@ export const PERMIT2_TYPES = {
   ],
 } as const;
 
-export const UPTO_TYPES = {
+const UPTO_TYPES = {
   ...PERMIT2_TYPES,
   Witness: [
     { name: "to", type: "address" },

@@ -11,11 +11,11 @@ import {
   type ContractCall,
   encodeAtomicCalls,
   encodeSettlement,
-  hashAuthorization,
   readDeployment,
   readPayerSignature,
   type TokenDomain,
   toProxy,
+  toTypedData,
 } from "../evm/calldata.ts";
 import { erc1271Abi } from "../evm/contracts.ts";
 import { SETTLE_TIME_SECONDS } from "../evm/finality.ts";
@@ -34,7 +34,7 @@ import {
 } from "./simulate-settlement.ts";
 import { simulateSponsoredSettlement } from "./sponsor-settlement.ts";
 
-const { encodeFunctionData, recoverAddress } = await loadViem();
+const { encodeFunctionData, hashTypedData, recoverAddress } = await loadViem();
 
 /** A payment to be verified. */
 export interface VerifyRequest {
@@ -109,12 +109,8 @@ export async function verifyPayment(
   if (mismatch) return toInvalidVerdict(mismatch);
 
   const { asset } = requirements;
-  const digest = hashAuthorization(
-    parseChainId(requirements.network),
-    asset,
-    domain,
-    authorization,
-  );
+  const chainId = parseChainId(requirements.network);
+  const digest = hashTypedData(toTypedData(chainId, asset, domain, authorization));
   const byKey = await isSignedByKey(digest, authorization);
   const unmet = findUnmetRequirement(authorization, order, now);
   const charge = BigInt(requirements.amount);
@@ -173,7 +169,7 @@ export async function verifyPayment(
     const sponsored = await simulateSponsoredSettlement(
       rpc,
       payment,
-      { sender, chainId: parseChainId(requirements.network) },
+      { sender, chainId },
       failure,
       now,
     );
