@@ -181,7 +181,6 @@ export const settlementFields = {
 };
 
 export const paymentScheme = named("X402Scheme", "Scheme of payments.", z.enum(X402_SCHEMES));
-export type PaymentScheme = z.output<typeof paymentScheme>;
 
 export const attemptSide = named(
   "X402Side",

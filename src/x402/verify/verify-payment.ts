@@ -298,7 +298,7 @@ interface SignatureFacts {
  * @param also - other calls for the same request
  * @throws RpcUnavailable, also for a node on another chain
  */
-export async function readSignatureFacts(
+async function readSignatureFacts(
   rpc: Rpc,
   { network, asset }: Pick<PaymentRequirements, "network" | "asset">,
   payer: string,
@@ -328,7 +328,7 @@ function hasCode(code: unknown): boolean {
 const ERC1271_MAGIC_VALUE = "0x1626ba7e";
 
 /** Whether the authorization's signature, of exactly 65 bytes, recovers to its payer. */
-export async function isSignedByKey(digest: Hex, authorization: Authorization): Promise<boolean> {
+async function isSignedByKey(digest: Hex, authorization: Authorization): Promise<boolean> {
   const signature = readPayerSignature(authorization);
   if (signature.length !== 132) return false;
   try {
@@ -341,7 +341,7 @@ export async function isSignedByKey(digest: Hex, authorization: Authorization): 
 }
 
 /** Whether a contract says that the digest was signed for it (ERC-1271). */
-export async function isSignedByContract(
+async function isSignedByContract(
   rpc: Rpc,
   digest: Hex,
   authorization: Authorization,
