@@ -1,3 +1,4 @@
+import pMap from "p-map";
 import type { Hex, PrivateKeyAccount } from "viem";
 import { loadViem } from "../../packages.ts";
 import { type Rpc, type RpcCall, RpcRefusal, readResult } from "./rpc.ts";
@@ -100,25 +101,18 @@ async function readReceipts(
   rpc: Rpc,
   transactions: readonly { hash: string }[],
 ): Promise<(unknown | RpcRefusal)[]> {
-  const chunks = splitIntoChunks(transactions, RECEIPTS_PER_REQUEST);
-  const answers: (unknown | RpcRefusal)[] = [];
-  for (const some of splitIntoChunks(chunks, PARALLEL_REQUESTS)) {
-    const parts = await Promise.all(
-      some.map((chunk) => rpc.callBatch(chunk.map(encodeReceiptCall))),
-    );
-    answers.push(...parts.flat());
-  }
-  return answers;
+  const chunks = Array.from(
+    { length: Math.ceil(transactions.length / RECEIPTS_PER_REQUEST) },
+    (_, i) => transactions.slice(i * RECEIPTS_PER_REQUEST, (i + 1) * RECEIPTS_PER_REQUEST),
+  );
+  const answers = await pMap(chunks, (chunk) => rpc.callBatch(chunk.map(encodeReceiptCall)), {
+    concurrency: PARALLEL_REQUESTS,
+  });
+  return answers.flat();
 }
 
 function encodeReceiptCall({ hash }: { hash: string }): RpcCall {
   return { method: "eth_getTransactionReceipt", params: [hash] };
-}
-
-function splitIntoChunks<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
-    items.slice(i * size, (i + 1) * size),
-  );
 }
 
 /** Hashes of the blocks at these heights; null where there is none. */

@@ -1,10 +1,10 @@
 /** The public catalog of paid resources (x402 extension `bazaar`). Owners fill it, and payers never do. */
 import { and, desc, eq, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
-import { openDb } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
-import { x402Network, x402PaymentSource } from "../model/tables.ts";
+import { x402PaymentSource } from "../model/tables.ts";
 import { BAZAAR_EXTENSION, type DiscoveryEntry, requireListable } from "./discovery-entry.ts";
 import { type PaymentSourceRow, renderSources, requirePaymentSource } from "./payment-sources.ts";
 import type { CatalogFilters } from "./schemas.ts";
@@ -47,24 +47,18 @@ export async function listCatalog(
 ) {
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const condition = toCondition(filters);
-  const count = sql<number>`count(*)`;
-  const [rows, [counted]] = await Promise.all([
+  const [rows, total] = await Promise.all([
     core.orm
-      .select({ source: x402PaymentSource })
+      .select()
       .from(x402PaymentSource)
-      .innerJoin(x402Network, eq(x402Network.caip2Id, x402PaymentSource.caip2Id))
       .where(condition)
       .orderBy(desc(x402PaymentSource.id))
       .limit(limit)
       .offset(offset),
-    core.orm
-      .select({ count })
-      .from(x402PaymentSource)
-      .innerJoin(x402Network, eq(x402Network.caip2Id, x402PaymentSource.caip2Id))
-      .where(condition),
+    core.orm.$count(x402PaymentSource, condition),
   ]);
-  const items = await toCatalogEntries(c, rows);
-  return { x402Version: 2, items, pagination: { limit, offset, total: counted?.count ?? 0 } };
+  const items = await toCatalogEntries(core, rows);
+  return { x402Version: 2, items, pagination: { limit, offset, total } };
 }
 
 /** Entries that contain words of a query, of three letters or more: those with the most first, then the newest. */
@@ -83,13 +77,12 @@ export async function searchCatalog(
   const found = sql<number>`(SELECT count(*) FROM json_each(${JSON.stringify(words.slice(0, MAX_SEARCH_WORDS))})
     WHERE instr(${text}, value) > 0)`;
   const rows = await core.orm
-    .select({ source: x402PaymentSource })
+    .select()
     .from(x402PaymentSource)
-    .innerJoin(x402Network, eq(x402Network.caip2Id, x402PaymentSource.caip2Id))
     .where(and(toCondition(filters), sql`${found} > 0`))
     .orderBy(desc(found), desc(id))
     .limit(limit + 1);
-  const resources = await toCatalogEntries(c, rows.slice(0, limit));
+  const resources = await toCatalogEntries(core, rows.slice(0, limit));
   return { x402Version: 2, resources, partialResults: rows.length > limit, pagination: null };
 }
 
@@ -101,18 +94,18 @@ function toCondition({
   network,
   extensions,
 }: CatalogFilters): SQL | undefined {
-  const { discovery, deletedAt, createdById } = x402PaymentSource;
+  const { discovery, deletedAt, createdById, caip2Id } = x402PaymentSource;
   const none = sql`0`;
   return and(
     isNotNull(discovery),
     isNull(deletedAt),
-    eq(x402Network.isEnabled, true),
-    sql`(${x402Network.facilitatorWalletId} IS NOT NULL OR ${x402Network.facilitatorUrl} IS NOT NULL)`,
+    sql`${caip2Id} IN (SELECT caip2_id FROM x402_network WHERE is_enabled = 1
+      AND (facilitator_wallet_id IS NOT NULL OR facilitator_url IS NOT NULL))`,
     sql`NOT EXISTS (SELECT 1 FROM api_key WHERE api_key.id = ${createdById} AND api_key.status = 'Revoked')`,
     type === undefined || type === "http" ? undefined : none,
     payTo === undefined ? undefined : eq(x402PaymentSource.payTo, payTo),
     scheme === undefined ? undefined : sql`${x402PaymentSource.scheme} = ${scheme}`,
-    network === undefined ? undefined : eq(x402PaymentSource.caip2Id, network),
+    network === undefined ? undefined : eq(caip2Id, network),
     extensions === undefined
       ? undefined
       : extensions === BAZAAR_EXTENSION
@@ -121,12 +114,8 @@ function toCondition({
   );
 }
 
-async function toCatalogEntries(c: AppContext, rows: readonly { source: PaymentSourceRow }[]) {
-  const core = openDb(c.env, undefined, { deadline: c.var.deadline });
-  const records = await renderSources(
-    core,
-    rows.map(({ source }) => source),
-  );
+async function toCatalogEntries(core: Database, rows: readonly PaymentSourceRow[]) {
+  const records = await renderSources(core, rows);
   return records.flatMap(({ url, requirements, description, discovery }, i) => {
     if (url === null || requirements === null || discovery === null) return [];
     const { info, schema, ...about } = discovery;
@@ -135,7 +124,7 @@ async function toCatalogEntries(c: AppContext, rows: readonly { source: PaymentS
       type: "http",
       x402Version: 2,
       accepts: [requirements],
-      lastUpdated: toIsoTime(rows[i]?.source.updatedAt ?? 0),
+      lastUpdated: toIsoTime(rows[i]?.updatedAt ?? 0),
       ...(description !== null && { description }),
       ...about,
       ...(info && { extensions: { [BAZAAR_EXTENSION]: { info, ...(schema && { schema }) } } }),
