@@ -72,8 +72,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "x402: an authorization of less than the price is accepted",
     file: "src/x402/verify/verify-payment.ts",
-    from: "if (authorization.value !== BigInt(requirements.amount)) return reasons.amount;",
-    to: "if (authorization.value > BigInt(requirements.amount)) return reasons.amount;",
+    from: "if (authorization.value !== BigInt(maxAmount)) return reasons.amount;",
+    to: "if (authorization.value > BigInt(maxAmount)) return reasons.amount;",
   },
   {
     fault: "x402: an authorization that ends at once is accepted",
@@ -84,10 +84,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "x402: concurrent payments debit a budget once",
     file: "src/x402/pay/budgets.ts",
-    from: `spent_amount = ?, updated_at = ?,
-       revision = iif(revision = ?, revision + 1, NULL)`,
-    to: `spent_amount = ?, updated_at = ?,
-       revision = iif(revision >= ?, revision + 1, NULL)`,
+    from: "revision: nextRevisionSql(x402Budget.revision, revision)",
+    to: "revision: revision + 1",
   },
   {
     fault: "x402: a used nonce is signed again",
@@ -98,8 +96,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "x402: a payment that a reorg removed stays settled",
     file: "src/x402/settle/payment-state.ts",
-    from: 'settledRecorded: "= = = = = = = = settled failed closed = settledRecorded"',
-    to: 'settledRecorded: "= = = = = = = = settled = closed = settledRecorded"',
+    from: 'failed: "failed",\n    final: "closed",',
+    to: 'final: "closed",',
   },
   {
     fault: "invoices: amounts are rounded down",
