@@ -250,10 +250,7 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentObject 
     return result;
   }
 
-  async #runEffects(
-    run: SettlementRun,
-    first: PaymentEffect | null,
-  ): Promise<SettleReply | null> {
+  async #runEffects(run: SettlementRun, first: PaymentEffect | null): Promise<SettleReply | null> {
     for (let effect = first; effect !== null; ) {
       const payment = this.#read();
       if (!payment) break;

@@ -12,7 +12,13 @@ import {
   trustFunds,
 } from "./purchase-result.ts";
 import { defineTool } from "./tool.ts";
-import { ToolError, type ToolResult, trustFormatted, trustLiteral, wrapUntrusted } from "./tool-result.ts";
+import {
+  ToolError,
+  type ToolResult,
+  trustFormatted,
+  trustLiteral,
+  wrapUntrusted,
+} from "./tool-result.ts";
 import type { ToolService } from "./tool-service.ts";
 
 const NONCE_BYTES = 10;

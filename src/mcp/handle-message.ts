@@ -7,7 +7,13 @@ import { purchaseJobTool, quoteJobTool } from "./buying-tools.ts";
 import { requestRefundTool, showPurchaseStatusTool, showSpendingTool } from "./purchase-tools.ts";
 import { payResourceTool, quoteResourceTool } from "./resource-tools.ts";
 import type { Tool } from "./tool.ts";
-import { toEscapedJson, ToolError, type ToolResult, trustLiteral, wrapUntrusted } from "./tool-result.ts";
+import {
+  ToolError,
+  type ToolResult,
+  toEscapedJson,
+  trustLiteral,
+  wrapUntrusted,
+} from "./tool-result.ts";
 import type { ToolService } from "./tool-service.ts";
 
 /** Versions of the protocol, the newest first. */

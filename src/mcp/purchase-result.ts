@@ -1,6 +1,15 @@
 import * as z from "zod";
 import { requestUnit } from "../http/openapi/chain-fields.ts";
-import { hasFormat, type ResultValue, type ToolResult, type TrustedText, trustFormatted, trustLiteral, trustTime, wrapUntrusted } from "./tool-result.ts";
+import {
+  hasFormat,
+  type ResultValue,
+  type ToolResult,
+  type TrustedText,
+  trustFormatted,
+  trustLiteral,
+  trustTime,
+  wrapUntrusted,
+} from "./tool-result.ts";
 
 export const funds = z
   .array(

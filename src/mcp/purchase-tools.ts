@@ -9,7 +9,13 @@ import {
   trustFunds,
 } from "./purchase-result.ts";
 import { defineTool } from "./tool.ts";
-import { hasFormat, ToolError, trustFormatted, trustLiteral, wrapUntrusted } from "./tool-result.ts";
+import {
+  hasFormat,
+  ToolError,
+  trustFormatted,
+  trustLiteral,
+  wrapUntrusted,
+} from "./tool-result.ts";
 
 const RESOLVE_PATH = "/purchase/resolve-blockchain-identifier";
 const purchaseFields = {

@@ -2,7 +2,13 @@
 import * as z from "zod";
 import { generateHex } from "../chain/hex.ts";
 import { defineTool } from "./tool.ts";
-import { ToolError, type ToolResult, trustFormatted, trustLiteral, wrapUntrusted } from "./tool-result.ts";
+import {
+  ToolError,
+  type ToolResult,
+  trustFormatted,
+  trustLiteral,
+  wrapUntrusted,
+} from "./tool-result.ts";
 import { parseJson, type ResourceResponse, type ToolService } from "./tool-service.ts";
 
 const QUOTE_ID_BYTES = 10;

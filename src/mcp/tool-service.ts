@@ -133,7 +133,11 @@ export function createToolService(
     },
 
     async callResource(url, { method, body, payment }) {
-      const { status, headers, body: answer } = await askStranger(
+      const {
+        status,
+        headers,
+        body: answer,
+      } = await askStranger(
         url,
         {
           method,

@@ -9,7 +9,13 @@ import {
 import { ADMIN_RULES, OWNER_RULES } from "../model/endpoint-rules.ts";
 import { attemptRecord, countRecord } from "../model/schemas.ts";
 import { countAttempts, countSettlements, listAttempts, listSettlements } from "./list-attempts.ts";
-import { attemptFilters, attemptTotals, settlement, settlementFilters, totalsQuery } from "./schemas.ts";
+import {
+  attemptFilters,
+  attemptTotals,
+  settlement,
+  settlementFilters,
+  totalsQuery,
+} from "./schemas.ts";
 import { sumAttempts } from "./sum-attempts.ts";
 
 /** The records of payments: lists, counts and totals. */

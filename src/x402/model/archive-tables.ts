@@ -18,11 +18,7 @@ export const archivedAttempt = sqliteTable(
     index("x402_attempt_identifier")
       .on(table.apiKeyId, table.paymentIdentifier)
       .where(sql`payment_identifier IS NOT NULL`),
-    index("x402_attempt_hash")
-      .on(table.paymentPayloadHash)
-      .where(sql.raw(HOLDING_SQL)),
-    index("x402_attempt_claim")
-      .on(table.claim)
-      .where(sql.raw(HOLDING_SQL)),
+    index("x402_attempt_hash").on(table.paymentPayloadHash).where(sql.raw(HOLDING_SQL)),
+    index("x402_attempt_claim").on(table.claim).where(sql.raw(HOLDING_SQL)),
   ],
 );

@@ -171,21 +171,15 @@ export const x402Attempt = sqliteTable("x402_payment_attempt", ATTEMPT_COLUMNS, 
     .on(table.apiKeyId, table.payer, table.paymentIdentifier)
     .where(sql.raw(`${HOLDING_SQL} AND payment_identifier IS NOT NULL`)),
   // What the cron scans: the few that are not settled yet.
-  index("x402_attempt_open")
-    .on(table.updatedAt)
-    .where(sql.raw(OPEN_SETTLEMENT_SQL)),
+  index("x402_attempt_open").on(table.updatedAt).where(sql.raw(OPEN_SETTLEMENT_SQL)),
   // What the cron asks the chain about.
   index("x402_attempt_watched").on(table.caip2Id, table.id).where(sql`watched_until IS NOT NULL`),
   uniqueIndex("x402_attempt_signed_once")
     .on(table.apiKeyId, table.paymentIdentifier)
     .where(sql`direction = 'OutboundPayment' AND payment_identifier IS NOT NULL`),
   // The claim on the payment is in the PaymentPayload object; these two guard against its loss.
-  uniqueIndex("x402_attempt_hash")
-    .on(table.paymentPayloadHash)
-    .where(sql.raw(HOLDING_SQL)),
-  uniqueIndex("x402_attempt_claim")
-    .on(table.claim)
-    .where(sql.raw(HOLDING_SQL)),
+  uniqueIndex("x402_attempt_hash").on(table.paymentPayloadHash).where(sql.raw(HOLDING_SQL)),
+  uniqueIndex("x402_attempt_claim").on(table.claim).where(sql.raw(HOLDING_SQL)),
 ]);
 
 /** A settlement's on-chain outcome; at most one per attempt. */

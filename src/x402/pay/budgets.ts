@@ -69,10 +69,7 @@ async function writeBudget(
 }
 
 /** Budgets, newest first: of every key or of one. */
-export async function listBudgets(
-  c: AppContext,
-  query: z.output<typeof budgetQuery>,
-) {
+export async function listBudgets(c: AppContext, query: z.output<typeof budgetQuery>) {
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const { apiKeyId, cursorId } = query;
   const rows = await core.orm

@@ -112,11 +112,7 @@ export const budgetRecord = named(
 export const budgetBody = z.strictObject({
   apiKeyId: described(textParameter(), "Id of the API key.", EXAMPLE_API_KEY_ID),
   evmWalletId: described(textParameter(), "Id of the wallet.", EXAMPLE_WALLET_ID),
-  caip2Network: described(
-    caip2.optional(),
-    "EVM chain of the wallet, as a check.",
-    "eip155:8453",
-  ),
+  caip2Network: described(caip2.optional(), "EVM chain of the wallet, as a check.", "eip155:8453"),
   asset: described(evmAddress, "Address of the token.", EXAMPLE_ASSET),
   remainingAmount: described(
     tokenAmount(0n),

@@ -114,7 +114,8 @@ function readSignedAmount({ payload: { payload } }: ReadPayment): string {
 
 function readVersion2(body: FacilitatorBody): ReadPayment | PaymentFailure {
   const payload = paymentPayload.safeParse(body.paymentPayload);
-  if ((body.x402Version ?? 2) !== 2) return refuse("invalid_x402_version", "x402Version: must be 2");
+  if ((body.x402Version ?? 2) !== 2)
+    return refuse("invalid_x402_version", "x402Version: must be 2");
   if (!payload.success) return refuse("invalid_payload", payload.error);
   if (payload.data.x402Version !== 2)
     return refuse("invalid_x402_version", "paymentPayload.x402Version: must be 1 or 2");
@@ -124,7 +125,8 @@ function readVersion2(body: FacilitatorBody): ReadPayment | PaymentFailure {
 }
 
 function readVersion1(body: FacilitatorBody): ReadPayment | PaymentFailure {
-  if ((body.x402Version ?? 1) !== 1) return refuse("invalid_x402_version", "x402Version: must be 1");
+  if ((body.x402Version ?? 1) !== 1)
+    return refuse("invalid_x402_version", "x402Version: must be 1");
   const payload = version1Payload.safeParse(body.paymentPayload);
   if (!payload.success) return refuse("invalid_payload", payload.error);
   const terms = version1Requirements.safeParse(body.paymentRequirements);

@@ -23,9 +23,19 @@ type RequestRelation = "own" | "repeat" | "rival" | "other";
 type Reaction = "restart" | "resume" | "withdraw" | "join" | "outcome" | "conflict";
 type Reactions = Readonly<Record<RequestRelation, Reaction>>;
 
-const RESTART: Reactions = { own: "restart", repeat: "restart", rival: "restart", other: "restart" };
+const RESTART: Reactions = {
+  own: "restart",
+  repeat: "restart",
+  rival: "restart",
+  other: "restart",
+};
 const JOIN: Reactions = { own: "join", repeat: "join", rival: "join", other: "conflict" };
-const OUTCOME: Reactions = { own: "outcome", repeat: "outcome", rival: "outcome", other: "conflict" };
+const OUTCOME: Reactions = {
+  own: "outcome",
+  repeat: "outcome",
+  rival: "outcome",
+  other: "conflict",
+};
 
 /** The reaction to a request. While a run is beginning the attempt, the reactions are those of `JOIN`. */
 const REACTIONS: Record<PaymentPhase, Reactions> = {
@@ -46,7 +56,8 @@ const MAX_EARLIER_ATTEMPTS = 32;
 
 /** The reaction to a request: an immediate answer, or work to be done first. */
 export type RequestReaction =
-  | { payment: Payment; reply: "outcome" | "conflict" }
+  | { payment: Payment; reply: "outcome" }
+  | { payment: Payment; reply: "conflict" }
   | { payment: Payment; reply: "work"; effect: PaymentEffect; relation: RequestRelation };
 
 /**

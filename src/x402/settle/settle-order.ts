@@ -17,14 +17,10 @@ import {
 import { getPaymentStub, type SettleOrder, type SettleReply } from "../model/messages.ts";
 import type { PaymentPayload, PaymentRequirements } from "../model/schemas.ts";
 import type { ReadPayment } from "./facilitator-body.ts";
-import { toPendingReply, toOutcomeReply } from "./payment-reply.ts";
-import {
-  type PaymentSourceRow,
-  requirePaymentSource,
-  toRequirements,
-} from "./payment-sources.ts";
-import type { SettlePaymentResponse, SourcePayment } from "./schemas.ts";
+import { toOutcomeReply, toPendingReply } from "./payment-reply.ts";
+import { type PaymentSourceRow, requirePaymentSource, toRequirements } from "./payment-sources.ts";
 import { recordReply } from "./record-reply.ts";
+import type { SettlePaymentResponse, SourcePayment } from "./schemas.ts";
 
 /** The settlement continues after the caller's wait. */
 const MAX_WAIT_MS = 25_000;

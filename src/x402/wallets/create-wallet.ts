@@ -102,7 +102,10 @@ export function countWallets(c: AppContext, filter: Omit<WalletQuery, "limit">):
   return orm.$count(x402Wallet, toWalletCondition(c, filter));
 }
 
-function toWalletCondition({ env, var: { caller, deadline } }: AppContext, query: Omit<WalletQuery, "limit">) {
+function toWalletCondition(
+  { env, var: { caller, deadline } }: AppContext,
+  query: Omit<WalletQuery, "limit">,
+) {
   const { orm } = openDb(env, undefined, { deadline });
   const { id, caip2Id } = x402Network;
   return and(

@@ -1,5 +1,6 @@
 import { and, desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
 import pMap from "p-map";
+import type * as z from "zod";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Database, openDb, violates } from "../../db/client.ts";
 import { nextRevisionSql } from "../../db/revision.ts";
@@ -29,7 +30,7 @@ import {
   openRpc,
   type WalletRow,
 } from "../networks/settlement-network.ts";
-import type { BalanceRuleBody, BalanceRuleQuery } from "./schemas.ts";
+import type { BalanceRuleBody, BalanceRuleQuery, balanceRuleChange } from "./schemas.ts";
 
 /** Time of a check for reading balances, of which a silent node takes eight seconds. */
 const CHECK_TIMEOUT_MS = 20_000;
@@ -81,7 +82,7 @@ export async function saveBalanceRule(
 }
 
 /** What a request changes of a rule; undefined: nothing. */
-type RuleChange = Partial<Pick<BalanceRuleBody, "threshold" | "enabled">>;
+type RuleChange = Omit<z.output<typeof balanceRuleChange>, "id">;
 
 /** What was found before a rule was disabled says nothing of now. */
 function toRuleChanges(

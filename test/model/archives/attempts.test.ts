@@ -6,13 +6,13 @@ import { newId } from "../../../src/db/id.ts";
 import type { AppContext } from "../../../src/http/context.ts";
 import { MOVED_ATTEMPTS } from "../../../src/x402/attempts/archived-attempts.ts";
 import {
-  type AttemptFilter,
   countAttempts,
   countSettlements,
   findAttempt,
   listAttempts,
   listSettlements,
 } from "../../../src/x402/attempts/list-attempts.ts";
+import type { AttemptFilter } from "../../../src/x402/attempts/schemas.ts";
 import { sumAttempts } from "../../../src/x402/attempts/sum-attempts.ts";
 import {
   type Disturbance,

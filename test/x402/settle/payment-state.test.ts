@@ -77,47 +77,41 @@ function eventOf(kind: PaymentEvent["kind"], attemptId = "first"): PaymentEvent 
 }
 
 /** Every event that changes something, and what is to be done then; `gone`: it is forgotten. */
-const CHANGES: [
-  PaymentPhase,
-  PaymentEvent["kind"],
-  PaymentPhase | "gone",
-  PaymentEffect | null,
-][] = [
-  ["claimed", "valid", "writing", "write"],
-  ["claimed", "invalid", "refused", "record"],
-  ["claimed", "broken", "gone", null],
-  ["claimed", "alarm", "gone", null],
-  ["writing", "valid", "writing", "write"],
-  ["writing", "invalid", "refused", "record"],
-  ["writing", "written", "verified", "submit"],
-  ["writing", "late", "withdrawing", "withdraw"],
-  ["writing", "ended", "gone", null],
-  ["writing", "denied", "withdrawing", "withdraw"],
-  ["writing", "alarm", "withdrawing", "withdraw"],
-  ["withdrawing", "withdrawn", "gone", null],
-  ["withdrawing", "alarm", "withdrawing", "withdraw"],
-  ["verified", "settled", "settled", "record"],
-  ["verified", "failed", "failed", "record"],
-  ["verified", "alarm", "verified", "submit"],
-  ["refused", "recorded", "gone", null],
-  ["refused", "alarm", "refused", "record"],
-  ["settled", "recorded", "settledRecorded", null],
-  ["settled", "alarm", "settled", "record"],
-  ["failed", "recorded", "failedRecorded", null],
-  ["failed", "alarm", "failed", "record"],
-  ["settledRecorded", "settled", "settled", "record"],
-  ["settledRecorded", "failed", "failed", "record"],
-  ["settledRecorded", "final", "closed", null],
-  ["settledRecorded", "alarm", "settledRecorded", "watch"],
-  ["failedRecorded", "settled", "settled", "record"],
-  ["failedRecorded", "final", "gone", null],
-  ["failedRecorded", "alarm", "failedRecorded", "watch"],
-];
+const CHANGES: [PaymentPhase, PaymentEvent["kind"], PaymentPhase | "gone", PaymentEffect | null][] =
+  [
+    ["claimed", "valid", "writing", "write"],
+    ["claimed", "invalid", "refused", "record"],
+    ["claimed", "broken", "gone", null],
+    ["claimed", "alarm", "gone", null],
+    ["writing", "valid", "writing", "write"],
+    ["writing", "invalid", "refused", "record"],
+    ["writing", "written", "verified", "submit"],
+    ["writing", "late", "withdrawing", "withdraw"],
+    ["writing", "ended", "gone", null],
+    ["writing", "denied", "withdrawing", "withdraw"],
+    ["writing", "alarm", "withdrawing", "withdraw"],
+    ["withdrawing", "withdrawn", "gone", null],
+    ["withdrawing", "alarm", "withdrawing", "withdraw"],
+    ["verified", "settled", "settled", "record"],
+    ["verified", "failed", "failed", "record"],
+    ["verified", "alarm", "verified", "submit"],
+    ["refused", "recorded", "gone", null],
+    ["refused", "alarm", "refused", "record"],
+    ["settled", "recorded", "settledRecorded", null],
+    ["settled", "alarm", "settled", "record"],
+    ["failed", "recorded", "failedRecorded", null],
+    ["failed", "alarm", "failed", "record"],
+    ["settledRecorded", "settled", "settled", "record"],
+    ["settledRecorded", "failed", "failed", "record"],
+    ["settledRecorded", "final", "closed", null],
+    ["settledRecorded", "alarm", "settledRecorded", "watch"],
+    ["failedRecorded", "settled", "settled", "record"],
+    ["failedRecorded", "final", "gone", null],
+    ["failedRecorded", "alarm", "failedRecorded", "watch"],
+  ];
 
 describe("the table of a payment", () => {
-  const cells = PAYMENT_PHASES.flatMap((phase) =>
-    KINDS.map((kind) => [phase, kind] as const),
-  );
+  const cells = PAYMENT_PHASES.flatMap((phase) => KINDS.map((kind) => [phase, kind] as const));
   it.each(cells)("%s, %s", (phase, kind) => {
     const payment = paymentIn(phase);
     const step = advancePayment(payment, eventOf(kind));
