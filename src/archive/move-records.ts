@@ -8,7 +8,6 @@ import {
   readEventRetentionMs,
 } from "../env.ts";
 import { log } from "../log.ts";
-import type { ArchivedScope } from "./archive-tables.ts";
 import { type CopyOrder, copyRecords, findRoom, readCopies } from "./copy-records.ts";
 import { findOperation, isBehind, type LastCopy } from "./last-copies.ts";
 import type { MovedKind } from "./moved-kind.ts";
@@ -59,8 +58,8 @@ export async function moveFinalRecords(
   if (archives.length === 0) return;
   for (const kind of kinds) {
     for (const scope of kind.scopes) {
-      const mover = new Mover(env, kind, scope, archives, { now, deadline: deadline + CALL_MS });
-      while (Date.now() < deadline && (await mover.movePortion()));
+      const order = { env, archives, kind, scope, now, deadline: deadline + CALL_MS };
+      while (Date.now() < deadline && (await movePortion(order)));
     }
   }
 }
@@ -76,222 +75,198 @@ interface Portion {
   lastMoves: LastCopy[];
 }
 
-class Mover {
-  readonly #env: MoverEnv;
-  readonly #kind: MovedKind;
-  readonly #scope: ArchivedScope;
-  readonly #archives: readonly Archive[];
-  readonly #now: number;
-  readonly #deadline: number;
-  readonly #order: CopyOrder;
+/** What is moved, and with what. */
+interface MoveOrder extends CopyOrder {
+  env: MoverEnv;
+  archives: readonly Archive[];
+  /** Epoch milliseconds. */
+  now: number;
+}
 
-  constructor(
-    env: MoverEnv,
-    kind: MovedKind,
-    scope: ArchivedScope,
-    archives: readonly Archive[],
-    { now, deadline }: { now: number; deadline: number },
-  ) {
-    this.#env = env;
-    this.#kind = kind;
-    this.#scope = scope;
-    this.#archives = archives;
-    this.#now = now;
-    this.#deadline = deadline;
-    this.#order = { kind, scope, deadline };
+/** @returns whether there may be more to move */
+async function movePortion(order: MoveOrder): Promise<boolean> {
+  const { scope: network } = order;
+  const ids = await findFinal(order);
+  if (ids.length === 0) return false;
+  const place = await findRoom(order.env, order.archives, order);
+  if (!place) return false;
+  const { archive, lastCopies } = place;
+  const subject = { kind: order.kind.kind, network };
+  const operation = findOperation(lastCopies, subject);
+  // Read after the archive's operation: a run that copies older rows is refused there.
+  const { records, lastMoves } = await readPortion(order, archive, operation + 1, ids);
+  // Once the archive is put forward again, it has only what it had before.
+  if (isBehind(lastMoves, lastCopies)) {
+    log("error", "archive.behind", { archive: archive.name, network });
+    return false;
   }
-
-  /** @returns whether there may be more to move */
-  async movePortion(): Promise<boolean> {
-    const ids = await this.#findFinal();
-    if (ids.length === 0) return false;
-    const place = await findRoom(this.#env, this.#archives, this.#order);
-    if (!place) return false;
-    const { archive, lastCopies } = place;
-    const subject = { kind: this.#kind.kind, network: this.#scope };
-    const operation = findOperation(lastCopies, subject);
-    // Read after the archive's operation: a run that copies older rows is refused there.
-    const { records, lastMoves } = await this.#readPortion(archive, operation + 1, ids);
-    // Once the archive is put forward again, it has only what it had before.
-    if (isBehind(lastMoves, lastCopies)) {
-      log("error", "archive.behind", { archive: archive.name, network: this.#scope });
+  if (records.length === 0) return false;
+  try {
+    const lastOperation = findOperation(lastMoves, subject);
+    const bookmark = await copyRecords(archive, order, { operation, lastOperation, records });
+    const copied = await readCopies(archive, order, records);
+    if (!areSame(copied, records)) {
+      log("error", "archive.copy_differs", { archive: archive.name, network });
       return false;
     }
-    if (records.length === 0) return false;
-    try {
-      const lastOperation = findOperation(lastMoves, subject);
-      const portion = { operation, lastOperation, records };
-      const bookmark = await copyRecords(archive, this.#order, portion);
-      const copied = await readCopies(archive, this.#order, records);
-      if (!areSame(copied, records)) {
-        log("error", "archive.copy_differs", { archive: archive.name, network: this.#scope });
-        return false;
-      }
-      await this.#delete(archive, operation + 1, bookmark, records);
-    } catch (error) {
-      if (
-        !violates(error, "archive_operation.operation") &&
-        !violates(error, "archive_range.operation")
-      )
-        throw error;
-      log("info", "archive.overtaken", { archive: archive.name, network: this.#scope });
-      return false;
-    }
-    return true;
+    await deletePortion(order, archive, operation + 1, bookmark, records);
+  } catch (error) {
+    if (
+      !violates(error, "archive_operation.operation") &&
+      !violates(error, "archive_range.operation")
+    )
+      throw error;
+    log("info", "archive.overtaken", { archive: archive.name, network });
+    return false;
   }
+  return true;
+}
 
-  #open(): Database {
-    const network = this.#scope === "Core" ? undefined : this.#scope;
-    return openDb(this.#env, network, { deadline: this.#deadline });
-  }
+function openRecords({ env, scope, deadline }: MoveOrder): Database {
+  return openDb(env, scope === "Core" ? undefined : scope, { deadline });
+}
 
-  /** Ids of the oldest final records. */
-  async #findFinal(): Promise<string[]> {
-    const { finalRows, changedAt, isOfScopeSql, stepsSql, isImmutable, portionRecords } =
-      this.#kind;
-    const select = (ageMs: number) =>
-      this.#open().batch([
-        statement(
-          `SELECT id, ${stepsSql} AS steps FROM ${finalRows}
-           WHERE ${isOfScopeSql} AND ${changedAt} < ? AND ${this.#isFinalSql} ${isImmutable ? "AND id < ?" : ""}
-           ORDER BY ${isImmutable ? "id" : changedAt} LIMIT ${portionRecords}`,
-          this.#scope,
-          this.#now - ageMs,
-          ...(isImmutable ? [firstIdAt(this.#now - ageMs)] : []),
-        ),
-      ]) as Promise<D1Result<{ id: string; steps: number }>[]>;
-    const ageMs = Math.min(readArchiveAfterMs(this.#env), this.#kind.maxAgeMs);
-    let [found] = await select(ageMs);
-    const isPressed =
-      (found?.meta.size_after ?? 0) > readDatabaseMaxBytes(this.#env) * PRESSED_SHARE;
-    // Sooner only than what webhooks may send again.
-    const leastAgeMs = readEventRetentionMs(this.#env);
-    if (found?.results.length === 0 && isPressed && leastAgeMs < ageMs)
-      [found] = await select(leastAgeMs);
-    let steps = 0;
-    const records = found?.results ?? [];
-    return records
-      .filter((record, i) => {
-        steps += record.steps;
-        return i === 0 || steps <= MAX_PORTION_STEPS;
-      })
-      .map(({ id }) => id);
-  }
-
-  /** @param operation - of the move that begins */
-  async #readPortion(
-    archive: Archive,
-    operation: number,
-    ids: readonly string[],
-  ): Promise<Portion> {
-    const listed = JSON.stringify(ids);
-    const { kind, table, addedColumns, isImmutable, summarySql, rangeColumns, revisionSql } =
-      this.#kind;
-    const { name } = getTableConfig(table);
-    const key = [kind, this.#scope, archive.number];
-    const begin = [
-      this.#insertRange(archive),
-      // From now on, no earlier move deletes anything: this one may delete what it has copied.
+/** Ids of the oldest final records. */
+async function findFinal(order: MoveOrder): Promise<string[]> {
+  const { env, kind, scope, now } = order;
+  const { finalRows, changedAt, isOfScopeSql, stepsSql, isImmutable, portionRecords } = kind;
+  const select = (ageMs: number) =>
+    openRecords(order).batch([
       statement(
-        `UPDATE archive_range SET begun = ?4
-         WHERE kind = ?1 AND network = ?2 AND archive = ?3 AND begun < ?4 AND operation < ?4`,
-        ...key,
-        operation,
+        `SELECT id, ${stepsSql} AS steps FROM ${finalRows}
+         WHERE ${isOfScopeSql} AND ${changedAt} < ? AND ${kind.isFinalSql(now)} ${isImmutable ? "AND id < ?" : ""}
+         ORDER BY ${isImmutable ? "id" : changedAt} LIMIT ${portionRecords}`,
+        scope,
+        now - ageMs,
+        ...(isImmutable ? [firstIdAt(now - ageMs)] : []),
       ),
-    ];
-    // By its ids: the index of final records, which begins with the network, has all of them.
-    const [ranges, own, ...children] = (
-      await this.#open().batch([
-        ...(isImmutable ? begin : []),
-        statement(
-          "SELECT kind, network, operation FROM archive_range WHERE archive = ?",
-          archive.number,
-        ),
-        statement(
-          `SELECT id, ${revisionSql} AS revision, ${summarySql} AS summary, ${rowTextSql(table, addedColumns)} AS row,
-             json_array(${Object.values(rangeColumns).join(", ")}) AS ranges
-           FROM ${name}
-           WHERE id IN (SELECT value FROM json_each(?)) AND +(${this.#kind.isOfScopeSql}) AND ${this.#isFinalSql}
-           ORDER BY id`,
-          listed,
-          this.#scope,
-        ),
-        ...selectChildTexts(this.#kind, listed),
-      ])
-    ).slice(isImmutable ? begin.length : 0);
-    type OwnRow = { id: string; revision: number; summary: string; ranges: string; row: string };
-    const texts = toRecordTexts((own as D1Result<OwnRow>).results, children);
-    return {
-      lastMoves: (ranges as D1Result<LastCopy>).results,
-      records: texts.map((one) => ({ ...one, ranges: JSON.parse(one.ranges) })),
-    };
-  }
+    ]) as Promise<D1Result<{ id: string; steps: number }>[]>;
+  const ageMs = Math.min(readArchiveAfterMs(env), kind.maxAgeMs);
+  let [found] = await select(ageMs);
+  const isPressed = (found?.meta.size_after ?? 0) > readDatabaseMaxBytes(env) * PRESSED_SHARE;
+  // Sooner only than what webhooks may send again.
+  const leastAgeMs = readEventRetentionMs(env);
+  if (found?.results.length === 0 && isPressed && leastAgeMs < ageMs)
+    [found] = await select(leastAgeMs);
+  let steps = 0;
+  const records = found?.results ?? [];
+  return records
+    .filter((record, i) => {
+      steps += record.steps;
+      return i === 0 || steps <= MAX_PORTION_STEPS;
+    })
+    .map(({ id }) => id);
+}
 
-  #insertRange(archive: Archive): Statement {
-    return statement(
-      `INSERT INTO archive_range (kind, network, archive, operation, count, returned)
-       VALUES (?, ?, ?, 0, 0, 0) ON CONFLICT DO NOTHING`,
-      this.#kind.kind,
-      this.#scope,
-      archive.number,
-    );
-  }
-
-  get #isFinalSql(): string {
-    return this.#kind.isFinalSql(this.#now);
-  }
-
-  /**
-   * Deletes the records of the portion, and says which archive has them. The batch aborts when one of them is
-   * not as it was copied. Deletions come first, since a full database has room for nothing before them.
-   */
-  async #delete(
-    archive: Archive,
-    operation: number,
-    bookmark: string | null,
-    records: Portion["records"],
-  ): Promise<void> {
-    const { kind, table, rangeColumns, revisionSql, isImmutable } = this.#kind;
-    const { name } = getTableConfig(table);
-    const range = [kind, this.#scope, archive.number];
-    const listed = JSON.stringify(records.map(({ id }) => id));
-    const read = JSON.stringify(records.map(({ id, revision }) => [id, revision]));
-    await this.#open().batch([
-      this.#insertRange(archive),
-      // Null aborts the batch.
+/** @param operation - of the move that begins */
+async function readPortion(
+  order: MoveOrder,
+  archive: Archive,
+  operation: number,
+  ids: readonly string[],
+): Promise<Portion> {
+  const { kind, scope, now } = order;
+  const listed = JSON.stringify(ids);
+  const { table, addedColumns, isImmutable, summarySql, rangeColumns, revisionSql } = kind;
+  const begin = [
+    insertRange(order, archive),
+    // From now on, no earlier move deletes anything: this one may delete what it has copied.
+    statement(
+      `UPDATE archive_range SET begun = ?4
+       WHERE kind = ?1 AND network = ?2 AND archive = ?3 AND begun < ?4 AND operation < ?4`,
+      ...toRangeKey(order, archive),
+      operation,
+    ),
+  ];
+  // By its ids: the index of final records, which begins with the network, has all of them.
+  const [ranges, own, ...children] = (
+    await openRecords(order).batch([
+      ...(isImmutable ? begin : []),
       statement(
-        `UPDATE archive_range SET operation = NULL
-         WHERE kind = ?1 AND network = ?2 AND archive = ?3
-           AND (operation >= ?4 ${isImmutable ? "OR begun <> ?4" : ""} OR ?5 <> (
-             SELECT count(*) FROM json_each(?6) AS moved
-             JOIN ${name} ON ${name}.id = moved.value->>0
-             WHERE ${revisionSql} = moved.value->>1 AND ${this.#isFinalSql}))`,
-        ...range,
-        operation,
-        records.length,
-        read,
-      ),
-      ...deleteRecords(this.#kind, listed),
-      ...this.#kind.buildMoveStatements(
+        "SELECT kind, network, operation FROM archive_range WHERE archive = ?",
         archive.number,
-        records.map(({ summary }) => summary),
       ),
       statement(
-        `UPDATE archive_range SET operation = ?4, count = count + ?5, bookmark = ?6,
-           ${Object.keys(rangeColumns)
-             .flatMap((column, i) => buildRangeSql(column, `?${7 + i}`))
-             .join(", ")}
-         WHERE kind = ?1 AND network = ?2 AND archive = ?3`,
-        ...range,
-        operation,
-        records.length,
-        bookmark,
-        ...Object.keys(rangeColumns).map((_, i) =>
-          JSON.stringify(records.map(({ ranges }) => ranges[i])),
-        ),
+        `SELECT id, ${revisionSql} AS revision, ${summarySql} AS summary, ${rowTextSql(table, addedColumns)} AS row,
+           json_array(${Object.values(rangeColumns).join(", ")}) AS ranges
+         FROM ${getTableConfig(table).name}
+         WHERE id IN (SELECT value FROM json_each(?)) AND +(${kind.isOfScopeSql}) AND ${kind.isFinalSql(now)}
+         ORDER BY id`,
+        listed,
+        scope,
       ),
-    ]);
-  }
+      ...selectChildTexts(kind, listed),
+    ])
+  ).slice(isImmutable ? begin.length : 0);
+  type OwnRow = { id: string; revision: number; summary: string; ranges: string; row: string };
+  const texts = toRecordTexts((own as D1Result<OwnRow>).results, children);
+  return {
+    lastMoves: (ranges as D1Result<LastCopy>).results,
+    records: texts.map((one) => ({ ...one, ranges: JSON.parse(one.ranges) })),
+  };
+}
+
+const toRangeKey = ({ kind, scope }: MoveOrder, archive: Archive) => [
+  kind.kind,
+  scope,
+  archive.number,
+];
+
+function insertRange(order: MoveOrder, archive: Archive): Statement {
+  return statement(
+    `INSERT INTO archive_range (kind, network, archive, operation, count, returned)
+     VALUES (?, ?, ?, 0, 0, 0) ON CONFLICT DO NOTHING`,
+    ...toRangeKey(order, archive),
+  );
+}
+
+/**
+ * Deletes the records of the portion, and says which archive has them. The batch aborts when one of them is
+ * not as it was copied. Deletions come first, since a full database has room for nothing before them.
+ */
+async function deletePortion(
+  order: MoveOrder,
+  archive: Archive,
+  operation: number,
+  bookmark: string | null,
+  records: Portion["records"],
+): Promise<void> {
+  const { kind, now } = order;
+  const { table, rangeColumns, revisionSql, isImmutable } = kind;
+  const { name } = getTableConfig(table);
+  const range = toRangeKey(order, archive);
+  const columns = Object.keys(rangeColumns);
+  await openRecords(order).batch([
+    insertRange(order, archive),
+    // Null aborts the batch.
+    statement(
+      `UPDATE archive_range SET operation = NULL
+       WHERE kind = ?1 AND network = ?2 AND archive = ?3
+         AND (operation >= ?4 ${isImmutable ? "OR begun <> ?4" : ""} OR ?5 <> (
+           SELECT count(*) FROM json_each(?6) AS moved
+           JOIN ${name} ON ${name}.id = moved.value->>0
+           WHERE ${revisionSql} = moved.value->>1 AND ${kind.isFinalSql(now)}))`,
+      ...range,
+      operation,
+      records.length,
+      JSON.stringify(records.map(({ id, revision }) => [id, revision])),
+    ),
+    ...deleteRecords(kind, JSON.stringify(records.map(({ id }) => id))),
+    ...kind.buildMoveStatements(
+      archive.number,
+      records.map(({ summary }) => summary),
+    ),
+    statement(
+      `UPDATE archive_range SET operation = ?4, count = count + ?5, bookmark = ?6,
+         ${columns.flatMap((column, i) => buildRangeSql(column, `?${7 + i}`)).join(", ")}
+       WHERE kind = ?1 AND network = ?2 AND archive = ?3`,
+      ...range,
+      operation,
+      records.length,
+      bookmark,
+      ...columns.map((_, i) => JSON.stringify(records.map(({ ranges }) => ranges[i]))),
+    ),
+  ]);
 }
 
 /** SQL that widens the range of a column by values, a JSON array in which null counts for nothing. */

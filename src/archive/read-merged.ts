@@ -1,27 +1,21 @@
-import {
-  ArchiveBehindError,
-  type Database,
-  DatabaseUnavailableError,
-  statement,
-} from "../db/client.ts";
+import { type Database, statement } from "../db/client.ts";
 import type { SqlExpression } from "../db/clock.ts";
-import type { ArchivedKind, ArchivedScope } from "./archive-tables.ts";
-import { type Archive, findArchive, selectOperation } from "./open-archives.ts";
-
-/** How often a page is begun again because records came back from an archive meanwhile. */
-const MAX_ATTEMPTS = 4;
-
-/** A row of a page. */
-export interface MergedRow {
-  id: string;
-  /** Of a row of an archive: JSON by which the database finds its place, with its revision. */
-  place?: string;
-}
+import {
+  type ArchivedSubject,
+  type ArchiveRange,
+  type ArchiveState,
+  type FindNamed,
+  listPlaces,
+  openArchive,
+  type PlacedRow,
+  type ReadArchive,
+  repeatRead,
+  selectRanges,
+} from "./open-archive.ts";
+import type { Archive } from "./open-archives.ts";
 
 /** A page over the database and its archives. `Context` is what the database adds for the archives. */
-export interface MergedPage<Row extends MergedRow, Context> {
-  kind: ArchivedKind;
-  network: ArchivedScope;
+export interface MergedPage<Row extends PlacedRow, Context> extends ArchivedSubject {
   limit: number;
   isDescending: boolean;
   /** What rows are ordered by, before their ids. */
@@ -40,22 +34,12 @@ export interface MergedPage<Row extends MergedRow, Context> {
   buildArchived(context: Context, after: Row | null): SqlExpression;
   /** Whether a row of an archive is older than the state of the database in which the page began. */
   isKnown(row: Row, context: Context): boolean;
-  /** Of rows of an archive, those `id`s that are in it and nowhere else. @param places - JSON array of `place` */
-  findNamed(archive: number, places: string): SqlExpression;
+  findNamed: FindNamed;
   /** `id` and `place` of an archive's rows. @param ids - JSON array */
   selectPlaces(ids: string): SqlExpression;
 }
 
-/** An archive as the database knows it. */
-export interface ArchiveState {
-  /** Its number. */
-  archive: number;
-  operation: number;
-  bookmark: string | null;
-}
-
-interface Range extends ArchiveState {
-  returned: number;
+interface Range extends ArchiveRange {
   firstKey: string | number | null;
 }
 
@@ -69,22 +53,21 @@ interface Range extends ArchiveState {
  * @param db - a session, whose reads never see less than earlier ones
  * @throws ArchiveBehindError, DatabaseUnavailableError
  */
-export async function readMerged<Row extends MergedRow, Context>(
+export async function readMerged<Row extends PlacedRow, Context>(
   db: Database,
   archives: readonly Archive[],
   page: MergedPage<Row, Context>,
 ): Promise<Row[]> {
   const { hot, overlap } = page;
   if (overlap === null) return db.all<Row>(hot.sql, ...hot.params);
-  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-    const rows = await tryToRead(db, archives, { ...page, overlap });
-    if (rows) return rows;
-  }
-  throw new DatabaseUnavailableError("records keep coming back from an archive");
+  return repeatRead(
+    () => tryToRead(db, archives, { ...page, overlap }),
+    "records keep coming back from an archive",
+  );
 }
 
 /** @returns null: records came back meanwhile */
-async function tryToRead<Row extends MergedRow, Context>(
+async function tryToRead<Row extends PlacedRow, Context>(
   db: Database,
   archives: readonly Archive[],
   page: MergedPage<Row, Context> & { overlap: SqlExpression },
@@ -100,7 +83,7 @@ async function tryToRead<Row extends MergedRow, Context>(
       page.network,
       ...overlap.params,
     ),
-    statement(hot.sql, ...hot.params),
+    hot,
   ])) as [D1Result<Range & Context>, D1Result<Row>];
   const sign = page.isDescending ? -1 : 1;
   const order = (a: string | number, b: string | number) => (a === b ? 0 : a < b ? -sign : sign);
@@ -110,7 +93,7 @@ async function tryToRead<Row extends MergedRow, Context>(
   for (const range of ranges) {
     const last = rows.length < limit ? undefined : rows[limit - 1];
     if (last && range.firstKey !== null && order(range.firstKey, page.keyOf(last)) > 0) break;
-    const archive = openArchive(archives, range, page.kind, page.network);
+    const archive = openArchive(archives, range, page);
     const isBeyond = (row: Row) => last !== undefined && compare(row, last) > 0;
     const more = await readArchive(db, { archive, archives, range }, page, isBeyond);
     if (!more) return null;
@@ -120,47 +103,13 @@ async function tryToRead<Row extends MergedRow, Context>(
   return rows;
 }
 
-/** Reads rows of an archive, in one session. @throws ArchiveBehindError */
-export type ReadArchive = <Row>(query: SqlExpression) => Promise<Row[]>;
-
-/** Begins a session with an archive at least as new as the database knows it. @throws ArchiveBehindError */
-export function openArchive(
-  archives: readonly Archive[],
-  { archive: number, operation, bookmark }: ArchiveState,
-  kind: ArchivedKind,
-  network: ArchivedScope,
-): ReadArchive {
-  const archive = findArchive(archives, number);
-  const session = archive.open({ reads: bookmark === null ? "primary" : { bookmark } });
-  return async <Row>({ sql, params }: SqlExpression) => {
-    const [has, read] = (await session.batch([
-      selectOperation(kind, network),
-      statement(sql, ...params),
-    ])) as [D1Result<{ operation: number }>, D1Result<Row>];
-    if ((has.results[0]?.operation ?? 0) < operation)
-      throw new ArchiveBehindError(`${archive.name}: it has less than was moved there`);
-    return read.results;
-  };
-}
-
-/** Reads rows of an archive at least as new as the database knows it. @throws ArchiveBehindError */
-export function readFromArchive<Row>(
-  archives: readonly Archive[],
-  state: ArchiveState,
-  kind: ArchivedKind,
-  network: ArchivedScope,
-  query: SqlExpression,
-): Promise<Row[]> {
-  return openArchive(archives, state, kind, network)<Row>(query);
-}
-
 /**
  * The first rows of a page that an archive has and no other place.
  *
  * @param isBeyond - whether a row is after the page
  * @returns null: records came back from it
  */
-async function readArchive<Row extends MergedRow, Context>(
+async function readArchive<Row extends PlacedRow, Context>(
   db: Database,
   {
     archive,
@@ -170,7 +119,6 @@ async function readArchive<Row extends MergedRow, Context>(
   page: MergedPage<Row, Context>,
   isBeyond: (row: Row) => boolean,
 ): Promise<Row[] | null> {
-  const keys = [page.kind, page.network, range.archive];
   const seen = new Set<string>();
   const rows: Row[] = [];
   for (let after: Row | null = null; ; ) {
@@ -178,15 +126,10 @@ async function readArchive<Row extends MergedRow, Context>(
     const fresh = read.filter(({ id }) => !seen.has(id));
     for (const { id } of fresh) seen.add(id);
     if (fresh.length > 0) {
-      const named = page.findNamed(range.archive, `[${fresh.map(({ place }) => place).join(",")}]`);
       const [now, places] = (await db.batch([
-        statement(
-          `SELECT archive, operation, returned, bookmark FROM archive_range
-           WHERE kind = ? AND network = ? AND archive = ?`,
-          ...keys,
-        ),
-        statement(named.sql, ...named.params),
-      ])) as [D1Result<ArchiveState & { returned: number }>, D1Result<{ id: string }>];
+        selectRanges(page, { sql: "archive = ?", params: [range.archive] }),
+        page.findNamed(range.archive, listPlaces(fresh)),
+      ])) as [D1Result<ArchiveRange>, D1Result<{ id: string }>];
       const [state] = now.results;
       if (state?.returned !== range.returned) return null;
       const ids = new Set(places.results.map(({ id }) => id));
@@ -202,14 +145,14 @@ async function readArchive<Row extends MergedRow, Context>(
 }
 
 /** Whether an archive still has the rows as they were read, after moves that the database knows. */
-async function areNewest<Row extends MergedRow, Context>(
+async function areNewest<Row extends PlacedRow, Context>(
   archives: readonly Archive[],
   state: ArchiveState,
-  { kind, network, selectPlaces }: MergedPage<Row, Context>,
+  page: MergedPage<Row, Context>,
   rows: readonly Row[],
 ): Promise<boolean> {
-  const query = selectPlaces(JSON.stringify(rows.map(({ id }) => id)));
-  const newest = await readFromArchive<MergedRow>(archives, state, kind, network, query);
+  const query = page.selectPlaces(JSON.stringify(rows.map(({ id }) => id)));
+  const newest = await openArchive(archives, state, page)<PlacedRow>(query);
   const places = new Map(newest.map(({ id, place }) => [id, place]));
   return rows.every(({ id, place }) => places.get(id) === place);
 }

@@ -1,11 +1,9 @@
-import { type Database, type Statement, statement } from "../db/client.ts";
+import type { Database, Statement } from "../db/client.ts";
 import type { SqlExpression } from "../db/clock.ts";
 import { firstIdAt } from "../db/id.ts";
-import type { ArchivedKind, ArchivedScope } from "./archive-tables.ts";
+import type { ArchivedKind } from "./archive-tables.ts";
+import { type ArchiveState, openArchive, selectRanges } from "./open-archive.ts";
 import type { Archive } from "./open-archives.ts";
-import { type ArchiveState, openArchive } from "./read-merged.ts";
-
-const SCOPE: ArchivedScope = "Core";
 
 /** An archive of immutable records, as the database knows it. */
 export interface SnapshotRange extends ArchiveState {
@@ -38,14 +36,12 @@ export async function readSnapshot<Row>(
   { kind, overlap = { sql: "TRUE", params: [] }, select }: SnapshotQuery,
   isNeeded: (range: SnapshotRange, own: readonly Row[]) => boolean = () => true,
 ): Promise<Row[][]> {
+  const subject = { kind, network: "Core" as const };
   const [ranges, hot] = (await db.batch([
-    statement(
-      `SELECT archive, operation, bookmark, least_id AS leastId, greatest_id AS greatestId,
-         greatest_changed_at AS greatestChangedAt
-       FROM archive_range WHERE kind = ? AND network = ? AND count > 0 AND ${overlap.sql} ORDER BY archive`,
-      kind,
-      SCOPE,
-      ...overlap.params,
+    selectRanges(
+      subject,
+      { sql: `count > 0 AND ${overlap.sql}`, params: overlap.params },
+      ", least_id AS leastId, greatest_id AS greatestId, greatest_changed_at AS greatestChangedAt",
     ),
     select("TRUE"),
   ])) as [D1Result<SnapshotRange>, D1Result<Row>];
@@ -53,7 +49,7 @@ export async function readSnapshot<Row>(
   const needed = ranges.results.filter((range) => isNeeded(range, own));
   const archived = await Promise.all(
     needed.map((range) =>
-      openArchive(archives, range, kind, SCOPE)<Row>(select(`operation <= ${range.operation}`)),
+      openArchive(archives, range, subject)<Row>(select(`operation <= ${range.operation}`)),
     ),
   );
   return [own, ...archived];

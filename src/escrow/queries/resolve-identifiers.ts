@@ -1,6 +1,6 @@
 import type * as z from "zod";
+import { openArchive } from "../../archive/open-archive.ts";
 import { openArchives } from "../../archive/open-archives.ts";
-import { readFromArchive } from "../../archive/read-merged.ts";
 import { type Database, openDb, statement } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 import type { AppContext } from "../../http/context.ts";
@@ -75,6 +75,7 @@ async function readIdentified(
   const { network, includeHistory } = body;
   const options = { includeHistory, viewer: c.var.caller, env: c.env };
   const archives = openArchives(c.env);
+  const subject = { kind: "escrow", network } as const;
   const listed = JSON.stringify(hashes);
   const hot = buildRowsSql(
     buildIdentifiedSql(c, body, {
@@ -121,7 +122,7 @@ async function readIdentified(
         ORDER_COLUMNS,
         range,
       );
-      return readFromArchive<Row>(archives, { ...range, archive: number }, "escrow", network, read);
+      return openArchive(archives, { ...range, archive: number }, subject)<Row>(read);
     }),
   );
   const rows = [...own.results, ...archived.flat()].sort(

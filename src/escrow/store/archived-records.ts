@@ -1,7 +1,7 @@
 /** Archived escrows that the database meets again: read where they are, and brought back to be changed. */
-import { getTableConfig } from "drizzle-orm/sqlite-core";
 import { type ArchivedPlace, readPlaces } from "../../archive/archived-place.ts";
 import type { Archive } from "../../archive/open-archives.ts";
+import { selectChildTexts } from "../../archive/record-texts.ts";
 import { insertRowTexts, rowTextSql } from "../../archive/row-text.ts";
 import type { Network } from "../../chain/network.ts";
 import {
@@ -128,13 +128,7 @@ export async function returnArchivedRecords(
          FROM escrow WHERE id IN (SELECT value FROM json_each(?))`,
         ids,
       ),
-      ...children.map((child) =>
-        statement(
-          `SELECT ${rowTextSql(child)} AS row FROM ${getTableConfig(child).name}
-           WHERE record_id IN (SELECT value FROM json_each(?))`,
-          ids,
-        ),
-      ),
+      ...selectChildTexts(MOVED_ESCROWS, ids),
     ],
   );
   const statements = read.flatMap(({ archive, places: listed, rows: [own, ...others] }) => {
