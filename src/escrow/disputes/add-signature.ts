@@ -1,19 +1,20 @@
 import { hexToBytes } from "../../chain/hex.ts";
 import type { Network } from "../../chain/network.ts";
-import { openDb, violates } from "../../db/client.ts";
+import { openDb } from "../../db/client.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { createQueuedState, upsertTasks } from "../../wallets/queue/store.ts";
 import type { WalletTask } from "../../wallets/queue/tables.ts";
 import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
+import { retryOnConflict } from "../terms/retry-on-conflict.ts";
 import {
   type AdminSignature,
   countGivenSignatures,
   readSignature,
   readWitnessSet,
 } from "./settlement-message.ts";
-import { type ProposalChange, readProposals, toDisputeTask, updateProposal } from "./store.ts";
+import { type ProposalChange, requireProposal, toDisputeTask, updateProposal } from "./store.ts";
 import { OPEN_PROPOSAL_STATES, type ProposalRow } from "./tables.ts";
 
 export interface SignatureRequest {
@@ -24,8 +25,6 @@ export interface SignatureRequest {
   /** The COSE_Key that comes with a COSE_Sign1, hex. */
   key?: string | undefined;
 }
-
-const MAX_ATTEMPTS = 3;
 
 /**
  * Takes an administrator's signature of a proposal: whoever hands it in, it is the proof. With enough of
@@ -40,36 +39,23 @@ export async function addSignature(
   now: number,
 ): Promise<ProposalRow> {
   const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
-  for (let attempt = 1; ; attempt++) {
-    const [row] = await readProposals(database, [proposalId]);
-    if (!row || row.network !== network)
-      throw new ApiError(404, "proposalId: there is no such proposal");
-    const given = computeSignatureChange(row, cose, now);
-    if (given === null) return row;
-    const { vkeys, isEnough, change, task } = given;
-    try {
-      await commitWithAudit(
-        c,
-        database,
-        {
-          action: "dispute.sign",
-          target: row.id,
-          detail: { vkeys },
-          now,
-        },
-        [updateProposal(database, row, change, now), ...upsertTasks(task ? [task] : [])],
-      );
-    } catch (error) {
-      if (!violates(error, "dispute_proposal.revision")) throw error;
-      if (attempt < MAX_ATTEMPTS) continue;
-      throw new ApiError(
-        "changed_concurrently",
-        "proposalId: the proposal changed at the same time. Try again.",
-      );
-    }
-    if (isEnough) await wakeWallet(c.env, network, row.walletVkey, c.var.requestId);
-    return { ...row, ...change, task: task ?? row.task, updatedAt: now };
-  }
+  return retryOnConflict(
+    async () => {
+      const row = await requireProposal(database, { network, proposalId });
+      const given = computeSignatureChange(row, cose, now);
+      if (given === null) return row;
+      const { vkeys, isEnough, change, task } = given;
+      const audited = { action: "dispute.sign", target: row.id, detail: { vkeys }, now } as const;
+      await commitWithAudit(c, database, audited, [
+        updateProposal(database, row, change, now),
+        ...upsertTasks(task ? [task] : []),
+      ]);
+      if (isEnough) await wakeWallet(c.env, network, row.walletVkey, c.var.requestId);
+      return { ...row, ...change, task: task ?? row.task, updatedAt: now };
+    },
+    "dispute_proposal.revision",
+    "proposalId: the proposal",
+  );
 }
 
 /**

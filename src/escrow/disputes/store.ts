@@ -2,6 +2,7 @@ import { and, desc, eq, getTableColumns, sql } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { Database, Statement } from "../../db/client.ts";
 import { nextRevisionSql } from "../../db/revision.ts";
+import { ApiError } from "../../http/errors.ts";
 import type { DueWalletFinder } from "../../wallets/queue/due-wallets.ts";
 import { type TaskState, taskJoinCondition, upsertTasks } from "../../wallets/queue/store.ts";
 import { type WalletTask, walletTask } from "../../wallets/queue/tables.ts";
@@ -65,6 +66,16 @@ export async function readProposals(db: Database, ids: readonly string[]): Promi
   return selectProposals(db).where(
     sql`${disputeProposal.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
   );
+}
+
+/** @throws ApiError 404 */
+export async function requireProposal(
+  db: Database,
+  { network, proposalId }: { network: Network; proposalId: string },
+): Promise<ProposalRow> {
+  const [row] = await readProposals(db, [proposalId]);
+  if (row?.network !== network) throw new ApiError(404, "proposalId: there is no such proposal");
+  return row;
 }
 
 /** The proposals of some escrows that no other took the place of, the newest first. */

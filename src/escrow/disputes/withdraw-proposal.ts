@@ -4,7 +4,8 @@ import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { deleteTasks } from "../../wallets/queue/store.ts";
-import { readProposals, updateProposal } from "./store.ts";
+import { createConflictError } from "../terms/retry-on-conflict.ts";
+import { requireProposal, updateProposal } from "./store.ts";
 import { DISPUTE_FEATURE, OPEN_PROPOSAL_STATES, type ProposalRow } from "./tables.ts";
 
 /**
@@ -15,13 +16,11 @@ import { DISPUTE_FEATURE, OPEN_PROPOSAL_STATES, type ProposalRow } from "./table
  */
 export async function withdrawProposal(
   c: AppContext,
-  { network, proposalId }: { network: Network; proposalId: string },
+  named: { network: Network; proposalId: string },
   now: number,
 ): Promise<ProposalRow> {
-  const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
-  const [row] = await readProposals(database, [proposalId]);
-  if (!row || row.network !== network)
-    throw new ApiError(404, "proposalId: there is no such proposal");
+  const database = openDb(c.env, named.network, { writes: "idempotent", deadline: c.var.deadline });
+  const row = await requireProposal(database, named);
   const change = computeWithdrawalChange(row);
   if (change === null) return row;
   try {
@@ -31,10 +30,7 @@ export async function withdrawProposal(
     ]);
   } catch (error) {
     if (!violates(error, "dispute_proposal.revision")) throw error;
-    throw new ApiError(
-      "changed_concurrently",
-      "proposalId: the proposal changed at the same time. Try again.",
-    );
+    throw createConflictError("proposalId: the proposal");
   }
   return { ...row, ...change, task: null, updatedAt: now };
 }

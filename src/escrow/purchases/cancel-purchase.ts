@@ -1,21 +1,19 @@
 import type * as z from "zod";
 import type { Network } from "../../chain/network.ts";
-import { type Database, openDb, violates } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { type EscrowRecord, isWithoutLock } from "../model/escrow-record.ts";
 import { readListPage } from "../queries/list-page.ts";
-import { isWithinScope } from "../queries/scope-condition.ts";
+import { isWithinScope, requireOwner } from "../queries/scope-condition.ts";
 import { ChangeSet } from "../store/change-set.ts";
 import { loadByIdentifier } from "../store/load-by-identifier.ts";
 import { writeChanges } from "../store/write-changes.ts";
+import { retryOnConflict } from "../terms/retry-on-conflict.ts";
 import { returnCharges } from "./charges.ts";
 import type { CancellationBody, cancelledPurchase } from "./schemas.ts";
-
-/** Decisions in a row while other requests change the purchase. */
-const MAX_ATTEMPTS = 3;
 
 /**
  * Gives a purchase up before its funds are locked: nothing is built for it any more. A transaction that
@@ -30,25 +28,20 @@ export async function cancelPurchase(
   now: number,
 ): Promise<z.input<typeof cancelledPurchase>> {
   const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
-  for (let attempt = 1; ; attempt++) {
-    const record = await findRequestedPurchase(c, database, network, blockchainIdentifier);
-    requireOwner(c, record);
-    requireUnlocked(record);
-    try {
+  return retryOnConflict(
+    async () => {
+      const record = await findRequestedPurchase(c, database, network, blockchainIdentifier);
+      requireOwner(c.var.caller, record);
+      requireUnlocked(record);
       if (record.progress.expiredAt === null) await cancelRecord(c, database, record, now);
       await returnCharges(database, network, record.id);
       const viewed = { viewer: c.var.caller, env: c.env };
       const query = { network, id: record.id, limit: 1, includeHistory: false, ...viewed };
       return JSON.parse(await readListPage(database, "purchase", query));
-    } catch (error) {
-      if (!violates(error, "escrow.revision")) throw error;
-      if (attempt === MAX_ATTEMPTS)
-        throw new ApiError(
-          "changed_concurrently",
-          "blockchainIdentifier: the purchase changed at the same time. Try again.",
-        );
-    }
-  }
+    },
+    "escrow.revision",
+    "blockchainIdentifier: the purchase",
+  );
 }
 
 /**
@@ -69,16 +62,6 @@ async function findRequestedPurchase(
   if (!record || !isWithinScope(c.var.caller.scope, record))
     throw new ApiError(404, "blockchainIdentifier: there is no such purchase");
   return record;
-}
-
-/** @throws ApiError 403 */
-function requireOwner(c: AppContext, { requestedById }: EscrowRecord): void {
-  const { caller } = c.var;
-  if (caller.permission !== "Admin" && caller.id !== requestedById)
-    throw new ApiError(
-      "not_owner",
-      "blockchainIdentifier: the purchase belongs to another API key",
-    );
 }
 
 /** @throws ApiError 409 */

@@ -1,5 +1,6 @@
 import { mayUseWallet } from "../../http/authenticate.ts";
-import type { KeyScope } from "../../http/context.ts";
+import type { Caller, KeyScope } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
 import { type EscrowRecord, walletIdsOf } from "../model/escrow-record.ts";
 
 /** By what pages are ordered by, the index of the rows of each wallet in that order. */
@@ -79,4 +80,13 @@ export function isWithinScope(
   if (!scope?.walletIds) return true;
   const ids = walletIdsOf(record);
   return ids.length > 0 && ids.every((id) => mayUseWallet(scope, id));
+}
+
+/** Only its owner and Admins may change a record. @throws ApiError 403 */
+export function requireOwner(
+  caller: Caller,
+  { side, requestedById }: Pick<EscrowRecord, "side" | "requestedById">,
+): void {
+  if (caller.permission !== "Admin" && caller.id !== requestedById)
+    throw new ApiError("not_owner", `blockchainIdentifier: the ${side} belongs to another API key`);
 }

@@ -1,12 +1,11 @@
 /** How a record is changed by a request: decided on, written once, and told to whoever has to act. */
-
 import type { Network } from "../../chain/network.ts";
-import { type Database, openDb, statement, violates } from "../../db/client.ts";
+import { type Database, openDb, statement } from "../../db/client.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
-import { type AuditEntry, commitWithAudit } from "../../http/audit.ts";
+import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import type { StoreResponse } from "../../http/idempotency.ts";
+import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
 import { openSourceProvider } from "../../sources/open-source-provider.ts";
@@ -29,85 +28,90 @@ import {
 } from "../store/render-record.ts";
 import { writeChanges } from "../store/write-changes.ts";
 import { readLiveChainTime } from "../terms/escrow-times.ts";
+import { retryOnConflict } from "../terms/retry-on-conflict.ts";
+import { type EscrowReference, findOwnRecord } from "./find-own-record.ts";
 import { isFinalStep, validateTiming } from "./validate-step.ts";
 
-/** Decisions in a row while other writers change the record. */
-const MAX_ATTEMPTS = 3;
-
-/** Repeats a decision up to three times while other writers change the record. @throws ApiError 409 */
-export async function retryOnConflict<T>(decide: () => Promise<T>, side: Side): Promise<T> {
-  for (let attempt = 1; ; attempt++)
-    try {
-      return await decide();
-    } catch (error) {
-      if (!violates(error, "escrow.revision")) throw error;
-      if (attempt === MAX_ATTEMPTS)
-        throw new ApiError(
-          "changed_concurrently",
-          `blockchainIdentifier: the ${side} changed at the same time. Try again.`,
-        );
-    }
+/** What a request makes of a record. */
+export interface RecordDecision {
+  /** Null: nothing, since the step is pending or done. */
+  change: {
+    progress: Progress;
+    /** For the audit. */
+    action: "step" | "retry" | "clear";
+    step: Step | null;
+  } | null;
+  /** Shown beside the record. */
+  warnings?: readonly string[];
 }
 
-/** Answers with what was changed, and wakes whoever has something to do with it. */
-export async function respondWithChange<ApiRecord>(
+/**
+ * Changes a caller's record once per Idempotency-Key, and wakes whoever has something to do with it. Of a record that
+ * stays as it is, the answer is stored as well: a later request with the same key changes nothing either, and returns
+ * the record as it is then.
+ *
+ * @param decide - called again while other writers change the record
+ * @param now - epoch milliseconds
+ * @throws ApiError 403, 404, 409, 422
+ */
+export async function changeOwnRecord<ApiRecord>(
   c: AppContext,
-  database: Database,
-  changed: ChangeResult,
-): Promise<ApiRecord> {
-  // Before the wallet moves the record on.
-  const shown = await loadChangeResponse<ApiRecord>(
-    database,
-    { viewer: c.var.caller, env: c.env },
-    changed,
+  named: EscrowReference,
+  decide: (found: IdentifiedRecord, database: Database) => Promise<RecordDecision>,
+  now: number,
+): Promise<{ record: ApiRecord; warnings: readonly string[] }> {
+  const { network, side } = named;
+  const { caller, deadline, requestId } = c.var;
+  const database = openDb(c.env, network, { writes: "idempotent", deadline });
+  const changed = await runIdempotently(c, database, now, (remember) =>
+    retryOnConflict(
+      async () => {
+        const found = await findOwnRecord(c, database, named);
+        const decision = await decide(found, database);
+        return writeDecision(c, database, found, decision, now, remember);
+      },
+      "escrow.revision",
+      `blockchainIdentifier: the ${side}`,
+    ),
   );
-  const { made, network, vkey } = changed;
-  const { requestId } = c.var;
-  if (made !== null)
+  // Before the wallet moves the record on.
+  const reading = { viewer: caller, env: c.env };
+  const record = await loadChangeResponse<ApiRecord>(database, reading, changed);
+  if (changed.made !== null)
     await Promise.all([
       wakeDispatcher(c.env, requestId),
-      vkey && wakeWallet(c.env, network, vkey, requestId),
+      changed.vkey && wakeWallet(c.env, network, changed.vkey, requestId),
     ]);
-  return shown;
+  return { record, warnings: changed.warnings ?? [] };
 }
 
 export function createWrongStateError(reason: string): ApiError {
   return new ApiError("wrong_state", `blockchainIdentifier: ${reason}`);
 }
 
-/**
- * Leaves a record unchanged, and stores that for the Idempotency-Key. A later request with the same
- * key changes nothing either, and returns the record as it is then.
- *
- * @param warnings - shown beside the record
- */
-export async function storeNoChange(
-  database: Database,
-  record: EscrowRecord,
-  remember: StoreResponse,
-  warnings: readonly string[] = [],
-): Promise<ChangeResult> {
-  const answer = { ...createNoChangeResult(record), warnings };
-  const statements = await remember(answer);
-  if (statements.length > 0) await database.batch(statements);
-  return answer;
-}
-
-/** Writes what is wanted of a record from now on. @param warnings - what is said of it beside the record */
-export async function changeProgress(
+async function writeDecision(
   c: AppContext,
   database: Database,
-  { record, tipHeight }: Pick<IdentifiedRecord, "record" | "tipHeight">,
-  progress: Progress,
-  audited: Omit<AuditEntry, "target">,
+  { record, tipHeight }: IdentifiedRecord,
+  { change, warnings = [] }: RecordDecision,
+  now: number,
   remember: StoreResponse,
-  warnings: readonly string[] = [],
 ): Promise<ChangeResult> {
-  const { id, network, sourceId } = record;
-  const changes = new ChangeSet([record], audited.now, tipHeight);
-  changes.setProgress(record, progress);
-  const changed = { ...createChangeResult(changes, record, tipHeight), warnings };
-  const results = await commitWithAudit(c, database, { ...audited, target: id }, [
+  const { id, side, network, sourceId, wallet } = record;
+  const unchanged = { id, side, network, vkey: wallet?.vkey ?? null, made: null, warnings };
+  if (change === null) {
+    const statements = await remember(unchanged);
+    if (statements.length > 0) await database.batch(statements);
+    return unchanged;
+  }
+  const changes = new ChangeSet([record], now, tipHeight);
+  changes.setProgress(record, change.progress);
+  const text = renderRecord(record, changes.records.get(id)?.changedStamps);
+  const doc = withConfirmations(text, tipHeight);
+  const changed = { ...unchanged, made: { sequence: record.sequence, at: now, doc } };
+  const { action, step } = change;
+  const audited = { action: `${side}.${action}`, target: id, detail: { network, step }, now } as const;
+  const results = await commitWithAudit(c, database, audited, [
     ...(await remember(changed)),
     ...writeChanges(changes, { sourceId, network }),
     statement(CHANGED_ROW_SQL, id),
@@ -198,25 +202,6 @@ interface ChangedRow {
 const CHANGED_ROW_SQL = `SELECT action_changed_at AS stamp, sequence,
     (SELECT metadata FROM escrow_request WHERE record_id = escrow.id) AS metadata
   FROM escrow WHERE id = ?`;
-
-/** A record that was left as it is. */
-function createNoChangeResult({ id, side, network, wallet }: EscrowRecord): ChangeResult {
-  return { id, side, network, vkey: wallet?.vkey ?? null, made: null };
-}
-
-/** A record that a change set, which is not written yet, changes. */
-function createChangeResult(
-  changes: ChangeSet,
-  record: EscrowRecord,
-  tipHeight: number,
-): ChangeResult {
-  const { id, sequence } = record;
-  const doc = withConfirmations(
-    renderRecord(record, changes.records.get(id)?.changedStamps),
-    tipHeight,
-  );
-  return { ...createNoChangeResult(record), made: { sequence, at: changes.now, doc } };
-}
 
 /**
  * The response, which does not depend on later changes of the record. After a later change the

@@ -4,6 +4,7 @@ import { mayUseWallet } from "../../http/authenticate.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { EscrowRecord, Side } from "../model/escrow-record.ts";
+import { requireOwner } from "../queries/scope-condition.ts";
 import { type IdentifiedRecord, loadByIdentifier } from "../store/load-by-identifier.ts";
 
 /** An escrow of a side, as requests name it. */
@@ -27,8 +28,7 @@ export async function findOwnRecord(
   const [found] = await loadByIdentifier(env, database, named, deadline);
   if (!found || !isInScope(found.record, caller))
     throw new ApiError(404, `blockchainIdentifier: there is no such ${side}`);
-  if (caller.permission !== "Admin" && caller.id !== found.record.requestedById)
-    throw new ApiError("not_owner", `blockchainIdentifier: the ${side} belongs to another API key`);
+  requireOwner(caller, found.record);
   return found;
 }
 

@@ -1,19 +1,16 @@
-import { openDb } from "../../db/client.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { runIdempotently } from "../../http/idempotency.ts";
 import type { EscrowRecord } from "../model/escrow-record.ts";
 import { type Intent, isAbandoned, type Progress, type Step } from "../model/intent.ts";
 import { isStepPossible } from "../model/windows.ts";
+import type { IdentifiedRecord } from "../store/load-by-identifier.ts";
 import {
-  changeProgress,
+  changeOwnRecord,
   createWrongStateError,
+  type RecordDecision,
   requirePossibleStep,
-  respondWithChange,
-  retryOnConflict,
-  storeNoChange,
 } from "./change-record.ts";
-import { type EscrowReference, findOwnRecord } from "./find-own-record.ts";
+import type { EscrowReference } from "./find-own-record.ts";
 import { explainImpossibleStep, explainWalletRemoved } from "./validate-step.ts";
 
 /** What a person has decided. */
@@ -37,28 +34,22 @@ export async function recoverRecord<ApiRecord>(
   { isRetried, updatedAt }: RecoveryDecision,
   now: number,
 ): Promise<ApiRecord> {
-  const { network, side } = named;
-  const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
-  const changed = await runIdempotently(c, database, now, (remember) =>
-    retryOnConflict(async () => {
-      const { record, tipHeight } = await findOwnRecord(c, database, named);
-      if (updatedAt !== null && record.updatedAt !== updatedAt)
-        throw new ApiError(
-          "changed_concurrently",
-          `updatedAt: the ${side} changed at ${new Date(record.updatedAt).toISOString()}. Read the ${side}, and decide again.`,
-        );
-      const recovery = isRetried ? retryStep(record, now) : clearError(record);
-      if (recovery.is === "nothing") return storeNoChange(database, record, remember);
-      if (recovery.is === "refused") throw createWrongStateError(recovery.reason);
-      const { progress, step } = recovery;
-      if (step !== null && progress.pendingTransaction === null)
-        await requirePossibleStep(c, record, step, step, now);
-      const action = isRetried ? ("retry" as const) : ("clear" as const);
-      const audited = { action: `${side}.${action}`, detail: { network, step }, now } as const;
-      return changeProgress(c, database, { record, tipHeight }, progress, audited, remember);
-    }, side),
-  );
-  return respondWithChange(c, database, changed);
+  const decide = async ({ record }: IdentifiedRecord): Promise<RecordDecision> => {
+    const { side } = record;
+    if (updatedAt !== null && record.updatedAt !== updatedAt)
+      throw new ApiError(
+        "changed_concurrently",
+        `updatedAt: the ${side} changed at ${new Date(record.updatedAt).toISOString()}. Read the ${side}, and decide again.`,
+      );
+    const recovery = isRetried ? retryStep(record, now) : clearError(record);
+    if (recovery.is === "nothing") return { change: null };
+    if (recovery.is === "refused") throw createWrongStateError(recovery.reason);
+    const { progress, step } = recovery;
+    if (step !== null && progress.pendingTransaction === null)
+      await requirePossibleStep(c, record, step, step, now);
+    return { change: { progress, action: isRetried ? "retry" : "clear", step } };
+  };
+  return (await changeOwnRecord<ApiRecord>(c, named, decide, now)).record;
 }
 
 type Recovery =

@@ -2,22 +2,15 @@ import { type Database, openDb } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import type { Env } from "../../env.ts";
 import type { AppContext } from "../../http/context.ts";
-import { runIdempotently } from "../../http/idempotency.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
 import { listPublishedScripts } from "../../wallets/reference-scripts/store.ts";
 import { type EscrowRecord, findLock } from "../model/escrow-record.ts";
 import type { Intent } from "../model/intent.ts";
 import { isTooLargeWithScript } from "../model/output-size.ts";
 import { explainTooManyTokens } from "../model/payout-memory.ts";
-import {
-  changeProgress,
-  createWrongStateError,
-  requirePossibleStep,
-  respondWithChange,
-  retryOnConflict,
-  storeNoChange,
-} from "./change-record.ts";
-import { type EscrowReference, findOwnRecord } from "./find-own-record.ts";
+import type { IdentifiedRecord } from "../store/load-by-identifier.ts";
+import { changeOwnRecord, createWrongStateError, requirePossibleStep } from "./change-record.ts";
+import type { EscrowReference } from "./find-own-record.ts";
 import { API_STEPS, type ApiStepName, type StepRequest, validateStep } from "./validate-step.ts";
 
 /**
@@ -34,34 +27,21 @@ export async function requestStep<ApiRecord>(
   { network, blockchainIdentifier }: Omit<EscrowReference, "side">,
   now: number,
 ): Promise<ApiRecord & { Warnings: string[] }> {
-  const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const named = { side: API_STEPS[request.name].side, network, blockchainIdentifier };
-  const changed = await runIdempotently(c, database, now, (remember) =>
-    retryOnConflict(async () => {
-      const { record, newestStep: newest, tipHeight } = await findOwnRecord(c, database, named);
-      const verdict = validateStep(record, request, newest);
-      const warnings = await collectSizeWarnings(c.env, database, record, request.name);
-      if (verdict.is === "done") return storeNoChange(database, record, remember, warnings);
-      if (verdict.is === "refused") throw createWrongStateError(verdict.reason);
-      const { step } = verdict;
-      await requirePossibleStep(c, record, request.name, step, now);
-      const { resultHash } = request;
-      const intent: Intent = { id: newId(now), step, resultHash, by: c.var.caller.id, since: now };
-      const progress = { ...record.progress, intent, pendingTransaction: null, error: null };
-      const audited = { action: `${record.side}.step`, detail: { network, step }, now } as const;
-      return changeProgress(
-        c,
-        database,
-        { record, tipHeight },
-        progress,
-        audited,
-        remember,
-        warnings,
-      );
-    }, named.side),
-  );
-  const shown = await respondWithChange<ApiRecord>(c, database, changed);
-  return { ...shown, Warnings: [...(changed.warnings ?? [])] };
+  const decide = async ({ record, newestStep }: IdentifiedRecord, database: Database) => {
+    const verdict = validateStep(record, request, newestStep);
+    const warnings = await collectSizeWarnings(c.env, database, record, request.name);
+    if (verdict.is === "done") return { change: null, warnings };
+    if (verdict.is === "refused") throw createWrongStateError(verdict.reason);
+    const { step } = verdict;
+    await requirePossibleStep(c, record, request.name, step, now);
+    const { resultHash } = request;
+    const intent: Intent = { id: newId(now), step, resultHash, by: c.var.caller.id, since: now };
+    const progress = { ...record.progress, intent, pendingTransaction: null, error: null };
+    return { change: { progress, action: "step" as const, step }, warnings };
+  };
+  const { record, warnings } = await changeOwnRecord<ApiRecord>(c, named, decide, now);
+  return { ...record, Warnings: [...warnings] };
 }
 
 /**
