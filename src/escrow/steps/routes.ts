@@ -4,11 +4,12 @@ import { toWireValueName } from "../../http/names/wire-names.ts";
 import { network } from "../../http/openapi/chain-fields.ts";
 import { described, EXAMPLE_TX_HASH, named } from "../../http/openapi/fields.ts";
 import { timeParameter } from "../../http/openapi/parameters.ts";
+import type { Side } from "../model/escrow-record.ts";
 import { requestBlockchainIdentifier } from "../queries/next-step-schemas.ts";
 import { paymentRecord, purchaseRecord } from "../queries/record-schemas.ts";
 import { recoverRecord } from "./recover-record.ts";
 import { requestStep } from "./request-step.ts";
-import type { ApiStepName } from "./validate-step.ts";
+import { API_STEPS, type ApiStepName } from "./validate-step.ts";
 
 const stepBody = z.object({ network, blockchainIdentifier: requestBlockchainIdentifier });
 
@@ -48,20 +49,18 @@ const EXAMPLE_SIZE_WARNING =
 const STEP_WARNINGS_DESCRIPTION =
   "Risks of the step, such as an escrow that the other party has made too large.";
 
+const stepWarnings = {
+  Warnings: warningListField(STEP_WARNINGS_DESCRIPTION, EXAMPLE_SIZE_WARNING),
+};
 const paymentStep = named(
   "PaymentStep",
   "A payment with a newly requested step.",
-  paymentRecord.extend({
-    Warnings: warningListField(STEP_WARNINGS_DESCRIPTION, EXAMPLE_SIZE_WARNING),
-  }),
+  paymentRecord.extend(stepWarnings),
 );
-
 const purchaseStep = named(
   "PurchaseStep",
   "A purchase with a newly requested step.",
-  purchaseRecord.extend({
-    Warnings: warningListField(STEP_WARNINGS_DESCRIPTION, EXAMPLE_SIZE_WARNING),
-  }),
+  purchaseRecord.extend(stepWarnings),
 );
 
 const cancelledRefund = named(
@@ -79,17 +78,27 @@ type PaymentResponse = z.input<typeof paymentRecord>;
 type PurchaseResponse = z.input<typeof purchaseRecord>;
 type RecordResponse = PaymentResponse & PurchaseResponse;
 
-const errorResponsesOf = (what: string) => ({
-  403: `The API key lacks the permission or the network, or another key owns the ${what}.`,
-  404: `There is no such ${what}.`,
-  409: "The escrow's state does not allow the step, or the step is too early or too late: the message says which.",
-  502: "The chain provider failed.",
-  503: "The chain provider accepts no calls or shows no new blocks, or the wallet's or source's `drives` is `nothing`.",
-  504: "The chain provider did not answer in time.",
-});
+/** What all steps of a side declare alike. */
+const sharedOf = (side: Side) =>
+  ({
+    method: "post",
+    access: "+PAY",
+    scope: "wallets",
+    tag: side === "payment" ? "Payments" : "Purchases",
+    idempotent: true,
+    errors: {
+      403: `The API key lacks the permission or the network, or another key owns the ${side}.`,
+      404: `There is no such ${side}.`,
+      409: "The escrow's state does not allow the step, or the step is too early or too late: the message says which.",
+      502: "The chain provider failed.",
+      503: "The chain provider accepts no calls or shows no new blocks, or the wallet's or source's `drives` is `nothing`.",
+      504: "The chain provider did not answer in time.",
+    },
+  }) as const;
 const ASYNC_STEP_DESCRIPTION =
   "The response does not wait for the chain: the record changes when the wallet's transaction is in a block. A repeated request for a pending or finished step returns the record and does nothing.";
 
+/** A step that its name alone asks for. */
 interface StepRoute {
   name: ApiStepName;
   operationId: string;
@@ -97,7 +106,7 @@ interface StepRoute {
   description: string;
 }
 
-const PAYMENT_STEP_ROUTES: StepRoute[] = [
+const STEP_ROUTES: StepRoute[] = [
   {
     name: "authorize-refund",
     operationId: "authorizeRefund",
@@ -112,9 +121,6 @@ const PAYMENT_STEP_ROUTES: StepRoute[] = [
     description:
       "The withdrawal is automatic after `unlockTime`, unless `AUTO_WITHDRAW_PAYMENTS` is off or the withdrawal costs more than it pays.",
   },
-];
-
-const PURCHASE_STEP_ROUTES: StepRoute[] = [
   {
     name: "request-refund",
     operationId: "requestRefund",
@@ -138,78 +144,44 @@ export function createStepRoutes() {
   serve(
     router,
     {
-      method: "post",
+      ...sharedOf("payment"),
       operationId: "submitResult",
       path: "/payment/submit-result",
-      access: "+PAY",
-      scope: "wallets",
-      tag: "Payments",
       summary: "Submits the result hash to the chain",
       description: `Allowed until 2 minutes before \`submitResultTime\`. After a first result, another hash can replace it until \`externalDisputeUnlockTime\`. ${ASYNC_STEP_DESCRIPTION}`,
       body: resultBody,
-      idempotent: true,
       data: paymentStep,
-      errors: errorResponsesOf("payment"),
     },
     (c, { body: { submitResultHash: resultHash, ...escrow } }) =>
       requestStep<PaymentResponse>(c, { name: "submit-result", resultHash }, escrow, Date.now()),
   );
 
-  for (const { name, description, ...declared } of PAYMENT_STEP_ROUTES)
+  for (const { name, description, ...declared } of STEP_ROUTES) {
+    const { side } = API_STEPS[name];
     serve(
       router,
       {
+        ...sharedOf(side),
         ...declared,
-        method: "post",
-        path: `/payment/${name}`,
-        access: "+PAY",
-        scope: "wallets",
-        tag: "Payments",
+        path: `/${side}/${name}`,
         description: `${description} ${ASYNC_STEP_DESCRIPTION}`,
         body: stepBody,
-        idempotent: true,
-        data: paymentStep,
-        errors: errorResponsesOf("payment"),
+        data: side === "payment" ? paymentStep : purchaseStep,
       },
-      (c, { body }) =>
-        requestStep<PaymentResponse>(c, { name, resultHash: null }, body, Date.now()),
+      (c, { body }) => requestStep<RecordResponse>(c, { name, resultHash: null }, body, Date.now()),
     );
-
-  for (const { name, description, ...declared } of PURCHASE_STEP_ROUTES)
-    serve(
-      router,
-      {
-        ...declared,
-        method: "post",
-        path: `/purchase/${name}`,
-        access: "+PAY",
-        scope: "wallets",
-        tag: "Purchases",
-        description: `${description} ${ASYNC_STEP_DESCRIPTION}`,
-        body: stepBody,
-        idempotent: true,
-        data: purchaseStep,
-        errors: errorResponsesOf("purchase"),
-      },
-      (c, { body }) =>
-        requestStep<PurchaseResponse>(c, { name, resultHash: null }, body, Date.now()),
-    );
+  }
 
   serve(
     router,
     {
-      method: "post",
+      ...sharedOf("purchase"),
       operationId: "cancelRefundRequest",
       path: "/purchase/cancel-refund-request",
-      access: "+PAY",
-      scope: "wallets",
-      tag: "Purchases",
       summary: "Cancels a refund request; on Web3ChainV2, pays the seller",
       description: `On Web3ChainV1, the escrow returns to its earlier state. On Web3ChainV2, this ends a dispute by authorizing the withdrawal, **which is final**. There, a request from before the result cannot be cancelled. ${ASYNC_STEP_DESCRIPTION}`,
       body: stepBody,
-      idempotent: true,
       data: cancelledRefund,
-      errors: errorResponsesOf("purchase"),
     },
     async (c, { body }): Promise<z.input<typeof cancelledRefund>> => {
       const step = { name: "cancel-refund-request", resultHash: null } as const;
@@ -223,21 +195,14 @@ export function createStepRoutes() {
   );
 
   for (const side of ["payment", "purchase"] as const) {
-    const shared = {
-      method: "post",
-      access: "+PAY",
-      scope: "wallets",
-      tag: side === "payment" ? "Payments" : "Purchases",
-      idempotent: true,
-      data: side === "payment" ? paymentRecord : purchaseRecord,
-      errors: errorResponsesOf(side),
-    } as const;
+    const data = side === "payment" ? paymentRecord : purchaseRecord;
     const Side = side === "payment" ? "Payment" : "Purchase";
 
     serve(
       router,
       {
-        ...shared,
+        ...sharedOf(side),
+        data,
         operationId: `recover${Side}`,
         path: `/${side}/error-state-recovery`,
         summary: `Clears the error of a ${side}, or retries the failed step`,
@@ -252,7 +217,8 @@ export function createStepRoutes() {
     serve(
       router,
       {
-        ...shared,
+        ...sharedOf(side),
+        data,
         operationId: `retry${Side}`,
         path: `/${side}/retry`,
         summary: `Retries the failed step of a ${side} now`,
