@@ -132,99 +132,57 @@ export const ESCROW_TABLE_COLUMNS = {
  * row of each side when both wallets are ours. Ledger.
  */
 export const escrow = sqliteTable("escrow", ESCROW_TABLE_COLUMNS, (table) => {
+  const { id, side, network, sourceId, sourceType, contractAddress, agentIdentifier } = table;
+  const { walletId, walletVkey, onChainState, blockTime } = table;
   const createPageIndexes = (name: string, stamp: AnySQLiteColumn) => [
-    index(`escrow_${name}`).on(table.side, table.network, table.sourceType, stamp, table.id),
-    index(`escrow_contract_${name}`).on(
-      table.side,
-      table.network,
-      table.contractAddress,
-      table.sourceType,
-      stamp,
-      table.id,
-    ),
+    index(`escrow_${name}`).on(side, network, sourceType, stamp, id),
+    index(`escrow_contract_${name}`).on(side, network, contractAddress, sourceType, stamp, id),
     // For keys that are bound to wallets.
-    index(`escrow_wallet_${name}`).on(
-      table.walletId,
-      table.side,
-      table.network,
-      table.sourceType,
-      stamp,
-      table.id,
-    ),
+    index(`escrow_wallet_${name}`).on(walletId, side, network, sourceType, stamp, id),
   ];
   return [
     ...createPageIndexes("chain_changed", table.chainChangedAt),
     ...createPageIndexes("action_changed", table.actionChangedAt),
     ...createPageIndexes("changed", table.changedAt),
     // For the lists, newest first: all records of a side, of a contract, in a state, or of a wallet.
-    index("escrow_newest").on(table.side, table.network, table.sourceType, table.id),
-    index("escrow_contract_newest").on(
-      table.side,
-      table.network,
-      table.contractAddress,
-      table.sourceType,
-      table.id,
-    ),
-    index("escrow_state_newest").on(
-      table.side,
-      table.network,
-      table.onChainState,
-      table.sourceType,
-      table.id,
-    ),
-    index("escrow_wallet_newest").on(
-      table.walletId,
-      table.side,
-      table.network,
-      table.sourceType,
-      table.id,
-    ),
-    index("escrow_agent_newest").on(
-      table.side,
-      table.network,
-      table.agentIdentifier,
-      table.sourceType,
-      table.id,
-    ),
+    index("escrow_newest").on(side, network, sourceType, id),
+    index("escrow_contract_newest").on(side, network, contractAddress, sourceType, id),
+    index("escrow_state_newest").on(side, network, onChainState, sourceType, id),
+    index("escrow_wallet_newest").on(walletId, side, network, sourceType, id),
+    index("escrow_agent_newest").on(side, network, agentIdentifier, sourceType, id),
     index("escrow_needs_person")
-      .on(table.side, table.network, table.sourceType, table.id)
+      .on(side, network, sourceType, id)
       .where(sql.raw(NEEDS_PERSON_CONDITION)),
-    index("escrow_utxo").on(table.sourceId, table.utxo).where(sql`utxo IS NOT NULL`),
+    index("escrow_utxo").on(sourceId, table.utxo).where(sql`utxo IS NOT NULL`),
     // Records with a pending transaction.
-    index("escrow_initiated").on(table.sourceId).where(sql`requested_action GLOB '*Initiated'`),
-    index("escrow_due")
-      .on(table.network, table.walletVkey, table.dueAt)
-      .where(sql`due_at IS NOT NULL`),
+    index("escrow_initiated").on(sourceId).where(sql`requested_action GLOB '*Initiated'`),
+    index("escrow_due").on(network, walletVkey, table.dueAt).where(sql`due_at IS NOT NULL`),
     // What is waiting or under way, newest first.
-    index("escrow_intent").on(table.network, table.id).where(sql.raw(HAS_INTENT_CONDITION)),
+    index("escrow_intent").on(network, id).where(sql.raw(HAS_INTENT_CONDITION)),
     // Deadlines that come near.
-    index("escrow_deadline").on(table.sourceId, table.deadline).where(sql`deadline IS NOT NULL`),
+    index("escrow_deadline").on(sourceId, table.deadline).where(sql`deadline IS NOT NULL`),
     // What was asked for and is not locked: it expires.
     index("escrow_unlocked")
-      .on(table.sourceId, sql`CAST(pay_by_time AS INTEGER)`)
+      .on(sourceId, sql`CAST(pay_by_time AS INTEGER)`)
       .where(sql`on_chain_state IS NULL AND expired_at IS NULL`),
     // Purchases that ended without a lock: their charge is given back.
-    index("escrow_held")
-      .on(table.network, table.id)
-      .where(sql`charge = 'held' AND expired_at IS NOT NULL`),
+    index("escrow_held").on(network, id).where(sql`charge = 'held' AND expired_at IS NOT NULL`),
     // Few: those whose next step may be too large with the contract's script in it.
-    index("escrow_bulky").on(table.network, table.sourceId).where(sql.raw(LARGE_OUTPUT_CONDITION)),
+    index("escrow_bulky").on(network, sourceId).where(sql.raw(LARGE_OUTPUT_CONDITION)),
     // What may go to an archive, the oldest first.
-    index("escrow_final").on(table.network, table.changedAt).where(sql.raw(FINAL_CONDITION)),
+    index("escrow_final").on(network, table.changedAt).where(sql.raw(FINAL_CONDITION)),
     // What the removal of a wallet or a source asks for.
-    index("escrow_unfinished").on(table.sourceId).where(sql.raw(UNFINISHED_CONDITION)),
+    index("escrow_unfinished").on(sourceId).where(sql.raw(UNFINISHED_CONDITION)),
     // What a wallet that is added again goes on with.
-    index("escrow_wallet_removed").on(table.sourceId).where(sql`wallet_removed IS NOT NULL`),
+    index("escrow_wallet_removed").on(sourceId).where(sql`wallet_removed IS NOT NULL`),
     // For the books: escrows by the block time of what ended them, of all agents or of one.
-    index("escrow_ended")
-      .on(table.side, table.network, table.blockTime)
-      .where(sql.raw(ENDED_CONDITION)),
+    index("escrow_ended").on(side, network, blockTime).where(sql.raw(ENDED_CONDITION)),
     index("escrow_agent_ended")
-      .on(table.side, table.network, table.agentIdentifier, table.blockTime)
+      .on(side, network, agentIdentifier, blockTime)
       .where(sql.raw(ENDED_CONDITION)),
     // For the monthly invoice: a buyer's payments that became billable in a month.
     index("escrow_billed")
-      .on(table.network, sql.raw(BUYER_VKEY_SQL), sql.raw(BILLABLE_AT_SQL))
+      .on(network, sql.raw(BUYER_VKEY_SQL), sql.raw(BILLABLE_AT_SQL))
       .where(sql.raw(BILLABLE_CONDITION)),
   ];
 });
