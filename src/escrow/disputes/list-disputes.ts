@@ -4,7 +4,7 @@ import type { Caller } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
 import { type EscrowRecord, findLock } from "../model/escrow-record.ts";
 import type { SettlementSplit } from "../model/split.ts";
-import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
+import { readRecords } from "../store/load-records.ts";
 import { type AdminSignature, countGivenSignatures } from "./settlement-message.ts";
 import { listProposals } from "./store.ts";
 import type { PreparedSettlement, ProposalRow } from "./tables.ts";
@@ -17,9 +17,9 @@ interface DisputeQuery {
 
 /** Disputed records, newest first: of a key its own, of an Admin's all. */
 export async function listDisputes(database: Database, caller: Caller, query: DisputeQuery) {
-  const rows = await database.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM escrow
-     WHERE side IN ('payment', 'purchase') AND network = ?1 AND on_chain_state = 'Disputed'
+  const records = await readRecords(
+    database,
+    `WHERE side IN ('payment', 'purchase') AND network = ?1 AND on_chain_state = 'Disputed'
        AND (?2 IS NULL OR id < ?2) AND (?3 IS NULL OR requested_by_id = ?3)
        AND (?4 IS NULL OR wallet_id IN (SELECT value FROM json_each(?4)))
      ORDER BY id DESC LIMIT ${query.limit}`,
@@ -30,7 +30,6 @@ export async function listDisputes(database: Database, caller: Caller, query: Di
       ? null
       : JSON.stringify(caller.scope.walletIds),
   );
-  const records = rows.map(toEscrowRecord);
   const proposals = await listProposals(
     database,
     records.map(({ identifierHash }) => identifierHash),

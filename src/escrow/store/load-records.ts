@@ -10,6 +10,20 @@ import {
   toEscrowRecord,
 } from "./escrow-row.ts";
 
+/**
+ * Reads records of the database.
+ *
+ * @param rest - SQL that follows `FROM escrow`
+ */
+export async function readRecords(
+  db: Pick<Database, "all">,
+  rest: string,
+  ...params: unknown[]
+): Promise<EscrowRecord[]> {
+  const rows = await db.all<EscrowRow>(`SELECT ${ESCROW_COLUMNS} FROM escrow ${rest}`, ...params);
+  return rows.map(toEscrowRecord);
+}
+
 /** Records as they are stored, and what is stored of some transactions of theirs. */
 export interface LoadedRecords {
   records: EscrowRecord[];

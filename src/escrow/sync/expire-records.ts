@@ -5,7 +5,7 @@ import { readTip } from "../../indexer/chain-tip.ts";
 import type { EscrowRecord } from "../model/escrow-record.ts";
 import type { RecordError } from "../model/intent.ts";
 import { ChangeSet } from "../store/change-set.ts";
-import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
+import { readRecords } from "../store/load-records.ts";
 import { writeChanges } from "../store/write-changes.ts";
 import type { SyncContext } from "./follower.ts";
 
@@ -43,20 +43,16 @@ export async function expireRecordsWithoutLock(context: SyncContext, tip: Block)
 }
 
 /** Records that nothing is locked for, whose time was over at a time, epoch milliseconds. */
-async function loadUnlockedRecords(
-  { db, source }: SyncContext,
-  time: number,
-): Promise<EscrowRecord[]> {
-  const rows = await db.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM escrow
-     WHERE source_id = ? AND on_chain_state IS NULL AND expired_at IS NULL
+function loadUnlockedRecords({ db, source }: SyncContext, time: number): Promise<EscrowRecord[]> {
+  return readRecords(
+    db,
+    `WHERE source_id = ? AND on_chain_state IS NULL AND expired_at IS NULL
        AND CAST(pay_by_time AS INTEGER) < ?
        AND is_requested IS NOT NULL AND pending_hash IS NULL
      LIMIT ${BATCH_SIZE}`,
     source.id,
     time,
   );
-  return rows.map(toEscrowRecord);
 }
 
 /** The time of the newest block whose transactions are all applied, epoch milliseconds. */
@@ -103,8 +99,9 @@ export async function expirePurchasesOfRemovedSources(
   sourceIds: readonly string[],
   now: number,
 ): Promise<void> {
-  const rows = await database.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_unlocked
+  const records = await readRecords(
+    database,
+    `INDEXED BY escrow_unlocked
      WHERE source_id IN (SELECT value FROM json_each(?1))
        AND on_chain_state IS NULL AND expired_at IS NULL
        AND CAST(pay_by_time AS INTEGER) < ?2
@@ -114,9 +111,9 @@ export async function expirePurchasesOfRemovedSources(
     now - EXPIRY_MARGIN_MS,
     network,
   );
-  if (rows.length === 0) return;
+  if (records.length === 0) return;
   const tipHeight = (await readTip(database, network)) ?? 0;
-  for (const [sourceId, found] of Map.groupBy(rows.map(toEscrowRecord), (one) => one.sourceId)) {
+  for (const [sourceId, found] of Map.groupBy(records, (one) => one.sourceId)) {
     const changes = new ChangeSet(found, now, tipHeight);
     for (const record of found) {
       // That its source was removed asks nothing of a person any more.

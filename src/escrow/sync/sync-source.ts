@@ -6,7 +6,7 @@ import { applyPendingTransactions, runPass } from "../../indexer/run-pass.ts";
 import { log } from "../../log.ts";
 import { deadlineOf } from "../model/compute-due-at.ts";
 import { ChangeSet } from "../store/change-set.ts";
-import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
+import { readRecords } from "../store/load-records.ts";
 import { writeChanges } from "../store/write-changes.ts";
 import type { EscrowCursor } from "./cursor.ts";
 import { expireRecordsWithoutLock } from "./expire-records.ts";
@@ -83,15 +83,14 @@ const BATCH_SIZE = 80;
 async function warnOfDeadlines(context: SyncContext, tip: Block): Promise<boolean> {
   const { db, source, warnBeforeMs, now, onCommit } = context;
   const time = tip.time * 1000;
-  const rows = await db.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM escrow
-     WHERE source_id = ? AND deadline IS NOT NULL AND deadline <= ?
+  const records = await readRecords(
+    db,
+    `WHERE source_id = ? AND deadline IS NOT NULL AND deadline <= ?
      ORDER BY deadline LIMIT ${BATCH_SIZE}`,
     source.id,
     time + warnBeforeMs,
   );
-  if (rows.length === 0) return false;
-  const records = rows.map(toEscrowRecord);
+  if (records.length === 0) return false;
   const changes = new ChangeSet(records, now(), tip.height);
   for (const record of records) {
     const deadline = deadlineOf(record);
@@ -114,5 +113,5 @@ async function warnOfDeadlines(context: SyncContext, tip: Block): Promise<boolea
     throw error;
   }
   await onCommit();
-  return rows.length === BATCH_SIZE;
+  return records.length === BATCH_SIZE;
 }

@@ -5,7 +5,7 @@ import { StaleWalletError } from "../../wallets/queue/errors.ts";
 import type { EscrowRecord, WalletReference } from "../model/escrow-record.ts";
 import type { Progress } from "../model/intent.ts";
 import { ChangeSet } from "../store/change-set.ts";
-import { loadRecords } from "../store/load-records.ts";
+import { readRecords } from "../store/load-records.ts";
 import { writeChanges } from "../store/write-changes.ts";
 
 /** What becomes of a record that a wallet acts for. */
@@ -81,8 +81,11 @@ export async function loadRecordsById(
   ids: readonly string[],
 ): Promise<EscrowRecord[]> {
   if (ids.length === 0) return [];
-  const selected = "SELECT value FROM json_each(?2)";
-  return (await loadRecords(database, [], selected, JSON.stringify(ids))).records;
+  return readRecords(
+    database,
+    "WHERE id IN (SELECT value FROM json_each(?))",
+    JSON.stringify(ids),
+  );
 }
 
 function throwIfStale(error: unknown): never {

@@ -4,7 +4,7 @@ import type { Database } from "../../db/client.ts";
 import type { SourceWallet } from "../../wallets/queue/store.ts";
 import type { EscrowRecord } from "../model/escrow-record.ts";
 import { listTimedSteps } from "../model/step-rules.ts";
-import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
+import { readRecords } from "../store/load-records.ts";
 import { escrow } from "../store/tables.ts";
 
 type DatabaseReader = Pick<Database, "all">;
@@ -31,21 +31,18 @@ const DUE_FOR_WALLET_CONDITION = `network = ? AND wallet_vkey = ? AND due_at IS 
  *
  * @param now - epoch milliseconds
  */
-export async function listDueLocks(
+export function listDueLocks(
   database: DatabaseReader,
   { network, vkey, sourceId }: SourceWallet,
   now: number,
   limit: number,
 ): Promise<EscrowRecord[]> {
-  const rows = await database.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE ${DUE_FOR_WALLET_CONDITION} AND ${KIND_CONDITIONS.lock}
+  return readRecords(
+    database,
+    `WHERE ${DUE_FOR_WALLET_CONDITION} AND ${KIND_CONDITIONS.lock}
      ORDER BY due_at, id LIMIT ${limit}`,
-    network,
-    vkey,
-    now,
-    sourceId,
+    ...[network, vkey, now, sourceId],
   );
-  return rows.map(toEscrowRecord);
 }
 
 /** By when what is wanted has to be done, epoch milliseconds of the chain; null: whenever. */
@@ -71,7 +68,7 @@ export interface StepTimes {
  * Selects the records of which a wallet takes a step, most urgent first. Records whose automatic step is not
  * decided yet come last.
  */
-export async function listDueSteps(
+export function listDueSteps(
   database: DatabaseReader,
   { network, vkey, sourceId }: SourceWallet,
   { now, latest, urgentBefore }: StepTimes,
@@ -79,21 +76,15 @@ export async function listDueSteps(
   { payments, refunds }: AutomaticSteps,
 ): Promise<EscrowRecord[]> {
   // Whole rows are read of those alone that are chosen.
-  const rows = await database.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE id IN (
+  return readRecords(
+    database,
+    `WHERE id IN (
        SELECT id FROM escrow WHERE ${DUE_FOR_WALLET_CONDITION} AND ${KIND_CONDITIONS.step}
          AND iif(intent IS NULL, iif(side = 'payment', ?, ?), coalesce(intent->>'tryAt', 0) <= ?)
        ORDER BY intent IS NULL, coalesce(${DEADLINE_SQL}, ?), intent->>'since', due_at, id LIMIT ${limit})`,
-    network,
-    vkey,
-    latest,
-    sourceId,
-    Number(payments),
-    Number(refunds),
-    now,
-    urgentBefore,
+    ...[network, vkey, latest, sourceId],
+    ...[Number(payments), Number(refunds), now, urgentBefore],
   );
-  return rows.map(toEscrowRecord);
 }
 
 /** When a wallet's next record of a kind is due, epoch milliseconds; null: none is. */
@@ -107,10 +98,7 @@ export async function findNextDueTime(
     `SELECT min(due_at) AS next FROM escrow
      WHERE network = ? AND wallet_vkey = ? AND due_at IS NOT NULL AND due_at > ?
        AND source_id = ? AND ${KIND_CONDITIONS[kind]}`,
-    network,
-    vkey,
-    now,
-    sourceId,
+    ...[network, vkey, now, sourceId],
   );
   return row?.next ?? null;
 }
@@ -134,36 +122,32 @@ export async function listUnassignedSources(
 }
 
 /** Purchases of a source that shall be locked, and for which no wallet was chosen yet. */
-export async function listUnassignedPurchases(
+export function listUnassignedPurchases(
   database: DatabaseReader,
   { network, sourceId }: Pick<SourceWallet, "network" | "sourceId">,
   now: number,
   limit: number,
 ): Promise<EscrowRecord[]> {
-  const rows = await database.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE ${UNASSIGNED_CONDITION} AND source_id = ?
-     ORDER BY due_at, id LIMIT ${limit}`,
-    network,
-    now,
-    sourceId,
+  return readRecords(
+    database,
+    `WHERE ${UNASSIGNED_CONDITION} AND source_id = ? ORDER BY due_at, id LIMIT ${limit}`,
+    ...[network, now, sourceId],
   );
-  return rows.map(toEscrowRecord);
 }
 
 /** Purchases that wallets were chosen for, and that are in no transaction yet. */
-export async function listAssignedPurchases(
+export function listAssignedPurchases(
   database: DatabaseReader,
   network: Network,
   vkeys: readonly string[],
 ): Promise<EscrowRecord[]> {
-  const rows = await database.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM escrow
-     WHERE network = ? AND wallet_vkey IN (SELECT value FROM json_each(?))
+  return readRecords(
+    database,
+    `WHERE network = ? AND wallet_vkey IN (SELECT value FROM json_each(?))
        AND due_at IS NOT NULL AND ${KIND_CONDITIONS.lock}`,
     network,
     JSON.stringify(vkeys),
   );
-  return rows.map(toEscrowRecord);
 }
 
 /** Selects the records for which the service has ever stored a transaction. */
