@@ -1,5 +1,5 @@
 import type { OnChainState } from "../../chain/network.ts";
-import { addNote, type EscrowRecord, type Side } from "./escrow-record.ts";
+import { addNote, type EscrowRecord } from "./escrow-record.ts";
 import {
   AUTOMATIC_REQUESTER,
   type Intent,
@@ -10,7 +10,7 @@ import {
   type RecordError,
 } from "./intent.ts";
 import type { TransactionRecord } from "./transaction-record.ts";
-import { lookUpNextPaymentAction, lookUpNextPurchaseAction } from "./transitions.ts";
+import { lookUpNextAction } from "./transitions.ts";
 import type { ProgressUndo, UndoData } from "./undo-data.ts";
 import { computeStateAfterStep, isStepPossible } from "./windows.ts";
 
@@ -192,10 +192,4 @@ export function revertProgress(
     intent: isGivenUp && wantedAgain?.step === "FundsLocking" ? null : wantedAgain,
     error: isAsItLeft ? undo.error : error,
   };
-}
-
-function lookUpNextAction(side: Side, action: string, state: OnChainState) {
-  return side === "payment"
-    ? lookUpNextPaymentAction(action, state)
-    : lookUpNextPurchaseAction(action, state);
 }

@@ -1,5 +1,6 @@
 import { REDEEMERS } from "../../chain/contracts/redeemers.ts";
 import { ON_CHAIN_STATES, type OnChainState } from "../../chain/network.ts";
+import type { Side } from "./escrow-record.ts";
 
 export const PAYMENT_ACTIONS = [
   "None",
@@ -13,7 +14,7 @@ export const PAYMENT_ACTIONS = [
   "AuthorizeRefundRequested",
   "AuthorizeRefundInitiated",
 ] as const;
-export type PaymentAction = (typeof PAYMENT_ACTIONS)[number];
+type PaymentAction = (typeof PAYMENT_ACTIONS)[number];
 
 export const PURCHASE_ACTIONS = [
   "None",
@@ -31,14 +32,14 @@ export const PURCHASE_ACTIONS = [
   "AuthorizeWithdrawalRequested",
   "AuthorizeWithdrawalInitiated",
 ] as const;
-export type PurchaseAction = (typeof PURCHASE_ACTIONS)[number];
+type PurchaseAction = (typeof PURCHASE_ACTIONS)[number];
 
 export const PAYMENT_ERROR_TYPES = ["NetworkError", "Unknown"] as const;
 
 export const PURCHASE_ERROR_TYPES = ["NetworkError", "InsufficientFunds", "Unknown"] as const;
 
-export interface TransitionResult<Action> {
-  action: Action;
+interface TransitionResult {
+  action: string;
   /** What the operator is told; null: no error. With a note the error type is `Unknown`. */
   error: string | null;
 }
@@ -100,39 +101,20 @@ const TRANSITION_NOTES: Readonly<Record<string, string>> = {
 };
 
 /**
- * What the seller's side does next.
+ * What a side does next.
  *
- * @throws RangeError when there is no such payment action.
+ * @throws RangeError when the side has no such action.
  */
-export function lookUpNextPaymentAction(
+export function lookUpNextAction(
+  side: Side,
   action: string,
   newState: OnChainState,
-): TransitionResult<PaymentAction> {
-  return lookUpTransition(PAYMENT_ACTIONS, PAYMENT_TRANSITION_TABLE, action, newState);
-}
-
-/**
- * What the buyer's side does next.
- *
- * @throws RangeError when there is no such purchase action.
- */
-export function lookUpNextPurchaseAction(
-  action: string,
-  newState: OnChainState,
-): TransitionResult<PurchaseAction> {
-  return lookUpTransition(PURCHASE_ACTIONS, PURCHASE_TRANSITION_TABLE, action, newState);
-}
-
-type CommonAction = PaymentAction & PurchaseAction;
-
-function lookUpTransition<Action extends string>(
-  actions: readonly Action[],
-  table: Record<Action, string>,
-  current: string,
-  newState: OnChainState,
-): TransitionResult<Action | CommonAction> {
-  const action = requireAction(actions, current);
-  const cell = table[action].split(" ")[ON_CHAIN_STATES.indexOf(newState)] ?? "";
+): TransitionResult {
+  const table: Readonly<Record<string, string>> =
+    side === "payment" ? PAYMENT_TRANSITION_TABLE : PURCHASE_TRANSITION_TABLE;
+  const row = table[action];
+  if (row === undefined) throw new RangeError(`unknown action: ${action}`);
+  const cell = row.split(" ")[ON_CHAIN_STATES.indexOf(newState)] ?? "";
   const [step = "", note = step] = cell.split("/");
   const error = TRANSITION_NOTES[note] ?? null;
   switch (step) {
@@ -143,16 +125,10 @@ function lookUpTransition<Action extends string>(
     case "end":
       return { action: "None", error };
     case "req":
-      return { action: requireAction(actions, action.replace(/Initiated$/, "Requested")), error };
+      return { action: action.replace(/Initiated$/, "Requested"), error };
     default:
       return { action: "WaitingForManualAction", error };
   }
-}
-
-function requireAction<Action extends string>(actions: readonly Action[], name: string): Action {
-  const action = actions.find((one) => one === name);
-  if (action === undefined) throw new RangeError(`unknown action: ${name}`);
-  return action;
 }
 
 /**
