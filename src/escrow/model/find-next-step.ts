@@ -51,38 +51,18 @@ export function findNextStep(record: NextStepRecord): NextStep {
     deadline: intent && (window ? window.deadline : findLastDeadline(record, intent.step)),
     isAutomatic: false,
   };
-  if (isAbandoned(record))
-    return {
-      ...requestedStep,
-      waitsFor: "a person who adds its removed wallet again",
-      code: "person",
-      isOurTurn: false,
-    };
-  if (error?.isManual)
-    return {
-      ...requestedStep,
-      waitsFor: "a person's decision",
-      code: "person",
-      isOurTurn: false,
-    };
-  if (pendingTransaction) {
-    const waitsFor = `transaction ${pendingTransaction.transaction.txHash} to be in a block`;
-    return { ...requestedStep, waitsFor: waitsFor, code: "chain", isOurTurn: false };
-  }
-  if (intent && !window)
-    return {
-      ...requestedStep,
-      waitsFor: "the escrow to return to an earlier state",
-      code: "chain",
-      isOurTurn: false,
-    };
-  if (isOver)
-    return {
-      ...requestedStep,
-      waitsFor: "blocks that show whether the step was in time",
-      code: "chain",
-      isOurTurn: false,
-    };
+  const waitFor = (waitsFor: string, code: ReasonCode): NextStep => ({
+    ...requestedStep,
+    waitsFor,
+    code,
+    isOurTurn: false,
+  });
+  if (isAbandoned(record)) return waitFor("a person who adds its removed wallet again", "person");
+  if (error?.isManual) return waitFor("a person's decision", "person");
+  if (pendingTransaction)
+    return waitFor(`transaction ${pendingTransaction.transaction.txHash} to be in a block`, "chain");
+  if (intent && !window) return waitFor("the escrow to return to an earlier state", "chain");
+  if (isOver) return waitFor("blocks that show whether the step was in time", "chain");
   if (intent)
     return {
       ...requestedStep,
@@ -93,72 +73,52 @@ export function findNextStep(record: NextStepRecord): NextStep {
   if (expiredAt !== null || isTerminal(record.state.onChainState)) return NO_NEXT_STEP;
   const step = findAutomaticStep(record);
   const times = step && windowOf(record, step);
-  if (times && error?.note === NOT_WORTH_WITHDRAWING_NOTE)
-    return {
-      step,
-      ...times,
-      waitsFor: "a request, since the withdrawal costs more than it pays",
-      code: "person",
-      isOurTurn: false,
-      isAutomatic: true,
-    };
-  if (times)
-    return {
-      step,
-      ...times,
-      waitsFor: null,
-      code: null,
-      isOurTurn: true,
-      isAutomatic: true,
-    };
-  return findCounterpartyStep(record);
+  if (!times) return findCounterpartyStep(record);
+  const automaticStep = { step, ...times, isAutomatic: true };
+  return error?.note === NOT_WORTH_WITHDRAWING_NOTE
+    ? {
+        ...automaticStep,
+        waitsFor: "a request, since the withdrawal costs more than it pays",
+        code: "person",
+        isOurTurn: false,
+      }
+    : { ...automaticStep, waitsFor: null, code: null, isOurTurn: true };
 }
 
 /** What the other party, or an administrator, may do next. */
 function findCounterpartyStep(record: NextStepRecord): NextStep {
-  const { state } = record;
-  const toCounterpartyStep = (what: string, step?: Step): NextStep => ({
+  const { state, terms } = record;
+  const waitFor = (waitsFor: string, more: Partial<NextStep> = {}): NextStep => ({
     ...NO_NEXT_STEP,
-    waitsFor: what,
-    code: "chain",
-    deadline: (step && windowOf(record, step)?.deadline) ?? null,
+    ...{ waitsFor, code: "chain", ...more },
   });
+  const deadlineFor = (step: Step) => ({ deadline: windowOf(record, step)?.deadline ?? null });
   switch (state.onChainState) {
     case null:
-      return toCounterpartyStep("the buyer's lock", "FundsLocking");
+      return waitFor("the buyer's lock", deadlineFor("FundsLocking"));
     case "FundsLocked":
-      return toCounterpartyStep("the seller's result", "SubmitResult");
+      return waitFor("the seller's result", deadlineFor("SubmitResult"));
     case "RefundRequested":
-      return {
-        ...toCounterpartyStep(
-          "the buyer to collect the refund, unless the seller submits a result",
-        ),
-        notBefore: Number(record.terms.submitResultTime),
-      };
+      return waitFor("the buyer to collect the refund, unless the seller submits a result", {
+        notBefore: Number(terms.submitResultTime),
+      });
     case "Disputed":
-      return {
-        ...toCounterpartyStep("one party to give in, or the settlement of the dispute"),
+      return waitFor("one party to give in, or the settlement of the dispute", {
         code: "person",
-        notBefore: Number(record.terms.externalDisputeUnlockTime),
-      };
+        notBefore: Number(terms.externalDisputeUnlockTime),
+      });
     case "ResultSubmitted":
-      return {
-        ...toCounterpartyStep("the seller to withdraw"),
-        notBefore: Number(record.terms.unlockTime),
-      };
+      return waitFor("the seller to withdraw", { notBefore: Number(terms.unlockTime) });
     case "WithdrawAuthorized":
-      return toCounterpartyStep("the seller to withdraw");
+      return waitFor("the seller to withdraw");
     case "RefundAuthorized":
-      return toCounterpartyStep("the buyer to collect the refund");
+      return waitFor("the buyer to collect the refund");
     default:
       return NO_NEXT_STEP;
   }
 }
 
-function computeLatestTime(
-  one: number | null | undefined,
-  other: number | null | undefined,
-): number | null {
-  const times = [one ?? null, other ?? null].filter((time) => time !== null);
-  return times.length === 0 ? null : Math.max(...times);
+function computeLatestTime(...times: (number | null | undefined)[]): number | null {
+  const known = times.filter((time) => time != null);
+  return known.length === 0 ? null : Math.max(...known);
 }
