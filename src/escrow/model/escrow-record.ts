@@ -22,6 +22,29 @@ export interface WalletReference {
   address: string;
 }
 
+export function toWalletReference({ id, vkey, address }: WalletReference): WalletReference {
+  return { id, vkey, address };
+}
+
+/** The four times of an escrow, Unix milliseconds. */
+export type EscrowTimes<Time> = Record<
+  "payByTime" | "submitResultTime" | "unlockTime" | "externalDisputeUnlockTime",
+  Time
+>;
+
+/** Converts the four times of an escrow. */
+export function mapTimes<From, To>(
+  times: EscrowTimes<From>,
+  convert: (time: From) => To,
+): EscrowTimes<To> {
+  return {
+    payByTime: convert(times.payByTime),
+    submitResultTime: convert(times.submitResultTime),
+    unlockTime: convert(times.unlockTime),
+    externalDisputeUnlockTime: convert(times.externalDisputeUnlockTime),
+  };
+}
+
 /** The fields that only a lock has. */
 export interface EscrowLock {
   buyer: string;
@@ -36,7 +59,7 @@ export interface EscrowLock {
  * What was agreed, written when the record is made and by nobody after: by the request, or else by
  * the lock. Times are Unix milliseconds as decimal text.
  */
-export interface EscrowTerms {
+export interface EscrowTerms extends EscrowTimes<string> {
   /** Whether a request made the record: then a lock is compared with this. Left out: a lock made it. */
   isRequested?: true;
   agentIdentifier: string;
@@ -44,10 +67,6 @@ export interface EscrowTerms {
   agentName?: string;
   pricingType: "Fixed" | "Free" | "Dynamic";
   inputHash: string;
-  payByTime: string;
-  submitResultTime: string;
-  unlockTime: string;
-  externalDisputeUnlockTime: string;
   /** Minor units; null as long as nobody knows it, like the buyer. */
   collateralReturn: string | null;
   buyer: string | null;

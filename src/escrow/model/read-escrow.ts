@@ -6,7 +6,7 @@ import {
 } from "../../chain/transaction/transaction-plan.ts";
 import { sumToValue, type Value } from "../../chain/transaction/value.ts";
 import { TaskError } from "../../task-error.ts";
-import { type EscrowRecord, type LiveOutput, toStoredFunds } from "./escrow-record.ts";
+import { type EscrowRecord, fundsOf, type LiveOutput, toStoredFunds } from "./escrow-record.ts";
 
 /** An escrow as the chain has it: the output that holds the funds, and what its datum says. */
 export interface Escrow extends OutputReference {
@@ -34,7 +34,7 @@ export function readEscrow(
     throw new StepImpossibleError(`the escrow's datum cannot be read: ${decoded.reason}`);
   return {
     ...parseOutputReference(utxo),
-    value: sumToValue(value.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) }))),
+    value: sumToValue(value.map(fundsOf)),
     datum: decoded.datum,
   };
 }

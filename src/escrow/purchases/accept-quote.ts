@@ -24,13 +24,14 @@ import { openSourceProvider } from "../../sources/open-source-provider.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
 import { requirePermittedAddress } from "../../wallets/managed/require-permitted-address.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
-import { fundsOf, type StoredFunds, sumFunds } from "../model/escrow-record.ts";
 import {
-  checkTimes,
-  collectTimeWarnings,
   type EscrowTimes,
-  readLatestLiveTime,
-} from "../terms/escrow-times.ts";
+  fundsOf,
+  mapTimes,
+  type StoredFunds,
+  sumFunds,
+} from "../model/escrow-record.ts";
+import { checkTimes, collectTimeWarnings, readLatestLiveTime } from "../terms/escrow-times.ts";
 import {
   findTokenHolder,
   listSourcesOfPolicy,
@@ -47,7 +48,7 @@ export interface AcceptedQuote extends PayingSource {
   identifier: QuotedIdentifier;
   holder: SellerWallet;
   agentName: string;
-  times: EscrowTimes;
+  times: EscrowTimes<number>;
   price: Price;
   buyerReturnAddress: string | null;
   sellerReturnAddress: string | null;
@@ -77,7 +78,7 @@ export async function acceptQuote(
   ]);
   const { source } = payers;
   const provider = await openSourceProvider(c.env, source, { caller: c.var.caller.id });
-  const times = timesOf(body);
+  const times = mapTimes(body, Number);
   checkTimes(times, await readLatestLiveTime(c, provider, source.id, now), { isQuoted: true });
   await requireCredits(database, c.var.caller, operation);
 
@@ -197,10 +198,7 @@ function signedTermsOf(
     agentIdentifier: body.agentIdentifier,
     buyerNonce: body.identifierFromPurchaser,
     sellerNonce: identifier.sellerId.slice(0, SELLER_NONCE_LENGTH),
-    payByTime: BigInt(times.payByTime),
-    submitResultTime: BigInt(times.submitResultTime),
-    unlockTime: BigInt(times.unlockTime),
-    externalDisputeUnlockTime: BigInt(times.externalDisputeUnlockTime),
+    ...mapTimes(times, BigInt),
     seller: holder.address,
     sellerReturnAddress,
   };
@@ -243,15 +241,6 @@ function refuseSharedPayee(
       400,
       `${BUYER_ADDRESS_FIELD}: must differ from the seller's address ${seller}, where one output would count for both`,
     );
-}
-
-function timesOf(body: PurchaseBody): EscrowTimes {
-  return {
-    payByTime: Number(body.payByTime),
-    submitResultTime: Number(body.submitResultTime),
-    unlockTime: Number(body.unlockTime),
-    externalDisputeUnlockTime: Number(body.externalDisputeUnlockTime),
-  };
 }
 
 /**

@@ -6,17 +6,16 @@ import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
-import type { EscrowRecord } from "../model/escrow-record.ts";
+import { type EscrowRecord, mapTimes } from "../model/escrow-record.ts";
 import type { Intent } from "../model/intent.ts";
 import { readListPage } from "../queries/list-page.ts";
+import { buildRecord } from "../store/build-record.ts";
 import { loadByIdentifier } from "../store/load-by-identifier.ts";
 import {
-  buildRecord,
   type CreatedRecord,
   createRecord,
   loadCreatedRecordResponse,
 } from "../terms/create-record.ts";
-import { toStoredTimes } from "../terms/escrow-times.ts";
 import { type AcceptedQuote, acceptQuote } from "./accept-quote.ts";
 import { chargePurchase } from "./charges.ts";
 import type { PurchaseBody, PurchaseResponse } from "./schemas.ts";
@@ -118,7 +117,7 @@ function buildPurchaseRecord(
     agentName: quote.agentName,
     pricingType: price.pricingType,
     inputHash: body.inputHash,
-    ...toStoredTimes(times),
+    ...mapTimes(times, String),
     // Known as soon as a wallet locks.
     collateralReturn: null,
     buyer: null,

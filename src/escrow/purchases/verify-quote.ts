@@ -2,7 +2,7 @@ import { CREDIT_COSTS } from "../../api-keys/credits.ts";
 import { chargeCall } from "../../api-keys/run-with-charge.ts";
 import { openDb } from "../../db/client.ts";
 import type { AppContext } from "../../http/context.ts";
-import { sumFunds } from "../model/escrow-record.ts";
+import { sumFunds, toStoredFunds } from "../model/escrow-record.ts";
 import { buildQuoteDatum } from "../terms/build-quote-datum.ts";
 import { estimateCosts } from "../terms/estimate-costs.ts";
 import { type AcceptedQuote, acceptQuote } from "./accept-quote.ts";
@@ -66,10 +66,7 @@ function costOf({
   const native = funds.find(({ unit }) => unit === "")?.amount ?? 0n;
   const tokens = funds.filter(({ unit }) => unit !== "");
   return {
-    Locked: [{ unit: "", amount: minimumNativeLock }, ...tokens].map(({ unit, amount }) => ({
-      unit,
-      amount: String(amount),
-    })),
+    Locked: [{ unit: "", amount: minimumNativeLock }, ...tokens].map(toStoredFunds),
     collateralReturnMinorUnit: String(minimumNativeLock - native),
     usageCredits: CREDIT_COSTS.purchase,
   };

@@ -1,6 +1,5 @@
 import type * as z from "zod";
 import { requireCredits, throwIfOutOfCredits } from "../../api-keys/credits.ts";
-import type { Funds } from "../../chain/network.ts";
 import { type Database, openDb } from "../../db/client.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -12,10 +11,15 @@ import type { SourceRow } from "../../sources/source-row.ts";
 import { findScopedWalletRow, type ManagedWallet } from "../../wallets/managed/find-wallet.ts";
 import { openKeys } from "../../wallets/managed/open-keys.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
-import type { EscrowRecord } from "../model/escrow-record.ts";
-import { IDLE_PROGRESS } from "../model/intent.ts";
 import {
-  buildRecord,
+  type EscrowRecord,
+  mapTimes,
+  toStoredFunds,
+  toWalletReference,
+} from "../model/escrow-record.ts";
+import { IDLE_PROGRESS } from "../model/intent.ts";
+import { buildRecord } from "../store/build-record.ts";
+import {
   type CreatedRecord,
   createRecord,
   loadCreatedRecordResponse,
@@ -24,7 +28,6 @@ import {
   checkTimes,
   collectTimeWarnings,
   readLatestTime,
-  toStoredTimes,
   withDefaultTimes,
 } from "../terms/escrow-times.ts";
 import { findAgentProfile, findTokenHolder, listSourcesOfAgent } from "../terms/find-agent.ts";
@@ -217,7 +220,7 @@ function buildPaymentRecord(quote: SignedQuote, requestedById: string, now: numb
     agentName: quote.agentName,
     pricingType: price.pricingType,
     inputHash: quote.inputHash,
-    ...toStoredTimes(times),
+    ...mapTimes(times, String),
     collateralReturn: null,
     buyer: null,
     buyerVkey: null,
@@ -233,7 +236,7 @@ function buildPaymentRecord(quote: SignedQuote, requestedById: string, now: numb
     requestedById,
     terms,
     progress: IDLE_PROGRESS,
-    wallet: { id: wallet.id, vkey: wallet.vkey, address: wallet.address },
+    wallet: toWalletReference(wallet),
   };
   return buildRecord(source, fields, now);
 }
@@ -241,11 +244,7 @@ function buildPaymentRecord(quote: SignedQuote, requestedById: string, now: numb
 function toEstimateResponse({ estimate }: SignedQuote): QuoteResponse["Estimate"] {
   return {
     minimumNativeLock: String(estimate.minimumNativeLock),
-    protocolFee: estimate.protocolFee.map(toFundsResponse),
-    expectedNet: estimate.expectedNet.map(toFundsResponse),
+    protocolFee: estimate.protocolFee.map(toStoredFunds),
+    expectedNet: estimate.expectedNet.map(toStoredFunds),
   };
-}
-
-function toFundsResponse({ unit, amount }: Funds) {
-  return { unit, amount: String(amount) };
 }

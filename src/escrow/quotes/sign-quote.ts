@@ -5,9 +5,8 @@ import type { WalletKeys } from "../../chain/wallet-keys.ts";
 import type { SellerWallet } from "../../registry/token-holder.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
 import type { ManagedWallet } from "../../wallets/managed/find-wallet.ts";
-import { fundsOf, sumFunds } from "../model/escrow-record.ts";
+import { type EscrowTimes, fundsOf, mapTimes, sumFunds } from "../model/escrow-record.ts";
 import { buildQuoteDatum } from "../terms/build-quote-datum.ts";
-import type { EscrowTimes } from "../terms/escrow-times.ts";
 import { type CostEstimate, estimateCosts } from "../terms/estimate-costs.ts";
 import type { Price } from "../terms/offer.ts";
 
@@ -22,7 +21,7 @@ export interface QuoteOffer {
   /** Hex in lower case, like the next. */
   inputHash: string;
   buyerNonce: string;
-  times: EscrowTimes;
+  times: EscrowTimes<number>;
   price: Price;
   sellerReturnAddress: string | null;
   supportedPaymentSourceIndex?: number;
@@ -47,10 +46,7 @@ export function signQuote(offered: QuoteOffer, keys: WalletKeys): SignedQuote {
     agentIdentifier: offered.agentIdentifier,
     buyerNonce: offered.buyerNonce,
     sellerNonce: generateHex(SELLER_NONCE_LENGTH / 2),
-    payByTime: BigInt(times.payByTime),
-    submitResultTime: BigInt(times.submitResultTime),
-    unlockTime: BigInt(times.unlockTime),
-    externalDisputeUnlockTime: BigInt(times.externalDisputeUnlockTime),
+    ...mapTimes(times, BigInt),
     seller: holder.address,
     sellerReturnAddress: offered.sellerReturnAddress,
   };

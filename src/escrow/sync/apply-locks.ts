@@ -3,7 +3,6 @@ import { verifySellerSignature } from "../../chain/contracts/blockchain-identifi
 import type { EscrowDatum } from "../../chain/contracts/escrow-datum.ts";
 import type { Funds } from "../../chain/network.ts";
 import { formatOutputReference } from "../../chain/transaction/transaction-plan.ts";
-import { newId } from "../../db/id.ts";
 import { log } from "../../log.ts";
 import { advanceProgress } from "../model/advance-progress.ts";
 import {
@@ -14,13 +13,15 @@ import {
   formatCooldown,
   fundsOf,
   isWithoutLock,
+  mapTimes,
   NO_LOCK_STATE,
   type Side,
   toStoredFunds,
-  type WalletReference,
+  toWalletReference,
 } from "../model/escrow-record.ts";
 import { IDLE_PROGRESS, type RecordError } from "../model/intent.ts";
 import { toLiveOutput } from "../model/read-escrow.ts";
+import { buildRecord } from "../store/build-record.ts";
 import type { ChangeSet } from "../store/change-set.ts";
 import {
   type ContractTransaction,
@@ -86,7 +87,14 @@ export async function applyLocks(
       const terms = termsOf(lock, changes.pricing);
       const record =
         changes.findByIdentifier(side, identifierHash) ??
-        createLockRecord(changes.now, source, side, { identifier, identifierHash, wallet, terms });
+        buildRecord(
+          source,
+          {
+            ...{ side, blockchainIdentifier: identifier, requestedById: wallet.createdById, terms },
+            ...{ progress: IDLE_PROGRESS, wallet: toWalletReference(wallet) },
+          },
+          changes.now,
+        );
       const isRequested = record.terms.isRequested === true;
       if (!isRequested) Object.assign(record, { terms, wallet: toWalletReference(wallet) });
       const faults = [
@@ -220,40 +228,6 @@ function lockRecord(
   );
 }
 
-function createLockRecord(
-  now: number,
-  source: EscrowSource,
-  side: Side,
-  known: { identifier: string; identifierHash: string; wallet: OwnWallet; terms: EscrowTerms },
-): EscrowRecord {
-  return {
-    id: newId(now),
-    side,
-    network: source.network,
-    sourceId: source.id,
-    sourceType: source.type,
-    contractAddress: source.contractAddress,
-    policyId: source.policyId,
-    blockchainIdentifier: known.identifier,
-    identifierHash: known.identifierHash,
-    requestedById: known.wallet.createdById,
-    terms: known.terms,
-    state: NO_LOCK_STATE,
-    output: null,
-    lastDeadlineWarning: null,
-    progress: IDLE_PROGRESS,
-    wallet: toWalletReference(known.wallet),
-    createdAt: now,
-    updatedAt: now,
-    lastCheckedAt: null,
-    chainChangedAt: now,
-    actionChangedAt: now,
-    changedAt: now,
-    sequence: 0,
-    revision: -1,
-  };
-}
-
 function termsOf({ datum, output }: EscrowOutput, pricing: ChangeSet["pricing"]): EscrowTerms {
   const agentIdentifier = datum.agentIdentifier ?? "";
   return {
@@ -261,10 +235,7 @@ function termsOf({ datum, output }: EscrowOutput, pricing: ChangeSet["pricing"])
     agentIdentifier,
     pricingType: pricing.get(agentIdentifier) ?? "Fixed",
     inputHash: datum.inputHash,
-    payByTime: String(datum.payByTime),
-    submitResultTime: String(datum.submitResultTime),
-    unlockTime: String(datum.unlockTime),
-    externalDisputeUnlockTime: String(datum.externalDisputeUnlockTime),
+    ...mapTimes(datum, String),
     seller: datum.seller,
     sellerVkey: datum.sellerVkey,
     funds: subtractCollateral(datum, output.funds).map(toStoredFunds),
@@ -279,10 +250,6 @@ function toLock(datum: EscrowDatum): EscrowLock {
     sellerReturnAddress: datum.sellerReturnAddress,
     collateralReturn: String(datum.collateralReturn),
   };
-}
-
-function toWalletReference({ id, vkey, address }: OwnWallet): WalletReference {
-  return { id, vkey, address };
 }
 
 /** What was locked less the collateral, which goes back to the buyer in the end. */

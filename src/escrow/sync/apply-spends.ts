@@ -4,7 +4,7 @@ import type { EscrowDatum } from "../../chain/contracts/escrow-datum.ts";
 import type { OnChainState } from "../../chain/network.ts";
 import { log } from "../../log.ts";
 import { advanceProgress } from "../model/advance-progress.ts";
-import { type EscrowRecord, findLock, formatCooldown } from "../model/escrow-record.ts";
+import { type EscrowRecord, findLock, formatCooldown, fundsOf } from "../model/escrow-record.ts";
 import { toLiveOutput } from "../model/read-escrow.ts";
 import { computeStateAfterSpend, endsEscrow, findFeePayer } from "../model/transitions.ts";
 import type { ChangeSet } from "../store/change-set.ts";
@@ -138,7 +138,7 @@ function resolveSpend(
       next.datum.sellerReturnAddress !== lock.sellerReturnAddress)
   )
     return { fault: "a return address was changed" };
-  const expected = record.terms.funds.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) }));
+  const expected = record.terms.funds.map(fundsOf);
   const matches =
     next === null || hasAgreedAmounts(expected, next.output.funds, next.datum.collateralReturn);
   const onChainState = computeStateAfterSpend(redeemer, next?.datum ?? null, matches);

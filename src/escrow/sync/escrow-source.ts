@@ -1,21 +1,16 @@
 import type { EscrowDatum } from "../../chain/contracts/escrow-datum.ts";
-import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import type { AddressTransaction } from "../../chain/provider/provider.ts";
 import type { ChainOutput, ChainTransaction } from "../../chain/transaction/decode-transaction.ts";
 import type { OutputReference } from "../../chain/transaction/transaction-plan.ts";
-import type { WalletRole } from "../../wallets/managed/tables.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
+import type { WalletRole, WalletRow } from "../../wallets/managed/tables.ts";
 import type { Side } from "../model/escrow-record.ts";
 
-/** One of our wallets, in the role it plays for a source. */
-export interface EscrowSourceWallet {
-  id: string;
-  role: WalletRole;
-  /** Payment key hash, hex. */
-  vkey: string;
-  address: string;
-  /** The API key that added it: `requestedById` of its records. */
-  createdById: string;
-}
+/** One of our wallets, in the role it plays for a source. Who added it is `requestedById` of its records. */
+export type EscrowSourceWallet = Pick<
+  WalletRow,
+  "id" | "role" | "vkey" | "address" | "createdById"
+>;
 
 /** The role of the wallets that act for a side's records. */
 export function roleOf(side: Side): WalletRole {
@@ -23,16 +18,17 @@ export function roleOf(side: Side): WalletRole {
 }
 
 /** What sync needs to know of a payment source. */
-export interface EscrowSource {
-  id: string;
-  network: Network;
-  type: PaymentSourceType;
-  contractAddress: string;
-  policyId: string;
-  /** Whom a withdrawal pays the contract's fee; null: it does not say, or there is none. */
-  feeReceiverAddress: string | null;
-  /** What a withdrawal pays of all that is locked; Web3ChainV2 takes none. */
-  feeRatePermille: number;
+export interface EscrowSource
+  extends Pick<
+    SourceRow,
+    | "id"
+    | "network"
+    | "type"
+    | "contractAddress"
+    | "policyId"
+    | "feeReceiverAddress"
+    | "feeRatePermille"
+  > {
   wallets: EscrowSourceWallet[];
   /**
    * Whether what is read is read for a wallet, also for one that is not in use any more: another run may

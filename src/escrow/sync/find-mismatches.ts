@@ -1,6 +1,7 @@
 import type { EscrowDatum } from "../../chain/contracts/escrow-datum.ts";
 import type { Funds } from "../../chain/network.ts";
-import type { EscrowRecord } from "../model/escrow-record.ts";
+import { sumToValue } from "../../chain/transaction/value.ts";
+import { type EscrowRecord, fundsOf } from "../model/escrow-record.ts";
 import { computeMaxCollateral } from "../model/minimum-deposit.ts";
 import type { EscrowOutput } from "./escrow-source.ts";
 
@@ -15,7 +16,6 @@ export function findMismatches(
   { side, terms }: Pick<EscrowRecord, "side" | "terms">,
   { datum, output }: Pick<EscrowOutput, "datum" | "output">,
 ): string[] {
-  const agreed = terms.funds.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) }));
   const compared: Comparison[] = [
     ["the seller", terms.seller, datum.seller],
     ["the agent", terms.agentIdentifier, datum.agentIdentifier ?? ""],
@@ -34,7 +34,7 @@ export function findMismatches(
   if (terms.buyer !== null) compared.push(["the buyer", terms.buyer, datum.buyer]);
   return [
     ...compared.filter(([, one, other]) => one !== other).map(([what]) => `${what} differs`),
-    ...findFundMismatches(agreed, output.funds, datum.collateralReturn),
+    ...findFundMismatches(terms.funds.map(fundsOf), output.funds, datum.collateralReturn),
     ...(side === "payment" ? findCollateralMismatches({ datum, output }) : []),
   ];
 }
@@ -78,16 +78,12 @@ function compareReturnAddresses(
  * @param collateral - native minor units, from its datum
  */
 export function findFundMismatches(agreed: Funds[], held: Funds[], collateral: bigint): string[] {
-  const units = new Set(["", ...agreed.map(({ unit }) => unit), ...held.map(({ unit }) => unit)]);
-  return [...units].flatMap((unit) => {
-    const [wanted, found] = [totalOf(agreed, unit), totalOf(held, unit)];
+  const [all, locked] = [sumToValue(agreed), sumToValue(held)];
+  return [...new Set(["", ...all.keys(), ...locked.keys()])].flatMap((unit) => {
+    const [wanted, found] = [all.get(unit) ?? 0n, locked.get(unit) ?? 0n];
     if (unit !== "")
       return found === wanted ? [] : [`${found} of ${unit} are locked instead of ${wanted}`];
     const free = found - collateral;
     return free >= wanted ? [] : [`${free} of the native coin are locked instead of ${wanted}`];
   });
-}
-
-function totalOf(funds: Funds[], unit: string): bigint {
-  return funds.reduce((total, one) => (one.unit === unit ? total + one.amount : total), 0n);
 }

@@ -100,12 +100,10 @@ function findPaidFee(
 
 /** What is left of funds. A deposit that a wallet added to a payout leaves nothing, not less. */
 function subtractFunds(escrowFunds: StoredFunds[], taken: StoredFunds[]): StoredFunds[] {
-  const left = new Map(escrowFunds.map(({ unit, amount }) => [unit, BigInt(amount)]));
-  for (const { unit, amount } of taken) left.set(unit, (left.get(unit) ?? 0n) - BigInt(amount));
-  return [...left]
-    .filter(([, amount]) => amount > 0n)
-    .map(([unit, amount]) => toStoredFunds({ unit, amount }));
+  return sumOf([...escrowFunds.map(fundsOf), ...taken.map(fundsOf).map(negate)]);
 }
+
+const negate = ({ unit, amount }: Funds): Funds => ({ unit, amount: -amount });
 
 /**
  * What the settlement of a dispute paid to a party, per unit.
@@ -129,9 +127,10 @@ async function readDisputePayout(
 ): Promise<StoredFunds[]> {
   if (record.sourceType === "Web3ChainV1") {
     const parties = { ...record.terms, ...findLock(record) };
+    // A contract of Web3ChainV1 knows no return address, but the parties agreed on one.
     return sumReceivedFunds(
       parties[`${party}Vkey`],
-      returnAddressOf(record, party),
+      record.terms[`${party}ReturnAddress`],
       read,
       outpoint,
     );
@@ -148,11 +147,6 @@ function readSignedShare(party: Party, read: ContractTransaction, outpoint: stri
   return sumOf((split?.[party] ?? []).map(fundsOf));
 }
 
-/** A contract of Web3ChainV1 knows none, but the parties agreed on one. */
-function returnAddressOf({ terms }: EscrowRecord, party: Party): string | null {
-  return party === "seller" ? terms.sellerReturnAddress : terms.buyerReturnAddress;
-}
-
 /** What a key and an address received from a transaction: what is theirs by name, else outputs less inputs. */
 async function sumReceivedFunds(
   vkey: string | null,
@@ -165,16 +159,14 @@ async function sumReceivedFunds(
   const isTagged = findTaggedFunds(read, outpoint, () => true).length > 0;
   if (isTagged) return sumOf(findTaggedFunds(read, outpoint, isTheirs));
   const spent: SpentFunds[] = [];
-  for (const input of read.tx.inputs) spent.push(...toList(await read.spent(input)));
-  const fundsOfParty = (outputs: readonly SpentFunds[], sign: bigint) =>
-    outputs
-      .filter(({ address }) => isTheirs(address))
-      .flatMap(({ funds }) => funds)
-      .map(({ unit, amount }) => ({ unit, amount: sign * amount }));
-  return sumOf([...fundsOfParty(read.tx.outputs, 1n), ...fundsOfParty(spent, -1n)]);
+  for (const input of read.tx.inputs) {
+    const output = await read.spent(input);
+    if (output) spent.push(output);
+  }
+  const fundsOfParty = (outputs: readonly SpentFunds[]) =>
+    outputs.filter(({ address }) => isTheirs(address)).flatMap(({ funds }) => funds);
+  return sumOf([...fundsOfParty(read.tx.outputs), ...fundsOfParty(spent).map(negate)]);
 }
-
-const toList = <T>(one: T | null): T[] => (one === null ? [] : [one]);
 
 /** What outputs hold that name an escrow's output as what they pay out, `hash#index`. */
 function findTaggedFunds(

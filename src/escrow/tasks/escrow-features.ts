@@ -1,12 +1,11 @@
 import { formatOutputReference } from "../../chain/transaction/transaction-plan.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { IDLE_WALLET, readSnapshots } from "../../wallets/details/wallet-snapshot.ts";
-import type { WalletRow } from "../../wallets/managed/tables.ts";
 import type { WalletFeature } from "../../wallets/queue/feature.ts";
 import { deriveOwnOutputs, OutputView } from "../../wallets/spending/context/output-view.ts";
 import type { FeatureContext } from "../../wallets/spending/feature-queue.ts";
 import { listReservedOutputs } from "../disputes/store.ts";
-import type { WalletReference } from "../model/escrow-record.ts";
+import { toWalletReference } from "../model/escrow-record.ts";
 import { createLockFeature } from "./lock-feature.ts";
 import { createRemovedWalletFeature } from "./record-updates.ts";
 import { createStepFeature } from "./step-feature.ts";
@@ -63,9 +62,3 @@ export function createEscrowFeatures(context: FeatureContext): WalletFeature[] {
     }),
   ];
 }
-
-const toWalletReference = ({ id, vkey, address }: WalletRow): WalletReference => ({
-  id,
-  vkey,
-  address,
-});

@@ -2,7 +2,7 @@ import {
   WAITING_FOR_TURN_REASON,
   type WaitingTaskLister,
 } from "../../wallets/queue/waiting-tasks.ts";
-import type { StoredFunds } from "../model/escrow-record.ts";
+import { fundsOf, type StoredFunds } from "../model/escrow-record.ts";
 import type { Intent, RecordError } from "../model/intent.ts";
 import { LOCK_FEATURE, STEP_FEATURE, taskIdOf } from "./task-id.ts";
 
@@ -39,7 +39,7 @@ export const listWaitingEscrows: WaitingTaskLister = async (database, network, v
       code: intent.reasonCode ?? (error === null ? "turn" : "failing"),
       reason: error?.note ?? WAITING_FOR_TURN_REASON,
       dueAt,
-      ...(isLock && { needs: funds.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) })) }),
+      ...(isLock && { needs: funds.map(fundsOf) }),
     };
   });
 };

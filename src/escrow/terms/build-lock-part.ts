@@ -9,7 +9,7 @@ import type { ProtocolParameters } from "../../chain/provider/provider.ts";
 import { computeMinimumCoin } from "../../chain/transaction/select-inputs.ts";
 import { sumToValue, type Value } from "../../chain/transaction/value.ts";
 import type { TransactionPart } from "../../wallets/queue/feature.ts";
-import type { EscrowRecord } from "../model/escrow-record.ts";
+import { type EscrowRecord, fundsOf, mapTimes } from "../model/escrow-record.ts";
 import { StepImpossibleError } from "../model/read-escrow.ts";
 
 /** What is locked, and where. */
@@ -90,10 +90,7 @@ function buildLockDatum(
     collateralReturn: 0n,
     inputHash: terms.inputHash,
     resultHash: "",
-    payByTime: BigInt(terms.payByTime),
-    submitResultTime: BigInt(terms.submitResultTime),
-    unlockTime: BigInt(terms.unlockTime),
-    externalDisputeUnlockTime: BigInt(terms.externalDisputeUnlockTime),
+    ...mapTimes(terms, BigInt),
     sellerCooldownTime: 0n,
     buyerCooldownTime: 0n,
     state: "FundsLocked",
@@ -115,9 +112,7 @@ function computeFundsOfDatum(
   datum: EscrowDatum,
   parameters: ProtocolParameters,
 ): LockedFunds {
-  const value = sumToValue(
-    terms.funds.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) })),
-  );
+  const value = sumToValue(terms.funds.map(fundsOf));
   const price = value.get("") ?? 0n;
   const largest = encodeEscrowDatum({
     ...datum,

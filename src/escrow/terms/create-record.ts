@@ -1,13 +1,11 @@
 import { chargeOperation, type MeteredOperation } from "../../api-keys/credits.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { stampSql } from "../../db/clock.ts";
-import { newId } from "../../db/id.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import type { StoreResponse } from "../../http/idempotency.ts";
-import type { SourceRow } from "../../sources/source-row.ts";
-import { type EscrowRecord, hashIdentifier, NO_LOCK_STATE } from "../model/escrow-record.ts";
+import type { EscrowRecord } from "../model/escrow-record.ts";
 import { ChangeSet } from "../store/change-set.ts";
 import {
   renderRecord,
@@ -44,38 +42,6 @@ export interface CreatedRecord {
 }
 
 const MADE_AT_SQL = "SELECT made_at AS at FROM escrow_request WHERE record_id = ?";
-
-/** A record of which the chain has nothing yet. */
-export function buildRecord(
-  source: Pick<SourceRow, "id" | "network" | "type" | "contractAddress" | "policyId">,
-  fields: Pick<
-    EscrowRecord,
-    "side" | "blockchainIdentifier" | "requestedById" | "terms" | "progress" | "wallet"
-  >,
-  now: number,
-): EscrowRecord {
-  return {
-    ...fields,
-    id: newId(now),
-    network: source.network,
-    sourceId: source.id,
-    sourceType: source.type,
-    contractAddress: source.contractAddress,
-    policyId: source.policyId,
-    identifierHash: hashIdentifier(fields.blockchainIdentifier),
-    state: NO_LOCK_STATE,
-    output: null,
-    lastDeadlineWarning: null,
-    createdAt: now,
-    updatedAt: now,
-    lastCheckedAt: null,
-    chainChangedAt: now,
-    actionChangedAt: now,
-    changedAt: now,
-    sequence: 0,
-    revision: -1,
-  };
-}
 
 /**
  * Writes a requested record with its stamps, event, charge and audit row, in one batch.

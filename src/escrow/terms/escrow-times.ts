@@ -3,29 +3,11 @@ import type { Block, Provider } from "../../chain/provider/provider.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { resolveChainClock } from "../../sources/chain-clock.ts";
+import type { EscrowTimes } from "../model/escrow-record.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const MAX_AHEAD_MS = 365 * 24 * HOUR_MS;
-
-/** The four times of an escrow, epoch milliseconds. */
-export interface EscrowTimes {
-  payByTime: number;
-  submitResultTime: number;
-  unlockTime: number;
-  externalDisputeUnlockTime: number;
-}
-
-/** The times as terms hold them. */
-export function toStoredTimes(times: EscrowTimes): Record<keyof EscrowTimes, string> {
-  const { payByTime, submitResultTime, unlockTime, externalDisputeUnlockTime } = times;
-  return {
-    payByTime: String(payByTime),
-    submitResultTime: String(submitResultTime),
-    unlockTime: String(unlockTime),
-    externalDisputeUnlockTime: String(externalDisputeUnlockTime),
-  };
-}
 
 /** The times of a quote: where it says nothing, unlock is 6 hours after the result, disputes are 12. */
 export function withDefaultTimes({
@@ -33,10 +15,10 @@ export function withDefaultTimes({
   submitResultTime,
   unlockTime = submitResultTime + 6 * HOUR_MS,
   externalDisputeUnlockTime = submitResultTime + 12 * HOUR_MS,
-}: Pick<EscrowTimes, "payByTime" | "submitResultTime"> & {
+}: Pick<EscrowTimes<number>, "payByTime" | "submitResultTime"> & {
   unlockTime?: number | undefined;
   externalDisputeUnlockTime?: number | undefined;
-}): EscrowTimes {
+}): EscrowTimes<number> {
   return { payByTime, submitResultTime, unlockTime, externalDisputeUnlockTime };
 }
 
@@ -48,7 +30,7 @@ export function withDefaultTimes({
  * @throws ApiError 400 with the field and the first or last allowed time
  */
 export function checkTimes(
-  times: EscrowTimes,
+  times: EscrowTimes<number>,
   now: number,
   { isQuoted = false }: { isQuoted?: boolean } = {},
 ): void {
@@ -107,7 +89,10 @@ function formatTime(milliseconds: number): string {
 const MIN_DISPUTE_TIME_MS = 45 * MINUTE_MS;
 
 /** What is allowed but not advisable about an escrow's times. */
-export function collectTimeWarnings({ submitResultTime, unlockTime }: EscrowTimes): string[] {
+export function collectTimeWarnings({
+  submitResultTime,
+  unlockTime,
+}: EscrowTimes<number>): string[] {
   if (unlockTime - submitResultTime >= MIN_DISPUTE_TIME_MS) return [];
   return [
     "unlockTime: is less than 45 minutes after submitResultTime, so a buyer may be unable to object to a late result",

@@ -1,8 +1,11 @@
 /** On what the parties of the model's escrows agree. */
 import { signIdentifier } from "../../../src/chain/contracts/blockchain-identifier.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import type { EscrowRecord, StoredFunds } from "../../../src/escrow/model/escrow-record.ts";
-import { toStoredTimes } from "../../../src/escrow/terms/escrow-times.ts";
+import {
+  type EscrowRecord,
+  mapTimes,
+  type StoredFunds,
+} from "../../../src/escrow/model/escrow-record.ts";
 import { BEGINS, elsewhere, MINUTE, SELLER, SOURCES } from "./terms.ts";
 
 /** What a seller has signed, and when the escrow of it is over at the latest. */
@@ -77,10 +80,7 @@ function quoteOf(type: PaymentSourceType, { price, returns, isAgreed }: Offer, i
     version: type,
     sellerNonce: `0${i + 1}`.repeat(32),
     buyerNonce: `0${i + 1}`.repeat(13),
-    payByTime: BigInt(times.payByTime),
-    submitResultTime: BigInt(times.submitResultTime),
-    unlockTime: BigInt(times.unlockTime),
-    externalDisputeUnlockTime: BigInt(times.externalDisputeUnlockTime),
+    ...mapTimes(times, BigInt),
   };
   const context = { contractAddress, requestedFunds: null };
   const { blockchainIdentifier } = signIdentifier(terms, context, SELLER);
@@ -88,7 +88,7 @@ function quoteOf(type: PaymentSourceType, { price, returns, isAgreed }: Offer, i
     blockchainIdentifier,
     terms: {
       ...shared,
-      ...toStoredTimes(times),
+      ...mapTimes(times, String),
       isRequested: true,
       pricingType: "Fixed",
       collateralReturn: null,

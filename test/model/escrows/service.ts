@@ -33,7 +33,7 @@ import {
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
 import { readCursor } from "../../../src/escrow/sync/cursor.ts";
 import { syncSource } from "../../../src/escrow/sync/sync-source.ts";
-import { buildRecord } from "../../../src/escrow/terms/create-record.ts";
+import { buildRecord } from "../../../src/escrow/store/build-record.ts";
 import { insertCursor } from "../../../src/sources/cursor.ts";
 import type { WalletRow } from "../../../src/wallets/managed/tables.ts";
 import { ModelDatabase } from "../database.ts";

@@ -24,9 +24,10 @@ import {
   type Progress,
   type Step,
 } from "../../../src/escrow/model/intent.ts";
+import { buildRecord } from "../../../src/escrow/store/build-record.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
-import { buildRecord, insertRequest } from "../../../src/escrow/terms/create-record.ts";
+import { insertRequest } from "../../../src/escrow/terms/create-record.ts";
 import {
   amount,
   type Conversion,
