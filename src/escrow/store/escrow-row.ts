@@ -158,26 +158,21 @@ export function toEscrowRecord(row: EscrowRow): EscrowRecord {
 /** The values of the columns that follow from a record, by their names in `escrow`. */
 export function toColumns(record: EscrowRecord) {
   const { terms, state, wallet, progress, output, isWalletRemoved, ...plain } = record;
+  const { transaction, ...chainState } = state;
   const { requestedAction, errorType } = nextActionOf(record);
   return {
     ...plain,
     ...terms,
+    ...chainState,
     isRequested: terms.isRequested ? 1 : null,
     funds: JSON.stringify(terms.funds),
     walletIds: terms.walletIds && JSON.stringify(terms.walletIds),
-    onChainState: state.onChainState,
-    utxo: state.utxo,
-    resultHash: state.resultHash,
-    buyerCooldown: state.buyerCooldown,
-    sellerCooldown: state.sellerCooldown,
-    buyerFees: state.buyerFees,
-    sellerFees: state.sellerFees,
     withdrawnForSeller: JSON.stringify(state.withdrawnForSeller),
     withdrawnForBuyer: JSON.stringify(state.withdrawnForBuyer),
     settled: state.settled && JSON.stringify(state.settled),
     lock: state.lock && stringifyLock(state.lock, terms),
-    transactionHash: state.transaction?.txHash,
-    blockTime: state.transaction?.blockTime,
+    transactionHash: transaction?.txHash,
+    blockTime: transaction?.blockTime,
     hadMismatch: state.hadMismatch ? 1 : null,
     outputLength: output && JSON.stringify(output).length,
     intent: progress.intent && JSON.stringify(progress.intent),

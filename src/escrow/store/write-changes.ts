@@ -1,4 +1,5 @@
-import { getTableColumns } from "drizzle-orm";
+import { getTableColumns, getTableName } from "drizzle-orm";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Network } from "../../chain/network.ts";
 import { type Statement, statement } from "../../db/client.ts";
 import { isoTimeSql, reserveStamps, type SqlExpression, stampSql } from "../../db/clock.ts";
@@ -11,7 +12,7 @@ import { nextActionOf } from "../model/intent.ts";
 import type { ChangeSet } from "./change-set.ts";
 import { toColumns } from "./escrow-row.ts";
 import { DOC_VERSION, renderRecord, STAMP_MARK } from "./render-record.ts";
-import { escrow } from "./tables.ts";
+import { escrow, escrowAction, escrowTransaction, escrowUndo } from "./tables.ts";
 
 /**
  * The statements that write all that a change set did. They abort their batch when a record was
@@ -29,7 +30,7 @@ export function writeChanges(
     ...writeRecords(changes, stampOf("(value->>'stampIndex')")),
     ...writeIdentities(changes),
     ...writeTransactions(changes, sourceId),
-    ...writePastActions(changes),
+    ...insertRows(escrowAction, changes.pastActions),
     ...restoreCharges(changes.lateLockedPurchaseIds),
     ...chunkRows(changes.events).flatMap((events) =>
       writeEvents(
@@ -172,6 +173,14 @@ function writeOpen(changes: ChangeSet, at: SqlExpression): Statement[] {
   ];
 }
 
+/** What changes of a transaction that was written before. */
+const CHANGED_TRANSACTION_SQL = [
+  ...["status", "updated_at", "fees", "block_height", "block_time"],
+  ...["previous_on_chain_state", "new_on_chain_state"],
+]
+  .map((column) => `${column} = excluded.${column}`)
+  .join(", ");
+
 function writeTransactions(changes: ChangeSet, sourceId: string): Statement[] {
   const rows = changes.transactions.map(({ recordId, transaction, status, intent }) => ({
     recordId,
@@ -179,48 +188,38 @@ function writeTransactions(changes: ChangeSet, sourceId: string): Statement[] {
     status,
     intent: intent && JSON.stringify(intent),
   }));
-  const undoRows = changes.transactions.flatMap(({ recordId, transaction, inclusion }) =>
-    inclusion === null ? [] : [{ recordId, ...transaction, ...inclusion }],
-  );
+  const undoRows = changes.transactions.flatMap(({ recordId, transaction, inclusion }) => {
+    if (inclusion === null) return [];
+    const { txIndex, undoData: data } = inclusion;
+    return [{ sourceId, recordId, ...transaction, txIndex, data }];
+  });
   return [
-    ...chunkRows(rows).map((part) =>
-      statement(
-        `INSERT INTO escrow_transaction (record_id, tx_hash, id, status, created_at, updated_at, fees,
-           block_height, block_time, previous_on_chain_state, new_on_chain_state, intent)
-         SELECT value->>'recordId', value->>'txHash', value->>'id', value->>'status', value->>'createdAt',
-           value->>'updatedAt', value->>'fees', value->>'blockHeight', value->>'blockTime',
-           value->>'previousOnChainState', value->>'newOnChainState', value->>'intent'
-         FROM json_each(?) WHERE true
-         ON CONFLICT (record_id, tx_hash) DO UPDATE SET status = excluded.status,
-           updated_at = excluded.updated_at, fees = excluded.fees, block_height = excluded.block_height,
-           block_time = excluded.block_time, previous_on_chain_state = excluded.previous_on_chain_state,
-           new_on_chain_state = excluded.new_on_chain_state`,
-        part,
-      ),
+    ...insertRows(
+      escrowTransaction,
+      rows,
+      `ON CONFLICT (record_id, tx_hash) DO UPDATE SET ${CHANGED_TRANSACTION_SQL}`,
     ),
-    ...chunkRows(undoRows).map((part) =>
-      statement(
-        `INSERT OR REPLACE INTO escrow_undo (source_id, block_height, tx_index, record_id, tx_hash, block_time, data)
-         SELECT ?, value->>'blockHeight', value->>'txIndex', value->>'recordId', value->>'txHash',
-           value->>'blockTime', value->>'undoData'
-         FROM json_each(?)`,
-        sourceId,
-        part,
-      ),
+    ...insertRows(
+      escrowUndo,
+      undoRows,
+      `ON CONFLICT (source_id, block_height, tx_index, record_id) DO UPDATE SET
+         tx_hash = excluded.tx_hash, block_time = excluded.block_time, data = excluded.data`,
     ),
   ];
 }
 
-function writePastActions({ pastActions }: ChangeSet): Statement[] {
-  return chunkRows(pastActions).map((part) =>
-    statement(
-      `INSERT INTO escrow_action (record_id, id, tx_hash, created_at, updated_at, requested_action,
-         error_type, error_note)
-       SELECT value->>'recordId', value->>'id', value->>'txHash', value->>'createdAt', value->>'updatedAt',
-         value->>'requestedAction', value->>'errorType', value->>'errorNote' FROM json_each(?)`,
-      part,
-    ),
-  );
+/**
+ * The statements that insert rows.
+ *
+ * @param rows - members have the names of the table's columns
+ * @param onConflict - SQL
+ */
+function insertRows(table: SQLiteTable, rows: object[], onConflict = ""): Statement[] {
+  const columns = Object.entries(getTableColumns(table));
+  const sql = `INSERT INTO ${getTableName(table)} (${columns.map(([, { name }]) => name).join(", ")})
+     SELECT ${columns.map(([key]) => `value->>'${key}'`).join(", ")} FROM json_each(?) WHERE true
+     ${onConflict}`;
+  return chunkRows(rows).map((part) => statement(sql, part));
 }
 
 /** Of the locked purchases, whose ids are the parameter, those whose charge was given back. */
