@@ -1,3 +1,4 @@
+import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, statement, violates } from "../../db/client.ts";
 import { commitCursor, StaleRecordError } from "../../indexer/cursor.ts";
 import type { Position } from "../../indexer/position.ts";
@@ -60,6 +61,25 @@ export async function commitChanges(
   }
   if (backfill === null) delete cursor.backfill;
   else cursor.backfill = backfill;
+}
+
+/**
+ * Writes changes that no transaction made.
+ *
+ * @returns whether they were written; false: a record was changed meanwhile
+ */
+export async function writeOwnChanges(
+  db: Pick<Database, "batch">,
+  changes: ChangeSet,
+  source: { sourceId: string; network: Network },
+): Promise<boolean> {
+  try {
+    await db.batch(writeChanges(changes, source));
+    return true;
+  } catch (error) {
+    if (violates(error, "escrow.revision")) return false;
+    throw error;
+  }
 }
 
 /** Marks new records whose wallet was removed during the pass that read it. */

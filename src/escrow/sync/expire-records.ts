@@ -1,12 +1,12 @@
 import type { Network } from "../../chain/network.ts";
 import type { Block } from "../../chain/provider/provider.ts";
-import { type Database, violates } from "../../db/client.ts";
+import type { Database } from "../../db/client.ts";
 import { readTip } from "../../indexer/chain-tip.ts";
 import type { EscrowRecord } from "../model/escrow-record.ts";
 import type { RecordError } from "../model/intent.ts";
 import { ChangeSet } from "../store/change-set.ts";
 import { readRecords } from "../store/load-records.ts";
-import { writeChanges } from "../store/write-changes.ts";
+import { writeOwnChanges } from "./commit-changes.ts";
 import type { SyncContext } from "./follower.ts";
 
 /** Records that expire in one batch. */
@@ -27,17 +27,12 @@ export async function expireRecordsWithoutLock(context: SyncContext, tip: Block)
   const synced = await loadSyncedTime(context, tip);
   if (synced === null) return false;
   const over = late.filter(({ terms }) => Number(terms.payByTime) < synced);
+  if (over.length === 0) return false;
   const changes = new ChangeSet(over, now(), tip.height);
   for (const record of over) expireRecord(changes, record);
-  const statements = writeChanges(changes, { sourceId: source.id, network: source.network });
-  if (statements.length === 0) return false;
-  try {
-    await db.batch(statements);
-  } catch (error) {
-    // Somebody asked for something meanwhile: the next pass looks again.
-    if (violates(error, "escrow.revision")) return true;
-    throw error;
-  }
+  const { id: sourceId, network } = source;
+  // Somebody asked for something meanwhile: the next pass looks again.
+  if (!(await writeOwnChanges(db, changes, { sourceId, network }))) return true;
   await onCommit();
   return late.length === BATCH_SIZE;
 }
@@ -120,11 +115,7 @@ export async function expirePurchasesOfRemovedSources(
       const { error } = record.progress;
       expireRecord(changes, record, error?.isOfOtherFunds ? error : null);
     }
-    try {
-      await database.batch(writeChanges(changes, { sourceId, network }));
-    } catch (error) {
-      // Somebody has changed one meanwhile: the next run looks again.
-      if (!violates(error, "escrow.revision")) throw error;
-    }
+    // Of those that somebody has changed meanwhile, the next run looks again.
+    await writeOwnChanges(database, changes, { sourceId, network });
   }
 }

@@ -38,7 +38,7 @@ import {
   toCheckpointPosition,
   toPosition,
 } from "./list-contract-transactions.ts";
-import { LookbackTimeoutError } from "./missed-steps.ts";
+import { extractSpentOutputs, LookbackTimeoutError } from "./missed-steps.ts";
 import { OwnTransactions } from "./own-transactions.ts";
 import { createTransactionReader } from "./transaction-reader.ts";
 import { deleteFinalUndoData, undoSteps } from "./undo-steps.ts";
@@ -280,12 +280,7 @@ export async function loadKnownRecords(
 ): Promise<LoadedArchivedRecords> {
   const { db, source } = context;
   const valid = reads.filter(({ tx }) => tx.isValid);
-  const utxos = valid.flatMap(({ tx }) =>
-    tx.spendRedeemers.flatMap(({ inputIndex }) => {
-      const input = tx.inputs[inputIndex];
-      return input ? [`${input.txHash}#${input.index}`] : [];
-    }),
-  );
+  const utxos = valid.flatMap(extractSpentOutputs).map(({ outpoint }) => outpoint);
   const hashes = valid.flatMap(({ outputs }) => outputs.map((output) => output.identifierHash));
   if (!complete)
     for (const read of valid.filter(({ tx }) => tx.spendRedeemers.length > 0))

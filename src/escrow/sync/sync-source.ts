@@ -1,5 +1,4 @@
 import type { Block } from "../../chain/provider/provider.ts";
-import { violates } from "../../db/client.ts";
 import { ProviderBehindError } from "../../indexer/checkpoints.ts";
 import { isAfter } from "../../indexer/position.ts";
 import { applyPendingTransactions, runPass } from "../../indexer/run-pass.ts";
@@ -7,7 +6,7 @@ import { log } from "../../log.ts";
 import { deadlineOf } from "../model/compute-due-at.ts";
 import { ChangeSet } from "../store/change-set.ts";
 import { readRecords } from "../store/load-records.ts";
-import { writeChanges } from "../store/write-changes.ts";
+import { writeOwnChanges } from "./commit-changes.ts";
 import type { EscrowCursor } from "./cursor.ts";
 import { expireRecordsWithoutLock } from "./expire-records.ts";
 import {
@@ -105,13 +104,9 @@ async function warnOfDeadlines(context: SyncContext, tip: Block): Promise<boolea
         deadline: new Date(deadline.time).toISOString(),
       });
   }
-  try {
-    await db.batch(writeChanges(changes, { sourceId: source.id, network: source.network }));
-  } catch (error) {
-    // Somebody changed one meanwhile: the next pass looks again.
-    if (violates(error, "escrow.revision")) return true;
-    throw error;
-  }
+  const { id: sourceId, network } = source;
+  // Somebody changed one meanwhile: the next pass looks again.
+  if (!(await writeOwnChanges(db, changes, { sourceId, network }))) return true;
   await onCommit();
   return records.length === BATCH_SIZE;
 }
