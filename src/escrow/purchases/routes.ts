@@ -17,6 +17,12 @@ const PROVIDER_ERRORS = {
   503: "The chain provider accepts no calls or shows no new blocks, or no source or wallet makes new purchases.",
   504: "The chain provider did not answer in time.",
 };
+const QUOTE_NAMES = {
+  Amounts: "spendingLimit",
+  sellerVkey: "compared",
+  buyerReturnAddress: "returnAddress",
+  sellerReturnAddress: "compared",
+} as const;
 const PURCHASE_EXISTS_DESCRIPTION =
   "The identifier already has a purchase. The body names its `id`; for the owner and Admins, `object` is the purchase.";
 
@@ -32,12 +38,7 @@ export function createPurchaseRoutes() {
       path: "/purchase",
       access: "+PAY",
       scope: "wallets",
-      names: {
-        Amounts: "spendingLimit",
-        sellerVkey: "compared",
-        buyerReturnAddress: "returnAddress",
-        sellerReturnAddress: "compared",
-      },
+      names: QUOTE_NAMES,
       tag: "Purchases",
       summary: "Accepts a quote: a purchasing wallet locks the price",
       description:
@@ -59,12 +60,7 @@ export function createPurchaseRoutes() {
       path: "/purchase/verify",
       access: "+PAY",
       scope: "wallets",
-      names: {
-        Amounts: "spendingLimit",
-        sellerVkey: "compared",
-        buyerReturnAddress: "returnAddress",
-        sellerReturnAddress: "compared",
-      },
+      names: QUOTE_NAMES,
       tag: "Purchases",
       summary: "Checks a quote and computes its cost, without accepting the quote",
       description: "Accepts and refuses the same requests as `POST /purchase`.",

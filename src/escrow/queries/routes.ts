@@ -23,14 +23,12 @@ import { resolveIdentifiers } from "./resolve-identifiers.ts";
 
 const SIDES = {
   purchase: {
-    tag: "Purchases",
     list: "Purchases",
     data: z.object({ Purchases: described(z.array(purchaseRecord), "The purchases.") }),
     record: purchaseRecord,
     change: purchaseChange,
   },
   payment: {
-    tag: "Payments",
     list: "Payments",
     data: z.object({ Payments: described(z.array(paymentRecord), "The payments.") }),
     record: paymentRecord,
@@ -81,7 +79,8 @@ export function createEscrowRoutes() {
   const router = createRouter();
 
   for (const side of ["purchase", "payment"] as const) {
-    const { tag, list, data, record, change } = SIDES[side];
+    const { list, data, record, change } = SIDES[side];
+    const shared = { access: "User", scope: "wallets", takesBookmark: true, tag: list } as const;
     const prefix = side === "purchase" ? "PURCHASE" : "PAYMENT";
 
     router.events.push(
@@ -98,28 +97,18 @@ export function createEscrowRoutes() {
       },
     );
 
-    for (const {
-      path,
-      stampColumn: stamp,
-      stampField: shownAs,
-      subject: what,
-      operationSuffix: by,
-      status,
-    } of DIFF_ROUTES) {
+    for (const { path, stampColumn, stampField, subject, operationSuffix, status } of DIFF_ROUTES) {
       serve(
         router,
         {
+          ...shared,
           method: "get",
           path: `/${side}${path}`,
-          operationId: `diff${list}${by}`,
+          operationId: `diff${list}${operationSuffix}`,
           isConditional: true,
-          takesBookmark: true,
-          access: "User",
-          scope: "wallets",
-          tag,
-          summary: `Returns ${tag.toLowerCase()} whose ${what} changed since lastUpdate`,
+          summary: `Returns ${side}s whose ${subject} changed since lastUpdate`,
           description: describeDiffPaging(
-            shownAs,
+            stampField,
             "lastUpdate",
             side === "purchase" ? "at" : "after",
           ),
@@ -131,9 +120,9 @@ export function createEscrowRoutes() {
           const session = openReadSession(c, query.network);
           const options = { ...query, viewer: c.var.caller, env: c.env };
           return createPageResponse(c, session, {
-            readVersion: () => readDiffVersion(session, side, stamp, options),
+            readVersion: () => readDiffVersion(session, side, stampColumn, options),
             read: async () => {
-              const { records, version } = await readDiffPage(session, side, stamp, options);
+              const { records, version } = await readDiffPage(session, side, stampColumn, options);
               const body = `{"status":"${status[side]}","data":{"${list}":[${records}]}}`;
               return { body, version };
             },
@@ -145,44 +134,32 @@ export function createEscrowRoutes() {
     serve(
       router,
       {
+        ...shared,
         method: "get",
         path: `/${side}`,
         operationId: `list${list}`,
         isConditional: true,
-        takesBookmark: true,
-        access: "User",
-        scope: "wallets",
-        tag,
-        summary: `Lists ${tag.toLowerCase()}, newest first`,
+        summary: `Lists ${side}s, newest first`,
         query: listQuery,
         data,
       },
       async (c, { query }) => {
         const session = openReadSession(c, query.network);
-        const records = await readListPage(session, side, {
-          ...query,
-          viewer: c.var.caller,
-          env: c.env,
-        });
-        return createJsonResponse(
-          c,
-          `{"status":"success","data":{"${list}":[${records}]}}`,
-          session,
-        );
+        const options = { ...query, viewer: c.var.caller, env: c.env };
+        const records = await readListPage(session, side, options);
+        const text = `{"status":"success","data":{"${list}":[${records}]}}`;
+        return createJsonResponse(c, text, session);
       },
     );
 
     serve(
       router,
       {
+        ...shared,
         method: "get",
         path: `/${side}/count`,
         operationId: `count${list}`,
-        takesBookmark: true,
-        access: "User",
-        scope: "wallets",
-        tag,
-        summary: `Counts ${tag.toLowerCase()}`,
+        summary: `Counts ${side}s`,
         query: countQuery,
         data: recordCounts,
       },
@@ -201,14 +178,11 @@ export function createEscrowRoutes() {
     serve(
       router,
       {
+        ...shared,
         method: "post",
         path: `/${side}/resolve-blockchain-identifier`,
         operationId: `resolve${list}`,
         isConditional: true,
-        takesBookmark: true,
-        access: "User",
-        scope: "wallets",
-        tag,
         summary: `Finds ${side}s by escrow identifier`,
         description:
           "With `blockchainIdentifier`, returns the record; with `blockchainIdentifiers`, a list in the same order.",

@@ -5,7 +5,7 @@ import { toIsoTime } from "../../http/envelope.ts";
 import type { EscrowRecord } from "../model/escrow-record.ts";
 import { findNextStep, type NextStep } from "../model/find-next-step.ts";
 import { type Intent, isPaused, nextActionOf } from "../model/intent.ts";
-import { windowOf } from "../model/windows.ts";
+import { MAX_TIMESTAMP_MS, windowOf } from "../model/windows.ts";
 import { buildScopeCondition } from "../queries/scope-condition.ts";
 import { BLOCKERS_SQL, type Blockers, findRecordBlocker } from "../store/blockers.ts";
 import { ESCROW_COLUMNS, type EscrowRow, toEscrowRecord } from "../store/escrow-row.ts";
@@ -106,6 +106,3 @@ function describeTaskReason(
 function formatTime(milliseconds: number | null): string | null {
   return milliseconds === null || milliseconds > MAX_TIMESTAMP_MS ? null : toIsoTime(milliseconds);
 }
-
-/** The end of the year 9999. */
-const MAX_TIMESTAMP_MS = Date.UTC(10_000, 0, 1) - 1;

@@ -5,6 +5,7 @@ import { toEnvelope, toExactNumber, toIsoTime } from "../../../http/envelope.ts"
 import { createJsonResponse, openReadSession } from "../../../http/session.ts";
 import { createCalendar } from "../../../local-date.ts";
 import type { Side } from "../../model/escrow-record.ts";
+import { MAX_TIMESTAMP_MS } from "../../model/windows.ts";
 import {
   type AccountBucket,
   type AccountTotal,
@@ -19,7 +20,7 @@ const BOOK_ENDPOINTS = {
     path: "/payment/income",
     operationId: "sumPaymentIncome",
     tag: "Payments",
-    gained: "Income",
+    names: { gained: "Income", refunded: "Refunded", pending: "Pending" },
     summary: "Sums up the income from payments",
     data: createBooksResponseSchema("Income", "Income of sellers"),
   },
@@ -27,7 +28,7 @@ const BOOK_ENDPOINTS = {
     path: "/purchase/spending",
     operationId: "sumPurchaseSpending",
     tag: "Purchases",
-    gained: "Spend",
+    names: { gained: "Spend", refunded: "Refunded", pending: "Pending" },
     summary: "Sums up the cost of purchases",
     data: createBooksResponseSchema("Spend", "Spending of buyers"),
   },
@@ -37,8 +38,6 @@ const BOOKS_DESCRIPTION = `An escrow counts at the block time of its newest tran
 
 /** Begin of a period that names none, epoch milliseconds. */
 const DEFAULT_PERIOD_START_MS = Date.UTC(2020, 0, 1);
-/** No block is later, and no later time is printed. */
-const MAX_TIMESTAMP_MS = Date.UTC(10_000, 0, 1) - 1;
 
 /** A bound within the times that blocks and answers have, epoch milliseconds. */
 const clampTime = (time: number) => Math.min(Math.max(time, 0), MAX_TIMESTAMP_MS);
@@ -47,22 +46,18 @@ const clampTime = (time: number) => Math.min(Math.max(time, 0), MAX_TIMESTAMP_MS
 export function createBooksRoutes() {
   const router = createRouter();
   for (const side of ["payment", "purchase"] as const) {
-    const { path, operationId, tag, summary, data } = BOOK_ENDPOINTS[side];
+    const { names: _, ...declared } = BOOK_ENDPOINTS[side];
     serve(
       router,
       {
+        ...declared,
         method: "post",
-        path,
-        operationId,
         access: "User",
         scope: "wallets",
         isConditional: true,
         takesBookmark: true,
-        tag,
-        summary,
         description: BOOKS_DESCRIPTION,
         body: booksBody,
-        data,
       },
       (c, { body }) => respondWithBooks(c, side, body),
     );
@@ -93,15 +88,10 @@ async function respondWithBooks(
   });
   const dateOf = createCalendar(timeZone);
   if (dateOf === null) throw new Error(`there is no time zone ${timeZone}`);
-  const accounts = ACCOUNT_KINDS.map((kind) => {
-    const name =
-      kind === "gained"
-        ? BOOK_ENDPOINTS[side].gained
-        : kind === "refunded"
-          ? "Refunded"
-          : "Pending";
-    return toAccountResponse(name, buildAccount(side, kind, sums, dateOf));
-  });
+  const { names } = BOOK_ENDPOINTS[side];
+  const accounts = ACCOUNT_KINDS.map((kind) =>
+    toAccountResponse(names[kind], buildAccount(side, kind, sums, dateOf)),
+  );
   const data = {
     agentIdentifier,
     periodStart: toIsoTime(from),

@@ -22,10 +22,7 @@ const csvQuery = listQuery.omit({ includeHistory: true }).extend({
 export function createCsvRoutes() {
   const router = createRouter();
   for (const side of ["purchase", "payment"] as const) {
-    const [tag, list] =
-      side === "purchase"
-        ? (["Purchases", "Purchases"] as const)
-        : (["Payments", "Payments"] as const);
+    const list = side === "purchase" ? "Purchases" : "Payments";
     serve(
       router,
       {
@@ -36,8 +33,8 @@ export function createCsvRoutes() {
         mayBePaged: true,
         access: "User",
         scope: "wallets",
-        tag,
-        summary: `Lists ${tag.toLowerCase()} as CSV, newest first`,
+        tag: list,
+        summary: `Lists ${side}s as CSV, newest first`,
         description: `The records of \`GET /${side}\` with the same filters: a header, then a line per record (RFC 4180). \`amount\`, fees and lists of amounts are in minor units; \`wholeAmount\` is exact too. An apostrophe precedes text that a spreadsheet would read as a formula. If more records follow, the last line begins with \`More follow\`, and \`Link\` names the next file.`,
         query: csvQuery,
         media: CSV_MEDIA_TYPE,
@@ -50,7 +47,7 @@ export function createCsvRoutes() {
         const bookmark = session.bookmark();
         return c.body(text, 200, {
           "content-type": `${CSV_MEDIA_TYPE}; charset=utf-8; header=present`,
-          "content-disposition": `attachment; filename="${list.toLowerCase()}.csv"`,
+          "content-disposition": `attachment; filename="${side}s.csv"`,
           ...(bookmark !== null && { "x-d1-bookmark": bookmark }),
           ...(nextCursor !== null && { link: buildNextLink(c.req.url, nextCursor) }),
         });
