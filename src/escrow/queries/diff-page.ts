@@ -1,10 +1,10 @@
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
-import { PAYMENT_SOURCE_TYPES } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 import type { Side } from "../model/escrow-record.ts";
 import type { AutomaticStepSettings } from "../store/blockers.ts";
 import { DOC_VERSION } from "../store/render-record.ts";
+import { EscrowConditions, sourceTypesOf } from "./conditions.ts";
 import {
   buildPageColumnsSql,
   type ContextRow,
@@ -16,7 +16,7 @@ import {
   readPageRows,
   renderRows,
 } from "./page-rows.ts";
-import { buildPageRowsSql, buildScopeCondition } from "./scope-condition.ts";
+import { buildPageRowsSql } from "./scope-condition.ts";
 
 /** The change stamp that a diff is ordered by. */
 export type StampColumn = "chain_changed_at" | "action_changed_at" | "changed_at";
@@ -122,25 +122,22 @@ function buildDiffSql(
   query: DiffQuery,
   { from, limit, more }: { from: PagePosition; limit: number; more: string },
 ): SqlExpression {
-  const types = query.filterPaymentSourceType
-    ? [query.filterPaymentSourceType]
-    : PAYMENT_SOURCE_TYPES;
+  const found = new EscrowConditions(side, query.network);
+  const begin = [from.stamp, from.id].map((value) => found.addParameter(value));
+  found.addCondition("contract_address =", query.filterSmartContractAddress);
+  found.restrictToViewer(query.viewer);
   // An arm per type walks one index from where the page begins. The outer ORDER BY merges the arms
   // lazily: it reads at most one row more than it returns.
-  const params: unknown[] = [query.network, from.stamp, from.id];
-  const parameter = (value: unknown) => `?${params.push(value)}`;
-  const contract = query.filterSmartContractAddress;
-  const scope = query.viewer?.scope;
-  const conditions = [
-    contract === undefined ? null : `contract_address = ${parameter(contract)}`,
-    buildScopeCondition(scope, parameter),
-  ].map((condition) => (condition === null ? "" : `AND ${condition}`));
-  const arms = types.map((type) => {
-    const where = `side = '${side}' AND network = ?1 AND source_type = ${parameter(type)}
-      ${conditions.join(" ")} AND (${stamp}, id) >= (?2, ?3)`;
-    const rows = buildPageRowsSql(scope, parameter, { where, orderBy: stamp, limit: `${limit}` });
+  const arms = sourceTypesOf(query).map((type) => {
+    const where = `${found.toSql()} AND source_type = ${found.addParameter(type)}
+      AND (${stamp}, id) >= (${begin.join(", ")})`;
+    const arm = { where, orderBy: stamp, limit: `${limit}` };
+    const rows = buildPageRowsSql(query.viewer?.scope, (ids) => found.addParameter(ids), arm);
     return `SELECT ${buildPageColumnsSql(query)}, revision, ${stamp} AS stamp${more}
       FROM ${rows}`;
   });
-  return { sql: `${arms.join(" UNION ALL ")} ORDER BY stamp, id LIMIT ${limit}`, params };
+  return {
+    sql: `${arms.join(" UNION ALL ")} ORDER BY stamp, id LIMIT ${limit}`,
+    params: found.params,
+  };
 }

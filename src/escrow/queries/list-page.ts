@@ -125,9 +125,16 @@ function buildOverlapCondition(side: Side, query: ListQuery): SqlExpression {
     ),
     ...buildSearchesAllCondition(side, query),
   ];
+  return joinExpressions([{ sql: "greatest_id IS NOT NULL", params: [] }, ...conditions], " AND ");
+}
+
+function joinExpressions(
+  expressions: readonly SqlExpression[],
+  separator: " AND " | " OR ",
+): SqlExpression {
   return {
-    sql: ["greatest_id IS NOT NULL", ...conditions.map(({ sql }) => sql)].join(" AND "),
-    params: conditions.flatMap(({ params }) => params),
+    sql: expressions.map(({ sql }) => sql).join(separator),
+    params: expressions.flatMap(({ params }) => params),
   };
 }
 
@@ -219,6 +226,9 @@ function buildSearchesAllCondition(side: Side, query: ListQuery): SqlExpression[
   ];
 }
 
+/** SQL of an amount of `json_each(funds)`. */
+const AMOUNT_SQL = "CAST(value->>'amount' AS INTEGER)";
+
 /** An amount of the price, in minor units of the native coin unless another unit is named. */
 function buildAmountConditions({
   filterUnit,
@@ -226,11 +236,10 @@ function buildAmountConditions({
   filterAmountTo,
 }: ListQuery): SqlExpression[] {
   if ((filterUnit ?? filterAmountFrom ?? filterAmountTo) === undefined) return [];
-  const amount = "CAST(value->>'amount' AS INTEGER)";
   const conditions = [
     { sql: "value->>'unit' = ?", value: filterUnit ?? "" },
-    { sql: `${amount} >= CAST(? AS INTEGER)`, value: filterAmountFrom },
-    { sql: `${amount} <= CAST(? AS INTEGER)`, value: filterAmountTo },
+    { sql: `${AMOUNT_SQL} >= CAST(? AS INTEGER)`, value: filterAmountFrom },
+    { sql: `${AMOUNT_SQL} <= CAST(? AS INTEGER)`, value: filterAmountTo },
   ].filter(({ value }) => value !== undefined);
   return [
     {
@@ -302,32 +311,28 @@ function buildTextCondition(query: string): SqlExpression {
   const states =
     name === "" ? [] : ON_CHAIN_STATES.filter((state) => state.toLowerCase().includes(name));
   const range = parseAmountRange(text);
-  const isHash = /^[\da-f]{64}$/.test(text);
-  return {
-    sql: `(${[
-      ...SEARCHED_COLUMNS.map((column) => `instr(lower(${column}), ?) > 0`),
-      "on_chain_state IN (SELECT value FROM json_each(?))",
-      ...(isHash
-        ? [
-            `EXISTS (SELECT 1 FROM escrow_transaction AS earlier
-               WHERE earlier.record_id = escrow.id AND earlier.tx_hash = ?)`,
-          ]
-        : []),
-      ...(range
-        ? [
-            `EXISTS (SELECT 1 FROM json_each(funds)
-               WHERE CAST(value->>'amount' AS INTEGER) >= CAST(? AS INTEGER)
-                 AND CAST(value->>'amount' AS INTEGER) < CAST(? AS INTEGER))`,
-          ]
-        : []),
-    ].join(" OR ")})`,
-    params: [
-      ...SEARCHED_COLUMNS.map(() => text),
-      JSON.stringify(states),
-      ...(isHash ? [text] : []),
-      ...(range ? [String(range.from), String(range.to)] : []),
-    ],
-  };
+  const alternatives: SqlExpression[] = SEARCHED_COLUMNS.map((column) => ({
+    sql: `instr(lower(${column}), ?) > 0`,
+    params: [text],
+  }));
+  alternatives.push({
+    sql: "on_chain_state IN (SELECT value FROM json_each(?))",
+    params: [JSON.stringify(states)],
+  });
+  if (/^[\da-f]{64}$/.test(text))
+    alternatives.push({
+      sql: `EXISTS (SELECT 1 FROM escrow_transaction AS earlier
+        WHERE earlier.record_id = escrow.id AND earlier.tx_hash = ?)`,
+      params: [text],
+    });
+  if (range)
+    alternatives.push({
+      sql: `EXISTS (SELECT 1 FROM json_each(funds)
+        WHERE ${AMOUNT_SQL} >= CAST(? AS INTEGER) AND ${AMOUNT_SQL} < CAST(? AS INTEGER))`,
+      params: [String(range.from), String(range.to)],
+    });
+  const { sql, params } = joinExpressions(alternatives, " OR ");
+  return { sql: `(${sql})`, params };
 }
 
 /** Amounts, in minor units, whose whole coins begin like a number: `1.5` is 1.5 up to below 1.6. */

@@ -8,9 +8,9 @@ import { ApiError } from "../../http/errors.ts";
 import { createJsonResponse, openReadSession } from "../../http/session.ts";
 import { hashIdentifier, type Side } from "../model/escrow-record.ts";
 import { SOURCE_REMOVED_CONDITION } from "../store/predicates.ts";
+import { EscrowConditions } from "./conditions.ts";
 import { buildPageColumnsSql, buildRowsSql, renderRows } from "./page-rows.ts";
 import type { identifierLookupBody } from "./query-schemas.ts";
-import { buildScopeCondition } from "./scope-condition.ts";
 
 /**
  * Returns the record of one identifier, or a list of the records of many identifiers. Of several
@@ -78,7 +78,7 @@ async function readIdentified(
   const subject = { kind: "escrow", network } as const;
   const listed = JSON.stringify(hashes);
   const hot = buildRowsSql(
-    buildIdentifiedSql(c, body, {
+    buildIdentifiedSql(c, side, body, {
       rows: `(SELECT asked.key AS ordinal, escrow_identity.id AS identified_id
           FROM json_each(?2) AS asked CROSS JOIN escrow_identity
             ON identifier_hash = unhex(asked.value) AND side = '${side}')
@@ -112,7 +112,7 @@ async function readIdentified(
         { archive: number, ...range } = { archive: 0, operation: 0, bookmark: null, tip: null },
       ] = some;
       const read = buildRowsSql(
-        buildIdentifiedSql(c, body, {
+        buildIdentifiedSql(c, side, body, {
           rows: `(SELECT value->>'id' AS told, value->>'ordinal' AS ordinal, value->>'isRemoved' AS isRemoved
               FROM json_each(?2)) CROSS JOIN escrow ON escrow.id = told`,
           columns: "ordinal, isRemoved",
@@ -140,20 +140,18 @@ const ORDER_COLUMNS = "page.ordinal, page.isRemoved, page.isUnrequested, ";
 /** SQL of the records of identifiers that a caller may see. ?1 is the network and ?2 what is listed. */
 function buildIdentifiedSql(
   c: AppContext,
+  side: Side,
   body: z.output<typeof identifierLookupBody>,
   { rows, columns, listed }: { rows: string; columns: string; listed: string },
 ): SqlExpression {
-  const { network, filterSmartContractAddress: contract } = body;
-  const params = [network, listed];
-  const parameter = (value: string) => `?${params.push(value)}`;
-  const conditions = [
-    contract === null ? null : `contract_address = ${parameter(contract)}`,
-    buildScopeCondition(c.var.caller.scope, parameter),
-  ].map((condition) => (condition === null ? "" : `AND ${condition}`));
+  const found = new EscrowConditions(side, body.network);
+  found.addParameter(listed);
+  found.addCondition("contract_address =", body.filterSmartContractAddress ?? undefined);
+  found.restrictToViewer(c.var.caller);
   return {
     sql: `SELECT ${buildPageColumnsSql(body)}, ${columns}, is_requested IS NULL AS isUnrequested
-      FROM ${rows} WHERE network = ?1 ${conditions.join(" ")}
+      FROM ${rows} WHERE ${found.toSql()}
       ORDER BY ordinal, isRemoved, isUnrequested, id DESC`,
-    params,
+    params: found.params,
   };
 }
