@@ -76,17 +76,16 @@ export function computeSignatureChange(
   /** The task that it opens; null: none. */
   task: WalletTask | null;
 } | null {
-  const administrators = JSON.parse(row.administrators) as string[];
-  const read = readSignatures(row, administrators, handed);
-  const signed = JSON.parse(row.signatures) as AdminSignature[];
-  const added = read.filter(({ vkey }) => !signed.some((one) => one.vkey === vkey));
+  const { administrators, signatures } = row;
+  const read = readSignatures(row, handed);
+  const added = read.filter(({ vkey }) => !signatures.some((one) => one.vkey === vkey));
   if (added.length === 0) return null;
   if (!OPEN_PROPOSAL_STATES.includes(row.state))
     throw new ApiError("wrong_state", `proposalId: the proposal is ${row.state}`);
-  const all = [...signed, ...added];
+  const all = [...signatures, ...added];
   const isEnough = countGivenSignatures(administrators, all) >= row.required;
   const change = {
-    signatures: JSON.stringify(all),
+    signatures: all,
     // What is signed already is settled with the signatures that it has.
     ...(isEnough && { state: "SettleRequested" as const }),
   };
@@ -103,8 +102,7 @@ export function computeSignatureChange(
  * @throws ApiError 400
  */
 function readSignatures(
-  { message, prepared }: ProposalRow,
-  administrators: readonly string[],
+  { message, prepared, administrators }: ProposalRow,
   { signature, key }: Pick<SignatureRequest, "signature" | "key">,
 ): AdminSignature[] {
   if (prepared !== null) {

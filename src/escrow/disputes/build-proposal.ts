@@ -22,13 +22,8 @@ import type { SettlementSplit } from "../model/split.ts";
 import { parseAdministratorKeys, selectDefaultSigners } from "./administrators.ts";
 import type { SettlementRequest, UnsignedSettlement } from "./prepare-settlement.ts";
 import { buildSettlementMessage } from "./settlement-message.ts";
-import { insertProposal, listProposals, toDisputeTask, updateProposal, utxoOf } from "./store.ts";
-import {
-  DISPUTE_FEATURE,
-  OPEN_PROPOSAL_STATES,
-  type PreparedSettlement,
-  type ProposalRow,
-} from "./tables.ts";
+import { insertProposal, listProposals, toDisputeTask, updateProposal } from "./store.ts";
+import { DISPUTE_FEATURE, OPEN_PROPOSAL_STATES, type ProposalRow } from "./tables.ts";
 
 export interface ProposalRequest {
   network: Network;
@@ -114,9 +109,7 @@ export async function buildProposal(
     ...terms,
     ...{ id, network: source.network, sourceId: source.id },
     identifierHash: record.identifierHash,
-    output: JSON.stringify(output),
-    split: JSON.stringify(split),
-    ...{ signatures: "[]", opensAt, state: "Collecting" },
+    ...{ output, split, signatures: [], opensAt, state: "Collecting" },
     ...{ txHash: null, error: null },
     ...{ createdById, createdAt: now, updatedAt: now, revision: 0 },
   };
@@ -149,7 +142,7 @@ async function loadPreviousProposals(
   { utxo }: LiveOutput,
 ): Promise<ProposalRow[]> {
   const all = await listProposals(database, [identifierHash]);
-  const same = all.filter((one) => one.sourceId === sourceId && utxoOf(one) === utxo);
+  const same = all.filter((one) => one.sourceId === sourceId && one.output.utxo === utxo);
   if (same.some(({ state }) => state === "SettleInitiated" || state === "Settled"))
     throw new ApiError(
       "wrong_state",
@@ -177,7 +170,7 @@ function buildMessageTerms(
     terms: {
       walletVkey: payer?.vkey ?? "",
       message: bytesToHex(buildSettlementMessage(parseOutputReference(output.utxo), split)),
-      administrators: JSON.stringify(administrators),
+      administrators,
       required,
       ...{ prepared: null, reservedOutput: null, expiresAt: null },
     },
@@ -220,9 +213,9 @@ async function buildTransactionTerms(
     terms: {
       walletVkey: payer.vkey,
       message: hash,
-      prepared: JSON.stringify({ unsigned, content } satisfies PreparedSettlement),
+      prepared: { unsigned, content },
       ...{ reservedOutput, expiresAt },
-      administrators: JSON.stringify(signers),
+      administrators: signers,
       required: signers.length,
     },
     guards: [bumpWalletVersion(payer)],

@@ -1,23 +1,20 @@
 import { readContractScript } from "../../chain/contracts/contract-script.ts";
 import { encodeOwnReference, encodeRedeemer, REDEEMERS } from "../../chain/contracts/redeemers.ts";
-import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import type { ProtocolParameters, Provider } from "../../chain/provider/provider.ts";
 import type { PlannedOutput } from "../../chain/transaction/transaction-plan.ts";
 import { sumToValue } from "../../chain/transaction/value.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
 import type { TransactionPart } from "../../wallets/queue/feature.ts";
 import { raiseToMinimumCoin } from "../model/build-payouts.ts";
-import { fundsOf, type LiveOutput } from "../model/escrow-record.ts";
+import { fundsOf } from "../model/escrow-record.ts";
 import { readEscrow } from "../model/read-escrow.ts";
 import type { SettlementSplit } from "../model/split.ts";
-import { type AdminSignature, encodeSettlementRedeemer } from "./settlement-message.ts";
+import { encodeSettlementRedeemer } from "./settlement-message.ts";
+import type { ProposalRow } from "./tables.ts";
 
 /** What is settled, and how. */
-export interface Settlement {
-  source: { network: Network; type: PaymentSourceType; contractAddress: string };
-  output: LiveOutput;
-  split: SettlementSplit;
-  /** Web3ChainV2's, which the redeemer has; on Web3ChainV1 they are the transaction's. */
-  signatures: readonly AdminSignature[];
+export interface Settlement extends Pick<ProposalRow, "output" | "split" | "signatures"> {
+  source: Pick<SourceRow, "network" | "type" | "contractAddress">;
 }
 
 /**
@@ -32,9 +29,8 @@ export async function buildSettlementPart(
   parameters: ProtocolParameters,
 ): Promise<TransactionPart> {
   const { network, type, contractAddress } = source;
-  const { txHash, index, value, datum } = readEscrow(output, {
-    ...{ network, contractAddress, sourceType: type },
-  });
+  const record = { network, contractAddress, sourceType: type };
+  const { txHash, index, value, datum } = readEscrow(output, record);
   const script = await readContractScript(contractAddress, provider);
   const tag = encodeOwnReference(txHash, index);
   const toPayouts = (address: string, funds: SettlementSplit["buyer"]): PlannedOutput[] =>
@@ -42,7 +38,8 @@ export async function buildSettlementPart(
   const redeemer =
     type === "Web3ChainV1"
       ? encodeRedeemer(REDEEMERS.WithdrawDisputed)
-      : encodeSettlementRedeemer(split, signatures);
+      : // On Web3ChainV1 the signatures are the transaction's.
+        encodeSettlementRedeemer(split, signatures);
   return {
     scriptInputs: [{ txHash, index, value, script, redeemer }],
     mints: [],

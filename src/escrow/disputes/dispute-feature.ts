@@ -1,8 +1,9 @@
-import type { PaymentSourceType } from "../../chain/network.ts";
 import { TransactionTooLargeError } from "../../chain/transaction/build-transaction.ts";
 import type { WalletKeys } from "../../chain/wallet-keys.ts";
 import type { Database } from "../../db/client.ts";
-import { type AutomationMode, selectAutomationMode } from "../../sources/automation-mode.ts";
+import { selectAutomationMode } from "../../sources/automation-mode.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
+import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { progressOf } from "../../wallets/model/phases.ts";
 import type { TaskUpdate } from "../../wallets/model/wallet-transaction.ts";
 import { findEarliestTime } from "../../wallets/queue/backoff.ts";
@@ -20,11 +21,8 @@ import {
   type SubjectOutcome,
   type SubjectPort,
 } from "../../wallets/queue/subject-feature.ts";
-import type { LiveOutput } from "../model/escrow-record.ts";
 import { StepImpossibleError } from "../model/read-escrow.ts";
-import type { SettlementSplit } from "../model/split.ts";
 import { buildSettlementPart } from "./build-settlement-part.ts";
-import type { AdminSignature } from "./settlement-message.ts";
 import { signSettlement } from "./sign-settlement.ts";
 import {
   findOpenProposals,
@@ -33,22 +31,15 @@ import {
   type ProposalChange,
   readProposals,
   updateProposal,
-  utxoOf,
 } from "./store.ts";
 import { DISPUTE_FEATURE, type ProposalRow } from "./tables.ts";
 
 interface DisputeContext {
   /** With `writes: "idempotent"`. */
   db: Database;
-  source: {
-    id: string;
-    network: ProposalRow["network"];
-    type: PaymentSourceType;
-    contractAddress: string;
-    drives: AutomationMode;
-  };
+  source: Pick<SourceRow, "id" | "network" | "type" | "contractAddress" | "drives">;
   /** The wallets in use of the source. */
-  wallets: readonly { vkey: string; drives: AutomationMode }[];
+  wallets: readonly Pick<WalletRow, "vkey" | "drives">[];
   /** Payment key hash, hex. */
   vkey: string;
   /** The time on the chain as of a time of the wall clock, epoch milliseconds. */
@@ -139,13 +130,7 @@ export function createDisputeFeature({
       requireAutomatedWallet();
       const row = feature.requireRow(id);
       await requireUnspentOutput(row);
-      const settlement = {
-        source,
-        output: JSON.parse(row.output) as LiveOutput,
-        split: JSON.parse(row.split) as SettlementSplit,
-        signatures: JSON.parse(row.signatures) as AdminSignature[],
-      };
-      return buildSettlementPart(settlement, provider, parameters);
+      return buildSettlementPart({ ...row, source }, provider, parameters);
     },
   };
 }
@@ -171,7 +156,7 @@ function createDisputePort(db: Database): SubjectPort<SettlementRow, ProposalCha
       const rows = await readProposals(db, ids);
       const waiting = await findOpenProposals(db, rows);
       return rows.map((row) => {
-        const other = waiting.get(`${row.sourceId}:${utxoOf(row)}`);
+        const other = waiting.get(`${row.sourceId}:${row.output.utxo}`);
         return { ...row, isReplaced: other !== undefined && other !== row.id };
       });
     },

@@ -3,11 +3,10 @@ import type { Database } from "../../db/client.ts";
 import type { Caller } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
 import { type EscrowRecord, findLock } from "../model/escrow-record.ts";
-import type { SettlementSplit } from "../model/split.ts";
 import { readRecords } from "../store/load-records.ts";
-import { type AdminSignature, countGivenSignatures } from "./settlement-message.ts";
+import { countGivenSignatures } from "./settlement-message.ts";
 import { listProposals } from "./store.ts";
-import type { PreparedSettlement, ProposalRow } from "./tables.ts";
+import type { ProposalRow } from "./tables.ts";
 
 interface DisputeQuery {
   network: Network;
@@ -38,7 +37,7 @@ export async function listDisputes(database: Database, caller: Caller, query: Di
     const isSameEscrow = ({ identifierHash, sourceId }: ProposalRow) =>
       identifierHash === record.identifierHash && sourceId === record.sourceId;
     const proposal = proposals.find(
-      (one) => isSameEscrow(one) && JSON.parse(one.output).utxo === record.state.utxo,
+      (one) => isSameEscrow(one) && one.output.utxo === record.state.utxo,
     );
     return toDisputeResponse(record, proposal);
   });
@@ -67,31 +66,24 @@ function toDisputeResponse(record: EscrowRecord, proposal: ProposalRow | undefin
 
 /** A proposal as answers show it. */
 export function toProposalResponse(row: ProposalRow) {
-  const split = JSON.parse(row.split) as SettlementSplit;
-  const administrators = JSON.parse(row.administrators) as string[];
-  const signed = JSON.parse(row.signatures) as AdminSignature[];
+  const { split, administrators, signatures } = row;
   return {
     id: row.id,
     createdAt: toIsoTime(row.createdAt),
     updatedAt: toIsoTime(Math.max(row.updatedAt, row.task?.updatedAt ?? 0)),
     state: row.state,
     message: row.message,
-    unsignedTxCbor: unsignedTransactionOf(row),
+    // Only while there is something to sign: with its script the transaction is long.
+    unsignedTxCbor: row.state === "Collecting" ? (row.prepared?.unsigned ?? null) : null,
     expiresAt: row.expiresAt === null ? null : String(row.expiresAt),
     BuyerFunds: [...split.buyer],
     SellerFunds: [...split.seller],
-    Administrators: administrators,
-    SignedBy: signed.map(({ vkey }) => vkey),
+    Administrators: [...administrators],
+    SignedBy: signatures.map(({ vkey }) => vkey),
     requiredSignatures: row.required,
-    missingSignatures: Math.max(row.required - countGivenSignatures(administrators, signed), 0),
+    missingSignatures: Math.max(row.required - countGivenSignatures(administrators, signatures), 0),
     settleFrom: String(row.opensAt),
     txHash: row.txHash,
     error: row.error ?? row.task?.reason ?? null,
   };
-}
-
-/** The transaction while there is something to sign: with its script it is long. */
-function unsignedTransactionOf({ prepared, state }: ProposalRow): string | null {
-  if (prepared === null || state !== "Collecting") return null;
-  return (JSON.parse(prepared) as PreparedSettlement).unsigned;
 }

@@ -46,7 +46,7 @@ export async function proposeSettlement(
   for (let attempt = 1; ; attempt++) {
     const wallets = await listActiveWallets(core, [source.id]);
     const { row, statements } = await buildProposal({ ...place, wallets }, disputed, asked, now);
-    const detail = { ...JSON.parse(row.split), utxo: disputed.output.utxo };
+    const detail = { ...row.split, utxo: disputed.output.utxo };
     try {
       await commitWithAudit(
         c,

@@ -4,8 +4,8 @@ import { signExtended, type WalletKeys } from "../../chain/wallet-keys.ts";
 import { RetryLaterError } from "../../wallets/queue/errors.ts";
 import type { PrebuiltTransaction } from "../../wallets/queue/feature.ts";
 import { parseTransaction } from "../../wallets/spending/model/serialize-transaction.ts";
-import { type AdminSignature, countGivenSignatures } from "./settlement-message.ts";
-import type { PreparedSettlement, ProposalRow } from "./tables.ts";
+import { countGivenSignatures } from "./settlement-message.ts";
+import type { ProposalRow } from "./tables.ts";
 
 /**
  * The transaction that administrators have signed, signed by the wallet that pays for it as well.
@@ -13,10 +13,8 @@ import type { PreparedSettlement, ProposalRow } from "./tables.ts";
  * @throws RetryLaterError: not all have
  */
 export function signSettlement(row: ProposalRow, keys: WalletKeys): PrebuiltTransaction {
-  const { message, prepared, expiresAt } = row;
-  const { unsigned, content } = JSON.parse(prepared ?? "null") as PreparedSettlement;
-  const administrators = JSON.parse(row.administrators) as string[];
-  const signatures = JSON.parse(row.signatures) as AdminSignature[];
+  const { message, prepared, expiresAt, administrators, signatures } = row;
+  if (prepared === null) throw new Error(`proposal ${row.id} has no transaction`);
   if (countGivenSignatures(administrators, signatures) < row.required)
     throw new RetryLaterError("waits for signatures", expiresAt ?? 0, "person");
   const byAdministrators = signatures.map(({ publicKey, signature }) => ({
@@ -29,9 +27,10 @@ export function signSettlement(row: ProposalRow, keys: WalletKeys): PrebuiltTran
   };
   const isAdministrator = signatures.some(({ vkey }) => vkey === keys.vkey);
   const all = isAdministrator ? byAdministrators : [...byAdministrators, own];
-  const cbor = addWitnesses(hexToBytes(unsigned), all);
+  const cbor = addWitnesses(hexToBytes(prepared.unsigned), all);
   const transaction = parseTransaction({
-    ...{ hash: message, phase: "Stored", sequence: 0, sourceId: row.sourceId, content },
+    ...{ hash: message, phase: "Stored", sequence: 0, sourceId: row.sourceId },
+    content: prepared.content,
     ...{ blockHeight: null, blockHash: null, blockTime: null, overHeight: null, error: null },
     movedAt: Date.now(),
   });

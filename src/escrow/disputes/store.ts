@@ -6,17 +6,12 @@ import { ApiError } from "../../http/errors.ts";
 import type { DueWalletFinder } from "../../wallets/queue/due-wallets.ts";
 import { type TaskState, taskJoinCondition, upsertTasks } from "../../wallets/queue/store.ts";
 import { type WalletTask, walletTask } from "../../wallets/queue/tables.ts";
-import type { LiveOutput } from "../model/escrow-record.ts";
 import { DISPUTE_FEATURE, disputeProposal, type ProposalRow } from "./tables.ts";
 
 /** Columns that change during the life of a proposal. */
 export type ProposalChange = Partial<
   Pick<ProposalRow, "state" | "signatures" | "txHash" | "error">
 >;
-
-/** Name of the output that a proposal settles. */
-export const utxoOf = ({ output }: Pick<ProposalRow, "output">) =>
-  (JSON.parse(output) as LiveOutput).utxo;
 
 /** The statement that changes a row as it was read; it aborts its batch when the row has changed. */
 export function updateProposal(
@@ -99,7 +94,7 @@ export async function findOpenProposals(
   db: Database,
   rows: readonly Pick<ProposalRow, "sourceId" | "output">[],
 ): Promise<Map<string, string>> {
-  const outputs = JSON.stringify(rows.map(utxoOf));
+  const outputs = JSON.stringify(rows.map(({ output }) => output.utxo));
   const found = await db.all<{ id: string; sourceId: string; utxo: string }>(
     `SELECT id, source_id AS sourceId, output->>'utxo' AS utxo FROM dispute_proposal
      WHERE state IN ('Collecting', 'SettleRequested')
@@ -117,7 +112,7 @@ export async function isOutputUnspent(
   const found = await db.all(
     "SELECT 1 FROM escrow WHERE source_id = ? AND utxo = ? LIMIT 1",
     row.sourceId,
-    utxoOf(row),
+    row.output.utxo,
   );
   return found.length > 0;
 }

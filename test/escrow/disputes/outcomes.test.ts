@@ -16,7 +16,7 @@ import { transaction } from "../../wallets/spending/transactions.ts";
 beforeEach(emptyTables);
 
 const HASH = "ab".repeat(32);
-const PREPARED = JSON.stringify({ unsigned: "", content: "{}" });
+const PREPARED = { unsigned: "", content: "{}" };
 
 /** A proposal whose transaction was sent. */
 const SENT: ProposalRow = {
@@ -24,16 +24,16 @@ const SENT: ProposalRow = {
   network: "Preprod",
   sourceId: "source",
   identifierHash: "ff",
-  output: JSON.stringify({ utxo: `${"cd".repeat(32)}#0`, value: [], datum: "" }),
+  output: { utxo: `${"cd".repeat(32)}#0`, value: [], datum: "" },
   walletVkey: "wallet",
-  split: "{}",
+  split: { buyer: [], seller: [] },
   message: HASH,
   prepared: null,
   reservedOutput: null,
   expiresAt: null,
-  administrators: "[]",
+  administrators: [],
   required: 1,
-  signatures: "[]",
+  signatures: [],
   opensAt: 0,
   state: "SettleInitiated",
   txHash: HASH,

@@ -17,12 +17,10 @@ import { readProposals, updateProposal } from "../../../src/escrow/disputes/stor
 import {
   DISPUTE_FEATURE,
   OPEN_PROPOSAL_STATES,
-  type PreparedSettlement,
   type ProposalRow,
 } from "../../../src/escrow/disputes/tables.ts";
 import { computeWithdrawalChange } from "../../../src/escrow/disputes/withdraw-proposal.ts";
-import { fundsOf, type LiveOutput } from "../../../src/escrow/model/escrow-record.ts";
-import type { SettlementSplit } from "../../../src/escrow/model/split.ts";
+import { fundsOf } from "../../../src/escrow/model/escrow-record.ts";
 import { ApiError } from "../../../src/http/errors.ts";
 import { deleteTasks, upsertTasks } from "../../../src/wallets/queue/store.ts";
 import type { Sent } from "../ledger.ts";
@@ -113,7 +111,7 @@ async function handIn(
 /** What a wallet answers that is asked to sign. */
 function answerOf({ prepared }: ProposalRow, message: Uint8Array, by: WalletKeys) {
   if (prepared === null) return signCoseSign1(message, by);
-  const { unsigned } = JSON.parse(prepared) as PreparedSettlement;
+  const { unsigned } = prepared;
   const own = {
     publicKey: by.paymentPublicKey,
     signature: signExtended(by, message),
@@ -129,13 +127,21 @@ async function unlessRefused(work: () => Promise<void>): Promise<void> {
   }
 }
 
+type JsonColumns = Pick<
+  ProposalRow,
+  "output" | "split" | "administrators" | "signatures" | "prepared"
+>;
+
 export function proposalsIn({ database }: Service) {
-  return database.all<ProposalRow & { dueAt: number | null }>(
-    `SELECT proposal.id, output, split, administrators, required, signatures, state, error, prepared,
+  const rows = database.all<Omit<ProposalRow, keyof JsonColumns> & { dueAt: number | null; texts: string }>(
+    `SELECT proposal.id, required, state, error,
+       json_object('output', json(output), 'split', json(split), 'administrators', json(administrators),
+         'signatures', json(signatures), 'prepared', json(prepared)) AS texts,
        tx_hash AS txHash, task.due_at AS dueAt, opens_at AS opensAt, expires_at AS expiresAt
      FROM dispute_proposal AS proposal
      LEFT JOIN wallet_task AS task ON task.subject_id = proposal.id ORDER BY proposal.id`,
   );
+  return rows.map(({ texts, ...row }) => ({ ...row, ...(JSON.parse(texts) as JsonColumns) }));
 }
 
 /** Proposals that enough have signed and that neither came to an end nor say why not. */
@@ -143,9 +149,7 @@ export function unsettled(service: Service): string[] {
   return proposalsIn(service)
     .filter(({ state, error, dueAt, ...row }) => {
       if (state === "Failed" || state === "Expired") return error === null;
-      const administrators = JSON.parse(row.administrators) as string[];
-      const isSigned =
-        countGivenSignatures(administrators, JSON.parse(row.signatures)) >= row.required;
+      const isSigned = countGivenSignatures(row.administrators, row.signatures) >= row.required;
       const isOver = state === "Settled" || state === "Replaced" || state === "Withdrawn";
       return dueAt !== null || (isSigned && !isOver);
     })
@@ -164,13 +168,13 @@ export function settledOtherwise(service: Service): string[] {
     const isThere = tx?.isValid === true;
     if (isThere !== (state === "Settled")) return [`${state}, and on the chain: ${isThere}`];
     if (!isThere) return [];
-    const { utxo } = JSON.parse(row.output) as LiveOutput;
+    const { utxo } = row.output;
     const [hash = "", index] = utxo.split("#");
     const output = outputOf(blocks, utxo);
     const datum = output && escrowOf(source, output);
     if (!datum) return [`${utxo} is no escrow`];
     const tag = bytesToHex(encodeOwnReference(hash, Number(index)));
-    const { buyer, seller } = JSON.parse(row.split) as SettlementSplit;
+    const { buyer, seller } = row.split;
     const shares = [
       { funds: buyer, address: datum.buyerReturnAddress ?? datum.buyer },
       { funds: seller, address: datum.sellerReturnAddress ?? datum.seller },
