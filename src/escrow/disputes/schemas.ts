@@ -23,6 +23,14 @@ import { REVEAL_ACTION } from "./verify-reveal.ts";
 
 const EXAMPLE_VKEY = "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3";
 
+const EXAMPLE_PROPOSAL_ID = "01m80ye14arhma0jvpxvf6nc73";
+
+const vkeyList = z.array(textField("A payment key hash.", EXAMPLE_VKEY));
+const settleFrom = textField(
+  "Earliest time to settle the dispute, in Unix milliseconds.",
+  "1795375045147",
+);
+
 /** What a party gets. An escrow of more units than a transaction holds cannot be. */
 const partyFunds = (whose: string) =>
   described(
@@ -62,11 +70,7 @@ export const proposalBody = z.object({
 
 export const signatureBody = z.object({
   network,
-  proposalId: described(
-    textParameter(),
-    "Id of the signed proposal.",
-    "01m80ye14arhma0jvpxvf6nc73",
-  ),
+  proposalId: described(textParameter(), "Id of the signed proposal.", EXAMPLE_PROPOSAL_ID),
   signature: described(
     textParameter(33_000),
     "Signature of the administrator's wallet, in hex. Web3ChainV2: the COSE_Sign1 from `signData` (CIP-30, CIP-8) of the proposal's `message` or its blake2b-224. Web3ChainV1: the witness set from a partial `signTx` (CIP-30) of `unsignedTxCbor`, or the signed transaction.",
@@ -81,11 +85,7 @@ export const signatureBody = z.object({
 
 export const withdrawalBody = z.object({
   network,
-  proposalId: described(
-    textParameter(),
-    "Id of the proposal to withdraw.",
-    "01m80ye14arhma0jvpxvf6nc73",
-  ),
+  proposalId: described(textParameter(), "Id of the proposal to withdraw.", EXAMPLE_PROPOSAL_ID),
 });
 
 export const proposalResponse = named(
@@ -121,19 +121,13 @@ export const proposalResponse = named(
     BuyerFunds: described(funds, "What the buyer gets."),
     SellerFunds: described(funds, "What the seller gets."),
     Administrators: described(
-      z.array(textField("A payment key hash.", EXAMPLE_VKEY)),
+      vkeyList,
       "Administrators who can sign, each as often as it counts. Web3ChainV1: those in the transaction.",
     ),
-    SignedBy: described(
-      z.array(textField("A payment key hash.", EXAMPLE_VKEY)),
-      "Administrators who have signed.",
-    ),
+    SignedBy: described(vkeyList, "Administrators who have signed."),
     requiredSignatures: described(z.int().min(1), "Number of required signatures.", 2),
     missingSignatures: described(z.int().min(0), "Number of missing signatures.", 1),
-    settleFrom: textField(
-      "Earliest time to settle the dispute, in Unix milliseconds.",
-      "1795375045147",
-    ),
+    settleFrom,
     txHash: described(
       hexField(64, "", EXAMPLE_TX_HASH).nullable(),
       "Hash of the settling transaction. Null: none yet.",
@@ -168,10 +162,7 @@ export const disputeResponse = named(
       EXAMPLE_CONTRACT_ADDRESS,
     ),
     resultHash: textField("Hash of the result, in hex.", EXAMPLE_TX_HASH),
-    settleFrom: textField(
-      "Earliest time to settle the dispute, in Unix milliseconds.",
-      "1795375045147",
-    ),
+    settleFrom,
     Funds: described(funds, "All locked funds, including the collateral."),
     Proposal: described(
       proposalResponse.nullable(),

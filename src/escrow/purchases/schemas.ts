@@ -16,7 +16,7 @@ import {
   named,
   textField,
 } from "../../http/openapi/fields.ts";
-import { requestBlockchainIdentifier } from "../queries/next-step-schemas.ts";
+import { hexParameter, requestBlockchainIdentifier } from "../queries/next-step-schemas.ts";
 import { pricingType, purchaseRecord, recordPaymentSource } from "../queries/record-schemas.ts";
 import { requestedFunds, sharedTerms, warningsField } from "../terms/schemas.ts";
 
@@ -35,10 +35,7 @@ export const purchaseBody = z.object({
   ...sharedTerms,
   blockchainIdentifier: requestBlockchainIdentifier,
   sellerVkey: described(
-    z
-      .string()
-      .regex(/^[0-9a-fA-F]{56}$/, "must be hex of 28 bytes")
-      .transform((hex) => hex.toLowerCase()),
+    hexParameter(28),
     "Payment key hash of the seller, in hex.",
     EXAMPLE_TX_HASH.slice(0, 56),
   ),

@@ -21,6 +21,14 @@ export const requestBlockchainIdentifier = described(
   EXAMPLE_BLOCKCHAIN_IDENTIFIER,
 );
 
+/** Bytes in hex in a request, taken in lower case. */
+export function hexParameter(bytes: number) {
+  return z
+    .string()
+    .regex(new RegExp(`^[0-9a-fA-F]{${2 * bytes}}$`), `must be hex of ${bytes} bytes`)
+    .transform((hex) => hex.toLowerCase());
+}
+
 /** The agent of an escrow, as answers name it. */
 export const agentFields = {
   agentIdentifier: textField(
@@ -86,8 +94,9 @@ export const requestedAction = named(
   z.enum([...new Set([...PAYMENT_ACTIONS, ...PURCHASE_ACTIONS])]),
 );
 
-const optionalTimeField = (what: string, example: string | null) =>
-  described(timestampField("").nullable(), what, example);
+/** A point in time in an answer, or null. */
+export const optionalTimeField = (what: string, ...examples: (string | null)[]) =>
+  described(timestampField("").nullable(), what, ...examples);
 
 export const stepName = named("Step", "A step that a wallet takes for an escrow.", z.enum(STEPS));
 

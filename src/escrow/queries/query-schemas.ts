@@ -25,6 +25,7 @@ import {
 } from "../../http/openapi/parameters.ts";
 import {
   EXAMPLE_BLOCKCHAIN_IDENTIFIER,
+  hexParameter,
   paymentActionName,
   purchaseActionName,
   purchaseErrorType,
@@ -134,11 +135,7 @@ export const listQuery = z.object({
     "InsufficientFunds",
   ),
   filterWalletVkey: described(
-    z
-      .string()
-      .regex(/^[0-9a-fA-F]{56}$/, "must be hex of 28 bytes")
-      .transform((hex) => hex.toLowerCase())
-      .optional(),
+    hexParameter(28).optional(),
     `Only records of this service's wallet with this payment key hash. ${BOUNDED_SEARCH_NOTE}`,
     "ec27d0f26c6ffc649cb0b2c66fe1fb03ce5ff3203c950e2a83680386",
   ),

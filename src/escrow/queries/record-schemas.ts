@@ -27,6 +27,7 @@ import {
   EXAMPLE_BLOCKCHAIN_IDENTIFIER,
   EXAMPLE_ESCROW_AGENT_IDENTIFIER,
   nextStep,
+  optionalTimeField,
   paymentAction,
   purchaseAction,
 } from "./next-step-schemas.ts";
@@ -125,8 +126,7 @@ const commonFields = {
   ),
   ...agentFields,
   pricingType,
-  lastCheckedAt: described(
-    timestampField("").nullable(),
+  lastCheckedAt: optionalTimeField(
     "When the sync last changed the record.",
     "2026-11-22T06:17:26.922Z",
   ),
@@ -181,8 +181,7 @@ const commonFields = {
     nextStep,
     "Next step of this service for the record, with its times and what it waits for.",
   ),
-  expiredAt: described(
-    timestampField("").nullable(),
+  expiredAt: optionalTimeField(
     "When the time to lock the funds was over, or the purchase was cancelled. Null: neither.",
     "2026-11-22T06:17:26.922Z",
   ),

@@ -5,7 +5,7 @@ import { network } from "../../http/openapi/chain-fields.ts";
 import { described, EXAMPLE_TX_HASH, named } from "../../http/openapi/fields.ts";
 import { timeParameter } from "../../http/openapi/parameters.ts";
 import type { Side } from "../model/escrow-record.ts";
-import { requestBlockchainIdentifier } from "../queries/next-step-schemas.ts";
+import { hexParameter, requestBlockchainIdentifier } from "../queries/next-step-schemas.ts";
 import { paymentRecord, purchaseRecord } from "../queries/record-schemas.ts";
 import { recoverRecord } from "./recover-record.ts";
 import { requestStep } from "./request-step.ts";
@@ -15,10 +15,7 @@ const stepBody = z.object({ network, blockchainIdentifier: requestBlockchainIden
 
 const resultBody = stepBody.extend({
   submitResultHash: described(
-    z
-      .string()
-      .regex(/^[0-9a-fA-F]{64}$/, "must be hex of 32 bytes")
-      .transform((hex) => hex.toLowerCase()),
+    hexParameter(32),
     "Hash of the job's result: 32 bytes in hex, stored in lower case.",
     EXAMPLE_TX_HASH,
   ),

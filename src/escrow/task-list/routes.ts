@@ -16,11 +16,10 @@ import { createJsonResponse, openReadSession } from "../../http/session.ts";
 import {
   EXAMPLE_BLOCKCHAIN_IDENTIFIER,
   escrowKind,
+  optionalTimeField,
   stepName,
 } from "../queries/next-step-schemas.ts";
 import { listTasks, TASK_STATUSES } from "./list-tasks.ts";
-
-const optionalTimeField = (what: string) => described(timestampField("").nullable(), what);
 
 const task = named(
   "Task",
