@@ -1,5 +1,4 @@
 import { hexToBytes } from "../../chain/hex.ts";
-import type { Network } from "../../chain/network.ts";
 import { openDb } from "../../db/client.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
@@ -8,6 +7,7 @@ import { createQueuedState, upsertTasks } from "../../wallets/queue/store.ts";
 import type { WalletTask } from "../../wallets/queue/tables.ts";
 import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
 import { retryOnConflict } from "../terms/retry-on-conflict.ts";
+import type { SignatureRequest } from "./schemas.ts";
 import {
   type AdminSignature,
   countGivenSignatures,
@@ -16,15 +16,6 @@ import {
 } from "./settlement-message.ts";
 import { type ProposalChange, requireProposal, toDisputeTask, updateProposal } from "./store.ts";
 import { OPEN_PROPOSAL_STATES, type ProposalRow } from "./tables.ts";
-
-export interface SignatureRequest {
-  network: Network;
-  proposalId: string;
-  /** COSE_Sign1; on Web3ChainV1 a witness set, or a signed transaction; hex. */
-  signature: string;
-  /** The COSE_Key that comes with a COSE_Sign1, hex. */
-  key?: string | undefined;
-}
 
 /**
  * Takes an administrator's signature of a proposal: whoever hands it in, it is the proof. With enough of

@@ -1,5 +1,4 @@
 import { bytesToHex } from "../../chain/hex.ts";
-import type { Network } from "../../chain/network.ts";
 import { parseOutputReference } from "../../chain/transaction/transaction-plan.ts";
 import { sumToValue } from "../../chain/transaction/value.ts";
 import type { Database, Statement } from "../../db/client.ts";
@@ -21,18 +20,10 @@ import { computeSettlementMemoryUnits, MAX_MEMORY_UNITS } from "../model/payout-
 import type { SettlementSplit } from "../model/split.ts";
 import { parseAdministratorKeys, selectDefaultSigners } from "./administrators.ts";
 import type { SettlementRequest, UnsignedSettlement } from "./prepare-settlement.ts";
+import type { ProposalRequest } from "./schemas.ts";
 import { buildSettlementMessage } from "./settlement-message.ts";
 import { insertProposal, listProposals, toDisputeTask, updateProposal } from "./store.ts";
 import { DISPUTE_FEATURE, OPEN_PROPOSAL_STATES, type ProposalRow } from "./tables.ts";
-
-export interface ProposalRequest {
-  network: Network;
-  blockchainIdentifier: string;
-  BuyerFunds: StoredFunds[];
-  SellerFunds: StoredFunds[];
-  /** Payment key hashes of the administrators who sign; of Web3ChainV1 alone. */
-  Signers?: string[] | undefined;
-}
 
 /** A disputed escrow. */
 export interface DisputedEscrow {

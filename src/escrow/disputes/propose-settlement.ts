@@ -9,12 +9,8 @@ import { findActiveSource } from "../../sources/find-source.ts";
 import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
 import type { EscrowRecord } from "../model/escrow-record.ts";
 import { loadByIdentifier } from "../store/load-by-identifier.ts";
-import {
-  buildProposal,
-  type DisputedEscrow,
-  type ProposalContext,
-  type ProposalRequest,
-} from "./build-proposal.ts";
+import { buildProposal, type DisputedEscrow, type ProposalContext } from "./build-proposal.ts";
+import type { ProposalRequest } from "./schemas.ts";
 import type { ProposalRow } from "./tables.ts";
 
 /**

@@ -19,8 +19,8 @@ import {
   requestBlockchainIdentifier,
 } from "../queries/next-step-schemas.ts";
 import { PROPOSAL_STATES } from "./tables.ts";
-import { REVEAL_ACTION } from "./verify-reveal.ts";
 
+const REVEAL_ACTION = "RevealData";
 const EXAMPLE_VKEY = "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3";
 
 const EXAMPLE_PROPOSAL_ID = "01m80ye14arhma0jvpxvf6nc73";
@@ -67,6 +67,7 @@ export const proposalBody = z.object({
     [EXAMPLE_VKEY],
   ),
 });
+export type ProposalRequest = z.output<typeof proposalBody>;
 
 export const signatureBody = z.object({
   network,
@@ -82,11 +83,13 @@ export const signatureBody = z.object({
     "a401010327200621",
   ),
 });
+export type SignatureRequest = z.output<typeof signatureBody>;
 
 export const withdrawalBody = z.object({
   network,
   proposalId: described(textParameter(), "Id of the proposal to withdraw.", EXAMPLE_PROPOSAL_ID),
 });
+export type WithdrawalRequest = z.output<typeof withdrawalBody>;
 
 export const proposalResponse = named(
   "DisputeProposal",
@@ -191,6 +194,7 @@ export const revealBody = z.object({
   ),
   key: described(textParameter(2500), "COSE_Key of the signature, in hex.", "a401010327200621"),
 });
+export type RevealRequest = z.output<typeof revealBody>;
 
 export const revealResponse = z.object({
   isValid: described(z.boolean(), "Whether the administrator signed the message.", true),

@@ -6,6 +6,7 @@ import { ApiError } from "../../http/errors.ts";
 import type { DueWalletFinder } from "../../wallets/queue/due-wallets.ts";
 import { type TaskState, taskJoinCondition, upsertTasks } from "../../wallets/queue/store.ts";
 import { type WalletTask, walletTask } from "../../wallets/queue/tables.ts";
+import type { WithdrawalRequest } from "./schemas.ts";
 import { DISPUTE_FEATURE, disputeProposal, type ProposalRow } from "./tables.ts";
 
 /** Columns that change during the life of a proposal. */
@@ -66,7 +67,7 @@ export async function readProposals(db: Database, ids: readonly string[]): Promi
 /** @throws ApiError 404 */
 export async function requireProposal(
   db: Database,
-  { network, proposalId }: { network: Network; proposalId: string },
+  { network, proposalId }: WithdrawalRequest,
 ): Promise<ProposalRow> {
   const [row] = await readProposals(db, [proposalId]);
   if (row?.network !== network) throw new ApiError(404, "proposalId: there is no such proposal");

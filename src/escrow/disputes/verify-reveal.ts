@@ -12,24 +12,10 @@ import type { EscrowRecord } from "../model/escrow-record.ts";
 import { isWithinScope } from "../queries/scope-condition.ts";
 import { loadByIdentifier } from "../store/load-by-identifier.ts";
 import { parseAdministratorKeys } from "./administrators.ts";
-
-export const REVEAL_ACTION = "RevealData";
+import type { RevealRequest } from "./schemas.ts";
 
 /** Longest validity of a signature. */
 const MAX_VALIDITY_MS = 2 * 60 * 60 * 1000;
-
-/** What an administrator shows an agent, to be shown a job's data. */
-export interface RevealRequest {
-  action: typeof REVEAL_ACTION;
-  blockchainIdentifier: string;
-  /** Epoch milliseconds. */
-  validUntil: number;
-  /** Of the administrator, bech32. */
-  walletAddress: string;
-  /** COSE_Sign1 and COSE_Key, hex. */
-  signature: string;
-  key: string;
-}
 
 /**
  * Verifies that an administrator of the contract asks for the data of a disputed job. Only the payment key

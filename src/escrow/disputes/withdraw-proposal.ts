@@ -1,10 +1,10 @@
-import type { Network } from "../../chain/network.ts";
 import { openDb, violates } from "../../db/client.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { deleteTasks } from "../../wallets/queue/store.ts";
 import { createConflictError } from "../terms/retry-on-conflict.ts";
+import type { WithdrawalRequest } from "./schemas.ts";
 import { requireProposal, updateProposal } from "./store.ts";
 import { DISPUTE_FEATURE, OPEN_PROPOSAL_STATES, type ProposalRow } from "./tables.ts";
 
@@ -16,7 +16,7 @@ import { DISPUTE_FEATURE, OPEN_PROPOSAL_STATES, type ProposalRow } from "./table
  */
 export async function withdrawProposal(
   c: AppContext,
-  named: { network: Network; proposalId: string },
+  named: WithdrawalRequest,
   now: number,
 ): Promise<ProposalRow> {
   const database = openDb(c.env, named.network, { writes: "idempotent", deadline: c.var.deadline });

@@ -1,4 +1,4 @@
-import type { Network, PaymentSourceType } from "../../chain/network.ts";
+import type * as z from "zod";
 import type { Database } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 import type { Side } from "../model/escrow-record.ts";
@@ -16,20 +16,13 @@ import {
   readPageRows,
   renderRows,
 } from "./page-rows.ts";
+import type { diffQuery } from "./query-schemas.ts";
 import { buildPageRowsSql } from "./scope-condition.ts";
 
 /** The change stamp that a diff is ordered by. */
 export type StampColumn = "chain_changed_at" | "action_changed_at" | "changed_at";
 
-export interface DiffQuery extends PageOptions {
-  network: Network;
-  limit: number;
-  /** Epoch milliseconds. */
-  lastUpdate: number;
-  cursorId?: string | undefined;
-  filterSmartContractAddress?: string | undefined;
-  filterPaymentSourceType?: PaymentSourceType | undefined;
-}
+export type DiffQuery = z.output<typeof diffQuery> & PageOptions;
 
 /** A page of a diff. */
 export interface DiffPage {

@@ -1,3 +1,4 @@
+import type * as z from "zod";
 import { parseAddress } from "../../chain/address.ts";
 import { computeChainTime } from "../../chain/chain-time.ts";
 import { bytesToHex } from "../../chain/hex.ts";
@@ -29,19 +30,13 @@ import { type Buyer, buildLockPart, computeLockedFunds } from "../terms/build-lo
 import { readLatestLiveTime } from "../terms/escrow-times.ts";
 import { requirePayableFunds } from "../terms/offer.ts";
 import { requireAutomatedWallet } from "./request-quote.ts";
+import type { unsignedLock, unsignedLockBody } from "./schemas.ts";
 
 /** What is needed before pay-by to sign, send and reach a block. */
 const MIN_LEAD_TIME_MS = 2 * 60_000;
 /** Slots (seconds) before and after now in which the lock is valid: somebody has to sign it. */
 const CLOCK_SKEW_SLOTS = 300;
 const VALIDITY_SLOTS = 30 * 60;
-
-/** A lock that waits for its signature. */
-export interface UnsignedLock {
-  unsignedTxCbor: string;
-  /** Native minor units that come back at the end, decimal text. */
-  collateralReturnMinorUnit: string;
-}
 
 /**
  * Builds the lock of a quote for a wallet that is not ours, out of what lies at its address. Whoever
@@ -52,9 +47,9 @@ export interface UnsignedLock {
  */
 export async function buildUnsignedLock(
   c: AppContext,
-  body: { network: Network; blockchainIdentifier: string; buyerAddress: string },
+  body: z.output<typeof unsignedLockBody>,
   now: number,
-): Promise<UnsignedLock> {
+): Promise<z.input<typeof unsignedLock>> {
   const { network } = body;
   const buyer = parseBuyer(network, body.buyerAddress);
   const database = openDb(c.env, network, { deadline: c.var.deadline });
