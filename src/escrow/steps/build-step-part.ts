@@ -64,18 +64,7 @@ export function buildStepPart(
   const outputs =
     transition.to === null
       ? buildPayouts(escrow, rule.signer, means)
-      : [
-          buildContinuingOutput(
-            escrow,
-            buildNextDatum(datum, {
-              rule,
-              to: transition.to,
-              requestedStep: taken,
-              context: means,
-            }),
-            means,
-          ),
-        ];
+      : [buildContinuingOutput(escrow, rule, transition.to, taken, means)];
   return {
     scriptInputs: [
       {
@@ -105,24 +94,27 @@ function shapeOf(datum: EscrowDatum, { step, resultHash }: RequestedStep): strin
   return JSON.stringify([step, resultHash?.length, datum.state, sizes]);
 }
 
-/** The datum with which an escrow goes on. The cooldown of who acts is counted from the validity's end. */
-function buildNextDatum(
-  datum: EscrowDatum,
-  step: {
-    rule: StepRule;
-    to: EscrowDatum["state"];
-    requestedStep: RequestedStep;
-    context: Pick<StepContext, "contract" | "validTo">;
-  },
-): EscrowDatum {
-  const { rule, to, requestedStep, context } = step;
-  const cooldown = BigInt(context.validTo + context.contract.cooldownTime);
-  const cooldowns =
-    rule.signer === "seller"
-      ? { sellerCooldownTime: cooldown, buyerCooldownTime: 0n }
-      : { sellerCooldownTime: 0n, buyerCooldownTime: cooldown };
-  const resultHash = computeResultHash(datum, rule, requestedStep);
-  return { ...datum, ...cooldowns, state: to, resultHash };
+/**
+ * The output with which an escrow goes on. All funds stay; where the new datum needs a larger deposit, the wallet
+ * adds to it. The cooldown of who acts is counted from the validity's end.
+ */
+function buildContinuingOutput(
+  { datum, value }: Escrow,
+  rule: StepRule,
+  state: EscrowDatum["state"],
+  taken: RequestedStep,
+  { contract, validTo, parameters }: StepContext,
+): PlannedOutput {
+  const cooldown = BigInt(validTo + contract.cooldownTime);
+  const next: EscrowDatum = {
+    ...datum,
+    state,
+    resultHash: computeResultHash(datum, rule, taken),
+    sellerCooldownTime: rule.signer === "seller" ? cooldown : 0n,
+    buyerCooldownTime: rule.signer === "buyer" ? cooldown : 0n,
+  };
+  const output = { address: contract.address, value, datum: encodeEscrowDatum(next) };
+  return raiseToMinimumCoin(output, parameters);
 }
 
 function computeResultHash(
@@ -134,16 +126,6 @@ function computeResultHash(
   if (result !== "given") return resultHash;
   if (!given) throw new StepImpossibleError("there is no result to submit");
   return given;
-}
-
-/** All funds stay; where the new datum needs a larger deposit, the wallet adds to it. */
-function buildContinuingOutput(
-  { value }: Escrow,
-  next: EscrowDatum,
-  { contract, parameters }: StepContext,
-): PlannedOutput {
-  const output = { address: contract.address, value, datum: encodeEscrowDatum(next) };
-  return raiseToMinimumCoin(output, parameters);
 }
 
 function requireSigner(datum: EscrowDatum, { signer: by }: StepRule, vkey: string): void {
