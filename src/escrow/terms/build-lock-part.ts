@@ -1,4 +1,3 @@
-import { MIN_COLLATERAL } from "../../chain/amounts.ts";
 import { decodeBlockchainIdentifier } from "../../chain/contracts/blockchain-identifier.ts";
 import {
   type EscrowDatum,
@@ -11,6 +10,8 @@ import { sumToValue, type Value } from "../../chain/transaction/value.ts";
 import type { TransactionPart } from "../../wallets/queue/feature.ts";
 import { type EscrowRecord, fundsOf, mapTimes } from "../model/escrow-record.ts";
 import { StepImpossibleError } from "../model/read-escrow.ts";
+import { buildQuoteDatum } from "./build-quote-datum.ts";
+import { computeCollateral } from "./estimate-costs.ts";
 
 /** What is locked, and where. */
 export type Purchase = Pick<
@@ -73,28 +74,19 @@ function buildLockDatum(
   const identifier = decodeBlockchainIdentifier(blockchainIdentifier);
   if (identifier === null)
     throw new StepImpossibleError("the blockchain identifier cannot be read");
+  const { sellerId, buyerNonce, agentIdentifier, signature, key } = identifier;
   const isV1 = sourceType === "Web3ChainV1";
-  return {
-    version: sourceType,
-    buyer: buyer.address,
-    buyerVkey: buyer.vkey,
-    seller: terms.seller,
-    sellerVkey: terms.sellerVkey,
-    buyerReturnAddress: isV1 ? null : terms.buyerReturnAddress,
-    sellerReturnAddress: isV1 ? null : terms.sellerReturnAddress,
-    referenceKey: identifier.key,
-    referenceSignature: identifier.signature,
-    sellerNonce: identifier.sellerId.slice(0, SELLER_NONCE_LENGTH),
-    buyerNonce: identifier.buyerNonce,
-    agentIdentifier: identifier.agentIdentifier,
-    collateralReturn: 0n,
-    inputHash: terms.inputHash,
-    resultHash: "",
-    ...mapTimes(terms, BigInt),
-    sellerCooldownTime: 0n,
-    buyerCooldownTime: 0n,
-    state: "FundsLocked",
-  };
+  const { seller, sellerVkey, inputHash } = terms;
+  return buildQuoteDatum(
+    {
+      ...{ version: sourceType, buyerNonce, agentIdentifier, inputHash, seller },
+      ...mapTimes(terms, BigInt),
+      sellerNonce: sellerId.slice(0, SELLER_NONCE_LENGTH),
+      sellerReturnAddress: isV1 ? null : terms.sellerReturnAddress,
+    },
+    { signature, key, sellerVkey },
+    { ...buyer, returnAddress: isV1 ? null : terms.buyerReturnAddress },
+  );
 }
 
 /** Bytes of a result, which is a SHA-256 hash. */
@@ -122,8 +114,7 @@ function computeFundsOfDatum(
     buyerCooldownTime: datum.externalDisputeUnlockTime,
   });
   const most = { address, value: new Map([...value, ["", LARGE_COIN_AMOUNT]]), datum: largest };
-  const missing = computeMinimumCoin(most, parameters) - price;
-  const collateralReturn = missing <= 0n ? 0n : missing < MIN_COLLATERAL ? MIN_COLLATERAL : missing;
+  const collateralReturn = computeCollateral(price, computeMinimumCoin(most, parameters));
   value.set("", price + collateralReturn);
   return { value, collateralReturn };
 }

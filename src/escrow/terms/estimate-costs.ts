@@ -28,7 +28,7 @@ export function estimateCosts(
   const native = price.find(({ unit }) => unit === "")?.amount ?? 0n;
   const tokens = price.filter(({ unit }) => unit !== "");
   const needed = computeMinimumDeposit(quote, tokens.length);
-  const minimumNativeLock = native + collateralOf(native, needed);
+  const minimumNativeLock = native + computeCollateral(native, needed);
   const rate = quote.version === "Web3ChainV1" ? BigInt(feePermille) : 0n;
   const share = (amount: bigint) => (amount * rate) / 1000n;
   const nativeShare = share(minimumNativeLock);
@@ -49,7 +49,7 @@ export function estimateCosts(
 }
 
 /** What is locked on top of a price so that the output may exist, and goes back to the buyer. */
-function collateralOf(native: bigint, needed: bigint): bigint {
+export function computeCollateral(native: bigint, needed: bigint): bigint {
   if (native >= needed) return 0n;
   const missing = needed - native;
   return missing < MIN_COLLATERAL ? MIN_COLLATERAL : missing;

@@ -1,6 +1,7 @@
 import { and, asc, eq, isNull } from "drizzle-orm";
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import type { Provider } from "../../chain/provider/provider.ts";
+import { POLICY_ID_LENGTH } from "../../chain/unit.ts";
 import type { Database } from "../../db/client.ts";
 import { ApiError } from "../../http/errors.ts";
 import { type AgentProfile, readProfile } from "../../registry/entries/profile.ts";
@@ -48,9 +49,6 @@ export async function loadTokenProfile(
     throw new ApiError(404, `agentIdentifier: the token's metadata cannot be read: ${read.reason}`);
   return read.profile;
 }
-
-/** Length of a policy id in hex: an agent identifier begins with it. */
-const POLICY_ID_LENGTH = 56;
 
 /** The followed payment sources of an agent's policy, oldest first. */
 export function listSourcesOfPolicy(
