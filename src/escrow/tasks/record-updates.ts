@@ -1,19 +1,54 @@
-import type { TaskUpdate } from "../../wallets/model/wallet-transaction.ts";
 import { describeError, WalletRemovedError } from "../../wallets/queue/errors.ts";
 import type { Task, WalletFeature } from "../../wallets/queue/feature.ts";
-import type { EscrowRecord } from "../model/escrow-record.ts";
+import type { EscrowRecord, WalletReference } from "../model/escrow-record.ts";
 import { isPaused } from "../model/intent.ts";
 import { applyTaskUpdates } from "./apply-task-updates.ts";
 import { changeRecords, loadRecordsById, type TaskChange } from "./change-records.ts";
-import type { EscrowPorts } from "./feature-ports.ts";
+import type { EscrowPorts, ReadRecords } from "./feature-ports.ts";
 import { computeProgressAfterFailure } from "./progress-after-failure.ts";
 import { toRecordError } from "./retry-intent.ts";
 import { NO_INTENT, parseTaskId } from "./task-id.ts";
 
-type RecordUpdates = Pick<
+type TransactionUpdates = Pick<
   WalletFeature,
-  "revision" | "filterCurrent" | "onTransaction" | "onFailure" | "onUpdateFailure" | "hasEvents"
->;
+  "revision" | "onTransaction" | "onUpdateFailure" | "hasEvents"
+> & { onEvents(): void };
+
+/**
+ * How records are told what becomes of the transactions of their tasks.
+ *
+ * @param wallet - null: its payment source has removed the wallet
+ * @param read - see `applyTaskUpdates`
+ */
+function createTransactionUpdates(
+  { database, source: { network } }: Pick<EscrowPorts, "database" | "source">,
+  wallet: WalletReference | null,
+  read?: ReadRecords,
+): TransactionUpdates {
+  let hasWrittenEvents = false;
+  return {
+    revision: "escrow.revision",
+
+    async onTransaction(updates, now) {
+      hasWrittenEvents ||= updates.length > 0;
+      return applyTaskUpdates(database, network, wallet, updates, now, read);
+    },
+
+    async onUpdateFailure(tasks, message, now) {
+      const ids = tasks.map(({ id }) => parseTaskId(id).recordId);
+      const { hasEvents } = await changeRecords(database, network, ids, now, (record) =>
+        toNoteChange(record, message),
+      );
+      hasWrittenEvents ||= hasEvents;
+    },
+
+    onEvents() {
+      hasWrittenEvents = true;
+    },
+
+    hasEvents: () => hasWrittenEvents,
+  };
+}
 
 /**
  * The work of a wallet that its payment source has removed. It begins nothing, and updates records
@@ -22,38 +57,27 @@ type RecordUpdates = Pick<
 export function createRemovedWalletFeature(
   name: string,
   placement: WalletFeature["placement"],
-  { database, source: { network } }: Pick<EscrowPorts, "database" | "source">,
+  ports: Pick<EscrowPorts, "database" | "source">,
 ): WalletFeature {
-  let hasWrittenEvents = false;
+  const { onEvents: _, ...transactionUpdates } = createTransactionUpdates(ports, null);
   return {
+    ...transactionUpdates,
     name,
     placement,
-    revision: "escrow.revision",
     listDue: async () => ({ tasks: [], nextDueAt: null }),
     buildPart: () =>
       Promise.reject(new WalletRemovedError("the payment source no longer has the wallet")),
-    async onTransaction(updates, now) {
-      hasWrittenEvents ||= updates.length > 0;
-      return applyTaskUpdates(database, network, null, updates, now);
-    },
     onFailure: async () => {},
-    async onUpdateFailure(tasks, message, now) {
-      const hasEvents = await addNoteToRecords(database, network, tasks, message, now);
-      hasWrittenEvents ||= hasEvents;
-    },
-    hasEvents: () => hasWrittenEvents,
   };
 }
 
 /** How records are told what becomes of their tasks. */
-export function createRecordUpdates({
-  database,
-  source,
-  wallet,
-  read,
-}: EscrowPorts): RecordUpdates & { onEvents(): void } {
+export function createRecordUpdates(
+  ports: EscrowPorts,
+): TransactionUpdates & Pick<WalletFeature, "filterCurrent" | "onFailure"> {
+  const { database, source, wallet, read } = ports;
   const { network } = source;
-  let hasWrittenEvents = false;
+  const transactionUpdates = createTransactionUpdates(ports, wallet, read);
   /** The record of a task as it is now; null: it asks for something else than it was read to ask for. */
   const findCurrentRecord = (task: Task, now: readonly EscrowRecord[]): EscrowRecord | null => {
     const { recordId, intentId } = parseTaskId(task.id);
@@ -68,7 +92,7 @@ export function createRecordUpdates({
     return isCurrent ? record : null;
   };
   return {
-    revision: "escrow.revision",
+    ...transactionUpdates,
 
     async filterCurrent(tasks) {
       const now = await loadRecordsById(
@@ -80,11 +104,6 @@ export function createRecordUpdates({
         if (record) read.byId.set(record.id, record);
         return record !== null;
       });
-    },
-
-    async onTransaction(updates: readonly TaskUpdate[], now) {
-      hasWrittenEvents ||= updates.length > 0;
-      return applyTaskUpdates(database, network, wallet, updates, now, read);
     },
 
     async onFailure(tasks, error, now) {
@@ -99,35 +118,9 @@ export function createRecordUpdates({
         if (intent === null) return toNoteChange(record, describeError(error));
         return { progress: computeProgressAfterFailure(record, wallet, error, now) };
       });
-      hasWrittenEvents ||= hasEvents;
+      if (hasEvents) transactionUpdates.onEvents();
     },
-
-    async onUpdateFailure(tasks, message, now) {
-      const hasEvents = await addNoteToRecords(database, network, tasks, message, now);
-      hasWrittenEvents ||= hasEvents;
-    },
-
-    onEvents() {
-      hasWrittenEvents = true;
-    },
-
-    hasEvents: () => hasWrittenEvents,
   };
-}
-
-/** Has records show a message as their error. @returns whether there are events to be sent */
-async function addNoteToRecords(
-  database: EscrowPorts["database"],
-  network: EscrowPorts["source"]["network"],
-  tasks: readonly Pick<Task, "id">[],
-  message: string,
-  now: number,
-): Promise<boolean> {
-  const ids = tasks.map(({ id }) => parseTaskId(id).recordId);
-  const { hasEvents } = await changeRecords(database, network, ids, now, (record) =>
-    toNoteChange(record, message),
-  );
-  return hasEvents;
 }
 
 /** A record with a message as its error; null: it shows the same, or a person has to see to another. */
