@@ -37,19 +37,13 @@ export interface StepRule {
   transitions: readonly Transition[];
 }
 
-type StateChanges = readonly (readonly [from: OnChainState | null, to: DatumState | null])[];
-type TransitionBounds = Pick<Transition, "notBefore" | "deadline">;
+type StateChange = readonly [from: OnChainState | null, to: DatumState | null];
 
 const createTransitions = (
-  { notBefore, deadline }: TransitionBounds,
-  ...moves: StateChanges
-): Transition[] => moves.map(([from, to]) => ({ from, to, notBefore, deadline }));
-
-const NO_BOUNDS: TransitionBounds = { notBefore: null, deadline: null };
-const createBoundsFrom = (notBefore: TimeBound): TransitionBounds => ({
-  notBefore,
-  deadline: null,
-});
+  notBefore: TimeBound,
+  deadline: TimeBound,
+  ...changes: readonly StateChange[]
+): Transition[] => changes.map(([from, to]) => ({ from, to, notBefore, deadline }));
 
 type StepRules = Partial<Record<Step, StepRule>>;
 
@@ -57,10 +51,7 @@ const COMMON_RULES: StepRules = {
   FundsLocking: {
     signer: "buyer",
     redeemer: null,
-    transitions: createTransitions({ notBefore: null, deadline: "payByTime" }, [
-      null,
-      "FundsLocked",
-    ]),
+    transitions: createTransitions(null, "payByTime", [null, "FundsLocked"]),
   },
   SubmitResult: {
     signer: "seller",
@@ -68,12 +59,14 @@ const COMMON_RULES: StepRules = {
     result: "given",
     transitions: [
       ...createTransitions(
-        { notBefore: "sellerCooldown", deadline: "submitResultTime" },
+        "sellerCooldown",
+        "submitResultTime",
         ["FundsLocked", "ResultSubmitted"],
         ["RefundRequested", "Disputed"],
       ),
       ...createTransitions(
-        { notBefore: "sellerCooldown", deadline: "externalDisputeUnlockTime" },
+        "sellerCooldown",
+        "externalDisputeUnlockTime",
         ["ResultSubmitted", "ResultSubmitted"],
         ["Disputed", "Disputed"],
       ),
@@ -83,7 +76,8 @@ const COMMON_RULES: StepRules = {
     signer: "buyer",
     redeemer: REDEEMERS.SetRefundRequested,
     transitions: createTransitions(
-      { notBefore: "buyerCooldown", deadline: "unlockTime" },
+      "buyerCooldown",
+      "unlockTime",
       ["FundsLocked", "RefundRequested"],
       ["ResultSubmitted", "Disputed"],
       ["Disputed", "Disputed"],
@@ -94,13 +88,14 @@ const COMMON_RULES: StepRules = {
 const WITHDRAW_RULE: StepRule = {
   signer: "seller",
   redeemer: REDEEMERS.Withdraw,
-  transitions: createTransitions(createBoundsFrom("unlockTime"), ["ResultSubmitted", null]),
+  transitions: createTransitions("unlockTime", null, ["ResultSubmitted", null]),
 };
 const WITHDRAW_REFUND_RULE: StepRule = {
   signer: "buyer",
   redeemer: REDEEMERS.WithdrawRefund,
   transitions: createTransitions(
-    createBoundsFrom("submitResultTime"),
+    "submitResultTime",
+    null,
     ["FundsLocked", null],
     ["RefundRequested", null],
   ),
@@ -113,7 +108,8 @@ const STEP_RULES: Record<PaymentSourceType, StepRules> = {
       signer: "buyer",
       redeemer: REDEEMERS.UnSetRefundRequested,
       transitions: createTransitions(
-        createBoundsFrom("buyerCooldown"),
+        "buyerCooldown",
+        null,
         ["RefundRequested", "FundsLocked"],
         ["Disputed", "ResultSubmitted"],
       ),
@@ -122,10 +118,7 @@ const STEP_RULES: Record<PaymentSourceType, StepRules> = {
       signer: "seller",
       redeemer: REDEEMERS.AuthorizeRefund,
       result: "cleared",
-      transitions: createTransitions(createBoundsFrom("sellerCooldown"), [
-        "Disputed",
-        "RefundRequested",
-      ]),
+      transitions: createTransitions("sellerCooldown", null, ["Disputed", "RefundRequested"]),
     },
     Withdraw: WITHDRAW_RULE,
     WithdrawRefund: WITHDRAW_REFUND_RULE,
@@ -135,17 +128,15 @@ const STEP_RULES: Record<PaymentSourceType, StepRules> = {
     AuthorizeWithdrawal: {
       signer: "buyer",
       redeemer: REDEEMERS.AuthorizeWithdrawal,
-      transitions: createTransitions(createBoundsFrom("buyerCooldown"), [
-        "Disputed",
-        "WithdrawAuthorized",
-      ]),
+      transitions: createTransitions("buyerCooldown", null, ["Disputed", "WithdrawAuthorized"]),
     },
     AuthorizeRefund: {
       signer: "seller",
       redeemer: REDEEMERS.AuthorizeRefund,
       result: "cleared",
       transitions: createTransitions(
-        createBoundsFrom("sellerCooldown"),
+        "sellerCooldown",
+        null,
         ["FundsLocked", "RefundAuthorized"],
         ["ResultSubmitted", "RefundAuthorized"],
         ["RefundRequested", "RefundAuthorized"],
@@ -156,14 +147,14 @@ const STEP_RULES: Record<PaymentSourceType, StepRules> = {
       ...WITHDRAW_RULE,
       transitions: [
         ...WITHDRAW_RULE.transitions,
-        ...createTransitions(NO_BOUNDS, ["WithdrawAuthorized", null]),
+        ...createTransitions(null, null, ["WithdrawAuthorized", null]),
       ],
     },
     WithdrawRefund: {
       ...WITHDRAW_REFUND_RULE,
       transitions: [
         ...WITHDRAW_REFUND_RULE.transitions,
-        ...createTransitions(NO_BOUNDS, ["RefundAuthorized", null]),
+        ...createTransitions(null, null, ["RefundAuthorized", null]),
       ],
     },
   },
