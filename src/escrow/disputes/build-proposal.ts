@@ -188,28 +188,18 @@ async function buildTransactionTerms(
   if (!asked && (required === null || known.length < required))
     throw createUnknownAdministratorsError();
   const signers = asked ? [...new Set(asked)] : selectDefaultSigners(known, required ?? 0);
-  const settlement = await prepare({
+  const { feePayer, terms } = await prepare({
     ...{ database, source, id, output, split, opensAt, signers, feePayers: payers },
     replacedProposalIds: former.map((one) => one.id),
   });
-  const {
-    feePayer: payer,
-    reservedOutput,
-    unsignedCbor: unsigned,
-    content,
-    hash,
-    expiresAt,
-  } = settlement;
   return {
     terms: {
-      walletVkey: payer.vkey,
-      message: hash,
-      prepared: { unsigned, content },
-      ...{ reservedOutput, expiresAt },
+      ...terms,
+      walletVkey: feePayer.vkey,
       administrators: signers,
       required: signers.length,
     },
-    guards: [bumpWalletVersion(payer)],
+    guards: [bumpWalletVersion(feePayer)],
   };
 }
 

@@ -39,7 +39,7 @@ import type { SettlementSplit } from "../model/split.ts";
 import { readLiveChainTime } from "../terms/escrow-times.ts";
 import { buildSettlementPart } from "./build-settlement-part.ts";
 import { listReservedOutputs } from "./store.ts";
-import { DISPUTE_FEATURE } from "./tables.ts";
+import { DISPUTE_FEATURE, type ProposalRow } from "./tables.ts";
 
 /** How long administrators have to sign. Nodes cannot place a later end (36 hours ahead) in time. */
 const VALIDITY_SLOTS = 24 * 3600;
@@ -52,18 +52,9 @@ const RECOMMENDED_OUTPUT_COINS = 10_000_000n;
 
 /** A settlement of Web3ChainV1, which administrators sign as a transaction. */
 export interface UnsignedSettlement {
-  /** Of the wallet that pays. */
+  /** The wallet that pays. Its reserved output is the collateral, too. */
   feePayer: WalletState;
-  /** Name of the wallet's output that pays for it, and is its collateral. */
-  reservedOutput: string;
-  /** CBOR of the transaction without signatures, hex. */
-  unsignedCbor: string;
-  /** See `serializeContent`. */
-  content: string;
-  /** Hash of the transaction, which is what is signed, hex. */
-  hash: string;
-  /** The end of its validity, epoch milliseconds. */
-  expiresAt: number;
+  terms: Pick<ProposalRow, "message" | "prepared" | "reservedOutput" | "expiresAt">;
 }
 
 /** What shall be settled, by whom, and who pays for it. */
@@ -173,11 +164,12 @@ export async function buildSettlement(
       });
       return {
         feePayer: payer,
-        reservedOutput: formatOutputReference(one),
-        unsignedCbor: bytesToHex(built.cbor),
-        content,
-        hash: built.hash,
-        expiresAt: timeOfSlot(network, exact.validity.to),
+        terms: {
+          message: built.hash,
+          prepared: { unsigned: bytesToHex(built.cbor), content },
+          reservedOutput: formatOutputReference(one),
+          expiresAt: timeOfSlot(network, exact.validity.to),
+        },
       };
     }
   }
