@@ -26,11 +26,16 @@ export function toWalletReference({ id, vkey, address }: WalletReference): Walle
   return { id, vkey, address };
 }
 
+export const ESCROW_TIME_NAMES = [
+  "payByTime",
+  "submitResultTime",
+  "unlockTime",
+  "externalDisputeUnlockTime",
+] as const;
+export type EscrowTimeName = (typeof ESCROW_TIME_NAMES)[number];
+
 /** The four times of an escrow, Unix milliseconds. */
-export type EscrowTimes<Time> = Record<
-  "payByTime" | "submitResultTime" | "unlockTime" | "externalDisputeUnlockTime",
-  Time
->;
+export type EscrowTimes<Time> = Record<EscrowTimeName, Time>;
 
 /** Converts the four times of an escrow. */
 export function mapTimes<From, To>(

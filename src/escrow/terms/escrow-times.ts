@@ -3,7 +3,11 @@ import type { Block, Provider } from "../../chain/provider/provider.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { resolveChainClock } from "../../sources/chain-clock.ts";
-import type { EscrowTimes } from "../model/escrow-record.ts";
+import {
+  ESCROW_TIME_NAMES,
+  type EscrowTimeName,
+  type EscrowTimes,
+} from "../model/escrow-record.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -34,49 +38,32 @@ export function checkTimes(
   now: number,
   { isQuoted = false }: { isQuoted?: boolean } = {},
 ): void {
-  const { payByTime, submitResultTime, unlockTime, externalDisputeUnlockTime } = times;
-  if (payByTime > submitResultTime - 5 * MINUTE_MS)
-    throw createTooLateError(
-      "payByTime",
-      submitResultTime - 5 * MINUTE_MS,
-      "5 minutes before submitResultTime",
+  const { submitResultTime, unlockTime } = times;
+  const requireAtLeast = (field: EscrowTimeName, first: number, why: string, advice = "") => {
+    if (times[field] >= first) return;
+    const message = `${field}: must be at least ${why}, from ${formatTime(first)} on${advice}`;
+    throw new ApiError(advice ? "quote_expired" : 400, message);
+  };
+  const requireAtMost = (field: EscrowTimeName, last: number, why: string) => {
+    if (times[field] > last)
+      throw new ApiError(400, `${field}: must be at most ${why}, up to ${formatTime(last)}`);
+  };
+  const requireAhead = (field: EscrowTimeName, minutes: number) =>
+    requireAtLeast(
+      field,
+      now + minutes * MINUTE_MS,
+      `${minutes} minutes ahead`,
+      isQuoted ? "; the quote has expired: request another" : "",
     );
-  const createTooLittleTimeError = (field: string, minutes: number) =>
-    createTooEarlyError(field, now + minutes * MINUTE_MS, `${minutes} minutes ahead`, isQuoted);
-  if (payByTime < now + 2 * MINUTE_MS) throw createTooLittleTimeError("payByTime", 2);
-  if (externalDisputeUnlockTime < unlockTime + 15 * MINUTE_MS)
-    throw createTooEarlyError(
-      "externalDisputeUnlockTime",
-      unlockTime + 15 * MINUTE_MS,
-      "15 minutes after unlockTime",
-    );
-  if (submitResultTime < now + 15 * MINUTE_MS)
-    throw createTooLittleTimeError("submitResultTime", 15);
-  if (submitResultTime > unlockTime - 15 * MINUTE_MS)
-    throw createTooLateError(
-      "submitResultTime",
-      unlockTime - 15 * MINUTE_MS,
-      "15 minutes before unlockTime",
-    );
-  for (const [field, time] of Object.entries(times))
-    if (time > now + MAX_AHEAD_MS)
-      throw createTooLateError(field, now + MAX_AHEAD_MS, "a year ahead");
-}
-
-function createTooEarlyError(
-  field: string,
-  first: number,
-  why: string,
-  isExpired = false,
-): ApiError {
-  const message = `${field}: must be at least ${why}, from ${formatTime(first)} on`;
-  return isExpired
-    ? new ApiError("quote_expired", `${message}; the quote has expired: request another`)
-    : new ApiError(400, message);
-}
-
-function createTooLateError(field: string, last: number, why: string): ApiError {
-  return new ApiError(400, `${field}: must be at most ${why}, up to ${formatTime(last)}`);
+  const lastPayByTime = submitResultTime - 5 * MINUTE_MS;
+  requireAtMost("payByTime", lastPayByTime, "5 minutes before submitResultTime");
+  requireAhead("payByTime", 2);
+  const firstDisputeTime = unlockTime + 15 * MINUTE_MS;
+  requireAtLeast("externalDisputeUnlockTime", firstDisputeTime, "15 minutes after unlockTime");
+  requireAhead("submitResultTime", 15);
+  const lastSubmitTime = unlockTime - 15 * MINUTE_MS;
+  requireAtMost("submitResultTime", lastSubmitTime, "15 minutes before unlockTime");
+  for (const field of ESCROW_TIME_NAMES) requireAtMost(field, now + MAX_AHEAD_MS, "a year ahead");
 }
 
 /** A bound may lie beyond what a date can print. */
