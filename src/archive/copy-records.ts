@@ -16,13 +16,6 @@ export interface CopyOrder {
   deadline: number;
 }
 
-/** What is copied together. */
-interface CopiedPortion {
-  records: readonly RecordText[];
-  /** Of the last move that the database knows; 0: none. */
-  lastOperation: number;
-}
-
 /** The first archive with room, and the last copies that it has. */
 export async function findRoom(
   env: Parameters<typeof isBelowFilledShare>[0],
@@ -44,12 +37,17 @@ export async function findRoom(
  * Replaces the archive's copies with all that belongs to them.
  *
  * @param operation - the archive's last one. Another one meanwhile aborts the batch.
+ * @param lastOperation - of the last move that the database knows; 0: none
  * @returns the archive's bookmark after it
  */
 export async function copyRecords(
   archive: Archive,
   { kind, scope, deadline }: CopyOrder,
-  { operation, records, lastOperation }: { operation: number } & CopiedPortion,
+  {
+    operation,
+    records,
+    lastOperation,
+  }: { operation: number; records: readonly RecordText[]; lastOperation: number },
 ): Promise<string | null> {
   const { isImmutable, addedColumns } = kind;
   const database = archive.open({ deadline });
