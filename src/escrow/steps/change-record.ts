@@ -3,6 +3,7 @@ import type { Network } from "../../chain/network.ts";
 import { type Database, openDb, statement } from "../../db/client.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { commitWithAudit } from "../../http/audit.ts";
+import { mayUseWallet } from "../../http/authenticate.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
@@ -17,8 +18,9 @@ import type { EscrowRecord, Side } from "../model/escrow-record.ts";
 import type { Progress, Step } from "../model/intent.ts";
 import type { DiffQuery } from "../queries/diff-page.ts";
 import { readListPage } from "../queries/list-page.ts";
+import { requireOwner } from "../queries/scope-condition.ts";
 import { ChangeSet } from "../store/change-set.ts";
-import type { IdentifiedRecord } from "../store/load-by-identifier.ts";
+import { type IdentifiedRecord, loadByIdentifier } from "../store/load-by-identifier.ts";
 import {
   renderRecord,
   STAMP_MARK,
@@ -29,8 +31,14 @@ import {
 import { writeChanges } from "../store/write-changes.ts";
 import { readLiveChainTime } from "../terms/escrow-times.ts";
 import { retryOnConflict } from "../terms/retry-on-conflict.ts";
-import { type EscrowReference, findOwnRecord } from "./find-own-record.ts";
 import { isFinalStep, validateTiming } from "./validate-step.ts";
+
+/** An escrow of a side, as requests name it. */
+export interface EscrowReference {
+  side: Side;
+  network: Network;
+  blockchainIdentifier: string;
+}
 
 /** What a request makes of a record. */
 export interface RecordDecision {
@@ -83,6 +91,29 @@ export async function changeOwnRecord<ApiRecord>(
       changed.vkey && wakeWallet(c.env, network, changed.vkey, requestId),
     ]);
   return { record, warnings: changed.warnings ?? [] };
+}
+
+/**
+ * The record of an escrow, which only its owner and Admins may change: of several the one that is meant.
+ *
+ * @throws ApiError 403, 404; ArchiveBehindError
+ */
+async function findOwnRecord(
+  { env, var: { caller, deadline } }: Pick<AppContext, "env" | "var">,
+  database: Database,
+  named: EscrowReference,
+): Promise<IdentifiedRecord> {
+  const { side } = named;
+  const [found] = await loadByIdentifier(env, database, named, deadline);
+  if (!found || !isInScope(found.record, caller))
+    throw new ApiError(404, `blockchainIdentifier: there is no such ${side}`);
+  requireOwner(caller, found.record);
+  return found;
+}
+
+function isInScope({ wallet, requestedById }: EscrowRecord, { id, scope }: Caller): boolean {
+  if (!scope?.walletIds) return true;
+  return wallet === null ? requestedById === id : mayUseWallet(scope, wallet.id);
 }
 
 export function createWrongStateError(reason: string): ApiError {

@@ -7,10 +7,10 @@ import type { IdentifiedRecord } from "../store/load-by-identifier.ts";
 import {
   changeOwnRecord,
   createWrongStateError,
+  type EscrowReference,
   type RecordDecision,
   requirePossibleStep,
 } from "./change-record.ts";
-import type { EscrowReference } from "./find-own-record.ts";
 import { explainImpossibleStep, explainWalletRemoved } from "./validate-step.ts";
 
 /** What a person has decided. */

@@ -9,8 +9,12 @@ import type { Intent } from "../model/intent.ts";
 import { isTooLargeWithScript } from "../model/output-size.ts";
 import { explainTooManyTokens } from "../model/payout-memory.ts";
 import type { IdentifiedRecord } from "../store/load-by-identifier.ts";
-import { changeOwnRecord, createWrongStateError, requirePossibleStep } from "./change-record.ts";
-import type { EscrowReference } from "./find-own-record.ts";
+import {
+  changeOwnRecord,
+  createWrongStateError,
+  type EscrowReference,
+  requirePossibleStep,
+} from "./change-record.ts";
 import { API_STEPS, type ApiStepName, type StepRequest, validateStep } from "./validate-step.ts";
 
 /**
