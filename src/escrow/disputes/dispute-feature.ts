@@ -1,5 +1,7 @@
+import { hexToBytes } from "../../chain/hex.ts";
 import { TransactionTooLargeError } from "../../chain/transaction/build-transaction.ts";
-import type { WalletKeys } from "../../chain/wallet-keys.ts";
+import { addWitnesses } from "../../chain/transaction/witnesses.ts";
+import { signExtended, type WalletKeys } from "../../chain/wallet-keys.ts";
 import type { Database } from "../../db/client.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
@@ -12,7 +14,7 @@ import {
   MissingInputError,
   RetryLaterError,
 } from "../../wallets/queue/errors.ts";
-import type { WalletFeature } from "../../wallets/queue/feature.ts";
+import type { PrebuiltTransaction, WalletFeature } from "../../wallets/queue/feature.ts";
 import { type AttemptOutcome, countFailure } from "../../wallets/queue/outcome.ts";
 import { createQueuedState, PENDING_STATE, type SourceWallet } from "../../wallets/queue/store.ts";
 import {
@@ -21,9 +23,10 @@ import {
   type SubjectOutcome,
   type SubjectPort,
 } from "../../wallets/queue/subject-feature.ts";
+import { parseTransaction } from "../../wallets/spending/model/serialize-transaction.ts";
 import { StepImpossibleError } from "../model/read-escrow.ts";
 import { buildSettlementPart } from "./build-settlement-part.ts";
-import { signSettlement } from "./sign-settlement.ts";
+import { countGivenSignatures } from "./settlement-message.ts";
 import {
   findOpenProposals,
   isOutputUnspent,
@@ -133,6 +136,36 @@ export function createDisputeFeature({
       return buildSettlementPart({ ...row, source }, provider, parameters);
     },
   };
+}
+
+/**
+ * The transaction that administrators have signed, signed by the wallet that pays for it as well.
+ *
+ * @throws RetryLaterError: not all have
+ */
+function signSettlement(row: ProposalRow, keys: WalletKeys): PrebuiltTransaction {
+  const { message, prepared, expiresAt, administrators, signatures } = row;
+  if (prepared === null) throw new Error(`proposal ${row.id} has no transaction`);
+  if (countGivenSignatures(administrators, signatures) < row.required)
+    throw new RetryLaterError("waits for signatures", expiresAt ?? 0, "person");
+  const byAdministrators = signatures.map(({ publicKey, signature }) => ({
+    publicKey: hexToBytes(publicKey),
+    signature: hexToBytes(signature),
+  }));
+  const own = {
+    publicKey: keys.paymentPublicKey,
+    signature: signExtended(keys, hexToBytes(message)),
+  };
+  const isAdministrator = signatures.some(({ vkey }) => vkey === keys.vkey);
+  const all = isAdministrator ? byAdministrators : [...byAdministrators, own];
+  const cbor = addWitnesses(hexToBytes(prepared.unsigned), all);
+  const transaction = parseTransaction({
+    ...{ hash: message, phase: "Stored", sequence: 0, sourceId: row.sourceId },
+    content: prepared.content,
+    ...{ blockHeight: null, blockHash: null, blockTime: null, overHeight: null, error: null },
+    movedAt: Date.now(),
+  });
+  return { cbor, transaction: { ...transaction, size: cbor.length } };
 }
 
 /** Gives up the settlements of a payment source that was removed. */

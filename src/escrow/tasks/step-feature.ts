@@ -1,7 +1,7 @@
 import { readContractScript } from "../../chain/contracts/contract-script.ts";
 import { timeOfSlot } from "../../chain/slots.ts";
 import { outputAt } from "../../chain/transaction/decode-transaction.ts";
-import type { ScriptSource } from "../../chain/transaction/transaction-plan.ts";
+import { parseOutputReference, type ScriptSource } from "../../chain/transaction/transaction-plan.ts";
 import { newId } from "../../db/id.ts";
 import { readTip } from "../../indexer/chain-tip.ts";
 import { decodeWithFallback } from "../../indexer/decode-provider-transaction.ts";
@@ -230,13 +230,13 @@ async function loadLiveOutput(
   { sourceId, state: { utxo } }: EscrowRecord,
   provider: BuildContext["provider"],
 ): Promise<LiveOutput> {
-  const [hash = "", index = ""] = utxo?.split("#") ?? [];
+  const { txHash: hash, index } = parseOutputReference(utxo ?? "");
   const cbor = await provider.transactionCbor(hash);
   const made = cbor && (await decodeWithFallback(provider, sourceId, hash, cbor));
-  const output = made && outputAt(made, Number(index));
+  const output = made && outputAt(made, index);
   if (!output)
     throw new PriorTransactionPendingError("the provider does not show the escrow's output");
-  const live = toLiveOutput(hash, { index: Number(index), output });
+  const live = toLiveOutput(hash, { index, output });
   if (live === null) throw new StepImpossibleError("the escrow has no datum");
   return live;
 }
