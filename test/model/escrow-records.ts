@@ -6,7 +6,7 @@ import { newId } from "../../src/db/id.ts";
 import type { EscrowRecord, Side } from "../../src/escrow/model/escrow-record.ts";
 import { type Intent, nextActionOf, type Step } from "../../src/escrow/model/intent.ts";
 import type { TransactionRecord } from "../../src/escrow/model/transaction-record.ts";
-import { parseUndoData } from "../../src/escrow/model/undo-data.ts";
+import type { UndoData } from "../../src/escrow/model/undo-data.ts";
 import { ChangeSet } from "../../src/escrow/store/change-set.ts";
 import { TRANSACTION_SQL } from "../../src/escrow/store/escrow-row.ts";
 import { loadRecords } from "../../src/escrow/store/load-records.ts";
@@ -374,7 +374,7 @@ export class EscrowRecords {
       ({ status, intent, undoData }) =>
         status === "Confirmed" &&
         undoData !== null &&
-        (intent?.id === asked.id || parseUndoData(undoData).undo.endedIntent?.id === asked.id),
+        (intent?.id === asked.id || (JSON.parse(undoData) as UndoData).undo.endedIntent?.id === asked.id),
     );
     expect(ends, `${side} lost ${asked.step}`).toBe(true);
   }

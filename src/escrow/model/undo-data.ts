@@ -1,4 +1,4 @@
-import type { ChainState, EscrowRecord } from "./escrow-record.ts";
+import type { ChainState } from "./escrow-record.ts";
 import type { Intent, RecordError } from "./intent.ts";
 
 /** How to undo what a transaction did to a record's progress. */
@@ -24,14 +24,4 @@ export interface UndoData {
   /** The state before the transaction. */
   state: ChainState;
   undo: ProgressUndo;
-}
-
-/** @returns JSON text */
-export function stringifyUndoData({ state }: EscrowRecord, undo: ProgressUndo): string {
-  return JSON.stringify({ state, undo } satisfies UndoData);
-}
-
-/** @param json - of `stringifyUndoData` */
-export function parseUndoData(json: string): UndoData {
-  return JSON.parse(json) as UndoData;
 }

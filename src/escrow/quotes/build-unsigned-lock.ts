@@ -3,7 +3,6 @@ import { parseAddress } from "../../chain/address.ts";
 import { computeChainTime } from "../../chain/chain-time.ts";
 import { bytesToHex } from "../../chain/hex.ts";
 import type { Network } from "../../chain/network.ts";
-import type { ProtocolParameters } from "../../chain/provider/provider.ts";
 import { firstSlotAtOrAfter, slotAt } from "../../chain/slots.ts";
 import {
   buildUnsignedTransaction,
@@ -73,13 +72,17 @@ export async function buildUnsignedLock(
     resolveChainClock(c.env, c.var.deadline),
   ]);
   const time = computeChainTime(clock, tip.time, now);
-  const plan = buildLockPlan(record, buyer, parameters, {
-    from: slotAt(network, time.earliestTime) - CLOCK_SKEW_SLOTS,
-    to: Math.min(
-      slotAt(network, time.latestTime) + VALIDITY_SLOTS,
-      firstSlotAtOrAfter(network, Number(record.terms.payByTime)) - 1,
-    ),
-  });
+  const { outputs, metadata } = buildLockPart(record, buyer, parameters);
+  const plan: TransactionPlan = {
+    ...{ scriptInputs: [], mints: [], requiredSigners: [], outputs, metadata, parameters },
+    validity: {
+      from: slotAt(network, time.earliestTime) - CLOCK_SKEW_SLOTS,
+      to: Math.min(
+        slotAt(network, time.latestTime) + VALIDITY_SLOTS,
+        firstSlotAtOrAfter(network, Number(record.terms.payByTime)) - 1,
+      ),
+    },
+  };
   const wallet = {
     address: buyer.address,
     outputs: toWalletOutputs(utxos),
@@ -168,17 +171,4 @@ function requireTimeToLock({ terms }: EscrowRecord, now: number): void {
       409,
       `blockchainIdentifier: the time to request the lock ended at ${new Date(last).toISOString()}, 2 minutes before payByTime`,
     );
-}
-
-function buildLockPlan(
-  record: EscrowRecord,
-  buyer: Buyer,
-  parameters: ProtocolParameters,
-  validity: TransactionPlan["validity"],
-): TransactionPlan {
-  const { outputs, metadata } = buildLockPart(record, buyer, parameters);
-  return {
-    ...{ scriptInputs: [], mints: [], outputs, requiredSigners: [] },
-    ...{ metadata, validity, parameters },
-  };
 }

@@ -12,36 +12,26 @@ import {
 import { ruleOf } from "../model/step-rules.ts";
 import { isStepPossible, MAX_TIMESTAMP_MS, windowOf } from "../model/windows.ts";
 
-/** By the last part of its path. */
-export type ApiStepName =
-  | "submit-result"
-  | "authorize-refund"
-  | "withdraw"
-  | "request-refund"
-  | "cancel-refund-request"
-  | "withdraw-refund";
-
 interface ApiStep {
   side: Side;
   steps: Record<PaymentSourceType, Step>;
 }
 
-const createApiStep = (side: Side, step: Step): ApiStep => ({
+const createApiStep = (side: Side, step: Step, stepOfV2 = step): ApiStep => ({
   side,
-  steps: { Web3ChainV1: step, Web3ChainV2: step },
+  steps: { Web3ChainV1: step, Web3ChainV2: stepOfV2 },
 });
 
-export const API_STEPS: Readonly<Record<ApiStepName, ApiStep>> = {
+/** By the last part of their paths. */
+export const API_STEPS = {
   "submit-result": createApiStep("payment", "SubmitResult"),
   "authorize-refund": createApiStep("payment", "AuthorizeRefund"),
   withdraw: createApiStep("payment", "Withdraw"),
   "request-refund": createApiStep("purchase", "SetRefundRequested"),
-  "cancel-refund-request": {
-    side: "purchase",
-    steps: { Web3ChainV1: "UnSetRefundRequested", Web3ChainV2: "AuthorizeWithdrawal" },
-  },
+  "cancel-refund-request": createApiStep("purchase", "UnSetRefundRequested", "AuthorizeWithdrawal"),
   "withdraw-refund": createApiStep("purchase", "WithdrawRefund"),
 };
+export type ApiStepName = keyof typeof API_STEPS;
 
 /** What is asked of a record. */
 export interface StepRequest {

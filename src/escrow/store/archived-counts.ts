@@ -17,11 +17,6 @@ export interface CountedEscrow {
   walletIds: readonly string[];
 }
 
-/** Counts escrows that an archive has from now on. */
-export function countArchived(escrows: readonly CountedEscrow[]): Statement {
-  return addToCounts(escrows, 1);
-}
-
 /**
  * The statements for the batch that brings escrows back from an archive: what the archive has no longer. A read
  * that goes on meanwhile then begins again.
@@ -43,7 +38,8 @@ export function countReturned(archive: number, escrows: readonly CountedEscrow[]
   ];
 }
 
-function addToCounts(escrows: readonly CountedEscrow[], count: 1 | -1): Statement {
+/** @param count - 1: an archive has the escrows from now on; -1: no longer */
+export function addToCounts(escrows: readonly CountedEscrow[], count: 1 | -1): Statement {
   const rows = escrows.map(({ id, walletIds, ...escrow }) => ({
     ...escrow,
     day: Math.floor(timeOfId(id) / DAY_MS),

@@ -2,7 +2,7 @@ import type { MovedKind } from "../../archive/moved-kind.ts";
 import { NETWORKS } from "../../chain/network.ts";
 import { type Statement, statement } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
-import { type CountedEscrow, countArchived } from "./archived-counts.ts";
+import { addToCounts, type CountedEscrow } from "./archived-counts.ts";
 import { NEWEST_TRANSACTION_SQL } from "./escrow-row.ts";
 import { FINAL_CONDITION } from "./predicates.ts";
 import { escrow, escrowAction, escrowRequest, escrowTransaction } from "./tables.ts";
@@ -93,7 +93,7 @@ export const MOVED_ESCROWS: MovedKind = {
 
 function buildMoveStatements(archive: number, summaries: readonly string[]): Statement[] {
   const escrows = summaries.map((summary) => JSON.parse(summary) as CountedEscrow);
-  return [placeIdentities(archive, summaries), countArchived(escrows)];
+  return [placeIdentities(archive, summaries), addToCounts(escrows, 1)];
 }
 
 /**

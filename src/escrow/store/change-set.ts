@@ -14,12 +14,8 @@ import {
   type RecordError,
 } from "../model/intent.ts";
 import { MISMATCH_STATUS, type TransactionRecord } from "../model/transaction-record.ts";
-import { EMPTY_PROGRESS_UNDO, type ProgressUndo, stringifyUndoData } from "../model/undo-data.ts";
-import {
-  type StoredTransaction,
-  type TransactionChange,
-  toConfirmedTransaction,
-} from "./escrow-row.ts";
+import { EMPTY_PROGRESS_UNDO, type ProgressUndo, type UndoData } from "../model/undo-data.ts";
+import type { StoredTransaction, TransactionChange } from "./escrow-row.ts";
 import { type ChangeKind, createRecordEvent, type EventExtras } from "./record-event.ts";
 import { RecordIndex } from "./record-index.ts";
 import type { ChangedStamps, PastAction } from "./render-record.ts";
@@ -143,6 +139,11 @@ export class ChangeSet {
     return this.#storedTransactions.get(transactionKeyOf(id, txHash));
   }
 
+  /** What the service made a transaction of a record for; null: the transaction is another party's. */
+  findTransactionIntent(record: EscrowRecord, txHash: string): Intent | null {
+    return this.findStoredTransaction(record, txHash)?.intent ?? null;
+  }
+
   /** Moves a record to what it is after a transaction of the chain. */
   advance(record: EscrowRecord, step: ChainStep, at: AddressTransaction, fees: string): void {
     const { progress } = record;
@@ -260,22 +261,19 @@ export class ChangeSet {
     },
   ): TransactionRecord {
     const { at, undo, ...shown } = applied;
-    const findStoredTransaction = this.findStoredTransaction(record, at.txHash);
-    const { id = this.#newId(), createdAt = this.now } = findStoredTransaction?.transaction ?? {};
-    const previousOnChainState = record.state.onChainState;
-    const transaction = toConfirmedTransaction(
-      { id, createdAt, previousOnChainState, ...shown },
-      at,
-      this.now,
-    );
+    const { txHash, blockHeight, blockTime, txIndex } = at;
+    const stored = this.findStoredTransaction(record, txHash)?.transaction;
+    const { id = this.#newId(), createdAt = this.now } = stored ?? {};
+    const intent = this.findTransactionIntent(record, txHash);
+    const { state } = record;
+    const transaction: TransactionRecord = {
+      ...{ id, createdAt, previousOnChainState: state.onChainState, ...shown },
+      ...{ updatedAt: this.now, txHash, status: "Confirmed", blockHeight, blockTime },
+    };
+    const undoData = JSON.stringify({ state, undo } satisfies UndoData);
     this.transactions.push({
-      ...{
-        recordId: record.id,
-        transaction,
-        status,
-        intent: findStoredTransaction?.intent ?? null,
-      },
-      inclusion: { txIndex: at.txIndex, undoData: stringifyUndoData(record, undo) },
+      ...{ recordId: record.id, transaction, status, intent },
+      inclusion: { txIndex, undoData },
     });
     return transaction;
   }

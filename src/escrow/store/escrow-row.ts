@@ -1,5 +1,4 @@
 import { getTableColumns } from "drizzle-orm";
-import type { AddressTransaction } from "../../chain/provider/provider.ts";
 import { isPackedHex, unpackHexSql } from "../../db/hex-column.ts";
 import type {
   ChainState,
@@ -246,16 +245,4 @@ export interface StoredTransaction {
   recordId: string;
   transaction: TransactionRecord;
   intent: Intent | null;
-}
-
-/** A transaction as a block that was applied has it. */
-export function toConfirmedTransaction(
-  transaction: Pick<
-    TransactionRecord,
-    "id" | "createdAt" | "fees" | "previousOnChainState" | "newOnChainState"
-  >,
-  { txHash, blockHeight, blockTime }: AddressTransaction,
-  now: number,
-): TransactionRecord {
-  return { ...transaction, updatedAt: now, txHash, status: "Confirmed", blockHeight, blockTime };
 }

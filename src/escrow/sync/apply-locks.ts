@@ -101,8 +101,7 @@ export async function applyLocks(
         ...findLockFaults(read, lock),
         ...(isRequested ? findMismatches(record, lock) : []),
       ];
-      const isOurs =
-        (changes.findStoredTransaction(record, read.at.txHash)?.intent ?? null) !== null;
+      const isOurs = changes.findTransactionIntent(record, read.at.txHash) !== null;
       if (isRequested && !isOurs && faults.length > 0) {
         deviating.set(record, faults);
         continue;
@@ -202,7 +201,7 @@ function lockRecord(
     onChainState,
     resultHash: lock.datum.resultHash,
     utxo,
-    transactionIntent: changes.findStoredTransaction(record, txHash)?.intent ?? null,
+    transactionIntent: changes.findTransactionIntent(record, txHash),
     ...(faults.length > 0 && { reason: faults.join("; ") }),
   });
   if (after.undo.expiredAt !== null && onChainState === "FundsLocked")

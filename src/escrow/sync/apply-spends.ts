@@ -164,13 +164,12 @@ async function applyStep(
   const utxo = output ? `${txHash}#${output.index}` : null;
   // A new datum replaces the result, also by none.
   const resultHash = datum ? datum.resultHash : state.resultHash;
-  const madeFor = changes.findStoredTransaction(record, txHash)?.intent ?? null;
   const after = advanceProgress(record, {
     txHash,
     onChainState,
     resultHash,
     utxo,
-    transactionIntent: madeFor,
+    transactionIntent: changes.findTransactionIntent(record, txHash),
   });
   changes.advance(
     record,
@@ -216,7 +215,7 @@ function markEscrowLost(
         onChainState,
         resultHash: record.state.resultHash,
         utxo: null,
-        transactionIntent: changes.findStoredTransaction(record, txHash)?.intent ?? null,
+        transactionIntent: changes.findTransactionIntent(record, txHash),
         reason,
       }),
     },

@@ -11,7 +11,7 @@ import {
 import { revertProgress } from "../model/advance-progress.ts";
 import type { Intent } from "../model/intent.ts";
 import { MISMATCH_STATUS, type TransactionRecord } from "../model/transaction-record.ts";
-import { parseUndoData } from "../model/undo-data.ts";
+import type { UndoData } from "../model/undo-data.ts";
 import { ChangeSet } from "../store/change-set.ts";
 import {
   ESCROW_COLUMNS,
@@ -59,7 +59,7 @@ export async function undoSteps(
   const ours: string[] = [];
   for (const { undo_data, applied, made_for, is_mismatch, ...row } of rows) {
     const record = changes.records.get(row.id)?.record ?? toEscrowRecord(row);
-    const undoData = parseUndoData(undo_data);
+    const undoData = JSON.parse(undo_data) as UndoData;
     const transaction: TransactionRecord = {
       ...(JSON.parse(applied) as TransactionRecord),
       status: "RolledBack",
