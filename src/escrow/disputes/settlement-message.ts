@@ -105,11 +105,7 @@ export function readWitnessSet(
     return {
       problem: `signs the transaction ${transaction}, not the proposal's transaction ${hash}`,
     };
-  const all = witnesses.map(({ publicKey, signature }) => ({
-    publicKey,
-    signature,
-    vkey: hashKey(publicKey),
-  }));
+  const all = witnesses.map((one) => ({ ...one, vkey: hashKey(one.publicKey) }));
   const asked = all.filter(({ vkey }) => signers.includes(vkey));
   if (asked.length === 0)
     return {

@@ -131,6 +131,13 @@ export function lookUpNextAction(
   }
 }
 
+/** The states of escrows that have ended, by redeemer. */
+const END_STATES = new Map<number | null, OnChainState>([
+  [REDEEMERS.Withdraw, "Withdrawn"],
+  [REDEEMERS.WithdrawRefund, "RefundWithdrawn"],
+  [REDEEMERS.WithdrawDisputed, "DisputedWithdrawn"],
+]);
+
 /**
  * Computes the state of an escrow after a spend. Null: the contract has no such redeemer, or the redeemer
  * needs a continuing output.
@@ -144,9 +151,8 @@ export function computeStateAfterSpend(
   next: { state: OnChainState; resultHash: string | null } | null,
   amountsMatch: boolean,
 ): OnChainState | null {
-  if (redeemer === REDEEMERS.Withdraw) return "Withdrawn";
-  if (redeemer === REDEEMERS.WithdrawRefund) return "RefundWithdrawn";
-  if (redeemer === REDEEMERS.WithdrawDisputed) return "DisputedWithdrawn";
+  const end = END_STATES.get(redeemer);
+  if (end !== undefined) return end;
   if (next === null) return null;
   const { state } = next;
   const hasResult = (next.resultHash ?? "") !== "";
@@ -168,11 +174,7 @@ export function computeStateAfterSpend(
 
 /** Whether a redeemer ends an escrow: no output continues it. */
 export function endsEscrow(redeemer: number | null): boolean {
-  return (
-    redeemer === REDEEMERS.Withdraw ||
-    redeemer === REDEEMERS.WithdrawRefund ||
-    redeemer === REDEEMERS.WithdrawDisputed
-  );
+  return END_STATES.has(redeemer);
 }
 
 /** Who pays the fee of a step: the party that takes it; an administrator's is charged to no party. */
