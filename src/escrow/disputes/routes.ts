@@ -20,7 +20,8 @@ import {
 import { verifyReveal } from "./verify-reveal.ts";
 import { withdrawProposal } from "./withdraw-proposal.ts";
 
-const TAG = "Disputes";
+const ADMIN = { access: "Admin", scope: "admin", tag: "Disputes" } as const;
+const USER = { access: "User", scope: "wallets", tag: "Disputes" } as const;
 
 /** Disputes, which the contract's administrators settle. */
 export function createDisputeRoutes() {
@@ -32,11 +33,9 @@ export function createDisputeRoutes() {
       method: "get",
       path: "/dispute",
       operationId: "listDisputes",
-      access: "User",
-      scope: "wallets",
+      ...USER,
       isConditional: true,
       takesBookmark: true,
-      tag: TAG,
       summary: "Lists disputed payments and purchases, newest first",
       description: "A key sees its own disputes; an Admin sees all.",
       query: z.object({ ...pageParameters, network }),
@@ -56,9 +55,7 @@ export function createDisputeRoutes() {
       method: "post",
       path: "/dispute/proposal",
       operationId: "proposeSettlement",
-      access: "Admin",
-      scope: "admin",
-      tag: TAG,
+      ...ADMIN,
       summary: "Proposes the settlement of a dispute",
       description:
         "Returns what administrators sign. On Web3ChainV2: `message`. On Web3ChainV1: the transaction `unsignedTxCbor`, available from 12 hours before `settleFrom` and valid for a day. Another proposal for the escrow replaces this proposal and voids its signatures.",
@@ -78,9 +75,7 @@ export function createDisputeRoutes() {
       method: "delete",
       path: "/dispute/proposal",
       operationId: "withdrawSettlement",
-      access: "Admin",
-      scope: "admin",
-      tag: TAG,
+      ...ADMIN,
       summary: "Withdraws a proposal",
       description:
         "This voids the signatures and frees the wallet's reserved outputs. A repeated call returns the same response.",
@@ -100,9 +95,7 @@ export function createDisputeRoutes() {
       method: "post",
       path: "/dispute/signature",
       operationId: "signSettlement",
-      access: "User",
-      scope: "wallets",
-      tag: TAG,
+      ...USER,
       summary: "Submits an administrator's signature of a proposal",
       description:
         "Any key may submit the signature. With enough signatures, a wallet of the service settles the dispute as soon as the contract allows.",
@@ -122,10 +115,8 @@ export function createDisputeRoutes() {
       method: "post",
       path: "/signature/verify/reveal-data",
       operationId: "verifyRevealData",
-      access: "User",
-      scope: "wallets",
+      ...USER,
       names: { walletAddress: "proved" },
-      tag: TAG,
       summary: "Verifies an administrator's request for the data of a disputed job",
       description:
         "The administrator signs the canonical JSON of `action`, `blockchainIdentifier` and `validUntil`: keys in this order, without white space. The service itself reveals nothing.",
