@@ -6,7 +6,7 @@ import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { type EscrowRecord, isWithoutLock } from "../model/escrow-record.ts";
-import { readListPage } from "../queries/list-page.ts";
+import { readRecordText } from "../queries/list-page.ts";
 import { isWithinScope, requireOwner } from "../queries/scope-condition.ts";
 import { ChangeSet } from "../store/change-set.ts";
 import { loadByIdentifier } from "../store/load-by-identifier.ts";
@@ -35,9 +35,7 @@ export async function cancelPurchase(
       requireUnlocked(record);
       if (record.progress.expiredAt === null) await cancelRecord(c, database, record, now);
       await returnCharges(database, network, record.id);
-      const viewed = { viewer: c.var.caller, env: c.env };
-      const query = { network, id: record.id, limit: 1, includeHistory: false, ...viewed };
-      return JSON.parse(await readListPage(database, "purchase", query));
+      return JSON.parse(await readRecordText(c, database, record));
     },
     "escrow.revision",
     "blockchainIdentifier: the purchase",

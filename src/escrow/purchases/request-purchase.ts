@@ -8,7 +8,7 @@ import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
 import { type EscrowRecord, mapTimes } from "../model/escrow-record.ts";
 import type { Intent } from "../model/intent.ts";
-import { readListPage } from "../queries/list-page.ts";
+import { readRecordText } from "../queries/list-page.ts";
 import { buildRecord } from "../store/build-record.ts";
 import { loadByIdentifier } from "../store/load-by-identifier.ts";
 import {
@@ -40,17 +40,12 @@ export async function requestPurchase(
       const quote = await acceptQuote(c, database, body, { operation: "purchase", now });
       return await createPurchase(c, database, quote, now, remember);
     } catch (error) {
-      throw isOutOfCredits(error) || isSpendingLimitExceeded(error)
-        ? createInsufficientFundsError()
-        : error;
+      if (!isOutOfCredits(error) && !isSpendingLimitExceeded(error)) throw error;
+      // Clients of marketplaces wait for funds at exactly this text, and take any other 4xx as final.
+      throw new ApiError("insufficient_funds", "Insufficient funds");
     }
   });
   return loadCreatedRecordResponse<PurchaseResponse>(database, purchase);
-}
-
-/** Clients of marketplaces wait for funds at exactly this text, and take any other 4xx as final. */
-function createInsufficientFundsError(): ApiError {
-  return new ApiError("insufficient_funds", "Insufficient funds");
 }
 
 /** What a purchase is written from. */
@@ -163,19 +158,8 @@ export async function refuseExistingPurchase(
   if (!found) return;
   const { id, requestedById } = found.record;
   const isShown = caller.permission === "Admin" || caller.id === requestedById;
-  const query = {
-    network,
-    id,
-    limit: 1,
-    includeHistory: false,
-    viewer: caller,
-    env: c.env,
-  };
-  const object = isShown ? await readListPage(database, "purchase", query) : "";
+  const object = isShown ? await readRecordText(c, database, found.record) : "";
   throw new ApiError("already_exists", "blockchainIdentifier: already has a purchase", {
-    beside: {
-      id,
-      ...(object !== "" && { object: JSON.parse(object) }),
-    },
+    beside: { id, ...(object !== "" && { object: JSON.parse(object) }) },
   });
 }

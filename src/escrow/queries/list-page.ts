@@ -4,6 +4,7 @@ import type { Database } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 import { packHexSql, unpackHexSql } from "../../db/hex-column.ts";
 import { firstIdAt } from "../../db/id.ts";
+import type { AppContext } from "../../http/context.ts";
 import { type EscrowRecord, hashIdentifier, type Side } from "../model/escrow-record.ts";
 import {
   ARCHIVED_ESCROW_COLUMNS,
@@ -49,6 +50,16 @@ export async function readListPage(
 ): Promise<string> {
   const page = createListPage(side, query, buildPageColumnsSql(query));
   return renderRows(await readPageRows(db, query, page), side, query.env).join(",");
+}
+
+/** JSON text of a record without histories; empty: the caller does not see the record. */
+export function readRecordText(
+  c: AppContext,
+  db: Database,
+  { id, side, network }: Pick<EscrowRecord, "id" | "side" | "network">,
+): Promise<string> {
+  const options = { includeHistory: false, viewer: c.var.caller, env: c.env };
+  return readListPage(db, side, { id, network, limit: 1, ...options });
 }
 
 /** Reads the records of a page of a list. */

@@ -3,7 +3,7 @@ import { requireCredits, throwIfOutOfCredits } from "../../api-keys/credits.ts";
 import { type Database, openDb } from "../../db/client.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
+import { runIdempotently } from "../../http/idempotency.ts";
 import type { SellerWallet } from "../../registry/token-holder.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { openSourceProvider } from "../../sources/open-source-provider.ts";
@@ -20,9 +20,9 @@ import {
 import { IDLE_PROGRESS } from "../model/intent.ts";
 import { buildRecord } from "../store/build-record.ts";
 import {
-  type CreatedRecord,
   createRecord,
   loadCreatedRecordResponse,
+  type RecordRequest,
 } from "../terms/create-record.ts";
 import {
   checkTimes,
@@ -50,11 +50,25 @@ export async function requestQuote(
 ): Promise<QuoteResponse> {
   const { network } = body;
   const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
-  const quote = await runIdempotently(c, database, now, async (remember) => {
+  const created = await runIdempotently(c, database, now, async (remember) => {
     const { quote, warnings } = await prepareQuote(c, database, body, now);
-    return writeQuote(c, database, { quote, warnings, metadata: body.metadata, now }, remember);
+    const { agentIdentifier, wallet, supportedPaymentSourceIndex: index } = quote;
+    const responseFields = {
+      ...(index !== undefined && { supportedPaymentSourceIndex: index }),
+      Estimate: toEstimateResponse(quote),
+      Warnings: warnings,
+    };
+    const request: RecordRequest = {
+      record: buildPaymentRecord(quote, c.var.caller.id, now),
+      metadata: body.metadata,
+      responseFields,
+      operation: "payment",
+      auditDetail: { network, agentIdentifier, wallet: wallet.id },
+      now,
+    };
+    return createRecord(c, database, request, remember).catch(throwIfOutOfCredits);
   });
-  return loadCreatedRecordResponse<QuoteResponse>(database, quote);
+  return loadCreatedRecordResponse<QuoteResponse>(database, created);
 }
 
 /** All checks in their order, and the seller's signature at their end. */
@@ -174,43 +188,6 @@ function collectAddressWarnings(holder: SellerWallet, wallet: ManagedWallet): st
 }
 
 type QuoteResponse = z.input<typeof quoteRecord>;
-
-/**
- * Writes a quote as a payment record.
- *
- * @throws ApiError 402
- */
-function writeQuote(
-  c: AppContext,
-  database: Database,
-  {
-    quote,
-    warnings,
-    metadata,
-    now,
-  }: { quote: SignedQuote; warnings: string[]; metadata: string | null; now: number },
-  remember: StoreResponse,
-): Promise<CreatedRecord> {
-  const { source, agentIdentifier, wallet, supportedPaymentSourceIndex: index } = quote;
-  const more = {
-    ...(index !== undefined && { supportedPaymentSourceIndex: index }),
-    Estimate: toEstimateResponse(quote),
-    Warnings: warnings,
-  };
-  return createRecord(
-    c,
-    database,
-    {
-      record: buildPaymentRecord(quote, c.var.caller.id, now),
-      metadata,
-      responseFields: more,
-      operation: "payment",
-      auditDetail: { network: source.network, agentIdentifier, wallet: wallet.id },
-      now,
-    },
-    remember,
-  ).catch(throwIfOutOfCredits);
-}
 
 function buildPaymentRecord(quote: SignedQuote, requestedById: string, now: number): EscrowRecord {
   const { source, wallet, holder, times, price, blockchainIdentifier } = quote;

@@ -16,8 +16,7 @@ import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
 import { isFeeReceiverMissing, UNKNOWN_FEE_RECEIVER_NOTE } from "../model/build-payouts.ts";
 import type { EscrowRecord, Side } from "../model/escrow-record.ts";
 import type { Progress, Step } from "../model/intent.ts";
-import type { DiffQuery } from "../queries/diff-page.ts";
-import { readListPage } from "../queries/list-page.ts";
+import { readRecordText } from "../queries/list-page.ts";
 import { requireOwner } from "../queries/scope-condition.ts";
 import { ChangeSet } from "../store/change-set.ts";
 import { type IdentifiedRecord, loadByIdentifier } from "../store/load-by-identifier.ts";
@@ -69,7 +68,7 @@ export async function changeOwnRecord<ApiRecord>(
   now: number,
 ): Promise<{ record: ApiRecord; warnings: readonly string[] }> {
   const { network, side } = named;
-  const { caller, deadline, requestId } = c.var;
+  const { deadline, requestId } = c.var;
   const database = openDb(c.env, network, { writes: "idempotent", deadline });
   const changed = await runIdempotently(c, database, now, (remember) =>
     retryOnConflict(
@@ -83,8 +82,7 @@ export async function changeOwnRecord<ApiRecord>(
     ),
   );
   // Before the wallet moves the record on.
-  const reading = { viewer: caller, env: c.env };
-  const record = await loadChangeResponse<ApiRecord>(database, reading, changed);
+  const record = await loadChangeResponse<ApiRecord>(c, database, changed);
   if (changed.made !== null)
     await Promise.all([
       wakeDispatcher(c.env, requestId),
@@ -240,14 +238,12 @@ const CHANGED_ROW_SQL = `SELECT action_changed_at AS stamp, sequence,
  * if many changes happen at once.
  */
 async function loadChangeResponse<ApiRecord>(
+  c: AppContext,
   database: Database,
-  reading: { viewer: Caller } & Pick<DiffQuery, "env">,
-  { id, side, network, made, row: written }: ChangeResult,
+  changed: ChangeResult,
 ): Promise<ApiRecord> {
-  if (made === null) {
-    const query = { network, id, limit: 1, includeHistory: false, ...reading };
-    return JSON.parse(await readListPage(database, side, query)) as ApiRecord;
-  }
+  const { id, side, made, row: written } = changed;
+  if (made === null) return JSON.parse(await readRecordText(c, database, changed)) as ApiRecord;
   const [row] = written ? [written] : await database.all<ChangedRow>(CHANGED_ROW_SQL, id);
   const stamp = row?.sequence === made.sequence ? row.stamp : made.at;
   const doc = withHistories(withMetadata(made.doc, row?.metadata ?? null), side);

@@ -60,47 +60,43 @@ async function collectSizeWarnings(
   record: EscrowRecord,
   name: ApiStepName,
 ): Promise<string[]> {
-  return [
-    ...(await collectScriptWarnings(env, database, record, name)),
-    ...(name === "submit-result" ? await collectTokenWarnings(env, record, name) : []),
+  const notes = [
+    await explainMissingScript(env, database, record),
+    // A result is submitted for the withdrawal that comes after it.
+    name === "submit-result" ? await explainTokensOfWithdrawal(env, record) : null,
   ];
+  return notes.filter((note) => note !== null).map((note) => `${name}: ${note}`);
 }
 
 /** A fee rate that takes a part of each token. */
 const FULL_FEE_PERMILLE = 1000;
 
-/** A result is submitted for the withdrawal that comes after it. */
-async function collectTokenWarnings(
+async function explainTokensOfWithdrawal(
   env: Env,
   record: EscrowRecord,
-  name: ApiStepName,
-): Promise<string[]> {
+): Promise<string | null> {
   const { output, sourceId, sourceType: type } = record;
   const lock = findLock(record);
-  if (output === null || lock === null) return [];
+  if (output === null || lock === null) return null;
   const explainAtFeeRate = (feeRatePermille: number) =>
     explainTooManyTokens("payment", output.value, { ...lock, type, feeRatePermille });
-  if (explainAtFeeRate(FULL_FEE_PERMILLE) === null) return [];
+  if (explainAtFeeRate(FULL_FEE_PERMILLE) === null) return null;
   const source = await findActiveSource(openDb(env), sourceId);
-  const note = source && explainAtFeeRate(source.feeRatePermille);
-  return note ? [`${name}: ${note}`] : [];
+  return source && explainAtFeeRate(source.feeRatePermille);
 }
 
 /** A transaction may have no room beside the contract's script. One that is on the chain takes no room. */
-async function collectScriptWarnings(
+async function explainMissingScript(
   env: Pick<Env, "AUTO_REFERENCE_SCRIPT">,
   database: Database,
   record: EscrowRecord,
-  name: string,
-): Promise<string[]> {
-  if (!isTooLargeWithScript(record)) return [];
+): Promise<string | null> {
+  if (!isTooLargeWithScript(record)) return null;
   const { size } = await listPublishedScripts(database, record.sourceId);
-  if (size > 0) return [];
+  if (size > 0) return null;
   const publishing =
     env.AUTO_REFERENCE_SCRIPT === "false"
       ? "publish the reference script of the payment source"
       : "a wallet of the payment source publishes it within minutes";
-  return [
-    `${name}: the escrow is so large that the step may need the contract's script on the chain; ${publishing}`,
-  ];
+  return `the escrow is so large that the step may need the contract's script on the chain; ${publishing}`;
 }
