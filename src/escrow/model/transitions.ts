@@ -2,38 +2,6 @@ import { REDEEMERS } from "../../chain/contracts/redeemers.ts";
 import { ON_CHAIN_STATES, type OnChainState } from "../../chain/network.ts";
 import type { Side } from "./escrow-record.ts";
 
-export const PAYMENT_ACTIONS = [
-  "None",
-  "Ignore",
-  "WaitingForManualAction",
-  "WaitingForExternalAction",
-  "SubmitResultRequested",
-  "SubmitResultInitiated",
-  "WithdrawRequested",
-  "WithdrawInitiated",
-  "AuthorizeRefundRequested",
-  "AuthorizeRefundInitiated",
-] as const;
-type PaymentAction = (typeof PAYMENT_ACTIONS)[number];
-
-export const PURCHASE_ACTIONS = [
-  "None",
-  "Ignore",
-  "WaitingForManualAction",
-  "WaitingForExternalAction",
-  "FundsLockingRequested",
-  "FundsLockingInitiated",
-  "SetRefundRequestedRequested",
-  "SetRefundRequestedInitiated",
-  "UnSetRefundRequestedRequested",
-  "UnSetRefundRequestedInitiated",
-  "WithdrawRefundRequested",
-  "WithdrawRefundInitiated",
-  "AuthorizeWithdrawalRequested",
-  "AuthorizeWithdrawalInitiated",
-] as const;
-type PurchaseAction = (typeof PURCHASE_ACTIONS)[number];
-
 export const PAYMENT_ERROR_TYPES = ["NetworkError", "Unknown"] as const;
 
 export const PURCHASE_ERROR_TYPES = ["NetworkError", "InsufficientFunds", "Unknown"] as const;
@@ -55,7 +23,7 @@ interface TransitionResult {
  * initiated action did not happen: requested again). Otherwise it is one of `TRANSITION_NOTES`, and an
  * operator must act (WaitingForManualAction). `req/e6` requests again and leaves the note.
  */
-const PAYMENT_TRANSITION_TABLE: Record<PaymentAction, string> = {
+const PAYMENT_TRANSITION_TABLE = {
   None: "e1 e2 e1 e1 e1 e3 e3 e1 e1 e1",
   Ignore: "= = = = = e3 e3 = = =",
   WaitingForManualAction: "e4 e5 e4 e4 e4 e4 e4 e4 e4 e4",
@@ -68,7 +36,7 @@ const PAYMENT_TRANSITION_TABLE: Record<PaymentAction, string> = {
   AuthorizeRefundInitiated: "e7 e5 req/e6 ext req e3 ext e6 e6 e6",
 };
 
-const PURCHASE_TRANSITION_TABLE: Record<PurchaseAction, string> = {
+const PURCHASE_TRANSITION_TABLE = {
   None: "e1 e2 e1 e1 e1 e3 e3 e1 e1 e1",
   Ignore: "= = = = = e3 e3 = = =",
   WaitingForManualAction: "e4 e5 e4 e4 e4 e4 e4 e4 e4 e4",
@@ -84,6 +52,11 @@ const PURCHASE_TRANSITION_TABLE: Record<PurchaseAction, string> = {
   AuthorizeWithdrawalRequested: "e7 e5 e7 e7 = ext e3 e6 e6 e6",
   AuthorizeWithdrawalInitiated: "e7 e5 e7 e7 req ext e3 e6 e6 e6",
 };
+
+const listKeys = <Key extends string>(table: Record<Key, string>) => Object.keys(table) as Key[];
+
+export const PAYMENT_ACTIONS = listKeys(PAYMENT_TRANSITION_TABLE);
+export const PURCHASE_ACTIONS = listKeys(PURCHASE_TRANSITION_TABLE);
 
 /**
  * What happened, and what a person can do about it. A note about funds or a datum may be followed by a

@@ -107,6 +107,9 @@ export function mergeBlockers(rows: readonly ContextRow[], env: AutomaticStepSet
   return { ...found, ...findDisabledSteps(env) };
 }
 
+/** SQL of what the texts of an archive's rows are rendered from. */
+export const ARCHIVED_TEXT_COLUMNS = `, ${ARCHIVED_ROW_SQL}, has_note`;
+
 interface RecordRow extends StoredDocument, ContextRow, HistoriesRow, PagePosition {
   metadata: string | null;
   place?: string;
@@ -123,9 +126,8 @@ export function readPageRows<Row extends RecordRow>(
   page: RecordPage,
   more = "",
 ): Promise<Row[]> {
-  const build: BuildPage = (rows, context) =>
-    buildRowsSql(rows, options, more, context && { ...context, hasDocuments: true });
-  return readPage<Row>(db, options.env, page, build, `, ${ARCHIVED_ROW_SQL}, has_note`);
+  const build: BuildPage = (rows, context) => buildRowsSql(rows, options, more, context);
+  return readPage<Row>(db, options.env, page, build, ARCHIVED_TEXT_COLUMNS);
 }
 
 /** Reads the given columns of a page's rows, with what `ContextRow` has, and no text. */
@@ -186,25 +188,22 @@ export function readPage<Row extends PagePosition>(
  * SQL of a page's rows with all that they are rendered from.
  *
  * @param more - SQL of further columns, each followed by a comma
- * @param context - of an archive; `hasDocuments`: its rows have `document`, `place` and `has_note`
+ * @param context - of an archive, whose rows have `PLACE_SQL` and `ARCHIVED_TEXT_COLUMNS`
  */
 export function buildRowsSql(
   { sql, params }: SqlExpression,
   { viewer, includeHistory }: Pick<PageOptions, "viewer" | "includeHistory">,
   more: string,
-  context: (Pick<ArchiveContext, "tip"> & { hasDocuments?: true }) | null,
+  context: Pick<ArchiveContext, "tip"> | null,
 ): SqlExpression {
   const all = [...params, ...(viewer ? [viewer.id] : []), ...(context ? [context.tip] : [])];
-  const archived = context?.hasDocuments
-    ? "page.document, page.place"
-    : `(SELECT ${ARCHIVED_ROW_SQL} FROM escrow WHERE id = page.id) AS document`;
   const note = buildNoteSql(viewer, params.length + 1);
   const columns = context
-    ? `${archived}, ?${all.length} AS tip, NULL AS holds`
+    ? `page.document, page.place, ?${all.length} AS tip, NULL AS holds`
     : `${DOC_OR_ROW_SQL}, ${CONTEXT_SQL}`;
   return {
     sql: `SELECT page.id, ${more}${columns},
-       ${context?.hasDocuments ? `iif(page.has_note, ${note}, NULL)` : note} AS metadata
+       ${context ? `iif(page.has_note, ${note}, NULL)` : note} AS metadata
        ${includeHistory ? HISTORIES_SQL : ""}
      FROM (${sql}) AS page`,
     params: all,

@@ -7,9 +7,15 @@ import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { createJsonResponse, openReadSession } from "../../http/session.ts";
 import { hashIdentifier, type Side } from "../model/escrow-record.ts";
+import { PLACE_SQL } from "../store/archived-escrows.ts";
 import { SOURCE_REMOVED_CONDITION } from "../store/predicates.ts";
 import { EscrowConditions } from "./conditions.ts";
-import { buildPageColumnsSql, buildRowsSql, renderRows } from "./page-rows.ts";
+import {
+  ARCHIVED_TEXT_COLUMNS,
+  buildPageColumnsSql,
+  buildRowsSql,
+  renderRows,
+} from "./page-rows.ts";
 import type { identifierLookupBody } from "./query-schemas.ts";
 
 /**
@@ -115,7 +121,7 @@ async function readIdentified(
         buildIdentifiedSql(c, side, body, {
           rows: `(SELECT value->>'id' AS told, value->>'ordinal' AS ordinal, value->>'isRemoved' AS isRemoved
               FROM json_each(?2)) CROSS JOIN escrow ON escrow.id = told`,
-          columns: "ordinal, isRemoved",
+          columns: `ordinal, isRemoved, ${PLACE_SQL}${ARCHIVED_TEXT_COLUMNS}`,
           listed: JSON.stringify(some),
         }),
         options,

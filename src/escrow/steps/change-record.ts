@@ -53,9 +53,9 @@ export interface RecordDecision {
 }
 
 /**
- * Changes a caller's record once per Idempotency-Key, and wakes whoever has something to do with it. Of a record that
- * stays as it is, the answer is stored as well: a later request with the same key changes nothing either, and returns
- * the record as it is then.
+ * Changes a caller's record once per Idempotency-Key, and wakes whoever has something to do with it. The service also
+ * stores that a record did not change. A later request with the same key then changes nothing either, and returns the
+ * record as it is then.
  *
  * @param decide - called again while other writers change the record
  * @param now - epoch milliseconds

@@ -60,10 +60,7 @@ export async function applyLocks(
       return known === undefined || isWithoutLock(known);
     });
     const buyer = sides.find(({ side }) => side === "purchase");
-    if (buyer)
-      await noteSecondLock(changes, read, lock, buyer.wallet.vkey, (agreed) =>
-        explainForgeableLock(source, read, lock, agreed),
-      );
+    if (buyer) await noteSecondLock(changes, source, read, lock, buyer.wallet.vkey);
     if (open.length === 0) continue;
 
     const requestedTerms = open
@@ -299,22 +296,23 @@ function findRemovedWallet(
  * lock. It appears after a restored database forgot the first lock, or after a rollback changed their order.
  *
  * @param payer - payment key hash of the purchase's wallet, hex. Only its signature can spend from the wallet.
- * @param rejection - why anybody may have made the lock, given the agreed funds
  */
 async function noteSecondLock(
   changes: ChangeSet,
+  source: EscrowSource,
   read: ContractTransaction,
-  { identifierHash, index }: EscrowOutput,
+  lock: EscrowOutput,
   payer: string,
-  rejection: (agreed: Funds[] | undefined) => Promise<string | null>,
 ): Promise<void> {
+  const { identifierHash, index } = lock;
   const record = changes.findByIdentifier("purchase", identifierHash);
   if (!record || isWithoutLock(record) || changes.isOutsideScope("purchase", identifierHash))
     return;
   if (isKnownTransaction(changes, record, read.at.txHash)) return;
   if (!read.tx.signers.includes(payer)) return;
   const { terms, progress } = record;
-  if (await rejection(terms.isRequested ? terms.funds.map(fundsOf) : undefined)) return;
+  const agreed = terms.isRequested ? terms.funds.map(fundsOf) : undefined;
+  if (await explainForgeableLock(source, read, lock, agreed)) return;
   const note = `The wallet has locked the funds once more in ${read.at.txHash}#${index}. No record follows that lock. Refund it by hand, then clear the error`;
   const error: RecordError = {
     isManual: true,
