@@ -9,18 +9,12 @@ const OUTPUT_BYTES = 165n;
 const BYTES_PER_TOKEN = 50n;
 
 /**
- * Computes the largest collateral that the lock of a quote may have. No lock needs more than its output's
- * deposit. Twice the deposit allows for services that count differently.
+ * The deposit of an escrow's output once it carries a result: it never is larger.
  *
  * @param quote - the locked datum
  * @param tokens - number of units beside the native coin.
  * @returns native minor units.
  */
-export function computeMaxCollateral(quote: EscrowDatum, tokens: number): bigint {
-  return 2n * computeMinimumDeposit(quote, tokens);
-}
-
-/** The deposit of an escrow's output once it carries a result: it never is larger. */
 export function computeMinimumDeposit(quote: EscrowDatum, tokens: number): bigint {
   const datum = encodeEscrowDatum({
     ...quote,

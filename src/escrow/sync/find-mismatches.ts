@@ -2,7 +2,7 @@ import type { EscrowDatum } from "../../chain/contracts/escrow-datum.ts";
 import type { Funds } from "../../chain/network.ts";
 import { sumToValue } from "../../chain/transaction/value.ts";
 import { type EscrowRecord, fundsOf } from "../model/escrow-record.ts";
-import { computeMaxCollateral } from "../model/minimum-deposit.ts";
+import { computeMinimumDeposit } from "../model/minimum-deposit.ts";
 import type { EscrowOutput } from "./escrow-source.ts";
 
 /** What is compared, as it was agreed and as the lock has it. */
@@ -49,7 +49,9 @@ function findCollateralMismatches({
   output,
 }: Pick<EscrowOutput, "datum" | "output">): string[] {
   if (datum.version === "Web3ChainV2") return [];
-  const most = computeMaxCollateral(datum, output.funds.filter(({ unit }) => unit !== "").length);
+  const tokens = output.funds.filter(({ unit }) => unit !== "").length;
+  // No lock needs more than its output's deposit. Twice the deposit allows for services that count differently.
+  const most = 2n * computeMinimumDeposit(datum, tokens);
   if (datum.collateralReturn <= most) return [];
   return [
     `the collateral is ${datum.collateralReturn}, on which the seller would pay the contract's fee: at most ${most} is allowed`,

@@ -13,12 +13,7 @@ import { computeDueAt, computeIntentExpiry, findAutomaticStep } from "../model/c
 import type { EscrowRecord, LiveOutput } from "../model/escrow-record.ts";
 import { AUTOMATIC_REQUESTER, type Intent, isPaused } from "../model/intent.ts";
 import { isWorthWithdrawing, NOT_WORTH_WITHDRAWING_NOTE } from "../model/is-worth-withdrawing.ts";
-import {
-  type Escrow,
-  readEscrow,
-  StepImpossibleError,
-  toLiveOutput,
-} from "../model/read-escrow.ts";
+import { readEscrow, StepImpossibleError, toLiveOutput } from "../model/read-escrow.ts";
 import { ruleOf } from "../model/step-rules.ts";
 import { canBeSpentByOthers, isStepPossible, windowOf } from "../model/windows.ts";
 import { buildStepPart } from "../steps/build-step-part.ts";
@@ -108,9 +103,9 @@ export function createStepFeature(ports: StepPorts): WalletFeature {
       const intent = record?.progress.intent;
       if (!record || !intent) throw new Error(`the record of ${id} was not read`);
       script ??= await readContractScript(source.contractAddress, context.provider);
-      const escrow = await loadEscrow(record, context.provider);
+      const output = record.output ?? (await loadLiveOutput(record, context.provider));
       const { parameters, validity } = context;
-      const part = buildStepPart(escrow, intent, {
+      const part = buildStepPart(readEscrow(output, record), intent, {
         contract: { ...source, address: source.contractAddress },
         script,
         wallet,
@@ -219,13 +214,6 @@ function payoutAddressOf({ side, terms }: EscrowRecord): string | null {
 }
 
 /** After a rollback the record does not know what the output holds, and the chain is asked. */
-async function loadEscrow(
-  record: EscrowRecord,
-  provider: BuildContext["provider"],
-): Promise<Escrow> {
-  return readEscrow(record.output ?? (await loadLiveOutput(record, provider)), record);
-}
-
 async function loadLiveOutput(
   { sourceId, state: { utxo } }: EscrowRecord,
   provider: BuildContext["provider"],
