@@ -73,7 +73,6 @@ export async function createPurchase(
       record,
       metadata: body.metadata,
       responseFields: { Warnings: quote.warnings },
-      operation: "purchase",
       auditDetail: { network: source.network, agentIdentifier: body.agentIdentifier },
       now,
     },

@@ -62,7 +62,6 @@ export async function requestQuote(
       record: buildPaymentRecord(quote, c.var.caller.id, now),
       metadata: body.metadata,
       responseFields,
-      operation: "payment",
       auditDetail: { network, agentIdentifier, wallet: wallet.id },
       now,
     };

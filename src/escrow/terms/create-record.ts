@@ -1,4 +1,4 @@
-import { chargeOperation, type MeteredOperation } from "../../api-keys/credits.ts";
+import { chargeOperation } from "../../api-keys/credits.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { stampSql } from "../../db/clock.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
@@ -22,8 +22,6 @@ export interface RecordRequest {
   metadata: string | null;
   /** What the answer has beside the record: JSON. */
   responseFields: object;
-  /** The metered call. */
-  operation: MeteredOperation;
   /** For the audit. */
   auditDetail: object;
   /** Epoch milliseconds. */
@@ -51,7 +49,7 @@ const MADE_AT_SQL = "SELECT made_at AS at FROM escrow_request WHERE record_id = 
 export async function createRecord(
   c: AppContext,
   database: Database,
-  { record, metadata, responseFields: more, operation, auditDetail: detail, now }: RecordRequest,
+  { record, metadata, responseFields: more, auditDetail: detail, now }: RecordRequest,
   remember: StoreResponse,
   statements: Statement[] = [],
 ): Promise<CreatedRecord> {
@@ -71,7 +69,7 @@ export async function createRecord(
     { action: `${side}.create`, target: id, detail, now },
     [
       ...(await remember(created)),
-      ...chargeOperation(c.var.caller, operation),
+      ...chargeOperation(c.var.caller, side),
       ...writeChanges(changes, { sourceId, network }),
       insertRequest(record, metadata),
       ...statements,
