@@ -330,17 +330,9 @@ export const archivedEscrowCount = sqliteTable(
     onChainState: text("on_chain_state", { enum: ["", ...ON_CHAIN_STATES] }).notNull(),
     count: integer("count").notNull(),
   },
-  (table) => [
+  ({ network, side, day, sourceType, contractAddress, walletIds, onChainState }) => [
     primaryKey({
-      columns: [
-        table.network,
-        table.side,
-        table.day,
-        table.sourceType,
-        table.contractAddress,
-        table.walletIds,
-        table.onChainState,
-      ],
+      columns: [network, side, day, sourceType, contractAddress, walletIds, onChainState],
     }),
   ],
 );
