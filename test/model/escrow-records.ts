@@ -374,7 +374,8 @@ export class EscrowRecords {
       ({ status, intent, undoData }) =>
         status === "Confirmed" &&
         undoData !== null &&
-        (intent?.id === asked.id || (JSON.parse(undoData) as UndoData).undo.endedIntent?.id === asked.id),
+        (intent?.id === asked.id ||
+          (JSON.parse(undoData) as UndoData).undo.endedIntent?.id === asked.id),
     );
     expect(ends, `${side} lost ${asked.step}`).toBe(true);
   }

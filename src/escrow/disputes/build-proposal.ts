@@ -47,8 +47,7 @@ export interface ProposalContext {
 }
 
 /** What is proposed, and for what. */
-interface ProposalInput {
-  context: ProposalContext;
+interface ProposalInput extends ProposalContext {
   output: LiveOutput;
   opensAt: number;
   split: SettlementSplit;
@@ -91,7 +90,7 @@ export async function buildProposal(
   const opensAt = Number(record.terms.externalDisputeUnlockTime);
   const former = await loadPreviousProposals(database, record.identifierHash, source.id, output);
   const payers = selectFeePayers(place, records);
-  const what = { context: place, output, opensAt, split, previousProposals: former };
+  const what = { ...place, output, opensAt, split, previousProposals: former };
   const { terms, guards } =
     source.type === "Web3ChainV1"
       ? await buildTransactionTerms(what, payers, asked.Signers)
@@ -144,7 +143,7 @@ async function loadPreviousProposals(
 
 /** Web3ChainV2: how the funds are divided is what is signed. */
 function buildMessageTerms(
-  { context: { source }, output, split }: ProposalInput,
+  { source, output, split }: ProposalInput,
   [payer]: readonly WalletRow[],
   signers: readonly string[] | undefined,
 ): { terms: ProposalTerms; guards: Statement[] } {
@@ -171,13 +170,7 @@ function buildMessageTerms(
 
 /** Web3ChainV1: a transaction is what is signed, and one output of a wallet is set aside for it. */
 async function buildTransactionTerms(
-  {
-    context: { id, database, source, prepare },
-    output,
-    split,
-    opensAt,
-    previousProposals: former,
-  }: ProposalInput,
+  { id, database, source, prepare, output, split, opensAt, previousProposals }: ProposalInput,
   payers: readonly WalletRow[],
   asked: readonly string[] | undefined,
 ): Promise<{ terms: ProposalTerms; guards: Statement[] }> {
@@ -190,7 +183,7 @@ async function buildTransactionTerms(
   const signers = asked ? [...new Set(asked)] : selectDefaultSigners(known, required ?? 0);
   const { feePayer, terms } = await prepare({
     ...{ database, source, id, output, split, opensAt, signers, feePayers: payers },
-    replacedProposalIds: former.map((one) => one.id),
+    replacedProposalIds: previousProposals.map((one) => one.id),
   });
   return {
     terms: {

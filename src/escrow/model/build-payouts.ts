@@ -72,11 +72,10 @@ export const UNKNOWN_FEE_RECEIVER_NOTE =
   "the payment source lacks the recipient of the contract's fee: add the source again with FeeReceiverNetworkWallet";
 
 /** Whether a contract asks every withdrawal for a fee of which nobody knows who receives it. */
-export function isFeeReceiverMissing({
-  type,
-  feeRatePermille,
-  feeReceiverAddress,
-}: Pick<ContractSettings, "type" | "feeRatePermille" | "feeReceiverAddress">): boolean {
+export function isFeeReceiverMissing(
+  source: Pick<ContractSettings, "type" | "feeRatePermille" | "feeReceiverAddress">,
+): boolean {
+  const { type, feeRatePermille, feeReceiverAddress } = source;
   return type === "Web3ChainV1" && feeRatePermille > 0 && feeReceiverAddress === null;
 }
 
@@ -101,7 +100,7 @@ function referenceDatumOf({ txHash, index }: Escrow): Uint8Array {
 /** An output with the native coin that the ledger wants it to have. */
 export function raiseToMinimumCoin<Output extends PlannedOutput>(
   output: Output,
-  parameters: Pick<ProtocolParameters, "coinsPerByte"> & ProtocolParameters,
+  parameters: ProtocolParameters,
 ): Output {
   const least = computeMinimumCoin(output, parameters);
   const coin = output.value.get("") ?? 0n;

@@ -60,7 +60,10 @@ export function findNextStep(record: NextStepRecord): NextStep {
   if (isAbandoned(record)) return waitFor("a person who adds its removed wallet again", "person");
   if (error?.isManual) return waitFor("a person's decision", "person");
   if (pendingTransaction)
-    return waitFor(`transaction ${pendingTransaction.transaction.txHash} to be in a block`, "chain");
+    return waitFor(
+      `transaction ${pendingTransaction.transaction.txHash} to be in a block`,
+      "chain",
+    );
   if (intent && !window) return waitFor("the escrow to return to an earlier state", "chain");
   if (isOver) return waitFor("blocks that show whether the step was in time", "chain");
   if (intent)

@@ -1,15 +1,15 @@
 import { isOutOfCredits } from "../../api-keys/credits.ts";
 import { isSpendingLimitExceeded } from "../../api-keys/spending-limits.ts";
 import { type Database, openDb, violates } from "../../db/client.ts";
-import { newId } from "../../db/id.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
 import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
 import { type EscrowRecord, mapTimes } from "../model/escrow-record.ts";
-import type { Intent } from "../model/intent.ts";
+import { IDLE_PROGRESS } from "../model/intent.ts";
 import { readRecordText } from "../queries/list-page.ts";
 import { buildRecord } from "../store/build-record.ts";
+import { createIntent } from "../store/create-intent.ts";
 import { loadByIdentifier } from "../store/load-by-identifier.ts";
 import {
   type CreatedRecord,
@@ -122,19 +122,13 @@ function buildPurchaseRecord(
     sellerReturnAddress: quote.sellerReturnAddress,
     funds: price.funds.map(({ unit, amount }) => ({ unit, amount })),
   };
-  const intent: Intent = {
-    id: newId(now),
-    step: "FundsLocking",
-    resultHash: null,
-    by: requestedById,
-    since: now,
-  };
+  const intent = createIntent("FundsLocking", requestedById, now);
   const fields = {
     side: "purchase" as const,
     blockchainIdentifier: body.blockchainIdentifier,
     requestedById,
     terms,
-    progress: { intent, pendingTransaction: null, error: null, expiredAt: null },
+    progress: { ...IDLE_PROGRESS, intent },
     wallet: null,
   };
   return buildRecord(source, fields, now);

@@ -139,7 +139,12 @@ async function writeDecision(
   const doc = withConfirmations(text, tipHeight);
   const changed = { ...unchanged, made: { sequence: record.sequence, at: now, doc } };
   const { action, step } = change;
-  const audited = { action: `${side}.${action}`, target: id, detail: { network, step }, now } as const;
+  const audited = {
+    action: `${side}.${action}`,
+    target: id,
+    detail: { network, step },
+    now,
+  } as const;
   const results = await commitWithAudit(c, database, audited, [
     ...(await remember(changed)),
     ...writeChanges(changes, { sourceId, network }),

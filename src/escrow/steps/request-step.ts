@@ -1,13 +1,12 @@
 import { type Database, openDb } from "../../db/client.ts";
-import { newId } from "../../db/id.ts";
 import type { Env } from "../../env.ts";
 import type { AppContext } from "../../http/context.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
 import { listPublishedScripts } from "../../wallets/reference-scripts/store.ts";
 import { type EscrowRecord, findLock } from "../model/escrow-record.ts";
-import type { Intent } from "../model/intent.ts";
 import { isTooLargeWithScript } from "../model/output-size.ts";
 import { explainTooManyTokens } from "../model/payout-memory.ts";
+import { createIntent } from "../store/create-intent.ts";
 import type { IdentifiedRecord } from "../store/load-by-identifier.ts";
 import {
   changeOwnRecord,
@@ -39,8 +38,7 @@ export async function requestStep<ApiRecord>(
     if (verdict.is === "refused") throw createWrongStateError(verdict.reason);
     const { step } = verdict;
     await requirePossibleStep(c, record, request.name, step, now);
-    const { resultHash } = request;
-    const intent: Intent = { id: newId(now), step, resultHash, by: c.var.caller.id, since: now };
+    const intent = createIntent(step, c.var.caller.id, now, request.resultHash);
     const progress = { ...record.progress, intent, pendingTransaction: null, error: null };
     return { change: { progress, action: "step" as const, step }, warnings };
   };
@@ -71,10 +69,7 @@ async function collectSizeWarnings(
 /** A fee rate that takes a part of each token. */
 const FULL_FEE_PERMILLE = 1000;
 
-async function explainTokensOfWithdrawal(
-  env: Env,
-  record: EscrowRecord,
-): Promise<string | null> {
+async function explainTokensOfWithdrawal(env: Env, record: EscrowRecord): Promise<string | null> {
   const { output, sourceId, sourceType: type } = record;
   const lock = findLock(record);
   if (output === null || lock === null) return null;

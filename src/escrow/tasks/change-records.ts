@@ -81,11 +81,7 @@ export async function loadRecordsById(
   ids: readonly string[],
 ): Promise<EscrowRecord[]> {
   if (ids.length === 0) return [];
-  return readRecords(
-    database,
-    "WHERE id IN (SELECT value FROM json_each(?))",
-    JSON.stringify(ids),
-  );
+  return readRecords(database, "WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
 }
 
 function throwIfStale(error: unknown): never {

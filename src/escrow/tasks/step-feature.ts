@@ -1,8 +1,10 @@
 import { readContractScript } from "../../chain/contracts/contract-script.ts";
 import { timeOfSlot } from "../../chain/slots.ts";
 import { outputAt } from "../../chain/transaction/decode-transaction.ts";
-import { parseOutputReference, type ScriptSource } from "../../chain/transaction/transaction-plan.ts";
-import { newId } from "../../db/id.ts";
+import {
+  parseOutputReference,
+  type ScriptSource,
+} from "../../chain/transaction/transaction-plan.ts";
 import { readTip } from "../../indexer/chain-tip.ts";
 import { decodeWithFallback } from "../../indexer/decode-provider-transaction.ts";
 import { findEarliestTime } from "../../wallets/queue/backoff.ts";
@@ -17,6 +19,7 @@ import { readEscrow, StepImpossibleError, toLiveOutput } from "../model/read-esc
 import { ruleOf } from "../model/step-rules.ts";
 import { canBeSpentByOthers, isStepPossible, windowOf } from "../model/windows.ts";
 import { buildStepPart } from "../steps/build-step-part.ts";
+import { createIntent } from "../store/create-intent.ts";
 import { changeLoadedRecords, loadRecordsById } from "./change-records.ts";
 import { findNextDueTime, listDueSteps } from "./due-records.ts";
 import type { StepPorts } from "./feature-ports.ts";
@@ -197,14 +200,7 @@ function decideChange(record: EscrowRecord, { automaticSteps, source }: StepPort
   if (step === "Withdraw" && value && !isWorthWithdrawing({ value, collateral }, source)) {
     return { progress: { ...progress, error: toRecordError(NOT_WORTH_WITHDRAWING_NOTE) } };
   }
-  const at = Date.now();
-  const asked: Intent = {
-    id: newId(at),
-    step,
-    resultHash: null,
-    by: AUTOMATIC_REQUESTER,
-    since: at,
-  };
+  const asked = createIntent(step, AUTOMATIC_REQUESTER, Date.now());
   return { progress: { ...progress, intent: asked } };
 }
 

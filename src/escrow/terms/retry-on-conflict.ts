@@ -27,8 +27,5 @@ export async function retryOnConflict<T>(
 
 /** @param subject - field and name */
 export function createConflictError(subject: string): ApiError {
-  return new ApiError(
-    "changed_concurrently",
-    `${subject} changed at the same time. Try again.`,
-  );
+  return new ApiError("changed_concurrently", `${subject} changed at the same time. Try again.`);
 }

@@ -133,7 +133,9 @@ type JsonColumns = Pick<
 >;
 
 export function proposalsIn({ database }: Service) {
-  const rows = database.all<Omit<ProposalRow, keyof JsonColumns> & { dueAt: number | null; texts: string }>(
+  const rows = database.all<
+    Omit<ProposalRow, keyof JsonColumns> & { dueAt: number | null; texts: string }
+  >(
     `SELECT proposal.id, required, state, error,
        json_object('output', json(output), 'split', json(split), 'administrators', json(administrators),
          'signatures', json(signatures), 'prepared', json(prepared)) AS texts,

@@ -24,6 +24,7 @@ import {
   validateStep,
   validateTiming,
 } from "../../../src/escrow/steps/validate-step.ts";
+import { buildRecord } from "../../../src/escrow/store/build-record.ts";
 import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import {
   ESCROW_COLUMNS,
@@ -33,7 +34,6 @@ import {
 import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
 import { readCursor } from "../../../src/escrow/sync/cursor.ts";
 import { syncSource } from "../../../src/escrow/sync/sync-source.ts";
-import { buildRecord } from "../../../src/escrow/store/build-record.ts";
 import { insertCursor } from "../../../src/sources/cursor.ts";
 import type { WalletRow } from "../../../src/wallets/managed/tables.ts";
 import { ModelDatabase } from "../database.ts";
