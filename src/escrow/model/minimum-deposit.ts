@@ -9,11 +9,10 @@ const OUTPUT_BYTES = 165n;
 const BYTES_PER_TOKEN = 50n;
 
 /**
- * The deposit of an escrow's output once it carries a result: it never is larger.
+ * The deposit of an escrow's output with a result. No later deposit is larger.
  *
- * @param quote - the locked datum
- * @param tokens - number of units beside the native coin.
- * @returns native minor units.
+ * @param tokens - number of units beside the native coin
+ * @returns native minor units
  */
 export function computeMinimumDeposit(quote: EscrowDatum, tokens: number): bigint {
   const datum = encodeEscrowDatum({

@@ -185,10 +185,10 @@ export function readPage<Row extends PagePosition>(
 }
 
 /**
- * SQL of a page's rows with all that they are rendered from.
+ * SQL of a page's rows, with what their texts need.
  *
  * @param more - SQL of further columns, each followed by a comma
- * @param context - of an archive, whose rows have `PLACE_SQL` and `ARCHIVED_TEXT_COLUMNS`
+ * @param context - of an archive: its rows have `ARCHIVED_TEXT_COLUMNS`
  */
 export function buildRowsSql(
   { sql, params }: SqlExpression,

@@ -54,8 +54,8 @@ export interface RecordDecision {
 
 /**
  * Changes a caller's record once per Idempotency-Key, and wakes whoever has something to do with it. The service also
- * stores that a record did not change. A later request with the same key then changes nothing either, and returns the
- * record as it is then.
+ * stores that a record did not change. A later request with the same key then changes nothing either. The answer is
+ * the record as it is then.
  *
  * @param decide - called again while other writers change the record
  * @param now - epoch milliseconds

@@ -8,7 +8,7 @@ const MAX_ATTEMPTS = 3;
  * Repeats a decision up to three times while other writers change its subject.
  *
  * @param revision - column whose violation says so
- * @param subject - field and name for the error
+ * @param subject - of the error
  * @throws ApiError 409
  */
 export async function retryOnConflict<T>(
