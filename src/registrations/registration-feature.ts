@@ -3,14 +3,17 @@ import type { Database } from "../db/client.ts";
 import type { ReasonCode } from "../reason-codes.ts";
 import { TaskError } from "../task-error.ts";
 import { progressOf } from "../wallets/model/phases.ts";
-import type { StoredTask, TaskUpdate } from "../wallets/model/wallet-transaction.ts";
+import type {
+  StoredTask,
+  TaskUpdate,
+  WalletTransaction,
+} from "../wallets/model/wallet-transaction.ts";
 import { RETRY_DELAY_MS } from "../wallets/queue/backoff.ts";
 import type { BuildContext, WalletFeature } from "../wallets/queue/feature.ts";
-import { countFailure, describeProviderFailure } from "../wallets/queue/outcome.ts";
-import { createQueuedState, PENDING_STATE, type SourceWallet } from "../wallets/queue/store.ts";
+import { decideEndOutcome, describeProviderFailure } from "../wallets/queue/outcome.ts";
+import { PENDING_STATE, type SourceWallet } from "../wallets/queue/store.ts";
 import {
   createSubjectFeature,
-  endWithoutSource,
   type SubjectOutcome,
   type SubjectPort,
 } from "../wallets/queue/subject-feature.ts";
@@ -51,7 +54,7 @@ const REOPENING_MAX_AGE_MS = VALID_AFTER_SLOTS * 1000 + LATE_INCLUSION_MARGIN_MS
  * @param db - with `writes: "idempotent"`
  */
 export function createRegistrationFeature(db: Database, wallet: SourceWallet): WalletFeature {
-  const feature = createSubjectFeature(db, createPort(db), wallet);
+  const feature = createSubjectFeature(db, createRegistrationPort(db), wallet);
   return {
     ...feature,
     placement: "chained",
@@ -64,16 +67,10 @@ export function createRegistrationFeature(db: Database, wallet: SourceWallet): W
   };
 }
 
-/** Gives up the registrations of a payment source that was removed. */
-export function endRegistrationsWithoutSource(
+/** What the queue knows of registrations. */
+export function createRegistrationPort(
   db: Database,
-  wallet: SourceWallet,
-  now: number,
-): Promise<void> {
-  return endWithoutSource(db, createPort(db), wallet, now);
-}
-
-function createPort(db: Database): SubjectPort<RegistrationRow, RegistrationChange> {
+): SubjectPort<RegistrationRow, RegistrationChange> {
   return {
     name: REGISTRATION_FEATURE,
     revision: "registration.revision",
@@ -129,7 +126,7 @@ function decideRegistrationOutcome(
   now: number,
 ): RegistrationOutcome | null {
   const { purpose, agentIdentifier, replaced, seed } = task.detail as RegistrationDetail;
-  const { hash, phase, validTo, fee, blockHeight, blockTime, error } = transaction;
+  const { hash, phase, validTo, fee, blockHeight, blockTime } = transaction;
   // It wants something else by now.
   if (!isOfLastRequest(row, task)) return null;
   const tx: RegistrationTransaction = {
@@ -181,18 +178,7 @@ function decideRegistrationOutcome(
           task: null,
         };
       }
-      // The transaction before it in the outward chain ended, which is no failure of this one.
-      if (phase === "Orphaned")
-        return {
-          change: toRequestedChange(before, "FailedViaManualReset"),
-          task: { ...createQueuedState(now), attempts },
-        };
-      return retryRegistration(
-        before,
-        phase === "Expired" ? "FailedViaTimeout" : "FailedViaManualReset",
-        error ?? "the network did not accept the transaction",
-        now,
-      );
+      return retryRegistration(before, transaction, now);
   }
 }
 
@@ -231,26 +217,16 @@ function decideRegistrationFailure(
 /** Back to waiting for another transaction, after a pause; too many tries are a failure. */
 function retryRegistration(
   row: RegistrationRow,
-  status: "FailedViaTimeout" | "FailedViaManualReset",
-  reason: string,
+  transaction: WalletTransaction,
   now: number,
 ): RegistrationOutcome {
-  const outcome = countFailure(row.task?.attempts ?? 0, reason, now);
-  if ("task" in outcome) return { change: toRequestedChange(row, status), task: outcome.task };
-  const tx = row.tx && { ...row.tx, status };
-  return { change: { ...toFailedChange(row, outcome.givenUp), tx }, task: null };
-}
-
-function toRequestedChange(
-  row: RegistrationRow,
-  status: "FailedViaTimeout" | "FailedViaManualReset",
-): RegistrationChange {
-  return {
-    state: `${purposeOf(row)}Requested`,
-    error: null,
-    ...clearUnmintedToken(row),
-    tx: row.tx && { ...row.tx, status },
-  };
+  const status = transaction.phase === "Expired" ? "FailedViaTimeout" : "FailedViaManualReset";
+  const tx = row.tx && ({ ...row.tx, status } as const);
+  const outcome = decideEndOutcome(row.task?.attempts ?? 0, transaction, now);
+  if ("givenUp" in outcome)
+    return { change: { ...toFailedChange(row, outcome.givenUp), tx }, task: null };
+  const state = `${purposeOf(row)}Requested` as const;
+  return { change: { state, error: null, ...clearUnmintedToken(row), tx }, task: outcome.task };
 }
 
 function toFailedChange(row: RegistrationRow, reason: string): RegistrationChange {

@@ -18,12 +18,12 @@ export const registrationQueue: TaskFeature = {
       }),
     );
   },
-  async endWithoutSource(db, wallet, now) {
-    const { endRegistrationsWithoutSource } = await import("./registration-feature.ts");
-    await endRegistrationsWithoutSource(db, wallet, now);
-  },
-  async createFeatures({ database, source: { id: sourceId, network }, vkey }) {
+  async createFeature({ database, source: { id: sourceId, network }, vkey }) {
     const { createRegistrationFeature } = await import("./registration-feature.ts");
-    return [createRegistrationFeature(database, { network, vkey, sourceId })];
+    return createRegistrationFeature(database, { network, vkey, sourceId });
+  },
+  async createPort(db) {
+    const { createRegistrationPort } = await import("./registration-feature.ts");
+    return createRegistrationPort(db);
   },
 };

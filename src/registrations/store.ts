@@ -15,7 +15,7 @@ import type { Network, PaymentSourceType } from "../chain/network.ts";
 import { type Database, type Statement, statement } from "../db/client.ts";
 import { reserveStamps, singleStampSql, stampSql } from "../db/clock.ts";
 import { nextRevisionSql } from "../db/revision.ts";
-import { createQueuedState, taskJoinCondition, upsertTasks } from "../wallets/queue/store.ts";
+import { createTask, taskJoinCondition, upsertTasks } from "../wallets/queue/store.ts";
 import { type WalletTask, walletTask } from "../wallets/queue/tables.ts";
 import { reopenTransactions } from "../wallets/spending/store/transactions.ts";
 import { refundFunding } from "./funding-charge.ts";
@@ -46,15 +46,11 @@ export function insertRegistration(db: Database, { task, ...row }: RegistrationR
 
 /** The task of a requested registration, update or deregistration. @param now - epoch milliseconds */
 export function toRegistrationTask(
-  { id, network, sourceId, walletVkey }: Omit<RegistrationRow, "task">,
+  row: Omit<RegistrationRow, "task">,
   purpose: RegistrationPurpose,
   now: number,
 ): WalletTask {
-  return {
-    feature: REGISTRATION_FEATURE,
-    ...{ subjectId: id, id: taskIdOf(id, purpose, now), network, sourceId, walletVkey },
-    ...{ requestedAt: now, ...createQueuedState(now), updatedAt: now },
-  };
+  return createTask(REGISTRATION_FEATURE, row, taskIdOf(row.id, purpose, now), now);
 }
 
 /**

@@ -15,11 +15,14 @@ import {
   RetryLaterError,
 } from "../../wallets/queue/errors.ts";
 import type { PrebuiltTransaction, WalletFeature } from "../../wallets/queue/feature.ts";
-import { type AttemptOutcome, countFailure } from "../../wallets/queue/outcome.ts";
-import { createQueuedState, PENDING_STATE, type SourceWallet } from "../../wallets/queue/store.ts";
+import {
+  countFailure,
+  decideEndOutcome,
+  NOT_ACCEPTED_REASON,
+} from "../../wallets/queue/outcome.ts";
+import { PENDING_STATE } from "../../wallets/queue/store.ts";
 import {
   createSubjectFeature,
-  endWithoutSource,
   type SubjectOutcome,
   type SubjectPort,
 } from "../../wallets/queue/subject-feature.ts";
@@ -168,20 +171,12 @@ function signSettlement(row: ProposalRow, keys: WalletKeys): PrebuiltTransaction
   return { cbor, transaction: { ...transaction, size: cbor.length } };
 }
 
-/** Gives up the settlements of a payment source that was removed. */
-export function endSettlementsWithoutSource(
-  db: Database,
-  wallet: SourceWallet,
-  now: number,
-): Promise<void> {
-  return endWithoutSource(db, createDisputePort(db), wallet, now);
-}
-
 /** A proposal, and whether another one waits in its place. */
 type SettlementRow = ProposalRow & { isReplaced: boolean };
 type SettlementOutcome = SubjectOutcome<ProposalChange>;
 
-function createDisputePort(db: Database): SubjectPort<SettlementRow, ProposalChange> {
+/** What the queue knows of settlements. */
+export function createDisputePort(db: Database): SubjectPort<SettlementRow, ProposalChange> {
   return {
     name: DISPUTE_FEATURE,
     revision: "dispute_proposal.revision",
@@ -204,9 +199,10 @@ function createDisputePort(db: Database): SubjectPort<SettlementRow, ProposalCha
 
 function decideProposalOutcome(
   row: SettlementRow,
-  { transaction: { hash, phase, error } }: TaskUpdate,
+  { transaction }: TaskUpdate,
   now: number,
 ): SettlementOutcome | null {
+  const { hash, phase, error } = transaction;
   const attempts = row.task?.attempts ?? 0;
   switch (progressOf(phase)) {
     case "UnderWay":
@@ -218,16 +214,12 @@ function decideProposalOutcome(
       return { change: { state: "Settled", txHash: hash, error: null }, task: PENDING_STATE };
     case "Ended": {
       if (row.txHash !== hash) return null;
-      const why = error ?? "the network did not accept the transaction";
       if (row.prepared !== null)
         return toEndedOutcome(
           phase === "Expired" ? "Expired" : "Failed",
-          `${why}: ${PROPOSE_AGAIN_HINT}`,
+          `${error ?? NOT_ACCEPTED_REASON}: ${PROPOSE_AGAIN_HINT}`,
         );
-      const outcome: AttemptOutcome =
-        phase === "Orphaned"
-          ? { task: { ...createQueuedState(now), attempts } }
-          : countFailure(attempts, why, now);
+      const outcome = decideEndOutcome(attempts, transaction, now);
       if ("givenUp" in outcome) return toEndedOutcome("Failed", outcome.givenUp);
       // Of an output only one proposal waits: this one gives way to what was proposed meanwhile.
       if (row.isReplaced) return toEndedOutcome("Replaced", null);

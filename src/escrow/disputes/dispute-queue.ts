@@ -7,13 +7,13 @@ export const disputeQueue: TaskFeature = {
   feature: DISPUTE_FEATURE,
   // Nobody here knows what is due on a chain in another time: the wallets ask it.
   findDueWallets: (clock) => (clock === "wall" ? async () => [] : findWalletsWithSettlements),
-  async endWithoutSource(db, wallet, now) {
-    const { endSettlementsWithoutSource } = await import("./dispute-feature.ts");
-    await endSettlementsWithoutSource(db, wallet, now);
-  },
-  async createFeatures({ database: db, source, wallets, vkey, chainTime }) {
+  async createFeature({ database: db, source, wallets, vkey, chainTime }) {
     const { createDisputeFeature } = await import("./dispute-feature.ts");
-    return [createDisputeFeature({ db, source, wallets, vkey, chainTime })];
+    return createDisputeFeature({ db, source, wallets, vkey, chainTime });
+  },
+  async createPort(db) {
+    const { createDisputePort } = await import("./dispute-feature.ts");
+    return createDisputePort(db);
   },
   listReservedOutputs,
 };

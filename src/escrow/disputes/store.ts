@@ -4,7 +4,12 @@ import type { Database, Statement } from "../../db/client.ts";
 import { nextRevisionSql } from "../../db/revision.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { DueWalletFinder } from "../../wallets/queue/due-wallets.ts";
-import { type TaskState, taskJoinCondition, upsertTasks } from "../../wallets/queue/store.ts";
+import {
+  createTask,
+  type TaskState,
+  taskJoinCondition,
+  upsertTasks,
+} from "../../wallets/queue/store.ts";
 import { type WalletTask, walletTask } from "../../wallets/queue/tables.ts";
 import type { WithdrawalRequest } from "./schemas.ts";
 import { DISPUTE_FEATURE, disputeProposal, type ProposalRow } from "./tables.ts";
@@ -39,15 +44,11 @@ export function insertProposal(db: Database, { task, ...row }: ProposalRow): Sta
 
 /** The task that settles a proposal. @param now - epoch milliseconds */
 export function toDisputeTask(
-  { id, network, walletVkey, sourceId }: Omit<ProposalRow, "task">,
+  row: Omit<ProposalRow, "task">,
   state: TaskState,
   now: number,
 ): WalletTask {
-  return {
-    feature: DISPUTE_FEATURE,
-    ...{ subjectId: id, id, network, walletVkey, sourceId },
-    ...{ requestedAt: now, ...state, updatedAt: now },
-  };
+  return { ...createTask(DISPUTE_FEATURE, row, row.id, now), ...state };
 }
 
 /** Proposals with their tasks. */

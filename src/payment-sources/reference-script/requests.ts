@@ -13,7 +13,7 @@ import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { upsertTasks } from "../../wallets/queue/store.ts";
 import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
 import {
-  createTask,
+  createScriptTask,
   findReferenceScript,
   insertReferenceScript,
   updateReferenceScript,
@@ -82,7 +82,7 @@ export async function requestScriptWithdrawal(
   if (row.state !== "Published")
     throw new ApiError("wrong_state", `id: the reference script is ${row.state}, not Published`);
   const change = { state: "WithdrawRequested", error: null } as const;
-  const task = createTask(row, "Withdraw", now);
+  const task = createScriptTask(row, "Withdraw", now);
   const detail = { paymentSourceId: id, scriptHash: row.scriptHash };
   try {
     await commitWithAudit(

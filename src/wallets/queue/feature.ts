@@ -65,6 +65,12 @@ export interface TransactionPart extends Pick<TransactionPlan, "outputs" | "meta
   detail: Record<string, string | null>;
 }
 
+/** What a part has that puts nothing into a transaction. */
+export const EMPTY_PART: Omit<TransactionPart, "detail"> = {
+  ...{ scriptInputs: [], mints: [], spends: [], outputs: [] },
+  metadata: new Map(),
+};
+
 /** What a part may be made of. */
 export interface BuildContext {
   keys: WalletKeys;

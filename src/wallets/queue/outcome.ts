@@ -1,6 +1,7 @@
 import { ProviderError } from "../../chain/provider/provider.ts";
 import { InsufficientFundsError } from "../../chain/transaction/select-inputs.ts";
 import type { ReasonCode } from "../../reason-codes.ts";
+import type { WalletTransaction } from "../model/wallet-transaction.ts";
 import {
   computeProviderRetryAt,
   computeRetryDelay,
@@ -13,7 +14,7 @@ import {
   RetryLaterError,
   WalletRemovedError,
 } from "./errors.ts";
-import type { TaskState } from "./store.ts";
+import { createQueuedState, type TaskState } from "./store.ts";
 
 /** The reason of a task or a wallet whose provider fails, for people. */
 export const describeProviderFailure = ({ message }: Error): string =>
@@ -73,6 +74,24 @@ export function decideAttemptOutcome(
   }
   const code = error instanceof InsufficientFundsError ? "funds" : "failing";
   return countFailure(attempts, describeError(error), now, code);
+}
+
+export const NOT_ACCEPTED_REASON = "the network did not accept the transaction";
+
+/**
+ * Decides what follows for a task whose transaction has ended.
+ *
+ * @param attempts - failed tries before
+ * @param now - epoch milliseconds
+ */
+export function decideEndOutcome(
+  attempts: number,
+  { phase, error }: Pick<WalletTransaction, "phase" | "error">,
+  now: number,
+): AttemptOutcome {
+  // The transaction before it in the outward chain ended, which is no failure of this one.
+  if (phase === "Orphaned") return { task: { ...createQueuedState(now), attempts } };
+  return countFailure(attempts, error ?? NOT_ACCEPTED_REASON, now);
 }
 
 /** Counts one more failed try. After the last one the task is given up. */

@@ -30,6 +30,23 @@ export function createQueuedState(dueAt: number): TaskState {
   return { dueAt, attempts: 0, reasonCode: null, reason: null };
 }
 
+/**
+ * The task of a subject that asks for something now.
+ *
+ * @param id - names the task in transactions
+ * @param now - epoch milliseconds
+ */
+export function createTask(
+  feature: string,
+  subject: Pick<WalletTask, "id" | "network" | "sourceId" | "walletVkey">,
+  id: string,
+  now: number,
+): WalletTask {
+  const { id: subjectId, network, sourceId, walletVkey } = subject;
+  const owner = { feature, subjectId, id, network, sourceId, walletVkey };
+  return { ...owner, requestedAt: now, ...createQueuedState(now), updatedAt: now };
+}
+
 /** The state of a task whose transaction is pending or not final yet. */
 export const PENDING_STATE: TaskState = {
   dueAt: null,

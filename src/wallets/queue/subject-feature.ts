@@ -5,6 +5,7 @@ import { RecordChangedError } from "./errors.ts";
 import type { DueTasks, WalletFeature } from "./feature.ts";
 import { decideAttemptOutcome } from "./outcome.ts";
 import {
+  createTask,
   deleteTasks,
   listOpenTasks,
   type SourceWallet,
@@ -227,9 +228,13 @@ function buildOutcomeStatements<Row extends Subject, Change>(
       change === undefined ? [] : [{ row, change, task, update, givenUp }],
   );
   const ended = planned.filter(({ task }) => task === null).map(({ row }) => row.id);
-  const tasks = planned.flatMap(({ row, task, update }) =>
-    task ? [{ ...buildTask(row, update, port.name, now), ...task, updatedAt: now }] : [],
-  );
+  // A late transaction opens the task again after its end.
+  const tasks = planned.flatMap(({ row, task, update }) => {
+    if (!task) return [];
+    const id = update?.task.id ?? row.task?.id ?? row.id;
+    const requestedAt = row.task?.requestedAt ?? now;
+    return [{ ...createTask(port.name, row, id, now), requestedAt, ...task, updatedAt: now }];
+  });
   return [
     ...(changed.length > 0 ? port.update(changed, now) : []),
     ...writeTasks(tasks),
@@ -252,27 +257,4 @@ async function commitOutcomes<Row extends Subject, Change>(
     if (!violates(error, port.revision)) throw error;
     throw new RecordChangedError(`a ${port.name} was changed meanwhile`);
   }
-}
-
-/** The task of a subject; a late transaction opens it again after its end. */
-function buildTask(
-  { id: subjectId, network, sourceId, walletVkey, task }: Subject,
-  update: TaskUpdate | undefined,
-  feature: string,
-  now: number,
-): WalletTask {
-  const id = update?.task.id ?? task?.id ?? subjectId;
-  const requestedAt = task?.requestedAt ?? now;
-  const state = { dueAt: null, attempts: 0, reasonCode: null, reason: null };
-  return {
-    feature,
-    subjectId,
-    id,
-    network,
-    sourceId,
-    walletVkey,
-    requestedAt,
-    ...state,
-    updatedAt: now,
-  };
 }

@@ -10,12 +10,11 @@ import { progressOf } from "../model/phases.ts";
 import type { TaskUpdate } from "../model/wallet-transaction.ts";
 import { RETRY_DELAY_MS } from "../queue/backoff.ts";
 import { RetryLaterError, WalletRemovedError } from "../queue/errors.ts";
-import type { TransactionPart, WalletFeature } from "../queue/feature.ts";
-import { countFailure } from "../queue/outcome.ts";
-import { createQueuedState, PENDING_STATE, type SourceWallet } from "../queue/store.ts";
+import { EMPTY_PART, type TransactionPart, type WalletFeature } from "../queue/feature.ts";
+import { decideEndOutcome } from "../queue/outcome.ts";
+import { PENDING_STATE, type SourceWallet } from "../queue/store.ts";
 import {
   createSubjectFeature,
-  endWithoutSource,
   type SubjectOutcome,
   type SubjectPort,
 } from "../queue/subject-feature.ts";
@@ -39,7 +38,7 @@ const purposeOf = ({ state }: ReferenceScriptRow): Purpose =>
  * @param db - with `writes: "idempotent"`
  */
 export function createReferenceScriptFeature(db: Database, wallet: SourceWallet): WalletFeature {
-  const feature = createSubjectFeature(db, createPort(db), wallet);
+  const feature = createSubjectFeature(db, createReferenceScriptPort(db), wallet);
   return {
     ...feature,
     placement: "chained",
@@ -59,16 +58,10 @@ export function createReferenceScriptFeature(db: Database, wallet: SourceWallet)
   };
 }
 
-/** Gives up the scripts of a payment source that was removed. */
-export function endScriptsWithoutSource(
+/** What the queue knows of reference scripts. */
+export function createReferenceScriptPort(
   db: Database,
-  wallet: SourceWallet,
-  now: number,
-): Promise<void> {
-  return endWithoutSource(db, createPort(db), wallet, now);
-}
-
-function createPort(db: Database): SubjectPort<ReferenceScriptRow, ReferenceScriptChange> {
+): SubjectPort<ReferenceScriptRow, ReferenceScriptChange> {
   return {
     name: REFERENCE_SCRIPT_FEATURE,
     revision: "reference_script.revision",
@@ -130,8 +123,6 @@ function buildWithdrawPart({ output, deposit, cbor }: ReferenceScriptRow): Trans
   };
 }
 
-const EMPTY_PART = { spends: [], scriptInputs: [], mints: [], outputs: [], metadata: new Map() };
-
 type ScriptOutcome = SubjectOutcome<ReferenceScriptChange>;
 
 function decideScriptOutcome(
@@ -140,7 +131,7 @@ function decideScriptOutcome(
   now: number,
 ): ScriptOutcome | null {
   const { purpose, deposit = null } = task.detail as { purpose: Purpose; deposit?: string | null };
-  const { hash, phase, error } = transaction;
+  const { hash, phase } = transaction;
   const isOfRow = row.state === "Published" || row.state === "Withdrawn" || row.txHash === hash;
   // What has taken the output back counts, also of a row that has forgotten, or given up, that it should.
   const isTaken =
@@ -170,9 +161,7 @@ function decideScriptOutcome(
     case "Ended": {
       if (!isOfRow) return null;
       const change = { state: `${purpose}Requested` } as const;
-      if (phase === "Orphaned") return { change, task: { ...createQueuedState(now), attempts } };
-      const reason = error ?? "the network did not accept the transaction";
-      const outcome = countFailure(attempts, reason, now);
+      const outcome = decideEndOutcome(attempts, transaction, now);
       return "task" in outcome
         ? { change, task: outcome.task }
         : toGivenUpOutcome({ ...row, ...change }, outcome.givenUp);

@@ -4,12 +4,12 @@ import { REFERENCE_SCRIPT_FEATURE } from "./tables.ts";
 /** Reference scripts in the queue of wallets. */
 export const referenceScriptQueue: TaskFeature = {
   feature: REFERENCE_SCRIPT_FEATURE,
-  async endWithoutSource(db, wallet, now) {
-    const { endScriptsWithoutSource } = await import("./reference-script-feature.ts");
-    await endScriptsWithoutSource(db, wallet, now);
-  },
-  async createFeatures({ database, source: { id: sourceId, network }, vkey }) {
+  async createFeature({ database, source: { id: sourceId, network }, vkey }) {
     const { createReferenceScriptFeature } = await import("./reference-script-feature.ts");
-    return [createReferenceScriptFeature(database, { network, vkey, sourceId })];
+    return createReferenceScriptFeature(database, { network, vkey, sourceId });
+  },
+  async createPort(db) {
+    const { createReferenceScriptPort } = await import("./reference-script-feature.ts");
+    return createReferenceScriptPort(db);
   },
 };

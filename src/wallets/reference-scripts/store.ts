@@ -7,7 +7,7 @@ import {
 import type { Database, Statement } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { nextRevisionSql } from "../../db/revision.ts";
-import { createQueuedState, taskJoinCondition, upsertTasks } from "../queue/store.ts";
+import { createTask, taskJoinCondition, upsertTasks } from "../queue/store.ts";
 import { type WalletTask, walletTask } from "../queue/tables.ts";
 import { REFERENCE_SCRIPT_FEATURE, type ReferenceScriptRow, referenceScript } from "./tables.ts";
 
@@ -20,21 +20,12 @@ export type ReferenceScriptChange = Partial<
 export type Purpose = "Publish" | "Withdraw";
 
 /** The task that publishes or withdraws a script. @param now - epoch milliseconds */
-export function createTask(
-  {
-    id,
-    network,
-    sourceId,
-    walletVkey,
-  }: Pick<ReferenceScriptRow, "id" | "network" | "sourceId" | "walletVkey">,
+export function createScriptTask(
+  row: Omit<ReferenceScriptRow, "task">,
   purpose: Purpose,
   now: number,
 ): WalletTask {
-  return {
-    feature: REFERENCE_SCRIPT_FEATURE,
-    ...{ subjectId: id, id: `${id}:${purpose}`, network, sourceId, walletVkey },
-    ...{ requestedAt: now, ...createQueuedState(now), updatedAt: now },
-  };
+  return createTask(REFERENCE_SCRIPT_FEATURE, row, `${row.id}:${purpose}`, now);
 }
 
 /**
@@ -73,7 +64,7 @@ export function insertReferenceScript(
     updatedAt: now,
     revision: 0,
   };
-  const task = createTask(row, "Publish", now);
+  const task = createScriptTask(row, "Publish", now);
   const insert = db.orm.insert(referenceScript).values(row).toSQL();
   return { row: { ...row, task }, statements: [insert, ...upsertTasks([task])] };
 }

@@ -2,10 +2,12 @@ import type { Funds, Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import { MAX_ATTEMPTS } from "../queue/backoff.ts";
 import { createDueWalletFinder } from "../queue/due-wallets.ts";
-import { type SourceWallet, TASK_COLUMNS_SQL } from "../queue/store.ts";
+import type { WalletFeature } from "../queue/feature.ts";
+import { TASK_COLUMNS_SQL } from "../queue/store.ts";
+import type { Subject, SubjectPort } from "../queue/subject-feature.ts";
 import type { WalletTask } from "../queue/tables.ts";
 import { WAITING_FOR_TURN_REASON, type WaitingTaskLister } from "../queue/waiting-tasks.ts";
-import type { FeatureQueue, StuckTasks, WaitingCount } from "./feature-queue.ts";
+import type { FeatureContext, FeatureQueue, StuckTasks, WaitingCount } from "./feature-queue.ts";
 
 /** Rows counted per network and table. A frequent collector of metrics thus costs little. */
 export const MAX_COUNTED_ROWS = 10_000;
@@ -22,7 +24,7 @@ export const WALLET_IS_ACTIVE_CONDITION = `EXISTS (SELECT 1 FROM wallet_transact
   WHERE stored.network = ?1 AND stored.wallet_vkey = vkey AND stored.created_at > ?2)`;
 
 /** A feature whose tasks are rows of `wallet_task`. */
-export interface TaskFeature extends Pick<FeatureQueue, "createFeatures" | "listReservedOutputs"> {
+export interface TaskFeature extends Pick<FeatureQueue, "listReservedOutputs"> {
   /** As in the rows. */
   feature: string;
   /** Wallets with tasks that are due by the chain's clock, where it is not the wall clock. */
@@ -32,8 +34,10 @@ export interface TaskFeature extends Pick<FeatureQueue, "createFeatures" | "list
     db: Database,
     subjectIds: readonly string[],
   ): Promise<ReadonlyMap<string, readonly Funds[]>>;
-  /** Gives up the tasks of a payment source that was removed. @param now - epoch milliseconds */
-  endWithoutSource(db: Database, wallet: SourceWallet, now: number): Promise<void>;
+  /** Loads the transaction library. */
+  createFeature(context: FeatureContext): Promise<WalletFeature>;
+  /** Loads the transaction library. @param db - with `writes: "idempotent"` */
+  createPort(db: Database): Promise<SubjectPort<Subject, object>>;
 }
 
 /** Creates the queue of the features whose tasks are rows of `wallet_task`, most urgent first. */
@@ -44,9 +48,7 @@ export function createTaskQueue(features: readonly TaskFeature[]): FeatureQueue 
     return found;
   };
   return {
-    async createFeatures(context) {
-      return (await Promise.all(features.map((one) => one.createFeatures(context)))).flat();
-    },
+    createFeatures: (context) => Promise.all(features.map((one) => one.createFeature(context))),
     findDueWallets: (clock) => async (db, now) => {
       const finders = features.flatMap((one) => one.findDueWallets?.(clock) ?? []);
       const all = [createDueWalletFinder("wallet_task"), ...finders];
@@ -83,8 +85,11 @@ export function createTaskQueue(features: readonly TaskFeature[]): FeatureQueue 
         sourceId,
         dueAt,
         isWaiting: attempts < MAX_ATTEMPTS,
-        endWithoutSource: () =>
-          requireFeature(feature).endWithoutSource(db, { network, vkey, sourceId }, Date.now()),
+        async endWithoutSource() {
+          const { endWithoutSource } = await import("../queue/subject-feature.ts");
+          const port = await requireFeature(feature).createPort(db);
+          await endWithoutSource(db, port, { network, vkey, sourceId }, Date.now());
+        },
       };
     },
     countWaiting,

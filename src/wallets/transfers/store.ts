@@ -2,12 +2,7 @@ import { getTableColumns, sql } from "drizzle-orm";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { MAX_ATTEMPTS } from "../queue/backoff.ts";
-import {
-  createQueuedState,
-  type SourceWallet,
-  taskJoinCondition,
-  upsertTasks,
-} from "../queue/store.ts";
+import { createTask, type SourceWallet, taskJoinCondition, upsertTasks } from "../queue/store.ts";
 import { walletTask } from "../queue/tables.ts";
 import { TRANSFER_FEATURE, type TransferChange, type TransferRow, transfer } from "./tables.ts";
 
@@ -24,13 +19,11 @@ export function createTransfer(
   },
   now: number,
 ): TransferRow {
-  const { network, sourceId } = asked;
   const id = newId(now);
+  const subject = { ...asked, id, walletVkey: wallet.vkey };
   return {
-    ...asked,
-    id,
+    ...subject,
     walletId: wallet.id,
-    walletVkey: wallet.vkey,
     walletAddress: wallet.address,
     topUpRuleId: topUp?.ruleId ?? null,
     topUpWalletId: topUp?.walletId ?? null,
@@ -42,17 +35,7 @@ export function createTransfer(
     updatedAt: now,
     lastCheckedAt: null,
     revision: 0,
-    task: {
-      ...{
-        feature: TRANSFER_FEATURE,
-        subjectId: id,
-        id,
-        network,
-        walletVkey: wallet.vkey,
-        sourceId,
-      },
-      ...{ requestedAt: now, ...createQueuedState(now), updatedAt: now },
-    },
+    task: createTask(TRANSFER_FEATURE, subject, id, now),
   };
 }
 

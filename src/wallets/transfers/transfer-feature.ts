@@ -6,12 +6,11 @@ import { newId } from "../../db/id.ts";
 import { isInChain, progressOf } from "../model/phases.ts";
 import type { TaskUpdate } from "../model/wallet-transaction.ts";
 import { findEarliestTime, MAX_ATTEMPTS } from "../queue/backoff.ts";
-import type { WalletFeature } from "../queue/feature.ts";
-import { countFailure } from "../queue/outcome.ts";
-import { createQueuedState, PENDING_STATE, type SourceWallet } from "../queue/store.ts";
+import { EMPTY_PART, type WalletFeature } from "../queue/feature.ts";
+import { decideEndOutcome } from "../queue/outcome.ts";
+import { PENDING_STATE, type SourceWallet } from "../queue/store.ts";
 import {
   createSubjectFeature,
-  endWithoutSource,
   type SubjectOutcome,
   type SubjectPort,
   splitDueTasks,
@@ -41,7 +40,7 @@ export function createTransferFeature(db: Database, wallet: SourceWallet): Walle
   /** Names the transaction that is made next. */
   let batchId = "";
   let hasEvents = false;
-  const port = createSubjectPort(db, (events) => {
+  const port = createTransferPort(db, (events) => {
     hasEvents ||= events.length > 0;
   });
   const feature = createSubjectFeature(db, port, wallet);
@@ -77,30 +76,15 @@ export function createTransferFeature(db: Database, wallet: SourceWallet): Walle
       const least = computeMinimumCoin({ address, value }, parameters);
       if (BigInt(coin) < least) value.set("", least);
       const detail: TransferDetail = { coin: String(value.get("")), batchId };
-      return {
-        spends: [],
-        scriptInputs: [],
-        mints: [],
-        outputs: [{ address, value }],
-        metadata: new Map(),
-        detail,
-      };
+      return { ...EMPTY_PART, outputs: [{ address, value }], detail };
     },
 
     hasEvents: () => hasEvents,
   };
 }
 
-/** Gives up the transfers of a payment source that was removed. */
-export function endTransfersWithoutSource(
-  db: Database,
-  wallet: SourceWallet,
-  now: number,
-): Promise<void> {
-  return endWithoutSource(db, createSubjectPort(db), wallet, now);
-}
-
-function createSubjectPort(
+/** What the queue knows of transfers. */
+export function createTransferPort(
   db: Database,
   onEvents: (events: readonly Statement[]) => void = () => {},
 ): SubjectPort<TransferRow, TransferChange> {
@@ -132,7 +116,7 @@ function decideTransferOutcome(
   now: number,
 ): SubjectOutcome<TransferChange> | null {
   const { coin } = task.detail as TransferDetail;
-  const { hash, phase, blockHeight, blockTime, error } = transaction;
+  const { hash, phase, blockHeight, blockTime } = transaction;
   const tx: TransferTransaction = { hash, coin, blockHeight: null, blockTime: null };
   const attempts = row.task?.attempts ?? 0;
   switch (progressOf(phase)) {
@@ -158,10 +142,7 @@ function decideTransferOutcome(
         row.tx?.hash === hash && (row.state === "Sent" || row.state === "Confirmed");
       if (!wasCurrent) return null;
       const change: TransferChange = { state: "Pending", error: null, tx };
-      // The transaction before it in the outward chain ended, which is no failure of this one.
-      if (phase === "Orphaned") return { change, task: { ...createQueuedState(now), attempts } };
-      const reason = error ?? "the network did not accept the transaction";
-      const outcome = countFailure(attempts, reason, now);
+      const outcome = decideEndOutcome(attempts, transaction, now);
       if ("task" in outcome) return { change, task: outcome.task };
       const after = giveUpTransfer({ ...row, tx }, outcome.givenUp, now);
       return { ...after, change: { ...change, ...after.change } };

@@ -19,12 +19,12 @@ export const transferQueue: TaskFeature = {
       }),
     );
   },
-  async endWithoutSource(db, wallet, now) {
-    const { endTransfersWithoutSource } = await import("./transfer-feature.ts");
-    await endTransfersWithoutSource(db, wallet, now);
-  },
-  async createFeatures({ database, source: { id: sourceId, network }, vkey }) {
+  async createFeature({ database, source: { id: sourceId, network }, vkey }) {
     const { createTransferFeature } = await import("./transfer-feature.ts");
-    return [createTransferFeature(database, { network, vkey, sourceId })];
+    return createTransferFeature(database, { network, vkey, sourceId });
+  },
+  async createPort(db) {
+    const { createTransferPort } = await import("./transfer-feature.ts");
+    return createTransferPort(db);
   },
 };

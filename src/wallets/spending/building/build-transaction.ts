@@ -29,7 +29,13 @@ import {
   PriorTransactionPendingError,
   RetryLaterError,
 } from "../../queue/errors.ts";
-import type { Task, TaskFailure, TransactionPart, WalletFeature } from "../../queue/feature.ts";
+import {
+  EMPTY_PART,
+  type Task,
+  type TaskFailure,
+  type TransactionPart,
+  type WalletFeature,
+} from "../../queue/feature.ts";
 import { isTransientError } from "../../queue/isolate-failures.ts";
 import { deriveOwnOutputs } from "../context/output-view.ts";
 import type { WalletPorts, WalletRun } from "../context/wallet-ports.ts";
@@ -211,7 +217,7 @@ async function usePrebuiltTransaction(
         transaction: { ...transaction, ...stored },
         cbor,
         walletChange: { chainRoot, collateral },
-        members: [{ task, part: EMPTY_PART }],
+        members: [{ task, part: { ...EMPTY_PART, detail: {} } }],
       },
       failures: [],
     };
@@ -220,12 +226,6 @@ async function usePrebuiltTransaction(
     return toFailedResult([task], error);
   }
 }
-
-/** What is left to build of a transaction that was built before. */
-const EMPTY_PART: TransactionPart = {
-  ...{ scriptInputs: [], mints: [], spends: [], outputs: [] },
-  ...{ metadata: new Map(), detail: {} },
-};
 
 async function buildAtPlacement(
   job: BuildJob,
@@ -311,7 +311,7 @@ function mergeOutputs(job: BuildJob, place: TransactionPlacement): Promise<Signe
     isPending(phase) && collateral !== null ? collateral.inputs : [],
   );
   const free = place.funding.outputs.filter((one) => !atStake.includes(formatOutputReference(one)));
-  const part = { ...EMPTY_PART, spends: selectMergeableOutputs(free) };
+  const part = { ...EMPTY_PART, spends: selectMergeableOutputs(free), detail: {} };
   return buildFromMembers(job, place, [], [part]);
 }
 
