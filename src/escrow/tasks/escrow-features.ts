@@ -1,4 +1,3 @@
-import { formatOutputReference } from "../../chain/transaction/transaction-plan.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { IDLE_WALLET, readSnapshots } from "../../wallets/details/wallet-snapshot.ts";
 import type { WalletFeature } from "../../wallets/queue/feature.ts";
@@ -53,9 +52,7 @@ export function createEscrowFeatures(context: FeatureContext): WalletFeature[] {
           listReservedOutputs(database, network),
         ]);
         const { openTransactions: open, spentElsewhere } = snapshots.get(vkey) ?? IDLE_WALLET;
-        const foreignSpends = new Set(spentElsewhere.map(({ output }) => output));
-        const own = deriveOwnOutputs(shown, open, foreignSpends);
-        return own.filter((one) => !reserved.has(formatOutputReference(one)));
+        return deriveOwnOutputs(shown, open, spentElsewhere, reserved);
       },
       loadParameters: () => deadlineProvider.protocolParameters(),
       wakeWallet: (vkey) => context.wake(network, vkey),

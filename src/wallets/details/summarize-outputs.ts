@@ -1,4 +1,5 @@
 import type { ProviderUtxo } from "../../chain/provider/provider.ts";
+import { coinOf } from "../../chain/transaction/order-outputs.ts";
 import { toWalletOutputs } from "../../chain/transaction/select-inputs.ts";
 import {
   formatOutputReference,
@@ -12,19 +13,25 @@ import type { OutputsResponse } from "./response-schemas.ts";
 import type { WalletSnapshot } from "./wallet-snapshot.ts";
 
 /**
- * Sums what a wallet can spend now: the provider's outputs, changed by the wallet's own
+ * Lists what a wallet can spend now: the provider's outputs, changed by the wallet's own
  * transactions.
  *
  * @param utxos - the provider's view
  * @param reserved - names of reserved outputs
  */
-export function summarizeOutputs(
+export function listSpendableOutputs(
   utxos: readonly ProviderUtxo[],
-  context: WalletSnapshot,
+  { openTransactions, spentElsewhere }: WalletSnapshot,
   reserved: ReadonlySet<string>,
+): WalletOutput[] {
+  return deriveOwnOutputs(toWalletOutputs(utxos), openTransactions, spentElsewhere, reserved);
+}
+
+/** Shows what a wallet can spend now. */
+export function summarizeOutputs(
+  outputs: readonly WalletOutput[],
+  { chainRoot, collateral, openTransactions: open }: WalletSnapshot,
 ): OutputsResponse {
-  const { chainRoot, collateral, openTransactions: open } = context;
-  const outputs = listSpendableOutputs(utxos, context, reserved);
   const renderOutput = (name: string | null) => {
     const output = outputs.find((one) => formatOutputReference(one) === name);
     return output
@@ -40,25 +47,9 @@ export function summarizeOutputs(
   };
 }
 
-/** What those outputs hold together, by unit. */
-export function sumSpendableOutputs(
-  utxos: readonly ProviderUtxo[],
-  context: WalletSnapshot,
-  reserved: ReadonlySet<string>,
-): Balance {
+/** What outputs hold together, by unit. */
+export function sumOutputs(outputs: readonly WalletOutput[]): Balance {
   const total: Balance = new Map();
-  for (const { value } of listSpendableOutputs(utxos, context, reserved)) addValue(total, value);
+  for (const { value } of outputs) addValue(total, value);
   return total;
 }
-
-function listSpendableOutputs(
-  utxos: readonly ProviderUtxo[],
-  { openTransactions: open, spentElsewhere }: WalletSnapshot,
-  reserved: ReadonlySet<string>,
-): WalletOutput[] {
-  const foreignSpends = new Set(spentElsewhere.map(({ output }) => output));
-  const own = deriveOwnOutputs(toWalletOutputs(utxos), open, foreignSpends);
-  return own.filter((one) => !reserved.has(formatOutputReference(one)));
-}
-
-const coinOf = ({ value }: WalletOutput): bigint => value.get("") ?? 0n;

@@ -62,7 +62,9 @@ export async function readWalletDetails(
   const until = now + (deadline - now) * PROVIDER_TIME_SHARE;
   const holdings = await readHoldings(env, rows, until, { caller: caller.id });
   // The transaction code is loaded here, not at start-up.
-  const { summarizeOutputs, sumSpendableOutputs } = await import("./summarize-outputs.ts");
+  const { listSpendableOutputs, summarizeOutputs, sumOutputs } = await import(
+    "./summarize-outputs.ts"
+  );
   return rows.map((row) => {
     const held = holdings.get(row.id);
     const snapshot = snapshots.get(toWalletKey(row)) ?? IDLE_WALLET;
@@ -70,6 +72,7 @@ export async function readWalletDetails(
       ({ phase }) => progressOf(phase) === "UnderWay",
     );
     const tasks = waiting.get(toWalletKey(row)) ?? [];
+    const outputs = held ? listSpendableOutputs(held.utxos, snapshot, reserved) : null;
     const own = rules.get(row.id) ?? [];
     return {
       rules: own,
@@ -79,7 +82,7 @@ export async function readWalletDetails(
         Balance: held
           ? [...held.balance].map(([unit, amount]) => ({ unit, amount: `${amount}` }))
           : null,
-        Outputs: held ? summarizeOutputs(held.utxos, snapshot, reserved) : null,
+        Outputs: outputs && summarizeOutputs(outputs, snapshot),
         Transactions: pendingTransactions.map(renderTransaction),
         Waiting: tasks.map(renderWaitingTask),
         HeldUp: snapshot.blocker && {
@@ -89,11 +92,7 @@ export async function readWalletDetails(
         SpentElsewhere: renderForeignSpends(snapshot, now),
         Missing: [
           ...listMissingFunds(row.address, own, held?.balance ?? null),
-          ...listMissingFundsForTasks(
-            row.address,
-            tasks,
-            held ? sumSpendableOutputs(held.utxos, snapshot, reserved) : null,
-          ),
+          ...listMissingFundsForTasks(row.address, tasks, outputs && sumOutputs(outputs)),
         ],
         LowBalanceSummary: summarizeLowBalances(own),
       },

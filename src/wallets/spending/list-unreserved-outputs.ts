@@ -23,10 +23,7 @@ export function listUnreservedOutputs(
   open: readonly WalletTransaction[],
   reserved: ReadonlySet<string>,
 ): WalletOutput[] {
-  const foreignSpends = new Set(spentElsewhere.map(({ output }) => output));
-  const own = deriveOwnOutputs(shown, open, foreignSpends).filter(
-    (one) => !reserved.has(formatOutputReference(one)),
-  );
+  const own = deriveOwnOutputs(shown, open, spentElsewhere, reserved);
   const free = own.filter((one) => formatOutputReference(one) !== collateral);
   const headName = chainRoot === null ? null : findChainHead(chainRoot, open);
   const head =

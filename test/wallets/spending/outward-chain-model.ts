@@ -144,7 +144,7 @@ export class OutwardChainModel {
     const asked = [...tasks].filter(([, state]) => state === "Asked").map(([key]) => key);
     const chosen = asked.slice(n % Math.max(asked.length, 1)).slice(0, 1 + (n % 2));
     if (chosen.length === 0) return;
-    const shown = deriveOwnOutputs(this.#unspent().map(named), open, new Set()).map(
+    const shown = deriveOwnOutputs(this.#unspent().map(named), open, [], new Set()).map(
       ({ txHash, index }) => `${txHash}#${index}`,
     );
     const start = shown.includes(root) || !mayMoveChainRoot(open) ? root : shown[0];

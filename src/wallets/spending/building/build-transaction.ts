@@ -122,10 +122,6 @@ export interface BuildResult {
   failures: readonly TaskFailure[];
 }
 
-/** Names of the wallet's outputs that foreign transactions have spent. */
-const listForeignSpentOutputs = ({ wallet }: WalletRun) =>
-  new Set(wallet.spentElsewhere.map(({ output }) => output));
-
 interface BuildJob {
   ports: WalletPorts;
   run: WalletRun;
@@ -157,13 +153,11 @@ export async function buildSignedTransaction(
     return toFailedResult(tasks.slice(0, 1), error);
   }
   if (feature.loadPrebuilt) return usePrebuiltTransaction(ports, run, chainContext, feature, tasks);
-  const own = deriveOwnOutputs(
+  const outputs = deriveOwnOutputs(
     chainContext.providerOutputs,
     run.openTransactions,
-    listForeignSpentOutputs(run),
-  );
-  const outputs = own.filter(
-    (one) => !chainContext.reservedOutputs.has(formatOutputReference(one)),
+    run.wallet.spentElsewhere,
+    chainContext.reservedOutputs,
   );
   const { validity, count } = window;
   const job = {

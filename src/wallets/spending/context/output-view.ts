@@ -6,6 +6,7 @@ import {
 } from "../../../chain/transaction/transaction-plan.ts";
 import { isActive, isOpen } from "../../model/phases.ts";
 import type { OwnOutput, WalletTransaction } from "../../model/wallet-transaction.ts";
+import type { ForeignSpend } from "../store/wallet.ts";
 import { Measurements } from "./measurements.ts";
 import { TaskBackoff } from "./task-backoff.ts";
 
@@ -112,12 +113,14 @@ export class OutputView {
  *
  * @param shown - the provider's view, which may lag.
  * @param transactions - all transactions that are not final.
- * @param spentElsewhere - names of outputs that foreign transactions have spent.
+ * @param foreignSpends - outputs that foreign transactions have spent.
+ * @param reserved - names of outputs of which nothing is built.
  */
 export function deriveOwnOutputs(
   shown: readonly WalletOutput[],
   transactions: readonly WalletTransaction[],
-  spentElsewhere: ReadonlySet<string>,
+  foreignSpends: readonly Pick<ForeignSpend, "output">[],
+  reserved: ReadonlySet<string>,
 ): WalletOutput[] {
   const open = transactions.filter(({ phase }) => isOpen(phase));
   const living = open.filter(({ phase }) => isActive(phase));
@@ -135,9 +138,10 @@ export function deriveOwnOutputs(
   // What an ended transaction made is not there, whatever a node that is late says.
   const ended = new Set(open.filter((one) => !living.includes(one)).map(({ hash }) => hash));
   const there = shown.filter(({ txHash }) => !ended.has(txHash));
-  const left = made.filter((one) => !spentElsewhere.has(formatOutputReference(one)));
+  const lost = new Set(foreignSpends.map(({ output }) => output));
+  const left = made.filter((one) => !lost.has(formatOutputReference(one)));
   const all = new Map([...there, ...left].map((one) => [formatOutputReference(one), one]));
-  return [...all].flatMap(([name, one]) => (spent.has(name) ? [] : [one]));
+  return [...all].flatMap(([name, one]) => (spent.has(name) || reserved.has(name) ? [] : [one]));
 }
 
 function toWalletOutput(txHash: string, { index, value }: OwnOutput): WalletOutput {

@@ -5,6 +5,7 @@
  * A foreign spend invalidates a step's descendants, so replaceable steps come after the others.
  */
 
+import { coinOf } from "../../../chain/transaction/order-outputs.ts";
 import { isCollateralOutput } from "../../../chain/transaction/select-inputs.ts";
 import {
   compareOutputReferences,
@@ -134,8 +135,6 @@ export function selectTasksForTransaction(tasks: readonly Task[], now: number): 
 export function isUrgent({ deadline }: Pick<Task, "deadline">, now: number): boolean {
   return deadline !== undefined && deadline - now < URGENT_WINDOW_MS;
 }
-
-const coinOf = ({ value }: WalletOutput) => value.get("") ?? 0n;
 
 /** The smallest first. */
 export const compareByCoin = (a: WalletOutput, b: WalletOutput) =>
