@@ -36,7 +36,7 @@ import type { WalletJournal } from "../src/wallets/spending/context/wallet-ports
 import type { FeatureContext, NextTask } from "../src/wallets/spending/feature-queue.ts";
 import { listOpenSources } from "../src/wallets/spending/store/transactions.ts";
 import { readWallet } from "../src/wallets/spending/store/wallet.ts";
-import { scheduleAlarmBy } from "./alarm.ts";
+import { runAlarm } from "./alarm.ts";
 import type { SpendingJournal } from "./spending-journal.ts";
 
 /** Time of a run: many calls to a possibly slow provider, and its statements. */
@@ -76,13 +76,11 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
   override async alarm(): Promise<void> {
     const wallet = await this.ctx.storage.get<WakeRequest>("wallet");
     if (wallet === undefined) return;
-    let again: number | null;
-    try {
-      again = await this.#runOnce(wallet);
-    } catch (error) {
-      again = await this.#handleFailure(wallet, error);
-    }
-    if (again !== null) await scheduleAlarmBy(this.ctx.storage, again);
+    await runAlarm(
+      this.ctx.storage,
+      () => this.#runOnce(wallet),
+      (error) => this.#handleFailure(wallet, error),
+    );
   }
 
   async #runOnce({ network, vkey, requestId }: WakeRequest): Promise<number | null> {

@@ -1,14 +1,10 @@
 import { decodeEscrowDatum } from "../../chain/contracts/escrow-datum.ts";
-import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import { MAX_UTXOS } from "../../chain/provider/blockfrost/transactions.ts";
 import type { Provider } from "../../chain/provider/provider.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
 
 /** A payment source's contract, as far as its datums depend on it. */
-export interface EscrowContract {
-  type: PaymentSourceType;
-  network: Network;
-  contractAddress: string;
-}
+export type EscrowContract = Pick<SourceRow, "type" | "network" | "contractAddress">;
 
 /**
  * Lists the buyers and sellers of a contract's open escrows.

@@ -1,4 +1,3 @@
-import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import type { WalletRow } from "./tables.ts";
 
@@ -40,13 +39,7 @@ export function removeWallets(sourceId: string, now: number): Statement[] {
 }
 
 /** A removed wallet whose mnemonic is still kept. */
-export interface RetainedWallet {
-  id: string;
-  sourceId: string;
-  network: Network;
-  /** Payment key hash, hex. */
-  vkey: string;
-}
+export type RetainedWallet = Pick<WalletRow, "id" | "sourceId" | "network" | "vkey">;
 
 /** The removed wallets whose mnemonics are still kept. */
 export function listRetainedWallets(core: Database): Promise<RetainedWallet[]> {
@@ -89,7 +82,7 @@ export function listFormerWallets(
 
 /** Of wallets that are added to another source, or in another role: the mnemonics that were kept are in the new rows. */
 export function clearFormerMnemonics(
-  rows: readonly { id: string; network: Network; vkey: string }[],
+  rows: readonly Pick<WalletRow, "id" | "network" | "vkey">[],
 ): Statement[] {
   return rows.map(({ id, network, vkey }) =>
     statement(

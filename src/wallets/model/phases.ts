@@ -46,43 +46,32 @@ export type PhaseEvent =
   /** What it spends is taken, or not made, for good. */
   | "Impossible";
 
-/**
- * What is not in the table changes nothing: the event comes late, or twice. A transaction that ended
- * for us has not ended for the network, so a block may show it all the same.
- */
-export const PHASE_TRANSITIONS: Record<
-  TransactionPhase,
-  Partial<Record<PhaseEvent, TransactionPhase>>
-> = {
-  Stored: {
-    Accepted: "Sent",
-    Refused: "Refused",
-    Seen: "InBlock",
-    ScriptFailed: "Failed",
-    Over: "Expired",
-    Displaced: "Orphaned",
-  },
-  Sent: {
-    Refused: "Refused",
-    Seen: "InBlock",
-    ScriptFailed: "Failed",
-    Over: "Expired",
-    Displaced: "Orphaned",
-  },
+type Transitions = Partial<Record<PhaseEvent, TransactionPhase>>;
+
+/** Of a transaction that waits for a block. */
+const PENDING_TRANSITIONS: Transitions = {
+  Refused: "Refused",
+  Seen: "InBlock",
+  ScriptFailed: "Failed",
+  Over: "Expired",
+  Displaced: "Orphaned",
+};
+/** Of one that ended for us, and has not ended for the network: a block may show it all the same. */
+const ENDED_TRANSITIONS: Transitions = {
+  ...{ Seen: "InBlock", ScriptFailed: "Failed", Buried: "Dead", Impossible: "Dead" },
+};
+
+/** What is not in the table changes nothing: the event comes late, or twice. */
+export const PHASE_TRANSITIONS: Record<TransactionPhase, Transitions> = {
+  Stored: { ...PENDING_TRANSITIONS, Accepted: "Sent" },
+  Sent: PENDING_TRANSITIONS,
   InBlock: { Deep: "Confirmed", Gone: "RolledBack", ScriptFailed: "Failed" },
   Confirmed: { Buried: "Final", Gone: "RolledBack", ScriptFailed: "Failed" },
   Final: { Gone: "RolledBack" },
-  RolledBack: {
-    Accepted: "Sent",
-    Refused: "Refused",
-    Seen: "InBlock",
-    ScriptFailed: "Failed",
-    Over: "Expired",
-    Displaced: "Orphaned",
-  },
-  Expired: { Seen: "InBlock", ScriptFailed: "Failed", Buried: "Dead", Impossible: "Dead" },
-  Refused: { Seen: "InBlock", ScriptFailed: "Failed", Buried: "Dead", Impossible: "Dead" },
-  Orphaned: { Seen: "InBlock", ScriptFailed: "Failed", Buried: "Dead", Impossible: "Dead" },
+  RolledBack: { ...PENDING_TRANSITIONS, Accepted: "Sent" },
+  Expired: ENDED_TRANSITIONS,
+  Refused: ENDED_TRANSITIONS,
+  Orphaned: ENDED_TRANSITIONS,
   Failed: { Seen: "InBlock", Gone: "Orphaned", Buried: "Dead" },
   Dead: {},
 };

@@ -1,23 +1,10 @@
 /** How transactions are written down, in the table and in the journal. */
 import type { Value } from "../../../chain/transaction/value.ts";
-import type { TransactionPhase } from "../../model/phases.ts";
 import type { OwnOutput, WalletTransaction } from "../../model/wallet-transaction.ts";
 import type { JournalEntry } from "./journal.ts";
 
 /** A transaction as its table has it. */
-export interface TransactionRow {
-  hash: string;
-  phase: TransactionPhase;
-  sequence: number;
-  sourceId: string;
-  content: string;
-  blockHeight: number | null;
-  blockHash: string | null;
-  blockTime: number | null;
-  overHeight: number | null;
-  error: string | null;
-  movedAt: number;
-}
+export type TransactionRow = Omit<WalletTransaction, keyof StoredContent> & { content: string };
 
 type StoredContent = Pick<
   WalletTransaction,
@@ -48,18 +35,8 @@ export function serializeContent(transaction: WalletTransaction): string {
   const { tasks, inputs, chainedInput, changeOutput, validFrom, validTo, collateral } = transaction;
   const { size, memory, isReplaceable, reads = [], failedUpdates } = transaction;
   const content: StoredContent = {
-    ...{
-      tasks,
-      inputs,
-      chainedInput,
-      changeOutput,
-      validFrom,
-      validTo,
-      size,
-      memory,
-      isReplaceable,
-      reads,
-    },
+    ...{ tasks, inputs, chainedInput, changeOutput, validFrom, validTo },
+    ...{ size, memory, isReplaceable, reads },
     ...(failedUpdates && { failedUpdates }),
     fee: String(transaction.fee),
     made: transaction.made.map(toStoredOutput),
