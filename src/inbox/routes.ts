@@ -28,7 +28,19 @@ import {
   verifyInbox,
 } from "./verify-inbox.ts";
 
-const TAG = "Inbox registrations";
+const OPTIONS = {
+  method: "post",
+  access: "User",
+  scope: "network",
+  tag: "Inbox registrations",
+} as const;
+/** What the operations that list registrations have in common. */
+const LIST_OPTIONS = {
+  ...OPTIONS,
+  isConditional: true,
+  takesBookmark: true,
+  data: inboxRegistrations,
+} as const;
 
 /** `/inbox-agent-registration…` of the interface: the state on the chain and at the providers. */
 export function createInboxRoutes() {
@@ -37,12 +49,9 @@ export function createInboxRoutes() {
   serve(
     router,
     {
-      method: "post",
+      ...OPTIONS,
       operationId: "refreshInboxRegistration",
       path: "/inbox-agent-registration-refresh",
-      access: "User",
-      scope: "network",
-      tag: TAG,
       summary: "Verifies an inbox registration again",
       description:
         "An invalid registration becomes pending first. If the provider does not answer in six seconds, nothing changes. The service charges the credit before it asks the provider.",
@@ -67,81 +76,58 @@ export function createInboxRoutes() {
   serve(
     router,
     {
-      method: "post",
+      ...LIST_OPTIONS,
       operationId: "listInboxRegistrations",
-      isConditional: true,
-      takesBookmark: true,
       path: "/inbox-agent-registration",
-      access: "User",
-      scope: "network",
-      tag: TAG,
       summary: "Lists inbox registrations, newest first",
       body: inboxListBody,
-      data: inboxRegistrations,
     },
-    async (c, { body }) => {
-      const session = openReadSession(c, body.network);
-      return respondWithPage(c, session, await listInboxes(session, body, body.filter ?? {}));
-    },
+    (c, { body }) =>
+      respondWithPage(c, body.network, (session) => listInboxes(session, body, body.filter ?? {})),
   );
 
   serve(
     router,
     {
-      method: "post",
+      ...LIST_OPTIONS,
       operationId: "searchInboxRegistrations",
-      isConditional: true,
-      takesBookmark: true,
       path: "/inbox-agent-registration-search",
-      access: "User",
-      scope: "network",
-      tag: TAG,
       summary: "Searches inbox registrations, newest first",
       body: inboxSearchBody,
-      data: inboxRegistrations,
     },
-    async (c, { body }) => {
-      const session = openReadSession(c, body.network);
-      return respondWithPage(
-        c,
-        session,
-        await listInboxes(session, body, body.filter ?? {}, body.query),
-      );
-    },
+    (c, { body }) =>
+      respondWithPage(c, body.network, (session) =>
+        listInboxes(session, body, body.filter ?? {}, body.query),
+      ),
   );
 
   serve(
     router,
     {
-      method: "post",
+      ...LIST_OPTIONS,
       operationId: "diffInboxRegistrations",
-      isConditional: true,
-      takesBookmark: true,
       path: "/inbox-agent-registration-diff",
-      access: "User",
-      scope: "network",
-      tag: TAG,
       summary: "Returns inbox registrations whose status changed at or after a time",
       description: describeDiffPaging("statusUpdatedAt", "statusUpdatedAfter", "at"),
       body: inboxDiffBody,
-      data: inboxRegistrations,
     },
-    async (c, { body }) => {
-      const session = openReadSession(c, body.network);
-      return respondWithPage(
-        c,
-        session,
-        await listChangedInboxes(session, body, body.statusUpdatedAfter, body),
-      );
-    },
+    (c, { body }) =>
+      respondWithPage(c, body.network, (session) =>
+        listChangedInboxes(session, body, body.statusUpdatedAfter, body),
+      ),
   );
 
   return router;
 }
 
-function respondWithPage(c: AppContext, session: Database, rows: InboxRow[]): Promise<Response> {
+async function respondWithPage(
+  c: AppContext,
+  network: Network,
+  list: (session: Database) => Promise<InboxRow[]>,
+): Promise<Response> {
+  const session = openReadSession(c, network);
   const providers = readDefaultProviders(c.env);
-  const registrations = rows.map((row) => toInboxRecord(row, providers));
+  const registrations = (await list(session)).map((row) => toInboxRecord(row, providers));
   return createJsonResponse(c, JSON.stringify(toEnvelope({ registrations })), session);
 }
 

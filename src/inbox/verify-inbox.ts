@@ -1,7 +1,8 @@
 import { eq } from "drizzle-orm";
 import type { Network } from "../chain/network.ts";
-import { type Database, type Statement, statement, violates } from "../db/client.ts";
-import { reserveStamps, stampSql } from "../db/clock.ts";
+import { type Database, type Statement, violates } from "../db/client.ts";
+import { reserveStamps, singleStampSql } from "../db/clock.ts";
+import { nextRevisionSql } from "../db/revision.ts";
 import {
   fetchProviderPage,
   type OutboundOptions,
@@ -27,7 +28,10 @@ export interface VerificationContext {
 
 const MINUTE_MS = 60_000;
 /** Time until the next check. `Invalid` registrations are checked only on request. */
-const RECHECK_INTERVALS_MS = { Pending: 5 * MINUTE_MS, Verified: 30 * MINUTE_MS } as const;
+const RECHECK_INTERVALS_MS: Partial<Record<InboxRow["status"], number>> = {
+  Pending: 5 * MINUTE_MS,
+  Verified: 30 * MINUTE_MS,
+};
 
 const EMPTY_PROFILE: PublishedProfile = {
   linkedEmail: null,
@@ -36,8 +40,6 @@ const EMPTY_PROFILE: PublishedProfile = {
   signingPublicKey: null,
   signingKeyVersion: null,
 };
-
-const PUBLISHED_FIELDS = Object.keys(EMPTY_PROFILE) as (keyof PublishedProfile)[];
 
 /** Base URL of an agent's provider. Null: none. */
 export function findProviderUrl(
@@ -89,9 +91,8 @@ async function changeRegistration(
   const statements: Statement[] = [];
   let before = row;
   for (const state of states) {
-    const next = { ...before, ...state, dueAt: computeDueAt(state, now) };
-    statements.push(...buildChangeStatements(next, before, now));
-    before = { ...next, revision: before.revision + 1 };
+    statements.push(...buildChangeStatements(db, state, before, now));
+    before = { ...before, ...state, revision: before.revision + 1 };
   }
   try {
     await db.batch(statements);
@@ -106,38 +107,25 @@ async function changeRegistration(
   return current ?? row;
 }
 
-function computeDueAt({ status }: VerifiedState, now: number): number | null {
-  const again =
-    status in RECHECK_INTERVALS_MS
-      ? RECHECK_INTERVALS_MS[status as keyof typeof RECHECK_INTERVALS_MS]
-      : null;
-  return again === null ? null : now + again;
-}
-
-function buildChangeStatements(next: InboxRow, row: InboxRow, now: number): Statement[] {
+function buildChangeStatements(
+  db: Database,
+  state: VerifiedState,
+  row: InboxRow,
+  now: number,
+): Statement[] {
+  const fields = Object.keys(state) as (keyof VerifiedState)[];
   // Clients of the inbox must see a changed key.
-  const isMove =
-    next.status !== row.status || PUBLISHED_FIELDS.some((field) => next[field] !== row[field]);
-  const at = stampSql("inbox", row.network, 1, "0");
+  const isMove = fields.some((field) => state[field] !== row[field]);
+  const interval = RECHECK_INTERVALS_MS[state.status];
+  const update = db.orm.update(inboxRegistration).set({
+    ...state,
+    dueAt: interval === undefined ? null : now + interval,
+    updatedAt: now,
+    ...(isMove && { statusUpdatedAt: singleStampSql("inbox", row.network) }),
+    revision: nextRevisionSql(inboxRegistration.revision, row.revision),
+  });
   return [
     ...(isMove ? [reserveStamps("inbox", row.network, 1, now)] : []),
-    statement(
-      `UPDATE inbox_registration SET revision = iif(revision = ?, revision + 1, NULL), status = ?,
-         linked_email = ?, encryption_public_key = ?, encryption_key_version = ?,
-         signing_public_key = ?, signing_key_version = ?, due_at = ?, updated_at = ?,
-         status_updated_at = ${isMove ? at.sql : "status_updated_at"}
-       WHERE id = ?`,
-      row.revision,
-      next.status,
-      next.linkedEmail,
-      next.encryptionPublicKey,
-      next.encryptionKeyVersion,
-      next.signingPublicKey,
-      next.signingKeyVersion,
-      next.dueAt,
-      now,
-      ...(isMove ? at.params : []),
-      row.id,
-    ),
+    update.where(eq(inboxRegistration.id, row.id)).toSQL(),
   ];
 }

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import type { Network } from "../chain/network.ts";
 import { parseTokenMetadata, TOKEN_METADATA_LABEL } from "../chain/token-metadata.ts";
 import type { ChainTransaction } from "../chain/transaction/decode-transaction.ts";
 import { type Database, type Statement, statement } from "../db/client.ts";
@@ -8,21 +7,9 @@ import { newId } from "../db/id.ts";
 import { checkPublicUrl, PublicFetchError } from "../http/outbound/fetch-public.ts";
 import { log } from "../log.ts";
 import { reopenRegistrations } from "../registrations/store.ts";
+import type { FollowedSource } from "../registry/sync/cursor.ts";
+import type { MintTransaction } from "../registry/sync/read-mint.ts";
 import { findSlugProblem } from "./slug.ts";
-
-/** A followed policy; see `registry/sync/cursor.ts`. */
-interface MintSource {
-  id: string;
-  network: Network;
-  policyId: string;
-  url: string | null;
-}
-
-/** A transaction that minted or burned under the policy. */
-interface MintTransaction {
-  transaction: ChainTransaction;
-  blockPosition: { blockHeight: number };
-}
 
 /** An ended registration shows no contact or keys, which may belong to another agent by now. */
 export const CLEAR_PUBLISHED_FIELDS_SQL = `linked_email = NULL, encryption_public_key = NULL,
@@ -36,7 +23,7 @@ export const CLEAR_PUBLISHED_FIELDS_SQL = `linked_email = NULL, encryption_publi
  * @param now - epoch milliseconds
  */
 export function writeInboxMints(
-  source: MintSource,
+  source: FollowedSource,
   mints: readonly MintTransaction[],
   now: number,
 ): Statement[] {
@@ -96,7 +83,7 @@ export function writeInboxMints(
  */
 export async function undoInboxMints(
   db: Database,
-  { id, network }: Pick<MintSource, "id" | "network">,
+  { id, network }: Pick<FollowedSource, "id" | "network">,
   above: number,
   now: number,
 ): Promise<Statement[]> {
@@ -135,7 +122,7 @@ export async function undoInboxMints(
 }
 
 function toMintRows(
-  { policyId }: MintSource,
+  { policyId }: FollowedSource,
   { transaction: tx, blockPosition: at }: MintTransaction,
   now: number,
 ) {
@@ -148,7 +135,7 @@ function toMintRows(
 }
 
 function toBurnRows(
-  { policyId }: MintSource,
+  { policyId }: FollowedSource,
   { transaction: tx, blockPosition: at }: MintTransaction,
 ) {
   return assetNamesOf(policyId, tx, (quantity) => quantity < 0n).map((assetName) => ({
@@ -180,16 +167,6 @@ function metadataOf(tx: ChainTransaction, policyId: string, assetName: string) {
   }
 }
 
-/** The metadata of an inbox agent's token. */
-interface InboxMetadata {
-  name: string;
-  description: string | null;
-  agentSlug: string;
-  /** Without a trailing slash. */
-  providerUrl: string | null;
-  metadataVersion: number;
-}
-
 /** The writers of both generations; see `registration-labels.ts`. */
 const INBOX_TYPE_PATTERN = /^MasumiInboxV[12]$/;
 const MAX_SLUG_LENGTH = 80;
@@ -200,19 +177,27 @@ const chunkedText = z
   .union([z.string(), z.array(z.string())])
   .transform((value) => (Array.isArray(value) ? value.join("") : value));
 
-const inboxMetadata = z.object({
-  type: chunkedText.refine((type) => INBOX_TYPE_PATTERN.test(type)),
-  name: chunkedText.pipe(z.string().trim().min(1).max(120)),
-  description: chunkedText.pipe(z.string().trim().max(500)).nullish(),
-  agentslug: chunkedText.pipe(
-    z
-      .string()
-      .max(MAX_SLUG_LENGTH)
-      .refine((slug) => findSlugProblem(slug) === null),
-  ),
-  provider_url: chunkedText.pipe(z.string().max(MAX_URL_LENGTH).refine(isProviderUrl)).nullish(),
-  metadata_version: z.coerce.number().pipe(z.literal(1)),
-});
+const inboxMetadata = z
+  .object({
+    type: chunkedText.refine((type) => INBOX_TYPE_PATTERN.test(type)),
+    name: chunkedText.pipe(z.string().trim().min(1).max(120)),
+    description: chunkedText.pipe(z.string().trim().max(500)).nullish(),
+    agentslug: chunkedText.pipe(
+      z
+        .string()
+        .max(MAX_SLUG_LENGTH)
+        .refine((slug) => findSlugProblem(slug) === null),
+    ),
+    provider_url: chunkedText.pipe(z.string().max(MAX_URL_LENGTH).refine(isProviderUrl)).nullish(),
+    metadata_version: z.coerce.number().pipe(z.literal(1)),
+  })
+  .transform(({ name, description, agentslug, provider_url, metadata_version }) => ({
+    name,
+    description: description || null,
+    agentSlug: agentslug,
+    providerUrl: provider_url?.replace(/\/$/, "") ?? null,
+    metadataVersion: metadata_version,
+  }));
 
 /**
  * Reads the metadata of an inbox agent's token. Null when it is none, or breaks a rule: then it has
@@ -220,17 +205,8 @@ const inboxMetadata = z.object({
  *
  * @param value - the token's metadata under label 721, as JSON
  */
-export function readInboxMetadata(value: unknown): InboxMetadata | null {
-  const parsed = inboxMetadata.safeParse(value);
-  if (!parsed.success) return null;
-  const { name, description, agentslug, provider_url, metadata_version } = parsed.data;
-  return {
-    name,
-    description: description || null,
-    agentSlug: agentslug,
-    providerUrl: provider_url?.replace(/\/$/, "") ?? null,
-    metadataVersion: metadata_version,
-  };
+export function readInboxMetadata(value: unknown): z.output<typeof inboxMetadata> | null {
+  return inboxMetadata.safeParse(value).data ?? null;
 }
 
 /** Whether a text is a URL that a path can be appended to; its address is checked when used. */
