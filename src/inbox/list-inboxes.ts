@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, inArray, type like, lt, or, type SQL, sql } from "drizzle-orm";
 import type { Network } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
+import { equalsIfGiven } from "../db/conditions.ts";
 import { normalizeSlug } from "./slug.ts";
 import { type INBOX_STATUSES, inboxRegistration as inbox } from "./tables.ts";
 import type { InboxRow } from "./verify-inbox.ts";
@@ -82,9 +83,9 @@ export function listChangedInboxes(
 function buildConditions({ status, policyId, agentSlug }: InboxFilters): (SQL | undefined)[] {
   return [
     status && inArray(inbox.status, status),
-    policyId === undefined ? undefined : eq(inbox.policyId, policyId.toLowerCase()),
+    equalsIfGiven(inbox.policyId, policyId?.toLowerCase()),
     // Nothing has the empty slug, so a text without letters finds nothing.
-    agentSlug === undefined ? undefined : eq(inbox.agentSlug, normalizeSlug(agentSlug)),
+    equalsIfGiven(inbox.agentSlug, agentSlug === undefined ? undefined : normalizeSlug(agentSlug)),
   ];
 }
 

@@ -1,6 +1,7 @@
 import { and, asc, desc, gt, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { openDb } from "../db/client.ts";
+import { isOneOf } from "../db/conditions.ts";
 import { unsealOrEmpty } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
 import { toIsoTime } from "../http/envelope.ts";
@@ -93,7 +94,7 @@ async function loadPage(
 function hasWalletCondition(walletIds: readonly string[]): SQL {
   return sql`EXISTS (SELECT 1 FROM ${managedWallet} WHERE ${managedWallet.sourceId} = ${paymentSource.id}
     AND ${isNull(managedWallet.deletedAt)}
-    AND ${managedWallet.id} IN (SELECT value FROM json_each(${JSON.stringify(walletIds)})))`;
+    AND ${isOneOf(managedWallet.id, walletIds)})`;
 }
 
 /** Sync status by source id, queried once per network. */

@@ -14,6 +14,7 @@ import {
 import type { Network, PaymentSourceType } from "../chain/network.ts";
 import { type Database, type Statement, statement } from "../db/client.ts";
 import { reserveStamps, singleStampSql, stampSql } from "../db/clock.ts";
+import { equalsIfGiven, isOneOf } from "../db/conditions.ts";
 import { nextRevisionSql } from "../db/revision.ts";
 import { createTask, taskJoinCondition, upsertTasks } from "../wallets/queue/store.ts";
 import { type WalletTask, walletTask } from "../wallets/queue/tables.ts";
@@ -165,14 +166,11 @@ export async function findRegistration(
   return row;
 }
 
-export async function readRegistrations(
+export function readRegistrations(
   db: Database,
   ids: readonly string[],
 ): Promise<RegistrationRow[]> {
-  if (ids.length === 0) return [];
-  return selectRegistrations(db).where(
-    sql`${registration.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
-  );
+  return selectRegistrations(db).where(isOneOf(registration.id, ids));
 }
 
 export interface RegistrationFilters {
@@ -249,28 +247,16 @@ export function countRegistrations(
 
 function buildConditions(
   kind: RegistrationKind,
-  {
-    network,
-    states,
-    agentIdentifier,
-    contractAddress,
-    walletVkeys,
-    sourceType,
-    search,
-  }: RegistrationFilters,
+  { network, states, walletVkeys, search, ...filters }: RegistrationFilters,
 ): (SQL | undefined)[] {
   return [
     eq(registration.kind, kind),
     eq(registration.network, network),
     states && inArray(registration.state, [...states]),
-    agentIdentifier === undefined
-      ? undefined
-      : eq(registration.agentIdentifier, agentIdentifier.toLowerCase()),
-    contractAddress === undefined
-      ? undefined
-      : eq(registration.contractAddress, contractAddress.toLowerCase()),
+    equalsIfGiven(registration.agentIdentifier, filters.agentIdentifier?.toLowerCase()),
+    equalsIfGiven(registration.contractAddress, filters.contractAddress?.toLowerCase()),
     walletVkeys ? inArray(registration.walletVkey, [...walletVkeys]) : undefined,
-    sourceType && eq(registration.sourceType, sourceType),
+    equalsIfGiven(registration.sourceType, filters.sourceType),
     search === undefined
       ? undefined
       : or(

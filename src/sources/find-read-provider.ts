@@ -2,6 +2,7 @@ import { and, asc, eq, isNull } from "drizzle-orm";
 import type { Network } from "../chain/network.ts";
 import type { Provider } from "../chain/provider/provider.ts";
 import { openDb } from "../db/client.ts";
+import { equalsIfGiven } from "../db/conditions.ts";
 import { unsealOrEmpty } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
 import { openSourceProvider } from "./open-source-provider.ts";
@@ -23,7 +24,7 @@ export async function findReadProvider(
       and(
         eq(paymentSource.network, network),
         isNull(paymentSource.deletedAt),
-        policyId === undefined ? undefined : eq(paymentSource.policyId, policyId),
+        equalsIfGiven(paymentSource.policyId, policyId),
       ),
     )
     .orderBy(asc(paymentSource.id));

@@ -1,5 +1,6 @@
 import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
+import { equalsIfGiven } from "../db/conditions.ts";
 import { toIsoTime } from "../http/envelope.ts";
 import type { TransactionQuery, TransactionRecord } from "./managed/schemas.ts";
 import { walletTransaction } from "./model/tables.ts";
@@ -20,8 +21,8 @@ export async function listTransactions(
           ? undefined
           : sql`(${createdAt}, rowid) < (SELECT created_at, rowid FROM wallet_transaction
               WHERE hash = ${cursorId})`,
-        walletVkey === undefined ? undefined : eq(walletTransaction.walletVkey, walletVkey),
-        state && eq(walletTransaction.phase, state),
+        equalsIfGiven(walletTransaction.walletVkey, walletVkey),
+        equalsIfGiven(walletTransaction.phase, state),
         from === undefined ? undefined : gte(createdAt, from),
         to === undefined ? undefined : lt(createdAt, to),
       ),

@@ -1,5 +1,6 @@
-import { and, desc, eq, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
+import { and, desc, inArray, isNull, lt } from "drizzle-orm";
 import { openDb, statement, violates } from "../db/client.ts";
+import { equalsIfGiven, isOneOf } from "../db/conditions.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import { listPermittedNetworks } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
@@ -29,18 +30,17 @@ export async function listWallets(
   query: WalletListQuery,
   features: readonly FeatureQueue[],
 ): Promise<WalletResponse[]> {
-  const filters: (SQL | undefined)[] = [
+  const walletIds = c.var.caller.scope?.walletIds;
+  const filters = [
     isNull(managedWallet.deletedAt),
     inArray(managedWallet.network, listPermittedNetworks(c.var.caller)),
-    buildWalletIdCondition(c.var.caller.scope?.walletIds),
+    walletIds ? isOneOf(managedWallet.id, walletIds) : undefined,
     query.cursorId === undefined ? undefined : lt(managedWallet.id, query.cursorId),
-    query.paymentSourceId === undefined
-      ? undefined
-      : eq(managedWallet.sourceId, query.paymentSourceId),
-    query.id === undefined ? undefined : eq(managedWallet.id, query.id),
-    query.walletType === undefined ? undefined : eq(managedWallet.role, query.walletType),
-    query.walletVkey === undefined ? undefined : eq(managedWallet.vkey, query.walletVkey),
-    query.walletAddress === undefined ? undefined : eq(managedWallet.address, query.walletAddress),
+    equalsIfGiven(managedWallet.sourceId, query.paymentSourceId),
+    equalsIfGiven(managedWallet.id, query.id),
+    equalsIfGiven(managedWallet.role, query.walletType),
+    equalsIfGiven(managedWallet.vkey, query.walletVkey),
+    equalsIfGiven(managedWallet.address, query.walletAddress),
   ];
   const rows = await openDb(c.env, undefined, { deadline: c.var.deadline })
     .orm.select()
@@ -50,13 +50,6 @@ export async function listWallets(
     .limit(query.take ?? query.limit);
   const shown = await readWalletDetails(c, rows, features);
   return shown.map(({ wallet }) => wallet);
-}
-
-/** Null, undefined: any. */
-function buildWalletIdCondition(ids: readonly string[] | null | undefined): SQL | undefined {
-  return ids
-    ? sql`${managedWallet.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`
-    : undefined;
 }
 
 /**

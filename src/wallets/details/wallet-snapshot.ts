@@ -1,6 +1,7 @@
-import { and, asc, eq, getTableColumns, isNotNull, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, isNotNull } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
+import { isOneOf } from "../../db/conditions.ts";
 import type { ReasonCode } from "../../reason-codes.ts";
 import { hotWallet, walletTransaction, walletTransactionContent } from "../model/tables.ts";
 import type { WalletTransaction } from "../model/wallet-transaction.ts";
@@ -46,17 +47,11 @@ export async function readSnapshots(
   network: Network,
   vkeys: readonly string[],
 ): Promise<Map<string, WalletSnapshot>> {
-  const asked = JSON.stringify(vkeys);
   const [wallets, transactions] = await Promise.all([
     database.orm
       .select()
       .from(hotWallet)
-      .where(
-        and(
-          eq(hotWallet.network, network),
-          sql`${hotWallet.vkey} IN (SELECT value FROM json_each(${asked}))`,
-        ),
-      ),
+      .where(and(eq(hotWallet.network, network), isOneOf(hotWallet.vkey, vkeys))),
     database.orm
       .select(COLUMNS)
       .from(walletTransaction)
@@ -67,7 +62,7 @@ export async function readSnapshots(
       .where(
         and(
           eq(walletTransaction.network, network),
-          sql`${walletTransaction.walletVkey} IN (SELECT value FROM json_each(${asked}))`,
+          isOneOf(walletTransaction.walletVkey, vkeys),
           isNotNull(walletTransaction.dueAt),
         ),
       )

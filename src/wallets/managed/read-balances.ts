@@ -1,10 +1,11 @@
-import { and, isNull, sql } from "drizzle-orm";
+import { and, isNull } from "drizzle-orm";
 import pMap from "p-map";
 import { MAX_UTXOS } from "../../chain/provider/blockfrost/transactions.ts";
 import { type Provider, ProviderError, type ProviderUtxo } from "../../chain/provider/provider.ts";
 import { normalizeUnit } from "../../chain/unit.ts";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { openDb } from "../../db/client.ts";
+import { isOneOf } from "../../db/conditions.ts";
 import { unsealOrEmpty } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
@@ -167,16 +168,10 @@ async function openSources(
   use: ProviderUse,
 ): Promise<Map<string, SourceAccess>> {
   const access = new Map(sourceIds.map((id) => [id, createAccess()]));
-  const ids = JSON.stringify(sourceIds);
   const sources = await openDb(env)
     .orm.select()
     .from(paymentSource)
-    .where(
-      and(
-        sql`${paymentSource.id} IN (SELECT value FROM json_each(${ids}))`,
-        isNull(paymentSource.deletedAt),
-      ),
-    );
+    .where(and(isOneOf(paymentSource.id, sourceIds), isNull(paymentSource.deletedAt)));
   for (const row of sources) {
     const { id, rpcProviderApiKey } = row;
     const apiKey = await unsealOrEmpty(env, toProviderKeyEncryptionContext(id), rpcProviderApiKey);

@@ -1,10 +1,11 @@
-import { desc, eq, getTableColumns, sql } from "drizzle-orm";
+import { desc, eq, getTableColumns } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import {
   parseOutputReference,
   type ScriptSource,
 } from "../../chain/transaction/transaction-plan.ts";
 import type { Database, Statement } from "../../db/client.ts";
+import { isOneOf } from "../../db/conditions.ts";
 import { newId } from "../../db/id.ts";
 import { nextRevisionSql } from "../../db/revision.ts";
 import { createTask, taskJoinCondition, upsertTasks } from "../queue/store.ts";
@@ -95,14 +96,11 @@ function selectReferenceScripts(db: Database) {
     .leftJoin(walletTask, taskJoinCondition(referenceScript.id, REFERENCE_SCRIPT_FEATURE));
 }
 
-export async function readReferenceScripts(
+export function readReferenceScripts(
   db: Database,
   ids: readonly string[],
 ): Promise<ReferenceScriptRow[]> {
-  if (ids.length === 0) return [];
-  return selectReferenceScripts(db).where(
-    sql`${referenceScript.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
-  );
+  return selectReferenceScripts(db).where(isOneOf(referenceScript.id, ids));
 }
 
 /** The newest reference script of a source. */

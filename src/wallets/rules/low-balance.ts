@@ -1,5 +1,6 @@
-import { desc, sql } from "drizzle-orm";
+import { desc } from "drizzle-orm";
 import { type Database, openDb } from "../../db/client.ts";
+import { isOneOf } from "../../db/conditions.ts";
 import type { Env } from "../../env.ts";
 import { toIsoTime } from "../../http/envelope.ts";
 import { createBalanceReader } from "../managed/read-balances.ts";
@@ -55,11 +56,10 @@ export async function readRulesByWallet(
   database: Database,
   walletIds: readonly string[],
 ): Promise<Map<string, BalanceRuleRow[]>> {
-  const ids = JSON.stringify(walletIds);
   const rows = await database.orm
     .select()
     .from(lowBalanceRule)
-    .where(sql`${lowBalanceRule.walletId} IN (SELECT value FROM json_each(${ids}))`)
+    .where(isOneOf(lowBalanceRule.walletId, walletIds))
     .orderBy(desc(lowBalanceRule.id));
   return Map.groupBy(rows, ({ walletId }) => walletId);
 }

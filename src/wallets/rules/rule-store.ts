@@ -1,5 +1,6 @@
 import { and, desc, eq, getTableName, lt, sql } from "drizzle-orm";
 import { type Database, openDb, violates } from "../../db/client.ts";
+import { equalsIfGiven } from "../../db/conditions.ts";
 import { newId } from "../../db/id.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
@@ -47,7 +48,7 @@ export async function listRules<Rules extends RuleTable>(
   const { id, walletId }: RuleTable = rules;
   const filters = [
     query.cursorId === undefined ? undefined : lt(id, query.cursorId),
-    query.walletId === undefined ? undefined : eq(walletId, query.walletId),
+    equalsIfGiven(walletId, query.walletId),
   ];
   return openDb(c.env, undefined, { deadline: c.var.deadline })
     .orm.select()

@@ -1,7 +1,8 @@
-import { and, asc, eq, getTableColumns, gt, isNull, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, gt, isNull, type SQL } from "drizzle-orm";
 import pMap from "p-map";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Database, openDb, statement } from "../../db/client.ts";
+import { isOneOf } from "../../db/conditions.ts";
 import type { Env } from "../../env.ts";
 import { toIsoTime } from "../../http/envelope.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
@@ -231,14 +232,14 @@ interface FundingBalance {
 
 /** Lists the Funding wallets that may pay for some rules: those of their sources that may be driven. */
 async function listPayers(database: Database, due: readonly DueTopUp[]): Promise<ManagedWallet[]> {
-  const sourceIds = JSON.stringify([...new Set(due.map(({ wallet }) => wallet.sourceId))]);
+  const sourceIds = [...new Set(due.map(({ wallet }) => wallet.sourceId))];
   const rows = await database.orm
     .select({ wallet: getTableColumns(managedWallet), source: getTableColumns(paymentSource) })
     .from(paymentSource)
     .innerJoin(managedWallet, eq(managedWallet.sourceId, paymentSource.id))
     .where(
       and(
-        sql`${paymentSource.id} IN (SELECT value FROM json_each(${sourceIds}))`,
+        isOneOf(paymentSource.id, sourceIds),
         isNull(paymentSource.deletedAt),
         eq(managedWallet.role, "Funding"),
         isNull(managedWallet.deletedAt),
@@ -291,8 +292,10 @@ async function readPastTopUps(
   wallets: readonly ManagedWallet[],
   since: number,
 ): Promise<PastTransfer[]> {
-  const walletIds = JSON.stringify(wallets.map(({ id }) => id));
-  const ofWallets = sql`${transfer.topUpWalletId} IN (SELECT value FROM json_each(${walletIds}))`;
+  const ofWallets = isOneOf(
+    transfer.topUpWalletId,
+    wallets.map(({ id }) => id),
+  );
   const select = (condition: SQL) =>
     database.orm.select().from(transfer).where(and(ofWallets, condition));
   // Each of the two has an index: one condition for both would read all top-ups of the wallets. A top-up

@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, getTableColumns, isNull, lt } from "drizzle-orm";
 import type { Database, Statement } from "../../db/client.ts";
+import { equalsIfGiven } from "../../db/conditions.ts";
 import { type AuditEntry, commitWithAudit, insertAuditRow } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -67,9 +68,9 @@ export async function listWatchedBalances(
     )
     .where(
       and(
-        ruleId === undefined ? undefined : eq(lowBalanceRule.id, ruleId),
-        walletId === undefined ? undefined : eq(lowBalanceRule.walletId, walletId),
-        paymentSourceId === undefined ? undefined : eq(managedWallet.sourceId, paymentSourceId),
+        equalsIfGiven(lowBalanceRule.id, ruleId),
+        equalsIfGiven(lowBalanceRule.walletId, walletId),
+        equalsIfGiven(managedWallet.sourceId, paymentSourceId),
         isLow ? eq(lowBalanceRule.status, "Low") : undefined,
         isEnabled ? eq(lowBalanceRule.enabled, true) : undefined,
         page?.cursorId === undefined ? undefined : lt(lowBalanceRule.id, page.cursorId),

@@ -1,6 +1,7 @@
-import { and, desc, eq, isNotNull, lt } from "drizzle-orm";
+import { and, desc, isNotNull, lt } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
+import { equalsIfGiven } from "../../db/conditions.ts";
 import { selectTransfers } from "./store.ts";
 import { type TransferRow, type TransferState, transfer } from "./tables.ts";
 
@@ -20,30 +21,18 @@ export interface TransferFilters {
 /** One page, newest first by id, after `cursorId`. */
 export function listTransfers(
   db: Database,
-  {
-    limit,
-    cursorId,
-    network,
-    id,
-    walletId,
-    walletAddress,
-    sourceId,
-    state,
-    isTopUp,
-  }: TransferFilters,
+  { limit, cursorId, isTopUp, ...filters }: TransferFilters,
 ): Promise<TransferRow[]> {
   return selectTransfers(db)
     .where(
       and(
         cursorId === undefined ? undefined : lt(transfer.id, cursorId),
-        network && eq(transfer.network, network),
-        id === undefined ? undefined : eq(transfer.id, id),
-        walletId === undefined ? undefined : eq(transfer.walletId, walletId),
-        walletAddress === undefined
-          ? undefined
-          : eq(transfer.walletAddress, walletAddress.toLowerCase()),
-        sourceId === undefined ? undefined : eq(transfer.sourceId, sourceId),
-        state && eq(transfer.state, state),
+        equalsIfGiven(transfer.network, filters.network),
+        equalsIfGiven(transfer.id, filters.id),
+        equalsIfGiven(transfer.walletId, filters.walletId),
+        equalsIfGiven(transfer.walletAddress, filters.walletAddress?.toLowerCase()),
+        equalsIfGiven(transfer.sourceId, filters.sourceId),
+        equalsIfGiven(transfer.state, filters.state),
         isTopUp ? isNotNull(transfer.topUpRuleId) : undefined,
       ),
     )

@@ -1,5 +1,6 @@
-import { getTableColumns, sql } from "drizzle-orm";
+import { getTableColumns } from "drizzle-orm";
 import { type Database, type Statement, statement } from "../../db/client.ts";
+import { isOneOf } from "../../db/conditions.ts";
 import { newId } from "../../db/id.ts";
 import { MAX_ATTEMPTS } from "../queue/backoff.ts";
 import { createTask, type SourceWallet, taskJoinCondition, upsertTasks } from "../queue/store.ts";
@@ -75,11 +76,8 @@ export function selectTransfers(db: Database) {
     .leftJoin(walletTask, taskJoinCondition(transfer.id, TRANSFER_FEATURE));
 }
 
-export async function readTransfers(db: Database, ids: readonly string[]): Promise<TransferRow[]> {
-  if (ids.length === 0) return [];
-  return selectTransfers(db).where(
-    sql`${transfer.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
-  );
+export function readTransfers(db: Database, ids: readonly string[]): Promise<TransferRow[]> {
+  return selectTransfers(db).where(isOneOf(transfer.id, ids));
 }
 
 /** Whether it is not tried again, and has failed as soon as nothing of it can land any more. */
