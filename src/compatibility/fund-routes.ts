@@ -2,7 +2,6 @@ import * as z from "zod";
 import { openDb } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { type Router, serve } from "../http/endpoint.ts";
-import { ApiError } from "../http/errors.ts";
 import {
   described,
   idField,
@@ -14,7 +13,7 @@ import { cursorParameter, limitParameter } from "../http/openapi/parameters.ts";
 import { applyWalletChanges } from "../payment-sources/apply-wallet-changes.ts";
 import { removeEmptyWallet } from "../payment-sources/remove-wallet.ts";
 import { REMOVE_WALLET_ENDPOINT } from "../payment-sources/routes.ts";
-import { findActiveSource } from "../sources/find-source.ts";
+import { requireActiveSource } from "../sources/find-source.ts";
 import { WALLET_FEATURES } from "../wallet-features.ts";
 import { createWallet } from "../wallets/create-wallet.ts";
 import { type WalletResponse, walletResponse } from "../wallets/details/response-schemas.ts";
@@ -181,8 +180,7 @@ export function registerFundRoutes(router: Router): void {
       errors: { 404: "There is no such payment source.", 409: "The wallet is already managed." },
     },
     async (c, { body }) => {
-      const source = await findActiveSource(open(c), body.paymentSourceId);
-      if (!source) throw new ApiError(404, "paymentSourceId: there is no such payment source");
+      const source = await requireActiveSource(open(c), body.paymentSourceId, "paymentSourceId");
       const wallet = { ...body, network: source.network, walletType: "Funding" } as const;
       const onAdded = () => applyWalletChanges(c.env, source.id, c.var.deadline);
       const { Wallet } = await createWallet(c, wallet, onAdded, Date.now());

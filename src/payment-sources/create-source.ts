@@ -1,9 +1,9 @@
-import { openDb, violates } from "../db/client.ts";
+import { openDb } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { seal } from "../db/sealed.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
-import { ApiError } from "../http/errors.ts";
+import { ApiError, throwForViolation } from "../http/errors.ts";
 import { runIdempotently } from "../http/idempotency.ts";
 import { createContractFinder } from "../sources/contracts/derive-contract.ts";
 import { insertCursor } from "../sources/cursor.ts";
@@ -23,7 +23,7 @@ import {
   deriveWallets,
   insertWallets,
   rejectDuplicateWallets,
-  toConflictError,
+  throwForManagedWallets,
 } from "../wallets/managed/derive-wallets.ts";
 import { INITIAL_SYNC_STATUS, toSourceRecord } from "./list-sources.ts";
 import type { PaymentSourceRecord } from "./response-schemas.ts";
@@ -75,28 +75,22 @@ export async function createSource(
       renderFurtherProviders(further),
     );
     const detail = { network, contractAddress, wallets: rows.map(({ id }) => id) };
-    try {
-      await commitWithAudit(
-        c,
-        database,
-        { action: "payment-source.create", target: source.id, detail, now },
-        [
-          ...(await remember(record)),
-          database.orm.insert(paymentSource).values(source).toSQL(),
-          ...insertWallets(database, rows),
-          ...insertCursor(source, after),
-        ],
-      );
-    } catch (error) {
-      if (violates(error, "payment_source.contract_address"))
-        throw new ApiError(
-          "already_exists",
-          "smartContractAddress: a payment source already has this contract",
-        );
-      throw await toConflictError(error, database, network, drafts);
-    }
+    const entry = { action: "payment-source.create", target: source.id, detail, now } as const;
+    await commitWithAudit(c, database, entry, [
+      ...(await remember(record)),
+      database.orm.insert(paymentSource).values(source).toSQL(),
+      ...insertWallets(database, rows),
+      ...insertCursor(source, after),
+    ])
+      .catch(throwForViolation("payment_source.contract_address", createContractTakenError))
+      .catch(throwForManagedWallets(database, network, drafts));
     return record;
   });
+}
+
+function createContractTakenError(): ApiError {
+  const message = "smartContractAddress: a payment source already has this contract";
+  return new ApiError("already_exists", message);
 }
 
 /** The row of the new source, without its contract. */

@@ -1,9 +1,9 @@
-import { openDb, statement, violates } from "../db/client.ts";
+import { openDb, statement } from "../db/client.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
-import { ApiError } from "../http/errors.ts";
+import { throwForViolation } from "../http/errors.ts";
 import { stopCursor } from "../sources/cursor.ts";
-import { findActiveSource } from "../sources/find-source.ts";
+import { createSourceNotFoundError, requireActiveSource } from "../sources/find-source.ts";
 import { listActiveWallets } from "../wallets/managed/find-wallet.ts";
 import { removeWallets } from "../wallets/managed/remove-wallets.ts";
 import { insertWalletChange } from "../wallets/managed/wallet-changes.ts";
@@ -30,8 +30,7 @@ export async function removeSource(
 ): Promise<PaymentSourceRecord> {
   const { deadline } = c.var;
   const database = openDb(c.env, undefined, { writes: "idempotent", deadline });
-  const source = await findActiveSource(database, id);
-  if (!source) throw createSourceNotFoundError();
+  const source = await requireActiveSource(database, id, "id");
   const wallets = await listActiveWallets(database, [id]);
   const networkDatabase = openDb(c.env, source.network, { writes: "idempotent", deadline });
   const open = { sourceId: id, network: source.network, vkeys: null };
@@ -41,30 +40,24 @@ export async function removeSource(
   }
   const record = await loadSourceRecord(c.env, source, wallets, deadline);
 
-  const removal = statement(
-    `UPDATE payment_source SET updated_at = iif(deleted_at IS NULL, ?2, NULL), deleted_at = ?2
-     WHERE id = ?1`,
-    id,
-    now,
-  );
   const { network, contractAddress } = source;
   const detail = { network, contractAddress, force, wallets: wallets.map((wallet) => wallet.id) };
-  try {
-    await commitWithAudit(
-      c,
-      database,
-      { action: "payment-source.delete", target: id, detail, now },
-      [removal, ...removeWallets(id, now), insertWalletChange(id, now), stopCursor(id)],
-    );
-  } catch (error) {
-    if (violates(error, "payment_source.updated_at")) throw createSourceNotFoundError();
-    throw error;
-  }
+  const entry = { action: "payment-source.delete", target: id, detail, now } as const;
+  const changes = [
+    statement(
+      `UPDATE payment_source SET updated_at = iif(deleted_at IS NULL, ?2, NULL), deleted_at = ?2
+       WHERE id = ?1`,
+      id,
+      now,
+    ),
+    ...removeWallets(id, now),
+    insertWalletChange(id, now),
+    stopCursor(id),
+  ];
+  await commitWithAudit(c, database, entry, changes).catch(
+    throwForViolation("payment_source.updated_at", () => createSourceNotFoundError("id")),
+  );
   await applyWalletChanges(c.env, id, deadline);
   await destroyUnneededKeys(c.env, deadline);
   return record;
-}
-
-function createSourceNotFoundError(): ApiError {
-  return new ApiError(404, "id: there is no such payment source");
 }

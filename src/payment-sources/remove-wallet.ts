@@ -1,8 +1,8 @@
-import { type Database, openDb, type Statement, statement, violates } from "../db/client.ts";
+import { type Database, openDb, type Statement, statement } from "../db/client.ts";
 import { countUnfinishedRecords } from "../escrow/tasks/unfinished-records.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
-import { ApiError } from "../http/errors.ts";
+import { ApiError, throwForViolation } from "../http/errors.ts";
 import { findActiveSource } from "../sources/find-source.ts";
 import { createWalletNotFoundError, requireActiveWallet } from "../wallets/managed/find-wallet.ts";
 import { readHoldings } from "../wallets/managed/read-balances.ts";
@@ -50,21 +50,14 @@ export async function removeEmptyWallet(
   if ((await countUnfinishedRecords(database, records)) > 0)
     throw createInUseError("a payment or purchase of the wallet is not finished");
   await requireNoOpenTransactions(database, source, [wallet]);
-  if (await hasOpenTransfer(database, wallet))
-    throw createInUseError("a transfer of the wallet has not ended");
+  if (await hasOpenTransfer(database, wallet)) throw createOpenTransferError();
   await requireEmpty(c, wallet);
   const detail = { paymentSourceId: source.id, type: wallet.role, walletVkey: wallet.vkey };
-  try {
-    await commitWithAudit(c, core, { action: "wallet.delete", target: id, detail, now }, [
-      abortOnOpenTransfer(wallet),
-      ...removeWallet(id, now),
-      insertWalletChange(source.id, now),
-    ]);
-  } catch (error) {
-    if (violates(error, "managed_wallet.note"))
-      throw createInUseError("a transfer of the wallet has not ended");
-    throw error;
-  }
+  await commitWithAudit(c, core, { action: "wallet.delete", target: id, detail, now }, [
+    abortOnOpenTransfer(wallet),
+    ...removeWallet(id, now),
+    insertWalletChange(source.id, now),
+  ]).catch(throwForViolation("managed_wallet.note", createOpenTransferError));
   await applyWalletChanges(c.env, source.id, deadline);
   await destroyUnneededKeys(c.env, deadline);
   return toWalletRecord(wallet);
@@ -73,6 +66,8 @@ export async function removeEmptyWallet(
 function createInUseError(why: string): ApiError {
   return new ApiError("wrong_state", `id: ${why}`);
 }
+
+const createOpenTransferError = () => createInUseError("a transfer of the wallet has not ended");
 
 async function hasOpenTransfer(database: Database, { id, address }: WalletRow): Promise<boolean> {
   return (await database.all(`${OPEN_TRANSFER_QUERY} LIMIT 1`, id, address)).length > 0;

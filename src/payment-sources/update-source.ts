@@ -1,11 +1,11 @@
 import type { Provider } from "../chain/provider/provider.ts";
-import { openDb, type Statement, statement, violates } from "../db/client.ts";
+import { openDb, type Statement, statement } from "../db/client.ts";
 import { seal } from "../db/sealed.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
-import { ApiError } from "../http/errors.ts";
+import { ApiError, throwForViolation } from "../http/errors.ts";
 import { moveCursor, startBackfill } from "../sources/cursor.ts";
-import { findActiveSource } from "../sources/find-source.ts";
+import { findActiveSource, requireActiveSource } from "../sources/find-source.ts";
 import { buildProviderListUpdate } from "../sources/further-providers.ts";
 import { createProvider, openSourceProvider } from "../sources/open-source-provider.ts";
 import { type SourceRow, toProviderKeyEncryptionContext } from "../sources/source-row.ts";
@@ -19,7 +19,7 @@ import {
   deriveWallets,
   insertWallets,
   rejectDuplicateWallets,
-  toConflictError,
+  throwForManagedWallets,
 } from "../wallets/managed/derive-wallets.ts";
 import { listActiveWallets } from "../wallets/managed/find-wallet.ts";
 import { listFormerWallets, removeWallet } from "../wallets/managed/remove-wallets.ts";
@@ -46,9 +46,7 @@ export async function updateSource(
 ): Promise<PaymentSourceRecord> {
   const { deadline, caller } = c.var;
   const database = openDb(c.env, undefined, { writes: "idempotent", deadline });
-  const source = await findActiveSource(database, body.id);
-  if (!source) throw new ApiError(404, "id: there is no such payment source");
-
+  const source = await requireActiveSource(database, body.id, "id");
   const wallets = await listActiveWallets(database, [source.id]);
   const removed = findWalletsToRemove(wallets, body);
   const networkDatabase = openDb(c.env, source.network, { writes: "idempotent", deadline });
@@ -82,24 +80,17 @@ export async function updateSource(
     removedWallets: removed,
     addedWallets: added.map(({ id }) => id),
   };
-  try {
-    await commitWithAudit(
-      c,
-      database,
-      { action: "payment-source.update", target: source.id, detail, now },
-      [
-        await buildSettingsUpdate(c, source, newKey, body, now),
-        ...further,
-        ...removed.flatMap((id) => removeWallet(id, now)),
-        ...insertWallets(database, added),
-        ...(removed.length + added.length > 0 ? [insertWalletChange(source.id, now)] : []),
-        ...(await buildCursorUpdate(provider, source, body.lastIdentifierChecked, added)),
-      ],
-    );
-  } catch (error) {
-    if (violates(error, "payment_source.updated_at")) throw createRemovedError();
-    throw await toConflictError(error, database, source.network, drafts);
-  }
+  const entry = { action: "payment-source.update", target: source.id, detail, now } as const;
+  await commitWithAudit(c, database, entry, [
+    await buildSettingsUpdate(c, source, newKey, body, now),
+    ...further,
+    ...removed.flatMap((id) => removeWallet(id, now)),
+    ...insertWallets(database, added),
+    ...(removed.length + added.length > 0 ? [insertWalletChange(source.id, now)] : []),
+    ...(await buildCursorUpdate(provider, source, body.lastIdentifierChecked, added)),
+  ])
+    .catch(throwForViolation("payment_source.updated_at", createRemovedError))
+    .catch(throwForManagedWallets(database, source.network, drafts));
 
   await applyWalletChanges(c.env, source.id, deadline);
   if (leaving.length > 0) await destroyUnneededKeys(c.env, deadline);

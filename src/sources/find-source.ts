@@ -1,6 +1,7 @@
 import { and, eq, isNotNull, isNull, ne, type SQL } from "drizzle-orm";
 import type { Network } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
+import { ApiError } from "../http/errors.ts";
 import type { SourceRow } from "./source-row.ts";
 import { paymentSource } from "./tables.ts";
 
@@ -48,4 +49,24 @@ export async function findActiveSource(
     .from(paymentSource)
     .where(and(eq(paymentSource.id, id), isNull(paymentSource.deletedAt)));
   return source ?? null;
+}
+
+/**
+ * The followed source that a request names.
+ *
+ * @param field - where the request has the id
+ * @throws ApiError 404
+ */
+export async function requireActiveSource(
+  core: Database,
+  id: string,
+  field: string,
+): Promise<SourceRow> {
+  const source = await findActiveSource(core, id);
+  if (!source) throw createSourceNotFoundError(field);
+  return source;
+}
+
+export function createSourceNotFoundError(field: string): ApiError {
+  return new ApiError(404, `${field}: there is no such payment source`);
 }

@@ -1,12 +1,12 @@
 import type { Network } from "../chain/network.ts";
 import { deriveWalletKeys, generateMnemonic } from "../chain/wallet-keys.ts";
-import { type Database, openDb, statement, violates } from "../db/client.ts";
+import { type Database, openDb, statement } from "../db/client.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
-import { ApiError } from "../http/errors.ts";
+import { ApiError, throwForViolation } from "../http/errors.ts";
 import { runIdempotently } from "../http/idempotency.ts";
 import { startBackfill } from "../sources/cursor.ts";
-import { findActiveSource } from "../sources/find-source.ts";
+import { createSourceNotFoundError, requireActiveSource } from "../sources/find-source.ts";
 import { openSourceProvider } from "../sources/open-source-provider.ts";
 import type { SourceRow } from "../sources/source-row.ts";
 import { wakeChangedSource } from "../sources/wake-source.ts";
@@ -14,7 +14,7 @@ import {
   decideAutomationModes,
   deriveWallet,
   insertWallets,
-  toConflictError,
+  throwForManagedWallets,
 } from "./managed/derive-wallets.ts";
 import { listFormerWallets } from "./managed/remove-wallets.ts";
 import { toWalletRecord } from "./managed/render-wallet.ts";
@@ -42,8 +42,7 @@ export async function createWallet(
 ): Promise<CreatedWallet> {
   const database = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   if (!("paymentSourceId" in body)) return createUnmanagedWallet(c, database, body.network, now);
-  const source = await findActiveSource(database, body.paymentSourceId);
-  if (!source) throw createSourceNotFoundError();
+  const source = await requireActiveSource(database, body.paymentSourceId, "paymentSourceId");
   if (source.network !== body.network)
     throw new ApiError(
       400,
@@ -106,26 +105,24 @@ function addWallet(
       Wallet: toWalletRecord(row),
     };
     const detail = { paymentSourceId: source.id, type: role, walletVkey: row.vkey, isNew };
-    try {
-      await commitWithAudit(c, database, { action: "wallet.create", target: row.id, detail, now }, [
-        ...(await remember(answer)),
-        statement(
-          `UPDATE payment_source SET updated_at = iif(deleted_at IS NULL, ?2, NULL) WHERE id = ?1`,
-          source.id,
-          now,
+    const entry = { action: "wallet.create", target: row.id, detail, now } as const;
+    await commitWithAudit(c, database, entry, [
+      ...(await remember(answer)),
+      statement(
+        `UPDATE payment_source SET updated_at = iif(deleted_at IS NULL, ?2, NULL) WHERE id = ?1`,
+        source.id,
+        now,
+      ),
+      ...insertWallets(database, [row]),
+      insertWalletChange(source.id, now),
+      ...(role === "Funding" ? [] : [startBackfill(source.id, [row])]),
+    ])
+      .catch(
+        throwForViolation("payment_source.updated_at", () =>
+          createSourceNotFoundError("paymentSourceId"),
         ),
-        ...insertWallets(database, [row]),
-        insertWalletChange(source.id, now),
-        ...(role === "Funding" ? [] : [startBackfill(source.id, [row])]),
-      ]);
-    } catch (error) {
-      if (violates(error, "payment_source.updated_at")) throw createSourceNotFoundError();
-      throw await toConflictError(error, database, source.network, [draft]);
-    }
+      )
+      .catch(throwForManagedWallets(database, source.network, [draft]));
     return answer;
   });
-}
-
-function createSourceNotFoundError(): ApiError {
-  return new ApiError(404, "paymentSourceId: there is no such payment source");
 }

@@ -1,10 +1,11 @@
 import { and, desc, inArray, isNull, lt } from "drizzle-orm";
-import { openDb, statement, violates } from "../db/client.ts";
+import { openDb, statement } from "../db/client.ts";
 import { equalsIfGiven, isOneOf } from "../db/conditions.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import { listPermittedNetworks } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { toIsoTime } from "../http/envelope.ts";
+import { throwForViolation } from "../http/errors.ts";
 import { requireAddress } from "../sources/validate-request.ts";
 import type {
   WalletDetailsResponse,
@@ -111,27 +112,18 @@ export async function changeWallet(
     changes.collectionAddress === undefined ? "newCollectionAddress" : "collectionAddress";
   const to = changes[field];
   const collectionAddress = to && requireAddress(network, field, to);
-  try {
-    await commitWithAudit(
-      c,
-      database,
-      { action: "wallet.update", target: id, detail: changes, now },
-      [
-        statement(
-          `UPDATE managed_wallet SET note = iif(deleted_at IS NULL, ifnull(?2, note), NULL),
-             collection_address = iif(?3, ?4, collection_address), drives = ifnull(?5, drives)
-           WHERE id = ?1`,
-          id,
-          note ?? null,
-          Number(collectionAddress !== undefined),
-          collectionAddress ?? null,
-          drives ?? null,
-        ),
-      ],
-    );
-  } catch (error) {
-    if (violates(error, "managed_wallet.note")) throw createWalletNotFoundError("id");
-    throw error;
-  }
+  const entry = { action: "wallet.update", target: id, detail: changes, now } as const;
+  await commitWithAudit(c, database, entry, [
+    statement(
+      `UPDATE managed_wallet SET note = iif(deleted_at IS NULL, ifnull(?2, note), NULL),
+         collection_address = iif(?3, ?4, collection_address), drives = ifnull(?5, drives)
+       WHERE id = ?1`,
+      id,
+      note ?? null,
+      Number(collectionAddress !== undefined),
+      collectionAddress ?? null,
+      drives ?? null,
+    ),
+  ]).catch(throwForViolation("managed_wallet.note", () => createWalletNotFoundError("id")));
   return toWalletRecord(await requireActiveWallet(database, id, "id"));
 }

@@ -1,11 +1,11 @@
-import { type Database, openDb, violates } from "../../db/client.ts";
+import { type Database, openDb } from "../../db/client.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
-import { ApiError } from "../../http/errors.ts";
+import { ApiError, throwForViolation } from "../../http/errors.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { loadContractScript } from "../../sources/contracts/load-contract-script.ts";
-import { findActiveSource } from "../../sources/find-source.ts";
+import { requireActiveSource } from "../../sources/find-source.ts";
 import { openSourceProvider } from "../../sources/open-source-provider.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
 import { listActiveWallets } from "../../wallets/managed/find-wallet.ts";
@@ -34,7 +34,7 @@ export async function requestScriptPublication(
 ): Promise<ReferenceScriptRecord> {
   const { deadline, caller, requestId } = c.var;
   const core = openDb(c.env, undefined, { writes: "idempotent", deadline });
-  const source = await requireSource(core, id);
+  const source = await requireActiveSource(core, id, "id");
   const wallet = await requirePublisher(core, source, walletId);
   const provider = await openSourceProvider(c.env, source, "wallet");
   const script = await loadContractScript(c.env, provider, source);
@@ -47,17 +47,10 @@ export async function requestScriptPublication(
   const made = { source, wallet, script, createdById: caller.id };
   const { row, statements } = insertReferenceScript(database, made, now);
   const detail = { paymentSourceId: id, scriptHash: script.hash, walletVkey: wallet.vkey };
-  try {
-    await commitWithAudit(
-      c,
-      database,
-      { action: "reference-script.publish", target: row.id, detail, now },
-      statements,
-    );
-  } catch (error) {
-    if (!violates(error, "reference_script.source_id")) throw error;
-    throw new ApiError("already_exists", "id: the payment source already has a reference script");
-  }
+  const entry = { action: "reference-script.publish", target: row.id, detail, now } as const;
+  await commitWithAudit(c, database, entry, statements).catch(
+    throwForViolation("reference_script.source_id", createScriptExistsError),
+  );
   await wakeWallet(c.env, source.network, wallet.vkey, requestId);
   return toReferenceScriptRecord(row);
 }
@@ -75,7 +68,7 @@ export async function requestScriptWithdrawal(
 ): Promise<ReferenceScriptRecord> {
   const { deadline, requestId } = c.var;
   const core = openDb(c.env, undefined, { deadline });
-  const source = await requireSource(core, id);
+  const source = await requireActiveSource(core, id, "id");
   const database = openDb(c.env, source.network, { writes: "idempotent", deadline });
   const row = await findReferenceScript(database, id);
   if (!row) throw new ApiError(404, "id: the payment source has no reference script");
@@ -84,20 +77,11 @@ export async function requestScriptWithdrawal(
   const change = { state: "WithdrawRequested", error: null } as const;
   const task = createScriptTask(row, "Withdraw", now);
   const detail = { paymentSourceId: id, scriptHash: row.scriptHash };
-  try {
-    await commitWithAudit(
-      c,
-      database,
-      { action: "reference-script.withdraw", target: row.id, detail, now },
-      [updateReferenceScript(database, row, change, now), ...upsertTasks([task])],
-    );
-  } catch (error) {
-    if (!violates(error, "reference_script.revision")) throw error;
-    throw new ApiError(
-      "wrong_state",
-      "id: the reference script changed at the same time. Try again.",
-    );
-  }
+  const entry = { action: "reference-script.withdraw", target: row.id, detail, now } as const;
+  const update = updateReferenceScript(database, row, change, now);
+  await commitWithAudit(c, database, entry, [update, ...upsertTasks([task])]).catch(
+    throwForViolation("reference_script.revision", createChangedError),
+  );
   await wakeWallet(c.env, source.network, row.walletVkey, requestId);
   return toReferenceScriptRecord({ ...row, ...change, task, updatedAt: now });
 }
@@ -108,17 +92,17 @@ export async function getReferenceScript(
   id: string,
 ): Promise<ReferenceScriptRecord> {
   const { deadline } = c.var;
-  const source = await requireSource(openDb(c.env, undefined, { deadline }), id);
+  const source = await requireActiveSource(openDb(c.env, undefined, { deadline }), id, "id");
   const row = await findReferenceScript(openDb(c.env, source.network, { deadline }), id);
   if (!row) throw new ApiError(404, "id: the payment source has no reference script");
   return toReferenceScriptRecord(row);
 }
 
-async function requireSource(core: Database, id: string): Promise<SourceRow> {
-  const source = await findActiveSource(core, id);
-  if (!source) throw new ApiError(404, "id: there is no such payment source");
-  return source;
-}
+const createScriptExistsError = () =>
+  new ApiError("already_exists", "id: the payment source already has a reference script");
+
+const createChangedError = () =>
+  new ApiError("wrong_state", "id: the reference script changed at the same time. Try again.");
 
 async function requirePublisher(
   core: Database,

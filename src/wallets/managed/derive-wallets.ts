@@ -146,26 +146,23 @@ export function insertWallets(database: Database, rows: readonly WalletRow[]): S
 }
 
 /**
- * Converts the error of a batch that adds wallets. If some wallets are already managed, the result
- * is a 409 that names them, since only the database can tell.
+ * Handles the error of a batch that adds wallets. If some wallets are already managed, it becomes a 409
+ * that names them, since only the database can tell.
  */
-export async function toConflictError(
-  error: unknown,
-  database: Database,
-  network: Network,
-  wallets: readonly DraftWallet[],
-): Promise<unknown> {
-  if (!violates(error, "managed_wallet.vkey")) return error;
-  const rows = await database.all<{ vkey: string }>(
-    `SELECT vkey FROM managed_wallet
-     WHERE network = ? AND deleted_at IS NULL AND vkey IN (SELECT value FROM json_each(?))`,
-    network,
-    JSON.stringify(wallets.map(({ row }) => row.vkey)),
-  );
-  const taken = new Set(rows.map(({ vkey }) => vkey));
-  const fields = wallets.filter(({ row }) => taken.has(row.vkey)).map(({ field }) => field);
-  return new ApiError(
-    "already_exists",
-    `${fields.join(", ")}: a payment source already manages this wallet`,
-  );
-}
+export const throwForManagedWallets =
+  (database: Database, network: Network, wallets: readonly DraftWallet[]) =>
+  async (error: unknown): Promise<never> => {
+    if (!violates(error, "managed_wallet.vkey")) throw error;
+    const rows = await database.all<{ vkey: string }>(
+      `SELECT vkey FROM managed_wallet
+       WHERE network = ? AND deleted_at IS NULL AND vkey IN (SELECT value FROM json_each(?))`,
+      network,
+      JSON.stringify(wallets.map(({ row }) => row.vkey)),
+    );
+    const taken = new Set(rows.map(({ vkey }) => vkey));
+    const fields = wallets.filter(({ row }) => taken.has(row.vkey)).map(({ field }) => field);
+    throw new ApiError(
+      "already_exists",
+      `${fields.join(", ")}: a payment source already manages this wallet`,
+    );
+  };
