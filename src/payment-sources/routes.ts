@@ -31,6 +31,7 @@ const listQuery = z.object({
   network: described(network.optional(), "Only sources on this network."),
 });
 
+const ADMIN_OPTIONS = { access: "Admin", scope: "admin", tag: "Payment sources" } as const;
 const NO_SCRIPT_DESCRIPTION = "There is no such payment source, or it has no reference script.";
 const ERROR_DESCRIPTIONS = {
   409: "A payment source already has the contract or a wallet, or the network does not fit the environment.",
@@ -65,13 +66,11 @@ export function createPaymentSourceRoutes() {
   serve(
     router,
     {
+      ...ADMIN_OPTIONS,
       method: "get",
       operationId: "listPaymentSourcesExtended",
       isConditional: true,
       path: "/payment-source-extended",
-      access: "Admin",
-      scope: "admin",
-      tag: "Payment sources",
       summary: "Lists payment sources, newest first",
       query: listQuery,
       data: z.object({
@@ -90,12 +89,10 @@ export function createPaymentSourceRoutes() {
   serve(
     router,
     {
+      ...ADMIN_OPTIONS,
       method: "post",
       operationId: "createPaymentSource",
       path: "/payment-source-extended",
-      access: "Admin",
-      scope: "admin",
-      tag: "Payment sources",
       summary: "Creates a payment source",
       description:
         "The sync starts at the contract's first transaction, or after `lastIdentifierChecked`. Without an address and policy, the service derives the contract from parameters and a script of the provider.",
@@ -117,12 +114,10 @@ export function createPaymentSourceRoutes() {
   serve(
     router,
     {
+      ...ADMIN_OPTIONS,
       method: "patch",
       operationId: "updatePaymentSource",
       path: "/payment-source-extended",
-      access: "Admin",
-      scope: "admin",
-      tag: "Payment sources",
       summary: "Updates a payment source",
       description:
         "Omitted fields keep their values. The service syncs the history of an added wallet.",
@@ -144,12 +139,10 @@ export function createPaymentSourceRoutes() {
   serve(
     router,
     {
+      ...ADMIN_OPTIONS,
       method: "delete",
       operationId: "deletePaymentSource",
       path: "/payment-source-extended",
-      access: "Admin",
-      scope: "admin",
-      tag: "Payment sources",
       summary: "Removes a payment source",
       description:
         "The service stops the sync; payments and purchases stay readable. Once these have ended and all transactions of the wallets are final, the service destroys the provider key and the mnemonics. Until then, adding a wallet again restores it.",
@@ -166,12 +159,10 @@ export function createPaymentSourceRoutes() {
   serve(
     router,
     {
+      ...ADMIN_OPTIONS,
       method: "post",
       operationId: "checkRpcProvider",
       path: "/payment-source-extended/provider/check",
-      access: "Admin",
-      scope: "admin",
-      tag: "Payment sources",
       summary: "Checks what a chain provider can do",
       description:
         "The service makes one harmless call for each capability. Nothing is stored, and no transaction is sent.",
@@ -184,12 +175,10 @@ export function createPaymentSourceRoutes() {
   serve(
     router,
     {
+      ...ADMIN_OPTIONS,
       method: "get",
       operationId: "getReferenceScript",
       path: "/payment-source-extended/reference-script",
-      access: "Admin",
-      scope: "admin",
-      tag: "Payment sources",
       summary: "Shows the newest reference script of a payment source",
       query: withdrawScriptBody,
       data: referenceScriptRecord,
@@ -201,12 +190,10 @@ export function createPaymentSourceRoutes() {
   serve(
     router,
     {
+      ...ADMIN_OPTIONS,
       method: "post",
       operationId: "publishReferenceScript",
       path: "/payment-source-extended/reference-script",
-      access: "Admin",
-      scope: "admin",
-      tag: "Payment sources",
       summary: "Publishes the script of a payment source's contract",
       description:
         "A wallet of the source creates an output with the script. Transactions of the source's wallets refer to the output, which makes them smaller and cheaper. Withdrawing the script returns the deposit.",
@@ -225,12 +212,10 @@ export function createPaymentSourceRoutes() {
   serve(
     router,
     {
+      ...ADMIN_OPTIONS,
       method: "delete",
       operationId: "withdrawReferenceScript",
       path: "/payment-source-extended/reference-script",
-      access: "Admin",
-      scope: "admin",
-      tag: "Payment sources",
       summary: "Withdraws a published script",
       description:
         "New transactions no longer refer to the script. Its output is spent once no pending transaction refers to it.",

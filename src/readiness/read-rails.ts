@@ -21,16 +21,6 @@ const SYNC_MAX_AGE_MS = 15 * 60_000;
 /** What purchases do without. */
 const SELLER_CHECK_ID: Check["id"] = "chain.selling_wallet";
 
-const NO_SOURCE_FINDINGS: Record<keyof typeof CHAIN_CHECKS, Finding> = {
-  "chain.payment_source": "There is no payment source of Web3ChainV2",
-  "chain.contract_current": "There is no payment source",
-  "chain.rpc_provider": "There is no payment source",
-  "chain.admin_signatures": "There is no payment source",
-  "chain.selling_wallet": "There is no payment source",
-  "chain.purchasing_wallet": "There is no payment source",
-  "chain.payments_enabled": "There is no payment source",
-};
-
 /**
  * Whether escrows of Web3ChainV2 can be quoted and bought on a network, from what is stored: nothing is
  * asked of the chain provider. A key that is bound to wallets sees those and their sources.
@@ -61,11 +51,15 @@ export async function readChainRail(c: AppContext, network: Network, now: number
   const checked = sources.map((source) => {
     const own = wallets.filter(({ sourceId }) => sourceId === source.id);
     const found = findMissingForEscrows(c, source, own, synced.get(source.id), now);
-    return { source, checks: toChecks(CHAIN_CHECKS, found) };
+    return { source, checks: toChecks(CHAIN_CHECKS, (id) => found[id]) };
   });
   const checks =
     selectMostComplete(checked.map((one) => one.checks)) ??
-    toChecks(CHAIN_CHECKS, NO_SOURCE_FINDINGS);
+    toChecks(CHAIN_CHECKS, (id) =>
+      id === "chain.payment_source"
+        ? "There is no payment source of Web3ChainV2"
+        : "There is no payment source",
+    );
   return {
     rail: "ChainV2",
     isReady: isComplete(checks),
@@ -139,18 +133,16 @@ type Finding = string | null;
  * Checks as they are shown.
  *
  * @param labels - what each check is about, by its id
- * @param found - what each finds missing
+ * @param findMissing - what each finds missing
  */
 function toChecks<Id extends string>(
   labels: Readonly<Record<Id, string>>,
-  found: Readonly<Record<Id, Finding>>,
+  findMissing: (id: Id) => Finding,
 ): Check[] {
-  return (Object.keys(labels) as Id[]).map((id) => ({
-    id: id as Check["id"],
-    label: labels[id],
-    isComplete: found[id] === null,
-    detail: found[id],
-  }));
+  return (Object.keys(labels) as Id[]).map((id) => {
+    const detail = findMissing(id);
+    return { id: id as Check["id"], label: labels[id], isComplete: detail === null, detail };
+  });
 }
 
 function isComplete(checks: readonly Check[]): boolean {
@@ -167,9 +159,17 @@ function selectMostComplete(candidates: readonly Check[][]): Check[] | undefined
 export async function readX402Rail(c: AppContext, network: Network): Promise<Rail> {
   const core = openDb(c.env, undefined, { deadline: c.var.deadline });
   const chains = await listEnabledChains(core, network);
-  const checked = chains.map((chain) => toChecks(X402_CHECKS, findMissingForX402(chain)));
+  const checked = chains.map((chain) => {
+    const found = findMissingForX402(chain);
+    return toChecks(X402_CHECKS, (id) => found[id]);
+  });
   const checks =
-    selectMostComplete(checked) ?? toChecks(X402_CHECKS, createNoChainFindings(network));
+    selectMostComplete(checked) ??
+    toChecks(X402_CHECKS, (id) =>
+      id === "x402.enabled_chain"
+        ? `No ${network === "Preprod" ? "test chain" : "chain"} is enabled`
+        : "There is no enabled chain",
+    );
   return { rail: "X402", isReady: isComplete(checks), Checks: checks };
 }
 
@@ -187,17 +187,5 @@ function findMissingForX402(chain: ChainReadiness): Record<keyof typeof X402_CHE
       "wallet of the type Purchasing",
     ),
     "x402.budget": missingUnless(chain.hasBudget, "budget for a wallet that pays"),
-  };
-}
-
-function createNoChainFindings(network: Network): Record<keyof typeof X402_CHECKS, Finding> {
-  const none = "There is no enabled chain";
-  return {
-    "x402.enabled_chain": `No ${network === "Preprod" ? "test chain" : "chain"} is enabled`,
-    "x402.rpc_url": none,
-    "x402.facilitator": none,
-    "x402.selling_wallet": none,
-    "x402.purchasing_wallet": none,
-    "x402.budget": none,
   };
 }

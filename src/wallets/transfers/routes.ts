@@ -7,7 +7,7 @@ import { requestTransfer } from "./request-transfer.ts";
 import { distribution, transferBody, transferQuery, transferRecord } from "./schemas.ts";
 import { toTransferResponse } from "./to-transfer-response.ts";
 
-const TAG = "Wallets";
+const ADMIN_OPTIONS = { access: "Admin", scope: "admin", tag: "Wallets" } as const;
 
 /** `/wallet/transfer-funds`: payments out of managed wallets to any address. */
 export function createTransferRoutes() {
@@ -27,12 +27,10 @@ export function createTransferRoutes() {
   serve(
     router,
     {
+      ...ADMIN_OPTIONS,
       method: "post",
       operationId: "transferFunds",
       path: "/wallet/transfer-funds",
-      access: "Admin",
-      scope: "admin",
-      tag: TAG,
       summary: "Transfers funds from a managed wallet to an address",
       description: "The wallet sends the transaction later. `GET` shows the progress.",
       body: transferBody,
@@ -46,13 +44,11 @@ export function createTransferRoutes() {
   serve(
     router,
     {
+      ...ADMIN_OPTIONS,
       method: "get",
       operationId: "listTransfers",
       isConditional: true,
       path: "/wallet/transfer-funds",
-      access: "Admin",
-      scope: "admin",
-      tag: TAG,
       summary: "Lists the transfers from managed wallets, newest first",
       query: transferQuery,
       data: z.object({ transfers: described(z.array(transferRecord), "The transfers.") }),
