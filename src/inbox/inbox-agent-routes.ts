@@ -1,18 +1,6 @@
 import * as z from "zod";
 import { createRouter, type Router, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
-import { describeDiffPaging } from "../http/openapi/parameters.ts";
-import {
-  countRegistrationsByState,
-  diffRegistrations,
-  listRegistrationResponses,
-} from "../registrations/list-registration-responses.ts";
-import {
-  registrationCountQuery,
-  registrationCounts,
-  registrationDiffQuery,
-  registrationListQuery,
-} from "../registrations/list-schemas.ts";
 import { toInboxAgentResponse } from "../registrations/registration-response.ts";
 import {
   type PreparedProfile,
@@ -25,6 +13,7 @@ import {
   REGISTRATION_ERRORS,
   REGISTRATION_GUARDS,
 } from "../registrations/request-schemas.ts";
+import { serveRegistrations } from "../registrations/serve-registrations.ts";
 import type { RegistrationRow } from "../registrations/tables.ts";
 import { listTokens, loadToken } from "../registry/assets.ts";
 import {
@@ -65,62 +54,15 @@ function registerInboxAgentRoutes(router: Router, path: string): void {
   const operationIdOf = (operationId: string, name: string) =>
     path === ALIAS_PATH ? { operationId: `${operationId}Alias`, aliasOf: name } : { operationId };
 
-  serve(
-    router,
-    {
-      method: "get",
-      ...operationIdOf("listInboxAgents", "GET /inbox-agents"),
-      isConditional: true,
-      path,
-      access: "User",
-      scope: "wallets",
-      tag: TAG,
-      summary: "Lists the inbox agents that this service registered, newest first",
-      query: registrationListQuery,
-      data: inboxAgentRegistrations,
-    },
-    async (c, { query }) => ({
-      Assets: await listRegistrationResponses(c, KIND, query, toInboxAgentResponse),
-    }),
-  );
-
-  serve(
-    router,
-    {
-      method: "get",
-      ...operationIdOf("diffInboxAgents", "GET /inbox-agents/diff"),
-      isConditional: true,
-      takesBookmark: true,
-      path: `${path}/diff`,
-      access: "User",
-      scope: "wallets",
-      tag: TAG,
-      summary:
-        "Returns the inbox agents that this service registered whose state changed since lastUpdate",
-      description: describeDiffPaging("registrationStateLastChangedAt", "lastUpdate", "at"),
-      query: registrationDiffQuery,
-      data: inboxAgentRegistrations,
-    },
-    (c, { query }) =>
-      diffRegistrations(c, KIND, query, inboxAgentRegistrations, toInboxAgentResponse),
-  );
-
-  serve(
-    router,
-    {
-      method: "get",
-      ...operationIdOf("countInboxAgents", "GET /inbox-agents/count"),
-      takesBookmark: true,
-      path: `${path}/count`,
-      access: "User",
-      scope: "wallets",
-      tag: TAG,
-      summary: "Counts the inbox agents that this service registered",
-      query: registrationCountQuery,
-      data: registrationCounts,
-    },
-    (c, { query }) => countRegistrationsByState(c, KIND, query),
-  );
+  serveRegistrations(router, {
+    kind: KIND,
+    path,
+    tag: TAG,
+    plural: "inbox agents",
+    identify: (verb, suffix) => operationIdOf(`${verb}InboxAgents`, `GET ${PATH}${suffix}`),
+    data: inboxAgentRegistrations,
+    show: toInboxAgentResponse,
+  });
 
   serve(
     router,

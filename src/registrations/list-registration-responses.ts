@@ -24,7 +24,7 @@ import type { RegistrationRow } from "./tables.ts";
 type RegistrationListQuery = z.output<typeof registrationListQuery>;
 
 /** How a registration is shown, by the height of the newest block seen, from which confirmations are counted. */
-type ShowRegistration<ApiRecord> = (row: RegistrationRow, tip: number | null) => ApiRecord;
+export type ShowRegistration<ApiRecord> = (row: RegistrationRow, tip: number | null) => ApiRecord;
 
 /** One page of registrations, newest first. */
 export async function listRegistrationResponses<ApiRecord>(

@@ -2,19 +2,7 @@ import * as z from "zod";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
-import { describeDiffPaging } from "../http/openapi/parameters.ts";
 import type { AgentProfile } from "../registry/entries/profile.ts";
-import {
-  countRegistrationsByState,
-  diffRegistrations,
-  listRegistrationResponses,
-} from "./list-registration-responses.ts";
-import {
-  registrationCountQuery,
-  registrationCounts,
-  registrationDiffQuery,
-  registrationListQuery,
-} from "./list-schemas.ts";
 import { prepareAgentProfile } from "./prepare-agent-profile.ts";
 import { agentRegistrationRecord, requestedAgent } from "./record-schemas.ts";
 import { toAgentResponse } from "./registration-response.ts";
@@ -37,6 +25,7 @@ import {
   updateBody,
 } from "./request-schemas.ts";
 import { requestUpdate } from "./request-update.ts";
+import { serveRegistrations } from "./serve-registrations.ts";
 import type { RegistrationRow } from "./tables.ts";
 
 const TAG = "Agents";
@@ -85,61 +74,15 @@ export const AGENT_ENDPOINTS = {
 export function createRegistrationRoutes() {
   const router = createRouter();
 
-  serve(
-    router,
-    {
-      method: "get",
-      operationId: "listAgents",
-      isConditional: true,
-      path: "/registry",
-      access: "User",
-      scope: "wallets",
-      tag: TAG,
-      summary: "Lists the agents that this service registered, newest first",
-      query: registrationListQuery,
-      data: agentRegistrations,
-    },
-    async (c, { query }) => ({
-      Assets: await listRegistrationResponses(c, KIND, query, toAgentResponse),
-    }),
-  );
-
-  serve(
-    router,
-    {
-      method: "get",
-      operationId: "diffAgents",
-      isConditional: true,
-      takesBookmark: true,
-      path: "/registry/diff",
-      access: "User",
-      scope: "wallets",
-      tag: TAG,
-      summary:
-        "Returns the agents that this service registered whose state changed since lastUpdate",
-      description: describeDiffPaging("registrationStateLastChangedAt", "lastUpdate", "at"),
-      query: registrationDiffQuery,
-      data: agentRegistrations,
-    },
-    (c, { query }) => diffRegistrations(c, KIND, query, agentRegistrations, toAgentResponse),
-  );
-
-  serve(
-    router,
-    {
-      method: "get",
-      operationId: "countAgents",
-      takesBookmark: true,
-      path: "/registry/count",
-      access: "User",
-      scope: "wallets",
-      tag: TAG,
-      summary: "Counts the agents that this service registered",
-      query: registrationCountQuery,
-      data: registrationCounts,
-    },
-    (c, { query }) => countRegistrationsByState(c, KIND, query),
-  );
+  serveRegistrations(router, {
+    kind: KIND,
+    path: "/registry",
+    tag: TAG,
+    plural: "agents",
+    identify: (verb) => ({ operationId: `${verb}Agents` }),
+    data: agentRegistrations,
+    show: toAgentResponse,
+  });
 
   serve(router, AGENT_ENDPOINTS.register, (c, { body }) => registerAgent(c, body));
   serve(router, AGENT_ENDPOINTS.update, (c, { body }) => updateAgent(c, body));
