@@ -50,11 +50,6 @@ export function parseAddress(text: string): ParsedAddress | null {
   return { ...parts, bech32: text.toLowerCase() };
 }
 
-/** Whether a text is a payment address on the network. */
-export function isAddressOn(network: Network, address: string): boolean {
-  return parseAddress(address)?.network === network;
-}
-
 function parseAddressBytes(bytes: Uint8Array): AddressParts | null {
   const header = bytes[0];
   if (header === undefined) return null;

@@ -104,6 +104,16 @@ export function readCbor(bytes: Uint8Array): CborNode {
   }
 }
 
+/** As `readCbor`; null where it throws. */
+export function tryReadCbor(bytes: Uint8Array): CborNode | null {
+  try {
+    return readCbor(bytes);
+  } catch (error) {
+    if (error instanceof CborError) return null;
+    throw error;
+  }
+}
+
 function readHead(bytes: Uint8Array, offset: number): [ItemHead, number] {
   const first = bytes[offset];
   if (first === undefined) throw new CborError(`ends early at ${offset}`);

@@ -2,7 +2,6 @@
 import { blake2b } from "@noble/hashes/blake2.js";
 import { addressToBytes } from "./address.ts";
 import {
-  CborError,
   type CborNode,
   encodeArray,
   encodeBoolean,
@@ -10,7 +9,7 @@ import {
   encodeInt,
   encodeMap,
   encodeText,
-  readCbor,
+  tryReadCbor,
 } from "./cbor.ts";
 import { isSignedBy } from "./ed25519.ts";
 import { bytesToHex, hexToBytes, isHex } from "./hex.ts";
@@ -51,12 +50,6 @@ const ED25519 = 6n;
 const PUBLIC_KEY_LABEL = -2n;
 const PUBLIC_KEY_LENGTH = 32;
 const SIGNATURE_LENGTH = 64;
-
-/** Parses a signature and verifies it. Null when the bytes are not COSE. */
-export function verifyCoseSign1(cose: CoseSignature): (CoseParts & { valid: boolean }) | null {
-  const parts = readCoseSign1(cose);
-  return parts && { ...parts, valid: isCoseSignatureValid(parts) };
-}
 
 /** Parses a signature, tagged or not, which is cheap. Null when the bytes are not COSE. */
 export function readCoseSign1({ signature, key }: CoseSignature): CoseParts | null {
@@ -158,15 +151,6 @@ function encodeSigStructure(headers: Uint8Array, payload: Uint8Array): Uint8Arra
 
 function tryReadHex(hex: string): CborNode | null {
   return isHex(hex) ? tryReadCbor(hexToBytes(hex)) : null;
-}
-
-function tryReadCbor(bytes: Uint8Array): CborNode | null {
-  try {
-    return readCbor(bytes);
-  } catch (error) {
-    if (error instanceof CborError) return null;
-    throw error;
-  }
 }
 
 /** The byte string at a label of a map; null when there is none. */

@@ -1,4 +1,5 @@
 /** A unit names an asset: `""` is the native coin, any other is policy id and asset name in hex. */
+import type { Funds } from "./network.ts";
 
 /** A text that names no asset of the ledger. */
 export class UnitError extends Error {
@@ -32,6 +33,14 @@ export function parseUnit(text: string): string | null {
 /** The same, where a text that names no asset stays as it is. */
 export function normalizeUnit(text: string): string {
   return parseUnit(text) ?? text;
+}
+
+/** Amounts as the chain's providers list them: minor units as decimal text. */
+export function parseAmounts(amounts: readonly { unit: string; quantity: string }[]): Funds[] {
+  return amounts.map(({ unit, quantity }) => ({
+    unit: normalizeUnit(unit),
+    amount: BigInt(quantity),
+  }));
 }
 
 /**

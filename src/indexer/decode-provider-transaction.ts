@@ -11,7 +11,7 @@ import {
   decodeSpending,
   decodeTransaction,
 } from "../chain/transaction/decode-transaction.ts";
-import { normalizeUnit } from "../chain/unit.ts";
+import { parseAmounts } from "../chain/unit.ts";
 import { ProviderBehindError } from "./checkpoints.ts";
 import { logAnomaly } from "./report-failure.ts";
 
@@ -81,16 +81,13 @@ async function reconstructFromUtxos(
     spending?.inputs ??
     list?.inputs.map((input) => ({ txHash: input.txHash, index: input.outputIndex }));
   if (!place.validContract || inputs === undefined) return null;
-  const unknown = inputs.map((_, inputIndex) => ({
-    ...{ inputIndex, constructor: null, data: new Uint8Array() },
-  }));
+  const data = new Uint8Array();
+  const unknown = inputs.map((_, inputIndex) => ({ inputIndex, constructor: null, data }));
   return {
-    ...{
-      ...EMPTY_TRANSACTION,
-      isValid: true,
-      inputs,
-      outputs: list?.outputs.map(toChainOutput) ?? [],
-    },
+    ...EMPTY_TRANSACTION,
+    isValid: true,
+    inputs,
+    outputs: list?.outputs.map(toChainOutput) ?? [],
     ...(list !== null && spending !== null
       ? spending
       : { spendRedeemers: unknown, redeemerCount: unknown.length }),
@@ -123,17 +120,9 @@ function toChainOutput(listedOutput: ProviderUtxo): ChainOutput {
   const { address, amount, inlineDatum, referenceScriptHash } = listedOutput;
   return {
     ...{ address, datum: inlineDatum, datumHash: null },
-    funds: toFunds(amount),
+    funds: parseAmounts(amount),
     hasReferenceScript: referenceScriptHash !== null,
   };
-}
-
-/** Amounts of a provider, whose native coin has a name. */
-export function toFunds(amount: ProviderUtxo["amount"]): ChainOutput["funds"] {
-  return amount.map(({ unit, quantity }) => ({
-    unit: normalizeUnit(unit),
-    amount: BigInt(quantity),
-  }));
 }
 
 const EMPTY_TRANSACTION: Omit<ChainTransaction, "hash"> = {

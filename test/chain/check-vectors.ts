@@ -15,10 +15,10 @@ import {
   encodeEscrowDatum,
 } from "../../src/chain/contracts/escrow-datum.ts";
 import { encodeOwnReference, encodeRedeemer } from "../../src/chain/contracts/redeemers.ts";
-import { verifyCoseSign1 } from "../../src/chain/cose.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
 import { slotAt, timeOfSlot } from "../../src/chain/slots.ts";
 import { hashKey } from "../../src/chain/wallet-keys.ts";
+import { verifyCoseSign1 } from "../support/verify-cose-sign1.ts";
 
 export interface IdentifierVector {
   version: number;

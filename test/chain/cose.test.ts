@@ -3,14 +3,10 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { addressToBytes } from "../../src/chain/address.ts";
-import {
-  readCoseSign1,
-  signCoseSign1,
-  verifyCoseMessage,
-  verifyCoseSign1,
-} from "../../src/chain/cose.ts";
+import { readCoseSign1, signCoseSign1, verifyCoseMessage } from "../../src/chain/cose.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
 import { deriveWalletKeys } from "../../src/chain/wallet-keys.ts";
+import { verifyCoseSign1 } from "../support/verify-cose-sign1.ts";
 import { FORGED_FORMS, WALLET_FORMS } from "../support/wallet-signatures.ts";
 
 const KEYS = await deriveWalletKeys(`${"test ".repeat(23)}sauce`, "Preprod");

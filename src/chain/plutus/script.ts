@@ -1,6 +1,6 @@
 import { blake2b } from "@noble/hashes/blake2.js";
 import { concatBytes } from "@noble/hashes/utils.js";
-import { CborError, encodeBytes, readCbor } from "../cbor.ts";
+import { encodeBytes, tryReadCbor } from "../cbor.ts";
 import { bytesToHex, hexToBytes } from "../hex.ts";
 import {
   BitReader,
@@ -51,13 +51,8 @@ export function parseScript(hash: string, shown: string): Uint8Array | null {
 }
 
 function readByteString(cbor: Uint8Array): Uint8Array | null {
-  try {
-    const node = readCbor(cbor);
-    return node.kind === "bytes" ? node.value : null;
-  } catch (error) {
-    if (error instanceof CborError) return null;
-    throw error;
-  }
+  const node = tryReadCbor(cbor);
+  return node?.kind === "bytes" ? node.value : null;
 }
 
 /** Bits of the constructor number 0, and of the flag whether a list of terms continues. */

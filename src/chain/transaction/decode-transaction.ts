@@ -12,12 +12,13 @@ import {
 import { bytesToHex, hexToBytes, isHex } from "../hex.ts";
 import type { Funds } from "../network.ts";
 import { readConstr } from "../plutus/data.ts";
+import { compareOutputReferences, type OutputReference } from "./transaction-plan.ts";
 
 export interface ChainTransaction {
   /** Hex. blake2b-256 of the body's exact bytes. */
   hash: string;
   /** In the ledger's order, which redeemers index. */
-  inputs: { txHash: string; index: number }[];
+  inputs: OutputReference[];
   outputs: ChainOutput[];
   /** Made instead of these when a script failed, with the number behind theirs; null: there is none. */
   collateralReturn: ChainOutput | null;
@@ -159,20 +160,15 @@ function hashNode({ start, end }: CborNode, bytes: Uint8Array): string {
 function readInputs(body: CborNodeOf<"map">): ChainTransaction["inputs"] {
   return itemsOf(requireField(body, BODY_KEYS.inputs, "inputs"), "inputs")
     .map(readInput)
-    .sort(compareInputs);
+    .sort(compareOutputReferences);
 }
 
-function readInput(node: CborNode): { txHash: string; index: number } {
+function readInput(node: CborNode): OutputReference {
   const [txHash, index] = expectKind(node, "array", "input").items;
   return {
     txHash: bytesToHex(expectKind(txHash, "bytes", "input").value),
     index: readSmallInteger(index, "input"),
   };
-}
-
-function compareInputs(a: { txHash: string; index: number }, b: typeof a): number {
-  if (a.txHash !== b.txHash) return a.txHash < b.txHash ? -1 : 1;
-  return a.index - b.index;
 }
 
 function readOutput(node: CborNode): ChainOutput {

@@ -2,7 +2,7 @@ import { encodeBytes, encodeInt } from "../cbor.ts";
 import { hexToBytes } from "../hex.ts";
 import type { Funds } from "../network.ts";
 import type { ProtocolParameters, ProviderUtxo } from "../provider/provider.ts";
-import { normalizeUnit, splitUnit } from "../unit.ts";
+import { parseAmounts, splitUnit } from "../unit.ts";
 import type { InputSelector } from "./build-transaction.ts";
 import { createCollateralReturn, encodeOutput } from "./encode.ts";
 import {
@@ -60,12 +60,7 @@ export function toWalletOutputs(utxos: readonly ProviderUtxo[]): WalletOutput[] 
     .map(({ txHash, outputIndex, amount }) => ({
       txHash,
       index: outputIndex,
-      value: sumToValue(
-        amount.map(({ unit, quantity }) => ({
-          unit: normalizeUnit(unit),
-          amount: BigInt(quantity),
-        })),
-      ),
+      value: sumToValue(parseAmounts(amount)),
     }));
 }
 

@@ -1,6 +1,5 @@
 /** Signatures that other wallets add to a transaction that was built here. */
 import {
-  CborError,
   type CborNode,
   encodeArray,
   encodeBytes,
@@ -8,6 +7,7 @@ import {
   encodeMap,
   encodeTag,
   readCbor,
+  tryReadCbor,
 } from "../cbor.ts";
 import { bytesToHex, hexToBytes, isHex } from "../hex.ts";
 import { blake2b256, type Witness } from "./encode.ts";
@@ -77,13 +77,4 @@ function readVkeyWitnesses(set: CborNode): Witness[] {
     if (signature?.kind !== "bytes" || signature.value.length !== BYTE_LENGTHS.signature) return [];
     return [{ publicKey: publicKey.value, signature: signature.value }];
   });
-}
-
-function tryReadCbor(bytes: Uint8Array): CborNode | null {
-  try {
-    return readCbor(bytes);
-  } catch (error) {
-    if (error instanceof CborError) return null;
-    throw error;
-  }
 }

@@ -5,8 +5,9 @@ import {
 } from "../../chain/provider/provider.ts";
 import { outputAt } from "../../chain/transaction/decode-transaction.ts";
 import type { OutputReference } from "../../chain/transaction/transaction-plan.ts";
+import { parseAmounts } from "../../chain/unit.ts";
 import { ProviderBehindError } from "../../indexer/checkpoints.ts";
-import { decodeWithFallback, toFunds } from "../../indexer/decode-provider-transaction.ts";
+import { decodeWithFallback } from "../../indexer/decode-provider-transaction.ts";
 import { decodeEscrowOutputs, loadSpentDatums } from "./escrow-outputs.ts";
 import type {
   ContractTransaction,
@@ -102,7 +103,7 @@ async function readSpentOutput(
     const { inputs = [] } = (await provider.transactionUtxos(spender)) ?? {};
     const input = inputs.find((one) => one.txHash === txHash && one.outputIndex === index);
     if (input === undefined) return null;
-    return { address: input.address, funds: toFunds(input.amount), datum: input.inlineDatum };
+    return { address: input.address, funds: parseAmounts(input.amount), datum: input.inlineDatum };
   } catch (error) {
     if (error instanceof ResponseTooLargeError) return null;
     throw error;

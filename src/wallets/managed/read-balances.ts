@@ -2,7 +2,7 @@ import { and, isNull } from "drizzle-orm";
 import pMap from "p-map";
 import { MAX_UTXOS } from "../../chain/provider/blockfrost/transactions.ts";
 import { type Provider, ProviderError, type ProviderUtxo } from "../../chain/provider/provider.ts";
-import { normalizeUnit } from "../../chain/unit.ts";
+import { parseAmounts } from "../../chain/unit.ts";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { openDb } from "../../db/client.ts";
 import { isOneOf } from "../../db/conditions.ts";
@@ -143,12 +143,10 @@ function sumUtxos(utxos: readonly ProviderUtxo[]): Balance {
   return sumAmounts(utxos.flatMap(({ amount }) => amount));
 }
 
-function sumAmounts(amounts: readonly { unit: string; quantity: string }[]): Balance {
+function sumAmounts(amounts: ProviderUtxo["amount"]): Balance {
   const balance: Balance = new Map();
-  for (const { unit: shown, quantity } of amounts) {
-    const unit = normalizeUnit(shown);
-    balance.set(unit, (balance.get(unit) ?? 0n) + BigInt(quantity));
-  }
+  for (const { unit, amount } of parseAmounts(amounts))
+    balance.set(unit, (balance.get(unit) ?? 0n) + amount);
   return balance;
 }
 
