@@ -1,4 +1,5 @@
 import type { ChainClock } from "../chain/chain-time.ts";
+import { bytesToHex } from "../chain/hex.ts";
 import type { Network } from "../chain/network.ts";
 import type { CallClass, CallsByClass, Lease } from "../chain/provider/budget.ts";
 import type { BudgetReport } from "../chain/provider/budget-report.ts";
@@ -62,7 +63,7 @@ async function hashBudgetName(baseUrl: string, apiKey: string): Promise<string> 
     "SHA-256",
     new TextEncoder().encode(`${baseUrl}\n${apiKey}`),
   );
-  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return bytesToHex(new Uint8Array(digest));
 }
 
 /** An idle source asks for its tip alone, and many wait for nothing else. */

@@ -10,7 +10,7 @@ import {
 } from "../plutus/data.ts";
 import { expectBytes, expectConstr, expectNoFields, expectOneField } from "../plutus/fields.ts";
 
-/** States that a datum can have, by constructor number; Web3ChainV1 has only the first four. */
+/** States that a datum can have, by constructor number. Web3ChainV1 has only the first ones. */
 export const DATUM_STATES = [
   "FundsLocked",
   "ResultSubmitted",
@@ -20,6 +20,7 @@ export const DATUM_STATES = [
   "RefundAuthorized",
 ] as const satisfies readonly OnChainState[];
 export type DatumState = (typeof DATUM_STATES)[number];
+const V1_STATE_COUNT = 4;
 
 /** The inline datum of an escrow output. Bytes are lower-case hex, times Unix milliseconds. */
 export interface EscrowDatum {
@@ -98,7 +99,7 @@ function readDatum(
   { version, network, contractAddress }: EscrowDatumContext,
 ): EscrowDatum {
   const fields = new DatumFieldReader(expectConstr(data, "datum", 0).fields, network);
-  const datum = version === "Web3ChainV1" ? readV1Datum(fields) : readV2Datum(fields);
+  const datum = readFields(fields, version);
   fields.expectEnd();
   if (version === "Web3ChainV2") {
     // Such an escrow could never pay out.
@@ -109,40 +110,24 @@ function readDatum(
   return datum;
 }
 
-function readV1Datum(fields: DatumFieldReader): EscrowDatum {
+/** Reads the fields in their order, which both layouts share. */
+function readFields(fields: DatumFieldReader, version: PaymentSourceType): EscrowDatum {
+  const isV1 = version === "Web3ChainV1";
   const buyer = fields.readParty("buyer");
+  const buyerReturnAddress = isV1 ? null : fields.readOptionalAddress("buyer return address");
   const seller = fields.readParty("seller");
+  const sellerReturnAddress = isV1 ? null : fields.readOptionalAddress("seller return address");
   const referenceKey = fields.readBytes("reference key");
   const referenceSignature = fields.readBytes("reference signature");
-  const sellerId = fields.readBytes("seller nonce");
-  return {
-    version: "Web3ChainV1",
-    buyer: buyer.address,
-    buyerVkey: buyer.vkey,
-    seller: seller.address,
-    sellerVkey: seller.vkey,
-    buyerReturnAddress: null,
-    sellerReturnAddress: null,
-    referenceKey,
-    referenceSignature,
-    sellerNonce: sellerId.slice(0, SELLER_NONCE_LENGTH),
-    buyerNonce: fields.readBytes("buyer nonce"),
-    agentIdentifier: sellerId.slice(SELLER_NONCE_LENGTH) || null,
-    ...readTerms(fields, 4),
-  };
-}
-
-function readV2Datum(fields: DatumFieldReader): EscrowDatum {
-  const buyer = fields.readParty("buyer");
-  const buyerReturnAddress = fields.readOptionalAddress("buyer return address");
-  const seller = fields.readParty("seller");
-  const sellerReturnAddress = fields.readOptionalAddress("seller return address");
-  const referenceKey = fields.readBytes("reference key");
-  const referenceSignature = fields.readBytes("reference signature");
-  if (referenceSignature.length < 2 * MIN_SIGNATURE_BYTES)
+  if (!isV1 && referenceSignature.length < 2 * MIN_SIGNATURE_BYTES)
     throw new PlutusDataError(`reference signature: shorter than ${MIN_SIGNATURE_BYTES} bytes`);
+  const sellerId = fields.readBytes("seller nonce");
+  const buyerNonce = fields.readBytes("buyer nonce");
+  const agentIdentifier = isV1
+    ? sellerId.slice(SELLER_NONCE_LENGTH)
+    : fields.readBytes("agent identifier");
   return {
-    version: "Web3ChainV2",
+    version,
     buyer: buyer.address,
     buyerVkey: buyer.vkey,
     seller: seller.address,
@@ -151,16 +136,9 @@ function readV2Datum(fields: DatumFieldReader): EscrowDatum {
     sellerReturnAddress,
     referenceKey,
     referenceSignature,
-    sellerNonce: fields.readBytes("seller nonce"),
-    buyerNonce: fields.readBytes("buyer nonce"),
-    agentIdentifier: fields.readBytes("agent identifier") || null,
-    ...readTerms(fields, DATUM_STATES.length),
-  };
-}
-
-/** The fields that end both layouts. */
-function readTerms(fields: DatumFieldReader, states: number) {
-  return {
+    sellerNonce: isV1 ? sellerId.slice(0, SELLER_NONCE_LENGTH) : sellerId,
+    buyerNonce,
+    agentIdentifier: agentIdentifier || null,
     collateralReturn: fields.readAmount("collateral"),
     inputHash: fields.readBytes("input hash"),
     resultHash: fields.readBytes("result hash", MAX_RESULT_BYTES),
@@ -170,7 +148,7 @@ function readTerms(fields: DatumFieldReader, states: number) {
     externalDisputeUnlockTime: fields.readAmount("external dispute unlock time"),
     sellerCooldownTime: fields.readNatural("seller cooldown time"),
     buyerCooldownTime: fields.readNatural("buyer cooldown time"),
-    state: fields.readState(states),
+    state: fields.readState(isV1 ? V1_STATE_COUNT : DATUM_STATES.length),
   };
 }
 

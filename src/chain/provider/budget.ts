@@ -22,8 +22,8 @@ export type CallClass =
 interface ClassRules {
   /** Part of the burst that it never touches. */
   reservedBurstShare: number;
-  /** Seconds whose calls are promised to it before they are back; 0: it has to ask again. */
-  maxAdvanceS: number;
+  /** Seconds whose calls are promised to it before they are back. Default 0: it has to ask again. */
+  maxAdvanceS?: number;
   /** Part of the day's quota that it never touches. */
   reservedDayShare: number;
   /**
@@ -33,9 +33,9 @@ interface ClassRules {
   initialDayShare: number;
   /**
    * For callers: part of the burst that one API key may have at once. Of the day, all keys together
-   * get at most half of what the other classes left. Null: not a caller's.
+   * get at most half of what the other classes left. Left out: not a caller's.
    */
-  burstSharePerKey: number | null;
+  burstSharePerKey?: number;
   /** The day's quota that it goes by where none is known; left out: none. */
   assumedPerDay?: number;
 }
@@ -44,49 +44,30 @@ interface ClassRules {
 const MIN_PLAN_CALLS = 50_000;
 
 export const CALL_CLASSES: Readonly<Record<CallClass, ClassRules>> = {
-  deadline: {
-    reservedBurstShare: 0,
-    maxAdvanceS: 20,
-    reservedDayShare: 0,
-    initialDayShare: 1,
-    burstSharePerKey: null,
-  },
+  deadline: { reservedBurstShare: 0, reservedDayShare: 0, initialDayShare: 1, maxAdvanceS: 20 },
   sync: {
     reservedBurstShare: 0.02,
-    maxAdvanceS: 10,
     reservedDayShare: 0.01,
     initialDayShare: 0.5,
-    burstSharePerKey: null,
+    maxAdvanceS: 10,
   },
-  wallet: {
-    reservedBurstShare: 0.25,
-    maxAdvanceS: 0,
-    reservedDayShare: 0.1,
-    initialDayShare: 0.25,
-    burstSharePerKey: null,
-  },
+  wallet: { reservedBurstShare: 0.25, reservedDayShare: 0.1, initialDayShare: 0.25 },
   begunRead: {
     reservedBurstShare: 0.5,
-    maxAdvanceS: 0,
     reservedDayShare: 0.1,
     initialDayShare: 0.05,
     burstSharePerKey: 0.2,
   },
   read: {
     reservedBurstShare: 0.6,
-    maxAdvanceS: 0,
     reservedDayShare: 0.1,
     initialDayShare: 0.05,
     burstSharePerKey: 0.1,
   },
   idle: {
-    ...{
-      reservedBurstShare: 0.7,
-      maxAdvanceS: 0,
-      reservedDayShare: 0.55,
-      initialDayShare: 0.05,
-      burstSharePerKey: null,
-    },
+    reservedBurstShare: 0.7,
+    reservedDayShare: 0.55,
+    initialDayShare: 0.05,
     // What nobody waits for never uses up a plan of which nobody told us.
     assumedPerDay: MIN_PLAN_CALLS,
   },
@@ -237,7 +218,7 @@ function recordGrant(
   promised: number,
 ): BudgetState {
   const { byKey, day } = state;
-  const isCaller = CALL_CLASSES[by].burstSharePerKey !== null;
+  const isCaller = CALL_CLASSES[by].burstSharePerKey !== undefined;
   return {
     ...state,
     calls: state.calls - (granted - promised),
@@ -261,10 +242,10 @@ interface CallLimit {
 function computeBurstLimit(
   state: BudgetState,
   quota: Quota,
-  { reservedBurstShare, maxAdvanceS: aheadS }: ClassRules,
+  { reservedBurstShare, maxAdvanceS = 0 }: ClassRules,
 ): CallLimit {
   const here = state.calls - computeBurst(quota) * reservedBurstShare;
-  const free = here + aheadS * quota.callsPerSecond - state.promised;
+  const free = here + maxAdvanceS * quota.callsPerSecond - state.promised;
   return { free, freeAt: state.at + computeRefillMs(1 - free, quota) };
 }
 
@@ -273,34 +254,31 @@ const UNLIMITED: CallLimit = { free: Number.POSITIVE_INFINITY, freeAt: 0 };
 function computeKeyLimit(
   state: BudgetState,
   quota: Quota,
-  { burstSharePerKey: perKey }: ClassRules,
+  { burstSharePerKey }: ClassRules,
   key = "",
 ): CallLimit {
-  if (perKey === null) return UNLIMITED;
-  const free = computeBurst(quota) * perKey - (state.byKey.get(key) ?? 0);
+  if (burstSharePerKey === undefined) return UNLIMITED;
+  const free = computeBurst(quota) * burstSharePerKey - (state.byKey.get(key) ?? 0);
   return { free, freeAt: state.at + ((1 - free) / computeKeyRefillRate(quota)) * 1000 };
 }
 
 function computeDayLimit(
   { at, day }: BudgetState,
   quota: Quota,
-  {
-    reservedDayShare: leavesOfDay,
-    initialDayShare: headStart,
-    burstSharePerKey: perKey,
-    assumedPerDay,
-  }: ClassRules,
+  { reservedDayShare, initialDayShare, burstSharePerKey, assumedPerDay }: ClassRules,
 ): CallLimit {
   const callsPerDay = quota.callsPerDay ?? assumedPerDay;
   if (callsPerDay === undefined) return UNLIMITED;
   const begin = day.number * DAY_MS;
-  const rest = callsPerDay * (1 - leavesOfDay);
-  const passed = headStart + (1 - headStart) * ((at - begin) / DAY_MS);
+  const rest = callsPerDay * (1 - reservedDayShare);
+  const passed = initialDayShare + (1 - initialDayShare) * ((at - begin) / DAY_MS);
   const byOthers = day.used - day.byCallers;
-  const free =
-    perKey === null ? rest * passed - day.used : (rest * passed - byOthers) / 2 - day.byCallers;
-  const needed = perKey === null ? day.used + 1 : byOthers + 2 * (day.byCallers + 1);
-  const neededPart = (needed / rest - headStart) / (1 - headStart);
+  const isCaller = burstSharePerKey !== undefined;
+  const free = isCaller
+    ? (rest * passed - byOthers) / 2 - day.byCallers
+    : rest * passed - day.used;
+  const needed = isCaller ? byOthers + 2 * (day.byCallers + 1) : day.used + 1;
+  const neededPart = (needed / rest - initialDayShare) / (1 - initialDayShare);
   return { free, freeAt: begin + DAY_MS * (neededPart <= 1 ? neededPart : 1) };
 }
 

@@ -227,12 +227,9 @@ function hasShortBody(headers: Headers): boolean {
 
 /** A wrong answer may be a proxy's, so it is not permanent; asking again at once will not help. */
 function parseResponse<T>(path: string, text: string, shape: z.ZodType<T>): T {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (cause) {
-    throw new ProviderError(`provider: GET ${path}: answer is not JSON`, { status: 200, cause });
-  }
+  const json = parseJson(text);
+  if (json === undefined)
+    throw new ProviderError(`provider: GET ${path}: answer is not JSON`, { status: 200 });
   const result = shape.safeParse(json);
   if (result.success) return result.data;
   const [issue] = result.error.issues;

@@ -229,7 +229,7 @@ describe("whatever is asked for, in whatever order", () => {
       const { callsPerDay, callsPerSecond } = quota;
       if (callsPerDay !== null)
         expect(state.day.used).toBeLessThanOrEqual(callsPerDay * (1 - leavesOfDay) + EPSILON);
-      if (perKey !== null)
+      if (perKey !== undefined)
         expect(state.byKey.get(asked.key ?? "")).toBeLessThan(
           callsPerSecond * 50 * perKey + EPSILON,
         );
@@ -238,7 +238,11 @@ describe("whatever is asked for, in whatever order", () => {
 
   it("callers have at most half of what the others leave of the day", () => {
     always(({ quota: { callsPerDay }, asked: { by }, after: { state, lease } }) => {
-      if (callsPerDay === null || CALL_CLASSES[by].burstSharePerKey === null || lease.granted === 0)
+      if (
+        callsPerDay === null ||
+        CALL_CLASSES[by].burstSharePerKey === undefined ||
+        lease.granted === 0
+      )
         return;
       const { used, byCallers } = state.day;
       const left = callsPerDay * 0.9 - (used - byCallers);

@@ -7,10 +7,10 @@ import {
   ScriptFailedError,
 } from "../provider.ts";
 import { parseJson, truncateMessage } from "../request.ts";
+import { COUNT_SCHEMA } from "./shapes.ts";
 
 const CALL_NAME = "provider: POST /utils/txs/evaluate/utxos";
 
-const COUNT_SCHEMA = z.int().nonnegative();
 const EXECUTION_UNITS = z.object({ memory: COUNT_SCHEMA, steps: COUNT_SCHEMA });
 
 /**
