@@ -6,6 +6,7 @@ import {
   EXAMPLE_WALLET_ADDRESS,
   hexField,
   named,
+  nullableTextField,
   textField,
 } from "../http/openapi/fields.ts";
 import { wholeNumberParameter } from "../http/openapi/parameters.ts";
@@ -54,18 +55,15 @@ export const utxoResponse = named(
     outputIndex: described(z.int().min(0), "Position of the output in the transaction.", 0),
     address: textField("Address of the output.", EXAMPLE_WALLET_ADDRESS),
     Amounts: described(z.array(quantityResponse), "Funds in the output."),
-    dataHash: described(
-      z.string().nullable(),
+    dataHash: nullableTextField(
       "Hash of the datum, in hex. Null: no datum.",
       "9e1199a988ba72ffd6e9c269cadb3b53b5f360ff99f112d9b2ee30c4d74ad88b",
     ),
-    inlineDatum: described(
-      z.string().nullable(),
+    inlineDatum: nullableTextField(
       "The datum, as CBOR in hex. Null: none, or only its hash.",
       "19a6aa",
     ),
-    referenceScriptHash: described(
-      z.string().nullable(),
+    referenceScriptHash: nullableTextField(
       "Hash of the reference script, in hex. Null: none.",
       "13a3efd825703a352a8f71f4e2758d08c28c564e8dfcce9f77776ad1",
     ),

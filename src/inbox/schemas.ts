@@ -6,6 +6,7 @@ import {
   EXAMPLE_POLICY_ID,
   idField,
   named,
+  nullableTextField,
   textField,
   timestampField,
 } from "../http/openapi/fields.ts";
@@ -13,6 +14,7 @@ import {
   bodyLimit,
   cursorParameter,
   diffCursorParameter,
+  textFilter,
   textParameter,
   timeParameter,
 } from "../http/openapi/parameters.ts";
@@ -42,11 +44,7 @@ const inboxFilters = {
     statuses.optional(),
     "Only registrations in one of these statuses. Default: Pending and Verified.",
   ),
-  policyId: described(
-    textParameter().optional(),
-    "Only under this minting policy.",
-    EXAMPLE_POLICY_ID,
-  ),
+  policyId: textFilter("Only under this minting policy.", EXAMPLE_POLICY_ID),
 };
 const slugFilter = described(agentSlug.optional(), "Only the inbox with this slug.", "demo-inbox");
 
@@ -82,11 +80,7 @@ export const inboxRemovalBody = z.object({
 });
 
 const name = textField("Name of the inbox agent.", "Demo inbox");
-const description = described(
-  z.string().nullable(),
-  "Purpose of the inbox agent. Null: none.",
-  "An inbox agent.",
-);
+const description = nullableTextField("Purpose of the inbox agent. Null: none.", "An inbox agent.");
 const slugField = textField("Slug of the inbox.", "demo-inbox");
 
 export const inboxAgentRecord = named(
@@ -184,8 +178,7 @@ export const inboxRegistrationRecord = named(
     description,
     agentSlug: slugField,
     agentIdentifier,
-    providerUrl: described(
-      z.string().nullable(),
+    providerUrl: nullableTextField(
       "URL of the inbox provider. Null: neither the token nor the network names a provider.",
       "https://inbox.example.com",
     ),
@@ -208,8 +201,7 @@ export const inboxRegistrationRecord = named(
         z.object({
           id: idField("the registry source", "01m80ydyh764k620mzqgxwshp9"),
           policyId: policyIdText,
-          url: described(
-            z.string().nullable(),
+          url: nullableTextField(
             "URL of the registry. Null: unknown.",
             "https://registry.example.com",
           ),

@@ -8,6 +8,8 @@ import {
   hexField,
   idField,
   named,
+  nullableTextField,
+  nullableTimestampField,
   textField,
   timestampField,
   walletAddressField,
@@ -34,11 +36,7 @@ const publicFields = {
   id: idField("the payment source", "01m80ydypnk4jnwav628wda9nd"),
   createdAt: timestampField("Time of creation."),
   updatedAt: timestampField("When the settings last changed."),
-  lastCheckedAt: described(
-    timestampField("").nullable(),
-    "Time of the last sync. Null: none yet.",
-    "2026-11-22T06:17:26.922Z",
-  ),
+  lastCheckedAt: nullableTimestampField("Time of the last sync. Null: none yet."),
   network,
   paymentType,
   paymentSourceType,
@@ -97,8 +95,7 @@ export const paymentSourceRecord = named(
   "An escrow contract that the service syncs, with its wallets.",
   z.object({
     ...publicFields,
-    error: described(
-      z.string().nullable(),
+    error: nullableTextField(
       "Why the last sync failed. Null: it succeeded.",
       "The chain provider failed",
     ),

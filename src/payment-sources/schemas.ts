@@ -64,6 +64,14 @@ const adminsText = "The contract's administrators, who settle disputes, in their
 const addressText =
   "Contract to sync, sent with `policyId`. Both omitted: the service derives them from `AdminWallets`, `requiredAdminSignatures`, `cooldownTime` and, on Web3ChainV1, the fee.";
 
+const newWallets = (what: string) => described(z.array(newWallet).max(50).default([]), what);
+const addedWallets = (what: string) => described(z.array(newWallet).max(10).optional(), what);
+const removedWallets = (role: string) =>
+  described(
+    z.array(walletId).max(10).optional(),
+    `${role} wallets to remove. The service destroys their mnemonics once nothing needs them.`,
+  );
+
 const createSourceFields = {
   network,
   paymentSourceType: paymentSourceType.default("Web3ChainV1"),
@@ -108,18 +116,9 @@ const createSourceFields = {
     "Hash of the contract's transaction after which the sync starts. Null: start at the first.",
     EXAMPLE_TX_HASH,
   ),
-  PurchasingWallets: described(
-    z.array(newWallet).max(50).default([]),
-    "Wallets that lock funds for purchases.",
-  ),
-  SellingWallets: described(
-    z.array(newWallet).max(50).default([]),
-    "Wallets that receive payments.",
-  ),
-  FundingWallets: described(
-    z.array(newWallet).max(50).default([]),
-    "Wallets that top up the others.",
-  ),
+  PurchasingWallets: newWallets("Wallets that lock funds for purchases."),
+  SellingWallets: newWallets("Wallets that receive payments."),
+  FundingWallets: newWallets("Wallets that top up the others."),
 };
 
 const { smartContractAddress: _, policyId: __, ...derivedFields } = createSourceFields;
@@ -219,27 +218,12 @@ export const updateSourceBody = z.object({
   drives: automationMode.optional(),
   autoWithdrawPayments: autoWithdrawPayments.optional(),
   autoWithdrawRefunds: autoWithdrawRefunds.optional(),
-  AddPurchasingWallets: described(
-    z.array(newWallet).max(10).optional(),
-    "Purchasing wallets to add. The service syncs their history.",
-  ),
-  AddSellingWallets: described(
-    z.array(newWallet).max(10).optional(),
-    "Selling wallets to add. The service syncs their history.",
-  ),
-  AddFundingWallets: described(z.array(newWallet).max(10).optional(), "Funding wallets to add."),
-  RemovePurchasingWallets: described(
-    z.array(walletId).max(10).optional(),
-    "Purchasing wallets to remove. The service destroys their mnemonics once nothing needs them.",
-  ),
-  RemoveSellingWallets: described(
-    z.array(walletId).max(10).optional(),
-    "Selling wallets to remove. The service destroys their mnemonics once nothing needs them.",
-  ),
-  RemoveFundingWallets: described(
-    z.array(walletId).max(10).optional(),
-    "Funding wallets to remove. The service destroys their mnemonics once nothing needs them.",
-  ),
+  AddPurchasingWallets: addedWallets("Purchasing wallets to add. The service syncs their history."),
+  AddSellingWallets: addedWallets("Selling wallets to add. The service syncs their history."),
+  AddFundingWallets: addedWallets("Funding wallets to add."),
+  RemovePurchasingWallets: removedWallets("Purchasing"),
+  RemoveSellingWallets: removedWallets("Selling"),
+  RemoveFundingWallets: removedWallets("Funding"),
   force,
 });
 

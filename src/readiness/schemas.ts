@@ -6,6 +6,7 @@ import {
   EXAMPLE_POLICY_ID,
   hexField,
   named,
+  nullableTextField,
   textField,
 } from "../http/openapi/fields.ts";
 
@@ -45,11 +46,7 @@ export const railCheck = named(
     ),
     label: textField("Name of the requirement.", CHAIN_CHECKS["chain.purchasing_wallet"]),
     isComplete: described(z.boolean(), "Whether the requirement is met.", true),
-    detail: described(
-      z.string().nullable(),
-      "What is missing. Null: nothing.",
-      "There is no purchasing wallet",
-    ),
+    detail: nullableTextField("What is missing. Null: nothing.", "There is no purchasing wallet"),
   }),
 );
 

@@ -8,6 +8,7 @@ import {
 } from "../http/openapi/fields.ts";
 import {
   diffCursorParameter,
+  textFilter,
   limitParameter,
   pageParameters,
   textParameter,
@@ -18,8 +19,7 @@ import { STATUS_FILTERS } from "./states.ts";
 
 const sourceFilters = {
   network,
-  filterSmartContractAddress: described(
-    textParameter().optional(),
+  filterSmartContractAddress: textFilter(
     "Only registrations of the payment source with this contract.",
     EXAMPLE_CONTRACT_ADDRESS,
   ),
@@ -45,8 +45,7 @@ export const registrationListQuery = z.object({
     "Only registrations in this group of states.",
     "Registered",
   ),
-  filterAgentIdentifier: described(
-    textParameter().optional(),
+  filterAgentIdentifier: textFilter(
     "Only the agent with this identifier.",
     EXAMPLE_AGENT_IDENTIFIER,
   ),

@@ -8,6 +8,8 @@ import {
   idField,
   minorUnitsField,
   named,
+  nullableTextField,
+  nullableTimestampField,
   textField,
   timestampField,
 } from "../http/openapi/fields.ts";
@@ -25,8 +27,7 @@ export const registrationState = named(
 /** What the records of agents and of inbox agents have in common. */
 export const commonRegistrationFields = {
   id: idField("the registration", EXAMPLE_ID),
-  error: described(
-    z.string().nullable(),
+  error: nullableTextField(
     "Why the registration failed and how to fix it, or what it waits for. Null: neither.",
     "The wallet has too little of the native coin",
   ),
@@ -34,8 +35,7 @@ export const commonRegistrationFields = {
   registrationStateLastChangedAt: timestampField("Stamp of the last change of the state."),
   createdAt: timestampField("Time of the request."),
   updatedAt: timestampField("Time of the last change."),
-  lastCheckedAt: described(
-    timestampField("").nullable(),
+  lastCheckedAt: nullableTimestampField(
     "Time of the last check of the chain. Null: none yet.",
     "2026-11-22T06:17:26.715Z",
   ),

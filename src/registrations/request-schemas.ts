@@ -13,7 +13,7 @@ import {
   named,
   setDocumentSchema,
 } from "../http/openapi/fields.ts";
-import { textParameter } from "../http/openapi/parameters.ts";
+import { textFilter, textParameter } from "../http/openapi/parameters.ts";
 import { agentVerification, MAX_VERIFICATIONS } from "../registry/entries/verification.ts";
 import { otherPricingType, requestedSources } from "./payment-source-schemas.ts";
 import { EXAMPLE_ID } from "./record-schemas.ts";
@@ -186,8 +186,7 @@ export const registrationBody = z.object({
 
 export type RegistrationBody = z.output<typeof registrationBody>;
 
-const contractAddress = described(
-  textParameter().optional(),
+const contractAddress = textFilter(
   "Contract of the agent's payment source. Default: the contract of the agent's policy.",
   EXAMPLE_CONTRACT_ADDRESS,
 );

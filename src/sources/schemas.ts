@@ -6,6 +6,7 @@ import {
   EXAMPLE_CONTRACT_ADDRESS,
   EXAMPLE_POLICY_ID,
   named,
+  nullableTextField,
   textField,
   timestampField,
 } from "../http/openapi/fields.ts";
@@ -96,11 +97,7 @@ export const providerListFields = {
         "A chain provider that a source uses beside its first one.",
         z.object({
           rpcProvider: furtherProviderKind,
-          url: described(
-            z.string().nullable(),
-            "Base URL. Null: the deployment's.",
-            EXAMPLE_PROVIDER_URL,
-          ),
+          url: nullableTextField("Base URL. Null: the deployment's.", EXAMPLE_PROVIDER_URL),
           rpcProviderApiKey: textField(
             "The key, masked but for its last four characters. Empty: none.",
             "*****E6uA",
@@ -156,8 +153,7 @@ export const providerCheck = z.object({
             "`known`: it has the capability; `absent`: it lacks it; `unknown`: it did not tell.",
             "absent",
           ),
-          meaning: described(
-            z.string().nullable(),
+          meaning: nullableTextField(
             "What a lack means. Null: nothing is lacking.",
             "Another provider must evaluate scripts.",
           ),

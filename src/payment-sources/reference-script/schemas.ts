@@ -6,19 +6,19 @@ import {
   idField,
   minorUnitsField,
   named,
+  nullableTextField,
   textField,
   timestampField,
   walletVkeyField,
 } from "../../http/openapi/fields.ts";
-import { textParameter } from "../../http/openapi/parameters.ts";
+import { textFilter, textParameter } from "../../http/openapi/parameters.ts";
 import { REFERENCE_SCRIPT_STATES } from "../../wallets/reference-scripts/tables.ts";
 
 const EXAMPLE_SOURCE_ID = "01m80ydypnk4jnwav628wda9nd";
 
 export const publishScriptBody = z.object({
   id: described(textParameter(), "Id of the payment source.", EXAMPLE_SOURCE_ID),
-  walletId: described(
-    textParameter().optional(),
+  walletId: textFilter(
     "Wallet of the source that publishes the script and keeps the deposit. Omitted: the first wallet that `drives` allows.",
     "01m80ydypnw7zfztc441hghgzn",
   ),
@@ -52,8 +52,7 @@ export const referenceScriptRecord = named(
       "State of the reference script.",
       "Published",
     ),
-    output: described(
-      z.string().nullable(),
+    output: nullableTextField(
       "`<transaction>#<index>` of the script's output. Null: none yet.",
       `${EXAMPLE_TX_HASH}#0`,
     ),
@@ -62,8 +61,7 @@ export const referenceScriptRecord = named(
       "Native coin in the output, in minor units, which a withdrawal returns. Null: no output yet.",
       "44138710",
     ),
-    txHash: described(
-      z.string().nullable(),
+    txHash: nullableTextField(
       "Hash of the last transaction that published or withdrew the script.",
       EXAMPLE_TX_HASH,
     ),

@@ -6,6 +6,7 @@ import {
   hexField,
   minorUnitsField,
   named,
+  nullableTimestampField,
   textField,
   timestampField,
   walletAddressField,
@@ -93,8 +94,7 @@ const foreignSpends = named(
   "WalletSpentElsewhere",
   "Outputs of a wallet that foreign transactions spent: another program uses the wallet's key.",
   z.object({
-    pausedUntil: described(
-      timestampField("").nullable(),
+    pausedUntil: nullableTimestampField(
       "Time until which automatic steps pause, after three such outputs within an hour. Null: no pause.",
       null,
     ),
@@ -139,11 +139,7 @@ const lowBalanceSummary = named(
   z.object({
     isLow: described(z.boolean(), "Whether a balance is below its threshold.", false),
     lowRuleCount: described(z.int().min(0), "Rules whose balance is below the threshold.", 0),
-    lastCheckedAt: described(
-      timestampField("").nullable(),
-      "When a rule was last checked; null before.",
-      "2026-11-22T06:17:26.922Z",
-    ),
+    lastCheckedAt: nullableTimestampField("When a rule was last checked; null before."),
   }),
 );
 
@@ -200,7 +196,7 @@ export const walletDetailsResponse = named(
           createdAt: timestampField("Time of storage."),
           updatedAt: timestampField("When the state last changed."),
           hash: hexField(64, "Hash of the transaction.", EXAMPLE_TX_HASH),
-          lastCheckedAt: described(timestampField("").nullable(), "Always null.", null),
+          lastCheckedAt: nullableTimestampField("Always null.", null),
         }),
       ).nullable(),
       "Oldest pending transaction. Null: none.",

@@ -9,12 +9,14 @@ import {
   idField,
   minorUnitsField,
   named,
+  nullableTextField,
   textField,
   timestampField,
   walletAddressField,
   walletVkeyField,
 } from "../../http/openapi/fields.ts";
 import {
+  textFilter,
   pageParameters,
   pageParametersWithTake,
   textParameter,
@@ -38,6 +40,29 @@ export const mnemonic = textParameter(1500)
   })
   .meta({ format: "bip39-mnemonic" });
 
+const EXAMPLE_MNEMONIC =
+  "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
+
+const describeCollectionAddress = <Schema extends z.ZodType>(schema: Schema) =>
+  described(
+    schema,
+    "Address that receives refunds or revenue. Null: the wallet itself.",
+    EXAMPLE_WALLET_ADDRESS,
+  );
+const drivesOfNewWallet = described(
+  automationMode.optional(),
+  "What the service does automatically with the wallet. Omitted: its earlier value in this source. For a new wallet: `nothing` if an open escrow of the contract names the wallet, since another service may drive it; otherwise `all`.",
+  "all",
+);
+const optionalNote = described(
+  textParameter(250, 0).optional(),
+  "A note for people.",
+  "main buyer",
+);
+const optionalCollectionAddress = describeCollectionAddress(
+  bech32AddressParameter().nullable().optional(),
+);
+
 export const newWallet = named(
   "NewWallet",
   "A wallet that the service will manage.",
@@ -45,19 +70,11 @@ export const newWallet = named(
     walletMnemonic: described(
       mnemonic,
       "12, 15, 18, 21 or 24 words (BIP-39). Never returned.",
-      "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
+      EXAMPLE_MNEMONIC,
     ),
     note: described(textParameter(250, 0).default(""), "A note for people.", "main buyer"),
-    collectionAddress: described(
-      bech32AddressParameter().nullable().default(null),
-      "Address that receives refunds or revenue. Null: the wallet itself.",
-      EXAMPLE_WALLET_ADDRESS,
-    ),
-    drives: described(
-      automationMode.optional(),
-      "What the service does automatically with the wallet. Omitted: its earlier value in this source. For a new wallet: `nothing` if an open escrow of the contract names the wallet, since another service may drive it; otherwise `all`.",
-      "all",
-    ),
+    collectionAddress: describeCollectionAddress(bech32AddressParameter().nullable().default(null)),
+    drives: drivesOfNewWallet,
   }),
 );
 
@@ -68,8 +85,7 @@ export const walletFields = {
   walletVkey: walletVkeyField("the wallet"),
   walletAddress: walletAddressField("the wallet"),
   note: textField("A note for people.", "main buyer"),
-  collectionAddress: described(
-    z.string().nullable(),
+  collectionAddress: nullableTextField(
     "Address that receives refunds or revenue. Null: the wallet itself.",
     EXAMPLE_WALLET_ADDRESS,
   ),
@@ -86,20 +102,17 @@ const EXAMPLE_WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
 
 export const walletListQuery = z.object({
   ...pageParametersWithTake,
-  paymentSourceId: described(
-    textParameter().optional(),
+  paymentSourceId: textFilter(
     "Only wallets of this payment source.",
     "01m80ydypnk4jnwav628wda9nd",
   ),
-  id: described(textParameter().optional(), "Only the wallet with this id.", EXAMPLE_WALLET_ID),
+  id: textFilter("Only the wallet with this id.", EXAMPLE_WALLET_ID),
   walletType: described(walletType.optional(), "Only wallets of this type."),
-  walletVkey: described(
-    textParameter().optional(),
+  walletVkey: textFilter(
     "Only the wallet with this payment key hash.",
     "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3",
   ),
-  walletAddress: described(
-    textParameter().optional(),
+  walletAddress: textFilter(
     "Only the wallet with this address.",
     EXAMPLE_WALLET_ADDRESS,
   ),
@@ -129,19 +142,11 @@ const newWalletFields = {
   walletMnemonic: described(
     mnemonic.optional(),
     "Words of an existing wallet. Omitted: the service creates a wallet.",
-    "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
+    EXAMPLE_MNEMONIC,
   ),
-  note: described(textParameter(250, 0).optional(), "A note for people.", "main buyer"),
-  collectionAddress: described(
-    bech32AddressParameter().nullable().optional(),
-    "Address that receives refunds or revenue. Null: the wallet itself.",
-    EXAMPLE_WALLET_ADDRESS,
-  ),
-  drives: described(
-    automationMode.optional(),
-    "What the service does automatically with the wallet. Omitted: its earlier value in this source. For a new wallet: `nothing` if an open escrow of the contract names the wallet, since another service may drive it; otherwise `all`.",
-    "all",
-  ),
+  note: optionalNote,
+  collectionAddress: optionalCollectionAddress,
+  drives: drivesOfNewWallet,
 };
 const sourceId = described(
   textParameter(),
@@ -172,8 +177,7 @@ export const createdWallet = named(
   "CreatedWallet",
   "A newly created or added wallet.",
   z.object({
-    walletMnemonic: described(
-      z.string().nullable(),
+    walletMnemonic: nullableTextField(
       "The 24 words of a new wallet. Only this response contains them. Null: the wallet existed.",
       `${"abandon ".repeat(23)}art`,
     ),
@@ -190,17 +194,13 @@ export type CreatedWallet = z.infer<typeof createdWallet>;
 
 export const changeWalletBody = z.strictObject({
   id: described(textParameter(), "Id of the wallet.", EXAMPLE_WALLET_ID),
-  collectionAddress: described(
-    bech32AddressParameter().nullable().optional(),
-    "Address that receives refunds or revenue. Null: the wallet itself.",
-    EXAMPLE_WALLET_ADDRESS,
-  ),
+  collectionAddress: optionalCollectionAddress,
   newCollectionAddress: described(
     bech32AddressParameter().nullable().optional(),
     "Another name of `collectionAddress`, which overrides this field.",
     EXAMPLE_WALLET_ADDRESS,
   ),
-  note: described(textParameter(250, 0).optional(), "A note for people.", "main buyer"),
+  note: optionalNote,
   drives: automationMode.optional(),
 });
 
@@ -226,8 +226,7 @@ export const walletTask = named(
 export const transactionQuery = z.object({
   ...pageParameters,
   network,
-  walletVkey: described(
-    textParameter().optional(),
+  walletVkey: textFilter(
     "Only transactions of the wallet with this payment key hash.",
     "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3",
   ),
@@ -263,7 +262,7 @@ export const transactionRecord = named(
       "Time of the block, in Unix seconds. Null: in no block.",
       1_795_328_246,
     ),
-    error: described(z.string().nullable(), "Why the transaction ended. Null: not ended.", null),
+    error: nullableTextField("Why the transaction ended. Null: not ended.", null),
     requestId: textField(
       "Id of the run that stored the transaction.",
       "01m80ye14arhma0jvpxvf6nc73",

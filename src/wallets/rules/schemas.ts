@@ -5,12 +5,17 @@ import {
   idField,
   minorUnitsField,
   named,
+  nullableTextField,
   textField,
   timestampField,
   walletAddressField,
   walletVkeyField,
 } from "../../http/openapi/fields.ts";
-import { pageParameters, textParameter } from "../../http/openapi/parameters.ts";
+import {
+  textFilter,
+  pageParameters,
+  textParameter,
+} from "../../http/openapi/parameters.ts";
 
 const EXAMPLE_WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
 const EXAMPLE_LOW_BALANCE_RULE_ID = "01m80ye0a9x3fy0b7m2c5v8k1q";
@@ -18,7 +23,7 @@ const EXAMPLE_TOP_UP_RULE_ID = "01m80yj5n8e3v7q2d9w4x6c1kz";
 
 export const ruleListQuery = z.object({
   ...pageParameters,
-  walletId: described(textParameter().optional(), "Only rules of this wallet.", EXAMPLE_WALLET_ID),
+  walletId: textFilter("Only rules of this wallet.", EXAMPLE_WALLET_ID),
 });
 
 const ruleId = (example: string) => described(textParameter(), "Id of the rule.", example);
@@ -151,8 +156,7 @@ export const topUpRecord = named(
     enabled: described(z.boolean(), topUpEnabledText, true),
     balance: lastBalance("18300000"),
     checkedAt: lastCheck("When the balance was last checked", "2026-11-22T06:20:01.377Z"),
-    waitsFor: described(
-      z.string().nullable(),
+    waitsFor: nullableTextField(
       "What a low balance waited for at the last check; null: it was not low, or a top-up was requested.",
       "a Funding wallet: the payment source has none that may be driven",
     ),

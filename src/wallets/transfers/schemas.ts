@@ -13,10 +13,12 @@ import {
   idField,
   minorUnitsField,
   named,
+  nullableTextField,
+  nullableTimestampField,
   timestampField,
   walletAddressField,
 } from "../../http/openapi/fields.ts";
-import { pageParameters, textParameter } from "../../http/openapi/parameters.ts";
+import { textFilter, pageParameters } from "../../http/openapi/parameters.ts";
 import { TRANSFER_STATES } from "./tables.ts";
 
 const MAX_ASSETS = 10;
@@ -80,14 +82,9 @@ export type TransferBody = z.output<typeof transferBody>;
 
 export const transferQuery = z.object({
   ...pageParameters,
-  id: described(textParameter().optional(), "Only this transfer.", EXAMPLE_TRANSFER_ID),
-  hotWalletId: described(
-    textParameter().optional(),
-    "Only transfers of this wallet.",
-    EXAMPLE_WALLET_ID,
-  ),
-  walletAddress: described(
-    textParameter().optional(),
+  id: textFilter("Only this transfer.", EXAMPLE_TRANSFER_ID),
+  hotWalletId: textFilter("Only transfers of this wallet.", EXAMPLE_WALLET_ID),
+  walletAddress: textFilter(
     "Only transfers of the wallet with this address.",
     EXAMPLE_WALLET_ADDRESS,
   ),
@@ -151,20 +148,17 @@ export const transferRecord = named(
         .nullable(),
       "Tokens sent along. Null: none.",
     ),
-    topUpRuleId: described(
-      z.string().nullable(),
+    topUpRuleId: nullableTextField(
       "Id of the rule that requested the transfer. Null: a caller requested it.",
       null,
     ),
-    errorNote: described(
-      z.string().nullable(),
+    errorNote: nullableTextField(
       "Why the settlement failed, or what it waits for. Null: neither.",
       null,
     ),
     createdAt: timestampField("Time of the request."),
     updatedAt: timestampField("Time of the last change."),
-    lastCheckedAt: described(
-      timestampField("").nullable(),
+    lastCheckedAt: nullableTimestampField(
       "Time of the last confirmation. Null: none yet.",
       "2026-11-22T06:19:31.004Z",
     ),
@@ -204,7 +198,7 @@ export const distribution = named(
       ),
       "Top-ups of the wallets.",
     ),
-    error: described(z.string().nullable(), "Why the transaction failed. Null: no failure.", null),
+    error: nullableTextField("Why the transaction failed. Null: no failure.", null),
     willRetry: described(z.boolean(), "Whether the service will try again after a failure.", false),
   }),
 );
