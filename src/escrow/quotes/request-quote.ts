@@ -8,7 +8,7 @@ import type { SellerWallet } from "../../registry/token-holder.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { openSourceProvider } from "../../sources/open-source-provider.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
-import { findScopedWalletRow, type ManagedWallet } from "../../wallets/managed/find-wallet.ts";
+import { findScopedWallet, type ManagedWallet } from "../../wallets/managed/find-wallet.ts";
 import { openKeys } from "../../wallets/managed/open-keys.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import {
@@ -93,7 +93,7 @@ async function prepareQuote(
   const holder = await findTokenHolder(provider, anySource, agentIdentifier);
   const [profile, seller] = await Promise.all([
     findAgentProfile(database, provider, anySource, agentIdentifier, now),
-    findScopedWalletRow(database, c.var.caller, network, holder.vkey, "Selling"),
+    findScopedWallet(database, c.var.caller, network, holder.vkey, "Selling"),
   ]);
   const { type } = anySource;
   const index =

@@ -1,6 +1,7 @@
 import { and, asc, eq, inArray, isNull, type SQLWrapper } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
+import { equalsIfGiven } from "../../db/conditions.ts";
 import { mayUseWallet } from "../../http/authenticate.ts";
 import type { Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -15,18 +16,6 @@ export async function findWallet(
   network: Network,
   vkey: string,
   role?: WalletRole,
-): Promise<ManagedWallet | undefined> {
-  const row = await findWalletRow(core, network, vkey, role);
-  if (!row) return undefined;
-  const { mnemonic: _, ...wallet } = row;
-  return wallet;
-}
-
-async function findWalletRow(
-  core: Database,
-  network: Network,
-  vkey: string,
-  role?: WalletRole,
 ): Promise<WalletRow | undefined> {
   const [row] = await core.orm
     .select()
@@ -36,22 +25,10 @@ async function findWalletRow(
         eq(managedWallet.network, network),
         eq(managedWallet.vkey, vkey),
         isNull(managedWallet.deletedAt),
-        role && eq(managedWallet.role, role),
+        equalsIfGiven(managedWallet.role, role),
       ),
     );
   return row;
-}
-
-/** As `findScopedWallet`, with its sealed secret. */
-export async function findScopedWalletRow(
-  core: Database,
-  { scope }: Pick<Caller, "scope">,
-  network: Network,
-  vkey: string,
-  role?: WalletRole,
-): Promise<WalletRow | undefined> {
-  const row = await findWalletRow(core, network, vkey, role);
-  return row && mayUseWallet(scope, row.id) ? row : undefined;
 }
 
 /**
@@ -66,7 +43,7 @@ export async function findScopedWallet(
   network: Network,
   vkey: string,
   role?: WalletRole,
-): Promise<ManagedWallet | undefined> {
+): Promise<WalletRow | undefined> {
   const wallet = await findWallet(core, network, vkey, role);
   return wallet && mayUseWallet(scope, wallet.id) ? wallet : undefined;
 }
