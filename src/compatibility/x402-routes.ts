@@ -21,7 +21,7 @@ import { pay } from "../x402/pay/pay.ts";
 import { PAY_ENDPOINT } from "../x402/pay/routes.ts";
 import { budgetRecord } from "../x402/pay/schemas.ts";
 import { deleteWallet, findOwnWallet, updateWallet } from "../x402/wallets/change-wallet.ts";
-import { createWallet } from "../x402/wallets/create-wallet.ts";
+import { createX402Wallet } from "../x402/wallets/create-wallet.ts";
 import { listBalances } from "../x402/wallets/list-balances.ts";
 import { createdWallet, createWalletBody, walletNote } from "../x402/wallets/schemas.ts";
 
@@ -109,7 +109,7 @@ export function registerX402Routes(router: Router): void {
     },
     async (c, { body: { networkId, ...body } }) => {
       const caip2Network = body.caip2Network ?? (await findChain(c, networkId));
-      return createWallet(c, { ...body, caip2Network }, Date.now());
+      return createX402Wallet(c, { ...body, caip2Network }, Date.now());
     },
   );
 

@@ -25,7 +25,7 @@ import type { NewWallet, WalletQuery } from "./schemas.ts";
  * @param now - epoch milliseconds
  * @throws ApiError 400, 404, 409
  */
-export async function createWallet(c: AppContext, body: NewWallet, now: number) {
+export async function createX402Wallet(c: AppContext, body: NewWallet, now: number) {
   requireNetwork(c.var.caller, body.caip2Network, "caip2Network");
   const core = openDb(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   const network = await findNetwork(core, body.caip2Network);

@@ -9,7 +9,7 @@ import {
 import { OWNER_RULES } from "../model/endpoint-rules.ts";
 import { caip2Filter, countRecord, walletRecord } from "../model/schemas.ts";
 import { deleteWallet, updateWallet } from "./change-wallet.ts";
-import { countWallets, createWallet, listWallets } from "./create-wallet.ts";
+import { countWallets, createX402Wallet, listWallets } from "./create-wallet.ts";
 import { listBalances } from "./list-balances.ts";
 import {
   createdWallet,
@@ -79,7 +79,7 @@ export function registerWalletRoutes(router: Router): void {
         409: "The wallet already exists.",
       },
     },
-    (c, { body }) => createWallet(c, body, Date.now()),
+    (c, { body }) => createX402Wallet(c, body, Date.now()),
   );
 
   serve(
