@@ -22,9 +22,9 @@ import { WALLET_FEATURES } from "../src/wallet-features.ts";
 import {
   findSourceOfWallet,
   findSourceWithWallets,
+  listActiveWallets,
   type SourceWithWallets,
-} from "../src/wallets/managed/find-source-of-wallet.ts";
-import { listActiveWallets } from "../src/wallets/managed/find-wallet.ts";
+} from "../src/wallets/managed/find-wallet.ts";
 import { openKeys } from "../src/wallets/managed/open-keys.ts";
 import type { WalletRow } from "../src/wallets/managed/tables.ts";
 import { StaleWalletError, WalletRemovedError } from "../src/wallets/queue/errors.ts";

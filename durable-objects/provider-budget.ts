@@ -1,16 +1,17 @@
 import { DurableObject } from "cloudflare:workers";
 import {
+  type BudgetReport,
   type BudgetState,
   type CallClass,
   type CallsByClass,
   countCallsToday,
   createBudget,
+  createBudgetReport,
   type Lease,
   leaseCalls,
   type Quota,
   stopCalls,
 } from "../src/chain/provider/budget.ts";
-import { type BudgetReport, createBudgetReport } from "../src/chain/provider/budget-report.ts";
 import {
   type CallFailure,
   type Outages,

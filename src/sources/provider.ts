@@ -1,8 +1,7 @@
 import type { ChainClock } from "../chain/chain-time.ts";
 import { bytesToHex } from "../chain/hex.ts";
 import type { Network } from "../chain/network.ts";
-import type { CallClass, CallsByClass, Lease } from "../chain/provider/budget.ts";
-import type { BudgetReport } from "../chain/provider/budget-report.ts";
+import type { BudgetReport, CallClass, CallsByClass, Lease } from "../chain/provider/budget.ts";
 import type { CallFailure, Outages, ProviderPurpose } from "../chain/provider/outage.ts";
 import { type CallBudget, CallBudgetExhaustedError } from "../chain/provider/provider.ts";
 import { type Env, getDurableObject } from "../env.ts";

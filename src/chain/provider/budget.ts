@@ -190,6 +190,47 @@ export function countCallsToday({ day }: BudgetState, now: number): CallsByClass
   return day.number === toDayNumber(now) ? (day.byClass ?? {}) : {};
 }
 
+/** What is left of a provider key's calls, and for whom. Times are epoch milliseconds. */
+export interface BudgetReport extends Quota {
+  /** Calls granted in this UTC day. */
+  usedToday: number;
+  /** No calls are made before this; null: they are. */
+  stoppedUntil: number | null;
+  classes: {
+    class: CallClass;
+    usedToday: number;
+    /** Calls that it would be given at once; as a caller's, an API key that had none lately. */
+    availableNow: number;
+    /** When it would be given one, if the others asked for nothing; null: now. */
+    availableAt: number | null;
+  }[];
+}
+
+/** More than any burst. */
+const UNBOUNDED_CALLS = 1_000_000;
+/** No API key has this id. */
+const NO_KEY_ID = "";
+
+/** Asks the budget as each class would, and takes nothing. @param now - epoch milliseconds */
+export function createBudgetReport(state: BudgetState, quota: Quota, now: number): BudgetReport {
+  const used = countCallsToday(state, now);
+  const classes = (Object.keys(CALL_CLASSES) as CallClass[]).map((by) => {
+    const { lease } = leaseCalls(state, quota, { calls: UNBOUNDED_CALLS, by, key: NO_KEY_ID }, now);
+    return {
+      class: by,
+      usedToday: used[by] ?? 0,
+      availableNow: lease.granted,
+      availableAt: lease.retryAt,
+    };
+  });
+  return {
+    ...quota,
+    usedToday: classes.reduce((sum, { usedToday }) => sum + usedToday, 0),
+    stoppedUntil: state.stoppedUntil > now ? state.stoppedUntil : null,
+    classes,
+  };
+}
+
 /** The state with what came back since. */
 function refillBudget(state: BudgetState, quota: Quota, now: number): BudgetState {
   const passedS = Math.max(now - state.at, 0) / 1000;
@@ -274,9 +315,7 @@ function computeDayLimit(
   const passed = initialDayShare + (1 - initialDayShare) * ((at - begin) / DAY_MS);
   const byOthers = day.used - day.byCallers;
   const isCaller = burstSharePerKey !== undefined;
-  const free = isCaller
-    ? (rest * passed - byOthers) / 2 - day.byCallers
-    : rest * passed - day.used;
+  const free = isCaller ? (rest * passed - byOthers) / 2 - day.byCallers : rest * passed - day.used;
   const needed = isCaller ? byOthers + 2 * (day.byCallers + 1) : day.used + 1;
   const neededPart = (needed / rest - initialDayShare) / (1 - initialDayShare);
   return { free, freeAt: begin + DAY_MS * (neededPart <= 1 ? neededPart : 1) };

@@ -7,6 +7,9 @@ import type { AdditionalOutput } from "./provider.ts";
 const TEMPORARY_REJECTION_PATTERN =
   /BadInputsUTxO|All inputs are spent|unknown (?:transaction )?input|OutsideValidityInterval|mempool/i;
 
+/** The ledger's words for an input that is not among its unspent outputs. */
+export const UNKNOWN_INPUT_PATTERN = /unknown transaction input|missing from UTxO set/i;
+
 /** What a node says of the bytes themselves, whatever the chain looks like. */
 const PERMANENT_REJECTION_PATTERN =
   /FeeTooSmall|OutputTooSmall|BabbageOutputTooSmall|OutputTooBig|MaxTxSize|ValueNotConserved|Witness|ScriptDataHash|PPViewHashes|ExUnitsTooBig|InsufficientCollateral|PlutusFailure|ScriptWitnessNotValidating|ValidationTagMismatch|DeserialiseFailure|DecoderFailure|malformed/i;

@@ -1,5 +1,7 @@
 import { sql } from "drizzle-orm";
+import { decodeEscrowDatum } from "../../chain/contracts/escrow-datum.ts";
 import type { Network } from "../../chain/network.ts";
+import { MAX_UTXOS } from "../../chain/provider/blockfrost/transactions.ts";
 import type { Provider } from "../../chain/provider/provider.ts";
 import { deriveWalletKeys } from "../../chain/wallet-keys.ts";
 import { type Database, type Statement, violates } from "../../db/client.ts";
@@ -7,8 +9,8 @@ import { newId } from "../../db/id.ts";
 import { seal } from "../../db/sealed.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { AutomationMode } from "../../sources/automation-mode.ts";
+import type { SourceRow } from "../../sources/source-row.ts";
 import { requireAddress } from "../../sources/validate-request.ts";
-import { type EscrowContract, listEscrowParties } from "./list-escrow-parties.ts";
 import { toMnemonicEncryptionContext } from "./open-keys.ts";
 import { clearFormerMnemonics, type FormerWallet } from "./remove-wallets.ts";
 import type { NewWallet } from "./schemas.ts";
@@ -29,6 +31,9 @@ interface DraftSource {
   /** The wallets that it takes back; left out: it is new. */
   formerWallets?: readonly FormerWallet[];
 }
+
+/** A payment source's contract, as far as its datums depend on it. */
+type EscrowContract = Pick<SourceRow, "type" | "network" | "contractAddress">;
 
 /**
  * Derives the wallets that a request lists by their roles, and seals their mnemonics.
@@ -114,6 +119,27 @@ export async function decideAutomationModes(
     const isFree = parties !== null && !parties.has(row.vkey);
     return { ...row, drives: row.drives ?? (isFree ? "all" : "nothing") };
   };
+}
+
+/**
+ * Lists the buyers and sellers of a contract's open escrows.
+ *
+ * @returns payment key hashes, hex. Null: the contract has too many outputs to list.
+ * @throws ProviderError.
+ */
+async function listEscrowParties(
+  provider: Pick<Provider, "addressUtxos">,
+  { type: version, network, contractAddress }: EscrowContract,
+): Promise<ReadonlySet<string> | null> {
+  const utxos = await provider.addressUtxos(contractAddress);
+  if (utxos.length >= MAX_UTXOS) return null;
+  const parties = new Set<string>();
+  for (const { inlineDatum } of utxos) {
+    if (inlineDatum === null) continue;
+    const decoded = decodeEscrowDatum(inlineDatum, { version, network, contractAddress });
+    if (decoded.ok) parties.add(decoded.datum.buyerVkey).add(decoded.datum.sellerVkey);
+  }
+  return parties;
 }
 
 /** @throws ApiError 409 when a request has the same wallet twice */

@@ -39,23 +39,11 @@ export function createRuleRow(
   };
 }
 
-/** Lists one page of rules, newest first. */
-export async function listRules<Rules extends RuleTable>(
-  c: AppContext,
-  rules: Rules,
-  query: { limit: number; cursorId?: string | undefined; walletId?: string | undefined },
-): Promise<Rules["$inferSelect"][]> {
-  const { id, walletId }: RuleTable = rules;
-  const filters = [
-    query.cursorId === undefined ? undefined : lt(id, query.cursorId),
-    equalsIfGiven(walletId, query.walletId),
-  ];
-  return openDb(c.env, undefined, { deadline: c.var.deadline })
-    .orm.select()
-    .from(rules as RuleTable)
-    .where(and(...filters))
-    .orderBy(desc(id))
-    .limit(query.limit);
+/** One page of the rules, of one wallet if given. */
+interface RuleListQuery {
+  limit: number;
+  cursorId?: string | undefined;
+  walletId?: string | undefined;
 }
 
 /** What a feature says of its rules about managed wallets. */
@@ -141,8 +129,16 @@ export function createRuleStore<
     refuse,
 
     /** Lists one page of rules, newest first. */
-    async list(c: AppContext, query: Parameters<typeof listRules>[2]): Promise<Rule[]> {
-      return (await listRules(c, kind.table, query)).map(render);
+    async list(c: AppContext, { limit, cursorId, walletId }: RuleListQuery): Promise<Rule[]> {
+      const { orm } = openDb(c.env, undefined, { deadline: c.var.deadline });
+      const isBefore = cursorId === undefined ? undefined : lt(table.id, cursorId);
+      const rows: Rules["$inferSelect"][] = await orm
+        .select()
+        .from(table)
+        .where(and(isBefore, equalsIfGiven(table.walletId, walletId)))
+        .orderBy(desc(table.id))
+        .limit(limit);
+      return rows.map(render);
     },
 
     /**

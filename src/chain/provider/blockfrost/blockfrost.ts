@@ -13,7 +13,7 @@ import {
   type Requester,
   type RequesterOptions,
 } from "../request.ts";
-import { getPage } from "./get-page.ts";
+import { getPage, toPageQuery } from "./get-page.ts";
 import { COUNT_SCHEMA, HASH, HEX, QUANTITY_SCHEMA, toProviderUtxo, UTXO } from "./shapes.ts";
 import { createTransactionProvider } from "./transactions.ts";
 
@@ -60,7 +60,7 @@ export function createBlockfrostProvider(
     },
 
     async addressTransactions(address, { from, page, count, order = "asc" }) {
-      const query = new URLSearchParams({ order, count: String(count), page: String(page) });
+      const query = toPageQuery({ page, count, order });
       if (from !== undefined) query.set("from", String(from));
       const path = `/addresses/${encodeURIComponent(address)}/transactions?${query}`;
       const rows = await get(path, ADDRESS_TRANSACTIONS);
@@ -151,11 +151,7 @@ function toBlock({ previous_block, ...block }: z.infer<typeof BLOCK>): Block {
 function createAssetProvider(get: Requester): AssetProvider {
   return {
     async scriptRedeemers(scriptHash, { page, count }) {
-      const query = new URLSearchParams({
-        order: "asc",
-        count: String(count),
-        page: String(page),
-      });
+      const query = toPageQuery({ page, count, order: "asc" });
       const rows = await get(`/scripts/${scriptHash}/redeemers?${query}`, REDEEMERS);
       return rows?.map(({ tx_hash, purpose }) => ({ txHash: tx_hash, purpose })) ?? null;
     },

@@ -6,6 +6,7 @@ import {
   ProviderError,
   ScriptFailedError,
 } from "../provider.ts";
+import { UNKNOWN_INPUT_PATTERN } from "../rejection.ts";
 import { parseJson, truncateMessage } from "../request.ts";
 import { COUNT_SCHEMA } from "./shapes.ts";
 
@@ -110,9 +111,6 @@ function hasOnlyUnknownInputs(failures: unknown): boolean {
     all.every((one) => Object.entries(one).every(([kind, detail]) => isUnknownInput(kind, detail)))
   );
 }
-
-/** The ledger's error for an input that is not among its unspent outputs. */
-const UNKNOWN_INPUT_PATTERN = /unknown transaction input|missing from UTxO set/i;
 
 function isUnknownInput(kind: string, detail: unknown): boolean {
   if (kind === "unknownInputReferencedByRedeemer") return true;

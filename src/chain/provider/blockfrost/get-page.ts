@@ -8,8 +8,8 @@ interface PageRequest {
   page: number;
   /** Rows of a page. */
   count: number;
-  /** Of the chain; the provider begins with the oldest. */
-  order?: "asc" | "desc";
+  /** Of the chain. */
+  order: "asc" | "desc";
 }
 
 /**
@@ -25,29 +25,26 @@ export async function getPage<Row>(
   shape: z.ZodType<Row[]>,
   { page, count, order }: PageRequest,
 ): Promise<Row[] | null> {
-  const query = new URLSearchParams({
-    ...(order && { order }),
-    ...{ count: String(count), page: String(page) },
-  });
   try {
-    return await get(`${path}?${query}`, shape);
+    return await get(`${path}?${toPageQuery({ page, count, order })}`, shape);
   } catch (error) {
     if (!(error instanceof ResponseTooLargeError) || count === 1) throw error;
   }
   const parts = findSmallestFactor(count);
   const rows: Row[] = [];
   for (let part = 1; part <= parts; part++) {
-    const smaller = {
-      page: (page - 1) * parts + part,
-      count: count / parts,
-      ...(order && { order }),
-    };
+    const smaller = { page: (page - 1) * parts + part, count: count / parts, order };
     const found = await getPage(get, path, shape, smaller);
     if (found === null) return part === 1 ? null : rows;
     rows.push(...found);
     if (found.length < smaller.count) break;
   }
   return rows;
+}
+
+/** The query of a page of any list. */
+export function toPageQuery({ page, count, order }: PageRequest): URLSearchParams {
+  return new URLSearchParams({ order, count: String(count), page: String(page) });
 }
 
 /** Pages of another size begin where the larger ones do only if they divide them. */

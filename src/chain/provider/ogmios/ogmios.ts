@@ -11,6 +11,7 @@ import {
   ProviderError,
   ScriptFailedError,
 } from "../provider.ts";
+import { UNKNOWN_INPUT_PATTERN } from "../rejection.ts";
 import {
   createSender,
   parseJson,
@@ -192,8 +193,8 @@ function toEvaluationError(error: OgmiosError): Error {
   const detail = `${error.message} ${JSON.stringify(data)}`;
   const obstacle = OBSTACLES[code];
   if (obstacle !== undefined) return new EvaluationUnavailableError(obstacle, detail);
-  // The ledger's words: the node has no codes for what is behind them.
-  if (code === 3004 && /missing from UTxO set|unknown transaction input/i.test(detail))
+  // The node has no codes for what is behind the ledger's words.
+  if (code === 3004 && UNKNOWN_INPUT_PATTERN.test(detail))
     return new EvaluationUnavailableError("UnknownInput", detail);
   if (code === 3010) {
     const failures = SCRIPT_FAILURES.safeParse(data).data ?? [];
