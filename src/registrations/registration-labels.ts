@@ -98,30 +98,17 @@ function buildAgentMetadata(row: RegistrationRow, profile: AgentProfile): Metada
     description: toOptionalChunks(profile.description),
     api_base_url: splitIntoChunks(profile.apiBaseUrl),
     example_output: profile.exampleOutputs.map(({ name, mimeType, url }) =>
-      toMetadatumMap({
-        name: splitIntoChunks(name),
-        mime_type: splitIntoChunks(mimeType),
-        url: splitIntoChunks(url),
-      }),
+      toChunksMap({ name, mime_type: mimeType, url }),
     ),
-    capability:
-      capability &&
-      toMetadatumMap({
-        name: splitIntoChunks(capability.name),
-        version: splitIntoChunks(capability.version),
-      }),
-    author: toMetadatumMap({
-      name: splitIntoChunks(author.name),
-      contact_email: toOptionalChunks(author.contactEmail),
-      contact_other: toOptionalChunks(author.contactOther),
-      organization: toOptionalChunks(author.organization),
+    capability: capability && toChunksMap({ name: capability.name, version: capability.version }),
+    author: toChunksMap({
+      name: author.name,
+      contact_email: author.contactEmail,
+      contact_other: author.contactOther,
+      organization: author.organization,
     }),
     legal: hasLegal
-      ? toMetadatumMap({
-          privacy_policy: toOptionalChunks(legal.privacyPolicy),
-          terms: toOptionalChunks(legal.terms),
-          other: toOptionalChunks(legal.other),
-        })
+      ? toChunksMap({ privacy_policy: legal.privacyPolicy, terms: legal.terms, other: legal.other })
       : null,
     tags: profile.tags,
     agentPricing:
@@ -187,20 +174,13 @@ function buildVerification(verification: AgentVerification): Metadatum {
   return toMetadatumMap({
     method: splitIntoChunks(method),
     schemaVersion: toOptionalChunks(schemaVersion),
-    issuer: buildReference(issuer),
-    schema: buildReference(schema),
-    credential: buildReference(credential),
-    holder: buildReference(holder),
+    issuer: toChunksMap(issuer),
+    schema: toChunksMap(schema),
+    credential: toChunksMap(credential),
+    holder: toChunksMap(holder),
     baseUrl: toOptionalChunks(baseUrl),
   });
 }
-
-const buildReference = (fields: Record<string, string | undefined>) =>
-  toMetadatumMap(
-    Object.fromEntries(
-      Object.entries(fields).map(([name, text]) => [name, toOptionalChunks(text)]),
-    ),
-  );
 
 /** @param fieldsOf - the fields of an amount that name its unit */
 function buildPricing(
@@ -223,6 +203,15 @@ function toTextOrChunks(text: string): Metadatum {
 }
 
 const toOptionalChunks = (text: string | null | undefined) => (text ? splitIntoChunks(text) : null);
+
+/** A map of texts in pieces, without the fields that are empty. */
+function toChunksMap(fields: Record<string, string | null | undefined>) {
+  return toMetadatumMap(
+    Object.fromEntries(
+      Object.entries(fields).map(([name, text]) => [name, toOptionalChunks(text)]),
+    ),
+  );
+}
 
 /** A map with texts as keys, without the fields that are null. */
 function toMetadatumMap(values: Record<string, Metadatum | null>): Map<Metadatum, Metadatum> {
