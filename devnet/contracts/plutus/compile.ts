@@ -1,14 +1,15 @@
 /** Writes a term as the script that a witness carries. */
 import { encodeBytes } from "../../../src/chain/cbor.ts";
 import { encodePlutusData, type PlutusData } from "../../../src/chain/plutus/data.ts";
+import { BitWriter, TERM_BITS, TERM_TAGS, writeData } from "../../../src/chain/plutus/flat.ts";
 import {
-  BitWriter,
-  TERM_BITS,
-  TERM_TAGS,
-  writeData,
+  type Definition,
+  type Kind,
+  type Target,
+  type Term,
   writeNatural,
-} from "../../../src/chain/plutus/flat.ts";
-import { type Definition, type Kind, type Target, type Term, writeTag } from "./terms.ts";
+  writeTag,
+} from "./terms.ts";
 
 /** How a program takes parameters; see `replaceParameters`. */
 export type ParameterForm = "applications" | "case";

@@ -7,7 +7,6 @@ import {
   TYPE_TAGS,
   writeBytes,
   writeData,
-  writeNatural,
 } from "../../../src/chain/plutus/flat.ts";
 import {
   type Bool,
@@ -19,6 +18,7 @@ import {
   type Term,
   type Text,
   type Unit,
+  writeNatural,
   writeTag,
 } from "./terms.ts";
 

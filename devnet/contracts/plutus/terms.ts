@@ -4,7 +4,7 @@
  */
 
 import type { BitWriter } from "../../../src/chain/plutus/flat.ts";
-import { TERM_BITS, TERM_TAGS, writeNatural } from "../../../src/chain/plutus/flat.ts";
+import { TERM_BITS, TERM_TAGS } from "../../../src/chain/plutus/flat.ts";
 
 /** The type of a term's result. */
 export type Kind =
@@ -52,6 +52,13 @@ export type Definition = Term<Kind>;
 /** Writes the tag of a term. */
 export function writeTag(to: Target, tag: number): void {
   to.bits.write(tag, TERM_BITS);
+}
+
+/** Writes a natural number in groups of seven bits, the lowest first. */
+export function writeNatural(to: BitWriter, value: bigint): void {
+  let left = value;
+  for (; left >= 0x80n; left >>= 7n) to.write(0x80 | Number(left & 0x7fn), 8);
+  to.write(Number(left), 8);
 }
 
 /** @param level - how many variables are bound around its binder */

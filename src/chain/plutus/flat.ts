@@ -292,10 +292,3 @@ export function writeBytes(to: BitWriter, bytes: Uint8Array): void {
   }
   to.write(0, BITS_PER_BYTE);
 }
-
-/** Writes a natural number as `copyNatural` reads it, the lowest bits first. */
-export function writeNatural(to: BitWriter, value: bigint): void {
-  let left = value;
-  for (; left >= 0x80n; left >>= 7n) to.write(0x80 | Number(left & 0x7fn), BITS_PER_BYTE);
-  to.write(Number(left), BITS_PER_BYTE);
-}

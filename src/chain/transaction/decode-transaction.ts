@@ -12,6 +12,14 @@ import {
 import { bytesToHex, hexToBytes, isHex } from "../hex.ts";
 import type { Funds } from "../network.ts";
 import { readConstr } from "../plutus/data.ts";
+import {
+  BODY_KEYS,
+  CBOR_TAGS,
+  INLINE_DATUM,
+  OUTPUT_KEYS,
+  REDEEMER_TAGS,
+  WITNESS_KEYS,
+} from "./cddl.ts";
 import { compareOutputReferences, type OutputReference } from "./transaction-plan.ts";
 
 export interface ChainTransaction {
@@ -61,18 +69,6 @@ interface SpendRedeemer {
   /** The redeemer's data, CBOR. */
   data: Uint8Array;
 }
-
-/** Keys of the body. */
-const BODY_KEYS = {
-  ...{ inputs: 0, outputs: 1, fee: 2, validTo: 3, validFrom: 8, mint: 9 },
-  collateralReturn: 16,
-};
-/** Keys of an output in map form; the array form has the first three by position. */
-const OUTPUT_KEYS = { address: 0, value: 1, datum: 2, referenceScript: 3 };
-const DATUM_OPTION = { hash: 0n, inline: 1n };
-const WITNESS_KEYS = { signatures: 0, redeemers: 5 };
-const REDEEMER_TAG_SPEND = 0n;
-const CBOR_TAGS = { cborBytes: 24, auxiliaryData: 259 };
 
 /**
  * Reads a transaction, in bytes or hex. Plutus data and metadata in it are left as bytes, so their
@@ -178,20 +174,20 @@ function readOutput(node: CborNode): ChainOutput {
 function readMapOutput(map: CborNodeOf<"map">): ChainOutput {
   const option = fieldAt(map, OUTPUT_KEYS.datum);
   const [kind, datum] = option ? expectKind(option, "array", "datum").items : [];
-  const isInline = kind !== undefined && readInteger(kind, "datum") === DATUM_OPTION.inline;
+  const isInline = kind !== undefined && readInteger(kind, "datum") === INLINE_DATUM;
   return {
     address: readAddress(requireField(map, OUTPUT_KEYS.address, "address")),
     funds: readFunds(requireField(map, OUTPUT_KEYS.value, "value")),
     datum: isInline ? readInlineDatum(datum) : null,
     datumHash:
       kind && !isInline ? bytesToHex(expectKind(datum, "bytes", "datum hash").value) : null,
-    hasReferenceScript: fieldAt(map, OUTPUT_KEYS.referenceScript) !== undefined,
+    hasReferenceScript: fieldAt(map, OUTPUT_KEYS.script) !== undefined,
   };
 }
 
 function readInlineDatum(node: CborNode | undefined): string {
   const tag = expectKind(node, "tag", "datum");
-  if (tag.tag !== CBOR_TAGS.cborBytes) throw new TransactionError(`datum: tag ${tag.tag}`);
+  if (tag.tag !== CBOR_TAGS.cbor) throw new TransactionError(`datum: tag ${tag.tag}`);
   return bytesToHex(expectKind(tag.content, "bytes", "datum").value);
 }
 
@@ -247,7 +243,7 @@ function summarizeRedeemers(
 ): Pick<TransactionSpending, "spendRedeemers" | "redeemerCount"> {
   return {
     spendRedeemers: redeemers
-      .filter(({ tag }) => tag === REDEEMER_TAG_SPEND)
+      .filter(({ tag }) => tag === REDEEMER_TAGS.spend)
       .map(({ index, data }) => ({
         inputIndex: index,
         constructor: readConstr(data)?.index ?? null,
@@ -281,7 +277,7 @@ function readRedeemers(witnesses: CborNode): Redeemer[] {
 }
 
 function readSigners(witnesses: CborNode): string[] {
-  const node = fieldAt(expectKind(witnesses, "map", "witnesses"), WITNESS_KEYS.signatures);
+  const node = fieldAt(expectKind(witnesses, "map", "witnesses"), WITNESS_KEYS.vkeys);
   if (node === undefined) return [];
   return itemsOf(node, "signatures").map((one) => {
     const [publicKey] = expectKind(one, "array", "signature").items;
@@ -319,9 +315,6 @@ function readValidityEnd(body: CborNodeOf<"map">): number | null {
   return readOptionalSlot(body, BODY_KEYS.validTo, "validity end");
 }
 
-/** Tag of a set, around an array (CDDL of the Conway era). */
-const SET_TAG = 258;
-
 export class TransactionError extends Error {
   override name = "TransactionError";
 }
@@ -349,7 +342,7 @@ function expectKind<K extends CborNode["kind"]>(
 
 /** Items of an array, or of a set (tag 258 around an array). */
 function itemsOf(node: CborNode, name: string): CborNode[] {
-  const array = node.kind === "tag" && node.tag === SET_TAG ? node.content : node;
+  const array = node.kind === "tag" && node.tag === CBOR_TAGS.set ? node.content : node;
   return expectKind(array, "array", name).items;
 }
 

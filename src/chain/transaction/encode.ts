@@ -13,6 +13,14 @@ import {
 import { hexToBytes } from "../hex.ts";
 import { encodeLabels } from "../metadata.ts";
 import {
+  BODY_KEYS,
+  CBOR_TAGS,
+  INLINE_DATUM,
+  OUTPUT_KEYS,
+  REDEEMER_TAGS,
+  WITNESS_KEYS,
+} from "./cddl.ts";
+import {
   type Collateral,
   compareOutputReferences,
   formatOutputReference,
@@ -26,27 +34,7 @@ import {
 } from "./transaction-plan.ts";
 import { addAmount, addValue, encodeMultiAsset, encodeValue, type Value } from "./value.ts";
 
-const BODY_KEYS = {
-  inputs: 0,
-  outputs: 1,
-  fee: 2,
-  validTo: 3,
-  auxiliaryDataHash: 7,
-  validFrom: 8,
-  mint: 9,
-  scriptDataHash: 11,
-  collateral: 13,
-  requiredSigners: 14,
-  collateralReturn: 16,
-  totalCollateral: 17,
-  referenceInputs: 18,
-} as const;
-const WITNESS_KEYS = { vkeys: 0, redeemers: 5, plutusV3Scripts: 7 } as const;
-const OUTPUT_KEYS = { address: 0, value: 1, datum: 2, script: 3 } as const;
-const REDEEMER_TAGS = { spend: 0n, mint: 1n } as const;
 const PLUTUS_V3 = { language: 2n, scriptType: 3n } as const;
-const CBOR_TAGS = { set: 258, cbor: 24 } as const;
-const INLINE_DATUM = 1n;
 
 /** A signature, and the public key that it verifies under. */
 export interface Witness {

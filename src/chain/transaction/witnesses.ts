@@ -10,10 +10,10 @@ import {
   tryReadCbor,
 } from "../cbor.ts";
 import { bytesToHex, hexToBytes, isHex } from "../hex.ts";
+import { CBOR_TAGS, WITNESS_KEYS } from "./cddl.ts";
 import { blake2b256, type Witness } from "./encode.ts";
 
-const VKEYS_KEY = 0n;
-const SET_TAG = 258;
+const VKEYS_KEY = BigInt(WITNESS_KEYS.vkeys);
 const BYTE_LENGTHS = { publicKey: 32, signature: 64 } as const;
 
 /** What a wallet answers when it is asked to sign a transaction. */
@@ -59,7 +59,7 @@ export function addWitnesses(unsigned: Uint8Array, witnesses: readonly Witness[]
   return encodeArray([
     sliceExactBytes(body),
     encodeMap([
-      [encodeInt(VKEYS_KEY), encodeTag(SET_TAG, encodeArray(signed))],
+      [encodeInt(VKEYS_KEY), encodeTag(CBOR_TAGS.set, encodeArray(signed))],
       ...set.entries.map(([key, value]) => [sliceExactBytes(key), sliceExactBytes(value)] as const),
     ]),
     ...rest.map(sliceExactBytes),
@@ -69,7 +69,7 @@ export function addWitnesses(unsigned: Uint8Array, witnesses: readonly Witness[]
 function readVkeyWitnesses(set: CborNode): Witness[] {
   if (set.kind !== "map") return [];
   const found = set.entries.find(([key]) => key.kind === "int" && key.value === VKEYS_KEY)?.[1];
-  const list = found?.kind === "tag" && found.tag === SET_TAG ? found.content : found;
+  const list = found?.kind === "tag" && found.tag === CBOR_TAGS.set ? found.content : found;
   if (list?.kind !== "array") return [];
   return list.items.flatMap((one) => {
     const [publicKey, signature] = one.kind === "array" ? one.items : [];
