@@ -17,8 +17,16 @@ export function hasAgreedAmounts(expected: Funds[], actual: Funds[], collateral:
   });
 }
 
-function totalOf(funds: Funds[], unit: string): bigint {
+/** The amount of a unit in all funds together. */
+export function totalOf(funds: Funds[], unit: string): bigint {
   return funds.reduce((total, one) => (one.unit === unit ? total + one.amount : total), 0n);
+}
+
+/** Locked funds less the collateral, which goes back to the buyer in the end. */
+export function subtractCollateral(funds: Funds[], collateral: bigint): Funds[] {
+  return funds
+    .map(({ unit, amount }) => ({ unit, amount: unit === "" ? amount - collateral : amount }))
+    .filter(({ amount }) => amount > 0n);
 }
 
 /** Splits a fee (minor units) into `count` equal shares; the first takes the remainder. */

@@ -20,6 +20,7 @@ import {
   agentQuery,
   OUT_OF_CREDITS_ERROR,
   PROVIDER_ERRORS,
+  TOKEN_ERRORS,
   walletQuery,
 } from "../registry/entries/schemas.ts";
 import {
@@ -97,10 +98,7 @@ function registerInboxAgentRoutes(router: Router, path: string): void {
       summary: "Returns the metadata of an inbox agent's token",
       query: agentQuery,
       data: inboxAsset,
-      errors: {
-        ...PROVIDER_ERRORS,
-        404: "No payment source has the agent's policy, no wallet holds its token, or its metadata is unreadable.",
-      },
+      errors: TOKEN_ERRORS,
     },
     (c, { query }) => loadToken(c, query, readMetadata),
   );

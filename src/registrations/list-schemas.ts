@@ -7,12 +7,10 @@ import {
   named,
 } from "../http/openapi/fields.ts";
 import {
-  diffCursorParameter,
-  textFilter,
-  limitParameter,
+  diffParameters,
   pageParameters,
+  textFilter,
   textParameter,
-  timeParameter,
 } from "../http/openapi/parameters.ts";
 import { registrationState } from "./record-schemas.ts";
 import { STATUS_FILTERS } from "./states.ts";
@@ -58,12 +56,7 @@ export const registrationListQuery = z.object({
 });
 
 export const registrationDiffQuery = z.object({
-  limit: limitParameter(),
-  cursorId: diffCursorParameter("lastUpdate"),
-  lastUpdate: described(
-    timeParameter("1970-01-01T00:00:00.000Z"),
-    "Stamp from which to return changes. Omitted: all changes.",
-  ),
+  ...diffParameters,
   ...sourceFilters,
 });
 

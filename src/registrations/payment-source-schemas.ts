@@ -28,13 +28,19 @@ const amount = described(
   "Minor units of `asset`.",
   "5000000",
 );
-/** A type of pricing that has no amounts. */
-export const otherPricingType = named(
-  "OtherPricingType",
-  "A type of pricing without a fixed price.",
-  z.enum(["Free", "Dynamic"]),
-);
-const fixedType = described(z.literal("Fixed"), "Type of the pricing.", "Fixed");
+/** A pricing that has no amounts. */
+export const otherPricing = z.object({
+  pricingType: described(
+    named(
+      "OtherPricingType",
+      "A type of pricing without a fixed price.",
+      z.enum(["Free", "Dynamic"]),
+    ),
+    "Type of the pricing.",
+    "Free",
+  ),
+});
+export const fixedType = described(z.literal("Fixed"), "Type of the pricing.", "Fixed");
 
 const ledgerPricing = z.discriminatedUnion("pricingType", [
   z.object({
@@ -47,9 +53,7 @@ const ledgerPricing = z.discriminatedUnion("pricingType", [
       "Amounts of the price, which a buyer pays together.",
     ),
   }),
-  z.object({
-    pricingType: described(otherPricingType, "Type of the pricing.", "Free"),
-  }),
+  otherPricing,
 ]);
 
 const token = {

@@ -10,6 +10,7 @@ import {
   named,
   nullableTextField,
   nullableTimestampField,
+  settingWarnings,
   textField,
   timestampField,
 } from "../http/openapi/fields.ts";
@@ -87,10 +88,6 @@ export const requestedAgent = named(
   "RequestedAgentRegistration",
   "An agent whose registration or update was requested.",
   agentRegistrationRecord.extend({
-    Warnings: described(
-      z.array(textField("A warning.")),
-      "Warnings about settings that are allowed but not advisable.",
-      [],
-    ),
+    Warnings: settingWarnings,
   }),
 );

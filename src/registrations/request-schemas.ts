@@ -15,7 +15,7 @@ import {
 } from "../http/openapi/fields.ts";
 import { textFilter, textParameter } from "../http/openapi/parameters.ts";
 import { agentVerification, MAX_VERIFICATIONS } from "../registry/entries/verification.ts";
-import { otherPricingType, requestedSources } from "./payment-source-schemas.ts";
+import { fixedType, otherPricing, requestedSources } from "./payment-source-schemas.ts";
 import { EXAMPLE_ID } from "./record-schemas.ts";
 
 const EXAMPLE_AGENT_URL = "https://agents.example.com/translator";
@@ -164,15 +164,13 @@ export const registrationBody = z.object({
     z
       .discriminatedUnion("pricingType", [
         z.object({
-          pricingType: described(z.literal("Fixed"), "Type of the pricing.", "Fixed"),
+          pricingType: fixedType,
           Pricing: described(
             z.array(price).min(1).max(5),
             "Amounts of the price, which a buyer pays together.",
           ),
         }),
-        z.object({
-          pricingType: described(otherPricingType, "Type of the pricing.", "Free"),
-        }),
+        otherPricing,
       ])
       .optional(),
     "Price of the agent at the contract of its payment source. Required for an agent of Web3ChainV1, and without `SupportedPaymentSources`.",

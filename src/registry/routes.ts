@@ -22,6 +22,7 @@ import {
   PROVIDER_ERRORS,
   paymentInformation as paymentInformationRecord,
   registryEntries,
+  TOKEN_ERRORS,
   walletAsset,
   walletQuery,
 } from "./entries/schemas.ts";
@@ -122,10 +123,7 @@ export function createRegistryRoutes() {
       summary: "Returns the metadata of an agent's token",
       query: agentQuery,
       data: walletAsset,
-      errors: {
-        ...PROVIDER_ERRORS,
-        404: "No payment source has the agent's policy, no wallet holds its token, or its metadata is unreadable.",
-      },
+      errors: TOKEN_ERRORS,
     },
     (c, { query }) => loadAgentAsset(c, query, Date.now()),
   );

@@ -1,6 +1,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import lz from "lz-string";
+import { subtractCollateral } from "../amounts.ts";
 import { isPayloadOf, readCoseSign1, signCoseSign1, verifyCoseMessage } from "../cose.ts";
 import { bytesToHex, hexToBytes, isHex } from "../hex.ts";
 import type { Funds } from "../network.ts";
@@ -224,12 +225,7 @@ function listPossibleContexts(
   lockedFunds: Funds[],
   known?: Funds[],
 ): TermsContext[] {
-  const price = lockedFunds
-    .map(({ unit, amount }) => ({
-      unit,
-      amount: unit === "" ? amount - datum.collateralReturn : amount,
-    }))
-    .filter(({ amount }) => amount > 0n);
+  const price = subtractCollateral(lockedFunds, datum.collateralReturn);
   const orders = known
     ? [known]
     : price.length <= MAX_PERMUTED_ASSETS

@@ -55,20 +55,7 @@ export function buildTransaction(
   pay: InputSelector,
   keys: readonly WalletKeys[],
 ): BuiltTransaction {
-  const { fee, payment, body } = balanceTransaction(plan, pay, keys.length);
-  const hash = blake2b256(body);
-  const witnesses = keys.map((one) => ({
-    publicKey: one.paymentPublicKey,
-    signature: signExtended(one, hash),
-  }));
-  return {
-    cbor: encodeTransaction(plan, payment, body, witnesses),
-    hash: bytesToHex(hash),
-    fee,
-    inputs: listInputs(plan, payment),
-    outputs: [...plan.outputs, ...payment.change],
-    selection: payment,
-  };
+  return completeTransaction(plan, balanceTransaction(plan, pay, keys.length), keys);
 }
 
 /**
@@ -82,10 +69,22 @@ export function buildUnsignedTransaction(
   pay: InputSelector,
   signers: number,
 ): BuiltTransaction {
-  const { fee, payment, body } = balanceTransaction(plan, pay, signers);
+  return completeTransaction(plan, balanceTransaction(plan, pay, signers), []);
+}
+
+function completeTransaction(
+  plan: TransactionPlan,
+  { fee, payment, body }: ReturnType<typeof balanceTransaction>,
+  keys: readonly WalletKeys[],
+): BuiltTransaction {
+  const hash = blake2b256(body);
+  const witnesses = keys.map((one) => ({
+    publicKey: one.paymentPublicKey,
+    signature: signExtended(one, hash),
+  }));
   return {
-    cbor: encodeTransaction(plan, payment, body, []),
-    hash: bytesToHex(blake2b256(body)),
+    cbor: encodeTransaction(plan, payment, body, witnesses),
+    hash: bytesToHex(hash),
     fee,
     inputs: listInputs(plan, payment),
     outputs: [...plan.outputs, ...payment.change],

@@ -7,7 +7,7 @@ import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { progressOf } from "../../wallets/model/phases.ts";
-import type { TaskUpdate } from "../../wallets/model/wallet-transaction.ts";
+import { type TaskUpdate, UNSEEN_FIELDS } from "../../wallets/model/wallet-transaction.ts";
 import { findEarliestTime } from "../../wallets/queue/backoff.ts";
 import {
   DeadlinePassedError,
@@ -165,7 +165,7 @@ function signSettlement(row: ProposalRow, keys: WalletKeys): PrebuiltTransaction
   const transaction = parseTransaction({
     ...{ hash: message, phase: "Stored", sequence: 0, sourceId: row.sourceId },
     content: prepared.content,
-    ...{ blockHeight: null, blockHash: null, blockTime: null, overHeight: null, error: null },
+    ...UNSEEN_FIELDS,
     movedAt: Date.now(),
   });
   return { cbor, transaction: { ...transaction, size: cbor.length } };

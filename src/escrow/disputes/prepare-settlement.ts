@@ -28,6 +28,7 @@ import { ApiError } from "../../http/errors.ts";
 import { openSourceProvider } from "../../sources/open-source-provider.ts";
 import type { SourceRow } from "../../sources/source-row.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
+import { UNSEEN_FIELDS } from "../../wallets/model/wallet-transaction.ts";
 import { MAX_FEE } from "../../wallets/spending/building/build-transaction.ts";
 import { toStoredFields } from "../../wallets/spending/building/compose-transaction.ts";
 import { listUnreservedOutputs } from "../../wallets/spending/list-unreserved-outputs.ts";
@@ -159,7 +160,7 @@ export async function buildSettlement(
         isReplaceable: true,
         memory: Number(sumExecutionUnits(exact).memory),
         ...{ validFrom: exact.validity.from, validTo: exact.validity.to },
-        ...{ blockHeight: null, blockHash: null, blockTime: null, overHeight: null, error: null },
+        ...UNSEEN_FIELDS,
         movedAt: now,
       });
       return {

@@ -16,8 +16,7 @@ import {
 } from "../../http/openapi/fields.ts";
 import {
   booleanParameter,
-  diffCursorParameter,
-  limitParameter,
+  diffParameters,
   pageParameters,
   textParameter,
   timeParameter,
@@ -53,12 +52,7 @@ const recordFilters = {
 };
 
 export const diffQuery = z.object({
-  limit: limitParameter(),
-  cursorId: diffCursorParameter("lastUpdate"),
-  lastUpdate: described(
-    timeParameter("1970-01-01T00:00:00.000Z"),
-    "Stamp from which to return changes. Omitted: all changes.",
-  ),
+  ...diffParameters,
   network,
   ...recordFilters,
   includeHistory,

@@ -1,4 +1,4 @@
-import { MIN_COLLATERAL } from "../../chain/amounts.ts";
+import { MIN_COLLATERAL, subtractCollateral } from "../../chain/amounts.ts";
 import { verifySellerSignature } from "../../chain/contracts/blockchain-identifier.ts";
 import type { EscrowDatum } from "../../chain/contracts/escrow-datum.ts";
 import type { Funds } from "../../chain/network.ts";
@@ -234,7 +234,7 @@ function termsOf({ datum, output }: EscrowOutput, pricing: ChangeSet["pricing"])
     ...mapTimes(datum, String),
     seller: datum.seller,
     sellerVkey: datum.sellerVkey,
-    funds: subtractCollateral(datum, output.funds).map(toStoredFunds),
+    funds: subtractCollateral(output.funds, datum.collateralReturn).map(toStoredFunds),
   };
 }
 
@@ -246,16 +246,6 @@ function toLock(datum: EscrowDatum): EscrowLock {
     sellerReturnAddress: datum.sellerReturnAddress,
     collateralReturn: String(datum.collateralReturn),
   };
-}
-
-/** What was locked less the collateral, which goes back to the buyer in the end. */
-function subtractCollateral(datum: EscrowDatum, funds: Funds[]): Funds[] {
-  return funds
-    .map(({ unit, amount }) => ({
-      unit,
-      amount: unit === "" ? amount - datum.collateralReturn : amount,
-    }))
-    .filter(({ amount }) => amount > 0n);
 }
 
 /** A wallet that acts for a side of a lock, and the key that a record made by the lock belongs to. */

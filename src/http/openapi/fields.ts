@@ -70,6 +70,13 @@ export function nullableTextField(what: string, ...examples: (string | null)[]) 
   return described(z.string().nullable(), what, ...examples);
 }
 
+/** Warnings in the answer to a change of settings. */
+export const settingWarnings = described(
+  z.array(textField("A warning.")),
+  "Warnings about settings that are allowed but not advisable.",
+  [],
+);
+
 /** A point in time in an answer that may be null, as its description says. */
 export function nullableTimestampField(
   what: string,

@@ -169,3 +169,13 @@ export const timeZoneParameter = textParameter()
     description: "IANA time zone of the days and months.",
     examples: ["Europe/Berlin"],
   });
+
+/** Query parameters of a list of what changed since a stamp, oldest first. */
+export const diffParameters = {
+  limit: limitParameter(),
+  cursorId: diffCursorParameter("lastUpdate"),
+  lastUpdate: described(
+    timeParameter("1970-01-01T00:00:00.000Z"),
+    "Stamp from which to return changes. Omitted: all changes.",
+  ),
+};

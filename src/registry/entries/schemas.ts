@@ -325,6 +325,10 @@ export const PROVIDER_ERRORS = {
   503: "The chain provider accepts no calls; see Retry-After.",
   504: "The chain provider did not answer in time.",
 };
+export const TOKEN_ERRORS = {
+  ...PROVIDER_ERRORS,
+  404: "No payment source has the agent's policy, no wallet holds its token, or its metadata is unreadable.",
+};
 export const OUT_OF_CREDITS_ERROR = { 402: "The API key has no usage credits left." };
 
 export const agentQuery = z.object({

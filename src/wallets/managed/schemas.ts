@@ -16,9 +16,9 @@ import {
   walletVkeyField,
 } from "../../http/openapi/fields.ts";
 import {
-  textFilter,
   pageParameters,
   pageParametersWithTake,
+  textFilter,
   textParameter,
   timeParameter,
 } from "../../http/openapi/parameters.ts";
@@ -102,20 +102,14 @@ const EXAMPLE_WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
 
 export const walletListQuery = z.object({
   ...pageParametersWithTake,
-  paymentSourceId: textFilter(
-    "Only wallets of this payment source.",
-    "01m80ydypnk4jnwav628wda9nd",
-  ),
+  paymentSourceId: textFilter("Only wallets of this payment source.", "01m80ydypnk4jnwav628wda9nd"),
   id: textFilter("Only the wallet with this id.", EXAMPLE_WALLET_ID),
   walletType: described(walletType.optional(), "Only wallets of this type."),
   walletVkey: textFilter(
     "Only the wallet with this payment key hash.",
     "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3",
   ),
-  walletAddress: textFilter(
-    "Only the wallet with this address.",
-    EXAMPLE_WALLET_ADDRESS,
-  ),
+  walletAddress: textFilter("Only the wallet with this address.", EXAMPLE_WALLET_ADDRESS),
 });
 
 export type WalletListQuery = z.output<typeof walletListQuery>;

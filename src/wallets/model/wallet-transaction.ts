@@ -57,6 +57,15 @@ export interface FailedUpdate extends Pick<StoredTask, "feature" | "id"> {
   tryAt: number;
 }
 
+/** What is known of a transaction before the chain shows anything of it. */
+export const UNSEEN_FIELDS = {
+  blockHeight: null,
+  blockHash: null,
+  blockTime: null,
+  overHeight: null,
+  error: null,
+};
+
 /** A task as a transaction keeps it. */
 export interface StoredTask {
   /** The feature's name. */

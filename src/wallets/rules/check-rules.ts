@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, getTableName, isNull, lte, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
-import { type Database, type Statement, statement, violates } from "../../db/client.ts";
+import { type Database, openDb, type Statement, statement, violates } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { type PlainEvent, wakeDispatcher, writeEvent } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
@@ -15,7 +15,7 @@ const PORTION_SIZE = 250;
 /** Rules whose changed rows one batch writes. */
 const MAX_WRITTEN_RULES = 40;
 /** Time for writing the outcomes, after the balances were read. */
-export const WRITE_TIMEOUT_MS = 30_000;
+const WRITE_TIMEOUT_MS = 30_000;
 /** A minute, less what a run of the cron may begin early. */
 const RETRY_INTERVAL_MS = 50_000;
 
@@ -24,6 +24,15 @@ const SUPERSEDED_LOG_EVENTS: Record<string, LogEvent> = {
   low_balance_rule: "low_balance.superseded",
   top_up_rule: "top_up.superseded",
 };
+
+/**
+ * Opens the database of a check.
+ *
+ * @param deadline - epoch milliseconds until which balances are waited for
+ */
+export function openCheckDatabase(env: Env, deadline: number): Database {
+  return openDb(env, undefined, { writes: "idempotent", deadline: deadline + WRITE_TIMEOUT_MS });
+}
 
 /** A table of wallets that rules are about. */
 type WalletTable = SQLiteTable & { id: SQLiteColumn; deletedAt: SQLiteColumn };

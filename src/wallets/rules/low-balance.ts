@@ -1,5 +1,5 @@
 import { desc } from "drizzle-orm";
-import { type Database, openDb } from "../../db/client.ts";
+import type { Database } from "../../db/client.ts";
 import { isOneOf } from "../../db/conditions.ts";
 import type { Env } from "../../env.ts";
 import { toIsoTime } from "../../http/envelope.ts";
@@ -8,9 +8,9 @@ import { managedWallet, type WalletRow } from "../managed/tables.ts";
 import {
   type BalanceReporter,
   findDueRules,
+  openCheckDatabase,
   postponeRules,
   splitIntoPortions,
-  WRITE_TIMEOUT_MS,
   writeBalances,
 } from "./check-rules.ts";
 import { createRuleStore } from "./rule-store.ts";
@@ -102,10 +102,7 @@ export async function checkLowBalances(
   now: number,
   deadline: number,
 ): Promise<void> {
-  const database = openDb(env, undefined, {
-    writes: "idempotent",
-    deadline: deadline + WRITE_TIMEOUT_MS,
-  });
+  const database = openCheckDatabase(env, deadline);
   const due = await findDueRules(
     database,
     lowBalanceRule,

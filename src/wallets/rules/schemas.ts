@@ -11,11 +11,7 @@ import {
   walletAddressField,
   walletVkeyField,
 } from "../../http/openapi/fields.ts";
-import {
-  textFilter,
-  pageParameters,
-  textParameter,
-} from "../../http/openapi/parameters.ts";
+import { pageParameters, textFilter, textParameter } from "../../http/openapi/parameters.ts";
 
 const EXAMPLE_WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
 const EXAMPLE_LOW_BALANCE_RULE_ID = "01m80ye0a9x3fy0b7m2c5v8k1q";

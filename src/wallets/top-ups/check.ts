@@ -1,7 +1,7 @@
 import { and, asc, eq, getTableColumns, gt, isNull, type SQL } from "drizzle-orm";
 import pMap from "p-map";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
-import { type Database, openDb, statement } from "../../db/client.ts";
+import { type Database, statement } from "../../db/client.ts";
 import { isOneOf } from "../../db/conditions.ts";
 import type { Env } from "../../env.ts";
 import { toIsoTime } from "../../http/envelope.ts";
@@ -16,10 +16,10 @@ import { wakeWallet } from "../queue/wake-wallet.ts";
 import {
   type DueRule,
   findDueRules,
+  openCheckDatabase,
   postponeRules,
   type RuleOutcome,
   splitIntoPortions,
-  WRITE_TIMEOUT_MS,
   writeRuleOutcomes,
 } from "../rules/check-rules.ts";
 import { type TopUpRuleRow, topUpRule } from "../rules/tables.ts";
@@ -53,10 +53,7 @@ export async function checkTopUps(
   now: number,
   deadline: number,
 ): Promise<void> {
-  const database = openDb(env, undefined, {
-    writes: "idempotent",
-    deadline: deadline + WRITE_TIMEOUT_MS,
-  });
+  const database = openCheckDatabase(env, deadline);
   const due = await findDueRules(database, topUpRule, managedWallet, managedWallet.sourceId, now);
   if (due.length === 0) return;
   const payers = await listPayers(database, due);

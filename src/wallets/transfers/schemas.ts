@@ -18,7 +18,7 @@ import {
   timestampField,
   walletAddressField,
 } from "../../http/openapi/fields.ts";
-import { textFilter, pageParameters } from "../../http/openapi/parameters.ts";
+import { pageParameters, textFilter } from "../../http/openapi/parameters.ts";
 import { TRANSFER_STATES } from "./tables.ts";
 
 const MAX_ASSETS = 10;

@@ -1,6 +1,13 @@
 /** Bodies, parameters and responses of settlements, and of the resources that are paid for. */
 import * as z from "zod";
-import { described, idField, named, textField, timestampField } from "../../http/openapi/fields.ts";
+import {
+  described,
+  idField,
+  named,
+  settingWarnings,
+  textField,
+  timestampField,
+} from "../../http/openapi/fields.ts";
 import { textParameter } from "../../http/openapi/parameters.ts";
 import { MAX_RESOURCE_BYTES } from "../attempts/attempt-row.ts";
 import {
@@ -145,11 +152,7 @@ export const newSource = named(
   "X402NewPaymentSource",
   "A newly registered resource.",
   sourceRecord.extend({
-    Warnings: described(
-      z.array(textField("A warning.")),
-      "Warnings about settings that are allowed but not advisable.",
-      [],
-    ),
+    Warnings: settingWarnings,
   }),
 );
 

@@ -15,8 +15,8 @@ import {
   type BalanceReporter,
   type DueRule,
   findDueRules,
+  openCheckDatabase,
   splitIntoPortions,
-  WRITE_TIMEOUT_MS,
   writeBalances,
 } from "../../wallets/rules/check-rules.ts";
 import { createRuleRow, openRuleDatabase } from "../../wallets/rules/rule-store.ts";
@@ -229,10 +229,7 @@ const BALANCE_REPORTER: BalanceReporter<WalletRow> = {
  */
 export async function checkBalances(env: Env, requestId: string): Promise<void> {
   const deadline = Date.now() + CHECK_TIMEOUT_MS;
-  const core = openDb(env, undefined, {
-    writes: "idempotent",
-    deadline: deadline + WRITE_TIMEOUT_MS,
-  });
+  const core = openCheckDatabase(env, deadline);
   const { caip2Id } = x402Wallet;
   const isNetworkEnabled = sql`${caip2Id} IN (
     SELECT ${x402Network.caip2Id} FROM ${x402Network} WHERE ${x402Network.isEnabled})`;

@@ -23,7 +23,11 @@ import {
 } from "../../../chain/transaction/transaction-plan.ts";
 import type { WalletKeys } from "../../../chain/wallet-keys.ts";
 import { isActive, isPending } from "../../model/phases.ts";
-import { toTaskKey, type WalletTransaction } from "../../model/wallet-transaction.ts";
+import {
+  toTaskKey,
+  UNSEEN_FIELDS,
+  type WalletTransaction,
+} from "../../model/wallet-transaction.ts";
 import {
   DeadlinePassedError,
   PriorTransactionPendingError,
@@ -362,11 +366,7 @@ async function buildFromMembers(
     memory: Number(sumExecutionUnits(plan).memory),
     validFrom: validity.from,
     validTo: validity.to,
-    blockHeight: null,
-    blockHash: null,
-    blockTime: null,
-    overHeight: null,
-    error: null,
+    ...UNSEEN_FIELDS,
     movedAt: ports.now(),
   };
   const { collateral } = composed.wallet;

@@ -1,6 +1,10 @@
 /** How transactions are written down, in the table and in the journal. */
 import type { Value } from "../../../chain/transaction/value.ts";
-import type { OwnOutput, WalletTransaction } from "../../model/wallet-transaction.ts";
+import {
+  type OwnOutput,
+  UNSEEN_FIELDS,
+  type WalletTransaction,
+} from "../../model/wallet-transaction.ts";
 import type { JournalEntry } from "./journal.ts";
 
 /** A transaction as its table has it. */
@@ -91,11 +95,7 @@ export function fromJournalEntry({ hash, content }: JournalEntry, now: number): 
     hash,
     phase: "Sent",
     sequence: 0,
-    blockHeight: null,
-    blockHash: null,
-    blockTime: null,
-    overHeight: null,
-    error: null,
+    ...UNSEEN_FIELDS,
     movedAt: now,
   });
 }
