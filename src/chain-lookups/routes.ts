@@ -6,17 +6,12 @@ import { createRouter, serve } from "../http/endpoint.ts";
 import { toExactNumber } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { USES_EXTERNAL_NAMES } from "../http/names/wire-names.ts";
-import { described } from "../http/openapi/fields.ts";
+import { described, PROVIDER_ERRORS } from "../http/openapi/fields.ts";
 import { findReadProvider } from "../sources/find-read-provider.ts";
 import { requireAddress } from "../sources/validate-request.ts";
 import { balanceQuery, quantityResponse, utxoQuery, utxoResponse } from "./schemas.ts";
 
 const TAG = "Ledger";
-const PROVIDER_ERRORS = {
-  502: "The chain provider failed.",
-  503: "The chain provider accepts no calls; see Retry-After.",
-  504: "The chain provider did not answer in time.",
-};
 
 /** What lies on the chain at any address, so that clients need no provider of their own. */
 export function createChainLookupRoutes() {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { createRouter, type Router, serve } from "../http/endpoint.ts";
-import { described } from "../http/openapi/fields.ts";
+import { described, PROVIDER_ERRORS } from "../http/openapi/fields.ts";
 import { toInboxAgentResponse } from "../registrations/registration-response.ts";
 import {
   type PreparedProfile,
@@ -19,7 +19,6 @@ import { listTokens, loadToken } from "../registry/assets.ts";
 import {
   agentQuery,
   OUT_OF_CREDITS_ERROR,
-  PROVIDER_ERRORS,
   TOKEN_ERRORS,
   walletQuery,
 } from "../registry/entries/schemas.ts";

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { listPermittedNetworks } from "../http/authenticate.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { network } from "../http/openapi/chain-fields.ts";
-import { described } from "../http/openapi/fields.ts";
+import { described, PROVIDER_FAILURES } from "../http/openapi/fields.ts";
 import { pageParametersWithTake } from "../http/openapi/parameters.ts";
 import { checkRequestedProvider } from "../sources/further-providers.ts";
 import { checkProviderBody, providerCheck } from "../sources/schemas.ts";
@@ -35,8 +35,7 @@ const ADMIN_OPTIONS = { access: "Admin", scope: "admin", tag: "Payment sources" 
 const NO_SCRIPT_DESCRIPTION = "There is no such payment source, or it has no reference script.";
 const ERROR_DESCRIPTIONS = {
   409: "A payment source already has the contract or a wallet, or the network does not fit the environment.",
-  502: "The chain provider failed.",
-  504: "The chain provider did not answer in time.",
+  ...PROVIDER_FAILURES,
 };
 
 /** `DELETE /wallet`, as the document has it. */

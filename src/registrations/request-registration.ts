@@ -187,11 +187,7 @@ export async function requestDeregistration<ApiRecord>(
   const { network, agentIdentifier } = body;
   const database = openDb(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const { row, source } = await findOwnRegistration(c, database, kind, body);
-  if (!mayDeregister(kind, row.state))
-    throw new ApiError(
-      "wrong_state",
-      `agentIdentifier: the registration is in the state ${row.state}`,
-    );
+  if (!mayDeregister(kind, row.state)) throw createStateError("agentIdentifier", row);
   const holder = await findHolder(c, source, agentIdentifier);
   const wallet = await requireHoldingWallet(c, database, source, holder);
   const change = {
@@ -229,14 +225,18 @@ export async function removeRegistration(
   if (row?.kind !== kind || !(await isInScope(c, database, row)))
     throw new ApiError(404, "id: there is no such registration");
   requireOwner(c, row);
-  if (!mayDelete(row.state))
-    throw new ApiError("wrong_state", `id: the registration is in the state ${row.state}`);
+  if (!mayDelete(row.state)) throw createStateError("id", row);
   await commitChange(c, database, row, `${AUDIT_NAMES[kind]}.delete`, now, [
     ...updateRegistration(database, row, {}, now),
     statement("DELETE FROM registration WHERE id = ?", id),
     ...deleteTasks(REGISTRATION_FEATURE, [id]),
   ]);
   return row;
+}
+
+/** @param field - what the request names the registration by */
+export function createStateError(field: string, { state }: RegistrationRow): ApiError {
+  return new ApiError("wrong_state", `${field}: the registration is in the state ${state}`);
 }
 
 /** A batch with its audit row; 409 when another write changed the registration first. */

@@ -11,6 +11,7 @@ import {
   EXAMPLE_CONTRACT_ADDRESS,
   EXAMPLE_WALLET_ADDRESS,
   named,
+  PROVIDER_FAILURES,
   setDocumentSchema,
 } from "../http/openapi/fields.ts";
 import { textFilter, textParameter } from "../http/openapi/parameters.ts";
@@ -245,8 +246,7 @@ const SPENDING_LIMIT_TEXT =
 export const DEREGISTRATION_ERRORS = {
   404: "There is no such registration, or no wallet holds its token.",
   409: "The state does not allow the deregistration, or an unmanaged wallet holds the token.",
-  502: "The chain provider failed.",
-  504: "The chain provider did not answer in time.",
+  ...PROVIDER_FAILURES,
 };
 /** What updating can answer beyond the usual. */
 export const UPDATE_ERRORS = {

@@ -10,6 +10,7 @@ import { chargeFunding } from "./funding-charge.ts";
 import { requireMetadataSize } from "./registration-labels.ts";
 import {
   commitChange,
+  createStateError,
   type DeregistrationRequest,
   findHolder,
   findOwnRegistration,
@@ -53,11 +54,7 @@ export async function requestUpdate<ApiRecord>(
         400,
         "agentIdentifier: the policy of Web3ChainV1 has no update; deregister the agent and register it again",
       );
-    if (!mayUpdate(row.state))
-      throw new ApiError(
-        "wrong_state",
-        `agentIdentifier: the registration is in the state ${row.state}`,
-      );
+    if (!mayUpdate(row.state)) throw createStateError("agentIdentifier", row);
     const holder = await findHolder(c, source, agentIdentifier);
     const [wallet, quotes] = await Promise.all([
       requireHoldingWallet(c, database, source, holder),

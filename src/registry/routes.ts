@@ -4,7 +4,7 @@ import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { toEnvelope } from "../http/envelope.ts";
 import { network } from "../http/openapi/chain-fields.ts";
-import { described, EXAMPLE_AGENT_IDENTIFIER } from "../http/openapi/fields.ts";
+import { described, EXAMPLE_AGENT_IDENTIFIER, PROVIDER_ERRORS } from "../http/openapi/fields.ts";
 import { describeDiffPaging, pageParameters, textParameter } from "../http/openapi/parameters.ts";
 import { createJsonResponse, openReadSession } from "../http/session.ts";
 import { listWalletAssets, loadAgentAsset } from "./assets.ts";
@@ -19,7 +19,6 @@ import {
   entrySearchBody,
   OUT_OF_CREDITS_ERROR,
   offeredCapability,
-  PROVIDER_ERRORS,
   paymentInformation as paymentInformationRecord,
   registryEntries,
   TOKEN_ERRORS,

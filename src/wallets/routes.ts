@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { openDb } from "../db/client.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
-import { described } from "../http/openapi/fields.ts";
+import { described, PROVIDER_FAILURES } from "../http/openapi/fields.ts";
 import { createWallet, type OnWalletAdded } from "./create-wallet.ts";
 import { walletDetailsResponse, walletQuery, walletResponse } from "./details/response-schemas.ts";
 import { listTransactions } from "./list-transactions.ts";
@@ -156,8 +156,7 @@ export function createWalletRoutes(features: readonly FeatureQueue[], wentOn: On
       errors: {
         404: "There is no such payment source.",
         409: "A payment source already manages the wallet.",
-        502: "The chain provider failed.",
-        504: "The chain provider did not answer in time.",
+        ...PROVIDER_FAILURES,
       },
     },
     (c, { body }) => createWallet(c, body, wentOn, Date.now()),

@@ -113,6 +113,17 @@ export function walletAddressField(of: string) {
   return textField(`Address of ${of}, in bech32.`, EXAMPLE_WALLET_ADDRESS);
 }
 
+/** What the document says of a chain provider's failures, by status. */
+export const PROVIDER_FAILURES = {
+  502: "The chain provider failed.",
+  504: "The chain provider did not answer in time.",
+};
+/** The same of calls that callers share. */
+export const PROVIDER_ERRORS = {
+  ...PROVIDER_FAILURES,
+  503: "The chain provider accepts no calls; see Retry-After.",
+};
+
 export const EXAMPLE_WALLET_ADDRESS =
   "addr_test1qryczw0v4qz2x35qdvuk9vnnypgpkvlwv623nk3c6xmefvl6f9ju6lpktya0uaazv6dqgj6cf6lnqa43uvq8fduucmhstwghng";
 export const EXAMPLE_CONTRACT_ADDRESS =

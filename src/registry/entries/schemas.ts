@@ -12,6 +12,7 @@ import {
   named,
   nullableTextField,
   nullableTimestampField,
+  PROVIDER_ERRORS,
   textField,
   timestampField,
   walletAddressField,
@@ -319,12 +320,7 @@ export const walletQuery = z
   })
   .meta({ required: ["walletVKey", "network"] });
 
-/** What a call of the chain provider can answer beyond the usual. */
-export const PROVIDER_ERRORS = {
-  502: "The chain provider failed.",
-  503: "The chain provider accepts no calls; see Retry-After.",
-  504: "The chain provider did not answer in time.",
-};
+/** What looking up a token can answer beyond the usual. */
 export const TOKEN_ERRORS = {
   ...PROVIDER_ERRORS,
   404: "No payment source has the agent's policy, no wallet holds its token, or its metadata is unreadable.",

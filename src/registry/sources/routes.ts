@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { AppContext } from "../../http/context.ts";
 import { createRouter, serve } from "../../http/endpoint.ts";
-import { described } from "../../http/openapi/fields.ts";
+import { described, PROVIDER_FAILURES } from "../../http/openapi/fields.ts";
 import { pageParameters } from "../../http/openapi/parameters.ts";
 import { log } from "../../log.ts";
 import { wakeRegistryJob } from "../sync/wake-registry.ts";
@@ -18,10 +18,6 @@ import {
   updateSourceBody,
 } from "./schemas.ts";
 
-const PROVIDER_ERRORS = {
-  502: "The chain provider failed.",
-  504: "The chain provider did not answer in time.",
-};
 const NOT_FOUND_ERROR = { 404: "There is no such registry source." };
 const commonOptions = {
   path: "/registry-source",
@@ -62,7 +58,7 @@ export function createRegistrySourceRoutes() {
       idempotent: true,
       data: registrySourceRecord,
       errors: {
-        ...PROVIDER_ERRORS,
+        ...PROVIDER_FAILURES,
         409: "A registry source already has the policy, or the network does not fit the environment.",
       },
     },
@@ -79,7 +75,7 @@ export function createRegistrySourceRoutes() {
       description: "Omitted fields keep their values.",
       body: updateSourceBody,
       data: registrySourceRecord,
-      errors: { ...PROVIDER_ERRORS, ...NOT_FOUND_ERROR },
+      errors: { ...PROVIDER_FAILURES, ...NOT_FOUND_ERROR },
     },
     (c, { body }) => wakeAfter(c, updateRegistrySource(c, body, Date.now())),
   );
