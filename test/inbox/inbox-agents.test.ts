@@ -8,6 +8,9 @@ import type { ShownRegistration } from "../support/registry/registration-fixture
 
 beforeEach(emptyTables);
 
+/** What a check of a registration writes. */
+const INBOX_UPDATE = /^update "inbox_registration"/;
+
 const NOBODY = {
   linkedEmail: null,
   encryptionPublicKey: null,
@@ -219,7 +222,7 @@ describe("POST /inbox-agent-registration-refresh/", () => {
       "UPDATE api_key SET usage_limited = 0, accumulated_usage_credits = 1 WHERE id = 'key-limited'",
     ).run();
     inbox.fixture.bindings.DB = wrapD1(env.DB, (call, run) => {
-      if (call.sql.some((one) => one.startsWith("UPDATE inbox_registration")))
+      if (call.sql.some((one) => INBOX_UPDATE.test(one)))
         throw new Error("D1_ERROR: D1 DB is overloaded. Too many requests queued.");
       return run();
     });
@@ -238,7 +241,7 @@ describe("POST /inbox-agent-registration-refresh/", () => {
       expect(await inbox.diff()).toMatchObject([{ status }]);
       const [before] = await inbox.diff();
       inbox.fixture.bindings.DB = wrapD1(env.DB, (call, run) => {
-        if (call.sql.some((one) => one.startsWith("UPDATE inbox_registration")))
+        if (call.sql.some((one) => INBOX_UPDATE.test(one)))
           throw new Error("D1_ERROR: D1 DB is overloaded. Too many requests queued.");
         return run();
       });
@@ -255,8 +258,7 @@ describe("POST /inbox-agent-registration-refresh/", () => {
     let lost = false;
     inbox.fixture.bindings.DB = wrapD1(env.DB, async (call, run) => {
       const result = await run();
-      if (lost || !call.sql.some((one) => one.startsWith("UPDATE inbox_registration")))
-        return result;
+      if (lost || !call.sql.some((one) => INBOX_UPDATE.test(one))) return result;
       lost = true;
       throw new Error("D1_ERROR: Network connection lost.");
     });
