@@ -5,7 +5,6 @@ import {
   ArchiveUnboundError,
   DatabaseFullError,
   DatabaseUnavailableError,
-  violates,
 } from "../db/client.ts";
 import { log } from "../log.ts";
 import { type AdminErrorKind, createAdminErrorResponse, isAdminPath } from "./admin-errors.ts";
@@ -60,13 +59,6 @@ export class ApiError extends Error {
     };
   }
 }
-
-/** Handles the error of a batch: the violation of a constraint on a column becomes an error for the caller. */
-export const throwForViolation =
-  (column: `${string}.${string}`, createError: () => ApiError) =>
-  (error: unknown): never => {
-    throw violates(error, column) ? createError() : error;
-  };
 
 /** RFC 6750 §3: names the required scheme, and the error unless the request has no key at all. */
 function challengeOf(code: ErrorCode): string {

@@ -1,9 +1,9 @@
-import { openDb } from "../db/client.ts";
+import { onViolation, openDb } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { seal } from "../db/sealed.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
-import { ApiError, throwForViolation } from "../http/errors.ts";
+import { ApiError } from "../http/errors.ts";
 import { runIdempotently } from "../http/idempotency.ts";
 import { createContractFinder } from "../sources/contracts/derive-contract.ts";
 import { insertCursor } from "../sources/cursor.ts";
@@ -82,7 +82,7 @@ export async function createSource(
       ...insertWallets(database, rows),
       ...insertCursor(source, after),
     ])
-      .catch(throwForViolation("payment_source.contract_address", createContractTakenError))
+      .catch(onViolation("payment_source.contract_address", createContractTakenError))
       .catch(throwForManagedWallets(database, network, drafts));
     return record;
   });

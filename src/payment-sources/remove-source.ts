@@ -1,7 +1,6 @@
-import { openDb, statement } from "../db/client.ts";
+import { onViolation, openDb, statement } from "../db/client.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
-import { throwForViolation } from "../http/errors.ts";
 import { stopCursor } from "../sources/cursor.ts";
 import { createSourceNotFoundError, requireActiveSource } from "../sources/find-source.ts";
 import { listActiveWallets } from "../wallets/managed/find-wallet.ts";
@@ -55,7 +54,7 @@ export async function removeSource(
     stopCursor(id),
   ];
   await commitWithAudit(c, database, entry, changes).catch(
-    throwForViolation("payment_source.updated_at", () => createSourceNotFoundError("id")),
+    onViolation("payment_source.updated_at", () => createSourceNotFoundError("id")),
   );
   await applyWalletChanges(c.env, id, deadline);
   await destroyUnneededKeys(c.env, deadline);

@@ -1,8 +1,8 @@
-import { type Database, openDb, type Statement, statement } from "../db/client.ts";
+import { type Database, onViolation, openDb, type Statement, statement } from "../db/client.ts";
 import { countUnfinishedRecords } from "../escrow/tasks/unfinished-records.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
-import { ApiError, throwForViolation } from "../http/errors.ts";
+import { ApiError } from "../http/errors.ts";
 import { findActiveSource } from "../sources/find-source.ts";
 import { createWalletNotFoundError, requireActiveWallet } from "../wallets/managed/find-wallet.ts";
 import { readHoldings } from "../wallets/managed/read-balances.ts";
@@ -57,7 +57,7 @@ export async function removeEmptyWallet(
     abortOnOpenTransfer(wallet),
     ...removeWallet(id, now),
     insertWalletChange(source.id, now),
-  ]).catch(throwForViolation("managed_wallet.note", createOpenTransferError));
+  ]).catch(onViolation("managed_wallet.note", createOpenTransferError));
   await applyWalletChanges(c.env, source.id, deadline);
   await destroyUnneededKeys(c.env, deadline);
   return toWalletRecord(wallet);

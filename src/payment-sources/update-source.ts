@@ -1,9 +1,9 @@
 import type { Provider } from "../chain/provider/provider.ts";
-import { openDb, type Statement, statement } from "../db/client.ts";
+import { onViolation, openDb, type Statement, statement } from "../db/client.ts";
 import { seal } from "../db/sealed.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
-import { ApiError, throwForViolation } from "../http/errors.ts";
+import { ApiError } from "../http/errors.ts";
 import { moveCursor, startBackfill } from "../sources/cursor.ts";
 import { findActiveSource, requireActiveSource } from "../sources/find-source.ts";
 import { buildProviderListUpdate } from "../sources/further-providers.ts";
@@ -89,7 +89,7 @@ export async function updateSource(
     ...(removed.length + added.length > 0 ? [insertWalletChange(source.id, now)] : []),
     ...(await buildCursorUpdate(provider, source, body.lastIdentifierChecked, added)),
   ])
-    .catch(throwForViolation("payment_source.updated_at", createRemovedError))
+    .catch(onViolation("payment_source.updated_at", createRemovedError))
     .catch(throwForManagedWallets(database, source.network, drafts));
 
   await applyWalletChanges(c.env, source.id, deadline);

@@ -1,13 +1,13 @@
 import { isSpendingLimitExceeded } from "../api-keys/spending-limits.ts";
 import { type Credential, parseAddress } from "../chain/address.ts";
 import type { Network } from "../chain/network.ts";
-import { type Database, openDb, type Statement, statement } from "../db/client.ts";
+import { type Database, onViolation, openDb, type Statement, statement } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AuditAction } from "../http/audit-actions.ts";
 import { listPermittedNetworks } from "../http/authenticate.ts";
 import type { AppContext, Caller } from "../http/context.ts";
-import { ApiError, throwForViolation } from "../http/errors.ts";
+import { ApiError } from "../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../http/idempotency.ts";
 import { findActiveSource } from "../sources/find-source.ts";
 import { openSourceProvider } from "../sources/open-source-provider.ts";
@@ -250,7 +250,7 @@ export async function commitChange(
 ): Promise<void> {
   const detail = { network: row.network, agentIdentifier: row.agentIdentifier };
   await commitWithAudit(c, database, { action, target: row.id, detail, now }, statements).catch(
-    throwForViolation("registration.revision", createChangedError),
+    onViolation("registration.revision", createChangedError),
   );
 }
 

@@ -1,9 +1,9 @@
 import type { Network } from "../chain/network.ts";
 import { deriveWalletKeys, generateMnemonic } from "../chain/wallet-keys.ts";
-import { type Database, openDb, statement } from "../db/client.ts";
+import { type Database, onViolation, openDb, statement } from "../db/client.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
-import { ApiError, throwForViolation } from "../http/errors.ts";
+import { ApiError } from "../http/errors.ts";
 import { runIdempotently } from "../http/idempotency.ts";
 import { startBackfill } from "../sources/cursor.ts";
 import { createSourceNotFoundError, requireActiveSource } from "../sources/find-source.ts";
@@ -118,7 +118,7 @@ function addWallet(
       ...(role === "Funding" ? [] : [startBackfill(source.id, [row])]),
     ])
       .catch(
-        throwForViolation("payment_source.updated_at", () =>
+        onViolation("payment_source.updated_at", () =>
           createSourceNotFoundError("paymentSourceId"),
         ),
       )

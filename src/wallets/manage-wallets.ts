@@ -1,11 +1,10 @@
 import { and, desc, inArray, isNull, lt } from "drizzle-orm";
-import { openDb, statement } from "../db/client.ts";
+import { onViolation, openDb, statement } from "../db/client.ts";
 import { equalsIfGiven, isOneOf } from "../db/conditions.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import { listPermittedNetworks } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { toIsoTime } from "../http/envelope.ts";
-import { throwForViolation } from "../http/errors.ts";
 import { requireAddress } from "../sources/validate-request.ts";
 import type {
   WalletDetailsResponse,
@@ -124,6 +123,6 @@ export async function changeWallet(
       collectionAddress ?? null,
       drives ?? null,
     ),
-  ]).catch(throwForViolation("managed_wallet.note", () => createWalletNotFoundError("id")));
+  ]).catch(onViolation("managed_wallet.note", () => createWalletNotFoundError("id")));
   return toWalletRecord(await requireActiveWallet(database, id, "id"));
 }

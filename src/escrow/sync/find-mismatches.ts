@@ -1,4 +1,3 @@
-import { totalOf } from "../../chain/amounts.ts";
 import type { EscrowDatum } from "../../chain/contracts/escrow-datum.ts";
 import type { Funds } from "../../chain/network.ts";
 import { sumToValue } from "../../chain/transaction/value.ts";

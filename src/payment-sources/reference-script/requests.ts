@@ -1,8 +1,8 @@
-import { type Database, openDb } from "../../db/client.ts";
+import { type Database, onViolation, openDb } from "../../db/client.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { toIsoTime } from "../../http/envelope.ts";
-import { ApiError, throwForViolation } from "../../http/errors.ts";
+import { ApiError } from "../../http/errors.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { loadContractScript } from "../../sources/contracts/load-contract-script.ts";
 import { requireActiveSource } from "../../sources/find-source.ts";
@@ -49,7 +49,7 @@ export async function requestScriptPublication(
   const detail = { paymentSourceId: id, scriptHash: script.hash, walletVkey: wallet.vkey };
   const entry = { action: "reference-script.publish", target: row.id, detail, now } as const;
   await commitWithAudit(c, database, entry, statements).catch(
-    throwForViolation("reference_script.source_id", createScriptExistsError),
+    onViolation("reference_script.source_id", createScriptExistsError),
   );
   await wakeWallet(c.env, source.network, wallet.vkey, requestId);
   return toReferenceScriptRecord(row);
@@ -80,7 +80,7 @@ export async function requestScriptWithdrawal(
   const entry = { action: "reference-script.withdraw", target: row.id, detail, now } as const;
   const update = updateReferenceScript(database, row, change, now);
   await commitWithAudit(c, database, entry, [update, ...upsertTasks([task])]).catch(
-    throwForViolation("reference_script.revision", createChangedError),
+    onViolation("reference_script.revision", createChangedError),
   );
   await wakeWallet(c.env, source.network, row.walletVkey, requestId);
   return toReferenceScriptRecord({ ...row, ...change, task, updatedAt: now });
