@@ -182,9 +182,7 @@ describe("POST /x402/pay of upto", () => {
       const paid = await signed();
       await charge(paid, "2500");
       const broken = wrapD1(env.DB, async ({ sql }, run) => {
-        const isOutcome = sql.some((one) =>
-          one.startsWith("UPDATE x402_payment_attempt SET status"),
-        );
+        const isOutcome = sql.some((one) => one.startsWith('update "x402_payment_attempt" set'));
         if (isOutcome && when === "before") throw new Error("D1_ERROR: Network connection lost.");
         const result = await run();
         if (isOutcome) throw new Error("D1_ERROR: Network connection lost.");
@@ -203,7 +201,7 @@ describe("POST /x402/pay of upto", () => {
     await charge(paid, "2500");
     const other = `UPDATE x402_budget SET revision = revision + 1,
       remaining_amount = remaining_amount + 1`;
-    const { d1, lost } = racedD1(env.DB, "UPDATE x402_payment_attempt SET status", 2, other);
+    const { d1, lost } = racedD1(env.DB, 'update "x402_payment_attempt" set', 2, other);
     await finish({ DB: d1 });
     expect(lost()).toBe(2);
     expect(await budget()).toEqual(["12502", "2500"]);
