@@ -3,6 +3,7 @@ import { type Router, serve } from "../http/endpoint.ts";
 import { toIsoTime } from "../http/envelope.ts";
 import { described, textField, timestampField } from "../http/openapi/fields.ts";
 import { booleanFilter, textFilter, textParameter } from "../http/openapi/parameters.ts";
+import { ADMIN_RULES } from "../x402/model/endpoint-rules.ts";
 import { EXAMPLE_WALLET_ID, tokenAmount } from "../x402/model/schemas.ts";
 import {
   changeBalanceRule,
@@ -14,7 +15,7 @@ import { balanceRule, balanceRuleFields } from "../x402/wallets/schemas.ts";
 
 type Rule = z.output<typeof balanceRule>;
 
-const SHARED = { path: "/x402/low-balance", access: "Admin", scope: "admin", tag: "x402" } as const;
+const SHARED = { ...ADMIN_RULES, path: "/x402/low-balance" } as const;
 const MAX_RULES = 1_000;
 const ruleId = described(textParameter(), "Id of the rule.", "01m80ye3b5d7f9h1k3m6p8r0t2");
 const thresholdAmount = described(

@@ -12,6 +12,7 @@ import { createCalendar } from "../local-date.ts";
 import { countAttempts, listAttempts } from "../x402/attempts/list-attempts.ts";
 import { attemptFilters, dayFields, monthFields, tokenTotals } from "../x402/attempts/schemas.ts";
 import { sumAttempts } from "../x402/attempts/sum-attempts.ts";
+import { ADMIN_RULES, OWNER_RULES } from "../x402/model/endpoint-rules.ts";
 import {
   attemptRecord,
   caip2Filter,
@@ -24,9 +25,6 @@ import {
 } from "../x402/model/schemas.ts";
 import { reconcileAttempt } from "../x402/settle/reconcile-attempt.ts";
 import { RECONCILE_ERRORS } from "../x402/settle/routes.ts";
-
-const SHARED = { access: "+PAY", scope: "owner", tag: "x402" } as const;
-const ADMIN_RULES = { access: "Admin", scope: "admin", tag: "x402" } as const;
 
 const filters = {
   ...attemptFilters,
@@ -89,7 +87,7 @@ export function registerX402RecordRoutes(router: Router): void {
   serve(
     router,
     {
-      ...SHARED,
+      ...OWNER_RULES,
       method: "get",
       operationId: "listX402PaymentAttempts",
       isConditional: true,
@@ -117,7 +115,7 @@ export function registerX402RecordRoutes(router: Router): void {
   serve(
     router,
     {
-      ...SHARED,
+      ...OWNER_RULES,
       method: "get",
       operationId: "countX402PaymentAttempts",
       path: "/x402/payments/count",

@@ -4,6 +4,7 @@ import { type Router, serve } from "../http/endpoint.ts";
 import { ApiError } from "../http/errors.ts";
 import { described, idField, named, textField } from "../http/openapi/fields.ts";
 import { cursorParameter, limitParameter, textParameter } from "../http/openapi/parameters.ts";
+import { ADMIN_RULES, OWNER_RULES } from "../x402/model/endpoint-rules.ts";
 import {
   addressResponse,
   amountResponse,
@@ -25,8 +26,6 @@ import { createX402Wallet } from "../x402/wallets/create-wallet.ts";
 import { listBalances } from "../x402/wallets/list-balances.ts";
 import { createdWallet, createWalletBody, walletNote } from "../x402/wallets/schemas.ts";
 
-const TAG = "x402";
-const SHARED = { access: "+PAY", scope: "owner", tag: TAG } as const;
 const EXAMPLE_NETWORK_ID = "01m80ydys10y2a8emavwntdfzj";
 
 const decimals = described(z.int().min(0).max(255), "Decimals of the asset.", 18);
@@ -69,7 +68,7 @@ export function registerX402Routes(router: Router): void {
   serve(
     router,
     {
-      ...SHARED,
+      ...OWNER_RULES,
       method: "get",
       operationId: "getX402WalletBalance",
       path: "/x402/wallets/balance",
@@ -89,7 +88,7 @@ export function registerX402Routes(router: Router): void {
   serve(
     router,
     {
-      ...SHARED,
+      ...OWNER_RULES,
       method: "post",
       operationId: "createX402Wallet",
       path: "/x402/wallets",
@@ -118,7 +117,7 @@ export function registerX402Routes(router: Router): void {
   serve(
     router,
     {
-      ...SHARED,
+      ...OWNER_RULES,
       method: "get",
       operationId: "getX402Wallet",
       path: "/x402/wallets/detail",
@@ -132,7 +131,7 @@ export function registerX402Routes(router: Router): void {
   serve(
     router,
     {
-      ...SHARED,
+      ...OWNER_RULES,
       method: "post",
       operationId: "postX402WalletUpdate",
       path: "/x402/wallets/update",
@@ -146,7 +145,7 @@ export function registerX402Routes(router: Router): void {
   serve(
     router,
     {
-      ...SHARED,
+      ...OWNER_RULES,
       method: "post",
       operationId: "postX402WalletDelete",
       path: "/x402/wallets/delete",
@@ -161,13 +160,11 @@ export function registerX402Routes(router: Router): void {
   serve(
     router,
     {
+      ...ADMIN_RULES,
       method: "get",
       operationId: "listX402Budgets",
       isConditional: true,
       path: "/x402/budgets",
-      access: "Admin",
-      scope: "admin",
-      tag: TAG,
       summary: "Lists budgets, newest first",
       query: z.object({
         limit: limitParameter(1_000, 1_000),
