@@ -30,8 +30,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "escrow: a result may be due at the unlock time",
     file: "src/escrow/terms/escrow-times.ts",
-    from: "if (submitResultTime > unlockTime - 15 * MINUTE_MS)",
-    to: "if (submitResultTime > unlockTime)",
+    from: "const lastSubmitTime = unlockTime - 15 * MINUTE_MS;",
+    to: "const lastSubmitTime = unlockTime;",
   },
   {
     fault: "escrow: a step without a deadline is never possible",
