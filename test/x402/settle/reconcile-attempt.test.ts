@@ -40,6 +40,15 @@ async function forgotten(): Promise<string> {
   return attemptId;
 }
 
+/** Mines the payment in a block before its authorization expires, and a block after. */
+async function passExpiryAfterPayment(): Promise<void> {
+  await fixture.x402.bringToChain(fixture.payment);
+  await fixture.x402.rpc("anvil_mine", toHex(1));
+  await fixture.x402.rpc("evm_increaseTime", 2000);
+  await fixture.x402.rpc("anvil_mine", toHex(1));
+  await fixture.x402.rpc("evm_setAutomine", true);
+}
+
 describe("a settlement that its objects have forgotten", () => {
   it("is settled as the chain shows, once", async () => {
     const attemptId = await forgotten();
@@ -85,10 +94,7 @@ describe("a node that errs about a settlement which its objects have forgotten",
   it("fails no settlement by one wrong answer", async () => {
     fixture = await SettlementFixture.open("84532-reconcile-error");
     const attemptId = await forgotten();
-    await fixture.x402.bringToChain(fixture.payment);
-    await fixture.x402.rpc("evm_setAutomine", true);
-    await fixture.x402.rpc("evm_increaseTime", 2000);
-    await fixture.x402.rpc("anvil_mine", toHex(1));
+    await passExpiryAfterPayment();
     let calls = 0;
     fixture.onRpc((sent) =>
       answering(sent, ({ method }) =>
@@ -108,10 +114,7 @@ describe("a node that errs about a settlement which its objects have forgotten",
   ])("fails no settlement where it %s each call", async (fault, answer) => {
     fixture = await SettlementFixture.open(`84532-reconcile-${fault.replaceAll(" ", "-")}`);
     const attemptId = await forgotten();
-    await fixture.x402.bringToChain(fixture.payment);
-    await fixture.x402.rpc("evm_setAutomine", true);
-    await fixture.x402.rpc("evm_increaseTime", 2000);
-    await fixture.x402.rpc("anvil_mine", toHex(1));
+    await passExpiryAfterPayment();
     fixture.onRpc((sent) =>
       answering(sent, ({ method }) => (method === "eth_call" ? answer : undefined)),
     );
