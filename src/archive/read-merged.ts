@@ -1,5 +1,6 @@
 import { type Database, statement } from "../db/client.ts";
 import type { SqlExpression } from "../db/clock.ts";
+import type { Archive } from "./open-archives.ts";
 import {
   type ArchivedSubject,
   type ArchiveRange,
@@ -11,8 +12,7 @@ import {
   type ReadArchive,
   repeatRead,
   selectRanges,
-} from "./open-archive.ts";
-import type { Archive } from "./open-archives.ts";
+} from "./read-archive.ts";
 
 /** A page over the database and its archives. `Context` is what the database adds for the archives. */
 export interface MergedPage<Row extends PlacedRow, Context> extends ArchivedSubject {

@@ -2,8 +2,8 @@ import type { Database, Statement } from "../db/client.ts";
 import type { SqlExpression } from "../db/clock.ts";
 import { firstIdAt } from "../db/id.ts";
 import type { ArchivedKind } from "./archive-tables.ts";
-import { type ArchiveState, openArchive, selectRanges } from "./open-archive.ts";
 import type { Archive } from "./open-archives.ts";
+import { type ArchiveState, openArchive, selectRanges } from "./read-archive.ts";
 
 /** An archive of immutable records, as the database knows it. */
 export interface SnapshotRange extends ArchiveState {

@@ -1,5 +1,6 @@
 import type { Database } from "../db/client.ts";
 import type { SqlExpression } from "../db/clock.ts";
+import type { Archive } from "./open-archives.ts";
 import {
   type ArchivedSubject,
   type ArchiveRange,
@@ -10,8 +11,7 @@ import {
   type ReadArchive,
   repeatRead,
   selectRanges,
-} from "./open-archive.ts";
-import type { Archive } from "./open-archives.ts";
+} from "./read-archive.ts";
 
 /** Rows of an archive that are read, and looked up in the database, together. */
 const PAGE_ROWS = 5_000;

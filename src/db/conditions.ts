@@ -12,10 +12,24 @@ export class Conditions {
    * @param condition - SQL with a `?` for each value
    */
   add(condition: string, ...values: unknown[]): void {
-    if (values.includes(undefined)) return;
-    let number = this.params.length;
-    this.#conditions.push(condition.replaceAll("?", () => `?${++number}`));
-    this.params.push(...values);
+    if (!values.includes(undefined)) this.addNumbered(this.bindParameters(condition, values));
+  }
+
+  /** Adds a condition whose parameters are numbered already. */
+  addNumbered(condition: string): void {
+    this.#conditions.push(condition);
+  }
+
+  /** @returns SQL of the parameter, with its number */
+  addParameter(value: unknown): string {
+    this.params.push(value);
+    return `?${this.params.length}`;
+  }
+
+  /** SQL with its parameters numbered among the others. */
+  bindParameters(sql: string, params: readonly unknown[]): string {
+    const numbered = params.map((value) => this.addParameter(value));
+    return sql.replaceAll("?", () => numbered.shift() ?? "NULL");
   }
 
   toSql(): string {

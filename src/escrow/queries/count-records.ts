@@ -136,13 +136,13 @@ interface ArchivedCount {
 function countArchives(side: Side, query: CountQuery): Statement {
   const { createdFrom: from, createdTo: to } = query;
   const found = new EscrowConditions(side, query.network);
-  found.addCondition("day >=", from === undefined ? undefined : from / DAY_MS);
-  found.addCondition("day <", to === undefined ? undefined : to / DAY_MS);
-  found.addCondition("contract_address =", query.filterSmartContractAddress);
-  found.addCondition("source_type =", query.filterPaymentSourceType);
+  found.add("day >= ?", from === undefined ? undefined : from / DAY_MS);
+  found.add("day < ?", to === undefined ? undefined : to / DAY_MS);
+  found.add("contract_address = ?", query.filterSmartContractAddress);
+  found.add("source_type = ?", query.filterPaymentSourceType);
   const scope = query.viewer?.scope;
   if (scope?.walletIds)
-    found.conditions.push(
+    found.addNumbered(
       buildPermittedCondition(scope.walletIds, "wallet_ids", (ids) => found.addParameter(ids)),
     );
   return statement(
@@ -206,9 +206,9 @@ export async function countByDay(
 }
 
 function addFilters(found: EscrowConditions, query: CountQuery): void {
-  found.addCondition("contract_address =", query.filterSmartContractAddress);
-  found.addCondition("source_type =", query.filterPaymentSourceType);
-  if (query.filterNeedsManualAction) found.conditions.push(NEEDS_PERSON_CONDITION);
+  found.add("contract_address = ?", query.filterSmartContractAddress);
+  found.add("source_type = ?", query.filterPaymentSourceType);
+  if (query.filterNeedsManualAction) found.add(NEEDS_PERSON_CONDITION);
   found.restrictToViewer(query.viewer);
 }
 

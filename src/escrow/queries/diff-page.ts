@@ -117,7 +117,7 @@ function buildDiffSql(
 ): SqlExpression {
   const found = new EscrowConditions(side, query.network);
   const begin = [from.stamp, from.id].map((value) => found.addParameter(value));
-  found.addCondition("contract_address =", query.filterSmartContractAddress);
+  found.add("contract_address = ?", query.filterSmartContractAddress);
   found.restrictToViewer(query.viewer);
   // An arm per type walks one index from where the page begins. The outer ORDER BY merges the arms
   // lazily: it reads at most one row more than it returns.

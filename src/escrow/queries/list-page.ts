@@ -163,7 +163,7 @@ function buildListSql(side: Side, query: ListQuery, columns: string, ids?: strin
   const found = createListConditions(side, query);
   const parameter = (value: unknown) => found.addParameter(value);
   if (ids !== undefined)
-    found.conditions.push(`id IN (SELECT value FROM json_each(${parameter(ids)}))`);
+    found.addNumbered(`id IN (SELECT value FROM json_each(${parameter(ids)}))`);
   const limit = `${query.limit}`;
   const all = found.toSql();
   const looked = buildUnindexedConditions(query).map(({ sql, params }) =>
@@ -199,18 +199,18 @@ function buildListSql(side: Side, query: ListQuery, columns: string, ids?: strin
 /** Conditions that indexes find rows by. */
 function createListConditions(side: Side, query: ListQuery): EscrowConditions {
   const found = new EscrowConditions(side, query.network);
-  found.addCondition("id =", query.id);
-  found.addCondition("on_chain_state =", query.filterOnChainState);
-  found.addCondition("contract_address =", query.filterSmartContractAddress);
+  found.add("id = ?", query.id);
+  found.add("on_chain_state = ?", query.filterOnChainState);
+  found.add("contract_address = ?", query.filterSmartContractAddress);
   if (query.filterAgentIdentifier !== undefined)
-    found.conditions.push(
+    found.addNumbered(
       `agent_identifier = ${packHexSql(found.addParameter(query.filterAgentIdentifier))}`,
     );
-  found.addCondition("error_type =", query.filterErrorType);
-  if (needsPerson(query)) found.conditions.push(NEEDS_PERSON_CONDITION);
+  found.add("error_type = ?", query.filterErrorType);
+  if (needsPerson(query)) found.add(NEEDS_PERSON_CONDITION);
   found.restrictToViewer(query.viewer);
   found.restrictToCreationPeriod(query);
-  found.addCondition("id <", query.cursorId);
+  found.add("id < ?", query.cursorId);
   return found;
 }
 
@@ -223,10 +223,10 @@ const needsPerson = ({ filterNeedsManualAction, filterErrorType }: ListQuery) =>
  */
 function buildSearchesAllCondition(side: Side, query: ListQuery): SqlExpression[] {
   if (buildUnindexedConditions(query).length === 0) return [];
-  const { params, ...found } = createListConditions(side, query);
+  const found = createListConditions(side, query);
   const used: unknown[] = [];
-  const sql = found.conditions.join(" AND ").replace(/\?(\d+)/g, (_, position) => {
-    used.push(params[Number(position) - 1]);
+  const sql = found.toSql().replace(/\?(\d+)/g, (_, position) => {
+    used.push(found.params[Number(position) - 1]);
     return "?";
   });
   return [

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { openArchive } from "../../archive/open-archive.ts";
 import { openArchives } from "../../archive/open-archives.ts";
+import { openArchive } from "../../archive/read-archive.ts";
 import { type Database, openDb, statement } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 import type { AppContext } from "../../http/context.ts";
@@ -152,7 +152,7 @@ function buildIdentifiedSql(
 ): SqlExpression {
   const found = new EscrowConditions(side, body.network);
   found.addParameter(listed);
-  found.addCondition("contract_address =", body.filterSmartContractAddress ?? undefined);
+  found.add("contract_address = ?", body.filterSmartContractAddress ?? undefined);
   found.restrictToViewer(c.var.caller);
   return {
     sql: `SELECT ${buildPageColumnsSql(body)}, ${columns}, is_requested IS NULL AS isUnrequested
