@@ -201,8 +201,8 @@ export function createPaymentSourceRoutes() {
       errors: {
         404: "There is no such payment source, or it has no such wallet.",
         409: "The source already has a reference script, or no wallet that `drives` allows.",
+        ...PROVIDER_FAILURES,
         502: "The chain provider failed, or lacks the script.",
-        504: "The chain provider did not answer in time.",
       },
     },
     (c, { body }) => requestScriptPublication(c, body, Date.now()),

@@ -1,4 +1,5 @@
 import { createRouter, serve } from "../../http/endpoint.ts";
+import { PROVIDER_FAILURES } from "../../http/openapi/fields.ts";
 import { cancelPurchase } from "./cancel-purchase.ts";
 import { requestPurchase } from "./request-purchase.ts";
 import {
@@ -11,11 +12,10 @@ import {
 } from "./schemas.ts";
 import { verifyQuote } from "./verify-quote.ts";
 
-const PROVIDER_ERRORS = {
+const QUOTE_ERRORS = {
+  ...PROVIDER_FAILURES,
   404: "No payment source with a purchasing wallet, no holder of the agent's token, or no metadata.",
-  502: "The chain provider failed.",
   503: "The chain provider accepts no calls or shows no new blocks, or no source or wallet makes new purchases.",
-  504: "The chain provider did not answer in time.",
 };
 const QUOTE_NAMES = {
   Amounts: "spendingLimit",
@@ -46,7 +46,7 @@ export function createPurchaseRoutes() {
       body: purchaseBody,
       idempotent: true,
       data: newPurchaseRecord,
-      errors: { ...PROVIDER_ERRORS, 409: PURCHASE_EXISTS_DESCRIPTION },
+      errors: { ...QUOTE_ERRORS, 409: PURCHASE_EXISTS_DESCRIPTION },
       beside: { 409: PURCHASE_EXISTS_ERROR },
     },
     (c, { body }) => requestPurchase(c, body, Date.now()),
@@ -67,7 +67,7 @@ export function createPurchaseRoutes() {
       body: purchaseBody,
       data: verifiedQuote,
       errors: {
-        ...PROVIDER_ERRORS,
+        ...QUOTE_ERRORS,
         402: "The API key has no usage credits left.",
         409: PURCHASE_EXISTS_DESCRIPTION,
       },

@@ -1,4 +1,5 @@
 import { createRouter, serve } from "../../http/endpoint.ts";
+import { PROVIDER_FAILURES } from "../../http/openapi/fields.ts";
 import { buildUnsignedLock } from "./build-unsigned-lock.ts";
 import { requestQuote } from "./request-quote.ts";
 import { quoteBody, quoteRecord, unsignedLock, unsignedLockBody } from "./schemas.ts";
@@ -24,11 +25,10 @@ export function createQuoteRoutes() {
       idempotent: true,
       data: quoteRecord,
       errors: {
+        ...PROVIDER_FAILURES,
         402: "The API key has no usage credits left.",
         404: "No payment source, no holder of the agent's token, no metadata, or no managed selling wallet.",
-        502: "The chain provider failed.",
         503: "The chain provider accepts no calls, or the source or the wallet begins no new escrows.",
-        504: "The chain provider did not answer in time.",
       },
     },
     (c, { body }) => requestQuote(c, body, Date.now()),
@@ -50,12 +50,11 @@ export function createQuoteRoutes() {
       body: unsignedLockBody,
       data: unsignedLock,
       errors: {
+        ...PROVIDER_FAILURES,
         402: "The wallet holds too little.",
         404: "There is no such payment.",
         409: "The payment does not wait for a lock, or the time for a lock is over.",
-        502: "The chain provider failed.",
         503: "The chain provider accepts no calls or shows no new blocks, or the source or the wallet begins no new escrows.",
-        504: "The chain provider did not answer in time.",
       },
     },
     (c, { body }) => buildUnsignedLock(c, body, Date.now()),

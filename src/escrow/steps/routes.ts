@@ -2,7 +2,7 @@ import * as z from "zod";
 import { createRouter, serve } from "../../http/endpoint.ts";
 import { toWireValueName } from "../../http/names/wire-names.ts";
 import { network } from "../../http/openapi/chain-fields.ts";
-import { described, EXAMPLE_TX_HASH, named } from "../../http/openapi/fields.ts";
+import { described, EXAMPLE_TX_HASH, named, PROVIDER_FAILURES } from "../../http/openapi/fields.ts";
 import { timeParameter } from "../../http/openapi/parameters.ts";
 import type { Side } from "../model/escrow-record.ts";
 import { hexParameter, requestBlockchainIdentifier } from "../queries/next-step-schemas.ts";
@@ -84,12 +84,11 @@ const sharedOf = (side: Side) =>
     tag: side === "payment" ? "Payments" : "Purchases",
     idempotent: true,
     errors: {
+      ...PROVIDER_FAILURES,
       403: `The API key lacks the permission or the network, or another key owns the ${side}.`,
       404: `There is no such ${side}.`,
       409: "The escrow's state does not allow the step, or the step is too early or too late: the message says which.",
-      502: "The chain provider failed.",
       503: "The chain provider accepts no calls or shows no new blocks, or the wallet's or source's `drives` is `nothing`.",
-      504: "The chain provider did not answer in time.",
     },
   }) as const;
 const ASYNC_STEP_DESCRIPTION =
