@@ -79,7 +79,16 @@ async function listUnspentOutputs(
     order: query.order === "Asc" ? "asc" : "desc",
   });
   if (outputs === null) throw new ApiError(404, "address: was never used on this network");
-  return outputs.map(({ amount, ...output }) => ({ ...output, Amounts: amount.map(toQuantity) }));
+  return outputs.map(({ amount, ...output }) => ({
+    txHash: output.txHash,
+    outputIndex: output.outputIndex,
+    address: output.address,
+    Amounts: amount.map(toQuantity),
+    dataHash: output.dataHash,
+    inlineDatum: output.inlineDatum,
+    referenceScriptHash: output.referenceScriptHash,
+    block: output.block,
+  }));
 }
 
 /**
