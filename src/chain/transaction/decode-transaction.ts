@@ -19,7 +19,7 @@ import {
   OUTPUT_KEYS,
   REDEEMER_TAGS,
   WITNESS_KEYS,
-} from "./cddl.ts";
+} from "./field-numbers.ts";
 import { compareOutputReferences, type OutputReference } from "./transaction-plan.ts";
 
 export interface ChainTransaction {

@@ -19,7 +19,7 @@ import {
   OUTPUT_KEYS,
   REDEEMER_TAGS,
   WITNESS_KEYS,
-} from "./cddl.ts";
+} from "./field-numbers.ts";
 import {
   type Collateral,
   compareOutputReferences,

@@ -10,8 +10,8 @@ import {
   tryReadCbor,
 } from "../cbor.ts";
 import { bytesToHex, hexToBytes, isHex } from "../hex.ts";
-import { CBOR_TAGS, WITNESS_KEYS } from "./cddl.ts";
 import { blake2b256, type Witness } from "./encode.ts";
+import { CBOR_TAGS, WITNESS_KEYS } from "./field-numbers.ts";
 
 const VKEYS_KEY = BigInt(WITNESS_KEYS.vkeys);
 const BYTE_LENGTHS = { publicKey: 32, signature: 64 } as const;

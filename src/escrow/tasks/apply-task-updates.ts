@@ -3,6 +3,7 @@ import { type Database, type Statement, statement } from "../../db/client.ts";
 import { readTip } from "../../indexer/chain-tip.ts";
 import { progressOf, type TransactionPhase } from "../../wallets/model/phases.ts";
 import type { TaskUpdate } from "../../wallets/model/wallet-transaction.ts";
+import { NOT_ACCEPTED_REASON } from "../../wallets/queue/outcome.ts";
 import type { EscrowRecord, WalletReference } from "../model/escrow-record.ts";
 import { type Intent, isPaused } from "../model/intent.ts";
 import type { TransactionStatus } from "../model/transaction-record.ts";
@@ -15,7 +16,6 @@ import { parseTaskId } from "./task-id.ts";
 
 /** After this many collaterals a step is left to a person. */
 const MAX_LOST_COLLATERALS = 2;
-const NOT_ACCEPTED_REASON = "the network did not accept the transaction";
 
 /** What a transaction of a wallet moves. */
 interface RecordUpdate {

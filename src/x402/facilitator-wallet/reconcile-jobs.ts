@@ -124,6 +124,8 @@ function toCurrentPlace({ blockNumber: block, blockHash }: ChainSnapshot): Block
 /**
  * Reconciles a job by one of its receipts, or else by its authorization. A node's refusal about one job holds
  * up only that job.
+ *
+ * @param lookup - a receipt, or the call that reads one: its refusal holds up only the job as well
  */
 async function reconcileJob(
   { store, wallet: { rpc }, chain }: Round,

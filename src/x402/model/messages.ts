@@ -159,7 +159,7 @@ export function getPaymentStub(
 
 /** The calls of an authorization's object. */
 export interface PaymentObject {
-  /** @returns the answer, and the database's bookmark after what was written for it; null: not known */
+  /** @returns the reply, and the database's bookmark after what was written for it; null: not known */
   settle(order: SettleOrder): Promise<{ response: SettleReply; bookmark: string | null }>;
   /** Works on an attempt now. @returns whether the object remembers the attempt */
   reconcile(attemptId: string): Promise<boolean>;
