@@ -21,12 +21,13 @@ export const SETTLEMENT_JOIN_CONDITION =
 /** A member of a JSON object: its name and the SQL of its value. */
 type JsonField = readonly [name: string, sql: string];
 
-/** The members of a record that have a column of their name. */
-function toJsonFields(record: object, columns: Record<string, SQLiteColumn>): JsonField[] {
-  return Object.keys(record).flatMap((name) => {
-    const column = columns[name];
-    return column ? [[name, toJsonValueSql(column)] as const] : [];
-  });
+/** The members of a record, each of the column of its name. */
+function toJsonFields<Name extends string>(
+  record: Record<Name, unknown>,
+  columns: Record<NoInfer<Name>, SQLiteColumn>,
+): JsonField[] {
+  const names = Object.keys(record) as Name[];
+  return names.map((name) => [name, toJsonValueSql(columns[name])]);
 }
 
 function toJsonValueSql({ table, name, dataType }: SQLiteColumn): string {
@@ -52,7 +53,7 @@ export const LISTED_SETTLEMENT_JSON_SQL = addJsonFieldsSql(
 
 /** SQL of an attempt as the interface shows it, JSON. */
 export const ATTEMPT_JSON_SQL = addJsonFieldsSql("json_object()", [
-  ...toJsonFields(attemptRecord.shape, attemptColumns),
+  ...toJsonFields(attemptRecord.omit({ Settlement: true }).shape, attemptColumns),
   ["Settlement", `iif(x402_settlement.id IS NULL, json('null'), ${SETTLEMENT_JSON_SQL})`],
 ]);
 
