@@ -3,7 +3,12 @@ import type { AppContext } from "../http/context.ts";
 import { type Router, serve } from "../http/endpoint.ts";
 import { ApiError } from "../http/errors.ts";
 import { described, idField, named, textField } from "../http/openapi/fields.ts";
-import { cursorParameter, limitParameter, textParameter } from "../http/openapi/parameters.ts";
+import {
+  cursorParameter,
+  limitParameter,
+  textFilter,
+  textParameter,
+} from "../http/openapi/parameters.ts";
 import { ADMIN_RULES, OWNER_RULES } from "../x402/model/endpoint-rules.ts";
 import {
   addressResponse,
@@ -96,8 +101,7 @@ export function registerX402Routes(router: Router): void {
       description: "Only this response contains the key of a new wallet.",
       body: createWalletBody.extend({
         caip2Network: described(caip2.optional(), "EVM chain. Required without `networkId`."),
-        networkId: described(
-          textParameter().optional(),
+        networkId: textFilter(
           "Id of the network. Required without `caip2Network`.",
           EXAMPLE_NETWORK_ID,
         ),
@@ -169,8 +173,7 @@ export function registerX402Routes(router: Router): void {
       query: z.object({
         limit: limitParameter(1_000, 1_000),
         cursorId: cursorParameter(),
-        apiKeyId: described(
-          textParameter().optional(),
+        apiKeyId: textFilter(
           "Only budgets of the API key with this id.",
           "01m80ydzq23ssn602zk7bexfp7",
         ),

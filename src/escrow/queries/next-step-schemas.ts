@@ -1,7 +1,7 @@
 /** What is done next for a record, and what went wrong with it. */
 import * as z from "zod";
 import { reasonCode } from "../../http/openapi/chain-fields.ts";
-import { described, named, textField, timestampField } from "../../http/openapi/fields.ts";
+import { described, named, nullableTimestampField, textField } from "../../http/openapi/fields.ts";
 import { textParameter } from "../../http/openapi/parameters.ts";
 import { STEPS } from "../model/intent.ts";
 import {
@@ -96,7 +96,7 @@ export const requestedAction = named(
 
 /** A point in time in an answer, or null. */
 export const optionalTimeField = (what: string, ...examples: (string | null)[]) =>
-  described(timestampField("").nullable(), what, ...examples);
+  nullableTimestampField(what, ...examples);
 
 export const stepName = named("Step", "A step that a wallet takes for an escrow.", z.enum(STEPS));
 

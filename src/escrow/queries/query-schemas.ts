@@ -18,6 +18,7 @@ import {
   booleanParameter,
   diffParameters,
   pageParameters,
+  textFilter,
   textParameter,
   timeParameter,
   wholeNumberParameter,
@@ -40,8 +41,7 @@ const includeHistory = described(
 );
 
 const recordFilters = {
-  filterSmartContractAddress: described(
-    textParameter().optional(),
+  filterSmartContractAddress: textFilter(
     "Only records of the contract with this address.",
     EXAMPLE_CONTRACT_ADDRESS,
   ),
@@ -92,11 +92,7 @@ export const listQuery = z.object({
   ...pageParameters,
   ...creationFilters,
   network,
-  id: described(
-    textParameter().optional(),
-    "Only the record with this id.",
-    "01m80ye14arhma0jvpxvf6nc73",
-  ),
+  id: textFilter("Only the record with this id.", "01m80ye14arhma0jvpxvf6nc73"),
   blockchainIdentifier: described(
     textParameter(8000).optional(),
     "Only the record of this escrow.",
@@ -142,8 +138,7 @@ export const listQuery = z.object({
   filterAmountTo: amountBoundParameter("at most"),
   filterDeadlineFrom: deadlineBoundParameter("at this time or later"),
   filterDeadlineTo: deadlineBoundParameter("before this time"),
-  searchQuery: described(
-    textParameter().optional(),
+  searchQuery: textFilter(
     "Only records with this text, in any case, in id, agent, agent name, input hash, transaction, wallet address or state. A whole hash also finds earlier transactions. Digits also match the beginning of an amount in whole coins. Searches the newest 5,000 records of each type that the other filters leave.",
     "Translator",
   ),

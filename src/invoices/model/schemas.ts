@@ -2,7 +2,12 @@ import * as z from "zod";
 import { CANONICAL_UNIT_PATTERN, normalizeUnit } from "../../chain/unit.ts";
 import { network, requestUnit, unitKey } from "../../http/openapi/chain-fields.ts";
 import { described, EXAMPLE_WALLET_ADDRESS, named } from "../../http/openapi/fields.ts";
-import { booleanParameter, pageParameters, textParameter } from "../../http/openapi/parameters.ts";
+import {
+  booleanParameter,
+  pageParameters,
+  textFilter,
+  textParameter,
+} from "../../http/openapi/parameters.ts";
 import { CURRENCY_CODES } from "./currencies.ts";
 import { toPlainDecimal } from "./fractions.ts";
 import { LANGUAGES } from "./invoice-content.ts";
@@ -248,8 +253,7 @@ export const invoiceListQuery = z.object({
   ...pageParameters,
   network,
   month,
-  invoiceBaseId: described(
-    textParameter().optional(),
+  invoiceBaseId: textFilter(
     "All documents of this base, instead of the latest document of each base.",
     "01m80ye2k5h7n9q3s6v8x1z4b0",
   ),

@@ -6,6 +6,7 @@ import {
   minorUnitsField,
   named,
   nullableTextField,
+  nullableTimestampField,
   textField,
   timestampField,
   walletAddressField,
@@ -40,7 +41,7 @@ const lastBalance = (example: string) =>
     example,
   );
 const lastCheck = (what: string, example: string) =>
-  described(timestampField("").nullable(), `${what}; null before.`, example);
+  nullableTimestampField(`${what}; null before.`, example);
 
 const threshold = amount("Minor units; less than this is low.", "50000000");
 const lowBalanceEnabledText = "Whether the balance is checked.";

@@ -1,5 +1,12 @@
 import * as z from "zod";
-import { described, idField, named, textField, timestampField } from "../../http/openapi/fields.ts";
+import {
+  described,
+  idField,
+  named,
+  nullableTimestampField,
+  textField,
+  timestampField,
+} from "../../http/openapi/fields.ts";
 import { textParameter } from "../../http/openapi/parameters.ts";
 import { ATTEMPT_DIRECTIONS, ATTEMPT_STATUSES, X402_SCHEMES } from "./tables.ts";
 
@@ -276,8 +283,7 @@ export const outcomeEventData = named(
     attemptId: idField("the attempt", EXAMPLE_ATTEMPT_ID),
     txHash: nullableText("Transaction hash. Null: no transaction.", EXAMPLE_TX_HASH),
     success: described(z.boolean(), "Whether the payer paid.", true),
-    settledAt: described(
-      timestampField("").nullable(),
+    settledAt: nullableTimestampField(
       "Time of settlement. Null: not settled.",
       "2026-11-22T06:17:25.647Z",
     ),

@@ -3,6 +3,7 @@ import { type Router, serve } from "../../http/endpoint.ts";
 import { described, named, textField, timestampField } from "../../http/openapi/fields.ts";
 import {
   limitParameter,
+  textFilter,
   textParameter,
   wholeNumberParameter,
 } from "../../http/openapi/parameters.ts";
@@ -98,11 +99,7 @@ export function registerCatalogRoutes(router: Router): void {
         query: described(textParameter(), "Words to search for.", "weather forecast"),
         ...catalogFilters,
         limit: limitParameter(100, 20),
-        cursor: described(
-          textParameter().optional(),
-          "Ignored: an answer has no further page.",
-          "01m80ydyvfm72p96eyrddq8dsz",
-        ),
+        cursor: textFilter("Ignored: an answer has no further page.", "01m80ydyvfm72p96eyrddq8dsz"),
       }),
       data: z.object({
         x402Version: version,

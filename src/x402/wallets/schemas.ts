@@ -1,7 +1,19 @@
 /** Bodies, parameters and responses of managed EVM wallets and of the rules that watch their balances. */
 import * as z from "zod";
-import { described, idField, named, textField, timestampField } from "../../http/openapi/fields.ts";
-import { booleanFilter, pageParameters, textParameter } from "../../http/openapi/parameters.ts";
+import {
+  described,
+  idField,
+  named,
+  nullableTimestampField,
+  textField,
+  timestampField,
+} from "../../http/openapi/fields.ts";
+import {
+  booleanFilter,
+  pageParameters,
+  textFilter,
+  textParameter,
+} from "../../http/openapi/parameters.ts";
 import {
   addressResponse,
   caip2,
@@ -58,8 +70,7 @@ export const walletBalances = named(
   "Balances of a managed EVM wallet.",
   z.object({
     ...walletReference,
-    readAt: described(
-      timestampField("").nullable(),
+    readAt: nullableTimestampField(
       "Time of the reading, at most 30 seconds ago. Null: the reading failed.",
       "2026-11-22T06:17:26.922Z",
     ),
@@ -91,19 +102,11 @@ export const walletBalances = named(
   }),
 );
 
-export const walletIdFilter = described(
-  textParameter().optional(),
-  "Only the wallet with this id.",
-  EXAMPLE_WALLET_ID,
-);
+export const walletIdFilter = textFilter("Only the wallet with this id.", EXAMPLE_WALLET_ID);
 
 export const walletFilters = {
   caip2Network: caip2Filter,
-  networkId: described(
-    textParameter().optional(),
-    "Only wallets of the network with this id.",
-    "01m80ydys10y2a8emavwntdfzj",
-  ),
+  networkId: textFilter("Only wallets of the network with this id.", "01m80ydys10y2a8emavwntdfzj"),
   type: described(evmWalletType.optional(), "Only wallets of this type.", "Purchasing"),
 };
 
@@ -146,8 +149,7 @@ export const balanceRule = named(
     enabled: described(z.boolean(), enabledText, true),
     state: described(ruleState, "What the last check found.", "Healthy"),
     balance: nullableText("Balance at the last check, in minor units. Null: none.", "60000000"),
-    checkedAt: described(
-      timestampField("").nullable(),
+    checkedAt: nullableTimestampField(
       "When it was last checked; null before.",
       "2026-11-22T06:17:26.922Z",
     ),
@@ -194,11 +196,7 @@ export const balanceRuleChange = z.strictObject({
 
 export const balanceRuleQuery = z.object({
   ...pageParameters,
-  evmWalletId: described(
-    textParameter().optional(),
-    "Only rules about the wallet with this id.",
-    EXAMPLE_WALLET_ID,
-  ),
+  evmWalletId: textFilter("Only rules about the wallet with this id.", EXAMPLE_WALLET_ID),
   state: described(ruleState.optional(), "Only rules in this state.", "Low"),
   enabled: described(booleanFilter(), "Only enabled rules (`true`), or only others."),
 });
