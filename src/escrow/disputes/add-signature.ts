@@ -3,10 +3,10 @@ import { openDb } from "../../db/client.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
+import { retryOnConflict } from "../../http/retry-on-conflict.ts";
 import { createQueuedState, upsertTasks } from "../../wallets/queue/store.ts";
 import type { WalletTask } from "../../wallets/queue/tables.ts";
 import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
-import { retryOnConflict } from "../terms/retry-on-conflict.ts";
 import type { SignatureRequest } from "./schemas.ts";
 import {
   type AdminSignature,

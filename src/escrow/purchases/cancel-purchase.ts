@@ -5,13 +5,13 @@ import { wakeDispatcher } from "../../events/outbox.ts";
 import { commitWithAudit } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
+import { retryOnConflict } from "../../http/retry-on-conflict.ts";
 import { type EscrowRecord, isWithoutLock } from "../model/escrow-record.ts";
 import { readRecordText } from "../queries/list-page.ts";
 import { isWithinScope, requireOwner } from "../queries/scope-condition.ts";
 import { ChangeSet } from "../store/change-set.ts";
 import { loadByIdentifier } from "../store/load-by-identifier.ts";
 import { writeChanges } from "../store/write-changes.ts";
-import { retryOnConflict } from "../terms/retry-on-conflict.ts";
 import { returnCharges } from "./charges.ts";
 import type { CancellationBody, cancelledPurchase } from "./schemas.ts";
 

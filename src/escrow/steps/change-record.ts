@@ -7,6 +7,7 @@ import { mayUseWallet } from "../../http/authenticate.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { runIdempotently, type StoreResponse } from "../../http/idempotency.ts";
+import { retryOnConflict } from "../../http/retry-on-conflict.ts";
 import { selectAutomationMode } from "../../sources/automation-mode.ts";
 import { findActiveSource } from "../../sources/find-source.ts";
 import { openSourceProvider } from "../../sources/open-source-provider.ts";
@@ -29,7 +30,6 @@ import {
 } from "../store/render-record.ts";
 import { writeChanges } from "../store/write-changes.ts";
 import { readLiveChainTime } from "../terms/escrow-times.ts";
-import { retryOnConflict } from "../terms/retry-on-conflict.ts";
 import { isFinalStep, validateTiming } from "./validate-step.ts";
 
 /** An escrow of a side, as requests name it. */

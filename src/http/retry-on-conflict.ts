@@ -1,5 +1,5 @@
-import { violates } from "../../db/client.ts";
-import { ApiError } from "../../http/errors.ts";
+import { violates } from "../db/client.ts";
+import { ApiError } from "./errors.ts";
 
 /** Decisions in a row while other writers change the subject. */
 const MAX_ATTEMPTS = 3;
