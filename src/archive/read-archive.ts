@@ -90,7 +90,7 @@ export async function repeatRead<Result>(
   throw new DatabaseUnavailableError(reason);
 }
 
-/** A row of an archive that a reader looks up in the database. */
+/** A row of the database or of an archive. */
 export interface PlacedRow {
   id: string;
   /** Of a row of an archive: JSON by which the database finds its place, with its revision. */

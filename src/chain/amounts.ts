@@ -18,7 +18,7 @@ export function hasAgreedAmounts(expected: Funds[], actual: Funds[], collateral:
 }
 
 /** The amount of a unit in all funds together. */
-export function totalOf(funds: Funds[], unit: string): bigint {
+function totalOf(funds: Funds[], unit: string): bigint {
   return funds.reduce((total, one) => (one.unit === unit ? total + one.amount : total), 0n);
 }
 

@@ -211,10 +211,11 @@ function writeTransactions(changes: ChangeSet, sourceId: string): Statement[] {
 /**
  * The statements that insert rows.
  *
- * @param rows - members have the names of the table's columns
+ * @param rows - members have the names of the table's members; what is left out becomes NULL
  * @param onConflict - SQL
  */
 function insertRows(table: SQLiteTable, rows: object[], onConflict = ""): Statement[] {
+  if (rows.length === 0) return [];
   const columns = Object.entries(getTableColumns(table));
   const sql = `INSERT INTO ${getTableName(table)} (${columns.map(([, { name }]) => name).join(", ")})
      SELECT ${columns.map(([key]) => `value->>'${key}'`).join(", ")} FROM json_each(?) WHERE true

@@ -61,7 +61,7 @@ export async function findKnownHashes(
   return new Set(rows.map(({ hash }) => hash));
 }
 
-/** The subjects of a transaction's tasks, by id. None: no wallet of ours has the transaction. */
+/** The subjects of a transaction's tasks, by id. None: no managed wallet has the transaction. */
 export async function readSubjectIds(
   db: Pick<WalletDatabase, "all">,
   hash: string,
