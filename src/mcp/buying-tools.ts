@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { toCanonicalJson } from "../canonical-json.ts";
 import { generateHex } from "../chain/hex.ts";
+import { ESCROW_TIME_NAMES } from "../escrow/model/escrow-record.ts";
 import { network } from "../http/openapi/chain-fields.ts";
 import { type AgentEntry, agentIdentifier } from "./agent-tools.ts";
 import {
@@ -65,12 +66,6 @@ const HEX_FIELDS = [
   "sellerVkey",
   "inputHash",
   "identifierFromPurchaser",
-] as const;
-const TIME_FIELDS = [
-  "payByTime",
-  "submitResultTime",
-  "unlockTime",
-  "externalDisputeUnlockTime",
 ] as const;
 
 /** What an agent answers to `start_job` (MIP-003), as far as a purchase needs it. */
@@ -214,7 +209,9 @@ function toOrderResult({ Amounts, supportedPaymentSourceIndex, ...texts }: Order
   return {
     network: trustFormatted("network", texts.network),
     ...Object.fromEntries(HEX_FIELDS.map((name) => [name, trustFormatted("hex", texts[name])])),
-    ...Object.fromEntries(TIME_FIELDS.map((name) => [name, trustFormatted("digits", texts[name])])),
+    ...Object.fromEntries(
+      ESCROW_TIME_NAMES.map((name) => [name, trustFormatted("digits", texts[name])]),
+    ),
     ...(Amounts && { Amounts: trustFunds(Amounts) }),
     ...(supportedPaymentSourceIndex !== undefined && { supportedPaymentSourceIndex }),
     ...(sellerReturnAddress !== undefined && {

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { ESCROW_TIME_NAMES } from "../escrow/model/escrow-record.ts";
 import { requestUnit } from "../http/openapi/chain-fields.ts";
 import {
   hasFormat,
@@ -66,7 +67,6 @@ export function toPurchaseResult(purchase: Purchase): ToolResult {
   const { onChainState, CurrentTransaction, NextAction, resultHash, PaidFunds } = purchase;
   const { requestedAction, errorType, errorNote } = NextAction;
   const price = trustFunds(PaidFunds);
-  const times = ["payByTime", "submitResultTime", "unlockTime", "externalDisputeUnlockTime"];
   return {
     id: trustFormatted("id", purchase.id),
     blockchainIdentifier: trustFormatted("hex", purchase.blockchainIdentifier),
@@ -80,7 +80,9 @@ export function toPurchaseResult(purchase: Purchase): ToolResult {
     },
     transaction: CurrentTransaction ? trustFormatted("hex", CurrentTransaction.txHash) : null,
     resultHash: resultHash ? trustFormatted("hex", resultHash) : null,
-    ...Object.fromEntries(times.map((name) => [name, trustTime(Number(purchase[name]))])),
+    ...Object.fromEntries(
+      ESCROW_TIME_NAMES.map((name) => [name, trustTime(Number(purchase[name]))]),
+    ),
     ...((errorNote !== null || price === null) &&
       wrapUntrusted({ errorNote, ...(price === null && { price: PaidFunds }) })),
   };

@@ -3,7 +3,12 @@
 import { expect } from "vitest";
 import { type Database, type Statement, violates } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
-import type { EscrowRecord, Side } from "../../src/escrow/model/escrow-record.ts";
+import {
+  type EscrowRecord,
+  mapTimes,
+  type Side,
+  toStoredFunds,
+} from "../../src/escrow/model/escrow-record.ts";
 import { type Intent, nextActionOf, type Step } from "../../src/escrow/model/intent.ts";
 import type { TransactionRecord } from "../../src/escrow/model/transaction-record.ts";
 import type { UndoData } from "../../src/escrow/model/undo-data.ts";
@@ -101,13 +106,10 @@ export class EscrowRecords {
           sellerVkey: datum.sellerVkey,
           agentIdentifier: datum.agentIdentifier ?? "",
           inputHash: datum.inputHash,
-          payByTime: String(datum.payByTime),
-          submitResultTime: String(datum.submitResultTime),
-          unlockTime: String(datum.unlockTime),
-          externalDisputeUnlockTime: String(datum.externalDisputeUnlockTime),
+          ...mapTimes(datum, String),
           sellerReturnAddress: datum.sellerReturnAddress,
           buyerReturnAddress: isQuote ? null : datum.buyerReturnAddress,
-          funds: funds.map(({ unit, amount }) => ({ unit, amount: String(amount) })),
+          funds: funds.map(toStoredFunds),
         },
       };
       changes.setProgress(record, record.progress);

@@ -1,7 +1,9 @@
 /** What the model's buyers buy: a payment source, its purchasing wallets, and quotes for its agent. */
+
 import { BUYERS, SELLERS } from "../../../devnet/demo/actors/wallets.ts";
 import { signIdentifier } from "../../../src/chain/contracts/blockchain-identifier.ts";
 import { deriveWalletKeys } from "../../../src/chain/wallet-keys.ts";
+import { mapTimes } from "../../../src/escrow/model/escrow-record.ts";
 import type { AcceptedQuote } from "../../../src/escrow/purchases/accept-quote.ts";
 import type { SourceRow } from "../../../src/sources/source-row.ts";
 import type { WalletRow } from "../../../src/wallets/managed/tables.ts";
@@ -87,10 +89,7 @@ function quoteOf(i: number): Quote {
     agentIdentifier: AGENT,
     buyerNonce: BUYER_NONCE,
     sellerNonce: (i + 1).toString(16).padStart(64, "0"),
-    payByTime: BigInt(times.payByTime),
-    submitResultTime: BigInt(times.submitResultTime),
-    unlockTime: BigInt(times.unlockTime),
-    externalDisputeUnlockTime: BigInt(times.externalDisputeUnlockTime),
+    ...mapTimes(times, BigInt),
     seller: SELLER.address,
     sellerReturnAddress: null,
   };
@@ -105,10 +104,7 @@ function quoteOf(i: number): Quote {
       identifierFromPurchaser: BUYER_NONCE,
       blockchainIdentifier,
       sellerVkey: SELLER.vkey,
-      payByTime: String(times.payByTime),
-      submitResultTime: String(times.submitResultTime),
-      unlockTime: String(times.unlockTime),
-      externalDisputeUnlockTime: String(times.externalDisputeUnlockTime),
+      ...mapTimes(times, String),
       Amounts: null,
       smartContractAddress: "",
       buyerReturnAddress: null,

@@ -14,8 +14,10 @@ import {
   type EscrowTerms,
   fundsOf,
   hashIdentifier,
+  mapTimes,
   type Side,
   type StoredFunds,
+  toWalletReference,
 } from "../../../src/escrow/model/escrow-record.ts";
 import {
   IDLE_PROGRESS,
@@ -144,7 +146,7 @@ function convertEscrow(
     requestedById,
     terms,
     progress: toProgress(side, row, { hasTransaction, requestedById }, context),
-    wallet: wallet && { id: wallet.id, vkey: wallet.vkey, address: wallet.address },
+    wallet: wallet && toWalletReference(wallet),
   };
   const built = buildRecord(source, fields, context.now);
   return writeRecord({ ...built, id, createdAt: row.createdAt }, row.metadata, context.now);
@@ -188,10 +190,7 @@ function requireSellerSignature(
     agentIdentifier: terms.agentIdentifier,
     buyerNonce,
     sellerNonce: sellerId.slice(0, SELLER_NONCE_LENGTH),
-    payByTime: BigInt(terms.payByTime),
-    submitResultTime: BigInt(terms.submitResultTime),
-    unlockTime: BigInt(terms.unlockTime),
-    externalDisputeUnlockTime: BigInt(terms.externalDisputeUnlockTime),
+    ...mapTimes(terms, BigInt),
     seller: terms.seller,
     sellerReturnAddress: type === "Web3ChainV1" ? null : terms.sellerReturnAddress,
   };
