@@ -252,7 +252,7 @@ interface ShownRecord {
   collateralReturnMinorUnit: string | null;
   NextAction: { requestedAction: string; errorType: string | null };
   PaidFunds?: Funds[];
-  Settled: { seller: Funds[]; buyer: Funds[] } | null;
+  Settled: Record<"seller" | "buyer" | "protocolFee", Funds[]> | null;
 }
 interface Funds {
   unit: string;
@@ -275,15 +275,18 @@ async function readSettlements(admin: ApiAccess): Promise<{ amount: string; txHa
 /** Sellers, buyers and the fee receiver have together what was locked. */
 async function comparePayouts({ deployment, feesBefore }: Observed): Promise<string[]> {
   const { admin, chain } = deployment;
-  let [paidIn, paidOut] = [0n, 0n];
+  let [paidIn, paidOut, shownFees] = [0n, 0n, 0n];
   for (const one of await readRecords<ShownRecord>(admin, "purchase")) {
     if (!ENDED.includes(one.onChainState ?? "")) continue;
     paidIn += sumOf(one.PaidFunds ?? []) + BigInt(one.collateralReturnMinorUnit ?? 0);
     paidOut += sumOf(one.Settled?.seller ?? []) + sumOf(one.Settled?.buyer ?? []);
+    shownFees += sumOf(one.Settled?.protocolFee ?? []);
   }
   const fees = balanceOf(chain, ADMIN.address) - feesBefore;
-  if (paidIn === paidOut + fees) return [];
-  return [`${paidIn} was paid in, ${paidOut} was paid out, and the fee receiver has ${fees}`];
+  if (paidIn === paidOut + fees && fees === shownFees) return [];
+  return [
+    `${paidIn} was paid in, ${paidOut} was paid out, and the fee receiver has ${fees} of ${shownFees}`,
+  ];
 }
 
 /** A record's sequence has each number once; an event arrives again only under its id. */

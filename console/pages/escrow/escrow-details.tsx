@@ -106,6 +106,7 @@ function listMoney(side: Side, row: EscrowRow): Fact[] {
       : []),
     ...factOf(row, ["Paid to the seller", "Settled.seller", "funds"]),
     ...factOf(row, ["Paid to the buyer", "Settled.buyer", "funds"]),
+    ...factOf(row, ["The contract's fee", "Settled.protocolFee", "funds"]),
     // The same amounts, where the ledger has told them.
     ...(valueAt(row, "Settled")
       ? []

@@ -210,6 +210,7 @@ const commonFields = {
       z.object({
         seller: described(funds, "What the seller received, after the contract's fee."),
         buyer: described(funds, "What the buyer received, including the collateral."),
+        protocolFee: described(funds, "The contract's fee. Empty on Web3ChainV2."),
       }),
     ).nullable(),
     "Funds that each side received. Null: the escrow is open, or ended before the service recorded this.",

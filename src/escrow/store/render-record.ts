@@ -196,7 +196,8 @@ function renderFunds(entries: StoredFunds[]): string {
 
 function renderSettledFunds(settled: SettledFunds | null): string {
   if (settled === null) return "null";
-  return `{"seller":${renderFunds(settled.seller)},"buyer":${renderFunds(settled.buyer)}}`;
+  const { seller, buyer, protocolFee } = settled;
+  return `{"seller":${renderFunds(seller)},"buyer":${renderFunds(buyer)},"protocolFee":${renderFunds(protocolFee)}}`;
 }
 
 function renderNextAction(action: NextAction, payment: boolean): string {
