@@ -27,8 +27,9 @@ console.log("purchase:", id);
 async function findAgent(query: string): Promise<string> {
   const body = { network, query } as const;
   const { entries } = unwrap(await client.POST("/api/v1/registry-entry-search", { body }));
-  if (!entries[0]) throw new Error(`The registry has no agent "${query}".`);
-  return entries[0].apiBaseUrl;
+  if (entries[0]) return entries[0].apiBaseUrl;
+  console.error(`The registry has no agent "${query}".`);
+  process.exit(1);
 }
 
 /** Calls the agent: a GET, or a POST of JSON. */

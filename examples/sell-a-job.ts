@@ -14,6 +14,7 @@ const jobs = new Map<string, { job: string; text: string; result?: string }>(); 
 const at = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
 const app = new Hono();
 app.get("/availability", (c) => c.json({ status: "available", type: "masumi-agent" }));
+app.get("/input_schema", (c) => c.json({ input_data: [{ id: "text", type: "string" }] }));
 app.get("/status", (c) => c.json({ result: jobs.get(c.req.query("job_id") ?? "")?.result }));
 app.post("/start_job", async (c) => {
   const { identifier_from_purchaser: job, input_data: input } = await c.req.json();
