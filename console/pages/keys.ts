@@ -102,6 +102,7 @@ const keyFields: readonly Field[] = [
 ];
 
 const isStoredKey = (row: unknown) => textAt(row, "id") !== "env-admin";
+const isRevoked = (row: unknown) => textAt(row, "status") === "Revoked";
 
 const describeName = (row: unknown) =>
   textAt(row, "name") || (isStoredKey(row) ? textAt(row, "token") : "Key of the deployment");
@@ -200,7 +201,28 @@ export const keysPage: PageDefinition = {
           name: "revoke",
           label: "Revoke",
           description:
-            "Ends the key. Its webhooks get nothing more, and the console forgets it when it is this tab's own.",
+            "Ends the key's calls, and its webhooks' events, until you reactivate the key.",
+          method: "PATCH",
+          path: "/api-key",
+          fixed: { status: "Revoked" },
+          fromRow: { id: "id" },
+          isApplicable: (row) => isStoredKey(row) && !isRevoked(row),
+        },
+        {
+          name: "reactivate",
+          label: "Reactivate",
+          description: "The key may call again, within ten seconds.",
+          method: "PATCH",
+          path: "/api-key",
+          fixed: { status: "Active" },
+          fromRow: { id: "id" },
+          isApplicable: isRevoked,
+        },
+        {
+          name: "delete",
+          label: "Delete",
+          description:
+            "Ends the key for good. Its name is then in no list, and the audit shows an id alone. A revoked key keeps both.",
           method: "DELETE",
           path: "/api-key",
           fromRow: { id: "id" },

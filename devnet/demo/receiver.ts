@@ -199,8 +199,12 @@ function summary(body: string): string {
       type?: string;
       sequence?: number;
       data?: { id?: string; onChainState?: string };
+      text?: string;
+      content?: string;
     };
-    const { type = "message", sequence = "-", data } = event;
+    const { type = "message", sequence = "-", data, text, content } = event;
+    const chat = text ?? content;
+    if (chat !== undefined) return chat.replaceAll("\n", ", ");
     return `${type} #${sequence} ${data?.id ?? ""} ${data?.onChainState ?? ""}`.trim();
   } catch {
     return "no JSON";

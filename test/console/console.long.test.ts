@@ -400,9 +400,15 @@ else
       await drawer.locator("dd", { hasText: Wallets[0]?.note ?? "" }).waitFor();
       await drawer.getByRole("link", { name: "Changer of rules" }).click();
       const key = page.getByRole("region", { name: "Changer of rules" });
-      await key.getByRole("button", { name: "Revoke" }).click();
-      await page.getByRole("dialog").getByLabel("I know that this").check();
-      await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+      const act = async (name: string) => {
+        await key.getByRole("button", { name }).click();
+        const dialog = page.getByRole("dialog");
+        if (name === "Delete") await dialog.getByLabel("I know that this").check();
+        await dialog.getByRole("button", { name }).click();
+      };
+      await act("Revoke");
+      await act("Reactivate");
+      await act("Delete");
       const row = page.locator("tr", { hasText: "Changer of rules" });
       await row.waitFor({ state: "detached" });
       await page.context().close();
