@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { buy, createClient, hashInput, matchesResult, unwrap } from "agent-payment-service-client";
 
-const { SERVICE_URL, SERVICE_TOKEN, AGENT = "Steady translator" } = process.env;
+const { SERVICE_URL, SERVICE_TOKEN, AGENT } = process.env;
 if (!SERVICE_URL || !SERVICE_TOKEN) {
   console.error("Set SERVICE_URL and SERVICE_TOKEN, which npm start prints.");
   process.exit(1);
@@ -13,8 +13,8 @@ const input = { text: "Guten Tag" };
 const atMost = [{ unit: "", amount: "5000000" }]; // 5 ADA
 
 const client = createClient({ baseUrl: SERVICE_URL, token: SERVICE_TOKEN });
-const apiBaseUrl = await findAgent(AGENT);
-console.log(`buying from "${AGENT}", which takes up to a minute`);
+const { name, apiBaseUrl } = await findAgent(AGENT || "Steady translator");
+console.log(`buying from "${name}", which takes up to a minute`);
 const quote = await ask("start_job", { identifier_from_purchaser: job, input_data: input });
 const inputHash = await hashInput(job, input);
 const order = { network, quote, identifierFromPurchaser: job, inputHash, atMost } as const;
@@ -24,10 +24,11 @@ console.log("bought:", result);
 console.log("the result has the hash on the chain:", await matchesResult(resultHash, job, result));
 console.log("purchase:", id);
 
-async function findAgent(query: string): Promise<string> {
+async function findAgent(query: string) {
   const body = { network, query } as const;
   const { entries } = unwrap(await client.POST("/api/v1/registry-entry-search", { body }));
-  if (entries[0]) return entries[0].apiBaseUrl;
+  const agent = entries.find((one) => one.name === query);
+  if (agent) return agent;
   console.error(`The registry has no agent "${query}".`);
   process.exit(1);
 }

@@ -21,9 +21,10 @@ for (const [name, source] of Object.entries(sources))
     process.exit(1);
   }
 process.chdir(import.meta.dirname); // order.json is beside the program
-const { SERVICE_URL = "", SERVICE_TOKEN = "", AGENT_URL = "", AT_MOST = "5000000" } = process.env;
+const { SERVICE_URL = "", SERVICE_TOKEN = "", AGENT_URL = "" } = process.env;
+const { AT_MOST = "5000000", TEXT = "Guten Tag" } = process.env;
 const client = createClient({ baseUrl: SERVICE_URL, token: SERVICE_TOKEN });
-const input = { text: "Guten Tag" };
+const input = { text: TEXT };
 /** Codes of errors by which the key's limit is used up. */
 const limits = ["spending_limit_exceeded", "insufficient_funds"];
 
