@@ -120,12 +120,19 @@ function describeSpendingLimits(row: unknown): string {
     .join(" · ");
 }
 
+/** A key with an empty list of limits; without a list the key may spend anything. */
+function mayNotSpend(row: unknown): boolean {
+  const limits = valueAt(row, "spendingLimits");
+  return Array.isArray(limits) && limits.length === 0;
+}
+
 /** All limits of a key in one text. */
 function describeLimits(row: unknown): string {
   const limits = (valueAt(row, "spendingLimits") as Funds[] | null | undefined) ?? [];
   const wallets = (valueAt(row, "walletLimit") as string[] | null | undefined) ?? [];
   const isCounted = valueAt(row, "usageLimited") === true;
   const parts = [
+    ...(mayNotSpend(row) ? ["spends nothing"] : []),
     ...limits.map(({ unit, amount }) => formatFunds(amount, unit)),
     ...(wallets.length > 0 ? [`${wallets.length} wallet${wallets.length === 1 ? "" : "s"}`] : []),
     ...(isCounted

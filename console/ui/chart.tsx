@@ -1,4 +1,6 @@
 /** Bars in stacks over days, with both axes. A table beside the chart has the same numbers. */
+import "./browser-language.ts";
+
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { theme } from "./theme.tsx";

@@ -137,6 +137,18 @@ else
       }
     });
 
+    test("a browser whose language is no language tag shows the overview", async () => {
+      const { page, complaints } = await openConsole(browser, service.url, LOOKS[0] as Look);
+      await page.addInitScript(() =>
+        Object.defineProperty(navigator, "language", { value: "en-US@posix", configurable: true }),
+      );
+      await page.reload();
+      await signIn(page, service.adminKey);
+      await page.locator(".chart canvas").first().waitFor();
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+
     test("no page, dialog or opened row shows a name of the API", async () => {
       const document = await (await fetch(`${service.url}/api/v1/openapi.json`)).json();
       const names = collectApiNames(document as ApiDocument);
