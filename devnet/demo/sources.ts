@@ -53,7 +53,7 @@ function sourceOf({ type, address, policy }: Deployment) {
     AdminWallets: adminVkeys.map(() => ({ walletAddress: ADMIN.address })),
     requiredAdminSignatures,
     FeeReceiverNetworkWallet: { walletAddress: ADMIN.address },
-    feeRatePermille: 50,
+    feeRatePermille: type === "Web3ChainV1" ? 50 : 0,
     SellingWallets: CASTS[type].sellers.map(managed),
     PurchasingWallets: CASTS[type].buyers.map(managed),
   };
