@@ -70,7 +70,7 @@ describe("the site at /docs", () => {
       expect(await textOf(`/docs/${name}.md`)).toBe(guides[`${name}.md`]);
       expect(await textOf("/docs")).toContain(title);
     }
-    expect(await textOf("/docs/changelog")).toContain("1.0.0-rc");
+    expect(await textOf("/docs/changelog")).toContain("1.0.0");
     expect(await textOf("/llms.txt")).toBe(index);
   });
 

@@ -1,7 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { relative } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, it } from "vitest";
+import { SUBSCRIPTION_TRIGGERS } from "../../src/webhooks/model/subscription-triggers.ts";
+import { readMigrations } from "../../tools/operate/apply-migrations.ts";
 
 /** Inside of the repository, since drizzle-kit takes a relative path. */
 const copies = relative(".", mkdtempSync("node_modules/.migrations-"));
@@ -24,3 +27,12 @@ it.each([
     expect(sqlFiles()).toEqual(before);
   },
 );
+
+it("migrations make the triggers of subscriptions that src describes", () => {
+  const database = new DatabaseSync(":memory:");
+  for (const { sql } of readMigrations(new URL("../../migrations/", import.meta.url)))
+    database.exec(sql);
+  const made = database.prepare("SELECT sql FROM sqlite_master WHERE type = 'trigger'").all();
+  expect(made.map(({ sql }) => sql)).toEqual(SUBSCRIPTION_TRIGGERS);
+  database.close();
+});
