@@ -28,17 +28,20 @@ export function listFigures(results: Readonly<Record<string, readonly Row[]>>): 
   for (const [table, rows] of Object.entries(results)) {
     const counts = new Map<string, number>();
     for (const row of rows) {
-      const texts = Object.values(row).filter((value) => typeof value === "string" && value !== "");
+      const texts = Object.values(row).filter((value) => isText(value));
       const name = [table, ...texts].join(" ");
       const count = (counts.get(name) ?? 0) + 1;
       counts.set(name, count);
       for (const [column, value] of Object.entries(row))
-        if (typeof value === "number")
-          figures[`${name}${count > 1 ? ` #${count}` : ""}: ${column}`] = value;
+        if (value !== "" && !isText(value))
+          figures[`${name}${count > 1 ? ` #${count}` : ""}: ${column}`] = Number(value);
     }
   }
   return figures;
 }
+
+/** Some figures are texts, such as "4.2", since their cells in other rows are empty. */
+const isText = (value: Row[string]) => Number.isNaN(Number(value));
 
 /**
  * A row for each figure that both versions have and that differs between any two runs. A ratio above 1 is a worse

@@ -29,13 +29,14 @@ it("Pairs of runs go on where they stopped, and the version that runs first chan
 it("Figures are named by table, texts and column, and rows with the same texts are numbered", () => {
   const rows = [
     { diff: "payment", limit: 10, ms: 2 },
-    { diff: "payment", limit: 100, ms: 5, goal: "" },
+    { diff: "payment", limit: 100, ms: 5, goal: "", lag: "4.2" },
   ];
   expect(listFigures({ diff: rows })).toEqual({
     "diff payment: limit": 10,
     "diff payment: ms": 2,
     "diff payment #2: limit": 100,
     "diff payment #2: ms": 5,
+    "diff payment #2: lag": 4.2,
   });
 });
 
