@@ -33,8 +33,7 @@ serve({ fetch: app.fetch, port: Number(LISTEN_PORT), hostname: "127.0.0.1" }).on
   process.exit(1);
 });
 const { PaymentSources } = pay.unwrap(await client.GET("/api/v1/payment-source"));
-const source = PaymentSources.find((one) => one.paymentSourceType === "Web3ChainV1");
-const sellingWalletVkey = source?.SellingWallets[0]?.walletVkey ?? "";
+const sellingWalletVkey = PaymentSources.at(-1)?.SellingWallets[0]?.walletVkey ?? ""; // the oldest
 const card = { Tags: ["text"], Author: { name: "Me" }, Capability: { name: "caps", version: "1" } };
 const AgentPricing = { pricingType: "Fixed" as const, Pricing: [{ unit: "", amount: "5000000" }] };
 const body = { ...card, name: "Shouter", network, sellingWalletVkey, apiBaseUrl, AgentPricing };

@@ -24,7 +24,7 @@ interface Doc {
   cooldownTimeOtherParty: number;
   WithdrawnForSeller: { unit: string; amount: string }[];
   WithdrawnForBuyer: { unit: string; amount: string }[];
-  Settled: Record<"seller" | "buyer" | "protocolFee", { unit: string; amount: string }[]> | null;
+  Settled: Record<"seller" | "buyer", { unit: string; amount: string }[]> | null;
   NextAction: { requestedAction: string; errorType: string | null; errorNote: string | null };
 }
 
@@ -307,26 +307,6 @@ describe("disputes of Web3ChainV2 that one transaction settles", () => {
           Settled: { buyer: native(buyer), seller: native(seller) },
         });
     }
-  });
-});
-
-describe("a withdrawal", () => {
-  it.each([
-    [V1, 1_435_230n],
-    [V2, 0n],
-  ] as const)("from %s shows what the seller and the contract received", async (version, fee) => {
-    const chain = await TestChain.create();
-    const source = await createSource(chain, version);
-    const [locked] = await chain.act([
-      lock("a", version),
-      act("a", "submitResult"),
-      act("a", "withdraw"),
-    ]);
-    await settle(chain, source);
-    const docs = await docsOf(locked);
-    const native = (amount: bigint) => (amount > 0n ? [{ amount: String(amount), unit: "" }] : []);
-    const settled = { seller: native(10_000_000n - fee), buyer: [], protocolFee: native(fee) };
-    expect(docs.map(({ Settled }) => Settled)).toEqual([settled, settled]);
   });
 });
 

@@ -15,7 +15,7 @@ const native = (amount: string) => [{ amount, unit: "" }];
 
 beforeEach(emptyTables);
 
-/** What both records of an escrow say that each side received in the end. */
+/** What both records of an escrow say that each side and the contract received in the end. */
 async function settledOf(step: StepResult | undefined): Promise<unknown[]> {
   const rows = await openDb(env).all<StoredDocument>(
     `SELECT ${DOC_OR_ROW_SQL} FROM escrow AS page WHERE blockchain_identifier = unhex(?) ORDER BY side`,
@@ -64,7 +64,7 @@ describe("between parties of Web3ChainV2 that are paid at one address", () => {
       [b, "8000000", "4000000"],
       [withdrawn, "2000000", "10000000"],
     ] as const) {
-      const parts = { buyer: native(buyer), seller: native(seller) };
+      const parts = { buyer: native(buyer), seller: native(seller), protocolFee: [] };
       expect(await settledOf(step)).toEqual([parts, parts]);
     }
   });

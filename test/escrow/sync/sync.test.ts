@@ -33,7 +33,7 @@ interface Doc {
   } | null;
   WithdrawnForSeller: { amount: string; unit: string }[];
   WithdrawnForBuyer: { amount: string; unit: string }[];
-  Settled: Record<"seller" | "buyer", { unit: string; amount: string }[]> | null;
+  Settled: Record<"seller" | "buyer" | "protocolFee", { unit: string; amount: string }[]> | null;
 }
 
 /** The records of an identifier, by side. */
@@ -128,10 +128,15 @@ describe("a life driven from outside", () => {
     const plain = await docsOf(withdrawn[0]?.escrows[0]?.identifier);
     expect(plain.payment?.WithdrawnForSeller).toEqual([]);
     // Of ten coins the contract takes 50 permille, and the ledger wants the output to hold more.
-    expect(plain.payment?.Settled).toEqual({ seller: native("8564770"), buyer: [] });
+    expect(plain.payment?.Settled).toEqual({
+      seller: native("8564770"),
+      buyer: [],
+      protocolFee: native("1435230"),
+    });
     expect(payment?.Settled).toEqual({
       seller: payment?.WithdrawnForSeller,
       buyer: payment?.WithdrawnForBuyer,
+      protocolFee: [],
     });
   });
 });
