@@ -28,7 +28,7 @@ export function listFigures(results: Readonly<Record<string, readonly Row[]>>): 
   for (const [table, rows] of Object.entries(results)) {
     const counts = new Map<string, number>();
     for (const row of rows) {
-      const texts = Object.values(row).filter((value) => isText(value));
+      const texts = Object.values(row).filter(isText);
       const name = [table, ...texts].join(" ");
       const count = (counts.get(name) ?? 0) + 1;
       counts.set(name, count);
