@@ -120,20 +120,14 @@ function describeSpendingLimits(row: unknown): string {
     .join(" · ");
 }
 
-/** A key with an empty list of limits; without a list the key may spend anything. */
-function mayNotSpend(row: unknown): boolean {
-  const limits = valueAt(row, "spendingLimits");
-  return Array.isArray(limits) && limits.length === 0;
-}
-
-/** All limits of a key in one text. */
+/** All limits of a key in one text. With an empty list the key spends nothing, and without a list anything. */
 function describeLimits(row: unknown): string {
-  const limits = (valueAt(row, "spendingLimits") as Funds[] | null | undefined) ?? [];
+  const limits = valueAt(row, "spendingLimits") as Funds[] | null | undefined;
   const wallets = (valueAt(row, "walletLimit") as string[] | null | undefined) ?? [];
   const isCounted = valueAt(row, "usageLimited") === true;
   const parts = [
-    ...(mayNotSpend(row) ? ["spends nothing"] : []),
-    ...limits.map(({ unit, amount }) => formatFunds(amount, unit)),
+    ...(limits?.length === 0 ? ["spends nothing"] : []),
+    ...(limits ?? []).map(({ unit, amount }) => formatFunds(amount, unit)),
     ...(wallets.length > 0 ? [`${wallets.length} wallet${wallets.length === 1 ? "" : "s"}`] : []),
     ...(isCounted
       ? [`${textAt(row, "accumulatedUsageCredits")} of ${textAt(row, "maxUsageCredits")} credits`]
