@@ -94,10 +94,6 @@ export const requestedAction = named(
   z.enum([...new Set([...PAYMENT_ACTIONS, ...PURCHASE_ACTIONS])]),
 );
 
-/** A point in time in an answer, or null. */
-export const optionalTimeField = (what: string, ...examples: (string | null)[]) =>
-  nullableTimestampField(what, ...examples);
-
 export const stepName = named("Step", "A step that a wallet takes for an escrow.", z.enum(STEPS));
 
 export const nextStep = named(
@@ -109,11 +105,11 @@ export const nextStep = named(
       "Step that a wallet of this service takes. Null: none known.",
       "Withdraw",
     ),
-    notBefore: optionalTimeField(
+    notBefore: nullableTimestampField(
       "Earliest time of the step, by the chain's time. Null: now.",
       "2026-11-22T14:17:26.922Z",
     ),
-    deadline: optionalTimeField(
+    deadline: nullableTimestampField(
       "Latest time of the step, by the chain's time. Null: no limit.",
       null,
     ),

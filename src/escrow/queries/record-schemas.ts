@@ -16,6 +16,7 @@ import {
   idField,
   minorUnitsField,
   named,
+  nullableTimestampField,
   textField,
   timestampField,
   walletAddressField,
@@ -27,7 +28,6 @@ import {
   EXAMPLE_BLOCKCHAIN_IDENTIFIER,
   EXAMPLE_ESCROW_AGENT_IDENTIFIER,
   nextStep,
-  optionalTimeField,
   paymentAction,
   purchaseAction,
 } from "./next-step-schemas.ts";
@@ -126,7 +126,7 @@ const commonFields = {
   ),
   ...agentFields,
   pricingType,
-  lastCheckedAt: optionalTimeField(
+  lastCheckedAt: nullableTimestampField(
     "When the sync last changed the record.",
     "2026-11-22T06:17:26.922Z",
   ),
@@ -181,7 +181,7 @@ const commonFields = {
     nextStep,
     "Next step of this service for the record, with its times and what it waits for.",
   ),
-  expiredAt: optionalTimeField(
+  expiredAt: nullableTimestampField(
     "When the time to lock the funds was over, or the purchase was cancelled. Null: neither.",
     "2026-11-22T06:17:26.922Z",
   ),

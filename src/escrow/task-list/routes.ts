@@ -8,6 +8,7 @@ import {
   hexField,
   idField,
   named,
+  nullableTimestampField,
   textField,
   timestampField,
 } from "../../http/openapi/fields.ts";
@@ -16,7 +17,6 @@ import { createJsonResponse, openReadSession } from "../../http/session.ts";
 import {
   EXAMPLE_BLOCKCHAIN_IDENTIFIER,
   escrowKind,
-  optionalTimeField,
   stepName,
 } from "../queries/next-step-schemas.ts";
 import { listTasks, TASK_STATUSES } from "./list-tasks.ts";
@@ -46,9 +46,11 @@ const task = named(
     reason: textField("Explanation for people.", "waits for its wallet's turn"),
     since: timestampField("Time of the request."),
     requestedById: idField("the API key that requested the step, or `automatic`"),
-    notBefore: optionalTimeField("When the contract begins to allow the step. Null: no limit."),
-    deadline: optionalTimeField("When the contract ceases to allow the step. Null: no limit."),
-    nextTryAt: optionalTimeField("Time of the next try after a failure. Null: no failure."),
+    notBefore: nullableTimestampField(
+      "When the contract begins to allow the step. Null: no limit.",
+    ),
+    deadline: nullableTimestampField("When the contract ceases to allow the step. Null: no limit."),
+    nextTryAt: nullableTimestampField("Time of the next try after a failure. Null: no failure."),
     failedTries: described(z.int().min(0), "Number of failed tries.", 0),
     txHash: described(
       hexField(64, "", EXAMPLE_TX_HASH).nullable(),
