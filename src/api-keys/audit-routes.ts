@@ -8,7 +8,11 @@ import type { audit } from "../db/tables.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { toIsoTime } from "../http/envelope.ts";
 import { described, idField, named, textField, timestampField } from "../http/openapi/fields.ts";
-import { pageParameters, textFilter, timeParameter } from "../http/openapi/parameters.ts";
+import {
+  optionalTextParameter,
+  pageParameters,
+  timeParameter,
+} from "../http/openapi/parameters.ts";
 
 const auditEntry = named(
   "AuditEntry",
@@ -33,8 +37,8 @@ const auditEntry = named(
 
 const auditQuery = z.object({
   ...pageParameters,
-  apiKeyId: textFilter("Only changes by this API key.", "env-admin"),
-  action: textFilter("Only this action.", "agent.deregister"),
+  apiKeyId: optionalTextParameter("Only changes by this API key.", "env-admin"),
+  action: optionalTextParameter("Only this action.", "agent.deregister"),
   after: described(timeParameter().optional(), "Entries at or after this time."),
   before: described(timeParameter().optional(), "Entries before this time."),
 });

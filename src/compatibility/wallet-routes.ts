@@ -13,7 +13,7 @@ import {
   textField,
   timestampField,
 } from "../http/openapi/fields.ts";
-import { booleanParameter, textFilter } from "../http/openapi/parameters.ts";
+import { booleanParameter, optionalTextParameter } from "../http/openapi/parameters.ts";
 import { WALLET_FEATURES } from "../wallet-features.ts";
 import { type WalletQuery, walletDetailsResponse } from "../wallets/details/response-schemas.ts";
 import { changeWallet, getWallet } from "../wallets/manage-wallets.ts";
@@ -55,8 +55,8 @@ type TopUpFields = z.output<z.ZodObject<typeof topUpFields>>;
 
 /** The id of a rule under either name. */
 const ruleIds = {
-  id: textFilter("Another name of `ruleId`."),
-  ruleId: textFilter("Id of the rule."),
+  id: optionalTextParameter("Another name of `ruleId`."),
+  ruleId: optionalTextParameter("Id of the rule."),
 };
 const hasId = ({ id, ruleId }: { id?: string | undefined; ruleId?: string | undefined }) =>
   (id ?? ruleId) !== undefined;

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type Router, serve } from "../http/endpoint.ts";
 import { toIsoTime } from "../http/envelope.ts";
 import { described, textField, timestampField } from "../http/openapi/fields.ts";
-import { booleanFilter, textFilter, textParameter } from "../http/openapi/parameters.ts";
+import { booleanFilter, optionalTextParameter, textParameter } from "../http/openapi/parameters.ts";
 import { ADMIN_RULES } from "../x402/model/endpoint-rules.ts";
 import { EXAMPLE_WALLET_ID, tokenAmount } from "../x402/model/schemas.ts";
 import {
@@ -55,7 +55,7 @@ export function registerX402BalanceRuleRoutes(router: Router): void {
       isConditional: true,
       summary: "Lists the rules that watch wallet balances, newest first, without pages",
       query: z.object({
-        evmWalletId: textFilter("Only of this wallet.", EXAMPLE_WALLET_ID),
+        evmWalletId: optionalTextParameter("Only of this wallet.", EXAMPLE_WALLET_ID),
         onlyLow: described(booleanFilter(), "Only rules that are low."),
         includeDisabled: described(booleanFilter(), "Disabled rules too."),
       }),

@@ -4,7 +4,7 @@ import { described, timestampField } from "../http/openapi/fields.ts";
 import {
   booleanFilter,
   cursorParameter,
-  textFilter,
+  optionalTextParameter,
   textParameter,
   timeParameter,
   wholeNumberParameter,
@@ -160,7 +160,7 @@ export function registerX402RecordRoutes(router: Router): void {
         startDate: described(timeParameter().optional(), "Start. Omitted: 30 days before the end."),
         endDate: described(timeParameter().optional(), "End, exclusive. Omitted: now."),
         caip2Network: caip2Filter,
-        timeZone: textFilter("IANA time zone. Unknown: UTC.", "UTC"),
+        timeZone: optionalTextParameter("IANA time zone. Unknown: UTC.", "UTC"),
       }),
       data: z.object({
         periodStart: timestampField("Start of the period."),

@@ -6,7 +6,7 @@ import { described, idField, named, textField } from "../http/openapi/fields.ts"
 import {
   cursorParameter,
   limitParameter,
-  textFilter,
+  optionalTextParameter,
   textParameter,
 } from "../http/openapi/parameters.ts";
 import { ADMIN_RULES, OWNER_RULES } from "../x402/model/endpoint-rules.ts";
@@ -101,7 +101,7 @@ export function registerX402Routes(router: Router): void {
       description: "Only this response contains the key of a new wallet.",
       body: createWalletBody.extend({
         caip2Network: described(caip2.optional(), "EVM chain. Required without `networkId`."),
-        networkId: textFilter(
+        networkId: optionalTextParameter(
           "Id of the network. Required without `caip2Network`.",
           EXAMPLE_NETWORK_ID,
         ),
@@ -173,7 +173,7 @@ export function registerX402Routes(router: Router): void {
       query: z.object({
         limit: limitParameter(1_000, 1_000),
         cursorId: cursorParameter(),
-        apiKeyId: textFilter(
+        apiKeyId: optionalTextParameter(
           "Only budgets of the API key with this id.",
           "01m80ydzq23ssn602zk7bexfp7",
         ),

@@ -14,7 +14,7 @@ import {
   bodyLimit,
   cursorParameter,
   diffCursorParameter,
-  textFilter,
+  optionalTextParameter,
   textParameter,
   timeParameter,
 } from "../http/openapi/parameters.ts";
@@ -44,7 +44,7 @@ const inboxFilters = {
     statuses.optional(),
     "Only registrations in one of these statuses. Default: Pending and Verified.",
   ),
-  policyId: textFilter("Only under this minting policy.", EXAMPLE_POLICY_ID),
+  policyId: optionalTextParameter("Only under this minting policy.", EXAMPLE_POLICY_ID),
 };
 const slugFilter = described(agentSlug.optional(), "Only the inbox with this slug.", "demo-inbox");
 

@@ -8,8 +8,8 @@ import {
 } from "../http/openapi/fields.ts";
 import {
   diffParameters,
+  optionalTextParameter,
   pageParameters,
-  textFilter,
   textParameter,
 } from "../http/openapi/parameters.ts";
 import { registrationState } from "./record-schemas.ts";
@@ -17,7 +17,7 @@ import { STATUS_FILTERS } from "./states.ts";
 
 const sourceFilters = {
   network,
-  filterSmartContractAddress: textFilter(
+  filterSmartContractAddress: optionalTextParameter(
     "Only registrations of the payment source with this contract.",
     EXAMPLE_CONTRACT_ADDRESS,
   ),
@@ -43,7 +43,7 @@ export const registrationListQuery = z.object({
     "Only registrations in this group of states.",
     "Registered",
   ),
-  filterAgentIdentifier: textFilter(
+  filterAgentIdentifier: optionalTextParameter(
     "Only the agent with this identifier.",
     EXAMPLE_AGENT_IDENTIFIER,
   ),

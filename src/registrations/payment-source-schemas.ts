@@ -2,7 +2,7 @@ import * as z from "zod";
 import { jsonToMetadatum, MetadatumError } from "../chain/metadata.ts";
 import { network, paymentSourceType, requestUnit } from "../http/openapi/chain-fields.ts";
 import { described, EXAMPLE_CONTRACT_ADDRESS, named } from "../http/openapi/fields.ts";
-import { textFilter, textParameter } from "../http/openapi/parameters.ts";
+import { optionalTextParameter, textParameter } from "../http/openapi/parameters.ts";
 import { MAX_PAYMENT_SOURCES } from "../registry/entries/profile.ts";
 import {
   caip2,
@@ -91,7 +91,7 @@ const ledgerSource = named(
       "Generation of the escrow contract: `Web3ChainV2`.",
       "Web3ChainV2",
     ),
-    address: textFilter(
+    address: optionalTextParameter(
       "Contract of a payment source with the agent's policy. Default: that of the selling wallet's payment source.",
       EXAMPLE_CONTRACT_ADDRESS,
     ),

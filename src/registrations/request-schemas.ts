@@ -14,7 +14,7 @@ import {
   PROVIDER_FAILURES,
   setDocumentSchema,
 } from "../http/openapi/fields.ts";
-import { textFilter, textParameter } from "../http/openapi/parameters.ts";
+import { optionalTextParameter, textParameter } from "../http/openapi/parameters.ts";
 import { agentVerification, MAX_VERIFICATIONS } from "../registry/entries/verification.ts";
 import { fixedType, otherPricing, requestedSources } from "./payment-source-schemas.ts";
 import { EXAMPLE_ID } from "./record-schemas.ts";
@@ -185,7 +185,7 @@ export const registrationBody = z.object({
 
 export type RegistrationBody = z.output<typeof registrationBody>;
 
-const contractAddress = textFilter(
+const contractAddress = optionalTextParameter(
   "Contract of the agent's payment source. Default: the contract of the agent's policy.",
   EXAMPLE_CONTRACT_ADDRESS,
 );

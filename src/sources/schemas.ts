@@ -10,7 +10,7 @@ import {
   textField,
   timestampField,
 } from "../http/openapi/fields.ts";
-import { textFilter, textParameter } from "../http/openapi/parameters.ts";
+import { optionalTextParameter, textParameter } from "../http/openapi/parameters.ts";
 import { AUTOMATION_MODES } from "./automation-mode.ts";
 import { CAPABILITY_NAMES } from "./check-provider.ts";
 import { FURTHER_PROVIDER_KINDS } from "./provider-list.ts";
@@ -43,7 +43,7 @@ const EXAMPLE_PROVIDER_URL = "https://chain.example/api/v0";
 
 const furtherProviderFields = {
   rpcProvider: furtherProviderKind,
-  url: textFilter(providerUrlText, EXAMPLE_PROVIDER_URL),
+  url: optionalTextParameter(providerUrlText, EXAMPLE_PROVIDER_URL),
   rpcProviderApiKey: described(
     textParameter()
       .regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces")

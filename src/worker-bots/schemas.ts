@@ -8,7 +8,11 @@ import {
   textField,
   timestampField,
 } from "../http/openapi/fields.ts";
-import { pageParameters, textFilter, textParameter } from "../http/openapi/parameters.ts";
+import {
+  optionalTextParameter,
+  pageParameters,
+  textParameter,
+} from "../http/openapi/parameters.ts";
 
 const EXAMPLE_BOT_ID = "01m80ye1q8d2v6k4w9x3z7b5nf";
 const EXAMPLE_VERSION_ID = "v2";
@@ -156,6 +160,6 @@ export const botQuery = z.strictObject({
 export const versionQuery = z.strictObject({ ...pageParameters, status: statusFilter });
 export const moveQuery = z.strictObject({
   ...pageParameters,
-  workerBotId: textFilter("Only moves of this bot.", EXAMPLE_BOT_ID),
+  workerBotId: optionalTextParameter("Only moves of this bot.", EXAMPLE_BOT_ID),
   outcome: described(outcome.optional(), "Only moves with this outcome."),
 });

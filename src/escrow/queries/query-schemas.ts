@@ -17,8 +17,8 @@ import {
 import {
   booleanParameter,
   diffParameters,
+  optionalTextParameter,
   pageParameters,
-  textFilter,
   textParameter,
   timeParameter,
   wholeNumberParameter,
@@ -41,7 +41,7 @@ const includeHistory = described(
 );
 
 const recordFilters = {
-  filterSmartContractAddress: textFilter(
+  filterSmartContractAddress: optionalTextParameter(
     "Only records of the contract with this address.",
     EXAMPLE_CONTRACT_ADDRESS,
   ),
@@ -92,7 +92,7 @@ export const listQuery = z.object({
   ...pageParameters,
   ...creationFilters,
   network,
-  id: textFilter("Only the record with this id.", "01m80ye14arhma0jvpxvf6nc73"),
+  id: optionalTextParameter("Only the record with this id.", "01m80ye14arhma0jvpxvf6nc73"),
   blockchainIdentifier: described(
     textParameter(8000).optional(),
     "Only the record of this escrow.",
@@ -138,7 +138,7 @@ export const listQuery = z.object({
   filterAmountTo: amountBoundParameter("at most"),
   filterDeadlineFrom: deadlineBoundParameter("at this time or later"),
   filterDeadlineTo: deadlineBoundParameter("before this time"),
-  searchQuery: textFilter(
+  searchQuery: optionalTextParameter(
     "Only records with this text, in any case, in id, agent, agent name, input hash, transaction, wallet address or state. A whole hash also finds earlier transactions. Digits also match the beginning of an amount in whole coins. Searches the newest 5,000 records of each type that the other filters leave.",
     "Translator",
   ),

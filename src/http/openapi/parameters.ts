@@ -7,8 +7,8 @@ export function textParameter(max = 250, min = 1) {
   return z.string().min(min).max(max);
 }
 
-/** A text in a request that may be left out, such as the id that a list is filtered by. */
-export function textFilter(what: string, ...examples: string[]) {
+/** A text in a request that may be left out. */
+export function optionalTextParameter(what: string, ...examples: string[]) {
   return described(textParameter().optional(), what, ...examples);
 }
 

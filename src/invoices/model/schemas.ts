@@ -4,8 +4,8 @@ import { network, requestUnit, unitKey } from "../../http/openapi/chain-fields.t
 import { described, EXAMPLE_WALLET_ADDRESS, named } from "../../http/openapi/fields.ts";
 import {
   booleanParameter,
+  optionalTextParameter,
   pageParameters,
-  textFilter,
   textParameter,
 } from "../../http/openapi/parameters.ts";
 import { CURRENCY_CODES } from "./currencies.ts";
@@ -253,7 +253,7 @@ export const invoiceListQuery = z.object({
   ...pageParameters,
   network,
   month,
-  invoiceBaseId: textFilter(
+  invoiceBaseId: optionalTextParameter(
     "All documents of this base, instead of the latest document of each base.",
     "01m80ye2k5h7n9q3s6v8x1z4b0",
   ),

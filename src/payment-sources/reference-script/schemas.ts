@@ -11,14 +11,14 @@ import {
   timestampField,
   walletVkeyField,
 } from "../../http/openapi/fields.ts";
-import { textFilter, textParameter } from "../../http/openapi/parameters.ts";
+import { optionalTextParameter, textParameter } from "../../http/openapi/parameters.ts";
 import { REFERENCE_SCRIPT_STATES } from "../../wallets/reference-scripts/tables.ts";
 
 const EXAMPLE_SOURCE_ID = "01m80ydypnk4jnwav628wda9nd";
 
 export const publishScriptBody = z.object({
   id: described(textParameter(), "Id of the payment source.", EXAMPLE_SOURCE_ID),
-  walletId: textFilter(
+  walletId: optionalTextParameter(
     "Wallet of the source that publishes the script and keeps the deposit. Omitted: the first wallet that `drives` allows.",
     "01m80ydypnw7zfztc441hghgzn",
   ),

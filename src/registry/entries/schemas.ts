@@ -22,7 +22,7 @@ import {
   bodyLimit,
   cursorParameter,
   diffCursorParameter,
-  textFilter,
+  optionalTextParameter,
   textParameter,
   timeParameter,
 } from "../../http/openapi/parameters.ts";
@@ -77,8 +77,11 @@ export const entryListBody = z.object({
             .optional(),
           "Only agents in one of these statuses. Default: Online.",
         ),
-        policyId: textFilter("Only agents under this minting policy.", EXAMPLE_POLICY_ID),
-        assetIdentifier: textFilter(
+        policyId: optionalTextParameter(
+          "Only agents under this minting policy.",
+          EXAMPLE_POLICY_ID,
+        ),
+        assetIdentifier: optionalTextParameter(
           "Only the agent with this identifier.",
           EXAMPLE_AGENT_IDENTIFIER,
         ),
@@ -304,12 +307,12 @@ const EXAMPLE_VKEY = "e7d12a3df371bb93b3895b0a817ca7ac24d186f911d8b1e0d69dbc9f";
 
 export const walletQuery = z
   .object({
-    walletVKey: textFilter("Payment key hash of the wallet.", EXAMPLE_VKEY),
-    walletVkey: textFilter("Another spelling of `walletVKey`.", EXAMPLE_VKEY).meta({
+    walletVKey: optionalTextParameter("Payment key hash of the wallet.", EXAMPLE_VKEY),
+    walletVkey: optionalTextParameter("Another spelling of `walletVKey`.", EXAMPLE_VKEY).meta({
       deprecated: true,
     }),
     network,
-    smartContractAddress: textFilter(
+    smartContractAddress: optionalTextParameter(
       "Only agents of the payment source with this contract.",
       EXAMPLE_CONTRACT_ADDRESS,
     ),

@@ -16,9 +16,9 @@ import {
   walletVkeyField,
 } from "../../http/openapi/fields.ts";
 import {
+  optionalTextParameter,
   pageParameters,
   pageParametersWithTake,
-  textFilter,
   textParameter,
   timeParameter,
 } from "../../http/openapi/parameters.ts";
@@ -102,14 +102,20 @@ const EXAMPLE_WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
 
 export const walletListQuery = z.object({
   ...pageParametersWithTake,
-  paymentSourceId: textFilter("Only wallets of this payment source.", "01m80ydypnk4jnwav628wda9nd"),
-  id: textFilter("Only the wallet with this id.", EXAMPLE_WALLET_ID),
+  paymentSourceId: optionalTextParameter(
+    "Only wallets of this payment source.",
+    "01m80ydypnk4jnwav628wda9nd",
+  ),
+  id: optionalTextParameter("Only the wallet with this id.", EXAMPLE_WALLET_ID),
   walletType: described(walletType.optional(), "Only wallets of this type."),
-  walletVkey: textFilter(
+  walletVkey: optionalTextParameter(
     "Only the wallet with this payment key hash.",
     "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3",
   ),
-  walletAddress: textFilter("Only the wallet with this address.", EXAMPLE_WALLET_ADDRESS),
+  walletAddress: optionalTextParameter(
+    "Only the wallet with this address.",
+    EXAMPLE_WALLET_ADDRESS,
+  ),
 });
 
 export type WalletListQuery = z.output<typeof walletListQuery>;
@@ -220,7 +226,7 @@ export const walletTask = named(
 export const transactionQuery = z.object({
   ...pageParameters,
   network,
-  walletVkey: textFilter(
+  walletVkey: optionalTextParameter(
     "Only transactions of the wallet with this payment key hash.",
     "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3",
   ),

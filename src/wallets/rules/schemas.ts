@@ -12,7 +12,11 @@ import {
   walletAddressField,
   walletVkeyField,
 } from "../../http/openapi/fields.ts";
-import { pageParameters, textFilter, textParameter } from "../../http/openapi/parameters.ts";
+import {
+  optionalTextParameter,
+  pageParameters,
+  textParameter,
+} from "../../http/openapi/parameters.ts";
 
 const EXAMPLE_WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
 const EXAMPLE_LOW_BALANCE_RULE_ID = "01m80ye0a9x3fy0b7m2c5v8k1q";
@@ -20,7 +24,7 @@ const EXAMPLE_TOP_UP_RULE_ID = "01m80yj5n8e3v7q2d9w4x6c1kz";
 
 export const ruleListQuery = z.object({
   ...pageParameters,
-  walletId: textFilter("Only rules of this wallet.", EXAMPLE_WALLET_ID),
+  walletId: optionalTextParameter("Only rules of this wallet.", EXAMPLE_WALLET_ID),
 });
 
 const ruleId = (example: string) => described(textParameter(), "Id of the rule.", example);

@@ -18,7 +18,7 @@ import {
   timestampField,
   walletAddressField,
 } from "../../http/openapi/fields.ts";
-import { pageParameters, textFilter } from "../../http/openapi/parameters.ts";
+import { optionalTextParameter, pageParameters } from "../../http/openapi/parameters.ts";
 import { TRANSFER_STATES } from "./tables.ts";
 
 const MAX_ASSETS = 10;
@@ -82,9 +82,9 @@ export type TransferBody = z.output<typeof transferBody>;
 
 export const transferQuery = z.object({
   ...pageParameters,
-  id: textFilter("Only this transfer.", EXAMPLE_TRANSFER_ID),
-  hotWalletId: textFilter("Only transfers of this wallet.", EXAMPLE_WALLET_ID),
-  walletAddress: textFilter(
+  id: optionalTextParameter("Only this transfer.", EXAMPLE_TRANSFER_ID),
+  hotWalletId: optionalTextParameter("Only transfers of this wallet.", EXAMPLE_WALLET_ID),
+  walletAddress: optionalTextParameter(
     "Only transfers of the wallet with this address.",
     EXAMPLE_WALLET_ADDRESS,
   ),

@@ -13,8 +13,8 @@ import {
 import {
   booleanParameter,
   limitParameter,
+  optionalTextParameter,
   pageParameters,
-  textFilter,
   textParameter,
   timeParameter,
 } from "../../http/openapi/parameters.ts";
@@ -110,7 +110,7 @@ export const rotateSecretBody = z.object({
 export const webhookListQuery = z.object({
   ...pageParameters,
   limit: limitParameter(50),
-  paymentSourceId: textFilter(
+  paymentSourceId: optionalTextParameter(
     "Only webhooks for this payment source.",
     "01m80ydypnk4jnwav628wda9nd",
   ),
@@ -132,7 +132,7 @@ const event = described(eventKind.optional(), "Only events of this kind.");
 export const deliveriesQuery = z
   .object({
     ...pageParameters,
-    cursorWebhookId: textFilter(
+    cursorWebhookId: optionalTextParameter(
       "`webhookId` of the last item of the previous page. Without `cursorWebhookId`, the page begins after all deliveries of the event.",
       EXAMPLE_WEBHOOK_ID,
     ),
@@ -140,8 +140,11 @@ export const deliveriesQuery = z
     event,
     since,
     until,
-    webhookId: textFilter("Id of the webhook. Required without `recordId`.", EXAMPLE_WEBHOOK_ID),
-    recordId: textFilter(
+    webhookId: optionalTextParameter(
+      "Id of the webhook. Required without `recordId`.",
+      EXAMPLE_WEBHOOK_ID,
+    ),
+    recordId: optionalTextParameter(
       "Only events about the payment or purchase with this id. Required without `webhookId`.",
       EXAMPLE_RECORD_ID,
     ),
@@ -153,7 +156,7 @@ export const deliveriesQuery = z
 
 export const replayDeliveriesBody = z.object({
   webhookId,
-  id: textFilter("Id of the event, sent as `webhook-id`.", EXAMPLE_EVENT_ID),
+  id: optionalTextParameter("Id of the event, sent as `webhook-id`.", EXAMPLE_EVENT_ID),
   status: described(
     named(
       "EndedDeliveryStatus",

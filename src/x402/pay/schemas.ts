@@ -1,7 +1,11 @@
 /** Bodies, parameters and responses of payments to other resources, and of budgets. */
 import * as z from "zod";
 import { described, idField, named, textField, timestampField } from "../../http/openapi/fields.ts";
-import { pageParameters, textFilter, textParameter } from "../../http/openapi/parameters.ts";
+import {
+  optionalTextParameter,
+  pageParameters,
+  textParameter,
+} from "../../http/openapi/parameters.ts";
 import { paymentIdentifier } from "../attempts/payment-identity.ts";
 import {
   addressResponse,
@@ -23,7 +27,7 @@ const attempt = attemptRecord.shape;
 const EXAMPLE_API_KEY_ID = "01m80ydzq23ssn602zk7bexfp7";
 
 export const payBody = z.object({
-  evmWalletId: textFilter(
+  evmWalletId: optionalTextParameter(
     "Id of the wallet that pays. Default: a wallet for which the key has a budget that covers terms.",
     EXAMPLE_WALLET_ID,
   ),
@@ -123,5 +127,5 @@ export const budgetBody = z.strictObject({
 
 export const budgetQuery = z.object({
   ...pageParameters,
-  apiKeyId: textFilter("Only budgets of the API key with this id.", EXAMPLE_API_KEY_ID),
+  apiKeyId: optionalTextParameter("Only budgets of the API key with this id.", EXAMPLE_API_KEY_ID),
 });

@@ -3,7 +3,7 @@ import { type Router, serve } from "../../http/endpoint.ts";
 import { described, named, textField, timestampField } from "../../http/openapi/fields.ts";
 import {
   limitParameter,
-  textFilter,
+  optionalTextParameter,
   textParameter,
   wholeNumberParameter,
 } from "../../http/openapi/parameters.ts";
@@ -99,7 +99,10 @@ export function registerCatalogRoutes(router: Router): void {
         query: described(textParameter(), "Words to search for.", "weather forecast"),
         ...catalogFilters,
         limit: limitParameter(100, 20),
-        cursor: textFilter("Ignored: an answer has no further page.", "01m80ydyvfm72p96eyrddq8dsz"),
+        cursor: optionalTextParameter(
+          "Ignored: an answer has no further page.",
+          "01m80ydyvfm72p96eyrddq8dsz",
+        ),
       }),
       data: z.object({
         x402Version: version,

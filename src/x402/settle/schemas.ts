@@ -8,7 +8,7 @@ import {
   textField,
   timestampField,
 } from "../../http/openapi/fields.ts";
-import { textFilter, textParameter } from "../../http/openapi/parameters.ts";
+import { optionalTextParameter, textParameter } from "../../http/openapi/parameters.ts";
 import { MAX_RESOURCE_BYTES } from "../attempts/attempt-row.ts";
 import {
   addressResponse,
@@ -107,8 +107,8 @@ export const sourceBody = z.object({
   extra: described(
     z
       .object({
-        name: textFilter("Name of the domain.", "Test Dollar"),
-        version: textFilter("Version of the domain.", "1"),
+        name: optionalTextParameter("Name of the domain.", "Test Dollar"),
+        version: optionalTextParameter("Version of the domain.", "1"),
       })
       .optional(),
     "EIP-712 domain of the token, when the token does not provide it.",

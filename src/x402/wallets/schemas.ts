@@ -10,8 +10,8 @@ import {
 } from "../../http/openapi/fields.ts";
 import {
   booleanFilter,
+  optionalTextParameter,
   pageParameters,
-  textFilter,
   textParameter,
 } from "../../http/openapi/parameters.ts";
 import {
@@ -102,11 +102,17 @@ export const walletBalances = named(
   }),
 );
 
-export const walletIdFilter = textFilter("Only the wallet with this id.", EXAMPLE_WALLET_ID);
+export const walletIdFilter = optionalTextParameter(
+  "Only the wallet with this id.",
+  EXAMPLE_WALLET_ID,
+);
 
 export const walletFilters = {
   caip2Network: caip2Filter,
-  networkId: textFilter("Only wallets of the network with this id.", "01m80ydys10y2a8emavwntdfzj"),
+  networkId: optionalTextParameter(
+    "Only wallets of the network with this id.",
+    "01m80ydys10y2a8emavwntdfzj",
+  ),
   type: described(evmWalletType.optional(), "Only wallets of this type.", "Purchasing"),
 };
 
@@ -196,7 +202,10 @@ export const balanceRuleChange = z.strictObject({
 
 export const balanceRuleQuery = z.object({
   ...pageParameters,
-  evmWalletId: textFilter("Only rules about the wallet with this id.", EXAMPLE_WALLET_ID),
+  evmWalletId: optionalTextParameter(
+    "Only rules about the wallet with this id.",
+    EXAMPLE_WALLET_ID,
+  ),
   state: described(ruleState.optional(), "Only rules in this state.", "Low"),
   enabled: described(booleanFilter(), "Only enabled rules (`true`), or only others."),
 });
