@@ -290,6 +290,8 @@ const OF_KEYS: readonly OperatorAction[] = [
   { at: "keys/keys", does: "create", fill: { Name: "Of the acts" }, shows: "API key" },
   { at: "keys/keys", does: "change", row: ["Of the acts"], fill: { Name: "Renamed" } },
   { at: "keys/keys", does: "revoke", row: ["Renamed"] },
+  { at: "keys/keys", does: "reactivate", row: ["Renamed"] },
+  { at: "keys/keys", does: "delete", row: ["Renamed"] },
 ];
 
 const version = (id: string): OperatorAction => ({

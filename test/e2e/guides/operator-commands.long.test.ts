@@ -118,7 +118,7 @@ it("docs/deploying.md leads to a key, wallets, a source, a registry and alarms",
   expect(webhook).toMatchObject({ format: "CHAT" });
   const [delivery] = answers([test], { '"…"': `"${webhook?.id}"` });
   expect(delivery).toMatchObject({ success: true });
-  expect(await (await fetch(receiver)).text()).toMatch(/^\S+ {2}\/ {2}message /m);
+  expect(await (await fetch(receiver)).text()).toMatch(/^\S+ {2}\/ {2}WEBHOOK_TEST/m);
 });
 
 it("docs/administration.md leads to a transfer, to a wallet that fills up another, and to a warning", async () => {
@@ -151,13 +151,6 @@ it("docs/reference-scripts.md publishes a script, shows it, and withdraws it", a
   const isPublished = async () => stateAfter(show) === "Published";
   await until(isPublished, { what: "the script on the chain", limitMs: WAIT_MS });
   expect(stateAfter(withdraw)).toBe("WithdrawRequested");
-});
-
-it("docs/upgrading.md shows the words of a wallet", () => {
-  const [block = ""] = requestsOf("upgrading.md");
-  const [read] = block.split("\n");
-  const [wallet] = answers([read], {}, { id: source.PurchasingWallets[0]?.id ?? "" });
-  expect(wallet?.Secret).toMatchObject({ mnemonic: expect.stringMatching(/^(\w+ ){11,}\w+$/) });
 });
 
 it("docs/worker-bots.md moves a bot to a version", () => {
