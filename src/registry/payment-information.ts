@@ -69,6 +69,10 @@ async function loadSellerWallet(c: AppContext, row: EntryPageRow): Promise<Selle
   );
   if (source === null)
     throw new ApiError(404, "agentIdentifier: the registry of this agent was removed");
-  const provider = await openSourceProvider(c.env, source, { caller: c.var.caller.id });
-  return findSellerWallet(provider, source.id, row.network, row.agent_identifier);
+  // Opened only for a holder that is not cached: its keys must be unsealed first.
+  const assetHolders = async (unit: string) => {
+    const provider = await openSourceProvider(c.env, source, { caller: c.var.caller.id });
+    return provider.assetHolders(unit);
+  };
+  return findSellerWallet({ assetHolders }, source.id, row.network, row.agent_identifier);
 }
