@@ -124,7 +124,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     closers.push(() => agents.close());
     const inbox = await startInboxProvider();
     closers.push(() => inbox.close());
-    const receiver = await startReceiver();
+    const receiver = await startReceiver(options.keep && join(options.keep, "receiver-port"));
     closers.push(() => receiver.close());
     const origins = [devnet.url, agents.url, inbox.url, receiver.url];
     if (node) origins.push(node.url);

@@ -23,9 +23,8 @@
 
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
-import { keepingServer } from "../server/keeping.ts";
+import { keepingServer, listenLocally } from "../server/keeping.ts";
 
 /** One request that has arrived. */
 export interface Arrival {
@@ -57,8 +56,12 @@ export interface Receiver {
 const SHOWN = 200;
 const MAX_KEPT = 100_000;
 
-/** Starts a receiver on a free port. */
-export async function startReceiver(): Promise<Receiver> {
+/**
+ * Starts a receiver.
+ *
+ * @param portFile - keeps its port for the next start, since webhooks have its URL
+ */
+export async function startReceiver(portFile?: string): Promise<Receiver> {
   const inboxes = new Map<string, Arrival[]>();
   const plans = new Map<string, (messageId: string) => string>();
   const secrets = new Map<string, string>();
@@ -114,9 +117,9 @@ export async function startReceiver(): Promise<Receiver> {
     // A caller may close the connection during its request.
     handle(request, response).catch(() => response.destroy());
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
+  const port = await listenLocally(server, portFile);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     arrivals: (path) => inboxes.get(path) ?? [],
     trust: (path, secret) => secrets.set(path, secret),
     async close() {

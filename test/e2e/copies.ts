@@ -80,6 +80,12 @@ export function printedAddresses(copy: Copy): Address[] {
   return [...copy.stdout.matchAll(READY)].map(([, url = "", adminKey = ""]) => ({ url, adminKey }));
 }
 
+/** URL of the webhook receiver that a copy prints. */
+export function receiverOf(copy: Copy): string {
+  const [, url = ""] = /^ {2}Webhooks +(\S+)$/m.exec(copy.stdout) ?? [];
+  return url;
+}
+
 /** Waits until a copy prints its address. */
 export function ready(copy: Copy): Promise<Address> {
   const line = () => {

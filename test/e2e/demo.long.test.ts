@@ -20,6 +20,7 @@ import {
   printedAddresses,
   REGISTERED,
   ready,
+  receiverOf,
   records,
   registrations,
   root,
@@ -248,8 +249,11 @@ describe("npm start -- --keep", () => {
     // The next thing that happens to the copy is its end.
     await demo.buy("eip3009");
     await stop(copy, "SIGKILL");
+    const receiver = receiverOf(copy);
+    expect(receiver).not.toBe("");
     copy = start(await freePort(), `--keep=${join(folder, "state")}`);
     service = await ready(copy);
+    expect(receiverOf(copy)).toBe(receiver);
     const kept = await both(service);
     expect(settled(kept)).toEqual(settled(shown));
     for (const [i, confirmations] of confirmationsOf(kept).entries())

@@ -3,10 +3,9 @@ import { decodePaymentRequiredHeader } from "@x402/core/http";
 import { decodeFunctionResult, encodeFunctionData, type Hex, parseAbi } from "viem";
 import { expect, vi } from "vitest";
 import { buy, playPurchases, type TransferMethod } from "../../devnet/demo/x402/buyer.ts";
-import { type Address, type Copy, ready, WAIT_MS } from "./copies.ts";
+import { type Address, type Copy, ready, receiverOf, WAIT_MS } from "./copies.ts";
 
 const SOLD = /^ {2}x402 +(http\S+)$/m;
-const RECEIVER = /^ {2}Webhooks +(\S+)$/m;
 const tokenAbi = parseAbi(["function balanceOf(address owner) view returns (uint256)"]);
 
 export interface Settlement {
@@ -26,9 +25,8 @@ export class X402Demo {
   readonly #service: Address;
 
   private constructor(copy: Copy, service: Address) {
-    const found = (line: RegExp) => line.exec(copy.stdout) ?? [];
-    [, this.resource = ""] = found(SOLD);
-    [, this.receiver = ""] = found(RECEIVER);
+    [, this.resource = ""] = SOLD.exec(copy.stdout) ?? [];
+    this.receiver = receiverOf(copy);
     this.#service = service;
   }
 

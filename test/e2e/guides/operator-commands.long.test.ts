@@ -14,7 +14,16 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ApiAccess, ask } from "../../../devnet/client/api.ts";
 import { until } from "../../../devnet/client/wait.ts";
-import { type Copy, freePort, killCopies, ready, root, start, WAIT_MS } from "../copies.ts";
+import {
+  type Copy,
+  freePort,
+  killCopies,
+  ready,
+  receiverOf,
+  root,
+  start,
+  WAIT_MS,
+} from "../copies.ts";
 import { DEMO_GUIDES, GUIDES, shellBlocksOf } from "./blocks.ts";
 
 interface Source {
@@ -113,7 +122,7 @@ it("docs/deploying.md leads to a key, wallets, a source, a registry and alarms",
   const policyId = "ab".repeat(28);
   const policy = { '"…"': `"${policyId}"`, "preprod…": "preprodKey" };
   expect(answers([registry], policy)).toMatchObject([{ policyId }]);
-  const [, receiver = ""] = /^ {2}Webhooks +(\S+)$/m.exec(copy.stdout) ?? [];
+  const receiver = receiverOf(copy);
   const [webhook] = answers([alarms], { "https://chat.example.com/hook": receiver });
   expect(webhook).toMatchObject({ format: "CHAT" });
   const [delivery] = answers([test], { '"…"': `"${webhook?.id}"` });
