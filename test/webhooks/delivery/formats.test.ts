@@ -16,6 +16,7 @@ const EVENT = {
     NextAction: { requestedAction: "None", errorType: null, errorNote: null },
     RequestedFunds: [
       { amount: "5000000", unit: "" },
+      { amount: "10500", unit: "" },
       { amount: "7", unit: "abcd" },
     ],
     PaymentSource: { network: "Preprod" },
@@ -27,7 +28,7 @@ const TEXT = [
   "PAYMENT_ON_CHAIN_STATUS_CHANGED",
   "State: FundsLocked",
   "Next action: None",
-  "Requested: 5000000, 7 abcd",
+  "Requested: 5 ADA, 0.0105 ADA, 7 abcd",
   "Network: Preprod",
   "Agent: agent-1",
   "Id: payment-1",
@@ -102,7 +103,7 @@ describe("a chat message, whatever a stranger put into the record", () => {
     ];
     const data = JSON.stringify({ batchId: "c", distributions });
     expect(parsed("CHAT", { ...EVENT, kind: "FUND_DISTRIBUTION_SENT", data }).text).toBe(
-      `FUND_DISTRIBUTION_SENT\nbatchId: c\ndistributions: 5000000, 7 ${"ab".repeat(28)}`,
+      `FUND_DISTRIBUTION_SENT\nbatchId: c\ndistributions: 5 ADA, 7 ${"ab".repeat(28)}`,
     );
   });
 
