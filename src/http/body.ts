@@ -61,7 +61,7 @@ async function readBodyBytes(request: Request): Promise<Uint8Array> {
     if (size > MAX_BODY_BYTES) throw tooLarge;
     chunks.push(chunk);
   }
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+  return Buffer.concat(chunks);
 }
 
 function decodeUtf8(bytes: Uint8Array): string {

@@ -73,7 +73,8 @@ export async function createPageResponse(
   const { id, permission, scope } = c.var.caller;
   const shared = [c.req.url, id, permission, scope];
   const added = extendAnswer ? [extendAnswer(EMPTY_PAGE)] : [];
-  const toTag = (version: string) => computeTag(JSON.stringify([...shared, version, ...added]));
+  const toTag = (version: string) =>
+    computeTag(Buffer.from(JSON.stringify([...shared, version, ...added])));
   const respond = (etag: string, body: string | null) => {
     const bookmark = session.bookmark();
     const headers = { etag, ...(bookmark !== null && { "x-d1-bookmark": bookmark }) };
@@ -108,8 +109,8 @@ export async function createConditionalResponse(
 const ETAG_BYTES = 16;
 
 /** The weak tag of what an answer shows: the platform may compress the body. */
-async function computeTag(shown: string | Uint8Array): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", Buffer.from(shown));
+async function computeTag(shown: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", shown);
   return `W/"${Buffer.from(digest, 0, ETAG_BYTES).toString("hex")}"`;
 }
 
