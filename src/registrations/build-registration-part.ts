@@ -48,7 +48,7 @@ const ACTIONS = { Registration: "mint", Update: "update", Deregistration: "burn"
 /**
  * The part of a transaction that mints or burns a registration's token.
  *
- * @throws NotOnChain, NotMinted: their message says how to fix it; ProviderError
+ * @throws NotOnChainError, NotMintedError: their message says how to fix it; ProviderError
  */
 export async function buildRegistrationPart(
   row: RegistrationRow,

@@ -94,8 +94,8 @@ export interface TransactionProvider {
    *
    * @param additional - outputs that the node may not know yet
    * @returns what each redeemer used, by purpose and index, such as `mint:0`
-   * @throws ScriptFailed when one of them fails; EvaluationUnavailableError when the node could not run them;
-   *   ProviderError, `permanent` when the node cannot interpret the transaction
+   * @throws ScriptFailedError when one of them fails; EvaluationUnavailableError when the node could not
+   *   run them; ProviderError, `permanent` when the node cannot interpret the transaction
    */
   evaluate(
     cbor: Uint8Array,

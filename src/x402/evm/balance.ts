@@ -38,7 +38,7 @@ export function decodeDecimals(answer: unknown): number | null {
  * units, and null where the token tells none.
  *
  * @param spender - null: no allowance is read
- * @throws RpcUnavailable
+ * @throws RpcUnavailableError
  */
 export async function readTokenFunds(
   rpc: Rpc,

@@ -20,7 +20,7 @@ const MAX_TEXT_LENGTH = 200;
 
 /**
  * @returns null when there is no ERC-20 at the address
- * @throws RpcUnavailable
+ * @throws RpcUnavailableError
  */
 export async function readTokenDetails(rpc: Rpc, asset: string): Promise<TokenDetails | null> {
   const names = ["name", "version", "decimals", "DOMAIN_SEPARATOR"] as const;

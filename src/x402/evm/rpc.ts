@@ -48,7 +48,7 @@ export interface Rpc {
   /**
    * One call, whose result must have the form of the schema.
    *
-   * @throws RpcRefusal, RpcUnavailable
+   * @throws RpcRefusal, RpcUnavailableError
    */
   call<Schema extends z.ZodType>(
     schema: Schema,
@@ -58,7 +58,7 @@ export interface Rpc {
   /**
    * A batch of calls in one request, answered in order. `readResult` reads each answer.
    *
-   * @throws RpcUnavailable when any has no answer
+   * @throws RpcUnavailableError when any has no answer
    */
   callBatch(calls: readonly RpcCall[]): Promise<(unknown | RpcRefusal)[]>;
 }
@@ -146,7 +146,7 @@ export function createRpc(url: string, { loopbackOrigins, resolverUrl }: RpcOpti
 /**
  * Reads a node's answer to a call. This is the only way from an answer to a typed value.
  *
- * @throws RpcUnavailable when the node refuses the call, or the answer has another form
+ * @throws RpcUnavailableError when the node refuses the call, or the answer has another form
  */
 export function readResult<Schema extends z.ZodType>(
   schema: Schema,
@@ -187,7 +187,7 @@ function toMissingJsonError({ status }: HttpResponse): RpcUnavailableError {
  * The outcomes of a batch, in the order of its calls. Null when the answer leaves out a call, as the
  * answers of a node that refuses batches do.
  *
- * @throws RpcUnavailable when the answer says nothing about batches
+ * @throws RpcUnavailableError when the answer says nothing about batches
  */
 function unwrapBatchResults(reply: HttpResponse, calls: number): (unknown | RpcRefusal)[] | null {
   const { status, json } = reply;

@@ -49,7 +49,7 @@ const RECEIPTS_PER_REQUEST = 8;
  * @param takesOnlyLegacy - whether the chain refuses EIP-1559 transactions although its blocks have
  *   a base fee
  * @param others - calls for the same request, whose answers are returned in order
- * @throws RpcUnavailable when any of it cannot be read
+ * @throws RpcUnavailableError when any of it cannot be read
  */
 export async function readChainSnapshot(
   rpc: Rpc,

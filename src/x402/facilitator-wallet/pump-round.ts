@@ -30,7 +30,7 @@ export interface RoundReading {
   transactions: string;
 }
 
-/** Reads the chain for a round. @throws RpcUnavailable */
+/** Reads the chain for a round. @throws RpcUnavailableError */
 export async function readRound(
   store: WalletStore,
   wallet: SigningWallet,
@@ -62,7 +62,7 @@ function listUnminedHashes(store: WalletStore): string {
  * @param resend - sends again what was sent
  * @param early - what was read a moment ago. The round uses it unless transactions were sent or mined since.
  * @param onReconciled - runs once new receipts are read, so that no caller waits for the rest of the round
- * @throws RpcUnavailable, WrongChainError
+ * @throws RpcUnavailableError, WrongChainError
  */
 export async function runPumpRound(
   store: WalletStore,

@@ -50,7 +50,7 @@ const MAX_CANDIDATES = 50;
  * Decides a job by the receipt of one of its transactions. A revert fails it only if the
  * authorization agrees, and a receipt without any log only once the node had time to add more.
  *
- * @throws RpcUnavailable, RpcRefusal
+ * @throws RpcUnavailableError, RpcRefusal
  */
 export async function reconcileReceipt(
   rpc: Rpc,
@@ -95,7 +95,7 @@ export async function reconcileReceipt(
  * may submit the authorization too, and then the payee has still been paid. If the token does not show
  * whether it was used, only a log shows a use.
  *
- * @throws RpcUnavailable, RpcRefusal
+ * @throws RpcUnavailableError, RpcRefusal
  */
 export async function reconcileAuthorization(
   rpc: Rpc,
@@ -185,7 +185,7 @@ export function toTransferTopics({
   return [TRANSFER_TOPIC, toTopic(from), toTopic(payTo)];
 }
 
-/** Logs of a contract in a range of blocks. @throws RpcUnavailable, RpcRefusal */
+/** Logs of a contract in a range of blocks. @throws RpcUnavailableError, RpcRefusal */
 export async function readLogs(
   rpc: Rpc,
   address: string,
@@ -199,7 +199,7 @@ export async function readLogs(
   return readResult(results.logs, logs);
 }
 
-/** @throws RpcUnavailable when the answering node has not seen the block of that height */
+/** @throws RpcUnavailableError when the answering node has not seen the block of that height */
 async function callAtHeight(
   rpc: Rpc,
   height: number,
@@ -296,7 +296,7 @@ export function encodeAuthorizationStateCall({
  * Whether the state that a node returned says that the authorization was used. A contract that does
  * not answer the call has used none.
  *
- * @throws RpcUnavailable when the node does not execute the call
+ * @throws RpcUnavailableError when the node does not execute the call
  */
 export function isAuthorizationUsed({ kind, nonce }: AuthorizationId, answer: unknown): boolean {
   if (answer instanceof RpcRefusal && isWithoutState({ kind }, answer)) return false;

@@ -21,7 +21,7 @@ const deployments = new Map<string, { isDeployed: boolean; until: number }>();
  * Whether the chain has the contract that settles `upto` payments.
  *
  * @param deadline - epoch milliseconds
- * @throws RpcUnavailable, RpcRefusal
+ * @throws RpcUnavailableError, RpcRefusal
  */
 export async function hasUptoProxy(
   env: Env,

@@ -28,7 +28,7 @@ const CLOCK_MARGIN_SECONDS = 120;
  * Reads where a chain stands.
  *
  * @param since - epoch milliseconds at which the oldest payment was signed
- * @throws RpcUnavailable, also when the node is on another chain
+ * @throws RpcUnavailableError, also when the node is on another chain
  */
 export async function openPaymentChain(
   rpc: Rpc,
@@ -96,7 +96,7 @@ function toAuthorizedPayment({
 /**
  * Whether a payment's authorization is used, with the latest block. It takes three calls.
  *
- * @throws RpcUnavailable, also when the node is on another chain
+ * @throws RpcUnavailableError, also when the node is on another chain
  */
 export async function readAuthorizationUse(
   rpc: Rpc,
@@ -113,7 +113,7 @@ export async function readAuthorizationUse(
   return { isUsed, latestBlock: readResult(results.block, block) };
 }
 
-/** @throws RpcUnavailable when the node is on another chain */
+/** @throws RpcUnavailableError when the node is on another chain */
 function requireChain(chainId: unknown, caip2Id: string): void {
   const chain = readResult(results.smallQuantity, chainId);
   if (chain !== parseChainId(caip2Id))
@@ -124,7 +124,7 @@ function requireChain(chainId: unknown, caip2Id: string): void {
  * Whether the chain has the payment.
  *
  * @param isOld - whether every node has had time to catch up
- * @throws RpcUnavailable
+ * @throws RpcUnavailableError
  */
 export async function reconcilePayment(
   { rpc, latestBlock: latest, fromHeight: from }: PaymentChain,

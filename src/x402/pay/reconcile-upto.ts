@@ -28,7 +28,7 @@ const TRANSACTIONS_PER_REQUEST = 50;
  * proves a charge. Tokens let anybody log a Transfer of 0, and a call through another contract may hide
  * the nonce.
  *
- * @throws RpcUnavailable, RpcRefusal
+ * @throws RpcUnavailableError, RpcRefusal
  */
 export async function findCharge(
   rpc: Rpc,

@@ -117,7 +117,7 @@ async function readOrWait(
  * What the chain says of a settlement.
  *
  * @param deadline - epoch milliseconds
- * @throws RpcUnavailable
+ * @throws RpcUnavailableError
  */
 export function readRemoteStatus(
   env: Env,
@@ -144,7 +144,7 @@ export interface OpenSettlement extends SignedPayment {
  * What the chain says of a payment, whoever brings it there.
  *
  * @param deadline - epoch milliseconds
- * @throws RpcUnavailable
+ * @throws RpcUnavailableError
  */
 export async function readChainStatus(
   env: Env,

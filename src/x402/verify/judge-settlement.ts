@@ -23,7 +23,7 @@ interface Times {
  * token must then show used authorizations.
  *
  * @param sender - the address that would send the settlement; null: the other facilitator's
- * @throws RpcUnavailable; RemoteFacilitatorError when the other facilitator gives no answer
+ * @throws RpcUnavailableError; RemoteFacilitatorError when the other facilitator gives no answer
  */
 export async function judgeSettlement(
   env: Env,
@@ -51,7 +51,7 @@ export async function judgeSettlement(
   return answer.isValid ? verdict : { ...answer, payer };
 }
 
-/** @throws RpcUnavailable, also when the node is on another chain */
+/** @throws RpcUnavailableError, also when the node is on another chain */
 async function prepareJob(
   { network, rpc }: SettlementNetwork,
   { attemptId, payload, requirements, maxAmount }: JudgedOrder,

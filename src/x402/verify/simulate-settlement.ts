@@ -42,7 +42,7 @@ export function encodeSimulation(call: ContractCall, sender: string | null): Rpc
  * Runs the settlement without sending it.
  *
  * @returns why it fails, null when it does not
- * @throws RpcUnavailable
+ * @throws RpcUnavailableError
  */
 export async function simulateSettlement(
   rpc: Rpc,

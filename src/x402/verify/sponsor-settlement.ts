@@ -26,7 +26,7 @@ const FEE_MARGIN = 2n;
  *
  * @param failure - why the payment cannot settle otherwise
  * @param now - epoch milliseconds
- * @throws RpcUnavailable, RpcRefusal
+ * @throws RpcUnavailableError, RpcRefusal
  */
 export async function simulateSponsoredSettlement(
   rpc: Rpc,

@@ -78,7 +78,7 @@ export interface InvalidVerdict {
  * signed terms, the signer, and whether the chain would accept the payment.
  *
  * @param now - epoch milliseconds
- * @throws RpcUnavailable when the chain cannot be asked, or the node is on another chain
+ * @throws RpcUnavailableError when the chain cannot be asked, or the node is on another chain
  */
 export async function verifyPayment(
   rpc: Rpc,
@@ -296,7 +296,7 @@ interface SignatureFacts {
  * Reads who pays in which token, in one request.
  *
  * @param also - other calls for the same request
- * @throws RpcUnavailable, also for a node on another chain
+ * @throws RpcUnavailableError, also for a node on another chain
  */
 async function readSignatureFacts(
   rpc: Rpc,

@@ -163,7 +163,7 @@ async function readOrFail(
   }
 }
 
-/** @throws RpcUnavailable */
+/** @throws RpcUnavailableError */
 async function readNow(
   c: AppContext,
   network: NetworkRow,

@@ -30,27 +30,30 @@ describe("readResult", () => {
     expect(() => readResult(form, result)).not.toThrow();
   });
 
-  it.each(FORMS)("throws RpcUnavailable alone for results that are no %s", (_, form, result) => {
-    const anywhere =
-      typeof result === "object" && !Array.isArray(result)
-        ? fc
-            .tuple(fc.constantFrom(...Object.keys(result)), fc.jsonValue())
-            .map(([field, value]) => ({ ...result, [field]: value }))
-        : fc.jsonValue();
-    const answer = fc.oneof(fc.jsonValue(), anywhere);
-    fc.assert(
-      fc.property(answer, (value) => {
-        try {
-          readResult(form, value);
-        } catch (error) {
-          expect(error).toBeInstanceOf(RpcUnavailableError);
-        }
-      }),
-      runs(200, 5_000),
-    );
-  });
+  it.each(FORMS)(
+    "throws RpcUnavailableError alone for results that are no %s",
+    (_, form, result) => {
+      const anywhere =
+        typeof result === "object" && !Array.isArray(result)
+          ? fc
+              .tuple(fc.constantFrom(...Object.keys(result)), fc.jsonValue())
+              .map(([field, value]) => ({ ...result, [field]: value }))
+          : fc.jsonValue();
+      const answer = fc.oneof(fc.jsonValue(), anywhere);
+      fc.assert(
+        fc.property(answer, (value) => {
+          try {
+            readResult(form, value);
+          } catch (error) {
+            expect(error).toBeInstanceOf(RpcUnavailableError);
+          }
+        }),
+        runs(200, 5_000),
+      );
+    },
+  );
 
-  it("throws RpcUnavailable for a refusal", () => {
+  it("throws RpcUnavailableError for a refusal", () => {
     const refusal = new RpcRefusal(-32000, "no", null);
     expect(() => readResult(results.quantity, refusal)).toThrow(RpcUnavailableError);
   });

@@ -29,7 +29,7 @@ const RESPONSE_SCHEMA = z.union([
  *
  * @param status - 200 or 400. A 400 may contain the node's answer as text.
  * @returns the units of each redeemer, by purpose and index, such as `mint:0`
- * @throws ScriptFailed, EvaluationUnavailableError, ProviderError
+ * @throws ScriptFailedError, EvaluationUnavailableError, ProviderError
  */
 export function parseEvaluation(status: number, text: string): Map<string, ExecutionUnits> {
   const json = status === 400 ? unwrapNodeResponse(text) : parseJson(text);

@@ -39,7 +39,7 @@ interface MeasurementContext {
  *
  * @param members - the members of the transaction.
  * @throws BadMembersError: their scripts fail, or the node does not have their inputs.
- * @throws ScriptFailed if the node names no script; ProviderError.
+ * @throws ScriptFailedError if the node names no script; ProviderError.
  */
 export async function measureScripts(
   provider: Pick<Provider, "evaluate">,
