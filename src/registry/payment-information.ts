@@ -69,7 +69,7 @@ async function loadSellerWallet(c: AppContext, row: EntryPageRow): Promise<Selle
   );
   if (source === null)
     throw new ApiError(404, "agentIdentifier: the registry of this agent was removed");
-  // Opened only for a holder that is not cached: its keys must be unsealed first.
+  // Only for a holder that is not cached: a provider's key must be unsealed first.
   const assetHolders = async (unit: string) => {
     const provider = await openSourceProvider(c.env, source, { caller: c.var.caller.id });
     return provider.assetHolders(unit);
