@@ -292,7 +292,7 @@ const status = (name: string): Field => ({
   name,
   refused: ["Pending", ["pending"], [], Array(5).fill("Pending"), null],
 });
-const optionalTextParameter = (name: string, max: number): Field => ({
+const textFilter = (name: string, max: number): Field => ({
   name,
   refused: [long(max), ...BAD_TEXT],
 });
@@ -344,8 +344,8 @@ export const REGISTRATION_ENDPOINTS: readonly EndpointCase[] = [
       limit,
       cursorId,
       { name: "filter", refused: ["a", 5, null, []] },
-      optionalTextParameter("filter.agentSlug", 80),
-      optionalTextParameter("filter.policyId", 250),
+      textFilter("filter.agentSlug", 80),
+      textFilter("filter.policyId", 250),
       status("filter.status"),
     ],
   },
@@ -360,7 +360,7 @@ export const REGISTRATION_ENDPOINTS: readonly EndpointCase[] = [
       cursorId,
       { name: "query", required: true, refused: ["  ", long(120), ...BAD_TEXT] },
       status("filter.status"),
-      optionalTextParameter("filter.policyId", 250),
+      textFilter("filter.policyId", 250),
     ],
   },
   {
@@ -378,8 +378,8 @@ export const REGISTRATION_ENDPOINTS: readonly EndpointCase[] = [
         refused: ["", "yesterday", "2024-02-30", 5, null],
       },
       status("status"),
-      optionalTextParameter("policyId", 250),
-      optionalTextParameter("agentSlug", 80),
+      textFilter("policyId", 250),
+      textFilter("agentSlug", 80),
     ],
   },
 ];
