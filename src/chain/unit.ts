@@ -64,3 +64,19 @@ export function quoteUnit(text: string): string {
   const start = text.slice(0, MAX_QUOTED_LENGTH).replace(/[^\x20-\x7e]|["\\;]/g, "?");
   return `"${start}${text.length > MAX_QUOTED_LENGTH ? "..." : ""}"`;
 }
+
+/** Decimals of the native coin. */
+export const COIN_DECIMALS = 6;
+
+/**
+ * Minor units as an exact decimal number of whole units, without trailing zeros: `168317` of six decimals
+ * is `0.168317`.
+ *
+ * @param amount - decimal text of minor units, not negative
+ */
+export function formatWholeUnits(amount: string, decimals: number): string {
+  const digits = amount.padStart(decimals + 1, "0");
+  const point = digits.length - decimals;
+  const fraction = digits.slice(point).replace(/0+$/, "");
+  return fraction === "" ? digits.slice(0, point) : `${digits.slice(0, point)}.${fraction}`;
+}

@@ -1,5 +1,6 @@
 import { asc, eq } from "drizzle-orm";
 import type * as z from "zod";
+import { COIN_DECIMALS } from "../chain/unit.ts";
 import { type Database, openDb } from "../db/client.ts";
 import { commitWithAudit } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
@@ -11,7 +12,7 @@ import { unit as unitTable } from "./tables.ts";
 export type Token = z.output<typeof tokenResponse>;
 
 /** The only unit that needs no entry. */
-const NATIVE_COIN: Token = { unit: "", ticker: "ADA", decimals: 6 };
+const NATIVE_COIN: Token = { unit: "", ticker: "ADA", decimals: COIN_DECIMALS };
 
 /** Every unit that has a name: the native coin, then tokens in the order of their units. */
 export async function listTokens(core: Database): Promise<Token[]> {

@@ -1,3 +1,4 @@
+import { COIN_DECIMALS, formatWholeUnits } from "../../chain/unit.ts";
 import {
   toDocumentVersion,
   toWireFieldName,
@@ -70,8 +71,8 @@ export function renderRecord(
     `,"payByTime":"${terms.payByTime}","submitResultTime":"${terms.submitResultTime}"` +
     `,"unlockTime":"${terms.unlockTime}"` +
     `,"externalDisputeUnlockTime":"${terms.externalDisputeUnlockTime}"` +
-    `,"${FIELDS.buyerFees}":${renderWholeCoins(state.buyerFees)}` +
-    `,"${FIELDS.sellerFees}":${renderWholeCoins(state.sellerFees)}` +
+    `,"${FIELDS.buyerFees}":${formatWholeUnits(state.buyerFees, COIN_DECIMALS)}` +
+    `,"${FIELDS.sellerFees}":${formatWholeUnits(state.sellerFees, COIN_DECIMALS)}` +
     `,"nextActionOrOnChainStateOrResultLastChangedAt":${renderStamp(
       moved.hasChainChanged || moved.hasActionChanged,
       record.changedAt,
@@ -180,13 +181,6 @@ export function quote(text: string | null | undefined): string {
 
 function renderTimeOrNull(milliseconds: number | null): string {
   return milliseconds === null ? "null" : renderTime(milliseconds);
-}
-
-/** Minor units as an exact decimal number of whole coins (10^6 minor units): `168317` → `0.168317`. */
-function renderWholeCoins(minorUnits: string): string {
-  const digits = minorUnits.padStart(7, "0");
-  const fraction = digits.slice(-6).replace(/0+$/, "");
-  return fraction ? `${digits.slice(0, -6)}.${fraction}` : digits.slice(0, -6);
 }
 
 function renderFunds(entries: StoredFunds[]): string {

@@ -1,3 +1,4 @@
+import { COIN_DECIMALS, formatWholeUnits } from "../../chain/unit.ts";
 import { toIsoTime } from "../../http/envelope.ts";
 import type { WebhookFormat } from "../model/tables.ts";
 
@@ -103,13 +104,10 @@ function toChatValue(value: JsonValue): string {
 function toChatFunds(value: JsonValue): string {
   const amount = readJsonPath(value, ["amount"]);
   const unit = readJsonPath(value, ["unit"]) ?? readJsonPath(value, ["assetUnit"]);
-  return amount === null ? "" : toChatValue(unit === "" ? toAda(`${amount}`) : `${amount} ${unit}`);
-}
-
-/** `5000000` as `5 ADA`; minor units have six decimals. */
-function toAda(amount: string): string {
-  const digits = amount.padStart(7, "0");
-  return `${`${digits.slice(0, -6)}.${digits.slice(-6)}`.replace(/\.?0+$/, "")} ADA`;
+  if (amount === null) return "";
+  return toChatValue(
+    unit === "" ? `${formatWholeUnits(`${amount}`, COIN_DECIMALS)} ADA` : `${amount} ${unit}`,
+  );
 }
 
 /** Whole code points, so that no half of a surrogate pair is sent. */

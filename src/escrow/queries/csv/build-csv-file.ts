@@ -1,3 +1,4 @@
+import { formatWholeUnits } from "../../../chain/unit.ts";
 import { type Database, openDb } from "../../../db/client.ts";
 import type { AppContext } from "../../../http/context.ts";
 import { toWireValueName } from "../../../http/names/wire-names.ts";
@@ -88,11 +89,7 @@ function formatAmounts(funds: readonly StoredFunds[]): Cell {
 /** An amount in whole units, exactly; null where nobody has said how many decimals the unit has. */
 function formatWholeAmount(funds: StoredFunds | undefined, units: TokensByUnit): Cell {
   const known = funds && units.get(funds.unit);
-  if (!known) return null;
-  const digits = funds.amount.padStart(known.decimals + 1, "0");
-  const point = digits.length - known.decimals;
-  const fraction = digits.slice(point).replace(/0+$/, "");
-  return fraction === "" ? digits.slice(0, point) : `${digits.slice(0, point)}.${fraction}`;
+  return known ? formatWholeUnits(funds.amount, known.decimals) : null;
 }
 
 /** The last moment that a date can be. */
